@@ -1,0 +1,18 @@
+# A room is a folder of src/ built as one static library that may use the rooms it names and what those may use.
+# tests/architecture/ checks that the includes say the same.
+function(compatcheck_room name)
+  cmake_parse_arguments(ARG "" "" "USES;LINKS;SOURCES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(APPEND sources ${ARG_SOURCES})
+  list(TRANSFORM ARG_USES PREPEND compatcheck_ OUTPUT_VARIABLE used)
+  if(sources)
+    add_library(compatcheck_${name} STATIC ${sources})
+    set(scope PUBLIC)
+    set_property(GLOBAL APPEND PROPERTY COMPATCHECK_ROOMS compatcheck_${name})
+  else()
+    add_library(compatcheck_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(compatcheck_${name} ${scope} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(compatcheck_${name} ${scope} ${used} ${ARG_LINKS})
+endfunction()

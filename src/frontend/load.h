@@ -1,0 +1,80 @@
+// From a file to an ir::Program, whatever the file is.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace compatcheck::frontend {
+
+enum class Format : std::uint8_t {
+  torchscript,         // zip archive with code/
+  graph_text,          // TorchScript's textual notation
+  // Recognised, not read; each has its sentence in foreign.cpp:
+  state_dict, pickled_module, exported_program /* .pt2 */, mobile_bytecode, legacy_tar, onnx, unknown,
+};
+std::string_view name(Format format);
+
+// Looks at the first bytes and, of a zip, at its directory. Throws ModelError for what can't be opened, naming why.
+Format detect(const std::filesystem::path& file);
+
+struct LoadOptions {
+  std::filesystem::path libtorch;             // a libtorch root or its lib/; empty: search
+  std::filesystem::path helper;               // the helper program; empty: beside the executable or in libexec
+  std::vector<std::filesystem::path> op_libraries;
+  std::vector<std::string> schemas;           // of operators that nobody ships, from users' rows
+  double timeout_seconds = 120;               // of the helper, for one model
+  std::uint64_t memory_mb = 8192;             // of the helper, beyond mapped weights
+};
+
+struct Parameters { std::uint64_t count = 0; std::uint64_t bytes = 0; };
+
+struct Loaded {
+  Format format = Format::torchscript;
+  std::uint64_t file_bytes = 0;
+  std::string identity;                       // hash of the zip directory: names, sizes, CRCs; of the bytes for text
+  Parameters parameters;                      // distinct storages counted once
+  std::variant<ir::Program, ir::Graph> content;  // Graph: from text
+};
+
+// Owns at most one helper process, started when the first TorchScript file is opened and again after a crash.
+// Not for concurrent use; one per thread.
+class Frontend {
+ public:
+  explicit Frontend(LoadOptions options = {});
+  ~Frontend();
+  Frontend(Frontend&&) noexcept;
+  Frontend& operator=(Frontend&&) noexcept;
+
+  // Throws ModelError for what can't be read, with the reason and what to do; UsageError where no libtorch is found.
+  Loaded load(const std::filesystem::path& file);
+  Loaded load_bytes(std::span<const std::uint8_t> bytes, const std::string& display_name);  // stdin
+
+  // What the helper runs libtorch for, beside loading (tests, and later folding, verify, bisect):
+  // Runs forward of the loaded file on seeded random inputs, and `graph` by the interpreter on the same inputs;
+  // returns the differences as text, empty if all outputs, shapes, dtypes and written inputs agree.
+  struct Execution { bool agrees = false; std::string difference; };
+  Execution compare_execution(const std::filesystem::path& file, const ir::Graph& graph, const std::string& method, std::uint64_t seed);
+
+  // Every intermediate value of `graph` on seeded random inputs: dtype and sizes by ir::Value::id().
+  struct ObservedTensor { std::uint32_t value = 0; ir::DType dtype{}; std::vector<std::int64_t> sizes; };
+  std::vector<ObservedTensor> observe(const std::filesystem::path& file, const ir::Graph& graph, std::uint64_t seed);
+
+  // Every schema that this libtorch registers, one a line (test of src/schema).
+  std::vector<std::string> registered_schemas();
+  std::string libtorch_version();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace compatcheck::frontend

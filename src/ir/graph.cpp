@@ -1,0 +1,273 @@
+#include "ir/graph.h"
+
+#include <algorithm>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::ir {
+namespace {
+
+void require(bool condition, const char* message, const std::string& op) {
+  if (!condition) throw InternalError(std::string(message) + ": " + op);
+}
+
+}  // namespace
+
+// ---- Value
+
+void Value::replace_all_uses_with(Value* other) {
+  if (other == this) return;
+  for (const Use& use : uses_) {
+    use.user->inputs_[use.operand] = other;
+    other->uses_.push_back(use);
+  }
+  uses_.clear();
+}
+
+// ---- Node: inputs
+
+void Node::drop_use(std::size_t operand) {
+  auto& uses = inputs_[operand]->uses_;
+  // From the back: what is dropped was often added last.
+  auto it = std::find(uses.rbegin(), uses.rend(), Use{this, operand});
+  uses.erase(std::next(it).base());
+}
+
+void Node::shift_uses(std::size_t from, std::ptrdiff_t by) {
+  auto shift = [&](std::size_t i) {
+    for (Use& use : inputs_[i]->uses_) {
+      if (use == Use{this, i}) {
+        use.operand += static_cast<std::size_t>(by);
+        return;
+      }
+    }
+  };
+  // In the order that never meets a number just given, for a value that is used more than once.
+  if (by < 0) {
+    for (std::size_t i = from; i < inputs_.size(); ++i) shift(i);
+  } else {
+    for (std::size_t i = inputs_.size(); i-- > from;) shift(i);
+  }
+}
+
+void Node::add_input(Value* value) {
+  value->uses_.push_back({this, inputs_.size()});
+  inputs_.push_back(value);
+}
+
+void Node::insert_input(std::size_t i, Value* value) {
+  shift_uses(i, 1);
+  inputs_.insert(inputs_.begin() + static_cast<std::ptrdiff_t>(i), value);
+  value->uses_.push_back({this, i});
+}
+
+void Node::replace_input(std::size_t i, Value* value) {
+  if (inputs_[i] == value) return;
+  drop_use(i);
+  inputs_[i] = value;
+  value->uses_.push_back({this, i});
+}
+
+void Node::erase_input(std::size_t i) {
+  drop_use(i);
+  shift_uses(i + 1, -1);
+  inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+void Node::erase_all_inputs() {
+  while (!inputs_.empty()) {
+    drop_use(inputs_.size() - 1);
+    inputs_.pop_back();
+  }
+}
+
+void Node::drop_inputs() {
+  erase_all_inputs();
+  for (Block* block : blocks_) {
+    block->return_->drop_inputs();
+    for (Node* node : *block) node->drop_inputs();
+  }
+}
+
+// ---- Node: outputs, blocks, attributes
+
+Value* Node::add_output(TypeRef type) {
+  Value* value = graph_->new_value(std::move(type));
+  value->producer_ = this;
+  value->block_ = owner_;
+  value->index_ = outputs_.size();
+  outputs_.push_back(value);
+  return value;
+}
+
+void Node::erase_output(std::size_t i) {
+  require(outputs_[i]->unused(), "erasing an output that is in use", op_);
+  outputs_[i]->producer_ = nullptr;
+  outputs_[i]->block_ = nullptr;
+  outputs_.erase(outputs_.begin() + static_cast<std::ptrdiff_t>(i));
+  for (; i < outputs_.size(); ++i) outputs_[i]->index_ = i;
+}
+
+Block* Node::add_block() {
+  blocks_.push_back(graph_->new_block(this));
+  return blocks_.back();
+}
+
+void Node::erase_block(std::size_t i) {
+  Block* block = blocks_[i];
+  block->return_->drop_inputs();
+  for (Node* node : *block) node->drop_inputs();
+  block->owner_ = nullptr;
+  blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+const Constant* Node::attribute(std::string_view name) const {
+  for (const Attribute& attribute : attributes_)
+    if (attribute.name == name) return &attribute.value;
+  return nullptr;
+}
+
+void Node::set_attribute(std::string name, Constant value) {
+  for (Attribute& attribute : attributes_) {
+    if (attribute.name == name) {
+      attribute.value = std::move(value);
+      return;
+    }
+  }
+  attributes_.push_back({std::move(name), std::move(value)});
+}
+
+// ---- Node: its place
+
+void Node::link(Block* block, Node* before) {
+  require(!owner_, "inserting a node that stands in a block already", op_);
+  owner_ = block;
+  next_ = before;
+  previous_ = before ? before->previous_ : block->last_;
+  (previous_ ? previous_->next_ : block->first_) = this;
+  (next_ ? next_->previous_ : block->last_) = this;
+  for (Value* output : outputs_) output->block_ = block;
+}
+
+void Node::unlink() {
+  if (!owner_) return;
+  (previous_ ? previous_->next_ : owner_->first_) = next_;
+  (next_ ? next_->previous_ : owner_->last_) = previous_;
+  owner_ = nullptr;
+  for (Value* output : outputs_) output->block_ = nullptr;
+}
+
+void Node::insert_before(Node* other) { link(other->owner_, other->is_return_ ? nullptr : other); }
+void Node::insert_after(Node* other) { link(other->owner_, other->next_); }
+
+void Node::move_before(Node* other) {
+  if (other == this) return;
+  unlink();
+  insert_before(other);
+}
+
+void Node::erase() {
+  require(!is_return_, "erasing a return node", op_);
+  for (Value* output : outputs_) require(output->unused(), "erasing a node whose output is in use", op_);
+  drop_inputs();
+  unlink();
+}
+
+// ---- Block
+
+Value* Block::add_input(TypeRef type, std::string name) {
+  Value* value = graph_->new_value(std::move(type));
+  value->block_ = this;
+  value->index_ = inputs_.size();
+  value->name_ = std::move(name);
+  inputs_.push_back(value);
+  return value;
+}
+
+void Block::erase_input(std::size_t i) {
+  require(inputs_[i]->unused(), "erasing a block input that is in use", inputs_[i]->name_);
+  inputs_[i]->block_ = nullptr;
+  inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(i));
+  for (; i < inputs_.size(); ++i) inputs_[i]->index_ = i;
+}
+
+void Block::append(Node* node) { node->link(this, nullptr); }
+void Block::prepend(Node* node) { node->link(this, first_); }
+
+// ---- Graph
+
+Graph::Graph() { top_ = new_block(nullptr); }
+Graph::~Graph() = default;
+
+Graph::Graph(Graph&& other) noexcept
+    : nodes_(std::move(other.nodes_)),
+      values_(std::move(other.values_)),
+      blocks_(std::move(other.blocks_)),
+      top_(std::exchange(other.top_, nullptr)),
+      next_value_(other.next_value_) {
+  retarget();
+}
+
+Graph& Graph::operator=(Graph&& other) noexcept {
+  if (this == &other) return *this;
+  nodes_ = std::move(other.nodes_);
+  values_ = std::move(other.values_);
+  blocks_ = std::move(other.blocks_);
+  top_ = std::exchange(other.top_, nullptr);
+  next_value_ = other.next_value_;
+  retarget();
+  return *this;
+}
+
+void Graph::retarget() {
+  for (auto& node : nodes_) node->graph_ = this;
+  for (auto& block : blocks_) block->graph_ = this;
+}
+
+Value* Graph::new_value(TypeRef type) {
+  Value* value = values_.emplace_back(std::make_unique<Value>()).get();
+  value->id_ = next_value_++;
+  value->type_ = std::move(type);
+  return value;
+}
+
+Node* Graph::new_node(std::string op) {
+  Node* node = nodes_.emplace_back(std::make_unique<Node>()).get();
+  node->op_ = std::move(op);
+  node->graph_ = this;
+  return node;
+}
+
+Block* Graph::new_block(Node* owner) {
+  Block* block = blocks_.emplace_back(std::make_unique<Block>()).get();
+  block->graph_ = this;
+  block->owner_ = owner;
+  block->return_ = new_node("prim::Return");
+  block->return_->is_return_ = true;
+  block->return_->owner_ = block;
+  return block;
+}
+
+Node* Graph::create(std::string op, std::span<Value* const> inputs, std::size_t outputs) {
+  Node* node = new_node(std::move(op));
+  for (Value* input : inputs) node->add_input(input);
+  for (std::size_t i = 0; i < outputs; ++i) node->add_output(tensor_type());
+  return node;
+}
+
+Node* Graph::create_constant(Constant value) {
+  Node* node = new_node("prim::Constant");
+  node->add_output(type_of(value));
+  node->set_attribute("value", std::move(value));
+  return node;
+}
+
+const Constant* constant_of(const Value* value) {
+  static const Constant none;
+  const Node* node = value->producer();
+  if (!node || !node->is("prim::Constant")) return nullptr;
+  const Constant* constant = node->attribute("value");
+  return constant ? constant : &none;
+}
+
+}  // namespace compatcheck::ir

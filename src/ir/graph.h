@@ -1,0 +1,246 @@
+// Graph, block, node, value: TorchScript's SSA form. A Graph owns everything in it; nodes and values are
+// handled by pointer and stay where they are until they are erased.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/constant.h"
+#include "ir/location.h"
+#include "ir/type.h"
+
+namespace compatcheck::schema {
+struct Schema;
+}
+
+namespace compatcheck::ir {
+
+class Graph;
+class Block;
+class Node;
+class Value;
+
+// Old value → new value, while copying between graphs.
+using ValueMap = std::unordered_map<const Value*, Value*>;
+
+struct Use {
+  Node* user = nullptr;
+  std::size_t operand = 0;
+
+  bool operator==(const Use&) const = default;
+};
+
+// A block's inputs have no producer; neither have the graph's.
+class Value {
+ public:
+  Node* producer() const { return producer_; }
+  Block* block() const { return block_; }         // the block that defines it
+  std::size_t index() const { return index_; }    // among its producer's outputs, or its block's inputs
+  std::uint32_t id() const { return id_; }        // unique in the graph, below Graph::value_limit(); never reused
+
+  const TypeRef& type() const { return type_; }
+  void set_type(TypeRef type) { type_ = std::move(type); }
+  const std::string& name() const { return name_; }  // the name in the notation, without '%'; may be empty
+  void set_name(std::string name) { name_ = std::move(name); }
+
+  std::span<const Use> uses() const { return uses_; }
+  bool unused() const { return uses_.empty(); }
+  void replace_all_uses_with(Value* other);
+
+ private:
+  friend class Graph; friend class Node; friend class Block;
+  Node* producer_ = nullptr;
+  Block* block_ = nullptr;
+  std::size_t index_ = 0;
+  std::uint32_t id_ = 0;
+  TypeRef type_;
+  std::string name_;
+  std::vector<Use> uses_;
+};
+
+struct Attribute {
+  std::string name;  // "value" of prim::Constant, "name" of prim::GetAttr, "pyname" of prim::PythonOp …
+  Constant value;
+};
+
+class Node {
+ public:
+  // "aten::add", without overload. Block returns are not nodes; see Block::outputs.
+  const std::string& op() const { return op_; }
+  void set_op(std::string op) { op_ = std::move(op); schema_ = nullptr; }
+  bool is(std::string_view op) const { return op_ == op; }
+  // "Tensor", "" for the default overload; meaningful once schema() is set.
+  const std::string& overload() const { return overload_; }
+  void set_overload(std::string overload) { overload_ = std::move(overload); }
+  // Set by schema::resolve; null while unresolved, for prim operators and for unknown ones.
+  const schema::Schema* schema() const { return schema_; }
+  void set_schema(const schema::Schema* schema) { schema_ = schema; }
+
+  std::span<Value* const> inputs() const { return inputs_; }
+  Value* input(std::size_t i) const { return inputs_[i]; }
+  std::span<Value* const> outputs() const { return outputs_; }
+  Value* output(std::size_t i = 0) const { return outputs_[i]; }
+  std::span<Block* const> blocks() const { return blocks_; }
+
+  void add_input(Value* value);
+  void insert_input(std::size_t i, Value* value);
+  void replace_input(std::size_t i, Value* value);
+  void erase_input(std::size_t i);
+  void erase_all_inputs();
+  Value* add_output(TypeRef type);
+  void erase_output(std::size_t i);  // must be unused
+  Block* add_block();
+  void erase_block(std::size_t i);
+
+  std::span<const Attribute> attributes() const { return attributes_; }
+  const Constant* attribute(std::string_view name) const;  // null if absent
+  void set_attribute(std::string name, Constant value);
+
+  Block* owner() const { return owner_; }   // the block it stands in; null while not inserted
+  Node* next() const { return next_; }      // in its block; null at the end
+  Node* previous() const { return previous_; }
+  Graph* graph() const { return graph_; }
+  void insert_before(Node* other);  // a return node stands for the end of its block
+  void insert_after(Node* other);
+  void move_before(Node* other);
+  void erase();  // with its blocks; outputs must be unused
+
+  const LocationRef& location() const { return location_; }
+  void set_location(LocationRef location) { location_ = std::move(location); }
+  const std::string& module() const { return module_; }  // "encoder.layer.0.attention"; empty at the root
+  void set_module(std::string module) { module_ = std::move(module); }
+  void copy_origin(const Node& other) { location_ = other.location_; module_ = other.module_; }
+
+ private:
+  friend class Graph; friend class Block; friend class Value;
+  void unlink();
+  void link(Block* block, Node* before);
+  void drop_inputs();
+  void drop_use(std::size_t operand);
+  void shift_uses(std::size_t from, std::ptrdiff_t by);
+  std::string op_, overload_, module_;
+  const schema::Schema* schema_ = nullptr;
+  std::vector<Value*> inputs_, outputs_;
+  std::vector<Block*> blocks_;
+  std::vector<Attribute> attributes_;
+  LocationRef location_;
+  Graph* graph_ = nullptr;
+  Block* owner_ = nullptr;
+  Node* next_ = nullptr;
+  Node* previous_ = nullptr;
+  bool is_return_ = false;  // the hidden node whose inputs are a block's outputs
+};
+
+class Block {
+ public:
+  Node* owner() const { return owner_; }  // the If or Loop; null for a graph's top block
+  Graph* graph() const { return graph_; }
+  Block* parent() const { return owner_ ? owner_->owner() : nullptr; }
+
+  std::span<Value* const> inputs() const { return inputs_; }
+  Value* add_input(TypeRef type, std::string name = {});
+  void erase_input(std::size_t i);  // must be unused
+  std::span<Value* const> outputs() const { return return_->inputs(); }
+  void add_output(Value* value) { return_->add_input(value); }
+  void replace_output(std::size_t i, Value* value) { return_->replace_input(i, value); }
+  void erase_output(std::size_t i) { return_->erase_input(i); }
+  // The user recorded in Value::uses() for block outputs; never in the node list.
+  Node* return_node() const { return return_; }
+
+  Node* first() const { return first_; }
+  Node* last() const { return last_; }
+  void append(Node* node);
+  void prepend(Node* node);
+
+  // The current node may be erased or moved while iterating, the ones after it erased. Nodes inserted right after
+  // the current one are not visited.
+  class Iterator {
+   public:
+    explicit Iterator(Node* node) : node_(node), next_(node ? node->next() : nullptr) {}
+    Node* operator*() const { return node_; }
+    Iterator& operator++() {
+      while (next_ && !next_->owner()) next_ = next_->next();  // an erased node still knows what came after it
+      node_ = next_;
+      next_ = node_ ? node_->next() : nullptr;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return node_ == other.node_; }
+   private:
+    Node* node_;
+    Node* next_;
+  };
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(nullptr); }
+
+ private:
+  friend class Graph; friend class Node; friend class Value;
+  Graph* graph_ = nullptr;
+  Node* owner_ = nullptr;
+  Node* return_ = nullptr;
+  Node* first_ = nullptr;
+  Node* last_ = nullptr;
+  std::vector<Value*> inputs_;
+};
+
+class Graph {
+ public:
+  Graph();
+  Graph(Graph&&) noexcept;
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
+
+  Block* top() { return top_; }
+  const Block* top() const { return top_; }
+  std::span<Value* const> inputs() const { return top_->inputs(); }
+  std::span<Value* const> outputs() const { return top_->outputs(); }
+
+  // A node that stands nowhere yet; insert it with Block::append, Node::insert_before …
+  Node* create(std::string op, std::span<Value* const> inputs = {}, std::size_t outputs = 0);
+  Node* create_constant(Constant value);  // prim::Constant with type and one output; not inserted
+
+  // Copies the nodes of `source` (a block of this or another graph) before `before`, or at the end of `into` if
+  // null. `inputs` stand for the source block's inputs; other values from outside it must belong to this graph.
+  // Returns the values that stand for the source block's outputs.
+  std::vector<Value*> copy_block_contents(const Block& source, std::span<Value* const> inputs, Block* into, Node* before);
+  Node* copy_node(const Node& source, const ValueMap& known);  // with its blocks; not inserted
+  Graph clone() const;  // value ids and names are kept
+
+  std::uint32_t value_limit() const { return next_value_; }
+
+  // Throws InternalError naming what is broken: uses, order, dominance, block arity.
+  void verify() const;
+
+ private:
+  friend class Node; friend class Block; friend class Value;
+  friend class Copier;
+  Value* new_value(TypeRef type);
+  Node* new_node(std::string op);
+  Block* new_block(Node* owner);
+  void retarget();  // after a move: nodes and blocks point at their graph
+  std::deque<std::unique_ptr<Node>> nodes_;    // erased ones are freed with the graph
+  std::deque<std::unique_ptr<Value>> values_;
+  std::deque<std::unique_ptr<Block>> blocks_;
+  Block* top_ = nullptr;
+  std::uint32_t next_value_ = 0;
+};
+
+// Visits every node, those in nested blocks too, in order.
+template <class Visit> void for_each_node(const Block& block, Visit&& visit) {
+  for (Node* node : block) {
+    visit(node);
+    for (Block* inner : node->blocks()) for_each_node(*inner, visit);
+  }
+}
+
+// The value of a prim::Constant's output; null if `value` isn't one.
+const Constant* constant_of(const Value* value);
+
+}  // namespace compatcheck::ir

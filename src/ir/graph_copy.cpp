@@ -1,0 +1,86 @@
+#include "compatcheck/error.h"
+#include "ir/graph.h"
+
+namespace compatcheck::ir {
+
+// Copies nodes into one graph and remembers which value stands for which.
+class Copier {
+ public:
+  Copier(Graph& target, const ValueMap* known, bool keep_ids) : target_(target), known_(known), keep_ids_(keep_ids) {}
+
+  void map(const Value* from, Value* to) { copied_[from] = to; }
+
+  // A value from outside the copied part stands for itself.
+  Value* at(Value* value) const {
+    if (auto it = copied_.find(value); it != copied_.end()) return it->second;
+    if (known_)
+      if (auto it = known_->find(value); it != known_->end()) return it->second;
+    return value;
+  }
+
+  Node* copy(const Node& source) {
+    Node* node = target_.new_node(source.op_);
+    node->overload_ = source.overload_;
+    node->module_ = source.module_;
+    node->schema_ = source.schema_;
+    node->attributes_ = source.attributes_;
+    node->location_ = source.location_;
+    node->inputs_.reserve(source.inputs_.size());
+    for (Value* input : source.inputs_) node->add_input(at(input));
+    for (const Value* output : source.outputs_) copy_value(*output, node->add_output(output->type_));
+    for (const Block* block : source.blocks_) copy_block(*block, node->add_block());
+    return node;
+  }
+
+  void copy_block(const Block& source, Block* block) {
+    for (const Value* input : source.inputs_) copy_value(*input, block->add_input(input->type_));
+    for (Node* inner : source) block->append(copy(*inner));
+    for (Value* output : source.outputs()) block->add_output(at(output));
+  }
+
+ private:
+  void copy_value(const Value& source, Value* value) {
+    value->name_ = source.name_;
+    if (keep_ids_) value->id_ = source.id_;
+    map(&source, value);
+  }
+
+  Graph& target_;
+  const ValueMap* known_;
+  ValueMap copied_;
+  bool keep_ids_;
+};
+
+std::vector<Value*> Graph::copy_block_contents(const Block& source, std::span<Value* const> inputs, Block* into,
+                                               Node* before) {
+  if (inputs.size() != source.inputs().size())
+    throw InternalError("copying a block of " + std::to_string(source.inputs().size()) + " inputs for " +
+                        std::to_string(inputs.size()) + " values");
+  Copier copier(*this, nullptr, false);
+  for (std::size_t i = 0; i < inputs.size(); ++i) copier.map(source.inputs()[i], inputs[i]);
+  // The list is taken first: `into` may be the source itself.
+  const std::vector<Node*> nodes = [&] {
+    std::vector<Node*> all;
+    for (Node* node : source) all.push_back(node);
+    return all;
+  }();
+  for (const Node* node : nodes) {
+    Node* copy = copier.copy(*node);
+    if (before) copy->insert_before(before);
+    else into->append(copy);
+  }
+  std::vector<Value*> outputs;
+  for (Value* output : source.outputs()) outputs.push_back(copier.at(output));
+  return outputs;
+}
+
+Node* Graph::copy_node(const Node& source, const ValueMap& known) { return Copier(*this, &known, false).copy(source); }
+
+Graph Graph::clone() const {
+  Graph copy;
+  Copier(copy, nullptr, true).copy_block(*top_, copy.top_);
+  copy.next_value_ = next_value_;
+  return copy;
+}
+
+}  // namespace compatcheck::ir

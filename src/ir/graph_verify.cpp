@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "compatcheck/error.h"
+#include "ir/graph.h"
+#include "ir/text.h"
+
+namespace compatcheck::ir {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, const Node* node) {
+  throw InternalError("broken graph: " + what + (node ? ", at " + print(*node) : std::string()));
+}
+
+std::string spelled(const Value* value) { return '%' + (value->name().empty() ? std::to_string(value->id()) : value->name()); }
+
+// One walk in order: what is defined and still in scope, what each use list must hold.
+class Verifier {
+ public:
+  explicit Verifier(const Graph& graph) : graph_(graph), state_(graph.value_limit(), State::unseen) {}
+
+  void block(const Block& block) {
+    if (block.graph() != &graph_) fail("a block belongs to another graph", block.owner());
+    std::vector<const Value*> defined;
+    define(block.inputs(), &block, nullptr, defined);
+    const Node* previous = nullptr;
+    for (const Node* node = block.first(); node; node = node->next()) {
+      if (node->previous() != previous || node->owner() != &block) fail("the node list is inconsistent", node);
+      this->node(*node);
+      define(node->outputs(), &block, node, defined);
+      previous = node;
+    }
+    if (block.last() != previous) fail("the node list ends elsewhere", previous);
+    operands(*block.return_node());
+    for (const Value* value : defined) {
+      state_[value->id()] = State::out_of_scope;
+      uses(*value);
+    }
+  }
+
+ private:
+  enum class State : char { unseen, in_scope, out_of_scope };
+
+  void define(std::span<Value* const> values, const Block* block, const Node* producer, std::vector<const Value*>& defined) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Value* value = values[i];
+      if (value->producer() != producer || value->block() != block || value->index() != i)
+        fail(spelled(value) + " doesn't know where it is defined", producer);
+      if (value->id() >= state_.size() || state_[value->id()] != State::unseen)
+        fail(spelled(value) + " shares its number with another value", producer);
+      if (!value->type()) fail(spelled(value) + " has no type", producer);
+      state_[value->id()] = State::in_scope;
+      defined.push_back(value);
+    }
+  }
+
+  void operands(const Node& node) {
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      const Value* input = node.input(i);
+      if (input->id() >= state_.size() || state_[input->id()] != State::in_scope)
+        fail(spelled(input) + " is used where it isn't defined", &node);
+      const auto uses = input->uses();
+      if (std::count(uses.begin(), uses.end(), Use{const_cast<Node*>(&node), i}) != 1)
+        fail(spelled(input) + "'s uses don't name the node once", &node);
+    }
+  }
+
+  // Every use was counted at its user; a longer list names a node that stands nowhere.
+  void uses(const Value& value) {
+    for (const Use& use : value.uses()) {
+      if (!use.user->owner() || use.operand >= use.user->inputs().size() || use.user->input(use.operand) != &value)
+        fail(spelled(&value) + " is used by a node that stands nowhere", use.user);
+    }
+  }
+
+  void node(const Node& node) {
+    if (node.graph() != &graph_) fail("a node belongs to another graph", &node);
+    operands(node);
+    if (node.is("prim::If")) arity_of_if(node);
+    if (node.is("prim::Loop")) arity_of_loop(node);
+    if (node.is("prim::Constant") && (!node.inputs().empty() || node.outputs().size() != 1))
+      fail("a constant has inputs or several outputs", &node);
+    for (const Block* inner : node.blocks()) {
+      if (inner->owner() != &node) fail("a block doesn't know its owner", &node);
+      block(*inner);
+    }
+  }
+
+  static void arity_of_if(const Node& node) {
+    if (node.inputs().size() != 1 || node.blocks().size() != 2) fail("an If needs one condition and two blocks", &node);
+    for (const Block* block : node.blocks()) {
+      if (!block->inputs().empty()) fail("a block of an If has inputs", &node);
+      if (block->outputs().size() != node.outputs().size()) fail("a block of an If returns another number of values", &node);
+    }
+  }
+
+  static void arity_of_loop(const Node& node) {
+    if (node.inputs().size() < 2 || node.blocks().size() != 1)
+      fail("a Loop needs a trip count, a condition and one block", &node);
+    const std::size_t carried = node.inputs().size() - 2;
+    const Block& body = *node.blocks()[0];
+    if (body.inputs().size() != carried + 1 || body.outputs().size() != carried + 1 || node.outputs().size() != carried)
+      fail("a Loop's inputs, body and outputs disagree on the carried values", &node);
+  }
+
+  const Graph& graph_;
+  std::vector<State> state_;
+};
+
+}  // namespace
+
+void Graph::verify() const { Verifier(*this).block(*top_); }
+
+}  // namespace compatcheck::ir

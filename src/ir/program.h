@@ -1,0 +1,77 @@
+// A loaded model before normalising: classes with their methods, free functions, objects with their attributes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/constant.h"
+#include "ir/graph.h"
+
+namespace compatcheck::ir {
+
+struct Parameter {
+  std::string name;
+  TypeRef type;
+  std::optional<Constant> default_value;
+};
+
+struct Function {
+  std::string name;                    // qualified: "__torch__.net.Net.forward"
+  std::vector<Parameter> parameters;   // the graph's inputs, `self` of a method included
+  std::vector<TypeRef> returns;
+  Graph graph;
+};
+
+struct ClassAttribute {
+  std::string name;
+  TypeRef type;
+  bool is_parameter = false;
+  bool is_buffer = false;
+};
+
+struct Class {
+  std::string name;                              // qualified; empty methods and attributes: an unknown class
+  bool is_module = false;
+  bool is_interface = false;
+  std::vector<ClassAttribute> attributes;
+  std::map<std::string, Constant> constants;     // class-level constants
+  std::map<std::string, std::string> methods;    // "forward" → key of Program::functions
+};
+
+struct Object {
+  std::string class_name;
+  Constants attributes;  // in the order of Class::attributes
+};
+
+// An input as the file records it (traced_inputs.pkl), or as the graph's own type says.
+struct RecordedInput {
+  std::string name;
+  TypeRef type;
+};
+
+// What was assumed or changed while loading; shown in the report.
+struct LoadNote {
+  enum class Kind : std::uint8_t { stub_operator, opaque_class, cuda_to_cpu, setstate_skipped, fallback_loader, other };
+  Kind kind = Kind::other;
+  std::string subject;   // operator or class name
+  std::string message;
+};
+
+struct Program {
+  std::map<std::string, Class> classes;
+  std::map<std::string, Function> functions;
+  std::vector<Object> objects;
+  std::uint32_t root = 0;                            // object that the file holds
+  std::vector<RecordedInput> recorded_inputs;        // of forward; empty if the file has none
+  std::vector<LoadNote> notes;
+  std::vector<std::string> stub_schemas;             // schemas in force for operators that nobody registered
+  std::string producer;                              // "torch 2.13" where the archive tells, else empty
+  std::string libtorch_version;                      // of the library that read it
+  bool traced = false;                               // any module was made by tracing
+  bool training = false;                             // the root module was saved in training mode
+};
+
+}  // namespace compatcheck::ir

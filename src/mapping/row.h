@@ -1,0 +1,84 @@
+// One row of a mapping table, as data. The language is described in docs/mappings.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace compatcheck::mapping {
+
+struct Place {
+  std::string file;  // "mappings/operators/pooling.yaml", or the user's own
+  int line = 0, column = 0;  // from 1
+};
+
+using Literal = std::variant<std::monostate /* ~ */, bool, std::int64_t, double, std::string>;
+
+struct Predicate {
+  std::optional<std::vector<Literal>> any_of;   // a literal is a list of one
+  std::optional<std::vector<Literal>> equals;   // list equality
+  std::shared_ptr<const Predicate> each, length, elements, negated;
+  std::optional<double> min, max;
+  std::optional<bool> none, constant, used;
+  std::vector<std::string> dtype;               // dtypes or class words
+  std::optional<bool> rank_known;
+  std::shared_ptr<const Predicate> rank;
+  struct Size { std::int64_t dim = 0; bool known = false; std::shared_ptr<const Predicate> value; };
+  std::vector<Size> sizes;
+};
+
+struct Condition {
+  std::string argument;   // a schema name, "outputs.N", or "tensors"
+  Predicate predicate;
+  Place place;
+};
+using Conditions = std::vector<Condition>;  // all must hold
+
+enum class ArgumentKind : std::uint8_t { automatic, value, integer, floating, integers, floats, string, boolean, dtype, none };
+
+// What an ONNX attribute or input is made of: an argument, or a constant.
+struct Binding {
+  ArgumentKind kind = ArgumentKind::automatic;
+  std::string argument;                         // empty: `constant`
+  std::vector<Literal> constant;
+  bool constant_is_list = false;
+};
+
+struct Row {
+  enum class Kind : std::uint8_t { mapped, missing, refuse };
+  Kind kind = Kind::mapped;
+  std::vector<std::string> to;                  // "Relu", "domain::Name"
+  std::optional<std::vector<std::string>> inputs;
+  std::vector<std::pair<std::string, Binding>> attributes;
+  std::vector<Conditions> when;                 // any of these; empty: always
+  std::vector<std::string> required;            // `requires`
+  std::string reason;                           // of missing and refuse
+  std::string hint, lifted, approximate;
+  bool random = false;
+  bool complex = false;
+  Place place;
+
+  bool one_to_one() const { return to.size() == 1; }
+};
+
+struct Entry {
+  int opset = 7;            // holds from this opset up
+  std::vector<Row> rows;    // the first that applies
+  Place place;
+};
+
+struct OperatorRows {
+  std::string name;         // "aten::add" or "aten::add.Tensor"
+  std::string alias;        // another operator's name, or empty
+  std::string schema;       // user's, or empty
+  std::string facts;        // rule word, or empty
+  std::vector<Entry> history;  // ascending opsets
+  Place place;
+};
+
+}  // namespace compatcheck::mapping

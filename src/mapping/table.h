@@ -1,0 +1,75 @@
+// The rule table in force: shipped rows, overlaid by users' files.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mapping/row.h"
+#include "schema/schema.h"
+
+namespace compatcheck::mapping {
+
+inline constexpr int lowest_opset = 7;
+inline constexpr int highest_opset = 26;  // the newest that the pinned ONNX Runtime accepts
+
+// How a version step of an ONNX operator changed it; from mappings/onnx_changes.yaml.
+enum class Change : std::uint8_t { types, extended, meaning };
+struct OnnxChange {
+  std::string op;
+  int from = 0, to = 0;
+  Change change = Change::types;
+  std::string why;
+  Place place;
+};
+
+// What the table says of one operator at one opset, conditions not yet looked at.
+struct Lookup {
+  enum class Status : std::uint8_t {
+    rows,        // `rows` apply, in order
+    missing,     // a row says so, or the lowest entry is above the opset
+    structural,  // on the list of structural operators
+    stale,       // the entry ends at a change of meaning that the table hasn't answered
+    unknown,     // no row at all
+  };
+  Status status = Status::unknown;
+  const OperatorRows* op = nullptr;      // after alias, in-place and out= rules
+  std::span<const Row> rows;
+  int since = 0;                         // opset of the entry that holds
+  bool user = false;                     // from a user's file
+};
+
+// Cheap to copy; shipped rows are shared and immutable. Safe to read from several threads.
+class Table {
+ public:
+  static Table shipped();
+
+  // Rows of a user's file win over what is there, per operator and opset. Throws TableError
+  // "file:line:column: what is wrong", then the line.
+  void overlay(const std::filesystem::path& file);
+  void overlay_text(std::string_view yaml, const std::string& file_name);
+
+  // `op` "aten::relu_", `overload` may be empty. In-place and out= forms find the functional operator's rows.
+  Lookup find(std::string_view op, std::string_view overload, int opset, const schema::Registry& schemas) const;
+  // Above `opset`, the lowest at which some row maps it (conditions not looked at).
+  std::optional<int> available_from(std::string_view op, std::string_view overload, int opset, const schema::Registry& schemas) const;
+  // The rule word for its facts; empty if none.
+  std::string_view facts(std::string_view op, std::string_view overload, const schema::Registry& schemas) const;
+
+  bool is_structural(std::string_view op) const;
+  bool is_plumbing(std::string_view onnx_op) const;
+  std::vector<const OperatorRows*> operators() const;   // sorted by name, aliases included
+  std::span<const OnnxChange> onnx_changes() const;
+  std::vector<std::string> schemas() const;             // of users' rows
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace compatcheck::mapping

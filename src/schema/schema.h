@@ -1,0 +1,80 @@
+// Operator schemas: names, types, defaults and aliasing of arguments. Shipped: every schema that libtorch 2.13
+// registers, and torchvision's; users add their own.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/constant.h"
+#include "ir/graph.h"
+#include "ir/type.h"
+
+namespace compatcheck::schema {
+
+struct Argument {
+  std::string name;
+  ir::TypeRef type;
+  std::optional<ir::Constant> default_value;
+  std::optional<std::size_t> list_size;  // int[2]: a single int is broadcast to it
+  bool keyword_only = false;
+  std::string alias_set;                 // "a" of Tensor(a!), "*" of Tensor(*); empty: none
+  bool written = false;                  // the "!"
+};
+
+struct Schema {
+  std::string name;      // "aten::add"
+  std::string overload;  // "Tensor"; empty for the default one
+  std::vector<Argument> arguments;
+  std::vector<Argument> returns;  // name may be empty
+  bool variadic_arguments = false;
+  bool variadic_returns = false;
+
+  std::optional<std::size_t> argument_index(std::string_view argument) const;
+  bool writes() const;   // some argument is written
+  bool is_out() const;   // has keyword-only written arguments: an `out=` form
+};
+
+// "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor". Throws TableError with the column.
+Schema parse(std::string_view text);
+std::string to_string(const Schema& schema);
+
+// The schemas in force. Overloads are parsed when first asked for, so construction costs nothing.
+// Safe to read from several threads.
+class Registry {
+ public:
+  Registry();  // the shipped schemas
+  ~Registry();
+  Registry(Registry&&) noexcept;
+  Registry& operator=(Registry&&) noexcept;
+
+  // A user's schema or a stub; replaces one of the same name and overload. Throws TableError.
+  void add(std::string_view schema);
+
+  // All overloads of "aten::add", in libtorch's order; empty if nobody ships it.
+  std::span<const Schema* const> overloads(std::string_view name) const;
+  const Schema* find(std::string_view name, std::string_view overload) const;
+  bool contains(std::string_view name) const;
+  std::vector<std::string_view> names() const;  // sorted
+
+  // "aten::add_" → "aten::add" where the first is the in-place form of the second, else nullopt.
+  std::optional<std::string> functional_form(std::string_view name) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The overload that TorchScript would call for these inputs, by count and types; null if none fits or the name is
+// unknown. Does not write to the node.
+const Schema* match(const ir::Node& node, const Registry& registry);
+
+// Sets schema and overload of every aten and custom node in the graph, nested blocks included.
+void resolve(ir::Graph& graph, const Registry& registry);
+
+}  // namespace compatcheck::schema
