@@ -10,7 +10,8 @@ namespace {
 bool equal_types(const TypeRef& a, const TypeRef& b) { return a == b || (a && b && equal(*a, *b)); }
 
 bool equal_items(const Constants& a, const Constants& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), equal);
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Constant& x, const Constant& y) { return equal(x, y); });
 }
 
 bool equal_numbers(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }

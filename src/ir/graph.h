@@ -27,6 +27,7 @@ class Graph;
 class Block;
 class Node;
 class Value;
+class Copier;
 
 // Old value → new value, while copying between graphs.
 using ValueMap = std::unordered_map<const Value*, Value*>;
@@ -56,7 +57,7 @@ class Value {
   void replace_all_uses_with(Value* other);
 
  private:
-  friend class Graph; friend class Node; friend class Block;
+  friend class Graph; friend class Node; friend class Block; friend class Copier;
   Node* producer_ = nullptr;
   Block* block_ = nullptr;
   std::size_t index_ = 0;
@@ -120,7 +121,7 @@ class Node {
   void copy_origin(const Node& other) { location_ = other.location_; module_ = other.module_; }
 
  private:
-  friend class Graph; friend class Block; friend class Value;
+  friend class Graph; friend class Block; friend class Value; friend class Copier;
   void unlink();
   void link(Block* block, Node* before);
   void drop_inputs();
@@ -181,7 +182,7 @@ class Block {
   Iterator end() const { return Iterator(nullptr); }
 
  private:
-  friend class Graph; friend class Node; friend class Value;
+  friend class Graph; friend class Node; friend class Value; friend class Copier;
   Graph* graph_ = nullptr;
   Node* owner_ = nullptr;
   Node* return_ = nullptr;
@@ -219,8 +220,7 @@ class Graph {
   void verify() const;
 
  private:
-  friend class Node; friend class Block; friend class Value;
-  friend class Copier;
+  friend class Node; friend class Block; friend class Value; friend class Copier;
   Value* new_value(TypeRef type);
   Node* new_node(std::string op);
   Block* new_block(Node* owner);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "compatcheck/error.h"
 #include "ir/graph.h"
@@ -16,7 +17,7 @@ std::string spelled(const Value* value) { return '%' + (value->name().empty() ? 
 // One walk in order: what is defined and still in scope, what each use list must hold.
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph), state_(graph.value_limit(), State::unseen) {}
+  explicit Verifier(const Graph& graph) : graph_(graph), state_(graph.value_limit(), State::unseen), operands_(graph.value_limit()) {}
 
   void block(const Block& block) {
     if (block.graph() != &graph_) fail("a block belongs to another graph", block.owner());
@@ -58,18 +59,25 @@ class Verifier {
       const Value* input = node.input(i);
       if (input->id() >= state_.size() || state_[input->id()] != State::in_scope)
         fail(spelled(input) + " is used where it isn't defined", &node);
-      const auto uses = input->uses();
-      if (std::count(uses.begin(), uses.end(), Use{const_cast<Node*>(&node), i}) != 1)
-        fail(spelled(input) + "'s uses don't name the node once", &node);
+      ++operands_[input->id()];
     }
   }
 
-  // Every use was counted at its user; a longer list names a node that stands nowhere.
+  // The list is exact when each entry is right, none comes twice, and as many operands were met on the walk.
   void uses(const Value& value) {
-    for (const Use& use : value.uses()) {
-      if (!use.user->owner() || use.operand >= use.user->inputs().size() || use.user->input(use.operand) != &value)
-        fail(spelled(&value) + " is used by a node that stands nowhere", use.user);
+    std::vector<Use> uses(value.uses().begin(), value.uses().end());
+    std::sort(uses.begin(), uses.end(),
+              [](const Use& a, const Use& b) { return std::tie(a.user, a.operand) < std::tie(b.user, b.operand); });
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      const auto& [user, operand] = uses[i];
+      if (!user->owner() || operand >= user->inputs().size() || user->input(operand) != &value)
+        fail(spelled(&value) + " is used by a node that stands nowhere", user);
+      if (i > 0 && uses[i] == uses[i - 1]) fail(spelled(&value) + " lists a use twice", user);
     }
+    if (uses.size() != operands_[value.id()])
+      fail(spelled(&value) + " lists " + std::to_string(uses.size()) + " uses of " +
+               std::to_string(operands_[value.id()]),
+           value.producer());
   }
 
   void node(const Node& node) {
@@ -104,6 +112,7 @@ class Verifier {
 
   const Graph& graph_;
   std::vector<State> state_;
+  std::vector<std::size_t> operands_;
 };
 
 }  // namespace
