@@ -1,0 +1,31 @@
+// The opset-independent pass that states the facts of every value, before any emission.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "mapping/table.h"
+#include "schema/schema.h"
+#include "symbolic/call.h"
+#include "symbolic/registry.h"
+
+namespace compatcheck::convert {
+
+// What is said of one model input, from --input, example inputs or the file.
+struct InputFact {
+  std::string name;   // the graph's own, "x" or "pair.0" for a member of a tuple
+  symbolic::Fact fact;
+};
+
+// Facts of every value, blocks of If and Loop included (loops to a fixed point). Inputs not named are taken from
+// the graph's types; what those leave open is `wants` of that input.
+symbolic::FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inputs, const mapping::Table& table,
+                                const schema::Registry& schemas, const symbolic::Registry& registry);
+
+// Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns what changed, for the
+// report's steps; facts must be stated again after a change.
+std::vector<std::string> fold_with_facts(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas);
+
+}  // namespace compatcheck::convert

@@ -1,0 +1,40 @@
+// A size, or an int computed from sizes: a number, or an expression over named dimensions with +, −, × and floor
+// division, kept in a normal form so that equal expressions compare equal.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace compatcheck::symbolic {
+
+class Dim {
+ public:
+  Dim(std::int64_t number = 0);                 // NOLINT: numbers are dims
+  static Dim symbol(std::string name);          // "batch"; at least 1 unless proved otherwise
+  static Dim unknown();                         // equal to nothing, itself included
+
+  bool is_number() const;
+  bool is_unknown() const;
+  std::optional<std::int64_t> number() const;
+  std::string to_string() const;                // "2*height//2 + 1", "?"
+
+  friend Dim operator+(const Dim& a, const Dim& b);
+  friend Dim operator-(const Dim& a, const Dim& b);
+  friend Dim operator*(const Dim& a, const Dim& b);
+  friend Dim floor_div(const Dim& a, const Dim& b);  // rounds down; b ≠ 0
+  friend Dim modulo(const Dim& a, const Dim& b);     // sign of b, as Python
+
+  // True only when proved: for two numbers by value, for expressions by normal form. Unknown: false for both.
+  friend bool provably_equal(const Dim& a, const Dim& b);
+  friend bool provably_different(const Dim& a, const Dim& b);
+
+ private:
+  struct Expression;
+  std::optional<std::int64_t> number_;
+  std::shared_ptr<const Expression> expression_;  // null with no number: unknown
+};
+
+}  // namespace compatcheck::symbolic

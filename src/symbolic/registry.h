@@ -1,0 +1,48 @@
+// What the families register: functions that state facts, and conditions that data can't say. Handlers join them
+// when the converter does.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "symbolic/call.h"
+
+namespace compatcheck::symbolic {
+
+// One fact an output.
+using FactFunction = std::vector<Fact> (*)(const Call&);
+
+enum class Truth : std::uint8_t { no, yes, unknown };
+struct Verdict {
+  Truth truth = Truth::unknown;
+  std::string message;                 // what failed, or what is wanting: "output size 7 doesn't divide 30"
+  std::vector<std::uint32_t> wants;    // unknown: the model inputs that would settle it
+  const ir::Node* blame = nullptr;     // unknown: the node without facts that it hangs on (Fact::blame)
+};
+using ConditionFunction = Verdict (*)(const Call&);
+
+class Registry {
+ public:
+  // Throws InternalError when the name is registered already.
+  void facts(std::string_view op, FactFunction function);          // "aten::cat", or "aten::max.dim"
+  void fact_word(std::string_view word, FactFunction function);    // "pointwise": docs/mappings.md
+  void condition(std::string_view name, ConditionFunction function);
+
+  FactFunction find_facts(std::string_view op, std::string_view overload) const;  // null if none
+  FactFunction find_fact_word(std::string_view word) const;
+  ConditionFunction find_condition(std::string_view name) const;
+  std::vector<std::string_view> condition_names() const;
+  std::vector<std::string_view> fact_words() const;
+
+ private:
+  std::map<std::string, FactFunction, std::less<>> facts_, words_;
+  std::map<std::string, ConditionFunction, std::less<>> conditions_;
+};
+
+// Every shipped family.
+Registry shipped_registry();
+
+}  // namespace compatcheck::symbolic
