@@ -5,7 +5,7 @@
 #   tools/setup.sh test      the same, and the Python packages of the tests
 #   tools/setup.sh fuzz      the same, and clang with libFuzzer
 #   tools/setup.sh corpus    test, and what the operator corpus imports
-#   tools/setup.sh paths     prints the environment's folder and does nothing
+#   tools/setup.sh paths     prints where things are or will be, for CMake and make
 #
 # All of it lands in the cache, ${COMPATCHECK_CACHE:-${XDG_CACHE_HOME:-~/.cache}/compatcheck}, which every clone shares.
 set -euo pipefail
@@ -24,7 +24,8 @@ build_packages=(
   g++ make ninja-build ccache mold
   protobuf-compiler libprotobuf-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev
 )
-fuzz_packages=(clang libclang-rt-14-dev)
+# 16 is the first clang of Debian 12 that takes the library of g++ 12 in C++20 whole.
+fuzz_packages=(clang-16 libclang-rt-16-dev)
 
 debian_packages() {
   local missing=() package
@@ -74,6 +75,14 @@ prefix_torch() {
 # An environment is named after the torch it stands on: our own wheel, or the active Python's.
 environment_name() {
   [ -z "$1" ] && printf 'venv' || printf 'venv-%s' "$(printf '%s' "$1" | sha256sum | cut -c1-12)"
+}
+
+# The libtorch to build with, installed already or not.
+torch_folder() {
+  local found
+  found=$(prefix_torch)
+  [ -n "$found" ] || found=$(echo "${torch_site:-$(echo "$venv"/lib/python3.*/site-packages)}")/torch
+  printf '%s' "$found"
 }
 
 create_environment() {
@@ -182,7 +191,7 @@ purpose=${1:-build}
 torch_site=$(active_torch)
 venv="$cache/$(environment_name "$torch_site")"
 if [ "$purpose" = paths ]; then
-  printf '%s\n' "$venv"
+  printf '%s=%s\n' environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)"
   exit
 fi
 mkdir -p "$cache"
