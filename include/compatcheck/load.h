@@ -1,0 +1,66 @@
+// Reading a model.
+//
+//   auto model = compatcheck::load("model.pt");
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compatcheck/error.h"
+#include "compatcheck/run.h"
+
+namespace compatcheck {
+
+struct LoadOptions {
+  std::string method = "forward";
+  // Mapping files or folders of them (docs/mappings.md); later ones win. They take part in loading because a row may
+  // state the schema of an operator that nobody ships.
+  std::vector<std::filesystem::path> mappings;
+  std::vector<std::filesystem::path> op_libraries;  // shared libraries that register custom operators
+  std::filesystem::path libtorch;                   // root or lib folder; empty: searched for
+  std::filesystem::path helper;                     // the TorchScript helper program; empty: searched for
+  double timeout_seconds = 120;                     // for one model
+  std::uint64_t memory_mb = 8192;                   // for one model, weights not counted
+  RunOptions run;
+};
+
+// A loaded, normalised model. Cheap to copy, immutable, safe to use from several threads.
+class Model {
+ public:
+  struct State;
+  explicit Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const State& state() const { return *state_; }
+  // As the report shows it; as given to load().
+  const std::string& path() const;
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+// Reads TorchScript archives (.pt) and TorchScript's textual notation. One helper process reads all models of a
+// Loader, and is started again when a model crashes it. Not for use from several threads at once: one Loader each.
+class Loader {
+ public:
+  explicit Loader(LoadOptions options = {});
+  ~Loader();
+  Loader(Loader&&) noexcept;
+  Loader& operator=(Loader&&) noexcept;
+
+  // Throws ModelError (can't be read), UsageError (no libtorch, no such method), TableError (a mapping file).
+  Model load(const std::filesystem::path& file);
+  Model load(std::span<const std::byte> bytes, const std::string& display_name);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// One model, with a Loader of its own.
+Model load(const std::filesystem::path& file, const LoadOptions& options = {});
+
+}  // namespace compatcheck

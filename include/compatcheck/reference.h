@@ -1,0 +1,41 @@
+// What the tool knows without a model: the effective mapping table, an operator's history, the rules.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compatcheck/error.h"
+#include "compatcheck/report.h"
+
+namespace compatcheck {
+
+enum class ReferenceFormat : std::uint8_t { text, json, markdown };
+
+struct ReferenceOptions {
+  std::vector<std::filesystem::path> mappings;
+  std::optional<int> opset;                      // absent: the default one for ops, all for explain
+  ReferenceFormat format = ReferenceFormat::text;
+  bool color = false;
+  std::size_t width = 100;
+};
+
+// What each operator becomes. Names may be given with or without "aten::"; none: all. Throws UsageError for an
+// operator that nobody knows, with the nearest names.
+std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options = {});
+
+// A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas.
+std::string explain(const std::string& subject, const ReferenceOptions& options = {});
+
+struct TableDefect {
+  std::string file;
+  int line = 0, column = 0;                      // from 1
+  std::string message;                           // one sentence
+  std::string source_line;                       // the line itself
+};
+
+// Checks mapping tables against the operator schemas of libtorch and ONNX; the shipped ones if `files` is empty.
+std::vector<TableDefect> lint(const std::vector<std::filesystem::path>& files);
+
+}  // namespace compatcheck

@@ -1,0 +1,29 @@
+// Reports as text.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "compatcheck/report.h"
+
+namespace compatcheck {
+
+enum class Format : std::uint8_t { text, json, jsonl };
+
+struct RenderOptions {
+  bool color = false;
+  std::size_t width = 100;      // columns
+  bool quiet = false;           // only what is at or above fail_on, and the last line
+  int verbosity = 0;            // 1: every site and every operator; 2: normalisation steps too
+};
+
+// One report is one object or page; several are {"schema_version", "reports": […]}, one line each, or one table of
+// opsets and models. The same reports give the same bytes.
+std::string render(const Report& report, Format format, const RenderOptions& options = {});
+std::string render(std::span<const Report> reports, Format format, const RenderOptions& options = {});
+
+// The JSON Schema of the report.
+std::string json_schema();
+
+}  // namespace compatcheck
