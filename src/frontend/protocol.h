@@ -1,0 +1,78 @@
+// What the tool and its TorchScript helper program say to each other over one stream socket: a request, then its
+// reply, one at a time. No libtorch here: both sides compile this file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/dtype.h"
+
+namespace compatcheck::frontend::protocol {
+
+inline constexpr std::uint32_t version = 1;
+
+// The descriptor under which the helper finds its end of the socket.
+inline constexpr int helper_socket = 3;
+
+// Which model, and what must be known to open it.
+struct Model {
+  std::string path;                       // to open; of a request that carried a descriptor: its /proc/self/fd/N
+  std::string display_name;               // for messages
+  std::vector<std::string> op_libraries;  // to dlopen first
+  std::vector<std::string> schemas;       // users' schemas of operators that nobody ships
+};
+
+struct HelloRequest {};
+struct LoadRequest { Model model; };
+struct ExecutionRequest { Model model; std::vector<std::uint8_t> graph; std::string method; std::uint64_t seed = 0; };
+struct ObserveRequest { Model model; std::vector<std::uint8_t> graph; std::uint64_t seed = 0; };
+struct SchemasRequest {};
+using Request = std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, SchemasRequest>;
+
+struct HelloReply { std::uint32_t protocol = version; std::uint64_t abi = 0; std::string libtorch; };
+struct LoadReply { std::vector<std::uint8_t> program; };  // a snapshot
+struct ExecutionReply { bool agrees = false; std::string difference; };
+struct ObservedTensor { std::uint32_t position = 0; ir::DType dtype{}; std::vector<std::int64_t> sizes; };
+struct ObserveReply { std::vector<ObservedTensor> tensors; };  // position: see snapshot.h, `values_in_order`
+struct SchemasReply { std::vector<std::string> schemas; };
+
+enum class ErrorKind : std::uint8_t {
+  model,          // the file can't be read or run: ModelError
+  usage,          // an operator library, a schema: UsageError
+  internal,       // InternalError
+  needs_restart,  // what an earlier model registered (stubs, classes) stands in the way: ask a fresh helper
+};
+struct ErrorReply { ErrorKind kind = ErrorKind::internal; std::string message; };
+using Reply = std::variant<HelloReply, LoadReply, ExecutionReply, ObserveReply, SchemasReply, ErrorReply>;
+
+std::vector<std::uint8_t> encode(const Request& request);
+std::vector<std::uint8_t> encode(const Reply& reply);
+// Throw ModelError on anything else than what encode() wrote.
+Request decode_request(std::span<const std::uint8_t> bytes);
+Reply decode_reply(std::span<const std::uint8_t> bytes);
+
+// A frame on the socket: magic, length, the encoded message; with it, perhaps, an open file.
+struct Frame {
+  std::vector<std::uint8_t> bytes;
+  int descriptor = -1;  // owned by the receiver
+};
+
+// Blocking, until all is written; false if the other side is gone. Never raises SIGPIPE.
+bool send_frame(int socket, std::span<const std::uint8_t> bytes, int descriptor = -1);
+
+// What ended the wait for a frame.
+enum class Receipt : std::uint8_t { frame, closed, damaged, idle };
+// `while_waiting` is called several times a second and may end the wait by returning false (then `idle`).
+Receipt receive_frame(int socket, Frame& frame, const std::function<bool()>& while_waiting = {});
+
+// The helper's whole life: answers requests on `helper_socket` until the tool closes it; dies at once if the tool does,
+// even in the middle of an answer. `answer` may throw: ModelError, UsageError and InternalError keep their kind, any
+// other exception becomes ErrorKind::model with its text.
+void serve(const std::function<Reply(const Request&)>& answer);
+
+}  // namespace compatcheck::frontend::protocol
