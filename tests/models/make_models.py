@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Makes the tests' models: real architectures with random weights, traced and scripted.
+
+    make_models.py --out DIR [--small] [--only NAME,...] [--verify]
+    make_models.py --list
+
+DIR then holds `<name>-<form>.pt`, `<name>-<form>.npz` (in_*, out_*: the tensors of inputs and outputs, in order) and
+index.json. What is there and made from the same sources is left alone. --small leaves out the full-size models; those
+of size "named" are made only by --only. --verify loads every file in a fresh process, without the maker's stubs.
+"""
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from registry import Model
+
+TRACED, SCRIPTED = ("traced",), ("scripted",)
+
+MODELS = [
+    Model("convnets", "resnet50", size="full"),
+    Model("convnets", "resnet_small"),
+    Model("convnets", "mobilenet_v3"),
+    Model("convnets", "unet"),
+    Model("convnets", "unet_bilinear"),
+    Model("convnets", "srcnn"),
+    Model("convnets", "resizer"),
+    Model("vision_transformers", "vit"),
+    Model("vision_transformers", "vit_fused", TRACED),
+    Model("vision_transformers", "transformer_encoder"),
+    Model("vision_transformers", "swin"),
+    Model("vision_transformers", "detr"),
+    Model("language", "bert_base", unscriptable=True, size="full"),
+    Model("language", "bert", unscriptable=True),
+    Model("language", "bert_eager", unscriptable=True),
+    Model("language", "bert_dict", unscriptable=True),
+    Model("language", "gpt2", unscriptable=True),
+    Model("language", "gpt2_eager", unscriptable=True),
+    Model("language", "t5", unscriptable=True),
+    Model("language", "whisper_encoder", unscriptable=True),
+    Model("language", "vit_hf", unscriptable=True),
+    Model("language", "swin_hf", unscriptable=True),
+    Model("recurrent", "lstm_packed"),
+    Model("recurrent", "gru_packed"),
+    Model("recurrent", "recurrent"),
+    Model("recurrent", "lstm"),
+    Model("recurrent", "lstm_cell"),
+]
+
+
+def chosen(arguments: argparse.Namespace) -> list:
+    """(model, form) to make."""
+    only = set(arguments.only.split(",")) if arguments.only else None
+    pairs = []
+    for model in MODELS:
+        for form in model.forms:
+            names = {model.name, f"{model.name}-{form}"}
+            if names & only if only else model.size == "small" or model.size == "full" and not arguments.small:
+                pairs.append((model, form))
+    unknown = (only or set()) - {n for m, f in pairs for n in (m.name, f"{m.name}-{f}")}
+    if unknown:
+        sys.exit(f"make_models.py: no model named {', '.join(sorted(unknown))}; see --list")
+    return pairs
+
+
+def read_index(path: Path) -> dict:
+    """Entries by name; a file made by another version is made again."""
+    if not path.exists():
+        return {}
+    return {entry["name"]: entry for part in json.loads(path.read_text()).values() for entry in part}
+
+
+def write_index(path: Path, entries: dict) -> None:
+    order = [f"{model.name}-{form}" for model in MODELS for form in model.forms]
+    known = [entries[name] for name in order if name in entries]
+    index = {"models": [e for e in known if "file" in e], "not_made": [e for e in known if "file" not in e]}
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(index, indent=1) + "\n")
+    temporary.rename(path)
+
+
+def make(pairs: list, out: Path) -> bool:
+    import build
+    out.mkdir(parents=True, exist_ok=True)
+    entries = read_index(out / "index.json")
+    good = True
+    for model, form in pairs:
+        name = f"{model.name}-{form}"
+        old = entries.get(name, {})
+        if old.get("stamp") == build.stamp(model, form) and ("file" not in old or (out / old["file"]).exists()):
+            continue
+        start = time.monotonic()
+        try:
+            with build.quiet():
+                entries[name] = build.build(model, form, out)
+            if form == "scripted" and model.unscriptable:
+                print(f"{name}: scripts now; take its `unscriptable` away", file=sys.stderr)
+                good = False
+            print(f"{name}: {entries[name]['bytes']} bytes, {time.monotonic() - start:.1f} s", flush=True)
+        except Exception as error:
+            expected = form == "scripted" and model.unscriptable
+            entries[name] = {"name": name, "reason": build.reason(error), "stamp": build.stamp(model, form)}
+            if not expected:
+                print(f"{name}: {error}", file=sys.stderr)
+                entries.pop(name)
+                good = False
+        write_index(out / "index.json", entries)
+    return good
+
+
+FRESH = """
+import sys, json, torch
+index = json.load(open(sys.argv[1] + "/index.json"))
+bad = 0
+for entry in index["models"]:
+    try:
+        torch.jit.load(sys.argv[1] + "/" + entry["file"], map_location="cpu")
+        loaded, why = True, ""
+    except Exception as error:
+        loaded, why = False, next((l for l in str(error).splitlines() if l.strip()), "")
+    if loaded != entry["loads"]:
+        bad += 1
+        print(f"{entry['name']}: loads is {loaded}, the index says {entry['loads']}. {why}")
+sys.exit(bad > 0)
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--only", metavar="NAME,...")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--verify", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.list:
+        for model in MODELS:
+            print(f"{model.name:22} {model.family:20} {model.size:6} {' '.join(model.forms)}")
+        return 0
+    if not arguments.out:
+        parser.error("--out DIR is needed")
+    good = make(chosen(arguments), arguments.out)
+    if arguments.verify:
+        good &= subprocess.run([sys.executable, "-W", "ignore", "-c", FRESH, str(arguments.out)]).returncode == 0
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
