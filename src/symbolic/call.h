@@ -23,8 +23,8 @@ class FactTable {
 };
 
 // Argument reads that answer nullopt mean "not known when converting"; is_none() is asked first for Optionals.
-// A name that the schema lacks reads as its default in the schemas that have it, else throws InternalError:
-// a misspelt name must not pass silently.
+// A name that this overload lacks reads as None: overloads of one operator differ, and lint checks the names. Needs a
+// resolved schema.
 class Call {
  public:
   Call(const ir::Node& node, const FactTable& facts) : node_(node), facts_(facts) {}
@@ -32,7 +32,7 @@ class Call {
   const ir::Node& node() const { return node_; }
   std::string_view op() const { return node_.op(); }
   bool has(std::string_view argument) const;               // the schema has it
-  const ir::Value* value(std::string_view argument) const; // null if the call leaves it at its default
+  const ir::Value* value(std::string_view argument) const; // null if this overload lacks it
   const Fact& fact(std::string_view argument) const;
 
   bool is_none(std::string_view argument) const;

@@ -7,8 +7,10 @@
 
 namespace compatcheck::symbolic {
 
-// `when` and `requires` of the row, and the rule that complex tensors need `complex: true`.
-// The message names the argument, what the row needs and what the call has.
+// `when` and `requires` of the row. The message names the argument, what the row needs and what the call has.
 Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry);
+
+// The rule for every mapped row: complex tensors need `complex: true`.
+Verdict takes_dtypes(const mapping::Row& row, const Call& call);
 
 }  // namespace compatcheck::symbolic

@@ -32,6 +32,7 @@ class Dim {
   friend bool provably_different(const Dim& a, const Dim& b);
 
  private:
+  friend struct DimTerms;
   struct Expression;
   std::optional<std::int64_t> number_;
   std::shared_ptr<const Expression> expression_;  // null with no number: unknown

@@ -21,28 +21,28 @@ namespace compatcheck::symbolic {
 using Shape = std::vector<Dim>;
 
 struct TensorFact {
-  std::optional<ir::DType> dtype;
-  std::optional<Shape> shape;                   // absent: unknown rank
-  std::optional<std::vector<Dim>> contents;     // elements of a small integer tensor (≤ 64), in row-major order
+  std::optional<ir::DType> dtype{};
+  std::optional<Shape> shape{};                   // absent: unknown rank
+  std::optional<std::vector<Dim>> contents{};     // elements of a small integer tensor (≤ 64), in row-major order
   bool known_constant = false;                  // a prim::Constant or a parameter: its elements are known when converting
 };
 struct Fact;
 struct NumberFact {                             // a Python int, float or bool
   enum class Kind : std::uint8_t { integer, floating, boolean } kind = Kind::integer;
-  std::optional<Dim> integer;                   // kind integer; boolean as 0 and 1
-  std::optional<double> floating;
+  std::optional<Dim> integer{};                   // kind integer; boolean as 0 and 1
+  std::optional<double> floating{};
 };
 struct ListFact {                               // lists and tuples
-  std::optional<std::vector<Fact>> items;       // absent: unknown length
-  std::shared_ptr<const Fact> element;          // what holds for every item, if items is absent; may be null
+  std::optional<std::vector<Fact>> items{};       // absent: unknown length
+  std::shared_ptr<const Fact> element{};          // what holds for every item, if items is absent; may be null
 };
 struct NoneFact {};
 struct ConstantFact { ir::Constant value; };    // strings, devices, objects …
 
 struct Fact {
-  std::variant<std::monostate /* nothing known */, TensorFact, NumberFact, ListFact, NoneFact, ConstantFact> value;
+  std::variant<std::monostate /* nothing known */, TensorFact, NumberFact, ListFact, NoneFact, ConstantFact> value{};
   // Model inputs from which something unknown here derives, sorted: naming their shape or dtype may settle it.
-  std::vector<std::uint32_t> wants;
+  std::vector<std::uint32_t> wants{};
   // The node, without facts of its own to state, from which something unknown here derives; null if none. Where
   // that node fails to convert, what hangs on the unknown is unassessed: the node's fault, no finding of its own.
   const ir::Node* blame = nullptr;

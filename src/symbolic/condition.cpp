@@ -1,0 +1,340 @@
+#include "symbolic/condition.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace compatcheck::symbolic {
+namespace {
+
+using mapping::Literal;
+using mapping::Predicate;
+
+Verdict yes() { return {.truth = Truth::yes}; }
+Verdict no(std::string message) { return {.truth = Truth::no, .message = std::move(message)}; }
+
+Verdict not_known(const Fact& fact, std::string message) {
+  return {.truth = Truth::unknown, .message = std::move(message), .wants = fact.wants, .blame = fact.blame};
+}
+
+// All of several: a broken one decides, then an unknown one.
+void combine_all(Verdict& total, Verdict next) {
+  if (total.truth == Truth::no || next.truth == Truth::yes) return;
+  if (next.truth == Truth::no || total.truth == Truth::yes) total = std::move(next);
+}
+
+std::string spell(double number) {
+  char buffer[32];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, number);
+  return {buffer, result.ptr};
+}
+
+std::string spell(const Literal& literal) {
+  if (std::holds_alternative<std::monostate>(literal)) return "None";
+  if (const auto* boolean = std::get_if<bool>(&literal)) return *boolean ? "True" : "False";
+  if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
+  if (const auto* floating = std::get_if<double>(&literal)) return spell(*floating);
+  return "'" + std::get<std::string>(literal) + "'";
+}
+
+std::string spell(const std::vector<Literal>& literals, const char* separator) {
+  std::string text;
+  for (const auto& literal : literals) text += (text.empty() ? "" : separator) + spell(literal);
+  return text;
+}
+
+Truth truth(bool value) { return value ? Truth::yes : Truth::no; }
+
+Truth equals_number(const NumberFact& number, const Literal& literal) {
+  double wanted = 0;
+  if (const auto* boolean = std::get_if<bool>(&literal)) wanted = *boolean ? 1 : 0;
+  else if (const auto* integer = std::get_if<std::int64_t>(&literal)) wanted = static_cast<double>(*integer);
+  else if (const auto* floating = std::get_if<double>(&literal)) wanted = *floating;
+  else return Truth::no;  // None or a string
+  if (number.kind == NumberFact::Kind::floating)
+    return number.floating ? truth(*number.floating == wanted) : Truth::unknown;
+  if (!number.integer) return Truth::unknown;
+  if (number.integer->is_number()) return truth(static_cast<double>(*number.integer->number()) == wanted);
+  return wanted == std::floor(wanted) && provably_different(*number.integer, Dim(static_cast<std::int64_t>(wanted)))
+             ? Truth::no : Truth::unknown;
+}
+
+Truth equals(const Fact& fact, const Literal& literal) {
+  const bool wants_none = std::holds_alternative<std::monostate>(literal);
+  if (fact.is_none()) return truth(wants_none);
+  if (std::holds_alternative<std::monostate>(fact.value)) return Truth::unknown;
+  if (wants_none) return Truth::no;
+  if (const auto* number = fact.number()) return equals_number(*number, literal);
+  if (const auto* constant = std::get_if<ConstantFact>(&fact.value)) {
+    const auto* text = constant->value.get<std::string>();
+    const auto* wanted = std::get_if<std::string>(&literal);
+    return truth(text && wanted && *text == *wanted);
+  }
+  if (const auto* tensor = fact.tensor(); tensor && tensor->contents && tensor->contents->size() == 1)
+    return equals_number({.kind = NumberFact::Kind::integer, .integer = tensor->contents->front()}, literal);
+  return fact.tensor() ? Truth::unknown : Truth::no;
+}
+
+Truth equals_any(const Fact& fact, const std::vector<Literal>& literals) {
+  Truth result = Truth::no;
+  for (const auto& literal : literals) {
+    const Truth one = equals(fact, literal);
+    if (one == Truth::yes) return one;
+    if (one == Truth::unknown) result = one;
+  }
+  return result;
+}
+
+Fact number_fact(std::int64_t number) {
+  return {.value = NumberFact{.kind = NumberFact::Kind::integer, .integer = Dim(number)}};
+}
+
+Fact dim_fact(const Dim& dim, const Fact& origin) {
+  Fact fact{.value = NumberFact{.kind = NumberFact::Kind::integer}, .wants = origin.wants, .blame = origin.blame};
+  if (!dim.is_unknown()) std::get<NumberFact>(fact.value).integer = dim;
+  return fact;
+}
+
+bool dtype_fits(ir::DType dtype, const std::string& word) {
+  if (word == "floating") return ir::is_floating(dtype);
+  if (word == "integral") return ir::is_integral(dtype);
+  if (word == "complex") return ir::is_complex(dtype);
+  if (word == "quantized") return ir::is_quantized(dtype);
+  return ir::name(dtype) == word;
+}
+
+// One predicate against one fact. `what` names the argument, or a part of it, for messages.
+class Test {
+ public:
+  Test(const Fact& fact, std::string what) : fact_(fact), what_(std::move(what)) {}
+
+  Verdict operator()(const Predicate& predicate) const {
+    Verdict total = yes();
+    if (predicate.any_of) combine_all(total, any_of(*predicate.any_of));
+    if (predicate.equals) combine_all(total, list_equals(*predicate.equals));
+    if (predicate.none) combine_all(total, is_none(*predicate.none));
+    if (predicate.constant) combine_all(total, is_constant(*predicate.constant));
+    if (predicate.min || predicate.max) combine_all(total, in_range(predicate));
+    if (predicate.each) combine_all(total, each(*predicate.each));
+    if (predicate.length) combine_all(total, length(*predicate.length));
+    if (!predicate.dtype.empty()) combine_all(total, dtype(predicate.dtype));
+    if (predicate.rank_known || predicate.rank) combine_all(total, rank(predicate));
+    for (const auto& size : predicate.sizes) combine_all(total, this->size(size));
+    if (predicate.elements) combine_all(total, elements(*predicate.elements));
+    if (predicate.negated) combine_all(total, negated(*predicate.negated));
+    return total;
+  }
+
+ private:
+  Verdict known(Truth result, const std::string& needed) const {
+    if (result == Truth::yes) return yes();
+    if (result == Truth::unknown) return not_known(fact_, what_ + " must be " + needed + ", and isn't known");
+    return no(what_ + " must be " + needed + ", and is " + to_string(fact_));
+  }
+
+  Verdict any_of(const std::vector<Literal>& literals) const {
+    return known(equals_any(fact_, literals), spell(literals, " or "));
+  }
+
+  Verdict list_equals(const std::vector<Literal>& literals) const {
+    const std::string needed = "[" + spell(literals, ", ") + "]";
+    const auto* list = fact_.list();
+    if (!list) return known(fact_.is_none() || fact_.number() ? Truth::no : Truth::unknown, needed);
+    if (!list->items) return known(Truth::unknown, needed);
+    if (list->items->size() != literals.size()) return known(Truth::no, needed);
+    Truth result = Truth::yes;
+    for (std::size_t i = 0; i < literals.size(); ++i) {
+      const Truth one = equals((*list->items)[i], literals[i]);
+      if (one == Truth::no) return known(one, needed);
+      if (one == Truth::unknown) result = one;
+    }
+    return known(result, needed);
+  }
+
+  Verdict is_none(bool wanted) const {
+    if (std::holds_alternative<std::monostate>(fact_.value)) return known(Truth::unknown, wanted ? "None" : "given");
+    return known(truth(fact_.is_none() == wanted), wanted ? "None" : "given");
+  }
+
+  Verdict is_constant(bool wanted) const {
+    const bool constant = is_constant_fact(fact_);
+    if (constant == wanted) return yes();
+    if (wanted && !fact_.wants.empty()) return not_known(fact_, what_ + " must be known when converting, and depends on the inputs");
+    return no(what_ + (wanted ? " must be known when converting, and is computed" : " must be computed, and is a constant"));
+  }
+
+  static bool is_constant_fact(const Fact& fact) {
+    if (const auto* tensor = fact.tensor()) return tensor->known_constant || tensor->contents.has_value();
+    if (const auto* number = fact.number())
+      return number->floating || (number->integer && number->integer->is_number());
+    if (const auto* list = fact.list())
+      return list->items && std::all_of(list->items->begin(), list->items->end(), is_constant_fact);
+    return !std::holds_alternative<std::monostate>(fact.value);
+  }
+
+  Verdict in_range(const Predicate& predicate) const {
+    std::string needed = predicate.min && predicate.max ? "from " + spell(*predicate.min) + " to " + spell(*predicate.max)
+                         : predicate.min ? "at least " + spell(*predicate.min) : "at most " + spell(*predicate.max);
+    const auto* number = fact_.number();
+    if (!number) return known(fact_.is_none() || fact_.list() ? Truth::no : Truth::unknown, needed);
+    std::optional<double> value = number->floating;
+    if (number->integer && number->integer->is_number()) value = static_cast<double>(*number->integer->number());
+    if (!value) return known(Truth::unknown, needed);
+    return known(truth((!predicate.min || *value >= *predicate.min) && (!predicate.max || *value <= *predicate.max)), needed);
+  }
+
+  Verdict each(const Predicate& predicate) const {
+    if (fact_.number()) return Test(fact_, what_)(predicate);  // a single int stands for its list
+    const auto* list = fact_.list();
+    if (!list) return known(fact_.is_none() ? Truth::no : Truth::unknown, "a list");
+    if (!list->items) return list->element ? Test(*list->element, "each of " + what_)(predicate) : known(Truth::unknown, "a list of known length");
+    Verdict total = yes();
+    for (std::size_t i = 0; i < list->items->size(); ++i)
+      combine_all(total, Test((*list->items)[i], what_ + "[" + std::to_string(i) + "]")(predicate));
+    return total;
+  }
+
+  Verdict length(const Predicate& predicate) const {
+    const auto* list = fact_.list();
+    if (!list || !list->items) return known(fact_.is_none() ? Truth::no : Truth::unknown, "a list of known length");
+    return Test(number_fact(static_cast<std::int64_t>(list->items->size())), "the length of " + what_)(predicate);
+  }
+
+  Verdict dtype(const std::vector<std::string>& words) const {
+    std::string needed;
+    for (const auto& word : words) needed += (needed.empty() ? "" : " or ") + word;
+    if (fact_.is_none()) return yes();  // nothing there that could have another dtype
+    const auto* tensor = fact_.tensor();
+    if (!tensor || !tensor->dtype) return not_known(fact_, "the dtype of " + what_ + " must be " + needed + ", and isn't known");
+    if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return dtype_fits(*tensor->dtype, word); })) return yes();
+    return no("the dtype of " + what_ + " must be " + needed + ", and is " + std::string(ir::name(*tensor->dtype)));
+  }
+
+  Verdict rank(const Predicate& predicate) const {
+    const auto* tensor = fact_.tensor();
+    if (!tensor || !tensor->shape) return not_known(fact_, "the rank of " + what_ + " isn't known");
+    if (!predicate.rank) return yes();
+    return Test(number_fact(static_cast<std::int64_t>(tensor->shape->size())), "the rank of " + what_)(*predicate.rank);
+  }
+
+  Verdict size(const Predicate::Size& size) const {
+    const std::string name = "dimension " + std::to_string(size.dim) + " of " + what_;
+    const auto* tensor = fact_.tensor();
+    if (!tensor || !tensor->shape) return not_known(fact_, name + " isn't known");
+    const auto rank = static_cast<std::int64_t>(tensor->shape->size());
+    const std::int64_t dim = size.dim < 0 ? size.dim + rank : size.dim;
+    if (dim < 0 || dim >= rank) return no(what_ + " has no dimension " + std::to_string(size.dim));
+    const Dim& value = (*tensor->shape)[static_cast<std::size_t>(dim)];
+    if (!value.is_number()) {
+      if (value.is_unknown()) return not_known(fact_, name + " isn't known");
+      if (size.known) return no(name + " must be fixed, and is " + value.to_string());
+    }
+    return size.value ? Test(dim_fact(value, fact_), name)(*size.value) : yes();
+  }
+
+  Verdict elements(const Predicate& predicate) const {
+    const auto* tensor = fact_.tensor();
+    if (!tensor || !tensor->shape) return not_known(fact_, "the number of elements of " + what_ + " isn't known");
+    Dim count = 1;
+    for (const Dim& dim : *tensor->shape) count = count * dim;
+    return Test(dim_fact(count, fact_), "the number of elements of " + what_)(predicate);
+  }
+
+  Verdict negated(const Predicate& predicate) const {
+    Verdict verdict = (*this)(predicate);
+    if (verdict.truth == Truth::yes) return no(what_ + " can't be " + to_string(fact_));
+    if (verdict.truth == Truth::no) return yes();
+    return verdict;
+  }
+
+  const Fact& fact_;
+  std::string what_;
+};
+
+Verdict output_used(const mapping::Condition& condition, const Call& call) {
+  const std::size_t index = std::stoul(condition.argument.substr(std::string("outputs.").size()));
+  if (index >= call.node().outputs().size()) return no("the call has no output " + std::to_string(index));
+  const bool used = !call.node().output(index)->unused();
+  if (!condition.predicate.used || used == *condition.predicate.used) return yes();
+  return no("output " + std::to_string(index) + (used ? " is used" : " is not used"));
+}
+
+bool is_tensor_argument(const schema::Argument& argument) {
+  const ir::Type* type = argument.type.get();
+  while (type->kind == ir::TypeKind::optional || type->kind == ir::TypeKind::list) type = type->elements.front().get();
+  return type->kind == ir::TypeKind::tensor;
+}
+
+Verdict every_tensor(const Predicate& predicate, const Call& call) {
+  Verdict total = yes();
+  const auto& arguments = call.node().schema()->arguments;
+  for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i) {
+    if (!is_tensor_argument(arguments[i])) continue;
+    const Fact& fact = call.input(i);
+    if (fact.tensor()) {
+      combine_all(total, Test(fact, arguments[i].name)(predicate));
+    } else if (const auto* list = fact.list(); list && list->items) {
+      for (const Fact& item : *list->items)
+        if (item.tensor()) combine_all(total, Test(item, arguments[i].name)(predicate));
+    }
+  }
+  return total;
+}
+
+Verdict holds(const mapping::Condition& condition, const Call& call) {
+  if (condition.argument.starts_with("outputs.")) return output_used(condition, call);
+  if (condition.argument == "tensors") return every_tensor(condition.predicate, call);
+  return Test(call.fact(condition.argument), condition.argument)(condition.predicate);
+}
+
+Verdict holds(const mapping::Conditions& conditions, const Call& call) {
+  Verdict total = yes();
+  for (const auto& condition : conditions) combine_all(total, holds(condition, call));
+  return total;
+}
+
+// Any of several: one that holds decides, then an unknown one; else the last says why not.
+Verdict any_holds(const std::vector<mapping::Conditions>& alternatives, const Call& call) {
+  if (alternatives.empty()) return yes();
+  Verdict total = no("");
+  for (const auto& conditions : alternatives) {
+    Verdict one = holds(conditions, call);
+    if (one.truth == Truth::yes) return one;
+    if (total.truth == Truth::no) total = std::move(one);
+  }
+  return total;
+}
+
+// Unknown dtypes count as real: TorchScript files say so where a tensor is complex, and few are.
+Verdict no_complex(const Call& call) {
+  const auto complex = [](const Fact& fact) {
+    const auto* tensor = fact.tensor();
+    return tensor && tensor->dtype && ir::is_complex(*tensor->dtype);
+  };
+  const auto refuse = [](const Fact& fact) { return no("ONNX has no complex tensors for this operator, and the call has " + to_string(fact)); };
+  for (std::size_t i = 0; i < call.node().inputs().size(); ++i) {
+    const Fact& fact = call.input(i);
+    if (complex(fact)) return refuse(fact);
+    if (const auto* list = fact.list(); list && list->items)
+      for (const Fact& item : *list->items)
+        if (complex(item)) return refuse(item);
+  }
+  for (const ir::Value* output : call.node().outputs())
+    if (const Fact& fact = call.facts().of(output); complex(fact)) return refuse(fact);
+  return yes();
+}
+
+}  // namespace
+
+Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry) {
+  Verdict total = any_holds(row.when, call);
+  for (const auto& name : row.required) {
+    const auto function = registry.find_condition(name);
+    combine_all(total, function ? function(call) : no("the table requires '" + name + "', which nobody defines"));
+  }
+  return total;
+}
+
+Verdict takes_dtypes(const mapping::Row& row, const Call& call) { return row.complex ? yes() : no_complex(call); }
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,181 @@
+#include "symbolic/dim.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace compatcheck::symbolic {
+
+// A polynomial: product of atoms (sorted) → coefficient, no zero coefficients. An atom is a symbol, or a quotient or
+// remainder that has no polynomial form, spelled canonically.
+struct Dim::Expression {
+  using Monomial = std::vector<std::string>;
+  std::map<Monomial, std::int64_t> terms;
+};
+
+namespace {
+
+using Terms = std::map<std::vector<std::string>, std::int64_t>;
+
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+  const std::int64_t q = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+// False on overflow.
+bool add_term(Terms& terms, const std::vector<std::string>& monomial, std::int64_t coefficient) {
+  auto& sum = terms[monomial];
+  if (__builtin_add_overflow(sum, coefficient, &sum)) return false;
+  if (sum == 0) terms.erase(monomial);
+  return true;
+}
+
+std::optional<Terms> product(const Terms& a, const Terms& b) {
+  Terms result;
+  for (const auto& [am, ac] : a) {
+    for (const auto& [bm, bc] : b) {
+      std::vector<std::string> monomial = am;
+      monomial.insert(monomial.end(), bm.begin(), bm.end());
+      std::sort(monomial.begin(), monomial.end());
+      std::int64_t coefficient = 0;
+      if (__builtin_mul_overflow(ac, bc, &coefficient) || !add_term(result, monomial, coefficient)) return std::nullopt;
+    }
+  }
+  return result;
+}
+
+std::string join(const std::vector<std::string>& atoms) {
+  std::string text;
+  for (const auto& atom : atoms) text += (text.empty() ? "" : "*") + atom;
+  return text;
+}
+
+std::string spell(const Terms& terms) {
+  std::string text;
+  // Numbers last, as people write them.
+  auto append = [&](const std::vector<std::string>& atoms, std::int64_t coefficient) {
+    const std::string magnitude = std::to_string(coefficient < 0 ? -coefficient : coefficient);
+    text += text.empty() ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
+    if (atoms.empty()) text += magnitude;
+    else text += (magnitude == "1" ? "" : magnitude + "*") + join(atoms);
+  };
+  for (const auto& [atoms, coefficient] : terms)
+    if (!atoms.empty()) append(atoms, coefficient);
+  if (auto constant = terms.find({}); constant != terms.end()) append({}, constant->second);
+  return text.empty() ? "0" : text;
+}
+
+std::string operand(const Terms& terms) {
+  const std::string text = spell(terms);
+  return terms.size() == 1 && text.find_first_of("*-/%") == std::string::npos ? text : "(" + text + ")";
+}
+
+}  // namespace
+
+Dim::Dim(std::int64_t number) : number_(number) {}
+
+Dim Dim::symbol(std::string name) {
+  Dim dim;
+  dim.number_.reset();
+  auto expression = std::make_shared<Expression>();
+  expression->terms[{std::move(name)}] = 1;
+  dim.expression_ = std::move(expression);
+  return dim;
+}
+
+Dim Dim::unknown() {
+  Dim dim;
+  dim.number_.reset();
+  return dim;
+}
+
+bool Dim::is_number() const { return number_.has_value(); }
+bool Dim::is_unknown() const { return !number_ && !expression_; }
+std::optional<std::int64_t> Dim::number() const { return number_; }
+
+struct DimTerms {
+  static Terms of(const Dim& dim) {
+    if (dim.expression_) return dim.expression_->terms;
+    if (dim.number_ == 0) return {};
+    return {{{}, *dim.number_}};
+  }
+  static Dim make(Terms terms) {
+    if (terms.empty()) return Dim(0);
+    if (terms.size() == 1 && terms.begin()->first.empty()) return Dim(terms.begin()->second);
+    Dim dim = Dim::unknown();
+    dim.expression_ = std::make_shared<Dim::Expression>(Dim::Expression{std::move(terms)});
+    return dim;
+  }
+};
+
+std::string Dim::to_string() const { return is_unknown() ? "?" : spell(DimTerms::of(*this)); }
+
+Dim operator+(const Dim& a, const Dim& b) {
+  if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
+  Terms sum = DimTerms::of(a);
+  for (const auto& [monomial, coefficient] : DimTerms::of(b))
+    if (!add_term(sum, monomial, coefficient)) return Dim::unknown();
+  return DimTerms::make(std::move(sum));
+}
+
+Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+
+Dim operator*(const Dim& a, const Dim& b) {
+  if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
+  auto terms = product(DimTerms::of(a), DimTerms::of(b));
+  return terms ? DimTerms::make(std::move(*terms)) : Dim::unknown();
+}
+
+namespace {
+
+// a = quotient·b + rest, with as many terms in the quotient as divide exactly.
+struct Division { Terms quotient, rest; };
+
+Division divide_terms(const Terms& a, const Terms& b) {
+  Division result;
+  const auto& [divisor_atoms, divisor] = *b.begin();
+  for (const auto& [atoms, coefficient] : a) {
+    std::vector<std::string> left = atoms;
+    bool divides = b.size() == 1 && coefficient % divisor == 0;
+    for (const auto& atom : divisor_atoms) {
+      auto found = std::find(left.begin(), left.end(), atom);
+      if (found == left.end()) { divides = false; break; }
+      left.erase(found);
+    }
+    if (divides) result.quotient[left] += coefficient / divisor;
+    else result.rest[atoms] = coefficient;
+  }
+  return result;
+}
+
+}  // namespace
+
+Dim floor_div(const Dim& a, const Dim& b) {
+  if (a.is_unknown() || b.is_unknown() || b.number() == 0) return Dim::unknown();
+  if (a.is_number() && b.is_number()) {
+    if (*b.number() == -1) return Dim(-1) * a;  // INT64_MIN / -1 overflows
+    return Dim(floor_quotient(*a.number(), *b.number()));
+  }
+  const Terms numerator = DimTerms::of(a), denominator = DimTerms::of(b);
+  if (numerator == denominator) return 1;
+  if (numerator.empty()) return 0;
+  Division division = divide_terms(numerator, denominator);
+  const Dim whole = DimTerms::make(std::move(division.quotient));
+  if (division.rest.empty()) return whole;
+  const Dim rest = DimTerms::make(division.rest);
+  if (rest.is_number() && b.is_number()) return whole + floor_div(rest, b);
+  return whole + Dim::symbol(operand(division.rest) + "//" + operand(denominator));
+}
+
+Dim modulo(const Dim& a, const Dim& b) { return a - floor_div(a, b) * b; }
+
+bool provably_equal(const Dim& a, const Dim& b) {
+  return !a.is_unknown() && !b.is_unknown() && DimTerms::of(a) == DimTerms::of(b);
+}
+
+bool provably_different(const Dim& a, const Dim& b) {
+  const Dim difference = a - b;
+  return difference.is_number() && *difference.number() != 0;
+}
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,40 @@
+#include "symbolic/registry.h"
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+template <class Map, class Function> void add(Map& map, std::string_view name, Function function, const char* what) {
+  if (!map.emplace(std::string(name), function).second)
+    throw InternalError(std::string(what) + " of " + std::string(name) + " registered twice");
+}
+
+template <class Map> auto find(const Map& map, std::string_view name) -> typename Map::mapped_type {
+  const auto found = map.find(name);
+  return found == map.end() ? nullptr : found->second;
+}
+
+template <class Map> std::vector<std::string_view> names(const Map& map) {
+  std::vector<std::string_view> result;
+  for (const auto& entry : map) result.push_back(entry.first);
+  return result;
+}
+
+}  // namespace
+
+void Registry::facts(std::string_view op, FactFunction function) { add(facts_, op, function, "facts"); }
+void Registry::fact_word(std::string_view word, FactFunction function) { add(words_, word, function, "fact word"); }
+void Registry::condition(std::string_view name, ConditionFunction function) { add(conditions_, name, function, "condition"); }
+
+FactFunction Registry::find_facts(std::string_view op, std::string_view overload) const {
+  if (!overload.empty())
+    if (auto function = find(facts_, std::string(op) + "." + std::string(overload))) return function;
+  return find(facts_, op);
+}
+FactFunction Registry::find_fact_word(std::string_view word) const { return find(words_, word); }
+ConditionFunction Registry::find_condition(std::string_view name) const { return find(conditions_, name); }
+std::vector<std::string_view> Registry::condition_names() const { return names(conditions_); }
+std::vector<std::string_view> Registry::fact_words() const { return names(words_); }
+
+}  // namespace compatcheck::symbolic
