@@ -1,0 +1,43 @@
+# The product: the program, the TorchScript helper program in libexec, and one static library with every room, for
+# find_package(compatcheck). Linked with it: the onnx we built (shipped), Debian's protobuf and yaml-cpp (found).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+option(COMPATCHECK_KEEP_LIBTORCH_PATH
+  "The installed helper program finds, when nothing else is given, the libtorch that it was built with; off for packages" ON)
+
+get_property(rooms GLOBAL PROPERTY COMPATCHECK_ROOMS)
+set(objects ${rooms})
+list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+add_library(libcompatcheck STATIC ${objects})
+set_target_properties(libcompatcheck PROPERTIES
+  OUTPUT_NAME compatcheck ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib LINKER_LANGUAGE CXX)
+install(TARGETS libcompatcheck ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/compatcheck DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+set(private_libdir ${CMAKE_INSTALL_LIBDIR}/compatcheck)
+install(FILES ${Onnx_LIBRARY} DESTINATION ${private_libdir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${SETUP_onnx}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.onnx)
+
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/compatcheck)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/compatcheckConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/cmake/compatcheckConfig.cmake
+  INSTALL_DESTINATION ${config_dir} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/compatcheckConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/compatcheckConfig.cmake ${PROJECT_BINARY_DIR}/cmake/compatcheckConfigVersion.cmake
+        DESTINATION ${config_dir})
+
+# What `make` builds, without the tests.
+add_custom_target(product DEPENDS libcompatcheck)
+if(TARGET compatcheck)
+  install(TARGETS compatcheck RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  add_dependencies(product compatcheck)
+endif()
+if(TARGET compatcheck-torchscript)
+  if(COMPATCHECK_KEEP_LIBTORCH_PATH)
+    set_target_properties(compatcheck-torchscript PROPERTIES INSTALL_RPATH ${COMPATCHECK_LIBTORCH}/lib)
+  endif()
+  install(TARGETS compatcheck-torchscript RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR})
+  add_dependencies(product compatcheck-torchscript)
+endif()

@@ -2,12 +2,15 @@
 # Brings a Debian 12 machine to where `make` can run, and repeats nothing that is already there.
 #
 #   tools/setup.sh build     compiler, libraries, CMake, libtorch, onnx (built once from its source distribution)
-#   tools/setup.sh test      the same, and the Python packages of the tests
-#   tools/setup.sh fuzz      the same, and clang with libFuzzer
+#   tools/setup.sh models    build, and a Python that imports torch
+#   tools/setup.sh test      models, and the Python packages of the tests
 #   tools/setup.sh corpus    test, and what the operator corpus imports
-#   tools/setup.sh paths     prints where things are or will be, for CMake and make
+#   tools/setup.sh fuzz      build, and clang with libFuzzer
+#   tools/setup.sh format    clang-format alone
+#   tools/setup.sh paths     installs nothing; prints where things are or will be, for CMake
 #
-# All of it lands in the cache, ${COMPATCHECK_CACHE:-${XDG_CACHE_HOME:-~/.cache}/compatcheck}, which every clone shares.
+# Everything but Debian's packages lands in the cache, which all clones share:
+# ${COMPATCHECK_CACHE:-${XDG_CACHE_HOME:-~/.cache}/compatcheck}
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -26,55 +29,59 @@ build_packages=(
 )
 # 16 is the first clang of Debian 12 that takes the library of g++ 12 in C++20 whole.
 fuzz_packages=(clang-16 libclang-rt-16-dev)
+format_packages=(clang-format-16)
 
 debian_packages() {
-  local missing=() package
-  local installed
+  local installed missing=() package
+  command -v dpkg-query >/dev/null || fail "this set-up is made for Debian 12; install the equivalents of: $*"
   installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p') || true
   for package in "$@"; do
     grep -qx -- "$package" <<<"$installed" || missing+=("$package")
   done
-  [ ${#missing[@]} -eq 0 ] && return
-  local command="apt-get install -y --no-install-recommends ${missing[*]}"
+  [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" -ne 0 ]; then
-    fail "these Debian packages are missing; run this as root, then try again:
-  apt-get update && $command"
+    fail "Debian packages are missing. Run this as root, then try again:
+
+  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}
+"
   fi
-  say "installing ${missing[*]}"
-  export DEBIAN_FRONTEND=noninteractive
-  local quiet=(-qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
-  apt-get "${quiet[@]}" update >&2
-  apt-get "${quiet[@]}" install -y --no-install-recommends "${missing[@]}" >&2
+  say "installing Debian packages: ${missing[*]}"
+  local options=(-qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
+  DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" update >&2
+  DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" install -y --no-install-recommends "${missing[@]}" >&2
 }
 
-# --- The Python environment ------------------------------------------------------------------------------------------
-
-# Where the active Python keeps a torch that we support, whatever its build; nothing otherwise. Doesn't import it.
-active_torch() {
-  python3 - "$TORCH" <<'PYTHON' 2>/dev/null || true
-import importlib.util, pathlib, re, sys
-spec = importlib.util.find_spec("torch")
-folder = pathlib.Path(spec.origin).parent
-version = re.search(r"__version__ = ['\"]([^'\"]+)", (folder / "version.py").read_text()).group(1)
-if version.split(".")[:2] == sys.argv[1].split(".")[:2]:
-    print(folder.parent)
-PYTHON
-}
+# --- libtorch and the Python environment -----------------------------------------------------------------------------
 
 # A libtorch that the user points to with CMAKE_PREFIX_PATH.
 prefix_torch() {
-  local folder
-  local IFS=:
+  local folder IFS=:
   for folder in ${CMAKE_PREFIX_PATH:-}; do
-    [ -f "$folder/include/torch/csrc/api/include/torch/version.h" ] && printf '%s\n' "$folder" && return
-    [ -f "$folder/include/torch/version.h" ] && printf '%s\n' "$folder" && return
+    if [ -f "$folder/lib/libtorch_cpu.so" ]; then
+      printf '%s' "$folder"
+      return
+    fi
   done
-  return 0
 }
 
-# An environment is named after the torch it stands on: our own wheel, or the active Python's.
+# The folder from which the active Python imports a torch that we support, whatever its build; nothing without one.
+# Ours doesn't count, should our environment be the active one.
+active_torch() {
+  python3 - "$TORCH" "$cache" <<'PYTHON' 2>/dev/null || true
+import importlib.util, pathlib, re, sys
+sys.path = [path for path in sys.path if path]
+pinned, cache = sys.argv[1:]
+package = pathlib.Path(importlib.util.find_spec("torch").origin).parent
+version = re.search(r"__version__ = ['\"]([^'\"]+)", (package / "version.py").read_text()).group(1)
+ours = pathlib.Path(cache).resolve() in package.resolve().parents
+if version.split(".")[:2] == pinned.split(".")[:2] and not ours:
+    print(package.parent)
+PYTHON
+}
+
+# An environment is named after the torch it stands on: the wheel we install, or the active Python's.
 environment_name() {
-  [ -z "$1" ] && printf 'venv' || printf 'venv-%s' "$(printf '%s' "$1" | sha256sum | cut -c1-12)"
+  if [ -z "$torch_site" ]; then printf venv; else printf 'venv-%s' "$(printf '%s' "$torch_site" | sha256sum | cut -c1-12)"; fi
 }
 
 # The libtorch to build with, installed already or not.
@@ -86,78 +93,96 @@ torch_folder() {
 }
 
 create_environment() {
-  [ -x "$venv/bin/python" ] && "$venv/bin/python" -c 'import pip' 2>/dev/null && return
-  say "creating $venv"
-  python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || fail "Python 3.10 or newer is needed; python3 is $(python3 -V 2>&1)"
-  python3 -c 'import ensurepip, venv' 2>/dev/null || debian_packages python3-venv
+  if "$venv/bin/python" -c 'import pip' 2>/dev/null; then return; fi
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||
+    fail "Python 3.10 or newer is needed; 'python3' is $(python3 -V 2>&1 || true)"
+  python3 -c 'import ensurepip' 2>/dev/null || debian_packages python3-venv
+  say "creating the Python environment $venv"
   python3 -m venv --clear "$venv" >&2
-  # Comes after our own packages in sys.path, so that its torch is the one that everybody imports.
-  [ -z "$torch_site" ] || printf '%s\n' "$torch_site" >"$(echo "$venv"/lib/python3.*/site-packages)/active-torch.pth"
+  if [ -n "$torch_site" ]; then
+    # Comes after our own packages in sys.path: the one thing that only it has is torch.
+    printf '%s\n' "$torch_site" >"$(echo "$venv"/lib/python3.*/site-packages)/active-torch.pth"
+  fi
 }
 
-# stamped NAME KEY COMMAND...: runs the command unless it succeeded before with the same key.
-stamped() {
-  local stamp="$venv/.compatcheck-$1" key="$2"
-  shift 2
-  [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$key" ] && return
-  "$@"
-  printf '%s' "$key" >"$stamp.$$" && mv "$stamp.$$" "$stamp"
-}
-
-python_packages() {
-  local missing
-  missing=$("$venv/bin/python" - "$@" <<'PYTHON'
+# Those of the given NAME==VERSION that aren't installed whole. pip writes INSTALLER last; a build label (2.13.0+cpu)
+# doesn't make another release.
+missing_packages() {
+  "$venv/bin/python" - "$@" <<'PYTHON'
 import importlib.metadata, sys
 for wanted in sys.argv[1:]:
     name, version = wanted.split("==")
     try:
-        # A local build label (2.13.0+cpu) is the same release.
-        if importlib.metadata.version(name).split("+")[0] == version:
+        found = importlib.metadata.distribution(name)
+        if found.version.split("+")[0] == version and found.read_text("INSTALLER"):
             continue
     except importlib.metadata.PackageNotFoundError:
         pass
     print(wanted)
 PYTHON
-)
-  [ -z "$missing" ] && return
-  say "installing" $missing
-  # shellcheck disable=SC2086
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check $missing >&2
+}
+
+pip_install() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2; }
+
+# python_packages NAME [--no-deps] PACKAGE==VERSION...: a stamp spares later runs even the look.
+python_packages() {
+  local stamp="$venv/.compatcheck-$1" options=() missing
+  shift
+  if [ "$(cat "$stamp" 2>/dev/null)" = "$*" ]; then return; fi
+  local wanted="$*"
+  if [ "$1" = --no-deps ]; then options=(--no-deps) && shift; fi
+  missing=$(missing_packages "$@")
+  if [ -n "$missing" ]; then
+    say "installing Python packages:" $missing
+    # shellcheck disable=SC2086
+    pip_install "${options[@]}" $missing
+  fi
+  printf '%s' "$wanted" >"$stamp.new" && mv "$stamp.new" "$stamp"
+}
+
+# The CPU build where the index offers one: the other draws in gigabytes for GPUs that we never use.
+install_torch() {
+  if [ -n "$torch_site" ]; then return; fi
+  if [ -n "$(missing_packages "torch==$TORCH")" ]; then
+    say "installing torch $TORCH"
+    pip_install "torch==$TORCH+cpu" "numpy==$NUMPY" 2>/dev/null || pip_install "torch==$TORCH" "numpy==$NUMPY"
+  fi
 }
 
 # --- onnx ------------------------------------------------------------------------------------------------------------
 
-# Its installed CMake config asks for a protobuf config package that Debian lacks; cmake/FindOnnx.cmake finds it instead.
 onnx_folder() {
-  printf '%s/onnx-%s-protobuf%s-%s-r%s' "$cache" "$ONNX" "$(protoc --version | cut -d' ' -f2)" "$(uname -m)" "$ONNX_RECIPE"
+  local protobuf
+  protobuf=$(protoc --version 2>/dev/null | cut -d' ' -f2) || true
+  printf '%s/onnx-%s-protobuf%s-%s-r%s' "$cache" "$ONNX" "$protobuf" "$(uname -m)" "$ONNX_RECIPE"
 }
 
 build_onnx() {
-  local target
+  local target work
   target=$(onnx_folder)
-  [ -d "$target" ] && return
-  local work
+  if [ -d "$target" ]; then return; fi
+  rm -rf "$cache"/onnx-build.*  # what an interrupted run left
   work=$(mktemp -d "$cache/onnx-build.XXXXXX")
-  # shellcheck disable=SC2064
-  trap "rm -rf '$work'" EXIT
-  say "building onnx $ONNX from its source distribution (once, about two minutes)"
+  say "building onnx $ONNX from its source distribution (once; about two minutes)"
   "$venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary onnx --dest "$work" "onnx==$ONNX" >&2
   tar -xzf "$work/onnx-$ONNX.tar.gz" -C "$work"
-  local launcher=()
-  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-  "$venv/bin/cmake" -S "$work/onnx-$ONNX" -B "$work/build" -G Ninja "${launcher[@]}" \
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" -DCMAKE_CXX_STANDARD=17 \
-    -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF \
-    -DONNX_ML=ON -DONNX_BUILD_PYTHON=OFF -DONNX_BUILD_TESTS=OFF -DONNX_GEN_PB_TYPE_STUBS=OFF \
-    -DPython3_EXECUTABLE="$venv/bin/python" -DPython_EXECUTABLE="$venv/bin/python" \
-    -DCMAKE_INSTALL_PREFIX="$work/installed" -DCMAKE_INSTALL_LIBDIR=lib >"$work/log" 2>&1 ||
-    { tail -40 "$work/log" >&2; fail "onnx could not be configured"; }
-  "$venv/bin/cmake" --build "$work/build" --target install >"$work/log" 2>&1 ||
-    { tail -40 "$work/log" >&2; fail "onnx could not be built"; }
+  if ! compile_onnx "$work" >"$work/log" 2>&1; then
+    tail -40 "$work/log" >&2
+    fail "onnx could not be built; the whole log is $work/log"
+  fi
   cp "$work/onnx-$ONNX/LICENSE" "$work/installed/LICENSE"
   mv "$work/installed" "$target"
   rm -rf "$work"
-  trap - EXIT
+}
+
+compile_onnx() {
+  local work=$1
+  "$venv/bin/cmake" -S "$work/onnx-$ONNX" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
+    -DBUILD_SHARED_LIBS=OFF -DONNX_ML=ON -DONNX_BUILD_PYTHON=OFF -DONNX_BUILD_TESTS=OFF -DONNX_GEN_PB_TYPE_STUBS=OFF \
+    -DPython3_EXECUTABLE="$venv/bin/python" -DPython_EXECUTABLE="$venv/bin/python" \
+    -DCMAKE_INSTALL_PREFIX="$work/installed" -DCMAKE_INSTALL_LIBDIR=lib &&
+    "$venv/bin/cmake" --build "$work/build" --target install
 }
 
 # --- What each purpose needs -----------------------------------------------------------------------------------------
@@ -165,21 +190,26 @@ build_onnx() {
 setup_build() {
   debian_packages "${build_packages[@]}"
   create_environment
-  local wanted=("cmake==$CMAKE")
-  [ -n "$(prefix_torch)" ] || [ -n "$torch_site" ] || wanted+=("torch==$TORCH" "numpy==$NUMPY")
-  stamped build "${wanted[*]}" python_packages "${wanted[@]}"
+  python_packages build "cmake==$CMAKE"
+  [ -n "$(prefix_torch)" ] || install_torch
   build_onnx
 }
 
-test_python_packages() {
-  python_packages "$@"
+setup_models() {
+  setup_build
+  install_torch
+  python_packages models "numpy==$NUMPY"
 }
 
 setup_test() {
-  setup_build
-  local wanted=("numpy==$NUMPY" "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME")
-  [ -n "$torch_site" ] || wanted+=("torch==$TORCH")
-  stamped test "${wanted[*]}" python_packages "${wanted[@]}"
+  setup_models
+  python_packages test "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
+  python_packages test-more --no-deps $PYTHON_TEST
+}
+
+setup_corpus() {
+  setup_test
+  python_packages corpus --no-deps $PYTHON_CORPUS
 }
 
 setup_fuzz() {
@@ -187,18 +217,23 @@ setup_fuzz() {
   debian_packages "${fuzz_packages[@]}"
 }
 
+setup_format() {
+  debian_packages "${format_packages[@]}"
+}
+
 purpose=${1:-build}
 torch_site=$(active_torch)
-venv="$cache/$(environment_name "$torch_site")"
-if [ "$purpose" = paths ]; then
-  printf '%s=%s\n' environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)"
-  exit
-fi
-mkdir -p "$cache"
-# One set-up at a time; a second one waits and then finds everything done.
-exec 9>"$cache/lock"
-flock -n 9 || { say "waiting for another set-up to finish"; flock 9; }
+venv="$cache/$(environment_name)"
 case "$purpose" in
-  build | test | fuzz | corpus) "setup_$purpose" ;;
-  *) fail "unknown purpose '$purpose': build, test, fuzz, corpus or paths" ;;
+  paths)
+    printf '%s=%s\n' environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)"
+    ;;
+  build | models | test | corpus | fuzz | format)
+    mkdir -p "$cache"
+    # One set-up at a time; a second one waits, and then finds everything done.
+    exec 9>"$cache/lock"
+    flock --nonblock 9 || { say "waiting for another set-up to finish"; flock 9; }
+    "setup_$purpose"
+    ;;
+  *) fail "unknown purpose '$purpose'; the head of tools/setup.sh lists them" ;;
 esac

@@ -1,0 +1,69 @@
+# The short way in. Every target installs what it is missing (tools/setup.sh) and repeats nothing.
+#
+#   make          build/compatcheck and the TorchScript helper program beside it
+#   make demo     the report on a real network at opset 11
+#   make test     every test;  make test-asan: the same under AddressSanitizer
+#   make fuzz     the fuzzers, FUZZ_SECONDS each;  make corpus: the operator corpus;  make bench: the speed ratios
+#   make format   clang-format;  make clean
+#
+# DEMO_MODEL and DEMO_OPSET choose another demonstration. A libtorch of your own: make CMAKE_PREFIX_PATH=/path/to/libtorch
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := all
+.PHONY: all demo test test-asan fuzz corpus bench format clean
+
+DEMO_MODEL ?= resnet50
+DEMO_OPSET ?= 11
+FUZZ_SECONDS ?= 60
+jobs := $(shell nproc)
+
+# Looked up when a recipe runs, after set-up.
+environment = $(shell tools/setup.sh paths | sed -n 's/^environment=//p')
+libtorch = $(shell tools/setup.sh paths | sed -n 's/^torch=//p')
+cmake = $(environment)/bin/cmake
+python = $(environment)/bin/python
+
+all:
+	@tools/setup.sh build
+	@$(cmake) --preset release --log-level=WARNING
+	@$(cmake) --build --preset release --target product
+
+demo: all
+	@tools/setup.sh models
+	@[ -f build/demo/$(DEMO_MODEL).pt ] || $(python) tests/models/make_models.py --only $(DEMO_MODEL) --out build/demo
+	@printf '\n$$ build/compatcheck build/demo/%s.pt --opset %s\n\n' $(DEMO_MODEL) $(DEMO_OPSET)
+	@build/compatcheck build/demo/$(DEMO_MODEL).pt --opset $(DEMO_OPSET) || [ $$? -eq 1 ]
+
+test:
+	@tools/setup.sh test
+	@$(cmake) --preset release --log-level=WARNING
+	@$(cmake) --build --preset release
+	@$(environment)/bin/ctest --preset release -j $(jobs)
+
+test-asan:
+	@tools/setup.sh test
+	@$(cmake) --preset asan --log-level=WARNING
+	@$(cmake) --build --preset asan
+	@$(environment)/bin/ctest --preset asan -j $(jobs)
+
+fuzz:
+	@tools/setup.sh fuzz
+	@$(cmake) --preset fuzz --log-level=WARNING
+	@$(cmake) --build --preset fuzz --target fuzzers
+	@tests/fuzz/run.sh build-fuzz $(FUZZ_SECONDS)
+
+corpus: all
+	@tools/setup.sh corpus
+	@$(python) tests/corpus/run_corpus.py
+
+bench: all
+	@tools/setup.sh test
+	@$(python) tools/bench.py
+
+format:
+	@tools/setup.sh format
+	@git ls-files '*.h' '*.cpp' | xargs clang-format-16 -i
+
+clean:
+	rm -rf build build-debug build-asan build-fuzz

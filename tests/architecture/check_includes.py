@@ -1,0 +1,116 @@
+"""Holds the includes to what the rooms say they use.
+
+A room is a folder of src/ whose CMakeLists.txt says compatcheck_room(NAME USES ROOM... LINKS LIBRARY...). Its sources
+may include its own headers, those of the rooms it uses and of what these use, and the public ones. Torch's headers are
+met in src/frontend/torchscript/ alone, onnx's where a room links onnx. Public headers include only the standard library
+and each other. Long files are listed, without failing.
+"""
+import re
+import sys
+from pathlib import Path
+
+LONG = 400
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
+ROOM = re.compile(r"^\s*compatcheck_room\(\s*(\w+)\s*([^)]*)\)", re.MULTILINE)
+KEYWORDS = {"USES", "LINKS", "SOURCES"}
+
+# Rooms without a library of their own: the program speaks to the public interface only.
+CLI_USES = set()
+
+
+def read_rooms(src):
+    """room -> {"USES": [...], "LINKS": [...]}"""
+    rooms = {"cli": {"USES": sorted(CLI_USES), "LINKS": []}}
+    for listing in sorted(src.glob("*/CMakeLists.txt")):
+        text = re.sub(r"#.*", "", listing.read_text())
+        for name, arguments in ROOM.findall(text):
+            said, keyword = {"USES": [], "LINKS": [], "SOURCES": []}, None
+            for word in arguments.split():
+                if word in KEYWORDS:
+                    keyword = word
+                else:
+                    said[keyword].append(word)
+            rooms[name] = said
+    return rooms
+
+
+def reachable(rooms, room):
+    seen, todo = set(), [room]
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += rooms[name]["USES"]
+    return seen
+
+
+def includes(file):
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        if match := INCLUDE.match(line):
+            yield number, match.group(1), match.group(2)
+
+
+def sources(folder):
+    return sorted(path for path in folder.rglob("*") if path.suffix in {".h", ".cpp"})
+
+
+def check_rooms(root, rooms):
+    for room, said in rooms.items():
+        allowed = reachable(rooms, room)
+        links = {link for name in allowed for link in rooms[name]["LINKS"]}
+        for file in sources(root / "src" / room):
+            place = file.relative_to(root)
+            torch_side = place.parts[:3] == ("src", "frontend", "torchscript")
+            for number, _, header in includes(file):
+                first = header.split("/")[0]
+                # "onnx/…" is the room if the file is there, the library otherwise.
+                if first in rooms and (root / "src" / header).exists():
+                    if first not in allowed:
+                        yield f"{place}:{number}: {room} includes {header}, but doesn't say that it uses {first}"
+                elif first == "onnx" and "onnx" not in links:
+                    yield f"{place}:{number}: {room} includes {header}, but doesn't link onnx"
+                elif first in {"torch", "ATen", "c10", "caffe2"} and not torch_side:
+                    yield f"{place}:{number}: {header} is for src/frontend/torchscript/ alone"
+
+
+def check_cycles(rooms):
+    for room in rooms:
+        for used in rooms[room]["USES"]:
+            if used not in rooms:
+                yield f"src/{room}/CMakeLists.txt: uses {used}, which is no room"
+            elif room in reachable(rooms, used):
+                yield f"src/{room}/CMakeLists.txt: uses {used}, which uses {room}"
+
+
+def check_public_headers(root):
+    for file in sources(root / "include"):
+        for number, bracket, header in includes(file):
+            ours = header.startswith("compatcheck/")
+            # The standard library's headers, C's <…> among them, have no folder and no ending.
+            if not ours and (bracket == '"' or "/" in header or "." in header):
+                yield f"{file.relative_to(root)}:{number}: a public header includes {header}"
+
+
+def check_folders(root, rooms):
+    for folder in sorted((root / "src").iterdir()):
+        if folder.is_dir() and sources(folder) and folder.name not in rooms:
+            yield f"src/{folder.name}: no compatcheck_room() in its CMakeLists.txt"
+
+
+def main():
+    root = Path(sys.argv[1])
+    rooms = read_rooms(root / "src")
+    defects = list(check_cycles(rooms))
+    if not defects:  # what is reachable is only known without cycles and unknown rooms
+        defects += [*check_folders(root, rooms), *check_rooms(root, rooms), *check_public_headers(root)]
+    for folder in ("src", "include", "tests"):
+        for file in sources(root / folder):
+            lines = len(file.read_text().splitlines())
+            if lines > LONG:
+                print(f"long: {file.relative_to(root)}: {lines} lines")
+    print(*defects, sep="\n")
+    return 1 if defects else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+# cmake -D BUILD=… -D WORK=… -D CXX=… -P install_and_consume.cmake
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+# Installed in one place and moved to another, as packages are: nothing may remember the first.
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/staged)
+file(RENAME ${WORK}/staged ${WORK}/installed)
+
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK}/build -G Ninja
+    -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_PREFIX_PATH=${WORK}/installed)
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+
+execute_process(COMMAND ${WORK}/build/consumer ${CMAKE_CURRENT_LIST_DIR}/consumer/model.txt
+                OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+if(NOT output MATCHES "aten::linalg_pinv")
+  message(FATAL_ERROR "the consumer's report doesn't name the missing operator:\n${output}")
+endif()
+run(${WORK}/installed/bin/compatcheck --version)
