@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/graph.h"
@@ -20,6 +21,7 @@ struct Outcome {
   const ir::Node* node = nullptr;
   Status status = Status::ok;
   bool structural = false;
+  bool unresolved_write = false;        // refused: an in-place write that normalising could not turn into a value
   bool unknown_operator = false;        // missing: no row at all and not an operator that libtorch or a known library ships
   std::string reason, hint;             // of missing, refused, needs_input
   const mapping::OperatorRows* rows = nullptr;
@@ -39,6 +41,8 @@ struct Context {
   const schema::Registry& schemas;
   const symbolic::Registry& registry;
   const symbolic::FactTable& facts;
+  // Writes that normalising left in place, and why each can't be expressed.
+  const std::unordered_map<const ir::Node*, std::string>& unresolved_writes;
 };
 
 Assessment assess(const ir::Graph& graph, const Context& context, int opset);

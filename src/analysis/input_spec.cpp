@@ -1,0 +1,127 @@
+#include "analysis/input_spec.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <set>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+[[noreturn]] void malformed(std::string_view text, const std::string& why) {
+  throw UsageError("--input " + std::string(text) + ": " + why +
+                   " (expected [NAME=][DTYPE:]DIM,DIM,… as in x=f32:batch,3,224,224)");
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_') &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::vector<std::string> parse_dims(std::string_view dims, std::string_view text) {
+  std::vector<std::string> result;
+  for (std::size_t start = 0; start <= dims.size();) {
+    const std::size_t comma = std::min(dims.find(',', start), dims.size());
+    const std::string_view dim = dims.substr(start, comma - start);
+    const auto value = number(dim);
+    if (value ? *value < 0 : !is_name(dim)) malformed(text, "'" + std::string(dim) + "' is neither a size nor a name");
+    result.emplace_back(dim);
+    start = comma + 1;
+  }
+  return result;
+}
+
+void add_leaves(std::vector<InputLeaf>& leaves, const std::string& name, std::uint32_t input, const ir::TypeRef& type) {
+  if (type && type->kind == ir::TypeKind::tuple) {
+    for (std::size_t i = 0; i < type->elements.size(); ++i)
+      add_leaves(leaves, name + "." + std::to_string(i), input, type->elements[i]);
+    return;
+  }
+  leaves.push_back({name, input, type});
+}
+
+symbolic::Fact fact_of(const InputSpec& spec) {
+  if (spec.none) return {.value = symbolic::NoneFact{}};
+  symbolic::TensorFact tensor{.dtype = spec.dtype, .shape = symbolic::Shape{}};
+  for (const auto& dim : spec.dims) {
+    const auto value = number(dim);
+    tensor.shape->push_back(value ? symbolic::Dim(*value) : symbolic::Dim::symbol(dim));
+  }
+  return {.value = std::move(tensor)};
+}
+
+std::string known_names(const std::vector<InputLeaf>& leaves) {
+  std::string names;
+  for (const auto& leaf : leaves) names += (names.empty() ? "" : ", ") + leaf.name;
+  return names.empty() ? "the model has no inputs" : "the model's inputs are " + names;
+}
+
+bool names_leaf(const std::string& name, const std::vector<InputLeaf>& leaves) {
+  return std::any_of(leaves.begin(), leaves.end(), [&](const InputLeaf& leaf) {
+    // A list's or dict's members aren't known to the graph: any member name goes.
+    return name == leaf.name || (!ir::is(leaf.type, ir::TypeKind::tensor) && name.starts_with(leaf.name + "."));
+  });
+}
+
+}  // namespace
+
+InputSpec parse_input(std::string_view text) {
+  InputSpec spec;
+  std::string_view rest = text;
+  if (const auto equals = rest.find('='); equals != std::string_view::npos) {
+    spec.name = rest.substr(0, equals);
+    if (spec.name.empty()) malformed(text, "the name before '=' is empty");
+    rest.remove_prefix(equals + 1);
+  }
+  if (rest == "none") {
+    spec.none = true;
+    return spec;
+  }
+  if (const auto colon = rest.find(':'); colon != std::string_view::npos) {
+    const auto dtype = ir::dtype_from_name(rest.substr(0, colon));
+    if (!dtype) malformed(text, "'" + std::string(rest.substr(0, colon)) + "' is no dtype (f32 f16 bf16 f64 i64 i32 i16 i8 u8 bool)");
+    spec.dtype = *dtype;
+    rest.remove_prefix(colon + 1);
+  }
+  if (rest != "scalar") spec.dims = parse_dims(rest, text);
+  return spec;
+}
+
+std::vector<InputLeaf> input_leaves(const ir::Graph& graph) {
+  std::vector<InputLeaf> leaves;
+  std::uint32_t index = 0;
+  for (const ir::Value* input : graph.inputs()) {
+    add_leaves(leaves, input->name().empty() ? "input_" + std::to_string(index) : input->name(), index, input->type());
+    ++index;
+  }
+  return leaves;
+}
+
+std::vector<convert::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph) {
+  const auto leaves = input_leaves(graph);
+  std::vector<convert::InputFact> facts;
+  std::set<std::string> given;
+  std::size_t position = 0;
+  for (const auto& text : texts) {
+    InputSpec spec = parse_input(text);
+    if (spec.name.empty()) {
+      if (position >= leaves.size()) throw UsageError("--input " + text + ": more inputs than the model has; " + known_names(leaves));
+      spec.name = leaves[position++].name;
+    } else if (!names_leaf(spec.name, leaves)) {
+      throw UsageError("--input " + text + ": no input '" + spec.name + "'; " + known_names(leaves));
+    }
+    if (!given.insert(spec.name).second) throw UsageError("--input " + text + ": input '" + spec.name + "' is given twice");
+    facts.push_back({spec.name, fact_of(spec)});
+  }
+  return facts;
+}
+
+}  // namespace compatcheck::analysis

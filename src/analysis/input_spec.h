@@ -1,0 +1,38 @@
+// --input and what it says of a model's inputs.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "convert/facts.h"
+#include "ir/dtype.h"
+#include "ir/graph.h"
+
+namespace compatcheck::analysis {
+
+struct InputSpec {
+  std::string name;                       // empty: by position
+  ir::DType dtype = ir::DType::f32;
+  bool none = false;                      // an Optional given as None
+  std::vector<std::string> dims;          // numbers or names; empty with `none` false: rank 0
+};
+
+// "[NAME=][DTYPE:]DIM,DIM,…", "scalar" for rank 0, "none". Throws UsageError quoting the text.
+InputSpec parse_input(std::string_view text);
+
+// A graph input, or a member of one that is a tuple: what --input speaks of.
+struct InputLeaf {
+  std::string name;          // "x", "pair.0"
+  std::uint32_t input = 0;   // index among the graph's inputs
+  ir::TypeRef type;
+};
+std::vector<InputLeaf> input_leaves(const ir::Graph& graph);
+
+// Specs matched to inputs, in order or by name. Throws UsageError for a name that the model doesn't have (with the ones
+// that it has), for too many, for one given twice.
+std::vector<convert::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph);
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,76 @@
+#include "analysis/rules.h"
+
+#include <algorithm>
+#include <array>
+
+namespace compatcheck::analysis {
+namespace {
+
+constexpr std::array table{
+    Rule{"CC001", "missing-operator", Severity::error, "The operator has no ONNX mapping at any opset",
+         "libtorch knows the operator; the mapping table has no row for it, or a row that says why ONNX can't express it.\n"
+         "\n"
+         "What to do: follow the finding's advice if it names a rewrite. Where ONNX does have what the operator computes, a\n"
+         "row in a YAML file given with --mappings adds it:\n"
+         "\n"
+         "    aten::foo:\n"
+         "      9: {to: Foo, inputs: [self]}\n"
+         "\n"
+         "`compatcheck ops` lists the rows in force, docs/mappings.md describes the language.\n"},
+    Rule{"CC002", "available-from-higher-opset", Severity::error, "The operator converts only from a higher opset",
+         "ONNX gained what the operator needs after the opset that was asked for. `available_from` is the lowest opset at\n"
+         "which these calls convert; the report's last line of the header names the one at which the whole model does.\n"
+         "\n"
+         "What to do: convert with --opset N if your runtime takes that opset.\n"},
+    Rule{"CC003", "unknown-operator", Severity::error, "A custom operator that nobody ships",
+         "Neither libtorch nor a library whose schemas compatcheck carries registers this operator. The model could be read\n"
+         "all the same: a schema was assumed from the calls.\n"
+         "\n"
+         "What to do: give the library that registers it (--op-library libfoo.so), or state its schema in a mapping row,\n"
+         "and say there what it becomes:\n"
+         "\n"
+         "    acme::fused_bias:\n"
+         "      schema: acme::fused_bias(Tensor x, Tensor bias) -> Tensor\n"
+         "      9: {to: acme.ops::FusedBias, inputs: [x, bias]}\n"},
+    Rule{"CC004", "composite", Severity::note, "The operator becomes several ONNX nodes",
+         "The conversion is exact, and costs more than one node that carries meaning. Nothing needs to be done; a runtime may\n"
+         "be slower on the parts than on one fused operator. `--fail-on composite` turns it into a failure.\n"},
+    Rule{"CC005", "broken-condition", Severity::error, "This call breaks a condition of its mapping",
+         "The operator has a mapping at this opset, but not for these arguments, ranks or dtypes. The message names the\n"
+         "argument, what was needed and what was found.\n"
+         "\n"
+         "What to do: change the call as the advice says, or use the opset in `available_from` where the condition falls.\n"},
+    Rule{"CC006", "needs-input", Severity::error, "The verdict needs the shape or dtype of an input",
+         "Whether some nodes convert hangs on a dtype, rank or size that neither the file nor the command line tells. There\n"
+         "is one finding for each model input, naming how many nodes it settles.\n"
+         "\n"
+         "What to do: --input NAME=DTYPE:DIM,DIM,… where a DIM is a number, or a name for a size that varies:\n"
+         "--input x=f32:batch,3,224,224\n"},
+    Rule{"CC007", "unresolved-write", Severity::error, "An in-place write that can't be expressed yet",
+         "ONNX has values, no memory: a write through a view, to a list or to a module's attribute must be turned into new\n"
+         "values, also where it happens inside If and Loop. Where compatcheck can't prove that the result is the same, it\n"
+         "refuses: a write that is silently lost is worse.\n"
+         "\n"
+         "What to do: write the value out of place, for example y = torch.cat(...) or x = torch.where(mask, a, x)\n"
+         "instead of x[mask] = a.\n"},
+    Rule{"CC008", "random-or-training", Severity::warning, "A random or training-mode operator",
+         "The operator draws random numbers, or behaves as in training (dropout that was traced with training on, batch\n"
+         "normalisation that updates its statistics). A random result can't be compared between runtimes.\n"
+         "\n"
+         "What to do: call model.eval() before tracing or scripting.\n"},
+    Rule{"CC009", "deprecated-operator", Severity::warning, "The mapping uses an ONNX operator deprecated at this opset",
+         "The emitted operator is deprecated at the opset asked for; newer runtimes may drop it.\n"},
+    Rule{"CC010", "approximate-mapping", Severity::warning, "The mapping is approximate",
+         "The ONNX form differs from PyTorch's result within the tolerance that the message names, over the whole domain.\n"},
+};
+
+}  // namespace
+
+std::span<const Rule> rules() { return table; }
+
+const Rule* find_rule(std::string_view id) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const Rule& rule) { return rule.id == id; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+}  // namespace compatcheck::analysis
