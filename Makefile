@@ -1,7 +1,7 @@
 # The short way in. Every target installs what it is missing (tools/setup.sh) and repeats nothing.
 #
 #   make          build/compatcheck and the TorchScript helper program beside it
-#   make demo     the report on a real network at opset 11
+#   make demo     makes BERT with random weights and shows its report at opset 11
 #   make test     every test;  make test-asan: the same under AddressSanitizer
 #   make fuzz     the fuzzers, FUZZ_SECONDS each;  make corpus: the operator corpus;  make bench: the speed ratios
 #   make format   clang-format;  make clean
@@ -13,14 +13,13 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := all
 .PHONY: all demo test test-asan fuzz corpus bench format clean
 
-DEMO_MODEL ?= resnet50
+DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
 FUZZ_SECONDS ?= 60
 jobs := $(shell nproc)
 
 # Looked up when a recipe runs, after set-up.
 environment = $(shell tools/setup.sh paths | sed -n 's/^environment=//p')
-libtorch = $(shell tools/setup.sh paths | sed -n 's/^torch=//p')
 cmake = $(environment)/bin/cmake
 python = $(environment)/bin/python
 

@@ -2,7 +2,7 @@
 # Brings a Debian 12 machine to where `make` can run, and repeats nothing that is already there.
 #
 #   tools/setup.sh build     compiler, libraries, CMake, libtorch, onnx (built once from its source distribution)
-#   tools/setup.sh models    build, and a Python that imports torch
+#   tools/setup.sh models    build, and a Python that can make the models of tests and demonstration
 #   tools/setup.sh test      models, and the Python packages of the tests
 #   tools/setup.sh corpus    test, and what the operator corpus imports
 #   tools/setup.sh fuzz      build, and clang with libFuzzer
@@ -198,13 +198,14 @@ setup_build() {
 setup_models() {
   setup_build
   install_torch
-  python_packages models "numpy==$NUMPY"
+  python_packages numpy "numpy==$NUMPY"
+  python_packages models --no-deps $PYTHON_MODELS
 }
 
 setup_test() {
   setup_models
-  python_packages test "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
-  python_packages test-more --no-deps $PYTHON_TEST
+  python_packages onnx "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
+  python_packages test --no-deps $PYTHON_TEST
 }
 
 setup_corpus() {
