@@ -96,7 +96,6 @@ create_environment() {
   if "$venv/bin/python" -c 'import pip' 2>/dev/null; then return; fi
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||
     fail "Python 3.10 or newer is needed; 'python3' is $(python3 -V 2>&1 || true)"
-  python3 -c 'import ensurepip' 2>/dev/null || debian_packages python3-venv
   say "creating the Python environment $venv"
   python3 -m venv --clear "$venv" >&2
   if [ -n "$torch_site" ]; then
@@ -177,7 +176,7 @@ build_onnx() {
 
 compile_onnx() {
   local work=$1
-  "$venv/bin/cmake" -S "$work/onnx-$ONNX" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+  "$venv/bin/cmake" -S "$work/onnx-$ONNX" -B "$work/build" -G Ninja \
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
     -DBUILD_SHARED_LIBS=OFF -DONNX_ML=ON -DONNX_BUILD_PYTHON=OFF -DONNX_BUILD_TESTS=OFF -DONNX_GEN_PB_TYPE_STUBS=OFF \
     -DPython3_EXECUTABLE="$venv/bin/python" -DPython_EXECUTABLE="$venv/bin/python" \
@@ -187,8 +186,10 @@ compile_onnx() {
 
 # --- What each purpose needs -----------------------------------------------------------------------------------------
 
+# All of Debian's packages come first, so that whoever isn't root is told once.
 setup_build() {
-  debian_packages "${build_packages[@]}"
+  python3 -c 'import ensurepip' 2>/dev/null || build_packages+=(python3-venv)
+  debian_packages "${build_packages[@]}" "$@"
   create_environment
   python_packages build "cmake==$CMAKE"
   [ -n "$(prefix_torch)" ] || install_torch
@@ -214,8 +215,7 @@ setup_corpus() {
 }
 
 setup_fuzz() {
-  setup_build
-  debian_packages "${fuzz_packages[@]}"
+  setup_build "${fuzz_packages[@]}"
 }
 
 setup_format() {
