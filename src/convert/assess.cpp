@@ -22,7 +22,9 @@ void refuse(Outcome& outcome, const Row* row, std::string reason) {
 
 void leave_open(Outcome& outcome, const symbolic::Verdict& verdict, const Earlier& earlier) {
   const auto blamed = verdict.blame ? earlier.find(verdict.blame) : earlier.end();
-  outcome.status = blamed != earlier.end() && blamed->second != Status::ok ? Status::unassessed : Status::needs_input;
+  if (blamed != earlier.end() && blamed->second != Status::ok) outcome.status = Status::unassessed;
+  else if (!verdict.wants.empty()) outcome.status = Status::needs_input;
+  else return refuse(outcome, outcome.row, verdict.message);  // no input would settle it
   outcome.reason = verdict.message;
   outcome.wants = verdict.wants;
 }

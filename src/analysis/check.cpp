@@ -1,0 +1,152 @@
+// compatcheck::check: facts, verdicts at each opset, report.
+#include "compatcheck/check.h"
+
+#include "analysis/findings.h"
+#include "analysis/gate.h"
+#include "analysis/input_spec.h"
+#include "analysis/model_state.h"
+#include "convert/assess.h"
+#include "convert/facts.h"
+#include "frontend/sha256.h"
+#include "onnx/schema.h"
+
+namespace compatcheck {
+namespace {
+
+// Each round of folding can only settle what the last one left; more than a few mean that nothing is gained.
+constexpr int fold_rounds = 4;
+
+struct Prepared {
+  ir::Graph graph;
+  symbolic::FactTable facts;
+  std::vector<std::string> steps;
+  std::unordered_map<const ir::Node*, std::string> unresolved_writes;
+};
+
+// Cloning keeps the order of nodes, so writes are found again by position.
+std::unordered_map<const ir::Node*, std::string> writes_in(const ir::Graph& clone, const Model::State& model) {
+  std::unordered_map<const ir::Node*, std::string> writes;
+  if (model.unresolved_writes.empty()) return writes;
+  std::vector<const ir::Node*> copies;
+  ir::for_each_node(*clone.top(), [&](const ir::Node* node) { copies.push_back(node); });
+  std::size_t index = 0;
+  ir::for_each_node(*model.graph.top(), [&](const ir::Node* node) {
+    if (const auto write = model.unresolved_writes.find(node); write != model.unresolved_writes.end())
+      writes.emplace(copies.at(index), write->second);
+    ++index;
+  });
+  return writes;
+}
+
+Prepared prepare(const Model::State& model, const CheckOptions& options) {
+  Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .unresolved_writes = {}};
+  prepared.unresolved_writes = writes_in(prepared.graph, model);
+  const auto inputs = analysis::match_inputs(options.inputs, prepared.graph);
+  for (int round = 0; round < fold_rounds; ++round) {
+    prepared.facts = convert::state_facts(prepared.graph, inputs, model.table, model.schemas, model.registry);
+    const auto changes = convert::fold_with_facts(prepared.graph, prepared.facts, model.schemas);
+    if (changes.empty()) break;
+    prepared.steps.insert(prepared.steps.end(), changes.begin(), changes.end());
+  }
+  return prepared;
+}
+
+TensorInfo describe(const std::string& name, const ir::Value& value, const symbolic::Fact& fact) {
+  TensorInfo info{.name = name, .dtype = "?", .shape = {}};
+  const auto* tensor = fact.tensor();
+  if (!tensor) {
+    if (value.type() && value.type()->kind != ir::TypeKind::tensor) info.dtype = ir::to_string(*value.type());
+    return info;
+  }
+  if (tensor->dtype) info.dtype = ir::name(*tensor->dtype);
+  if (tensor->shape) {
+    info.shape.emplace();
+    for (const auto& dim : *tensor->shape) info.shape->push_back(dim.to_string());
+  }
+  return info;
+}
+
+std::string describe_format(const Model::State& model) {
+  if (model.format == frontend::Format::graph_text) return "TorchScript graph";
+  std::string text = "TorchScript (";
+  if (!model.producer.empty()) text += model.producer + ", ";
+  return text + (model.traced ? "traced)" : "scripted)");
+}
+
+ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
+  ModelInfo info;
+  info.path = model.path;
+  info.identity = model.identity;
+  info.format = frontend::name(model.format);
+  info.description = describe_format(model);
+  info.bytes = model.bytes;
+  info.parameters = {model.parameters.count, model.parameters.bytes};
+  const auto inputs = prepared.graph.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    info.inputs.push_back(describe(inputs[i]->name().empty() ? "input_" + std::to_string(i) : inputs[i]->name(), *inputs[i],
+                                   prepared.facts.of(inputs[i])));
+  const auto outputs = prepared.graph.outputs();
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    info.outputs.push_back(describe("output_" + std::to_string(i), *outputs[i], prepared.facts.of(outputs[i])));
+  for (const auto& note : model.notes) info.steps.push_back(note.message);
+  info.steps.insert(info.steps.end(), prepared.steps.begin(), prepared.steps.end());
+  return info;
+}
+
+Verdict verdict_of(const convert::Assessment& assessment) {
+  bool wanting = false;
+  for (const auto& outcome : assessment.outcomes) {
+    if (outcome.status == convert::Status::missing || outcome.status == convert::Status::refused) return Verdict::no;
+    wanting |= outcome.status != convert::Status::ok;
+  }
+  return wanting ? Verdict::needs_input : Verdict::yes;
+}
+
+Report report_at(int opset, const ModelInfo& info, const Prepared& prepared, const convert::Context& context,
+                 const CheckOptions& options, const std::string& libtorch) {
+  const auto assessment = convert::assess(prepared.graph, context, opset);
+  Report report;
+  report.tool = {"compatcheck", COMPATCHECK_VERSION, libtorch, onnx::library_version()};
+  report.model = info;
+  report.opset = opset;
+  report.verdict = verdict_of(assessment);
+  report.operators = analysis::summarize_operators(assessment, context, opset);
+  report.summary = analysis::summarize(assessment, report.operators);
+  report.findings = analysis::collect_findings(prepared.graph, assessment);
+  report.gate = analysis::judge(report, options.fail_on, options.max_missing);
+  report.exit_code = report.gate.passed || options.exit_zero ? 0 : 1;
+  return report;
+}
+
+void check_opset(int opset) {
+  if (opset < lowest_opset || opset > highest_opset)
+    throw UsageError("opset " + std::to_string(opset) + " is out of range: " + std::to_string(lowest_opset) + " to " +
+                     std::to_string(highest_opset));
+}
+
+}  // namespace
+
+std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options) {
+  for (const int opset : opsets) check_opset(opset);
+  const Model::State& state = model.state();
+  const Prepared prepared = prepare(state, options);
+  const convert::Context context{state.table, state.schemas, state.registry, prepared.facts, prepared.unresolved_writes};
+  ModelInfo info = describe_model(state, prepared);
+  if (options.hash) info.sha256 = frontend::sha256_of_file(state.path);
+  const auto lowest = convert::lowest_opset(prepared.graph, context);
+  std::vector<Report> reports;
+  for (const int opset : opsets) {
+    if (options.run.cancel && *options.run.cancel) throw Cancelled("cancelled");
+    if (options.run.progress) options.run.progress({.stage = "check", .done = reports.size(), .total = opsets.size()});
+    reports.push_back(report_at(opset, info, prepared, context, options, state.libtorch_version));
+    reports.back().summary.lowest_opset = lowest;
+  }
+  return reports;
+}
+
+Report check(const Model& model, const CheckOptions& options) {
+  const int opset = options.opset;
+  return std::move(check(model, {&opset, 1}, options).front());
+}
+
+}  // namespace compatcheck

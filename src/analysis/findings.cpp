@@ -1,0 +1,156 @@
+#include "analysis/findings.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analysis/input_spec.h"
+#include "analysis/rules.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+using convert::Outcome;
+using convert::Status;
+
+struct Numbered {
+  const Outcome* outcome;
+  std::uint32_t index;  // of the node, in graph order
+};
+
+Site site_of(const Numbered& numbered) {
+  const ir::Node& node = *numbered.outcome->node;
+  Site site{.index = numbered.index, .module = node.module(), .file = {}, .line = 0, .function = {}, .args = spell_call(node)};
+  if (const auto& location = node.location()) {
+    site.file = location->file;
+    site.line = location->line;
+    site.function = location->function;
+  }
+  return site;
+}
+
+std::string_view rule_of(const Outcome& outcome) {
+  if (outcome.status == Status::missing) {
+    if (outcome.unknown_operator) return "CC003";
+    return outcome.available_from ? "CC002" : "CC001";
+  }
+  if (outcome.unresolved_write) return "CC007";
+  return outcome.row && outcome.row->random ? "CC008" : "CC005";
+}
+
+std::string help_of(const Outcome& outcome, std::string_view rule) {
+  const std::string& op = outcome.node->op();
+  std::string help;
+  if (rule == "CC002" || (rule == "CC005" && outcome.available_from)) help = "--opset " + std::to_string(*outcome.available_from);
+  if (rule == "CC003") {
+    return "--op-library with the library that registers it, and a row in a --mappings file: " + op + ": {9: {to: your.domain::" +
+           op.substr(op.rfind(':') + 1) + "}}";
+  }
+  if (!outcome.hint.empty()) help += (help.empty() ? "" : ", or ") + outcome.hint;
+  if (help.empty() && rule == "CC001") help = "a row in a --mappings file: `compatcheck explain CC001` shows how";
+  if (help.empty() && rule == "CC007") help = "write the value out of place; `compatcheck explain CC007`";
+  return help;
+}
+
+class Collector {
+ public:
+  Collector(const ir::Graph& graph) : graph_(graph) {}
+
+  void add(const Numbered& numbered) {
+    const Outcome& outcome = *numbered.outcome;
+    switch (outcome.status) {
+      case Status::missing:
+      case Status::refused: {
+        const auto rule = rule_of(outcome);
+        add(rule, Severity::error, numbered, outcome.reason, help_of(outcome, rule));
+        break;
+      }
+      case Status::needs_input: add_wanting(numbered); break;
+      case Status::ok: add_notes(numbered); break;
+      case Status::unassessed: break;  // counted to the node it hangs on
+    }
+  }
+
+  std::vector<Finding> take() {
+    std::vector<Finding> findings;
+    for (auto& [key, finding] : findings_) findings.push_back(std::move(finding));
+    for (auto& [input, finding] : wanting_) findings.push_back(std::move(finding));
+    std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+      return std::tuple(a.severity, -a.nodes, std::string_view(a.id)) < std::tuple(b.severity, -b.nodes, std::string_view(b.id));
+    });
+    return findings;
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string, std::string, int>;
+
+  void add(std::string_view rule, Severity severity, const Numbered& numbered, const std::string& message, const std::string& help) {
+    const Outcome& outcome = *numbered.outcome;
+    const ir::Node& node = *outcome.node;
+    const int from = severity == Severity::error ? outcome.available_from.value_or(0) : 0;
+    auto [entry, fresh] = findings_.try_emplace(Key{rule, node.op(), node.overload(), message, from});
+    Finding& finding = entry->second;
+    if (fresh) {
+      finding.id = rule;
+      finding.severity = severity;
+      finding.op = node.op();
+      finding.overload = node.overload();
+      finding.message = message;
+      finding.help = help;
+      if (from) finding.available_from = from;
+    }
+    ++finding.nodes;
+    finding.sites.push_back(site_of(numbered));
+  }
+
+  void add_notes(const Numbered& numbered) {
+    const mapping::Row* row = numbered.outcome->row;
+    if (!row) return;
+    if (row->random) add("CC008", Severity::warning, numbered, "the result is random", "fix the randomness outside the model to compare results");
+    if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
+    if (!row->one_to_one() && !row->to.empty()) {
+      std::string parts;
+      for (const auto& op : row->to) parts += (parts.empty() ? "" : ", ") + op;
+      add("CC004", Severity::note, numbered, "becomes " + parts, "");
+    }
+  }
+
+  // One finding a model input.
+  void add_wanting(const Numbered& numbered) {
+    const Outcome& outcome = *numbered.outcome;
+    for (const std::uint32_t input : outcome.wants) {
+      auto [entry, fresh] = wanting_.try_emplace(input);
+      Finding& finding = entry->second;
+      if (fresh) start_wanting(finding, input, outcome);
+      ++finding.nodes;
+      finding.sites.push_back(site_of(numbered));
+    }
+  }
+
+  void start_wanting(Finding& finding, std::uint32_t input, const Outcome& outcome) {
+    const auto leaves = input_leaves(graph_);
+    const auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](const InputLeaf& candidate) { return candidate.input == input; });
+    const std::string name = leaf == leaves.end() ? std::to_string(input) : leaf->name;
+    finding.id = "CC006";
+    finding.severity = Severity::error;
+    finding.op = outcome.node->op();
+    finding.overload = outcome.node->overload();
+    finding.message = "the dtype and shape of input '" + name + "' decide: " + outcome.reason;
+    finding.help = "--input " + name + "=f32:1,3,224,224 with its own dtype and sizes, or names for sizes that vary";
+  }
+
+  const ir::Graph& graph_;
+  std::map<Key, Finding> findings_;
+  std::map<std::uint32_t, Finding> wanting_;
+};
+
+}  // namespace
+
+std::vector<Finding> collect_findings(const ir::Graph& graph, const convert::Assessment& assessment) {
+  Collector collector(graph);
+  std::uint32_t index = 0;
+  for (const Outcome& outcome : assessment.outcomes) collector.add({&outcome, index++});
+  return collector.take();
+}
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,22 @@
+// Outcomes → what the report says: operators with their classes, findings with their sites.
+#pragma once
+
+#include <vector>
+
+#include "compatcheck/report.h"
+#include "convert/assess.h"
+#include "symbolic/fact.h"
+
+namespace compatcheck::analysis {
+
+std::vector<OperatorSummary> summarize_operators(const convert::Assessment& assessment, const convert::Context& context, int opset);
+
+// Sorted by severity, then by number of nodes. `graph` is the one that was assessed.
+std::vector<Finding> collect_findings(const ir::Graph& graph, const convert::Assessment& assessment);
+
+Summary summarize(const convert::Assessment& assessment, const std::vector<OperatorSummary>& operators);
+
+// "grid_sampler(input, grid, 0, 0, False)": the call as its author would write it, cut to one line.
+std::string spell_call(const ir::Node& node);
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,36 @@
+#include "analysis/gate.h"
+
+#include <algorithm>
+
+namespace compatcheck::analysis {
+namespace {
+
+// Findings that would keep convert from writing the model.
+bool blocks(const Finding& finding) { return finding.severity == Severity::error; }
+
+bool violates(const Finding& finding, FailOn fail_on) {
+  if (finding.suppressed) return false;
+  switch (fail_on) {
+    case FailOn::never: return false;
+    case FailOn::unconvertible: return blocks(finding);
+    case FailOn::missing: return finding.id == "CC001" || finding.id == "CC002" || finding.id == "CC003";
+    case FailOn::conditional: return blocks(finding) || finding.id == "CC010";
+    case FailOn::composite: return blocks(finding) || finding.id == "CC010" || finding.id == "CC004";
+    case FailOn::warning: return finding.severity != Severity::note;
+  }
+  return false;
+}
+
+}  // namespace
+
+Gate judge(const Report& report, FailOn fail_on, std::optional<int> max_missing) {
+  Gate gate{.passed = true, .fail_on = fail_on, .violations = 0};
+  gate.violations = static_cast<int>(std::count_if(report.findings.begin(), report.findings.end(),
+                                                   [&](const Finding& finding) { return violates(finding, fail_on); }));
+  if (fail_on == FailOn::unconvertible && !report.convertible()) gate.violations = std::max(gate.violations, 1);
+  if (max_missing && report.summary.missing > *max_missing) gate.violations = std::max(gate.violations, 1);
+  gate.passed = gate.violations == 0;
+  return gate;
+}
+
+}  // namespace compatcheck::analysis

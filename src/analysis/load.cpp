@@ -1,0 +1,123 @@
+// compatcheck::load: from a file to a normalised graph.
+#include <algorithm>
+
+#include "analysis/model_state.h"
+#include "passes/normalize.h"
+
+namespace compatcheck {
+namespace {
+
+std::vector<std::filesystem::path> table_files(const std::vector<std::filesystem::path>& mappings) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& path : mappings) {
+    if (!std::filesystem::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+      const auto extension = entry.path().extension();
+      if (entry.is_regular_file() && (extension == ".yaml" || extension == ".yml")) found.push_back(entry.path());
+    }
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping::Table& table) {
+  return {.libtorch = options.libtorch,
+          .helper = options.helper,
+          .op_libraries = options.op_libraries,
+          .schemas = table.schemas(),
+          .timeout_seconds = options.timeout_seconds,
+          .memory_mb = options.memory_mb};
+}
+
+void report_stage(const RunOptions& run, std::string_view stage) {
+  if (run.cancel && *run.cancel) throw Cancelled("cancelled");
+  if (run.progress) run.progress({.stage = stage, .done = 0, .total = 0});
+}
+
+// The file's own record of its inputs is finer than the graph's types.
+void apply_recorded_inputs(ir::Graph& graph, const std::vector<ir::RecordedInput>& recorded) {
+  const auto inputs = graph.inputs();
+  if (recorded.size() != inputs.size()) return;
+  for (std::size_t i = 0; i < recorded.size(); ++i)
+    if (recorded[i].type && inputs[i]->type() && ir::same_structure(*recorded[i].type, *inputs[i]->type()))
+      inputs[i]->set_type(recorded[i].type);
+}
+
+}  // namespace
+
+struct Loader::State {
+  explicit State(LoadOptions given)
+      : options(std::move(given)), table(effective_table(options)), frontend(frontend_options(options, table)) {}
+
+  static mapping::Table effective_table(const LoadOptions& options) {
+    auto table = mapping::Table::shipped();
+    for (const auto& file : table_files(options.mappings)) table.overlay(file);
+    return table;
+  }
+
+  Model finish(frontend::Loaded loaded, const std::string& path);
+
+  LoadOptions options;
+  mapping::Table table;
+  frontend::Frontend frontend;
+};
+
+Model Loader::State::finish(frontend::Loaded loaded, const std::string& path) {
+  auto state = std::make_shared<Model::State>();
+  state->path = path;
+  state->format = loaded.format;
+  state->bytes = loaded.file_bytes;
+  state->identity = std::move(loaded.identity);
+  state->parameters = loaded.parameters;
+  state->table = table;
+  for (const auto& schema : table.schemas()) state->schemas.add(schema);
+
+  report_stage(options.run, "normalize");
+  passes::NormalizeOptions normalize_options;
+  normalize_options.method = options.method;
+  passes::Normalized normalized;
+  if (auto* program = std::get_if<ir::Program>(&loaded.content)) {
+    for (const auto& schema : program->stub_schemas) state->schemas.add(schema);
+    normalized = passes::normalize(*program, state->schemas, normalize_options);
+    if (options.method == "forward") apply_recorded_inputs(normalized.graph, program->recorded_inputs);
+    state->notes = std::move(program->notes);
+    state->producer = std::move(program->producer);
+    state->libtorch_version = std::move(program->libtorch_version);
+    state->traced = program->traced;
+    state->training = program->training;
+  } else {
+    normalized = passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);
+  }
+  state->graph = std::move(normalized.graph);
+  schema::resolve(state->graph, state->schemas);
+  state->steps = std::move(normalized.steps);
+  for (const auto& write : normalized.unresolved_writes) state->unresolved_writes.emplace(write.node, write.reason);
+  return Model(std::move(state));
+}
+
+const std::string& Model::path() const { return state_->path; }
+
+Loader::Loader(LoadOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Loader::~Loader() = default;
+Loader::Loader(Loader&&) noexcept = default;
+Loader& Loader::operator=(Loader&&) noexcept = default;
+
+Model Loader::load(const std::filesystem::path& file) {
+  report_stage(state_->options.run, "load");
+  return state_->finish(state_->frontend.load(file), file.string());
+}
+
+Model Loader::load(std::span<const std::byte> bytes, const std::string& display_name) {
+  report_stage(state_->options.run, "load");
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return state_->finish(state_->frontend.load_bytes({data, bytes.size()}, display_name), display_name);
+}
+
+Model load(const std::filesystem::path& file, const LoadOptions& options) { return Loader(options).load(file); }
+
+}  // namespace compatcheck

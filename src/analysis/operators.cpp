@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <map>
+
+#include "analysis/findings.h"
+#include "symbolic/condition.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+using convert::Outcome;
+using convert::Status;
+using Name = std::pair<std::string, std::string>;  // operator, overload
+
+bool stands_for_more(const mapping::Row* row, const mapping::Row* other) {
+  return row && (!other || row->to.size() > other->to.size());
+}
+
+// The row that describes an operator: of its calls, the one that costs most.
+const mapping::Row* widest_row(const std::vector<const Outcome*>& calls) {
+  const mapping::Row* widest = nullptr;
+  for (const Outcome* call : calls)
+    if (call->row && call->row->kind == mapping::Row::Kind::mapped && stands_for_more(call->row, widest)) widest = call->row;
+  return widest;
+}
+
+// For an operator all of whose calls are refused: the first row that would map it.
+const mapping::Row* first_mapped(const mapping::Lookup& found) {
+  const auto row = std::find_if(found.rows.begin(), found.rows.end(),
+                                [](const mapping::Row& candidate) { return candidate.kind == mapping::Row::Kind::mapped; });
+  return row == found.rows.end() ? nullptr : &*row;
+}
+
+bool blocks(Status status) { return status == Status::missing || status == Status::refused; }
+
+OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& calls, const convert::Context& context, int opset) {
+  OperatorSummary summary;
+  summary.op = name.first;
+  summary.overload = name.second;
+  summary.nodes = static_cast<int>(calls.size());
+  std::optional<int> from;
+  bool never = false, missing = false;
+  for (const Outcome* call : calls) {
+    missing |= call->status == Status::missing;
+    if (!blocks(call->status)) continue;
+    ++summary.blocked;
+    if (!call->available_from) never = true;
+    else from = std::max(from.value_or(0), *call->available_from);
+  }
+  if (!never) summary.available_from = from;
+  if (calls.front()->structural) {
+    summary.operator_class = OperatorClass::structural;
+    return summary;
+  }
+  const mapping::Row* row = widest_row(calls);
+  if (!row && !missing) row = first_mapped(context.table.find(name.first, name.second, opset, context.schemas));
+  if (missing || !row) {
+    summary.operator_class = OperatorClass::missing;
+    return summary;
+  }
+  summary.operator_class = row->one_to_one() ? OperatorClass::one_to_one : OperatorClass::one_to_many;
+  summary.onnx = row->to;
+  summary.since = calls.front()->since;
+  return summary;
+}
+
+}  // namespace
+
+std::vector<OperatorSummary> summarize_operators(const convert::Assessment& assessment, const convert::Context& context, int opset) {
+  std::map<Name, std::vector<const Outcome*>> by_name;
+  for (const Outcome& outcome : assessment.outcomes)
+    by_name[{outcome.node->op(), outcome.node->overload()}].push_back(&outcome);
+  std::vector<OperatorSummary> operators;
+  for (const auto& [name, calls] : by_name) operators.push_back(describe(name, calls, context, opset));
+  return operators;
+}
+
+Summary summarize(const convert::Assessment& assessment, const std::vector<OperatorSummary>& operators) {
+  Summary summary;
+  for (const auto& op : operators) {
+    switch (op.operator_class) {
+      case OperatorClass::one_to_one: ++summary.one_to_one; break;
+      case OperatorClass::one_to_many: ++summary.one_to_many; break;
+      case OperatorClass::missing: ++summary.missing; break;
+      case OperatorClass::structural: ++summary.structural; continue;
+    }
+    ++summary.operators;
+  }
+  std::map<Status, std::map<Name, int>> operators_by_status;
+  int converted = 0;
+  for (const Outcome& outcome : assessment.outcomes) {
+    if (outcome.structural) continue;
+    ++summary.nodes;
+    if (outcome.status == Status::ok) ++converted;
+    else ++operators_by_status[outcome.status][{outcome.node->op(), outcome.node->overload()}];
+  }
+  summary.refused = static_cast<int>(operators_by_status[Status::refused].size());
+  summary.needs_input = static_cast<int>(operators_by_status[Status::needs_input].size());
+  summary.unassessed = static_cast<int>(operators_by_status[Status::unassessed].size());
+  std::map<Name, int> failing;
+  for (const auto& [status, names] : operators_by_status) failing.insert(names.begin(), names.end());
+  if (summary.nodes > 0) summary.coverage_nodes = static_cast<double>(converted) / summary.nodes;
+  if (summary.operators > 0)
+    summary.coverage_operators = 1.0 - static_cast<double>(failing.size()) / summary.operators;
+  summary.convertible = assessment.convertible();
+  return summary;
+}
+
+}  // namespace compatcheck::analysis

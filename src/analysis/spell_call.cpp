@@ -1,0 +1,49 @@
+#include <cctype>
+
+#include "analysis/findings.h"
+#include "ir/text.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+constexpr std::size_t longest_call = 120;
+constexpr std::size_t longest_list = 8;
+constexpr int deepest_list = 3;
+
+std::string spell_constant(const ir::Constant& constant) {
+  if (constant.is_none()) return "None";
+  if (const auto* boolean = constant.get<bool>()) return *boolean ? "True" : "False";
+  if (constant.get<ir::TensorView>()) return "tensor";
+  if (constant.get<ir::ObjectConstant>()) return "object";
+  return ir::print(constant);
+}
+
+std::string spell_value(const ir::Value& value, int depth) {
+  if (const auto* constant = ir::constant_of(&value)) return spell_constant(*constant);
+  const ir::Node* producer = value.producer();
+  if (producer && producer->is("prim::ListConstruct") && depth < deepest_list && producer->inputs().size() <= longest_list) {
+    std::string text = "[";
+    for (const ir::Value* item : producer->inputs()) text += (text.size() > 1 ? ", " : "") + spell_value(*item, depth + 1);
+    return text + "]";
+  }
+  // libtorch's names carry suffixes ("x.1", "weight.23"), or are bare numbers, which say nothing.
+  const std::string name = value.name().substr(0, value.name().find('.'));
+  const bool speaks = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0]));
+  return speaks ? name : "_";
+}
+
+}  // namespace
+
+std::string spell_call(const ir::Node& node) {
+  const auto colon = node.op().rfind("::");
+  std::string text = (colon == std::string::npos ? node.op() : node.op().substr(colon + 2)) + "(";
+  bool first = true;
+  for (const ir::Value* input : node.inputs()) {
+    text += (first ? "" : ", ") + spell_value(*input, 0);
+    first = false;
+    if (text.size() > longest_call) return text.substr(0, longest_call) + "…)";
+  }
+  return text + ")";
+}
+
+}  // namespace compatcheck::analysis
