@@ -17,6 +17,12 @@ struct Place {
   int line = 0, column = 0;  // from 1
 };
 
+// What is wrong at a place of a table.
+struct Defect {
+  Place place;
+  std::string message;
+};
+
 using Literal = std::variant<std::monostate /* ~ */, bool, std::int64_t, double, std::string>;
 
 struct Predicate {
@@ -69,6 +75,7 @@ struct Row {
 struct Entry {
   int opset = 7;            // holds from this opset up
   std::vector<Row> rows;    // the first that applies
+  bool user = false;        // from a user's file
   Place place;
 };
 

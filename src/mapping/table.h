@@ -25,6 +25,14 @@ struct OnnxChange {
   int from = 0, to = 0;
   Change change = Change::types;
   std::string why;
+  std::vector<std::pair<std::string, std::string>> moved;  // attribute → the input that it became
+  Place place;
+};
+
+// A member of mappings/structural.yaml or plumbing.yaml.
+struct Listed {
+  std::string name;
+  std::string why;
   Place place;
 };
 
@@ -48,6 +56,9 @@ struct Lookup {
 class Table {
  public:
   static Table shipped();
+  // The tables of a folder that holds operators/*.yaml and the files beside it, as the shipped ones are made.
+  // Throws TableError with every defect of reading.
+  static Table read(const std::filesystem::path& folder);
 
   // Rows of a user's file win over what is there, per operator and opset. Throws TableError
   // "file:line:column: what is wrong", then the line.
@@ -64,11 +75,20 @@ class Table {
   bool is_structural(std::string_view op) const;
   bool is_plumbing(std::string_view onnx_op) const;
   std::vector<const OperatorRows*> operators() const;   // sorted by name, aliases included
-  std::span<const OnnxChange> onnx_changes() const;
+  std::span<const OnnxChange> onnx_changes() const;     // sorted by operator and version
+  // The first change of meaning, above the entry's opset and up to `opset`, of an operator in one of its rows.
+  const OnnxChange* meaning_change(const Entry& entry, int opset) const;
+  std::span<const Listed> structural() const;           // sorted by name
+  std::span<const Listed> plumbing() const;
   std::vector<std::string> schemas() const;             // of users' rows
+  std::string_view source_line(const Place& place) const;  // of a table file; empty if there is no such line
 
  private:
   struct State;
+  explicit Table(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const OperatorRows* stated(std::string_view name) const;   // exactly this name
+  const OperatorRows* resolve(std::string_view op, std::string_view overload, const schema::Registry& schemas) const;
+
   std::shared_ptr<const State> state_;
 };
 

@@ -1,0 +1,39 @@
+// Reading mapping files: docs/mappings.md is the language.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mapping/row.h"
+#include "mapping/table.h"
+#include "mapping/reading/yaml.h"
+
+namespace compatcheck::mapping {
+
+// What a file says, and what is wrong in it; an operator with a defect is left out.
+template <class Item> struct FileContents {
+  std::vector<Item> items;
+  std::vector<Defect> defects;
+};
+
+FileContents<OperatorRows> read_operators(const yaml::Source& source);    // mappings/operators/*.yaml, users' files
+FileContents<OnnxChange> read_onnx_changes(const yaml::Source& source);   // mappings/onnx_changes.yaml
+FileContents<Listed> read_list(const yaml::Source& source);               // mappings/{structural,plumbing}.yaml
+
+namespace reading {
+
+// The pieces, each throwing yaml::DefectError.
+Literal literal(const yaml::Source& source, const yaml::Node& node);
+Row row(const yaml::Source& source, const yaml::Node& node);
+std::vector<Conditions> conditions(const yaml::Source& source, const yaml::Node& node);
+// A non-empty sentence or name.
+std::string text(const yaml::Source& source, const yaml::Node& node, std::string_view what);
+bool boolean(const yaml::Source& source, const yaml::Node& node, std::string_view key);
+bool is_identifier(std::string_view text);
+// "`key` isn't a key of WHAT; did you mean …".
+[[noreturn]] void unknown_key(const yaml::Source& source, const yaml::Node& key, std::string_view what,
+                              std::span<const std::string_view> known);
+
+}  // namespace reading
+}  // namespace compatcheck::mapping

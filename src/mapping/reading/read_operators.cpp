@@ -1,0 +1,164 @@
+// A file of operators: histories, aliases, schemas.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "mapping/reading/read.h"
+#include "mapping/reading/suggest.h"
+
+namespace compatcheck::mapping {
+
+using yaml::Node;
+using yaml::Source;
+using yaml::fail;
+
+namespace reading {
+
+bool is_identifier(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !text.empty() && letter(text.front()) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+std::string text(const Source& source, const Node& node, std::string_view what) {
+  if (!node.is_scalar() || node.text.empty()) fail(source, node, std::string(what) + " must be text");
+  return node.text;
+}
+
+bool boolean(const Source& source, const Node& node, std::string_view key) {
+  if (node.is_scalar() && !node.quoted && (node.text == "true" || node.text == "false")) return node.text == "true";
+  fail(source, node, "`" + std::string(key) + "` is true or false");
+}
+
+void unknown_key(const Source& source, const Node& key, std::string_view what, std::span<const std::string_view> known) {
+  fail(source, key, "unknown key `" + key.text + "` in " + std::string(what) + did_you_mean(key.text, known));
+}
+
+}  // namespace reading
+
+namespace {
+
+// namespace::name, or namespace::name.overload
+bool is_operator_name(std::string_view name) {
+  const auto colons = name.find("::");
+  if (colons == std::string_view::npos || !reading::is_identifier(name.substr(0, colons))) return false;
+  std::string_view rest = name.substr(colons + 2);
+  if (const auto dot = rest.find('.'); dot != std::string_view::npos) {
+    // An overload may begin with a digit.
+    if (!reading::is_identifier("_" + std::string(rest.substr(dot + 1))) || dot + 1 == rest.size()) return false;
+    rest = rest.substr(0, dot);
+  }
+  return reading::is_identifier(rest);
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+int opset(const Source& source, const Node& key) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(key.text.data(), key.text.data() + key.text.size(), number);
+  if (error != std::errc() || number < lowest_opset || number > highest_opset)
+    fail(source, key, "opset " + key.text + ": opsets are " + std::to_string(lowest_opset) + " to " + std::to_string(highest_opset));
+  return number;
+}
+
+Entry entry(const Source& source, const Node& key, const Node& value) {
+  Entry made;
+  made.opset = opset(source, key);
+  made.place = source.place(key);
+  if (value.is_null()) fail(source, key, "opset " + key.text + " says nothing");
+  if (!value.is_list()) {
+    made.rows.push_back(reading::row(source, value));
+  } else {
+    if (value.items.empty()) fail(source, value, "an empty list of rows");
+    for (const Node& item : value.items) made.rows.push_back(reading::row(source, item));
+  }
+  if (made.rows.size() > 1)
+    for (const Row& row : made.rows)
+      if (row.kind == Row::Kind::missing)
+        fail(source, row.place, "`missing` holds for every call and stands alone; beside other rows it is `refuse`");
+  return made;
+}
+
+std::string operator_name(const Source& source, const Node& node, std::string_view what) {
+  const std::string name = reading::text(source, node, what);
+  if (!is_operator_name(name)) fail(source, node, "`" + name + "` isn't an operator's name; write namespace::name or namespace::name.overload");
+  return name;
+}
+
+// `missing` and `hint` beside the name itself: no mapping at any opset.
+Entry missing_everywhere(const Source& source, const Node& value) {
+  Node row = value;
+  std::erase_if(row.pairs, [](const auto& pair) { return pair.first.text != "missing" && pair.first.text != "hint"; });
+  Entry made;
+  made.opset = lowest_opset;
+  made.rows.push_back(reading::row(source, row));
+  for (const auto& [key, ignored] : row.pairs)
+    if (key.text == "missing") made.place = made.rows.front().place = source.place(key);
+  return made;
+}
+
+OperatorRows operator_rows(const Source& source, const Node& key, const Node& value) {
+  static constexpr std::array<std::string_view, 5> words = {"alias", "facts", "hint", "missing", "schema"};
+  static constexpr std::array<std::string_view, 10> row_words = {"to", "refuse", "when", "requires", "inputs", "attributes", "lifted", "random", "approximate", "complex"};
+  OperatorRows made;
+  made.name = operator_name(source, key, "an operator's name");
+  made.place = source.place(key);
+  if (!value.is_map()) fail(source, value, "after an operator come opsets: " + key.text + ": {9: Relu}");
+  const Node* alias = nullptr;
+  const Node* missing = nullptr;
+  const Node* hint = nullptr;
+  for (const auto& [word, said] : value.pairs) {
+    if (is_number(word.text)) {
+      if (!made.history.empty() && made.history.back().opset >= opset(source, word))
+        fail(source, word, "opset " + word.text + " stands after opset " + std::to_string(made.history.back().opset) + "; entries go upward");
+      made.history.push_back(entry(source, word, said));
+    } else if (word.text == "alias") {
+      made.alias = operator_name(source, said, "`alias`");
+      alias = &word;
+    } else if (word.text == "facts") {
+      made.facts = reading::text(source, said, "`facts`");
+    } else if (word.text == "schema") {
+      made.schema = reading::text(source, said, "`schema`");
+    } else if (word.text == "missing") {
+      missing = &word;
+    } else if (word.text == "hint") {
+      hint = &word;
+    } else if (std::find(row_words.begin(), row_words.end(), word.text) != row_words.end()) {
+      fail(source, word, "`" + word.text + "` belongs under the opset from which it holds: 9: {" + word.text + ": …}");
+    } else {
+      reading::unknown_key(source, word, "an operator", words);
+    }
+  }
+  if (alias && (!made.history.empty() || missing || !made.facts.empty()))
+    fail(source, *alias, "an alias has the history and the facts of the other operator; nothing stands beside it");
+  if (hint && !missing) fail(source, *hint, "`hint` goes with `missing` or `refuse`");
+  if (missing) {
+    if (!made.history.empty()) fail(source, *missing, "`missing` at every opset, yet there are entries for opsets");
+    made.history.push_back(missing_everywhere(source, value));
+  }
+  if (!alias && made.history.empty()) fail(source, key, "`" + made.name + "` says nothing: no opset, no alias, no `missing`");
+  return made;
+}
+
+}  // namespace
+
+FileContents<OperatorRows> read_operators(const Source& source) {
+  FileContents<OperatorRows> contents;
+  try {
+    const Node root = yaml::parse(source);
+    if (root.is_null()) return contents;
+    if (!root.is_map()) fail(source, root, "a table is a map from operators to their rows");
+    for (const auto& [key, value] : root.pairs) try {
+        contents.items.push_back(operator_rows(source, key, value));
+      } catch (const yaml::DefectError& error) {
+        contents.defects.push_back(error.defect);
+      }
+  } catch (const yaml::DefectError& error) {
+    contents.defects.push_back(error.defect);
+  }
+  return contents;
+}
+
+}  // namespace compatcheck::mapping
