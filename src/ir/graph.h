@@ -232,6 +232,9 @@ class Graph {
   std::uint32_t next_value_ = 0;
 };
 
+// What is wrong with how many inputs, outputs and blocks an If, Loop or Constant has; empty if nothing is.
+std::string_view arity_fault(const Node& node);
+
 // Visits every node, those in nested blocks too, in order.
 template <class Visit> void for_each_node(const Block& block, Visit&& visit) {
   for (Node* node : block) {

@@ -83,31 +83,11 @@ class Verifier {
   void node(const Node& node) {
     if (node.graph() != &graph_) fail("a node belongs to another graph", &node);
     operands(node);
-    if (node.is("prim::If")) arity_of_if(node);
-    if (node.is("prim::Loop")) arity_of_loop(node);
-    if (node.is("prim::Constant") && (!node.inputs().empty() || node.outputs().size() != 1))
-      fail("a constant has inputs or several outputs", &node);
+    if (const auto fault = arity_fault(node); !fault.empty()) fail(std::string(fault), &node);
     for (const Block* inner : node.blocks()) {
       if (inner->owner() != &node) fail("a block doesn't know its owner", &node);
       block(*inner);
     }
-  }
-
-  static void arity_of_if(const Node& node) {
-    if (node.inputs().size() != 1 || node.blocks().size() != 2) fail("an If needs one condition and two blocks", &node);
-    for (const Block* block : node.blocks()) {
-      if (!block->inputs().empty()) fail("a block of an If has inputs", &node);
-      if (block->outputs().size() != node.outputs().size()) fail("a block of an If returns another number of values", &node);
-    }
-  }
-
-  static void arity_of_loop(const Node& node) {
-    if (node.inputs().size() < 2 || node.blocks().size() != 1)
-      fail("a Loop needs a trip count, a condition and one block", &node);
-    const std::size_t carried = node.inputs().size() - 2;
-    const Block& body = *node.blocks()[0];
-    if (body.inputs().size() != carried + 1 || body.outputs().size() != carried + 1 || node.outputs().size() != carried)
-      fail("a Loop's inputs, body and outputs disagree on the carried values", &node);
   }
 
   const Graph& graph_;
@@ -115,7 +95,34 @@ class Verifier {
   std::vector<std::size_t> operands_;
 };
 
+std::string_view arity_fault_of_if(const Node& node) {
+  if (node.inputs().size() != 1 || node.blocks().size() != 2) return "an If needs one condition and two blocks";
+  for (const Block* block : node.blocks()) {
+    if (!block->inputs().empty()) return "a block of an If has inputs";
+    if (block->outputs().size() != node.outputs().size()) return "a block of an If returns another number of values";
+  }
+  return {};
+}
+
+std::string_view arity_fault_of_loop(const Node& node) {
+  if (node.inputs().size() < 2 || node.blocks().size() != 1)
+    return "a Loop needs a trip count, a condition and one block";
+  const std::size_t carried = node.inputs().size() - 2;
+  const Block& body = *node.blocks()[0];
+  if (body.inputs().size() != carried + 1 || body.outputs().size() != carried + 1 || node.outputs().size() != carried)
+    return "a Loop's inputs, body and outputs disagree on the carried values";
+  return {};
+}
+
 }  // namespace
+
+std::string_view arity_fault(const Node& node) {
+  if (node.is("prim::If")) return arity_fault_of_if(node);
+  if (node.is("prim::Loop")) return arity_fault_of_loop(node);
+  if (node.is("prim::Constant") && (!node.inputs().empty() || node.outputs().size() != 1))
+    return "a Constant has no inputs and one output";
+  return {};
+}
 
 void Graph::verify() const { Verifier(*this).block(*top_); }
 

@@ -109,7 +109,7 @@ std::string to_string(const Type& type) {
     case TypeKind::optional: return to_string(*type.elements[0]) + '?';
     case TypeKind::tuple: return tuple_to_string(type);
     case TypeKind::dict: return "Dict(" + join(type.elements) + ')';
-    case TypeKind::union_of: return "Union[" + join(type.elements) + ']';
+    case TypeKind::union_of: return "Union(" + join(type.elements) + ')';
     case TypeKind::future: return "Future[" + join(type.elements) + ']';
     case TypeKind::rref: return "RRef[" + join(type.elements) + ']';
     case TypeKind::await_of: return "Await[" + join(type.elements) + ']';
