@@ -9,6 +9,7 @@
 #include "convert/facts.h"
 #include "frontend/sha256.h"
 #include "onnx/schema.h"
+#include "passes/passes.h"
 
 namespace compatcheck {
 namespace {
@@ -23,24 +24,8 @@ struct Prepared {
   std::unordered_map<const ir::Node*, std::string> unresolved_writes;
 };
 
-// Cloning keeps the order of nodes, so writes are found again by position.
-std::unordered_map<const ir::Node*, std::string> writes_in(const ir::Graph& clone, const Model::State& model) {
-  std::unordered_map<const ir::Node*, std::string> writes;
-  if (model.unresolved_writes.empty()) return writes;
-  std::vector<const ir::Node*> copies;
-  ir::for_each_node(*clone.top(), [&](const ir::Node* node) { copies.push_back(node); });
-  std::size_t index = 0;
-  ir::for_each_node(*model.graph.top(), [&](const ir::Node* node) {
-    if (const auto write = model.unresolved_writes.find(node); write != model.unresolved_writes.end())
-      writes.emplace(copies.at(index), write->second);
-    ++index;
-  });
-  return writes;
-}
-
 Prepared prepare(const Model::State& model, const CheckOptions& options) {
   Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .unresolved_writes = {}};
-  prepared.unresolved_writes = writes_in(prepared.graph, model);
   const auto inputs = analysis::match_inputs(options.inputs, prepared.graph);
   for (int round = 0; round < fold_rounds; ++round) {
     prepared.facts = convert::state_facts(prepared.graph, inputs, model.table, model.schemas, model.registry);
@@ -48,6 +33,8 @@ Prepared prepare(const Model::State& model, const CheckOptions& options) {
     if (changes.empty()) break;
     prepared.steps.insert(prepared.steps.end(), changes.begin(), changes.end());
   }
+  for (const auto& write : passes::unresolved_writes(prepared.graph, model.program ? &*model.program : nullptr))
+    prepared.unresolved_writes.emplace(write.node, write.why);
   return prepared;
 }
 
@@ -69,8 +56,8 @@ TensorInfo describe(const std::string& name, const ir::Value& value, const symbo
 std::string describe_format(const Model::State& model) {
   if (model.format == frontend::Format::graph_text) return "TorchScript graph";
   std::string text = "TorchScript (";
-  if (!model.producer.empty()) text += model.producer + ", ";
-  return text + (model.traced ? "traced)" : "scripted)");
+  if (!model.program->producer.empty()) text += model.program->producer + ", ";
+  return text + (model.program->traced ? "traced)" : "scripted)");
 }
 
 ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
@@ -88,7 +75,8 @@ ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
   const auto outputs = prepared.graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i)
     info.outputs.push_back(describe("output_" + std::to_string(i), *outputs[i], prepared.facts.of(outputs[i])));
-  for (const auto& note : model.notes) info.steps.push_back(note.message);
+  if (model.program)
+    for (const auto& note : model.program->notes) info.steps.push_back(note.message);
   info.steps.insert(info.steps.end(), prepared.steps.begin(), prepared.steps.end());
   return info;
 }
@@ -138,7 +126,7 @@ std::vector<Report> check(const Model& model, std::span<const int> opsets, const
   for (const int opset : opsets) {
     if (options.run.cancel && *options.run.cancel) throw Cancelled("cancelled");
     if (options.run.progress) options.run.progress({.stage = "check", .done = reports.size(), .total = opsets.size()});
-    reports.push_back(report_at(opset, info, prepared, context, options, state.libtorch_version));
+    reports.push_back(report_at(opset, info, prepared, context, options, state.program ? state.program->libtorch_version : ""));
     reports.back().summary.lowest_opset = lowest;
   }
   return reports;

@@ -85,18 +85,13 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path) {
     for (const auto& schema : program->stub_schemas) state->schemas.add(schema);
     normalized = passes::normalize(*program, state->schemas, normalize_options);
     if (options.method == "forward") apply_recorded_inputs(normalized.graph, program->recorded_inputs);
-    state->notes = std::move(program->notes);
-    state->producer = std::move(program->producer);
-    state->libtorch_version = std::move(program->libtorch_version);
-    state->traced = program->traced;
-    state->training = program->training;
+    state->program = std::move(*program);
   } else {
     normalized = passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);
   }
   state->graph = std::move(normalized.graph);
   schema::resolve(state->graph, state->schemas);
   state->steps = std::move(normalized.steps);
-  for (const auto& write : normalized.unresolved_writes) state->unresolved_writes.emplace(write.node, write.reason);
   return Model(std::move(state));
 }
 
