@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "compatcheck/error.h"
+#include "frontend/foreign.h"
+#include "frontend/pickle.h"
+#include "frontend/text/graph_text.h"
+
+namespace compatcheck::frontend {
+namespace {
+
+using Head = std::span<const std::uint8_t>;
+using namespace std::string_view_literals;
+
+constexpr std::uint64_t head_bytes = 64 << 10;
+constexpr std::uint64_t pickle_bytes = 64 << 20;  // of weights' names; a state_dict of 100,000 tensors needs 20 MB
+
+bool starts_with(Head head, std::string_view magic, std::size_t at = 0) {
+  return head.size() >= at + magic.size() &&
+         std::equal(magic.begin(), magic.end(), head.begin() + static_cast<std::ptrdiff_t>(at),
+                    [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
+}
+
+Recognition weights_or_object(const PickledNames& names) {
+  std::string object = foreign_class(names);
+  if (!object.empty()) return {Format::pickled_module, std::move(object), {}};
+  return {Format::state_dict, {}, {}};
+}
+
+// torch.save before 1.6: a number, the protocol, the machine's sizes and the object, each a pickle of its own.
+constexpr std::string_view legacy_magic = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
+
+Recognition legacy_pickle(const InputFile& file) {
+  const auto bytes = file.head(pickle_bytes);
+  Head rest(bytes);
+  PickledNames names;
+  for (int pickle = 0; pickle < 4; ++pickle) {
+    names = names_in_pickle(rest);
+    if (!names.whole) throw ModelError("is a torch.save file that is cut short or damaged");
+    rest = rest.subspan(names.bytes);
+  }
+  return weights_or_object(names);
+}
+
+// PyTorch's tar has these members; any other tar is just a tar.
+bool is_tar(Head head) { return starts_with(head, "ustar", 257); }
+
+bool holds(Head head, std::string_view text) {
+  return std::search(head.begin(), head.end(), text.begin(), text.end(),
+                     [](std::uint8_t a, char b) { return a == static_cast<std::uint8_t>(b); }) != head.end();
+}
+
+// ModelProto begins with ir_version, a small varint, then one of its next fields.
+bool is_onnx(Head head) {
+  constexpr std::string_view next_fields = "\x12\x1a\x22\x28\x32\x3a\x42"sv;
+  return head.size() > 8 && head[0] == 0x08 && head[1] >= 1 && head[1] <= 30 &&
+         next_fields.find(static_cast<char>(head[2])) != next_fields.npos;
+}
+
+struct Magic {
+  std::string_view bytes;
+  std::size_t at;
+  std::string_view sentence;
+};
+constexpr std::array<Magic, 10> others = {{
+    {"ftrt"sv, 0, "is a built TensorRT engine: compatcheck reads the TorchScript model that it was made from"},
+    {"ptrt"sv, 0, "is a built TensorRT engine: compatcheck reads the TorchScript model that it was made from"},
+    {"TFL3"sv, 4, "is a TensorFlow Lite model, not TorchScript"},
+    {"\x89HDF\r\n\x1a\n"sv, 0, "is an HDF5 file (Keras?), not TorchScript"},
+    {"GGUF"sv, 0, "is a GGUF file: weights without TorchScript code"},
+    {"\x1f\x8b"sv, 0, "is compressed with gzip: unpack it first"},
+    {"7z\xbc\xaf\x27\x1c"sv, 0, "is a 7z archive: unpack it first"},
+    {"\xfd" "7zXZ"sv, 0, "is compressed with xz: unpack it first"},
+    {"version https://git-lfs"sv, 0, "is a Git LFS pointer, not the model itself: run git lfs pull"},
+    {"PTE"sv, 0, "is an ExecuTorch program, not TorchScript"},
+}};
+
+bool is_safetensors(Head head) {
+  if (head.size() < 10 || head[8] != '{' || head[9] != '"') return false;
+  return std::all_of(head.begin() + 4, head.begin() + 8, [](std::uint8_t byte) { return byte == 0; });
+}
+
+Recognition recognise_head(const InputFile& file, Head head) {
+  if (starts_with(head, legacy_magic)) return legacy_pickle(file);
+  if (is_tar(head)) {
+    if (holds(head, "sys_info") || holds(head, "storages")) return {Format::legacy_tar, {}, {}};
+    return {Format::unknown, "is a tar archive: unpack it first", {}};
+  }
+  for (const Magic& other : others)
+    if (starts_with(head, other.bytes, other.at)) return {Format::unknown, std::string(other.sentence), {}};
+  if (is_safetensors(head)) return {Format::unknown, "is a safetensors file: weights without TorchScript code", {}};
+  if (is_onnx(head)) return {Format::onnx, {}, {}};
+  if (starts_with(head, "\x80"sv) && head.size() > 1 && head[1] <= 5)
+    if (const auto names = names_in_pickle(head); names.whole || !names.classes.empty()) return weights_or_object(names);
+  return {};
+}
+
+Recognition recognise_pickle_archive(const InputFile& file, const ZipDirectory& directory) {
+  const ZipRecord* record = directory.find("data.pkl");
+  if (record->compressed) return {Format::state_dict, {}, {}};
+  return weights_or_object(names_in_pickle(read_zip_record(file, *record, pickle_bytes)));
+}
+
+bool is_export(const ZipDirectory& directory) {
+  return directory.find("serialized_exported_program.json") || directory.find("archive_format") ||
+         std::any_of(directory.records.begin(), directory.records.end(), [](const ZipRecord& record) {
+           return record.name == "serialized_exported_program.json" || record.name.ends_with("/archive_format") ||
+                  (record.name.find("models/") != std::string::npos && record.name.ends_with(".json"));
+         });
+}
+
+Recognition recognise_zip(const InputFile& file, const ZipDirectory& directory) {
+  if (directory.records.empty()) throw ModelError("is an empty zip archive");
+  if (directory.has_folder("code/") && directory.find("data.pkl")) {
+    if (directory.find("constants.pkl")) return {Format::torchscript, {}, {}};
+    return {Format::unknown, "has code but no constants.pkl: it is not a whole TorchScript archive; save it again with torch.jit.save", {}};
+  }
+  if (is_export(directory)) return {Format::exported_program, {}, {}};
+  if (directory.find("bytecode.pkl")) return {Format::mobile_bytecode, {}, {}};
+  if (directory.find("model.json"))
+    return {Format::unknown, "is TorchScript of torch 1.0: load it there with torch.jit.load, and save it with torch 1.6 or newer", {}};
+  if (directory.find("data.pkl")) return recognise_pickle_archive(file, directory);
+  return {Format::unknown, "is a zip archive without TorchScript code in it", {}};
+}
+
+}  // namespace
+
+Recognition recognise(const InputFile& file, const std::filesystem::path& path) {
+  if (file.size() == 0) throw ModelError("is empty");
+  const auto head = file.head(head_bytes);
+  if (starts_as_zip(head)) {
+    ZipDirectory directory = read_zip_directory(file);
+    Recognition recognition = recognise_zip(file, directory);
+    recognition.directory = std::move(directory);
+    return recognition;
+  }
+  Recognition recognition = recognise_head(file, head);
+  if (recognition.format == Format::unknown && recognition.detail.empty() && text::looks_like_graph(head, path))
+    recognition.format = Format::graph_text;
+  return recognition;
+}
+
+Format detect(const std::filesystem::path& path) {
+  try {
+    return recognise(InputFile(path), path).format;
+  } catch (const ModelError& error) {
+    throw ModelError(path.string() + ": " + error.what());
+  }
+}
+
+}  // namespace compatcheck::frontend

@@ -1,0 +1,60 @@
+#include "frontend/foreign.h"
+
+namespace compatcheck::frontend {
+namespace {
+
+constexpr std::string_view make_torchscript =
+    "in Python, make TorchScript of the model: torch.jit.trace(model.eval(), inputs).save(\"model.pt\"), or torch.jit.script(model)";
+
+std::string pickled_module(const std::string& class_name) {
+  return "holds a pickled Python object (" + class_name +
+         "), whose code is not in the file: load it with torch.load where that class can be imported, then " +
+         std::string(make_torchscript);
+}
+
+std::string unknown(const std::string& detail) {
+  if (!detail.empty()) return detail;
+  return "is not a file that torch.jit.save writes, nor a TorchScript graph as text";
+}
+
+}  // namespace
+
+std::string_view name(Format format) {
+  switch (format) {
+    case Format::torchscript: return "torchscript";
+    case Format::graph_text: return "graph_text";
+    case Format::state_dict: return "state_dict";
+    case Format::pickled_module: return "pickled_module";
+    case Format::exported_program: return "exported_program";
+    case Format::mobile_bytecode: return "mobile_bytecode";
+    case Format::legacy_tar: return "legacy_tar";
+    case Format::onnx: return "onnx";
+    case Format::unknown: return "unknown";
+  }
+  return "unknown";
+}
+
+std::string why_not(const Recognition& recognition) {
+  switch (recognition.format) {
+    case Format::state_dict:
+      return "holds weights without code (a state_dict): build the model, load_state_dict them, then " +
+             std::string(make_torchscript);
+    case Format::pickled_module: return pickled_module(recognition.detail);
+    case Format::exported_program:
+      return "is a torch.export program (.pt2), not TorchScript: " + std::string(make_torchscript) +
+             ", or export it with torch.onnx.export(..., dynamo=True)";
+    case Format::mobile_bytecode:
+      return "is a mobile model of which only the bytecode is left: save the scripted module with torch.jit.save instead "
+             "of _save_for_lite_interpreter";
+    case Format::legacy_tar:
+      return "is in the tar format of torch before 0.1.10: load it with torch.load there, save it again, then " +
+             std::string(make_torchscript);
+    case Format::onnx: return "is an ONNX model already";
+    case Format::torchscript:
+    case Format::graph_text:
+    case Format::unknown: break;
+  }
+  return unknown(recognition.detail);
+}
+
+}  // namespace compatcheck::frontend

@@ -1,0 +1,140 @@
+#include "frontend/helper.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include <charconv>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::frontend {
+namespace {
+
+constexpr std::uint64_t megabyte = 1 << 20;
+constexpr std::uint64_t retire_bytes = 1024 * megabyte;  // what models left behind, before a fresh helper takes over
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name ? std::string("SIG") + name : "signal " + std::to_string(number);
+}
+
+std::string said(const HelperEnd& end) { return end.said.empty() ? std::string() : "; it said: " + end.said; }
+
+std::string how_it_crashed(const HelperEnd& end) {
+  switch (end.signal) {
+    case 0: return "the loader ended by itself (exit code " + std::to_string(end.exit_code) + ")" + said(end);
+    case SIGSEGV:
+    case SIGBUS:
+      return "the loader crashed (" + signal_name(end.signal) +
+             "): the code is probably nested too deeply or the file is damaged" + said(end);
+    case SIGKILL: return "the loader was killed (SIGKILL): the machine was probably out of memory";
+    default: return "the loader crashed (" + signal_name(end.signal) + ")" + said(end);
+  }
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::general, 6).ptr;
+  return {text.data(), end};
+}
+
+// libtorch's own words: the major version in the highest byte, then the minor one.
+bool is_supported(std::uint64_t abi) {
+  const std::string series = std::to_string(abi >> 56) + "." + std::to_string(abi >> 48 & 0xff);
+  return series == supported_libtorch();
+}
+
+}  // namespace
+
+HelperBounds Helper::bounds() const {
+  return {.seconds = options_.timeout_seconds, .memory_bytes = options_.memory_mb * megabyte, .cancelled = options_.cancelled};
+}
+
+void Helper::explain(const HelperEnd& end) const {
+  switch (end.cause) {
+    case HelperEnd::Cause::crashed: throw ModelError(how_it_crashed(end));
+    case HelperEnd::Cause::timed_out:
+      throw ModelError("the loader was stopped after " + seconds_text(options_.timeout_seconds) +
+                       " s without an answer (--timeout gives it more): the model's code may never end");
+    case HelperEnd::Cause::out_of_memory:
+      throw ModelError("the loader was stopped when it used more than " + std::to_string(options_.memory_mb) +
+                       " MB of memory (--memory gives it more)");
+    case HelperEnd::Cause::cancelled: throw Cancelled("cancelled");
+    case HelperEnd::Cause::garbled: break;
+  }
+  throw ModelError("the loader's answer is damaged" + said(end));
+}
+
+void Helper::check(const protocol::HelloReply& hello) const {
+  if (hello.protocol != protocol::version)
+    throw UsageError("the TorchScript helper program belongs to another compatcheck (it speaks protocol " +
+                     std::to_string(hello.protocol) + ", not " + std::to_string(protocol::version) + ")");
+  if (!is_supported(hello.abi))
+    throw UsageError("the libtorch in " + libtorch_.lib.string() + " is version " + hello.libtorch +
+                     "; this compatcheck works with " + std::string(supported_libtorch()));
+}
+
+void Helper::start() {
+  if (libtorch_.lib.empty()) libtorch_ = find_libtorch(options_);
+  const auto program = find_helper(options_);
+  process_ = std::make_unique<HelperProcess>(program, libtorch_.lib);
+  fresh_ = true;
+  const auto answer = process_->ask(protocol::encode(protocol::Request{protocol::HelloRequest{}}), -1, 0, bounds());
+  if (const auto* end = std::get_if<HelperEnd>(&answer)) {
+    process_.reset();
+    if (end->cause != HelperEnd::Cause::crashed) explain(*end);
+    throw UsageError("the program that reads TorchScript, " + program.string() + ", does not run with the libtorch in " +
+                     libtorch_.lib.string() + ": " + how_it_crashed(*end));
+  }
+  const protocol::Reply reply = protocol::decode_reply(std::get<std::vector<std::uint8_t>>(answer));
+  const auto* hello = std::get_if<protocol::HelloReply>(&reply);
+  try {
+    if (!hello) throw InternalError("the TorchScript helper program doesn't say hello");
+    check(*hello);
+  } catch (...) {
+    process_.reset();
+    throw;
+  }
+  version_ = hello->libtorch;
+}
+
+std::optional<protocol::Reply> Helper::try_once(const std::vector<std::uint8_t>& request, const InputFile* file, bool attach) {
+  if (process_ && !process_->alive()) process_.reset();
+  if (!process_) start();
+  const bool was_fresh = std::exchange(fresh_, false);
+  const auto answer = process_->ask(request, attach ? file->descriptor() : -1, file ? file->size() : 0, bounds());
+  if (const auto* end = std::get_if<HelperEnd>(&answer)) {
+    process_.reset();
+    if (end->cause == HelperEnd::Cause::crashed && !was_fresh) return std::nullopt;  // an earlier model may be to blame
+    explain(*end);
+  }
+  protocol::Reply reply = protocol::decode_reply(std::get<std::vector<std::uint8_t>>(answer));
+  const auto* error = std::get_if<protocol::ErrorReply>(&reply);
+  const bool restart = error && error->kind == protocol::ErrorKind::needs_restart;
+  if (restart || process_->resident_bytes() > retire_bytes) process_.reset();
+  if (restart && !was_fresh) return std::nullopt;
+  return reply;
+}
+
+protocol::Reply Helper::ask(const protocol::Request& request, const InputFile* file, bool attach) {
+  const auto bytes = protocol::encode(request);
+  auto reply = try_once(bytes, file, attach);
+  if (!reply) reply = try_once(bytes, file, attach);
+  if (!reply) throw InternalError("a fresh TorchScript helper program asks for a fresh one");
+  if (const auto* error = std::get_if<protocol::ErrorReply>(&*reply)) {
+    switch (error->kind) {
+      case protocol::ErrorKind::model:
+      case protocol::ErrorKind::needs_restart: throw ModelError(error->message);
+      case protocol::ErrorKind::usage: throw UsageError(error->message);
+      case protocol::ErrorKind::internal: throw InternalError(error->message);
+    }
+  }
+  return std::move(*reply);
+}
+
+const std::string& Helper::libtorch_version() {
+  if (!process_ || !process_->alive()) start();
+  return version_;
+}
+
+}  // namespace compatcheck::frontend

@@ -1,0 +1,39 @@
+// The helper as the front end sees it: asked a request, it gives the reply or throws; started, checked and started
+// again as needed.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "frontend/helper_process.h"
+#include "frontend/input_file.h"
+#include "frontend/load.h"
+#include "frontend/locate.h"
+
+namespace compatcheck::frontend {
+
+class Helper {
+ public:
+  explicit Helper(const LoadOptions& options) : options_(options) {}
+
+  // The reply, never an ErrorReply. Throws what the helper reports; ModelError for a request that ended it, UsageError
+  // where no helper or libtorch serves. Messages don't name the file. `file` goes along if `attach`.
+  protocol::Reply ask(const protocol::Request& request, const InputFile* file = nullptr, bool attach = false);
+  const std::string& libtorch_version();
+
+ private:
+  // nullopt: ask again, a fresh helper.
+  std::optional<protocol::Reply> try_once(const std::vector<std::uint8_t>& request, const InputFile* file, bool attach);
+  void start();
+  void check(const protocol::HelloReply& hello) const;
+  HelperBounds bounds() const;
+  [[noreturn]] void explain(const HelperEnd& end) const;
+
+  LoadOptions options_;
+  std::unique_ptr<HelperProcess> process_;
+  bool fresh_ = true;  // has loaded nothing yet
+  Libtorch libtorch_;
+  std::string version_;
+};
+
+}  // namespace compatcheck::frontend

@@ -1,0 +1,125 @@
+#include "frontend/load.h"
+
+#include <algorithm>
+
+#include "compatcheck/error.h"
+#include "frontend/foreign.h"
+#include "frontend/helper.h"
+#include "frontend/parameters.h"
+#include "frontend/sha256.h"
+#include "frontend/snapshot.h"
+#include "frontend/text/graph_text.h"
+
+namespace compatcheck::frontend {
+namespace {
+
+constexpr std::uint64_t longest_text = 1 << 30;
+
+// Every message about a model names it.
+template <class Work> auto naming(const std::string& model, Work&& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const ModelError& error) {
+    throw ModelError(model + ": " + error.what());
+  } catch (const InternalError& error) {
+    throw InternalError(model + ": " + error.what());
+  }
+}
+
+template <class Wanted> Wanted expect(protocol::Reply reply) {
+  if (auto* wanted = std::get_if<Wanted>(&reply)) return std::move(*wanted);
+  throw InternalError("the TorchScript helper program answered another question");
+}
+
+Loaded load_text(const InputFile& file, const std::string& display_name) {
+  if (file.size() > longest_text) throw ModelError(display_name + ": is too long for a graph as text");
+  const auto bytes = file.read(0, file.size());
+  Loaded loaded{.format = Format::graph_text, .file_bytes = file.size(), .identity = sha256_of(bytes), .parameters = {}, .content = {}};
+  ir::Graph graph = text::read_graph(bytes, display_name);  // its messages name the place
+  loaded.parameters = count_parameters(graph);
+  loaded.content = std::move(graph);
+  return loaded;
+}
+
+}  // namespace
+
+struct Frontend::State {
+  explicit State(LoadOptions given) : options(std::move(given)), helper(options) {}
+
+  protocol::Model model(const std::filesystem::path& path, std::string display_name) const {
+    protocol::Model model{std::filesystem::absolute(path).string(), std::move(display_name), {}, options.schemas};
+    for (const auto& library : options.op_libraries)
+      model.op_libraries.push_back(std::filesystem::absolute(library).string());
+    return model;
+  }
+
+  Loaded load(const InputFile& file, const std::filesystem::path& path, const std::string& display_name, bool attach);
+
+  LoadOptions options;
+  Helper helper;
+};
+
+Loaded Frontend::State::load(const InputFile& file, const std::filesystem::path& path, const std::string& display_name,
+                             bool attach) {
+  const Recognition recognition = naming(display_name, [&] { return recognise(file, path); });
+  if (recognition.format == Format::graph_text) return load_text(file, display_name);
+  return naming(display_name, [&] {
+    if (recognition.format != Format::torchscript) throw ModelError(why_not(recognition));
+    const protocol::LoadRequest request{model(path, display_name)};
+    const auto reply = expect<protocol::LoadReply>(helper.ask(request, &file, attach));
+    ir::Program program = decode_program(reply.program);
+    Loaded loaded{.format = Format::torchscript, .file_bytes = file.size(), .identity = identity(*recognition.directory),
+                  .parameters = count_parameters(program), .content = {}};
+    loaded.content = std::move(program);
+    return loaded;
+  });
+}
+
+Frontend::Frontend(LoadOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Frontend::~Frontend() = default;
+Frontend::Frontend(Frontend&&) noexcept = default;
+Frontend& Frontend::operator=(Frontend&&) noexcept = default;
+
+Loaded Frontend::load(const std::filesystem::path& path) {
+  const InputFile file = naming(path.string(), [&] { return InputFile(path); });
+  return state_->load(file, path, path.string(), false);
+}
+
+Loaded Frontend::load_bytes(std::span<const std::uint8_t> bytes, const std::string& display_name) {
+  const InputFile file = naming(display_name, [&] { return InputFile(bytes); });
+  return state_->load(file, display_name, display_name, true);
+}
+
+Frontend::Execution Frontend::compare_execution(const std::filesystem::path& path, const ir::Graph& graph,
+                                                const std::string& method, std::uint64_t seed) {
+  return naming(path.string(), [&]() -> Execution {
+    const InputFile file(path);
+    const protocol::ExecutionRequest request{state_->model(path, path.string()), encode(graph), method, seed};
+    auto reply = expect<protocol::ExecutionReply>(state_->helper.ask(request, &file));
+    return {reply.agrees, std::move(reply.difference)};
+  });
+}
+
+std::vector<Frontend::ObservedTensor> Frontend::observe(const std::filesystem::path& path, const ir::Graph& graph,
+                                                        std::uint64_t seed) {
+  return naming(path.string(), [&] {
+    const InputFile file(path);
+    const protocol::ObserveRequest request{state_->model(path, path.string()), encode(graph), seed};
+    const auto reply = expect<protocol::ObserveReply>(state_->helper.ask(request, &file));
+    const auto values = values_in_order(graph);
+    std::vector<ObservedTensor> tensors;
+    for (const protocol::ObservedTensor& tensor : reply.tensors) {
+      if (tensor.position >= values.size()) throw ModelError("the loader's answer names a value that isn't there");
+      tensors.push_back({values[tensor.position]->id(), tensor.dtype, tensor.sizes});
+    }
+    return tensors;
+  });
+}
+
+std::vector<std::string> Frontend::registered_schemas() {
+  return expect<protocol::SchemasReply>(state_->helper.ask(protocol::SchemasRequest{})).schemas;
+}
+
+std::string Frontend::libtorch_version() { return state_->helper.libtorch_version(); }
+
+}  // namespace compatcheck::frontend

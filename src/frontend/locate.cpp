@@ -1,0 +1,166 @@
+#include "frontend/locate.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::frontend {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* helper_name = "compatcheck-torchscript";
+constexpr const char* library_name = "libtorch_cpu.so";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+fs::path executable_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : self.parent_path();
+}
+
+std::vector<fs::path> split_path(const std::string& list) {
+  std::vector<fs::path> folders;
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ':');)
+    if (!part.empty()) folders.emplace_back(part);
+  return folders;
+}
+
+std::string first_line_after(const fs::path& file, std::string_view start) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(start)) return line.substr(start.size());
+  return {};
+}
+
+// The wheel says it in torch/version.py, the zip of libtorch in build-version; both stand beside lib/.
+std::string version_beside(const fs::path& lib) {
+  std::string text = first_line_after(lib.parent_path() / "version.py", "__version__ = ");
+  if (text.empty()) text = first_line_after(lib.parent_path() / "build-version", "");
+  const auto begin = text.find_first_of("0123456789");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_first_of("'\" \r", begin) - begin);
+}
+
+bool serves(const std::string& version) {
+  const std::string_view wanted = supported_libtorch();
+  return version.empty() || (version.starts_with(wanted) && version.size() > wanted.size() && version[wanted.size()] == '.');
+}
+
+// The lib folder of a libtorch root, a lib folder, or a folder of Python packages.
+std::optional<fs::path> lib_folder(const fs::path& folder) {
+  for (const fs::path& lib : {folder, folder / "lib", folder / "torch" / "lib"})
+    if (is_file(lib / library_name)) return lib;
+  return std::nullopt;
+}
+
+// Folders of Python packages below a prefix: lib/python3.11/site-packages, lib/python3/dist-packages.
+std::vector<fs::path> package_folders(const fs::path& prefix) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const fs::path& base : {prefix / "lib", prefix / "local" / "lib"})
+    for (fs::directory_iterator at(base, error), end; !error && at != end; at.increment(error))
+      if (at->path().filename().string().starts_with("python3"))
+        for (const char* packages : {"site-packages", "dist-packages"}) found.push_back(at->path() / packages);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// The active environment, told without running Python: its variables, then the python3 on the path.
+std::vector<fs::path> python_prefixes() {
+  std::vector<fs::path> prefixes;
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const std::string value = variable(name); !value.empty()) prefixes.emplace_back(value);
+  for (const fs::path& folder : split_path(variable("PATH"))) {
+    if (::access((folder / "python3").c_str(), X_OK) != 0) continue;
+    prefixes.push_back(folder.parent_path());
+    break;
+  }
+  if (const std::string home = variable("HOME"); !home.empty()) prefixes.push_back(fs::path(home) / ".local");
+  return prefixes;
+}
+
+std::string suggestion() {
+  return "\n  give one with --libtorch DIR or COMPATCHECK_LIBTORCH, or activate a Python environment with torch " +
+         std::string(supported_libtorch());
+}
+
+Libtorch named_libtorch(const fs::path& folder, const std::string& by) {
+  const auto lib = lib_folder(folder);
+  if (!lib)
+    throw UsageError(by + " names " + folder.string() + ", where there is no " + library_name +
+                     " (looked there, in lib/ and in torch/lib/)");
+  Libtorch found{*lib, version_beside(*lib)};
+  if (!serves(found.version))
+    throw UsageError(by + " names " + folder.string() + ", which is libtorch " + found.version +
+                     "; this compatcheck works with " + std::string(supported_libtorch()));
+  return found;
+}
+
+std::vector<fs::path> unnamed_libtorches() {
+  std::vector<fs::path> folders;
+  if (const fs::path self = executable_folder(); !self.empty())
+    for (const fs::path& folder : {self / "libtorch", self / "lib", self.parent_path() / "libtorch", self.parent_path() / "lib"})
+      folders.push_back(folder);
+  for (const fs::path& prefix : python_prefixes())
+    for (const fs::path& packages : package_folders(prefix)) folders.push_back(packages / "torch");
+  for (const fs::path& built : split_path(COMPATCHECK_BUILT_WITH_TORCH)) folders.push_back(built);
+  return folders;
+}
+
+}  // namespace
+
+std::string_view supported_libtorch() { return COMPATCHECK_TORCH_SERIES; }
+
+fs::path find_helper(const LoadOptions& options) {
+  const auto named = [](const fs::path& path, const std::string& by) {
+    if (!is_file(path)) throw UsageError(by + " names " + path.string() + " as the TorchScript helper program, which is not there");
+    return path;
+  };
+  if (!options.helper.empty()) return named(options.helper, "the option for it");
+  if (const std::string given = variable("COMPATCHECK_HELPER"); !given.empty()) return named(given, "COMPATCHECK_HELPER");
+  std::vector<fs::path> places;
+  if (const fs::path self = executable_folder(); !self.empty())
+    places = {self / helper_name, self / "libexec" / helper_name, self.parent_path() / "libexec" / helper_name};
+  for (const fs::path& place : split_path(COMPATCHECK_HELPER_PLACES)) places.push_back(place);
+  std::string looked;
+  for (const fs::path& place : places) {
+    if (is_file(place)) return place;
+    looked += "\n  " + place.string();
+  }
+  throw UsageError("the program that reads TorchScript is not there; looked for" + looked +
+                   "\n  COMPATCHECK_HELPER can name it");
+}
+
+Libtorch find_libtorch(const LoadOptions& options) {
+  if (!options.libtorch.empty()) return named_libtorch(options.libtorch, "--libtorch");
+  for (const char* name : {"COMPATCHECK_LIBTORCH", "LIBTORCH"})
+    if (const std::string given = variable(name); !given.empty()) return named_libtorch(given, name);
+  std::string looked;
+  for (const fs::path& folder : unnamed_libtorches()) {
+    const auto lib = lib_folder(folder);
+    const std::string version = lib ? version_beside(*lib) : std::string();
+    if (lib && serves(version)) return {*lib, version};
+    looked += "\n  " + folder.string() + (lib ? " (libtorch " + version + ")" : "");
+  }
+  throw UsageError("no libtorch " + std::string(supported_libtorch()) + " found to read TorchScript with; looked in" +
+                   looked + suggestion());
+}
+
+}  // namespace compatcheck::frontend

@@ -1,0 +1,26 @@
+// Where the helper program and its libtorch are.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "frontend/load.h"
+
+namespace compatcheck::frontend {
+
+struct Libtorch {
+  std::filesystem::path lib;  // the folder of libtorch_cpu.so
+  std::string version;        // "2.13.0+cpu"; empty if nothing beside it tells
+};
+
+// Throws UsageError saying what was looked for and where.
+std::filesystem::path find_helper(const LoadOptions& options);
+// The first that is given or found and that the helper was built for. One that was named by an option or a variable
+// and doesn't serve is an error; others are passed over.
+Libtorch find_libtorch(const LoadOptions& options);
+
+// "2.13": what the helper was built for, and which libtorch serves.
+std::string_view supported_libtorch();
+
+}  // namespace compatcheck::frontend
