@@ -1,0 +1,11 @@
+#include "symbolic/families.h"
+
+namespace compatcheck::symbolic {
+
+Registry shipped_registry() {
+  Registry registry;
+  register_words(registry);
+  return registry;
+}
+
+}  // namespace compatcheck::symbolic

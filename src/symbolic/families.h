@@ -1,0 +1,10 @@
+// The families of operators: each registers its facts and conditions. One line a family here and in families.cpp.
+#pragma once
+
+#include "symbolic/registry.h"
+
+namespace compatcheck::symbolic {
+
+void register_words(Registry& registry);
+
+}  // namespace compatcheck::symbolic
