@@ -1,0 +1,143 @@
+#include "report/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "report/words.h"
+
+namespace compatcheck::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Strings of a model need not be UTF-8.
+constexpr auto replace_bad_utf8 = Json::error_handler_t::replace;
+
+template <class T> Json or_null(const std::optional<T>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json tensors(const std::vector<TensorInfo>& infos) {
+  Json list = Json::array();
+  for (const auto& info : infos) {
+    Json shape = nullptr;
+    if (info.shape) {
+      shape = Json::array();
+      for (const auto& dim : *info.shape) {
+        const bool number = !dim.empty() && dim.find_first_not_of("0123456789") == std::string::npos;
+        if (number) shape.push_back(std::stoll(dim));
+        else shape.push_back(dim == "?" ? Json(nullptr) : Json(dim));
+      }
+    }
+    list.push_back({{"name", info.name}, {"dtype", info.dtype}, {"shape", std::move(shape)}});
+  }
+  return list;
+}
+
+Json model(const ModelInfo& info) {
+  Json json = {{"path", info.path}, {"identity", info.identity}};
+  if (info.sha256) json["sha256"] = *info.sha256;
+  json["format"] = info.format;
+  json["bytes"] = info.bytes;
+  json["parameters"] = {{"count", info.parameters.count}, {"bytes", info.parameters.bytes}};
+  json["inputs"] = tensors(info.inputs);
+  json["outputs"] = tensors(info.outputs);
+  json["steps"] = info.steps;
+  return json;
+}
+
+Json summary(const Summary& summary) {
+  return {{"nodes", summary.nodes},
+          {"operators", summary.operators},
+          {"one_to_one", summary.one_to_one},
+          {"one_to_many", summary.one_to_many},
+          {"missing", summary.missing},
+          {"refused", summary.refused},
+          {"needs_input", summary.needs_input},
+          {"unassessed", summary.unassessed},
+          {"structural", summary.structural},
+          {"convertible", summary.convertible},
+          {"coverage_nodes", summary.coverage_nodes},
+          {"coverage_operators", summary.coverage_operators},
+          {"lowest_opset", or_null(summary.lowest_opset)}};
+}
+
+Json operators(const std::vector<OperatorSummary>& summaries) {
+  Json list = Json::array();
+  for (const auto& op : summaries) {
+    Json emitted = Json::object();
+    for (const auto& [name, count] : op.emitted) emitted[name] = count;
+    list.push_back({{"op", op.op},
+                    {"overload", op.overload},
+                    {"class", word(op.operator_class)},
+                    {"verified", op.verified},
+                    {"onnx", op.onnx},
+                    {"since", or_null(op.since)},
+                    {"available_from", or_null(op.available_from)},
+                    {"nodes", op.nodes},
+                    {"blocked", op.blocked},
+                    {"emitted", std::move(emitted)}});
+  }
+  return list;
+}
+
+Json sites(const std::vector<Site>& all) {
+  Json list = Json::array();
+  for (const auto& site : all)
+    list.push_back({{"index", site.index}, {"module", site.module}, {"file", site.file}, {"line", site.line},
+                    {"function", site.function}, {"args", site.args}});
+  return list;
+}
+
+Json findings(const std::vector<Finding>& all) {
+  Json list = Json::array();
+  for (const auto& finding : all) {
+    Json json = {{"id", finding.id},
+                 {"severity", word(finding.severity)},
+                 {"op", finding.op},
+                 {"overload", finding.overload},
+                 {"message", finding.message},
+                 {"help", finding.help},
+                 {"available_from", or_null(finding.available_from)},
+                 {"nodes", finding.nodes},
+                 {"sites", sites(finding.sites)}};
+    if (finding.target) json["target"] = *finding.target;
+    if (finding.suppressed)
+      json["suppressed"] = {{"reason", finding.suppressed->reason},
+                            {"expires", or_null(finding.suppressed->expires)},
+                            {"source", finding.suppressed->source}};
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json object(const Report& report) {
+  return {{"schema_version", Report::schema_version},
+          {"tool", {{"name", report.tool.name}, {"version", report.tool.version},
+                    {"libtorch", report.tool.libtorch}, {"onnx", report.tool.onnx}}},
+          {"model", model(report.model)},
+          {"opset", report.opset},
+          {"verdict", word(report.verdict)},
+          {"summary", summary(report.summary)},
+          {"operators", operators(report.operators)},
+          {"findings", findings(report.findings)},
+          {"gate", {{"passed", report.gate.passed}, {"fail_on", word(report.gate.fail_on)}, {"violations", report.gate.violations}}},
+          {"exit_code", report.exit_code}};
+}
+
+}  // namespace
+
+std::string json(const Report& report) { return object(report).dump(2, ' ', false, replace_bad_utf8) + "\n"; }
+
+std::string json(std::span<const Report> reports) {
+  if (reports.size() == 1) return json(reports.front());
+  Json all = Json::array();
+  for (const auto& report : reports) all.push_back(object(report));
+  const Json whole = {{"schema_version", Report::schema_version}, {"reports", std::move(all)}};
+  return whole.dump(2, ' ', false, replace_bad_utf8) + "\n";
+}
+
+std::string json_lines(std::span<const Report> reports) {
+  std::string lines;
+  for (const auto& report : reports) lines += object(report).dump(-1, ' ', false, replace_bad_utf8) + "\n";
+  return lines;
+}
+
+}  // namespace compatcheck::report

@@ -1,0 +1,15 @@
+// The JSON report. Keys stand in the order of the schema, without time stamps: the same report gives the same bytes.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "compatcheck/report.h"
+
+namespace compatcheck::report {
+
+std::string json(const Report& report);                       // one object, indented
+std::string json(std::span<const Report> reports);            // one object, or {"schema_version", "reports"}
+std::string json_lines(std::span<const Report> reports);      // one object a line
+
+}  // namespace compatcheck::report

@@ -1,0 +1,24 @@
+#include "compatcheck/render.h"
+
+#include "report/json.h"
+#include "report/schema_text.h"
+#include "report/text.h"
+
+namespace compatcheck {
+
+std::string render(std::span<const Report> reports, Format format, const RenderOptions& options) {
+  switch (format) {
+    case Format::text: return report::text(reports, options);
+    case Format::json: return report::json(reports);
+    case Format::jsonl: return report::json_lines(reports);
+  }
+  return {};
+}
+
+std::string render(const Report& report, Format format, const RenderOptions& options) {
+  return render(std::span(&report, 1), format, options);
+}
+
+std::string json_schema() { return report::schema_text; }
+
+}  // namespace compatcheck

@@ -1,0 +1,45 @@
+#include "report/words.h"
+
+namespace compatcheck::report {
+
+std::string_view word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::yes: return "yes";
+    case Verdict::no: return "no";
+    case Verdict::needs_input: return "needs_input";
+  }
+  return {};
+}
+
+std::string_view word(OperatorClass operator_class) {
+  switch (operator_class) {
+    case OperatorClass::one_to_one: return "one_to_one";
+    case OperatorClass::one_to_many: return "one_to_many";
+    case OperatorClass::missing: return "missing";
+    case OperatorClass::structural: return "structural";
+  }
+  return {};
+}
+
+std::string_view word(Severity severity) {
+  switch (severity) {
+    case Severity::error: return "error";
+    case Severity::warning: return "warning";
+    case Severity::note: return "note";
+  }
+  return {};
+}
+
+std::string_view word(FailOn fail_on) {
+  switch (fail_on) {
+    case FailOn::unconvertible: return "unconvertible";
+    case FailOn::missing: return "missing";
+    case FailOn::conditional: return "conditional";
+    case FailOn::composite: return "composite";
+    case FailOn::warning: return "warning";
+    case FailOn::never: return "never";
+  }
+  return {};
+}
+
+}  // namespace compatcheck::report
