@@ -23,8 +23,10 @@ struct Argument {
   std::optional<ir::Constant> default_value;
   std::optional<std::size_t> list_size;  // int[2]: a single int is broadcast to it
   bool keyword_only = false;
-  std::string alias_set;                 // "a" of Tensor(a!), "*" of Tensor(*); empty: none
+  std::string alias_set;                 // "a" of Tensor(a!), "*" of Tensor(*), "b|a"; empty: none
   bool written = false;                  // the "!"
+  bool alias_of_elements = false;        // Tensor(a)[]: of the list's elements, not of the list as in Tensor[](a)
+  bool contained_after = false;          // "(a -> *)": afterwards part of a list or dict, so anything may alias it
 };
 
 struct Schema {
@@ -42,6 +44,7 @@ struct Schema {
 
 // "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor". Throws TableError with the column.
 Schema parse(std::string_view text);
+// As libtorch prints it, but for SymInt, which is int here, and floats, which are as short as they read back.
 std::string to_string(const Schema& schema);
 
 // The schemas in force. Overloads are parsed when first asked for, so construction costs nothing.
