@@ -1,0 +1,136 @@
+#include "cli/arguments.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/option_table.h"
+
+namespace compatcheck::cli {
+namespace {
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> result;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    if (end > start) result.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return result;
+}
+
+void apply_environment(Options& options, const Option& option) {
+  const char* value = std::getenv(environment_name(option).c_str());
+  if (!value || !*value) return;
+  try {
+    if (option.value.empty()) {
+      if (std::string_view(value) != "0") option.apply(options, "");
+    } else if (option.repeatable) {
+      for (const auto& line : lines(value)) option.apply(options, line);
+    } else {
+      option.apply(options, value);
+    }
+  } catch (const UsageError& error) {
+    throw UsageError(environment_name(option) + ": " + error.what());
+  }
+}
+
+// What CLI11 read, before it is applied: the table's functions run in the order of the table.
+struct Given {
+  std::vector<std::string> positional;
+  std::map<const Option*, std::vector<std::string>> values;
+  std::map<const Option*, int> flags;
+};
+
+[[noreturn]] void unknown_option(const Command& command, const std::string& word) {
+  std::vector<std::string> names;
+  for (const Option* option : options_of(command.name)) names.emplace_back(option->name);
+  const std::string near = nearest(word.substr(0, word.find('=')), names);
+  throw UsageError("unknown option " + word + (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+Given read(const Command& command, std::span<const std::string> arguments) {
+  Given given;
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  app.positionals_at_end(false);
+  for (const Option* option : options_of(command.name)) {
+    const std::string names = std::string(option->name) + (option->short_name.empty() ? "" : "," + std::string(option->short_name));
+    if (option->value.empty()) {
+      app.add_flag(names, given.flags[option]);
+    } else {
+      app.add_option(names, given.values[option])->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+    }
+  }
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  for (const auto& word : app.remaining()) {
+    if (word.size() > 1 && word[0] == '-') unknown_option(command, word);
+    given.positional.push_back(word);
+  }
+  return given;
+}
+
+void apply(Options& options, const Option& option, const Given& given) {
+  const auto& values = given.values;
+  if (const auto found = values.find(&option); found != values.end() && !found->second.empty()) {
+    if (!option.repeatable && found->second.size() > 1) throw UsageError(std::string(option.name) + " is given twice");
+    for (const auto& value : found->second) option.apply(options, value);
+    return;
+  }
+  if (const auto found = given.flags.find(&option); found != given.flags.end() && found->second > 0) {
+    for (int i = 0; i < found->second; ++i) option.apply(options, "");
+    return;
+  }
+  apply_environment(options, option);
+}
+
+}  // namespace
+
+std::string nearest(const std::string& word, std::span<const std::string> candidates) {
+  std::string best;
+  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const auto& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance >= least) continue;
+    least = distance;
+    best = candidate;
+  }
+  return best;
+}
+
+Options parse_arguments(const Command& command, std::span<const std::string> arguments) {
+  // Everything after "--" is an argument, whatever it looks like.
+  const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+  const auto before = static_cast<std::size_t>(separator - arguments.begin());
+  const Given given = read(command, arguments.subspan(0, before));
+  Options options;
+  options.positional = given.positional;
+  if (before < arguments.size()) options.positional.insert(options.positional.end(), separator + 1, arguments.end());
+  for (const Option* option : options_of(command.name)) apply(options, *option, given);
+  return options;
+}
+
+}  // namespace compatcheck::cli

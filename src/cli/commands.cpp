@@ -1,0 +1,123 @@
+#include "cli/commands.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+#include "cli/arguments.h"
+#include "cli/option_table.h"
+#include "cli/terminal.h"
+
+namespace compatcheck::cli {
+namespace {
+
+constexpr int exit_usage = 2;
+constexpr int exit_unreadable = 3;
+
+constexpr std::array table{
+    Command{"check", "MODEL...", "classify every operator; the default command", "<file>", run_check},
+    Command{"ops", "[OP...]", "the mapping table in force: what each operator becomes", "", run_ops},
+    Command{"explain", "CODE|OP", "a rule's page, or an operator's whole history", "", run_explain},
+    Command{"lint", "[TABLE.yaml...]", "check mapping tables; the shipped ones without arguments", "<file>", run_lint},
+    Command{"completion", "bash|zsh|fish", "completions for a shell", "bash zsh fish", run_completion},
+    Command{"schema", "", "the JSON Schema of the report", "", run_schema},
+};
+
+// Commands of the contract that this version doesn't have yet: a clear word instead of "no such file".
+constexpr std::array<std::string_view, 6> reserved{"convert", "verify", "inspect", "extract", "diff", "render"};
+
+std::string padded(std::string_view text, std::size_t width) {
+  return std::string(text) + std::string(text.size() < width ? width - text.size() : 1, ' ');
+}
+
+int print(const std::string& text) {
+  write_stdout(text);
+  return 0;
+}
+
+// The first word that is no option names the command, if it is one; else it is a model to check.
+int dispatch(std::vector<std::string> arguments) {
+  if (arguments.empty()) {
+    std::fputs(help().c_str(), stderr);
+    return exit_usage;
+  }
+  if (arguments[0] == "--version") return print("compatcheck " COMPATCHECK_VERSION "\n");
+  if (arguments[0] == "--help" || arguments[0] == "-h") return print(help());
+  if (arguments[0] == "help") arguments.size() > 1 ? arguments = {arguments[1], "--help"} : arguments = {"--help"};
+  if (arguments[0] == "--help") return print(help());
+  const Command* command = find_command(arguments[0]);
+  if (command) arguments.erase(arguments.begin());
+  else if (std::find(reserved.begin(), reserved.end(), arguments[0]) != reserved.end())
+    throw UsageError("'" + arguments[0] + "' is a command that this version doesn't have yet (a file of that name: ./" + arguments[0] + ")");
+  else command = find_command("check");
+  const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+  if (std::any_of(arguments.begin(), separator, [](const std::string& word) { return word == "--help" || word == "-h"; }))
+    return print(help(*command));
+  return command->run(parse_arguments(*command, arguments));
+}
+
+}  // namespace
+
+std::span<const Command> command_table() { return table; }
+
+const Command* find_command(std::string_view name) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const Command& command) { return command.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+std::string help() {
+  std::string text =
+      "compatcheck: whether and how a TorchScript model becomes ONNX\n"
+      "\n"
+      "usage: compatcheck [check] MODEL... [--opset N]\n"
+      "       compatcheck COMMAND ...\n"
+      "\n"
+      "MODEL is a .pt, .pth or .torchscript file, a textual TorchScript graph (.txt, .ir), a folder, or '-' for stdin.\n"
+      "\n"
+      "commands\n";
+  for (const Command& command : table)
+    text += "  " + padded(std::string(command.name) + " " + std::string(command.arguments), 28) + std::string(command.summary) + "\n";
+  return text +
+         "\n"
+         "exit codes\n"
+         "  0  nothing at or above --fail-on          2  usage, configuration, table or plugin error\n"
+         "  1  findings at or above it                3  the model could not be read, or an internal error\n"
+         "\n"
+         "compatcheck COMMAND --help lists the options of a command. Each has a twin in the environment: COMPATCHECK_OPSET=11.\n";
+}
+
+std::string help(const Command& command) {
+  std::string text = "usage: compatcheck " + std::string(command.name) + (command.arguments.empty() ? "" : " ") +
+                     std::string(command.arguments) + "\n\n" + std::string(command.summary) + "\n";
+  const auto options = options_of(command.name);
+  if (!options.empty()) text += "\noptions\n";
+  for (const Option* option : options) {
+    std::string name = (option->short_name.empty() ? "" : std::string(option->short_name) + ", ") + std::string(option->name);
+    if (!option->value.empty()) name += " " + std::string(option->value);
+    std::string note = std::string(option->help);
+    if (option->value == "WHAT" || option->value == "WHEN") note += ": " + std::string(option->choices);
+    if (option->repeatable && !option->value.empty()) note += " (repeatable)";
+    text += "  " + padded(name, 32) + note + "\n";
+  }
+  return text;
+}
+
+int run(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, not the end of the process
+  const auto fail = [](const std::exception& error, int code) {
+    std::fprintf(stderr, "compatcheck: %s\n", error.what());
+    return code;
+  };
+  try {
+    return dispatch({argv + 1, argv + argc});
+  } catch (const UsageError& error) {
+    return fail(error, exit_usage);
+  } catch (const TableError& error) {
+    return fail(error, exit_usage);
+  } catch (const std::exception& error) {
+    return fail(error, exit_unreadable);
+  }
+}
+
+}  // namespace compatcheck::cli

@@ -1,0 +1,37 @@
+// The table of commands.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace compatcheck::cli {
+
+struct Command {
+  std::string_view name;
+  std::string_view arguments;      // "MODEL..."
+  std::string_view summary;
+  std::string_view words;          // completions of its arguments: words, or "<file>"
+  int (*run)(const Options& options);  // the exit code
+};
+
+std::span<const Command> command_table();
+const Command* find_command(std::string_view name);  // null if there is none
+
+int run_check(const Options& options);
+int run_ops(const Options& options);
+int run_explain(const Options& options);
+int run_lint(const Options& options);
+int run_completion(const Options& options);
+int run_schema(const Options& options);
+
+std::string help();                          // of the program
+std::string help(const Command& command);
+
+// The whole program; never throws.
+int run(int argc, char** argv);
+
+}  // namespace compatcheck::cli

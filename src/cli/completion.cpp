@@ -1,0 +1,85 @@
+// Completion scripts, made from the tables of commands and options.
+#include "cli/commands.h"
+#include "cli/option_table.h"
+#include "cli/terminal.h"
+
+namespace compatcheck::cli {
+namespace {
+
+std::string command_names() {
+  std::string names;
+  for (const Command& command : command_table()) names += (names.empty() ? "" : " ") + std::string(command.name);
+  return names;
+}
+
+std::string option_names(const Command& command) {
+  std::string names = "--help";
+  for (const Option* option : options_of(command.name)) names += " " + std::string(option->name);
+  return names;
+}
+
+// The words after `option`, as a bash expression.
+std::string bash_values(std::string_view choices) {
+  if (choices.empty()) return "COMPREPLY=()";
+  if (choices == "<file>") return "COMPREPLY=($(compgen -f -- \"$cur\"))";
+  if (choices == "<folder>") return "COMPREPLY=($(compgen -d -- \"$cur\"))";
+  return "COMPREPLY=($(compgen -W \"" + std::string(choices) + "\" -- \"$cur\"))";
+}
+
+std::string bash() {
+  std::string script =
+      "_compatcheck() {\n"
+      "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" command=check\n"
+      "  case \" " + command_names() + " \" in *\" ${COMP_WORDS[1]} \"*) command=\"${COMP_WORDS[1]}\";; esac\n"
+      "  case \"$prev\" in\n";
+  for (const Option& option : option_table())
+    if (!option.value.empty()) script += "    " + std::string(option.name) + ") " + bash_values(option.choices) + "; return;;\n";
+  script +=
+      "  esac\n"
+      "  if [[ \"$cur\" == -* ]]; then\n"
+      "    case \"$command\" in\n";
+  for (const Command& command : command_table())
+    script += "      " + std::string(command.name) + ") COMPREPLY=($(compgen -W \"" + option_names(command) + "\" -- \"$cur\"));;\n";
+  script +=
+      "    esac\n"
+      "    return\n"
+      "  fi\n"
+      "  case \"$command\" in\n";
+  for (const Command& command : command_table())
+    script += "    " + std::string(command.name) + ") " + bash_values(command.words) + ";;\n";
+  script +=
+      "  esac\n"
+      "  if [[ $COMP_CWORD -eq 1 ]]; then COMPREPLY+=($(compgen -W \"" + command_names() + "\" -- \"$cur\")); fi\n"
+      "}\n"
+      "complete -o filenames -F _compatcheck compatcheck\n";
+  return script;
+}
+
+std::string fish() {
+  std::string script;
+  for (const Command& command : command_table())
+    script += "complete -c compatcheck -n __fish_use_subcommand -a " + std::string(command.name) + " -d '" + std::string(command.summary) + "'\n";
+  for (const Option& option : option_table()) {
+    script += "complete -c compatcheck -l " + std::string(option.name.substr(2));
+    if (!option.short_name.empty()) script += " -s " + std::string(option.short_name.substr(1));
+    if (!option.value.empty()) script += option.choices == "<file>" || option.choices == "<folder>" ? " -r -F" : " -x";
+    if (!option.choices.empty() && option.choices.front() != '<') script += " -a '" + std::string(option.choices) + "'";
+    script += " -d '" + std::string(option.help) + "'\n";
+  }
+  return script;
+}
+
+std::string zsh() { return "#compdef compatcheck\nautoload -U +X bashcompinit && bashcompinit\n" + bash(); }
+
+}  // namespace
+
+int run_completion(const Options& options) {
+  const std::string shell = options.positional.size() == 1 ? options.positional.front() : "";
+  if (shell == "bash") write_stdout(bash());
+  else if (shell == "zsh") write_stdout(zsh());
+  else if (shell == "fish") write_stdout(fish());
+  else throw UsageError("completion takes one of bash, zsh, fish");
+  return 0;
+}
+
+}  // namespace compatcheck::cli

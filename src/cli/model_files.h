@@ -1,0 +1,14 @@
+// The models that the arguments of `check` mean.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace compatcheck::cli {
+
+// Folders are searched for .pt, .pth, .torchscript and .ir files, and .txt files that hold a graph; in order of their
+// names. Anything else stays as it is ("-", a file, what doesn't exist). Throws UsageError for a folder without models.
+std::vector<std::string> model_files(const std::vector<std::string>& arguments);
+
+}  // namespace compatcheck::cli

@@ -1,0 +1,85 @@
+#include "cli/option_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+namespace compatcheck::cli {
+namespace {
+
+template <class Number> Number positive(const char* option, const std::string& text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < Number{})
+    throw UsageError(std::string(option) + " " + text + ": expected a number, at least 0");
+  return value;
+}
+
+When parse_when(const char* option, const std::string& text) {
+  if (text == "auto") return When::automatic;
+  if (text == "always") return When::always;
+  if (text == "never") return When::never;
+  throw UsageError(std::string(option) + " " + text + ": expected one of auto, always, never");
+}
+
+constexpr std::array table{
+    Option{"--opset", "", "N", "", false, "check ops explain", "opset to check for: N, a list N,M, a range N-M, or all (default 17)",
+           [](Options& o, const std::string& v) { o.opsets = parse_opsets(v); }},
+    Option{"--input", "", "[NAME=][DTYPE:]DIM,…", "", true, "check",
+           "dtype and sizes of an input, in order or by name; a DIM is a number or a name for a size that varies",
+           [](Options& o, const std::string& v) { o.check.inputs.push_back(v); }},
+    Option{"--method", "", "NAME", "", false, "check", "method to check (default forward)",
+           [](Options& o, const std::string& v) { o.load.method = v; }},
+    Option{"--mappings", "", "FILE|DIR", "<file>", true, "check ops explain", "mapping tables of your own; later ones win",
+           [](Options& o, const std::string& v) { o.load.mappings.emplace_back(v); }},
+    Option{"--op-library", "", "LIB.so", "<file>", true, "check", "shared library that registers custom operators",
+           [](Options& o, const std::string& v) { o.load.op_libraries.emplace_back(v); }},
+    Option{"--libtorch", "", "DIR", "<folder>", false, "check", "libtorch to load models with (default: searched for)",
+           [](Options& o, const std::string& v) { o.load.libtorch = v; }},
+    Option{"--format", "", "FORMAT", "text json jsonl markdown", false, "check ops explain",
+           "of stdout: text, json, jsonl (check); text, json, markdown (ops, explain)",
+           [](Options& o, const std::string& v) { o.format = v; }},
+    Option{"--report", "", "[FORMAT=]FILE", "<file>", true, "check", "write a report to a file too",
+           [](Options& o, const std::string& v) { o.reports.push_back(parse_report(v)); }},
+    Option{"--fail-on", "", "WHAT", "unconvertible missing conditional composite warning never", false, "check",
+           "what makes the exit code 1 (default unconvertible)",
+           [](Options& o, const std::string& v) { o.check.fail_on = parse_fail_on(v); }},
+    Option{"--max-missing", "", "N", "", false, "check", "exit 1 when more than N operators are missing",
+           [](Options& o, const std::string& v) { o.check.max_missing = positive<int>("--max-missing", v); }},
+    Option{"--exit-zero", "", "", "", false, "check", "exit 0 where it would be 1",
+           [](Options& o, const std::string&) { o.check.exit_zero = true; }},
+    Option{"--hash", "", "", "", false, "check", "put the model's SHA-256 into the report",
+           [](Options& o, const std::string&) { o.check.hash = true; }},
+    Option{"--timeout", "", "S", "", false, "check", "seconds for loading one model (default 120)",
+           [](Options& o, const std::string& v) { o.load.timeout_seconds = positive<double>("--timeout", v); }},
+    Option{"--memory", "", "MB", "", false, "check", "memory for loading one model, weights not counted (default 8192)",
+           [](Options& o, const std::string& v) { o.load.memory_mb = positive<std::uint64_t>("--memory", v); }},
+    Option{"--progress", "", "WHEN", "auto always never", false, "check", "show progress on stderr",
+           [](Options& o, const std::string& v) { o.progress = parse_when("--progress", v); }},
+    Option{"--color", "", "WHEN", "auto always never", false, "check ops explain lint", "colours",
+           [](Options& o, const std::string& v) { o.color = parse_when("--color", v); }},
+    Option{"--quiet", "-q", "", "", false, "check", "only findings that fail the gate, and the last line",
+           [](Options& o, const std::string&) { o.quiet = true; }},
+    Option{"--verbose", "-v", "", "", true, "check", "every site and operator; twice: normalisation steps too",
+           [](Options& o, const std::string&) { ++o.verbosity; }},
+};
+
+}  // namespace
+
+std::span<const Option> option_table() { return table; }
+
+std::vector<const Option*> options_of(std::string_view command) {
+  std::vector<const Option*> result;
+  for (const Option& option : table)
+    if ((" " + std::string(option.commands) + " ").find(" " + std::string(command) + " ") != std::string::npos) result.push_back(&option);
+  return result;
+}
+
+std::string environment_name(const Option& option) {
+  std::string name = "COMPATCHECK_" + std::string(option.name.substr(2));
+  for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+}  // namespace compatcheck::cli

@@ -1,0 +1,29 @@
+// The table of options, from which parsing, --help and shell completion are made.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace compatcheck::cli {
+
+struct Option {
+  std::string_view name;           // "--opset"
+  std::string_view short_name;     // "-q", or empty
+  std::string_view value;          // "N", or empty for a flag
+  std::string_view choices;        // "text json jsonl", for completion; "<file>" and "<folder>" complete as such
+  bool repeatable = false;
+  std::string_view commands;       // "check ops"
+  std::string_view help;
+  void (*apply)(Options&, const std::string& value);  // throws UsageError; a flag gets ""
+};
+
+std::span<const Option> option_table();
+std::vector<const Option*> options_of(std::string_view command);
+// "COMPATCHECK_FAIL_ON" for --fail-on.
+std::string environment_name(const Option& option);
+
+}  // namespace compatcheck::cli

@@ -1,0 +1,48 @@
+// What the command line, the environment and their defaults settle for one run.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compatcheck/check.h"
+#include "compatcheck/reference.h"
+#include "compatcheck/render.h"
+
+namespace compatcheck::cli {
+
+enum class When { automatic, always, never };
+
+// --opset: a list must pass at each, of a range one is enough.
+struct Opsets {
+  std::vector<int> values{default_opset};
+  bool one_is_enough = false;
+};
+
+struct ReportFile {
+  Format format = Format::json;
+  std::filesystem::path file;
+};
+
+struct Options {
+  std::vector<std::string> positional;
+  LoadOptions load;
+  CheckOptions check;
+  std::optional<Opsets> opsets;
+  std::string format = "text";
+  std::vector<ReportFile> reports;
+  When color = When::automatic;
+  When progress = When::automatic;
+  bool quiet = false;
+  int verbosity = 0;
+};
+
+// Throw UsageError.
+Opsets parse_opsets(const std::string& text);
+ReportFile parse_report(const std::string& text);
+Format report_format(const std::string& name);          // of check
+ReferenceFormat reference_format(const std::string& name);  // of ops and explain
+FailOn parse_fail_on(const std::string& name);
+
+}  // namespace compatcheck::cli

@@ -1,0 +1,52 @@
+// ops, explain, lint, schema: what the tool knows without a model.
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/terminal.h"
+
+namespace compatcheck::cli {
+namespace {
+
+ReferenceOptions reference_options(const Options& options) {
+  ReferenceOptions reference{.mappings = options.load.mappings, .opset = {}, .format = reference_format(options.format),
+                             .color = use_color(options.color), .width = terminal_width()};
+  if (options.opsets) {
+    if (options.opsets->values.size() != 1) throw UsageError("--opset takes one opset here");
+    reference.opset = options.opsets->values.front();
+  }
+  return reference;
+}
+
+}  // namespace
+
+int run_ops(const Options& options) {
+  write_stdout(describe_operators(options.positional, reference_options(options)));
+  return 0;
+}
+
+int run_explain(const Options& options) {
+  if (options.positional.size() != 1) throw UsageError("explain takes one rule (CC005) or operator (aten::gelu)");
+  write_stdout(explain(options.positional.front(), reference_options(options)));
+  return 0;
+}
+
+int run_lint(const Options& options) {
+  const auto defects = lint({options.positional.begin(), options.positional.end()});
+  std::string text;
+  for (const auto& defect : defects) {
+    text += defect.file + ":" + std::to_string(defect.line) + ":" + std::to_string(defect.column) + ": " + defect.message + "\n";
+    if (!defect.source_line.empty())
+      text += "    " + defect.source_line + "\n    " + std::string(static_cast<std::size_t>(defect.column > 0 ? defect.column - 1 : 0), ' ') + "^\n";
+  }
+  text += defects.empty() ? "no defects\n" : std::to_string(defects.size()) + (defects.size() == 1 ? " defect\n" : " defects\n");
+  write_stdout(text);
+  return defects.empty() ? 0 : 1;
+}
+
+int run_schema(const Options& options) {
+  if (!options.positional.empty()) throw UsageError("schema takes no arguments");
+  write_stdout(json_schema());
+  return 0;
+}
+
+}  // namespace compatcheck::cli

@@ -1,0 +1,34 @@
+// What stdout and stderr are.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "cli/options.h"
+#include "compatcheck/run.h"
+
+namespace compatcheck::cli {
+
+// Colours: as asked; else FORCE_COLOR, NO_COLOR, and whether stdout is a terminal that has them.
+bool use_color(When when);
+std::size_t terminal_width();  // columns; 100 where stdout is no terminal
+
+// One line on stderr, overwritten as work goes on, and taken away at the end.
+class ProgressLine {
+ public:
+  explicit ProgressLine(When when);
+  ~ProgressLine();
+  void show(const std::string& text);
+  void clear();
+
+ private:
+  bool on_;
+  bool shown_ = false;
+};
+
+// Throws UsageError naming the file, or ModelError for stdout, when not all bytes could be written.
+void write_stdout(const std::string& text);
+// Under a temporary name first, then renamed: the file is whole or as it was.
+void write_file(const std::filesystem::path& file, const std::string& text);
+
+}  // namespace compatcheck::cli
