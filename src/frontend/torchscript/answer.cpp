@@ -1,0 +1,54 @@
+#include "frontend/torchscript/answer.h"
+
+#include <torch/csrc/jit/runtime/operator.h>
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "compatcheck/error.h"
+#include "frontend/snapshot.h"
+#include "frontend/torchscript/op_libraries.h"
+#include "frontend/torchscript/program_reader.h"
+
+namespace compatcheck::frontend::torchscript {
+namespace {
+
+// Of the library that is loaded, which may be another than the one we were built with.
+std::string libtorch_version() {
+  const std::uint64_t version = aoti_torch_abi_version();
+  return std::to_string(version >> 56) + "." + std::to_string((version >> 48) & 0xff) + "." + std::to_string((version >> 40) & 0xff);
+}
+
+protocol::Reply reply(const protocol::HelloRequest&) {
+  return protocol::HelloReply{protocol::version, aoti_torch_abi_version(), libtorch_version()};
+}
+
+protocol::Reply reply(const protocol::LoadRequest& request) {
+  load_op_libraries(request.model.op_libraries);
+  ir::Program program = read_program(request.model.path, request.model.schemas);
+  program.libtorch_version = libtorch_version();
+  return protocol::LoadReply{encode(program)};
+}
+
+protocol::Reply reply(const protocol::SchemasRequest&) {
+  protocol::SchemasReply reply;
+  for (const auto& op : torch::jit::getAllOperators()) {
+    std::ostringstream text;
+    text << op->schema();
+    reply.schemas.push_back(std::move(text).str());
+  }
+  std::sort(reply.schemas.begin(), reply.schemas.end());
+  return reply;
+}
+
+protocol::Reply reply(const protocol::ExecutionRequest&) { throw InternalError("not yet"); }
+protocol::Reply reply(const protocol::ObserveRequest&) { throw InternalError("not yet"); }
+
+}  // namespace
+
+protocol::Reply answer(const protocol::Request& request) {
+  return std::visit([](const auto& asked) { return reply(asked); }, request);
+}
+
+}  // namespace compatcheck::frontend::torchscript

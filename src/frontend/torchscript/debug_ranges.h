@@ -1,0 +1,70 @@
+// The .debug_pkl beside each code file: which place of the user's own Python each piece of the code comes from.
+#pragma once
+
+#include <torch/csrc/jit/frontend/source_range.h>
+#include <torch/csrc/jit/serialization/source_range_serialization.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/location.h"
+
+namespace compatcheck::frontend::torchscript {
+
+// Read when first asked. A damaged file counts as an absent one: locations are a comfort, not the model.
+class DebugRanges : public torch::jit::SourceRangeUnpickler {
+ public:
+  explicit DebugRanges(std::span<const std::uint8_t> pickle) : pickle_(pickle) {}
+
+  // Where the code at `offset` comes from; null if unknown. What tracing recorded is the whole Python stack: each
+  // frame's caller is set.
+  ir::LocationRef find(std::size_t offset);
+  // Whether the code at `offset` was made by tracing; nullopt if unknown.
+  std::optional<bool> traced(std::size_t offset);
+
+  // For libtorch's own messages.
+  std::optional<torch::jit::SourceRange> findSourceRangeThatGenerated(const torch::jit::SourceRange& range) override;
+
+ private:
+  // A function's text as the Python that made the model saw it, or the stack that the tracer wrote; in pieces, one a line.
+  struct Text {
+    std::vector<std::uint32_t> pieces;  // into strings_
+    std::string file;
+    std::int64_t first_line = 0;
+    bool is_stack = false;
+  };
+  struct Range {
+    std::size_t offset;
+    std::size_t text;
+    std::size_t start, end;
+    ir::LocationRef location;
+    bool located = false;
+  };
+
+  void read();
+  void read_records();
+  std::size_t add_text(const c10::IValue& source, bool string_table);
+  std::uint32_t add_string(std::string text);
+  Range* range_at(std::size_t offset);
+  ir::LocationRef locate(const Range& range);
+  ir::LocationRef locate_in_stack(const Text& text);
+  ir::LocationRef frame(std::uint32_t piece, const ir::LocationRef& caller);
+
+  std::span<const std::uint8_t> pickle_;
+  bool read_ = false;
+  std::vector<std::string> strings_;
+  std::vector<Text> texts_;
+  std::unordered_map<const void*, std::size_t> text_of_tuple_;
+  std::vector<Range> ranges_;  // by offset
+  std::map<std::pair<std::uint32_t, const ir::Location*>, ir::LocationRef> frames_;
+};
+
+}  // namespace compatcheck::frontend::torchscript

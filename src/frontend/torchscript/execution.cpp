@@ -1,0 +1,191 @@
+#include "frontend/torchscript/execution.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <ATen/core/function.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/runtime/profiling_graph_executor_impl.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "compatcheck/error.h"
+#include "frontend/snapshot.h"
+#include "frontend/torchscript/execution_compare.h"
+#include "frontend/torchscript/execution_inputs.h"
+#include "frontend/torchscript/execution_model.h"
+#include "frontend/torchscript/interpreter.h"
+#include "frontend/torchscript/op_libraries.h"
+
+namespace compatcheck::frontend::torchscript {
+namespace {
+
+using c10::IValue;
+using Values = std::vector<IValue>;
+
+// Like the interpreter: no gradients, nothing fused.
+class PlainExecution {
+ public:
+  PlainExecution() : optimize_(torch::jit::getGraphExecutorOptimize()), profiling_(torch::jit::getExecutorMode().exchange(false)) {
+    torch::jit::setGraphExecutorOptimize(false);
+  }
+  ~PlainExecution() {
+    torch::jit::setGraphExecutorOptimize(optimize_);
+    torch::jit::getExecutorMode() = profiling_;
+  }
+  PlainExecution(const PlainExecution&) = delete;
+  PlainExecution& operator=(const PlainExecution&) = delete;
+
+ private:
+  at::NoGradGuard no_grad_;
+  bool optimize_, profiling_;
+};
+
+bool is_object(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::module) || ir::is(type, ir::TypeKind::named); }
+
+// The graph's inputs, without the module itself.
+std::vector<ir::TypeRef> input_types(const ir::Graph& graph) {
+  std::vector<ir::TypeRef> types;
+  for (const ir::Value* input : graph.inputs()) types.push_back(input->type());
+  if (!types.empty() && is_object(types.front())) types.erase(types.begin());
+  return types;
+}
+
+std::string first_line(const std::exception& error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+Values copy_of(const Values& values) {
+  Values copies;
+  for (const IValue& value : values) copies.push_back(value.deepcopy());
+  return copies;
+}
+
+// A graph whose tuple inputs were taken apart gets their members.
+Values as_graph_takes(const Values& inputs, std::size_t wanted) {
+  if (inputs.size() == wanted) return inputs;
+  Values flat;
+  for (const Leaf& leaf : leaves(inputs)) flat.push_back(leaf.value);
+  return flat;
+}
+
+class Session {
+ public:
+  Session(const protocol::Model& model, const std::vector<std::uint8_t>& graph, std::uint64_t seed)
+      : model_(model), graph_(decode_graph(graph)), seed_(seed) {
+    load_op_libraries(model.op_libraries);
+  }
+
+  // Throws ModelError with the last attempt's reason.
+  template <class Run> auto first_that_runs(const std::vector<ir::TypeRef>& types, Run&& run) {
+    const RandomInputs random(types, seed_);
+    std::string reason;
+    for (std::size_t attempt = 0; attempt < random.attempts(); ++attempt) {
+      const Values inputs = random.make(attempt);
+      try {
+        at::manual_seed(seed_);
+        return run(inputs);
+      } catch (const std::exception& error) {
+        if (reason.empty()) reason = first_line(error);
+      }
+    }
+    throw ModelError("can't be run on random inputs: " + reason);
+  }
+
+  // Of the method's arguments: the graph's inputs where they are the same, else what the file records or declares.
+  std::vector<ir::TypeRef> argument_types(const std::string& method) {
+    const auto from_graph = input_types(graph_);
+    const auto& parameters = declared(method);
+    const auto& recorded = live().program().recorded_inputs;
+    std::vector<ir::TypeRef> types;
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      types.push_back(most_telling({parameters.size() == from_graph.size() ? from_graph[i] : nullptr,
+                                    method == "forward" && i < recorded.size() ? recorded[i].type : nullptr, parameters[i]}));
+    return types;
+  }
+
+  // `inputs` are written by the run, if by anything.
+  Values interpret(Values& inputs, const Interpreter::Observe& observe = {}) {
+    interpreted_.emplace(model_);  // its attributes are written by nobody else
+    ConstantSources sources{.file = model_.path,
+                            .object = [this](std::uint32_t number) { return interpreted_->object(number); },
+                            .classes = [this]() -> torch::jit::CompilationUnit& { return interpreted_->classes(); }};
+    Values all = as_graph_takes(inputs, input_types(graph_).size());
+    if (all.size() + 1 == graph_.inputs().size()) all.insert(all.begin(), IValue(interpreted_->module()._ivalue()));
+    at::manual_seed(seed_);
+    return Interpreter(graph_, std::move(sources), observe).run(std::move(all));
+  }
+
+  ExecutionModel& live() {
+    if (!reference_) reference_.emplace(model_);
+    return *reference_;
+  }
+  const ir::Graph& graph() const { return graph_; }
+
+ private:
+  const std::vector<ir::TypeRef>& declared(const std::string& method) {
+    const auto& program = live().program();
+    const auto& methods = program.classes.at(program.objects.at(program.root).class_name).methods;
+    const auto found = methods.find(method);
+    if (found == methods.end()) throw ModelError("has no method " + method);
+    declared_.clear();
+    for (const ir::Parameter& parameter : program.functions.at(found->second).parameters) declared_.push_back(parameter.type);
+    if (!declared_.empty()) declared_.erase(declared_.begin());  // self
+    return declared_;
+  }
+
+  protocol::Model model_;
+  ir::Graph graph_;
+  std::uint64_t seed_;
+  std::vector<ir::TypeRef> declared_;
+  std::optional<ExecutionModel> reference_, interpreted_;
+};
+
+}  // namespace
+
+protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& request) {
+  const PlainExecution plain;
+  Session session(request.model, request.graph, request.seed);
+  struct Ran { Values given, after, outputs; };
+  const Ran expected = session.first_that_runs(session.argument_types(request.method), [&](const Values& inputs) {
+    Ran ran{copy_of(inputs), inputs, {}};
+    ran.outputs = {session.live().module().get_method(request.method)(ran.after)};
+    return ran;
+  });
+  Values inputs = expected.given;
+  Values outputs;
+  try {
+    outputs = session.interpret(inputs);
+  } catch (const std::exception& error) {
+    return {false, "the graph doesn't run: " + first_line(error)};
+  }
+  std::string unequal = difference("output", expected.outputs, outputs.size() == 1 ? outputs : Values{c10::ivalue::Tuple::create(outputs)});
+  if (unequal.empty()) unequal = difference("input after the call", expected.after, inputs);
+  return {unequal.empty(), unequal};
+}
+
+protocol::ObserveReply observe(const protocol::ObserveRequest& request) {
+  const PlainExecution plain;
+  Session session(request.model, request.graph, request.seed);
+  std::vector<std::uint32_t> positions(session.graph().value_limit());
+  const auto values = values_in_order(session.graph());
+  for (std::size_t i = 0; i < values.size(); ++i) positions[values[i]->id()] = static_cast<std::uint32_t>(i);
+  return session.first_that_runs(input_types(session.graph()), [&](const Values& inputs) {
+    protocol::ObserveReply reply;
+    std::set<std::tuple<std::uint32_t, std::int8_t, std::vector<std::int64_t>>> seen;
+    Values given = copy_of(inputs);
+    session.interpret(given, [&](const ir::Value& value, const IValue& held) {
+      if (!held.isTensor() || !held.toTensor().defined()) return;
+      const at::Tensor& tensor = held.toTensor();
+      const auto dtype = ir::dtype_from_number(static_cast<std::int64_t>(tensor.scalar_type()));
+      const std::uint32_t position = positions[value.id()];
+      if (dtype && seen.emplace(position, static_cast<std::int8_t>(*dtype), tensor.sizes().vec()).second)
+        reply.tensors.push_back({position, *dtype, tensor.sizes().vec()});
+    });
+    return reply;
+  });
+}
+
+}  // namespace compatcheck::frontend::torchscript

@@ -1,0 +1,16 @@
+// Running a model, for tests and whoever asks for it; loading never does.
+#pragma once
+
+#include "frontend/protocol.h"
+
+namespace compatcheck::frontend::torchscript {
+
+// The method of the module against the graph by the interpreter, on the same random inputs; what either writes to its
+// inputs counts as output. Throws ModelError if the module itself can't be run on any inputs that can be made.
+protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& request);
+
+// What every tensor value of the graph was in a run on random inputs; several entries of one value in a loop whose
+// turns differ. Throws ModelError if it can't be run.
+protocol::ObserveReply observe(const protocol::ObserveRequest& request);
+
+}  // namespace compatcheck::frontend::torchscript

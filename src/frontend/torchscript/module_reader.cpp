@@ -1,0 +1,125 @@
+// After torch/csrc/jit/serialization/import.cpp, whose deserializer can't be told where weights are.
+#include "frontend/torchscript/module_reader.h"
+
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/serialization/import_read.h>
+
+#include <utility>
+
+#include "compatcheck/error.h"
+#include "frontend/torchscript/packed_parameters.h"
+#include "frontend/torchscript/state_setter.h"
+
+namespace compatcheck::frontend::torchscript {
+namespace {
+
+constexpr std::size_t deepest = 900, most_values = 20'000'000;
+
+// The state by attribute name, as far as it says; what is left stays None.
+void fill_by_name(c10::ivalue::Object& object, const c10::IValue& state) {
+  if (!state.isGenericDict()) return;
+  const auto dict = state.toGenericDict();
+  for (std::size_t i = 0; i < object.type()->numAttributes(); ++i) {
+    const auto found = dict.find(object.type()->getAttributeName(i));
+    if (found != dict.end()) object.setSlot(i, found->value());
+  }
+}
+
+}  // namespace
+
+ModuleReader::ModuleReader(const Archive& archive, caffe2::serialize::PyTorchStreamReader& reader, Sources& sources, Weights& weights)
+    : reader_(reader),
+      weights_(weights),
+      archive_(archive),
+      unit_(std::make_shared<torch::jit::CompilationUnit>()),
+      importer_(unit_, &constants_, [&sources](const std::string& qualifier) { return sources.load(qualifier); },
+                static_cast<std::size_t>(reader.version())) {}
+
+c10::intrusive_ptr<c10::ivalue::Object> ModuleReader::read() {
+  if (archive_.find("constants.pkl"))
+    for (const c10::IValue& constant : unpickle("constants", at::kCPU, true).toTupleRef().elements()) {
+      check_tensors(constant);
+      constants_.push_back(constant);
+    }
+  const c10::IValue root = unpickle("data", at::kCPU, true);
+  if (!root.isObject()) throw ModelError("it holds a " + root.tagKind() + ", not a module");
+  return root.toObject();
+}
+
+std::vector<c10::IValue> ModuleReader::traced_inputs() {
+  if (!archive_.find("traced_inputs.pkl")) return {};
+  const c10::IValue recorded = unpickle("traced_inputs", at::kMeta, false);
+  if (!recorded.isGenericDict()) return {};
+  const auto by_method = recorded.toGenericDict();
+  const auto forward = by_method.find("forward");
+  if (forward == by_method.end() || !forward->value().isList()) return {};
+  const auto list = forward->value().toList();
+  std::vector<c10::IValue> inputs;
+  for (std::size_t i = 0; i < list.size(); ++i) inputs.push_back(list.get(i));
+  return inputs;
+}
+
+c10::IValue ModuleReader::unpickle(const std::string& name, std::optional<at::Device> device, bool map_weights) {
+  const auto storages = map_weights ? weights_.map(name + ".pkl", name + "/") : nullptr;
+  return torch::jit::readArchiveAndTensors(
+      name, "", "", [this](const c10::QualifiedName& type) { return resolve(type); },
+      [this](const c10::StrongTypePtr& type, c10::IValue state) { return make_object(type, std::move(state)); }, device, reader_,
+      torch::jit::Unpickler::defaultTypeParser, storages);
+}
+
+c10::StrongTypePtr ModuleReader::resolve(const c10::QualifiedName& name) {
+  c10::TypePtr type = importer_.loadType(name);
+  if (!type) throw ModelError("its code lacks the class " + name.qualifiedName());
+  return {unit_, std::move(type)};
+}
+
+c10::intrusive_ptr<c10::ivalue::Object> ModuleReader::make_object(const c10::StrongTypePtr& type, c10::IValue state) {
+  const auto cls = type.type_->cast<c10::ClassType>();
+  if (!cls) throw ModelError("it holds an object of " + type.type_->str() + ", which isn't a class");
+  if (is_opaque_class(*cls)) return c10::ivalue::Object::create(type, cls->numAttributes());
+  if (is_packed_parameters(*cls)) {
+    check_tensors(state);
+    return packed_from_state(type, std::move(state)).toObject();
+  }
+  auto object = c10::ivalue::Object::create(type, cls->numAttributes());
+  if (torch::jit::Function* method = cls->findMethod("__setstate__")) {
+    check_tensors(state);
+    set_state(object, *method, state);
+    return object;
+  }
+  if (!state.isGenericDict()) throw ModelError("the attributes of an object of " + cls->name()->qualifiedName() + " are damaged");
+  const auto attributes = state.toGenericDict();
+  for (std::size_t i = 0; i < cls->numAttributes(); ++i) {
+    const auto found = attributes.find(cls->getAttributeName(i));
+    if (found == attributes.end()) throw ModelError("an object of " + cls->name()->qualifiedName() + " lacks its attribute " + cls->getAttributeName(i));
+    object->setSlot(i, found->value());
+  }
+  return object;
+}
+
+void ModuleReader::set_state(const c10::intrusive_ptr<c10::ivalue::Object>& object, torch::jit::Function& method, const c10::IValue& state) {
+  try {
+    StateSetter().run(method, object, state);
+  } catch (const StateNotSet& why) {
+    fill_by_name(*object, state);
+    const std::string name = object->type()->name()->qualifiedName();
+    if (noted_.insert(name).second)
+      notes_.push_back({ir::LoadNote::Kind::setstate_skipped, name,
+                        "__setstate__ of " + name + " was not run: it " + why.what() + "; attributes that it sets are unknown"});
+  }
+}
+
+// Before anything reads a tensor's values.
+void ModuleReader::check_tensors(const c10::IValue& value, std::size_t depth) {
+  if (depth > deepest) throw ModelError("a value of the model is nested more than 900 deep, or holds itself");
+  if (++checked_ > most_values) throw ModelError("the model holds more than 20,000,000 values beside its tensors");
+  if (value.isTensor()) weights_.check(value.toTensor());
+  if (value.isTuple())
+    for (const c10::IValue& element : value.toTupleRef().elements()) check_tensors(element, depth + 1);
+  if (value.isList() && !value.isIntList() && !value.isDoubleList() && !value.isBoolList())
+    for (const c10::IValue& element : value.toListRef()) check_tensors(element, depth + 1);
+  if (value.isGenericDict())
+    for (const auto& entry : value.toGenericDict()) check_tensors(entry.value(), depth + 1);
+}
+
+}  // namespace compatcheck::frontend::torchscript

@@ -1,0 +1,165 @@
+#include "frontend/torchscript/pickle_scan.h"
+
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::frontend::torchscript {
+namespace {
+
+// Opcodes of protocol 2 that torch's pickler writes (torch/csrc/jit/serialization/pickler_helper.h).
+enum Opcode : std::uint8_t {
+  mark = '(', stop = '.', pop = '0', bin_int = 'J', bin_int1 = 'K', bin_int2 = 'M', none = 'N', persistent_id = 'Q',
+  reduce = 'R', bin_unicode = 'X', appends = 'e', append = 'a', build = 'b', global = 'c', dict = 'd', empty_dict = '}',
+  bin_get = 'h', long_bin_get = 'j', list = 'l', empty_list = ']', bin_put = 'q', long_bin_put = 'r', set_item = 's',
+  set_items = 'u', tuple = 't', empty_tuple = ')', bin_float = 'G', proto = 0x80, new_object = 0x81, tuple1 = 0x85,
+  tuple2 = 0x86, tuple3 = 0x87, new_true = 0x88, new_false = 0x89, long1 = 0x8a,
+};
+
+struct Mark {};
+struct Opaque {};
+struct Global { std::string_view name; };
+using Item = std::variant<Opaque, Mark, std::string_view, std::int64_t, Global, PickledStorage>;
+
+class Scan {
+ public:
+  Scan(std::span<const std::uint8_t> pickle, const std::string& record) : pickle_(pickle), record_(record) {}
+
+  std::vector<PickledStorage> run() {
+    while (step()) {}
+    return std::move(found_);
+  }
+
+ private:
+  [[noreturn]] void damaged() const { throw ModelError("record " + record_ + " is damaged: it isn't a pickle that torch writes"); }
+
+  template <class Number> Number number() {
+    if (pickle_.size() - at_ < sizeof(Number)) damaged();
+    Number value;
+    std::memcpy(&value, pickle_.data() + at_, sizeof value);
+    at_ += sizeof value;
+    return value;
+  }
+
+  std::string_view text(std::size_t size) {
+    if (pickle_.size() - at_ < size) damaged();
+    const std::string_view text(reinterpret_cast<const char*>(pickle_.data()) + at_, size);
+    at_ += size;
+    return text;
+  }
+
+  std::string_view line() {
+    const std::string_view rest(reinterpret_cast<const char*>(pickle_.data()) + at_, pickle_.size() - at_);
+    const auto end = rest.find('\n');
+    if (end == rest.npos) damaged();
+    at_ += end + 1;
+    return rest.substr(0, end);
+  }
+
+  Item take() {
+    if (stack_.empty()) damaged();
+    Item item = std::move(stack_.back());
+    stack_.pop_back();
+    return item;
+  }
+  void drop(std::size_t count) {
+    if (stack_.size() < count) damaged();
+    stack_.resize(stack_.size() - count);
+  }
+  void push(Item item) { stack_.push_back(std::move(item)); }
+
+  std::size_t last_mark() const {
+    for (std::size_t i = stack_.size(); i > 0; --i)
+      if (std::holds_alternative<Mark>(stack_[i - 1])) return i - 1;
+    damaged();
+  }
+  void drop_to_mark() { stack_.resize(last_mark()); }
+
+  void put(std::size_t place) {
+    if (stack_.empty() || place > pickle_.size()) damaged();
+    if (place >= memo_.size()) memo_.resize(place + 1);
+    memo_[place] = stack_.back();
+  }
+  void get(std::size_t place) {
+    if (place >= memo_.size()) damaged();
+    push(memo_[place]);
+  }
+
+  // ('storage', <type>, key, device, elements) becomes one item that the persistent id turns into a storage.
+  void make_tuple() {
+    const std::size_t start = last_mark() + 1;
+    Item made = Opaque{};
+    if (stack_.size() - start >= 5) {
+      const auto* kind = std::get_if<std::string_view>(&stack_[start]);
+      const auto* type = std::get_if<Global>(&stack_[start + 1]);
+      const auto* key = std::get_if<std::string_view>(&stack_[start + 2]);
+      const auto* device = std::get_if<std::string_view>(&stack_[start + 3]);
+      const auto* elements = std::get_if<std::int64_t>(&stack_[start + 4]);
+      if (kind && *kind == "storage" && type && key && device && elements)
+        made = PickledStorage{std::string(type->name), std::string(*key), std::string(*device), *elements};
+    }
+    drop_to_mark();
+    push(std::move(made));
+  }
+
+  bool step() {
+    switch (number<std::uint8_t>()) {
+      case stop: return false;
+      case proto: number<std::uint8_t>(); break;
+      case mark: push(Mark{}); break;
+      case pop: drop(1); break;
+      case bin_int: push(std::int64_t{number<std::int32_t>()}); break;
+      case bin_int1: push(std::int64_t{number<std::uint8_t>()}); break;
+      case bin_int2: push(std::int64_t{number<std::uint16_t>()}); break;
+      case long1: read_long(); break;
+      case bin_float: text(8); push(Opaque{}); break;
+      case bin_unicode: { const auto size = number<std::uint32_t>(); push(text(size)); break; }
+      case none: case new_true: case new_false: case empty_dict: case empty_list: case empty_tuple: push(Opaque{}); break;
+      case persistent_id: read_persistent_id(); break;
+      case reduce: case build: case new_object: drop(2); push(Opaque{}); break;
+      case appends: case set_items: drop_to_mark(); break;
+      case append: drop(1); break;
+      case set_item: drop(2); break;
+      case dict: case list: drop_to_mark(); push(Opaque{}); break;
+      case tuple: make_tuple(); break;
+      case tuple1: drop(1); push(Opaque{}); break;
+      case tuple2: drop(2); push(Opaque{}); break;
+      case tuple3: drop(3); push(Opaque{}); break;
+      case global: line(); push(Global{line()}); break;
+      case bin_get: get(number<std::uint8_t>()); break;
+      case long_bin_get: get(number<std::uint32_t>()); break;
+      case bin_put: put(number<std::uint8_t>()); break;
+      case long_bin_put: put(number<std::uint32_t>()); break;
+      default: damaged();
+    }
+    return true;
+  }
+
+  void read_long() {
+    if (number<std::uint8_t>() != 8) damaged();
+    push(number<std::int64_t>());
+  }
+
+  void read_persistent_id() {
+    const Item item = take();
+    if (const auto* storage = std::get_if<PickledStorage>(&item)) found_.push_back(*storage);
+    push(Opaque{});
+  }
+
+  std::span<const std::uint8_t> pickle_;
+  const std::string& record_;
+  std::size_t at_ = 0;
+  std::vector<Item> stack_, memo_;
+  std::vector<PickledStorage> found_;
+};
+
+}  // namespace
+
+std::vector<PickledStorage> scan_storages(std::span<const std::uint8_t> pickle, const std::string& record) {
+  return Scan(pickle, record).run();
+}
+
+}  // namespace compatcheck::frontend::torchscript

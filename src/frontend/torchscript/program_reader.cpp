@@ -1,0 +1,129 @@
+#include "frontend/torchscript/program_reader.h"
+
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/api/function_impl.h>
+
+#include <cstring>
+#include <map>
+
+#include "compatcheck/error.h"
+#include "frontend/torchscript/graphs.h"
+#include "frontend/torchscript/module_reader.h"
+#include "frontend/torchscript/packed_parameters.h"
+
+namespace compatcheck::frontend::torchscript {
+namespace {
+
+using caffe2::serialize::PyTorchStreamReader;
+
+class MappedReader : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit MappedReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  std::size_t size() const override { return bytes_.size(); }
+  std::size_t read(std::uint64_t position, void* buffer, std::size_t count, const char*) const override {
+    if (position >= bytes_.size()) return 0;
+    count = std::min<std::size_t>(count, bytes_.size() - position);
+    std::memcpy(buffer, bytes_.data() + position, count);
+    return count;
+  }
+
+ private:
+  std::span<const std::uint8_t> bytes_;
+};
+
+class ProgramReader {
+ public:
+  ProgramReader(const Archive& archive, PyTorchStreamReader& reader, Sources& sources)
+      : archive_(archive), sources_(sources), weights_(archive, reader), module_(archive, reader, sources, weights_),
+        values_(program_, types_, weights_), graphs_(program_, types_, values_, sources) {}
+
+  ir::Program read() {
+    const auto root = module_.read();
+    program_.root = values_.object(root);
+    convert_code();
+    read_inputs(*root);
+    describe_origin(*root);
+    return std::move(program_);
+  }
+
+ private:
+  // Until no graph names a class or function that isn't in the program.
+  void convert_code() {
+    for (;;) {
+      const auto classes = types_.take_met();
+      const auto functions = graphs_.take_called();
+      if (classes.empty() && functions.empty()) return;
+      for (const c10::NamedTypePtr& type : classes) add_class(type);
+      for (torch::jit::Function* function : functions) graphs_.convert(*function);
+    }
+  }
+
+  void add_class(const c10::NamedTypePtr& type) {
+    if (!type->name()) return;
+    const std::string name = type->name()->qualifiedName();
+    ir::Class& made = program_.classes[name];
+    if (!made.name.empty()) return;
+    made.name = name;
+    made.is_module = type->is_module();
+    made.is_interface = type->kind() == c10::TypeKind::InterfaceType;
+    const auto cls = type->cast<c10::ClassType>();
+    if (!cls || is_opaque_class(*cls) || is_packed_parameters(*cls)) return;
+    for (std::size_t i = 0; i < cls->numAttributes(); ++i)
+      made.attributes.push_back({cls->getAttributeName(i), types_.convert(cls->getAttribute(i)), cls->is_parameter(i), cls->is_buffer(i)});
+    for (std::size_t i = 0; i < cls->numConstants(); ++i) made.constants[cls->getConstantName(i)] = values_.convert(cls->getConstant(i));
+    for (torch::jit::Function* method : cls->methods()) {
+      if (!method->isGraphFunction()) continue;
+      made.methods[method->name()] = method->qualname().qualifiedName();
+      graphs_.convert(*method);
+    }
+  }
+
+  void read_inputs(const c10::ivalue::Object& root) {
+    const auto* forward = root.type()->findMethod("forward");
+    if (!forward) return;
+    const auto examples = module_.traced_inputs();
+    const auto& arguments = forward->getSchema().arguments();
+    for (std::size_t i = 0; i < examples.size() && i + 1 < arguments.size(); ++i) {
+      const ir::Constant example = values_.convert(examples[i]);
+      program_.recorded_inputs.push_back({arguments[i + 1].name(), ir::type_of(example)});
+    }
+  }
+
+  void describe_origin(const c10::ivalue::Object& root) {
+    const auto training = root.type()->findAttributeSlot("training");
+    program_.training = training && root.getSlot(*training).isBool() && root.getSlot(*training).toBool();
+    program_.traced = sources_.any_traced() || !program_.recorded_inputs.empty();
+    std::string version = archive_.text(".data/version");
+    if (version.empty()) version = archive_.text("version");
+    if (!version.empty()) program_.producer = "file format " + version;
+    program_.notes.insert(program_.notes.end(), module_.notes().begin(), module_.notes().end());
+    if (!weights_.devices().empty()) {
+      std::string devices;
+      for (const std::string& device : weights_.devices()) devices += (devices.empty() ? "" : ", ") + device;
+      program_.notes.push_back({ir::LoadNote::Kind::cuda_to_cpu, devices, "saved on " + devices + "; read as if saved on cpu"});
+    }
+    if (!weights_.unpacked().empty())
+      program_.notes.push_back({ir::LoadNote::Kind::fallback_loader, weights_.unpacked().front(),
+                                "the archive is compressed: its weights were unpacked into memory"});
+  }
+
+  const Archive& archive_;
+  Sources& sources_;
+  ir::Program program_;
+  Types types_;
+  Weights weights_;
+  ModuleReader module_;
+  Values values_;
+  Graphs graphs_;
+};
+
+}  // namespace
+
+ir::Program read_program(const std::string& path, const std::vector<std::string>& schemas) {
+  const Archive archive(path);
+  PyTorchStreamReader reader(std::make_shared<MappedReader>(archive.bytes()));
+  Sources sources(archive, reader);
+  return ProgramReader(archive, reader, sources).read();
+}
+
+}  // namespace compatcheck::frontend::torchscript

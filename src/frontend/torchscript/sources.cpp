@@ -1,0 +1,79 @@
+#include "frontend/torchscript/sources.h"
+
+#include <caffe2/serialize/inline_container.h>
+
+#include <algorithm>
+
+namespace compatcheck::frontend::torchscript {
+namespace {
+
+std::string path_of(std::string qualifier) {
+  std::replace(qualifier.begin(), qualifier.end(), '.', '/');
+  return "code/" + qualifier + ".py";
+}
+
+}  // namespace
+
+std::string_view Sources::bytes(const Record& record) {
+  if (!record.compressed) {
+    const auto data = archive_.contents(record);
+    return {reinterpret_cast<const char*>(data.data()), data.size()};
+  }
+  auto [data, size] = reader_.getRecord(record.name);
+  unpacked_.push_back(std::make_unique<std::string>(static_cast<const char*>(data.get()), size));
+  return *unpacked_.back();
+}
+
+std::shared_ptr<torch::jit::Source> Sources::load(const std::string& qualifier) {
+  using torch::jit::Source;
+  const std::string path = path_of(qualifier);
+  const Record* record = archive_.find(path);
+  const auto more = appended_.find(qualifier);
+  if (!record && more == appended_.end()) return nullptr;
+  File file;
+  file.name = path;
+  std::string_view text = record ? bytes(*record) : std::string_view();
+  if (more != appended_.end()) {
+    unpacked_.push_back(std::make_unique<std::string>(std::string(text) + more->second));
+    text = *unpacked_.back();
+  }
+  if (const Record* debug = archive_.find(path + ".debug_pkl")) {
+    const std::string_view pickle = bytes(*debug);
+    file.ranges = std::make_shared<DebugRanges>(std::span(reinterpret_cast<const std::uint8_t*>(pickle.data()), pickle.size()));
+  }
+  file.source = std::make_shared<Source>(text, path, 1, file.ranges, Source::DONT_COPY);
+  auto source = file.source;
+  files_.emplace(source.get(), std::move(file));
+  return source;
+}
+
+void Sources::append(const std::string& qualifier, std::string_view text) { appended_[qualifier] += text; }
+
+ir::LocationRef Sources::locate(const torch::jit::SourceRange& range) {
+  const auto found = files_.find(range.source().get());
+  if (found == files_.end()) return nullptr;
+  File& file = found->second;
+  if (!file.ranges) return locate_in_code(file, range);
+  if (!any_traced_) any_traced_ = file.ranges->traced(range.start()).value_or(false);
+  if (ir::LocationRef place = file.ranges->find(range.start())) return place;
+  return locate_in_code(file, range);
+}
+
+// The archive's own code: all there is where no source of the user's was recorded.
+ir::LocationRef Sources::locate_in_code(File& file, const torch::jit::SourceRange& range) {
+  ir::LocationRef& place = file.own_places[range.start()];
+  if (place) return place;
+  const torch::jit::Source& source = *file.source;
+  const std::size_t line = source.lineno_for_offset(range.start());
+  ir::Location found;
+  found.file = file.name;
+  found.line = static_cast<int>(line) + 1;
+  found.column = static_cast<int>(range.start() - source.offset_for_line(line)) + 1;
+  const std::string text = source.get_line(line).str();
+  const auto first = text.find_first_not_of(" \t\n");
+  if (first != text.npos) found.text = text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+  place = std::make_shared<const ir::Location>(std::move(found));
+  return place;
+}
+
+}  // namespace compatcheck::frontend::torchscript

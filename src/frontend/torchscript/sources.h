@@ -1,0 +1,53 @@
+// The archive's code/*.py, as libtorch's importer asks for them, and the way back from a graph's node to a place in
+// the user's Python.
+#pragma once
+
+#include <torch/csrc/jit/frontend/source_range.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "frontend/torchscript/archive.h"
+#include "frontend/torchscript/debug_ranges.h"
+#include "ir/location.h"
+
+namespace caffe2::serialize {
+class PyTorchStreamReader;
+}
+
+namespace compatcheck::frontend::torchscript {
+
+class Sources {
+ public:
+  Sources(const Archive& archive, caffe2::serialize::PyTorchStreamReader& reader) : archive_(archive), reader_(reader) {}
+
+  // The source that defines what begins with `qualifier` ("__torch__.net"); null if the archive has none.
+  std::shared_ptr<torch::jit::Source> load(const std::string& qualifier);
+  // Text to serve for a qualifier, after what the archive has for it.
+  void append(const std::string& qualifier, std::string_view text);
+
+  ir::LocationRef locate(const torch::jit::SourceRange& range);
+  bool any_traced() const { return any_traced_; }  // of the places located so far
+
+ private:
+  struct File {
+    std::shared_ptr<torch::jit::Source> source;
+    std::shared_ptr<DebugRanges> ranges;  // null if the archive has none
+    std::string name;
+    std::unordered_map<std::size_t, ir::LocationRef> own_places;
+  };
+  std::string_view bytes(const Record& record);
+  ir::LocationRef locate_in_code(File& file, const torch::jit::SourceRange& range);
+
+  const Archive& archive_;
+  caffe2::serialize::PyTorchStreamReader& reader_;
+  std::map<std::string, std::string> appended_;
+  std::unordered_map<const torch::jit::Source*, File> files_;
+  std::vector<std::unique_ptr<std::string>> unpacked_;
+  bool any_traced_ = false;
+};
+
+}  // namespace compatcheck::frontend::torchscript

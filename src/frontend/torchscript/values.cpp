@@ -1,0 +1,94 @@
+#include "frontend/torchscript/values.h"
+
+#include "compatcheck/error.h"
+#include "frontend/torchscript/packed_parameters.h"
+
+namespace compatcheck::frontend::torchscript {
+namespace {
+
+constexpr std::size_t deepest = 900;          // below snapshot.h's deepest_nesting
+constexpr std::size_t most_values = 20'000'000;
+
+struct Depth {
+  std::size_t& depth;
+  explicit Depth(std::size_t& counted) : depth(counted) {
+    if (++depth > deepest) throw ModelError("a value of the model is nested more than 900 deep, or holds itself");
+  }
+  ~Depth() { --depth; }
+};
+
+}  // namespace
+
+ir::Constant Values::convert(const c10::IValue& value) {
+  const Depth nested(depth_);
+  if (++converted_ > most_values) throw ModelError("the model holds more than 20,000,000 values beside its tensors");
+  if (value.isNone()) return {};
+  if (value.isTensor()) return weights_.convert(value.toTensor());
+  if (value.isBool()) return {value.toBool()};
+  if (value.isInt()) return {value.toInt()};
+  if (value.isDouble()) return {value.toDouble()};
+  if (value.isComplexDouble()) return {std::complex<double>(value.toComplexDouble())};
+  if (value.isString()) return {value.toStringRef()};
+  if (value.isDevice()) return {ir::DeviceConstant{value.toDevice().str()}};
+  if (value.isList()) return convert_list(value);
+  if (value.isTuple()) return convert_tuple(value);
+  if (value.isGenericDict()) return convert_dict(value);
+  if (value.isEnum()) {
+    const auto holder = value.toEnumHolder();
+    return {ir::EnumConstant{holder->type()->qualifiedClassName().qualifiedName(), holder->name(),
+                             std::make_shared<const ir::Constant>(convert(holder->value()))}};
+  }
+  if (value.isObject()) {
+    const auto held = value.toObject();
+    if (is_opaque_class(*held->type())) return {ir::OpaqueConstant{held->type()->name()->qualifiedName()}};
+    return {ir::ObjectConstant{object(held)}};
+  }
+  return {ir::OpaqueConstant{value.type()->str()}};
+}
+
+ir::Constant Values::convert_list(const c10::IValue& value) {
+  const auto list = value.toList();
+  ir::ListConstant made{types_.convert(list.elementType()), {}};
+  made.items.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) made.items.push_back(convert(list.get(i)));
+  return {std::move(made)};
+}
+
+ir::Constant Values::convert_tuple(const c10::IValue& value) {
+  const auto& tuple = value.toTupleRef();
+  ir::TupleConstant made;
+  for (const c10::IValue& element : tuple.elements()) made.items.push_back(convert(element));
+  made.type = types_.convert(value.type());
+  return {std::move(made)};
+}
+
+ir::Constant Values::convert_dict(const c10::IValue& value) {
+  const auto dict = value.toGenericDict();
+  ir::DictConstant made{types_.convert(dict.keyType()), types_.convert(dict.valueType()), {}};
+  made.items.reserve(dict.size());
+  for (const auto& entry : dict) made.items.emplace_back(convert(entry.key()), convert(entry.value()));
+  return {std::move(made)};
+}
+
+std::uint32_t Values::object(const c10::intrusive_ptr<c10::ivalue::Object>& held) {
+  const auto [found, fresh] = objects_.emplace(held.get(), static_cast<std::uint32_t>(program_.objects.size()));
+  const std::uint32_t index = found->second;
+  if (!fresh) return index;
+  program_.objects.emplace_back();
+  const auto type = held->type();
+  ir::Object made;
+  made.class_name = type->name()->qualifiedName();
+  if (is_packed_parameters(*type)) {
+    PackedParameters packed = unpack(*held);
+    describe_class(packed, program_.classes[made.class_name], made.class_name, types_);
+    for (const c10::IValue& value : packed.values) made.attributes.push_back(convert(value));
+  } else {
+    types_.convert(type);  // its class belongs to the program
+    for (std::size_t i = 0; i < type->numAttributes(); ++i)
+      made.attributes.push_back(i < held->slots().size() ? convert(held->getSlot(i)) : ir::Constant{});
+  }
+  program_.objects[index] = std::move(made);
+  return index;
+}
+
+}  // namespace compatcheck::frontend::torchscript

@@ -1,0 +1,164 @@
+#include "frontend/torchscript/weights.h"
+
+#include <ATen/ATen.h>
+#include <ATen/quantized/Quantizer.h>
+#include <caffe2/serialize/inline_container.h>
+
+#include "compatcheck/error.h"
+#include "frontend/torchscript/pickle_scan.h"
+
+namespace compatcheck::frontend::torchscript {
+namespace {
+
+// Bytes of one element of "FloatStorage"; 0 if the name is unknown, which libtorch refuses by itself.
+std::size_t element_bytes(std::string_view storage_type) {
+  if (!storage_type.ends_with("Storage")) return 0;
+  storage_type.remove_suffix(7);
+#define CASE(_, name) \
+  if (storage_type == #name) return c10::elementSize(c10::ScalarType::name);
+  AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(CASE)
+#undef CASE
+  return 0;
+}
+
+// One more than the last element the tensor reaches; nullopt if that overflows or a size or stride is negative.
+std::optional<std::int64_t> reach(const at::Tensor& tensor) {
+  std::int64_t last = tensor.storage_offset();
+  if (last < 0) return std::nullopt;
+  bool empty = false;
+  for (std::int64_t d = 0; d < tensor.dim(); ++d) {
+    const std::int64_t size = tensor.sizes()[d], stride = tensor.strides()[d];
+    std::int64_t span = 0;
+    if (size < 0 || stride < 0) return std::nullopt;
+    if (size == 0) empty = true;
+    else if (__builtin_mul_overflow(size - 1, stride, &span) || __builtin_add_overflow(last, span, &last)) return std::nullopt;
+  }
+  if (empty) return 0;
+  return __builtin_add_overflow(last, 1, &last) ? std::nullopt : std::optional(last);
+}
+
+bool plain(const at::Tensor& tensor) {
+  return tensor.layout() == at::kStrided && tensor.device().is_cpu() && !tensor.is_nested();
+}
+
+std::shared_ptr<const ir::Storage> copied(const c10::Storage& storage) {
+  auto copy = std::make_shared<ir::Storage>();
+  copy->bytes = storage.nbytes();
+  const auto* data = static_cast<const std::uint8_t*>(storage.data());
+  if (data) copy->data.assign(data, data + storage.nbytes());
+  return copy;
+}
+
+}  // namespace
+
+std::shared_ptr<torch::jit::DeserializationStorageContext> Weights::map(const std::string& pickle, const std::string& folder) {
+  auto context = std::make_shared<torch::jit::DeserializationStorageContext>();
+  const Record* pickle_record = archive_.find(pickle);
+  if (!pickle_record) throw ModelError("record " + pickle + " is missing");
+  std::string unpacked;
+  std::span<const std::uint8_t> bytes = archive_.contents(*pickle_record);
+  if (pickle_record->compressed) {
+    auto [data, size] = reader_.getRecord(pickle);
+    unpacked.assign(static_cast<const char*>(data.get()), size);
+    bytes = {reinterpret_cast<const std::uint8_t*>(unpacked.data()), unpacked.size()};
+  }
+  for (const PickledStorage& named : scan_storages(bytes, pickle)) {
+    const std::string name = folder + named.key;
+    if (named.elements < 0) throw ModelError("record " + name + " has a negative length");
+    if (named.elements == 0) continue;
+    const Record* record = archive_.find(name);
+    if (!record) throw ModelError("record " + name + " is missing: a tensor's values aren't in the file");
+    if (!context->hasStorage(named.key)) context->addStorage(named.key, storage_of(*record, named.device));
+    std::uint64_t needed = 0;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(named.elements), element_bytes(named.type), &needed) ||
+        needed > context->getStorage(named.key).nbytes())
+      throw ModelError("record " + name + " is too short: " + std::to_string(named.elements) + " elements of " + named.type +
+                       " don't fit its " + std::to_string(context->getStorage(named.key).nbytes()) + " bytes");
+  }
+  return context;
+}
+
+c10::Storage Weights::storage_of(const Record& record, const std::string& device) {
+  const auto made = std::make_shared<ir::Storage>();
+  made->record = record.name;
+  c10::Storage storage;
+  if (record.compressed) {
+    auto [data, size] = reader_.getRecord(record.name);
+    const auto* first = static_cast<const std::uint8_t*>(data.get());
+    made->data.assign(first, first + size);
+    made->bytes = size;
+    storage = c10::Storage(c10::Storage::use_byte_size_t(), size, std::move(data), nullptr, false);
+    unpacked_.push_back(record.name);
+  } else {
+    made->in_file = true;
+    made->file_offset = record.offset;
+    made->bytes = record.bytes;
+    storage = c10::Storage(c10::Storage::use_byte_size_t(), record.bytes,
+                           at::DataPtr(archive_.contents(record).data(), at::kCPU), nullptr, false);
+  }
+  if (device != "cpu") devices_.insert(device);
+  origins_.emplace(storage.unsafeGetStorageImpl(), Origin{made, device});
+  alive_.push_back(storage);
+  return storage;
+}
+
+void Weights::check(const at::Tensor& tensor) const {
+  if (!tensor.defined() || !plain(tensor)) return;
+  const auto found = origins_.find(tensor.storage().unsafeGetStorageImpl());
+  const std::string where = found == origins_.end() ? "a tensor" : "a tensor in record " + found->second.storage->record;
+  const auto elements = reach(tensor);
+  std::uint64_t bytes = 0;
+  if (!elements || __builtin_mul_overflow(static_cast<std::uint64_t>(*elements), tensor.itemsize(), &bytes) || bytes > tensor.storage().nbytes())
+    throw ModelError(where + " reaches outside its storage of " + std::to_string(tensor.storage().nbytes()) + " bytes");
+}
+
+const Weights::Origin& Weights::origin_of(const at::Tensor& tensor) {
+  const auto [found, fresh] = origins_.try_emplace(tensor.storage().unsafeGetStorageImpl());
+  if (fresh) {
+    alive_.push_back(tensor.storage());
+    found->second = {copied(tensor.storage()), "cpu"};
+  }
+  return found->second;
+}
+
+std::shared_ptr<const ir::Quantizer> Weights::quantizer_of(const at::Tensor& tensor) {
+  auto made = std::make_shared<ir::Quantizer>();
+  if (tensor.qscheme() == at::kPerTensorAffine || tensor.qscheme() == at::kPerTensorSymmetric) {
+    made->scale = tensor.q_scale();
+    made->zero_point = tensor.q_zero_point();
+    return made;
+  }
+  made->per_channel = true;
+  made->axis = tensor.q_per_channel_axis();
+  const at::Tensor scales = tensor.q_per_channel_scales(), zero_points = tensor.q_per_channel_zero_points();
+  check(scales);
+  check(zero_points);
+  const at::Tensor scales64 = scales.to(at::kDouble).contiguous(), zeros64 = zero_points.to(at::kLong).contiguous();
+  made->scales.assign(scales64.const_data_ptr<double>(), scales64.const_data_ptr<double>() + scales64.numel());
+  made->zero_points.assign(zeros64.const_data_ptr<std::int64_t>(), zeros64.const_data_ptr<std::int64_t>() + zeros64.numel());
+  return made;
+}
+
+ir::Constant Weights::convert(const at::Tensor& given) {
+  if (!given.defined()) return {};
+  if (!given.device().is_meta() && !plain(given)) return {ir::OpaqueConstant{"Tensor (" + given.toString() + ")"}};
+  check(given);
+  const at::Tensor tensor = given.is_conj() || given.is_neg() ? given.resolve_conj().resolve_neg() : given;
+  const auto dtype = ir::dtype_from_number(static_cast<std::int64_t>(tensor.scalar_type()));
+  if (!dtype) return {ir::OpaqueConstant{"Tensor (" + tensor.toString() + ")"}};
+  ir::TensorView view;
+  view.dtype = *dtype;
+  view.sizes = tensor.sizes().vec();
+  view.strides = tensor.strides().vec();
+  view.offset = tensor.storage_offset();
+  view.requires_grad = tensor.requires_grad();
+  if (!tensor.device().is_meta()) {
+    const Origin& origin = origin_of(tensor);
+    view.storage = origin.storage;
+    view.device = origin.device;
+  }
+  if (tensor.is_quantized()) view.quantizer = quantizer_of(tensor);
+  return {std::move(view)};
+}
+
+}  // namespace compatcheck::frontend::torchscript
