@@ -7,7 +7,9 @@ import os
 import re
 import warnings
 import zlib
+from collections import Counter
 from pathlib import Path
+from typing import Iterator
 
 import numpy as np
 import torch
@@ -23,22 +25,48 @@ def stamp(model: Model, form: str) -> str:
     # Imports stand in the family's text, so its names need no import of heavy packages.
     text = (registry.HERE / f"{model.family}.py").read_text()
     parts = [text] + [file.read_text() for file in sorted(registry.HERE.glob("*.py"))
-                      if file.stem in ("registry", "build", "archives") or f"from {file.stem} import" in text]
-    edit = model.edit.__name__ if model.edit else ""
-    row = [model.name, form, edit, model.runs, model.loads, model.note, model.facts, torch.__version__]
+                      if file.stem in ("registry", "build", "archives") or f"from {file.stem} import" in text
+                      or model.edit and file.stem == model.edit.__module__]
+    row = [model.name, form, model.edit and model.edit.__name__, model.runs, model.same_outputs, model.loads,
+           model.note, model.facts, torch.__version__]
     return hashlib.sha256("\0".join(parts + [repr(row)]).encode()).hexdigest()[:16]
 
 
+def nodes(block) -> Iterator:
+    """The nodes of a graph, inner blocks included."""
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from nodes(inner)
+
+
 def operators(graph) -> dict:
-    """How often each operator stands in a graph, inner blocks included."""
-    count = {}
-    blocks = [graph]
-    while blocks:
-        for node in blocks.pop().nodes():
-            if node.kind() != "prim::Constant" and node.kind() != "prim::GetAttr":
-                count[node.kind()] = count.get(node.kind(), 0) + 1
-            blocks += node.blocks()
-    return dict(sorted(count.items()))
+    """How often each operator stands in a graph."""
+    kinds = Counter(node.kind() for node in nodes(graph))
+    return {kind: kinds[kind] for kind in sorted(kinds) if kind not in ("prim::Constant", "prim::GetAttr")}
+
+
+def written_nodes(module: torch.jit.ScriptModule) -> Iterator:
+    """The nodes of every method before inlining, so that calls still stand where they were written."""
+    for part in module.modules():
+        for name in part._c._method_names():
+            yield from nodes(part._c._get_method(name).graph)
+
+
+def check_marks(module: torch.jit.ScriptModule, marks: list) -> None:
+    """Each mark must be a line that PyTorch's saved source positions give to its operator.
+
+    Where a scripted line reaches the operator through a function or module of torch, the position is that call's.
+    Freezing inlines such calls and keeps the inner position only, so frozen models have no marks to check.
+    """
+    present = {node.kind() for node in nodes(module.inlined_graph)}
+    for mark in marks:
+        file, line = Path(mark["file"]).name, mark["line"]
+        place = re.compile(rf'{re.escape(file)}(", line {line}\n|\({line}\))')
+        kinds = {node.kind() for node in written_nodes(module) if place.search(node.sourceRange())}
+        called = mark["operator"] in present and kinds & {"prim::CallFunction", "prim::CallMethod"}
+        if mark["operator"] not in kinds and not called:
+            raise ValueError(f"{mark['operator']} is not at {file}:{line}")
 
 
 def array(tensor: torch.Tensor) -> np.ndarray:
@@ -77,15 +105,19 @@ def build(model: Model, form: str, out: Path) -> dict:
         torch.jit.save(scripted, str(path))
     entry = {"name": name, "file": path.name, "kind": form, "family": model.family, "size": model.size,
              "note": model.note or inspect.getdoc(getattr(importlib.import_module(model.family), model.name)) or "",
-             "inputs": [registry.describe(value) for value in example.inputs]}
-    if model.runs:
-        entry |= run(scripted, example, out / f"{name}.npz")
+             "inputs": [registry.describe(value) for value in example.inputs],
+             "marks": [] if form.startswith("frozen") else registry.marks(example)}
     if model.size != "named":
-        entry["operators"] = operators(torch.jit.load(str(path)).inlined_graph)
+        loaded = torch.jit.load(str(path))
+        check_marks(loaded, entry["marks"])
+        entry["operators"] = operators(loaded.inlined_graph)
     if model.edit:
         rewrite(path, model.edit)
+        scripted = scripted if model.same_outputs else torch.jit.load(str(path)) if model.runs else None
+    if model.runs or model.same_outputs:
+        entry |= run(scripted, example, out / f"{name}.npz")
     entry |= {"bytes": path.stat().st_size, "loads": model.loads, "runs": model.runs,
-              "marks": registry.marks(example), "facts": model.facts, "stamp": stamp(model, form)}
+              "facts": model.facts, "stamp": stamp(model, form)}
     return entry
 
 

@@ -212,7 +212,8 @@ class SRCNN(nn.Module):
 
     def forward(self, x: Tensor, scales: Tensor) -> Tensor:
         factors: List[float] = scales.tolist()
-        x = F.interpolate(x, scale_factor=factors[-2:], mode="bicubic", align_corners=False)   #: missing aten::upsample_bicubic2d < 11
+        factors = factors[-2:]
+        x = F.interpolate(x, None, factors, "bicubic", False)     #: missing aten::upsample_bicubic2d < 11
         return self.conv3(self.relu(self.conv2(self.relu(self.conv1(x)))))
 
 

@@ -94,6 +94,14 @@ def gpt2_eager() -> Example:
     return Example(CausalLM(model), (tokens(2, 9), padding(2, 9)))
 
 
+def llama() -> Example:
+    """Rotary positions, RMS norms, fewer heads for keys and values than for queries."""
+    config = transformers.LlamaConfig(vocab_size=VOCABULARY, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
+                                      num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64,
+                                      bos_token_id=1, eos_token_id=2)
+    return Example(CausalLM(transformers.LlamaForCausalLM(config)), (tokens(2, 9), padding(2, 9)))
+
+
 class EncoderDecoder(nn.Module):
     def __init__(self, model: nn.Module):
         super().__init__()

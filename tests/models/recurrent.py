@@ -83,7 +83,7 @@ class CellLoop(nn.Module):
         g = torch.zeros_like(h)
         outputs: List[Tensor] = []
         for i in range(x.size(0)):
-            h, c = self.cell(x[i], (h, c))                    #: aten::lstm_cell
+            h, c = self.cell(x[i], (h, c))
             g = self.gru(h, g)
             outputs.append(g)
         return torch.stack(outputs)

@@ -39,6 +39,7 @@ class Model:
     unscriptable: bool = False       # "scripted" is tried, and its failure recorded instead of raised
     size: str = "small"              # small | full | named (made only when asked for by name)
     runs: bool = True                # False: needs an operator, class or device that is not there
+    same_outputs: bool = False       # the edited file can't run here, but means what it did before
     loads: bool = True               # False: torch.jit.load refuses it where nothing is registered
     edit: Optional[Callable] = None  # (archive records) -> None, changes the saved file
     note: str = ""

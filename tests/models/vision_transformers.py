@@ -86,7 +86,7 @@ class WindowAttention(nn.Module):
         count = 0
         for top, bottom in [(0, -self.window), (-self.window, -shift_rows), (-shift_rows, rows)]:
             for left, right in [(0, -self.window), (-self.window, -shift_columns), (-shift_columns, columns)]:
-                region[top:bottom, left:right] = count            #: aten::fill_
+                region[top:bottom, left:right] = count
                 count += 1
         w = self.window
         region = region.view(rows // w, w, columns // w, w).permute(0, 2, 1, 3).reshape(-1, w * w)
