@@ -36,6 +36,6 @@ struct TableDefect {
 };
 
 // Checks mapping tables against the operator schemas of libtorch and ONNX; the shipped ones if `files` is empty.
-std::vector<TableDefect> lint(const std::vector<std::filesystem::path>& files);
+std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& files);
 
 }  // namespace compatcheck

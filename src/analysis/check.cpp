@@ -8,7 +8,6 @@
 #include "convert/assess.h"
 #include "convert/facts.h"
 #include "frontend/sha256.h"
-#include "onnx/schema.h"
 #include "passes/passes.h"
 
 namespace compatcheck {
@@ -94,7 +93,7 @@ Report report_at(int opset, const ModelInfo& info, const Prepared& prepared, con
                  const CheckOptions& options, const std::string& libtorch) {
   const auto assessment = convert::assess(prepared.graph, context, opset);
   Report report;
-  report.tool = {"compatcheck", COMPATCHECK_VERSION, libtorch, onnx::library_version()};
+  report.tool = {"compatcheck", COMPATCHECK_VERSION, libtorch, COMPATCHECK_ONNX_VERSION};
   report.model = info;
   report.opset = opset;
   report.verdict = verdict_of(assessment);

@@ -1,29 +1,10 @@
 // compatcheck::load: from a file to a normalised graph.
-#include <algorithm>
-
 #include "analysis/model_state.h"
+#include "mapping/files.h"
 #include "passes/normalize.h"
 
 namespace compatcheck {
 namespace {
-
-std::vector<std::filesystem::path> table_files(const std::vector<std::filesystem::path>& mappings) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& path : mappings) {
-    if (!std::filesystem::is_directory(path)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
-      const auto extension = entry.path().extension();
-      if (entry.is_regular_file() && (extension == ".yaml" || extension == ".yml")) found.push_back(entry.path());
-    }
-    std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
-}
 
 frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping::Table& table) {
   return {.libtorch = options.libtorch,
@@ -56,7 +37,7 @@ struct Loader::State {
 
   static mapping::Table effective_table(const LoadOptions& options) {
     auto table = mapping::Table::shipped();
-    for (const auto& file : table_files(options.mappings)) table.overlay(file);
+    for (const auto& file : mapping::table_files(options.mappings)) table.overlay(file);
     return table;
   }
 

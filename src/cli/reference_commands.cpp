@@ -31,7 +31,7 @@ int run_explain(const Options& options) {
 }
 
 int run_lint(const Options& options) {
-  const auto defects = lint({options.positional.begin(), options.positional.end()});
+  const auto defects = lint_tables({options.positional.begin(), options.positional.end()});
   std::string text;
   for (const auto& defect : defects) {
     text += defect.file + ":" + std::to_string(defect.line) + ":" + std::to_string(defect.column) + ": " + defect.message + "\n";

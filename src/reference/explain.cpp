@@ -1,0 +1,138 @@
+// compatcheck::explain: a rule's page, or an operator's whole history.
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/rules.h"
+#include "onnx/schema.h"
+#include "reference/effective_table.h"
+#include "reference/spell.h"
+#include "report/style.h"
+#include "report/words.h"
+
+namespace compatcheck {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using mapping::OperatorRows;
+using mapping::Row;
+
+std::string rule_page(const analysis::Rule& rule, const ReferenceOptions& options) {
+  if (options.format == ReferenceFormat::json)
+    return Json{{"id", rule.id}, {"name", rule.name}, {"severity", report::word(rule.severity)}, {"title", rule.title}, {"page", rule.page}}.dump(2) + "\n";
+  const bool markdown = options.format == ReferenceFormat::markdown;
+  const report::Style style(options.color && !markdown);
+  const std::string heading = std::string(rule.id) + " " + std::string(rule.name);
+  return (markdown ? "# " : "") + style(report::Color::bold, heading) + " (" + std::string(report::word(rule.severity)) + ")\n\n" +
+         std::string(rule.title) + "\n\n" + std::string(rule.page);
+}
+
+struct Subject {
+  std::string name;                 // full
+  const OperatorRows* rows = nullptr;  // after alias and in-place rules; null if there is none
+  std::vector<std::string> schemas;
+};
+
+Subject subject_of(const std::string& name, const reference::Effective& in_force) {
+  Subject subject{.name = reference::full_name(name, in_force), .rows = nullptr, .schemas = {}};
+  const auto dot = subject.name.find('.', subject.name.rfind("::"));
+  const std::string op = subject.name.substr(0, dot), overload = dot == std::string::npos ? "" : subject.name.substr(dot + 1);
+  subject.rows = in_force.table.find(op, overload, mapping::highest_opset, in_force.schemas).op;
+  for (const auto* schema : in_force.schemas.overloads(op))
+    if (overload.empty() || schema->overload == overload) subject.schemas.push_back(schema::to_string(*schema));
+  return subject;
+}
+
+std::string place(const mapping::Place& place) { return place.file + ":" + std::to_string(place.line); }
+
+std::string row_lines(const Row& row, const ReferenceOptions& options) {
+  const report::Style style(options.color);
+  const std::string indent(12, ' ');
+  std::string lines = reference::spell_result(row) + style(report::Color::dim, "   " + place(row.place)) + "\n";
+  if (!row.when.empty()) lines += indent + "if " + reference::spell_when(row.when) + "\n";
+  if (!row.required.empty()) lines += indent + "if " + reference::joined(row.required) + "\n";
+  if (!row.lifted.empty()) lines += indent + "lifts PyTorch's refusal: " + row.lifted + "\n";
+  if (!row.approximate.empty()) lines += indent + "approximate: " + row.approximate + "\n";
+  if (row.random) lines += indent + "random\n";
+  if (!row.hint.empty()) lines += indent + "→ " + row.hint + "\n";
+  return lines;
+}
+
+std::string onnx_line(const onnx::Schema& schema) {
+  std::string line = std::string(schema.name) + "-" + std::to_string(schema.since) + "(";
+  for (std::size_t i = 0; i < schema.inputs.size(); ++i) {
+    line += (i ? ", " : "") + std::string(schema.inputs[i].name);
+    if (schema.inputs[i].option == onnx::Formal::Option::optional) line += "?";
+    if (schema.inputs[i].option == onnx::Formal::Option::variadic) line += "…";
+  }
+  line += ")";
+  for (std::size_t i = 0; i < schema.attributes.size(); ++i) {
+    const auto& attribute = schema.attributes[i];
+    line += (i ? ", " : "  ") + std::string(attribute.name);
+    if (attribute.default_value) line += "=" + std::string(*attribute.default_value);
+  }
+  return line;
+}
+
+// Each ONNX operator of the history, in the version in force where it first appears.
+std::string onnx_schemas(const OperatorRows& rows) {
+  std::set<std::string> lines;
+  for (const auto& entry : rows.history)
+    for (const Row& row : entry.rows)
+      for (const auto& op : row.to)
+        if (const auto* schema = onnx::find(op, entry.opset)) lines.insert("  " + onnx_line(*schema) + "\n");
+  std::string text;
+  for (const auto& line : lines) text += line;
+  return text;
+}
+
+std::string history_text(const Subject& subject, const ReferenceOptions& options) {
+  const report::Style style(options.color);
+  std::string page = style(report::Color::bold, subject.name) + "\n";
+  if (!subject.schemas.empty()) page += "\ntorch\n";
+  for (const auto& schema : subject.schemas) page += "  " + schema + "\n";
+  if (!subject.rows) return page + "\nno row: the operator is missing at every opset (compatcheck explain CC001)\n";
+  if (subject.rows->name != subject.name) page += "\nfollows " + subject.rows->name + "\n";
+  if (!subject.rows->facts.empty()) page += "\nfacts: " + subject.rows->facts + "\n";
+  page += "\nopsets\n";
+  for (const auto& entry : subject.rows->history) {
+    if (options.opset && *options.opset < entry.opset) break;
+    std::string lead = report::pad_left(std::to_string(entry.opset), 6) + "–    ";
+    for (const Row& row : entry.rows) {
+      page += report::pad_right(lead, 12) + row_lines(row, options);
+      lead.clear();
+    }
+  }
+  if (const auto onnx = onnx_schemas(*subject.rows); !onnx.empty()) page += "\nonnx\n" + onnx;
+  return page;
+}
+
+std::string history_json(const Subject& subject) {
+  Json entries = Json::array();
+  if (subject.rows)
+    for (const auto& entry : subject.rows->history)
+      for (const Row& row : entry.rows)
+        entries.push_back({{"opset", entry.opset}, {"kind", row.kind == Row::Kind::mapped ? "mapped" : row.kind == Row::Kind::missing ? "missing" : "refuse"},
+                           {"to", row.to}, {"when", reference::spell_when(row.when)}, {"requires", row.required}, {"reason", row.reason},
+                           {"hint", row.hint}, {"lifted", row.lifted}, {"place", place(row.place)}});
+  return Json{{"op", subject.name}, {"rows", subject.rows ? Json(subject.rows->name) : Json(nullptr)}, {"schemas", subject.schemas},
+              {"history", std::move(entries)}}.dump(2) + "\n";
+}
+
+}  // namespace
+
+std::string explain(const std::string& subject, const ReferenceOptions& options) {
+  if (const auto* rule = analysis::find_rule(subject)) return rule_page(*rule, options);
+  if (subject.size() == 5 && subject.starts_with("CC")) {
+    std::string ids;
+    for (const auto& rule : analysis::rules()) ids += (ids.empty() ? "" : ", ") + std::string(rule.id);
+    throw UsageError("no rule " + subject + "; the rules are " + ids);
+  }
+  const auto in_force = reference::effective(options);
+  const auto found = subject_of(subject, in_force);
+  if (options.format == ReferenceFormat::json) return history_json(found);
+  const std::string page = history_text(found, options);
+  return options.format == ReferenceFormat::markdown ? "```\n" + page + "```\n" : page;
+}
+
+}  // namespace compatcheck
