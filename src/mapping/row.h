@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -87,5 +88,16 @@ struct OperatorRows {
   std::vector<Entry> history;  // ascending opsets
   Place place;
 };
+
+// Equal in all that they say; places don't count.
+bool equal(const Predicate& a, const Predicate& b);
+bool equal(const Conditions& a, const Conditions& b);
+bool equal(const Row& a, const Row& b);
+bool equal(const std::vector<Row>& a, const std::vector<Row>& b);
+
+// "aten::add.Tensor" → "aten::add", "Tensor"; the overload is empty where none is named.
+std::pair<std::string_view, std::string_view> split_overload(std::string_view name);
+// "com.acme::Gelu" → "com.acme", "Gelu"; the domain is empty for ONNX's own.
+std::pair<std::string_view, std::string_view> split_domain(std::string_view onnx_name);
 
 }  // namespace compatcheck::mapping

@@ -25,7 +25,7 @@ std::string with_overload(std::string_view op, std::string_view overload) {
 
 std::string_view name_of(const Listed& listed) { return listed.name; }
 
-std::string_view base_name(std::string_view name) { return name.substr(0, name.find('.')); }
+std::string_view base_name(std::string_view name) { return split_overload(name).first; }
 
 bool same_arguments(std::span<const schema::Argument> a, std::span<const schema::Argument> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
@@ -70,6 +70,10 @@ Table Table::read(const std::filesystem::path& folder) {
   std::vector<Defect> defects;
   const Tables tables = read_folder(folder, "mappings/", defects);
   if (!defects.empty()) throw TableError(describe(defects, tables));
+  return of(tables);
+}
+
+Table Table::of(const Tables& tables) {
   return Table(std::make_shared<const State>(State{std::make_shared<const EncodedTables>(encode(tables)), {}, {}}));
 }
 
@@ -202,7 +206,7 @@ std::vector<const OperatorRows*> Table::operators() const {
 }
 
 std::vector<std::string> Table::schemas() const {
-  std::vector<std::string> found;
+  std::vector<std::string> found = state_->base->schemas();
   for (const auto& [name, rows] : state_->overlaid)
     if (!rows->schema.empty()) found.push_back(rows->schema);
   return found;

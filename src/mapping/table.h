@@ -52,6 +52,8 @@ struct Lookup {
   bool user = false;                     // from a user's file
 };
 
+struct Tables;   // mapping/reading/folder.h
+
 // Cheap to copy; shipped rows are shared and immutable. Safe to read from several threads.
 class Table {
  public:
@@ -59,6 +61,7 @@ class Table {
   // The tables of a folder that holds operators/*.yaml and the files beside it, as the shipped ones are made.
   // Throws TableError with every defect of reading.
   static Table read(const std::filesystem::path& folder);
+  static Table of(const Tables& tables);
 
   // Rows of a user's file win over what is there, per operator and opset. Throws TableError
   // "file:line:column: what is wrong", then the line.
@@ -80,7 +83,7 @@ class Table {
   const OnnxChange* meaning_change(const Entry& entry, int opset) const;
   std::span<const Listed> structural() const;           // sorted by name
   std::span<const Listed> plumbing() const;
-  std::vector<std::string> schemas() const;             // of users' rows
+  std::vector<std::string> schemas() const;             // that rows state, users' last
   std::string_view source_line(const Place& place) const;  // of a table file; empty if there is no such line
 
  private:

@@ -184,7 +184,10 @@ std::string encode(const Tables& tables) {
     operators.text(rows.name);
     operators.text(one.take());
   }
-  all(lists, tables.changes, tables.structural, tables.plumbing);
+  std::vector<std::string> schemas;
+  for (const OperatorRows& rows : tables.operators)
+    if (!rows.schema.empty()) schemas.push_back(rows.schema);
+  all(lists, tables.changes, tables.structural, tables.plumbing, schemas);
 
   Writer whole(files);
   whole.number(files.size());
@@ -235,7 +238,7 @@ const OperatorRows* EncodedTables::find(std::string_view name) const {
 const EncodedTables::Lists& EncodedTables::lists() const {
   std::call_once(lists_decoded_, [&] {
     Reader in(list_bytes_, files_);
-    all(in, lists_.changes, lists_.structural, lists_.plumbing);
+    all(in, lists_.changes, lists_.structural, lists_.plumbing, lists_.schemas);
   });
   return lists_;
 }

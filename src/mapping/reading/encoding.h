@@ -28,6 +28,7 @@ class EncodedTables {
   const std::vector<OnnxChange>& changes() const { return lists().changes; }
   const std::vector<Listed>& structural() const { return lists().structural; }
   const std::vector<Listed>& plumbing() const { return lists().plumbing; }
+  const std::vector<std::string>& schemas() const { return lists().schemas; }   // that rows state
   std::string_view source(std::string_view file) const;                   // a file's text; empty if it isn't there
 
  private:
@@ -39,6 +40,7 @@ class EncodedTables {
   struct Lists {
     std::vector<OnnxChange> changes;
     std::vector<Listed> structural, plumbing;
+    std::vector<std::string> schemas;
   };
   void open(std::string_view bytes);
   const Lists& lists() const;

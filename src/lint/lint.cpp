@@ -1,0 +1,44 @@
+#include "lint/lint.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "lint/checks.h"
+#include "mapping/reading/yaml.h"
+
+namespace compatcheck::lint {
+
+std::string quote(std::string_view name) { return "`" + std::string(name) + "`"; }
+
+int end_of(const mapping::Table& table, const mapping::OperatorRows& rows, std::size_t entry) {
+  const int next = entry + 1 < rows.history.size() ? rows.history[entry + 1].opset : mapping::highest_opset + 1;
+  const mapping::OnnxChange* const change = table.meaning_change(rows.history[entry], next - 1);
+  return change ? change->to : next;
+}
+
+std::vector<mapping::Defect> check(const mapping::Table& table, const Known& known) {
+  std::vector<mapping::Defect> defects;
+  Context context{table, known, {}, defects};
+  for (const mapping::OperatorRows* rows : table.operators()) context.stated.emplace(rows->name, rows);
+  for (const auto& [name, rows] : context.stated) {
+    check_name(context, *rows);
+    check_history(context, *rows);
+    check_arguments(context, *rows);
+    check_onnx(context, *rows);
+  }
+  check_lists(context);
+  check_onnx_changes(context);
+  check_handlers(context);
+
+  const auto key = [](const mapping::Defect& d) { return std::tie(d.place.file, d.place.line, d.place.column, d.message); };
+  std::ranges::sort(defects, {}, key);
+  const auto repeated = std::ranges::unique(defects, {}, key);  // a user's base name also speaks through its overloads
+  defects.erase(repeated.begin(), repeated.end());
+  return defects;
+}
+
+std::string describe(const mapping::Table& table, const mapping::Defect& defect) {
+  return mapping::yaml::describe(defect.place, defect.message, table.source_line(defect.place));
+}
+
+}  // namespace compatcheck::lint

@@ -1,0 +1,147 @@
+// Names: operators, overloads, aliases, fact words, and the lists beside the operators.
+#include <algorithm>
+#include <array>
+
+#include "lint/checks.h"
+#include "mapping/reading/suggest.h"
+#include "onnx/schema.h"
+
+namespace compatcheck::lint {
+
+using mapping::OperatorRows;
+using mapping::did_you_mean;
+using schema::Schema;
+
+namespace {
+
+// Nodes of the IR that are no operators in libtorch's registry.
+constexpr std::array<std::string_view, 4> without_schema = {"prim::ConstantChunk", "prim::ConstantSplit", "prim::shape", "prim::convert_element_type"};
+
+std::string_view namespace_of(std::string_view name) { return name.substr(0, name.find("::")); }
+
+// A namespace of which no schema is known belongs to somebody's own library.
+bool is_known_namespace(const schema::Registry& schemas, std::string_view wanted) {
+  return std::ranges::any_of(schemas.names(), [&](std::string_view name) { return namespace_of(name) == wanted; });
+}
+
+std::vector<std::string_view> overload_names(std::span<const Schema* const> overloads) {
+  std::vector<std::string_view> names;
+  for (const Schema* overload : overloads) names.push_back(overload->overload);
+  return names;
+}
+
+void check_operator(const Context& context, const OperatorRows& rows) {
+  const auto [base, overload] = mapping::split_overload(rows.name);
+  const schema::Registry& schemas = context.known.schemas;
+  const auto overloads = schemas.overloads(base);
+  if (overloads.empty()) {
+    if (std::ranges::find(without_schema, base) != without_schema.end() || !is_known_namespace(schemas, namespace_of(base))) return;
+    context.report(rows.place, "no operator " + quote(base) + " is known" + did_you_mean(base, schemas.names()));
+  } else if (!overload.empty() && !schemas.find(base, overload)) {
+    context.report(rows.place, quote(base) + " has no overload " + quote(overload) + did_you_mean(overload, overload_names(overloads)));
+  }
+}
+
+// The operator whose rows this one would get by rule; null if there is none.
+const OperatorRows* by_rule(const Context& context, const OperatorRows& rows) {
+  const auto [base, overload] = mapping::split_overload(rows.name);
+  const auto functional = context.known.schemas.functional_form(base);
+  if (!functional) return nullptr;
+  if (const OperatorRows* other = context.states(*functional + "." + std::string(overload))) return other;
+  return context.states(*functional);
+}
+
+void check_rule(const Context& context, const OperatorRows& rows) {
+  const OperatorRows* const other = by_rule(context, rows);
+  if (!other) return;
+  const bool same = rows.alias == other->name || (rows.alias.empty() && other->alias.empty() &&
+                    std::ranges::equal(rows.history, other->history, [](const auto& a, const auto& b) {
+                      return a.opset == b.opset && mapping::equal(a.rows, b.rows);
+                    }));
+  if (same) context.report(rows.place, quote(rows.name) + " has the rows of " + quote(other->name) + " by rule; leave it out");
+}
+
+// What the rows of `target` must read, a call of `alias` has.
+bool has_required_arguments(const Schema& alias, const Schema& target) {
+  return std::ranges::all_of(target.arguments, [&](const schema::Argument& argument) {
+    return argument.default_value || alias.argument_index(argument.name);
+  });
+}
+
+// Every argument that the rows name.
+std::vector<std::string_view> named_arguments(const OperatorRows& rows) {
+  std::vector<std::string_view> names;
+  for (const mapping::Entry& entry : rows.history)
+    for (const mapping::Row& row : entry.rows) {
+      if (row.inputs) names.insert(names.end(), row.inputs->begin(), row.inputs->end());
+      for (const auto& [attribute, binding] : row.attributes)
+        if (!binding.argument.empty()) names.push_back(binding.argument);
+      for (const auto& conditions : row.when)
+        for (const mapping::Condition& condition : conditions)
+          if (condition.argument != "tensors" && !condition.argument.starts_with("outputs.")) names.push_back(condition.argument);
+    }
+  return names;
+}
+
+bool maps_anything(const OperatorRows& rows) {
+  return std::ranges::any_of(rows.history, [](const mapping::Entry& entry) { return entry.rows.front().kind != mapping::Row::Kind::missing; });
+}
+
+// Rows of another operator read their arguments by name: the alias must have them.
+void check_alias_arguments(const Context& context, const OperatorRows& rows, const OperatorRows& target) {
+  const auto of_target = context.known.schemas.overloads(mapping::split_overload(rows.alias).first);
+  const auto own = overloads_of(context, rows.name);
+  if (of_target.empty() || own.empty() || !maps_anything(target)) return;
+  for (const Schema* overload : own)
+    if (std::ranges::none_of(of_target, [&](const Schema* other) { return has_required_arguments(*overload, *other); }))
+      return context.report(rows.place, "alias of " + quote(rows.alias) + ", every overload of which needs arguments that are wanting in " +
+                                            schema::to_string(*overload));
+  for (const std::string_view name : named_arguments(target))
+    if (std::ranges::none_of(own, [&](const Schema* overload) { return overload->argument_index(name).has_value(); }))
+      return context.report(rows.place, "alias of " + quote(rows.alias) + ", whose rows name the argument " + quote(name) + "; " + quote(rows.name) + " has none");
+}
+
+void check_alias(const Context& context, const OperatorRows& rows) {
+  const OperatorRows* const target = context.states(rows.alias);
+  if (!target) {
+    std::vector<std::string_view> names;
+    for (const auto& [name, other] : context.stated) names.push_back(name);
+    return context.report(rows.place, "alias of " + quote(rows.alias) + ", which the tables don't hold" + did_you_mean(rows.alias, names));
+  }
+  if (!target->alias.empty())
+    return context.report(rows.place, "alias of " + quote(rows.alias) + ", itself an alias; name " + quote(target->alias));
+  check_alias_arguments(context, rows, *target);
+}
+
+}  // namespace
+
+std::vector<const Schema*> overloads_of(const Context& context, std::string_view name) {
+  const auto [base, overload] = mapping::split_overload(name);
+  if (!overload.empty()) {
+    const Schema* const schema = context.known.schemas.find(base, overload);
+    return schema ? std::vector{schema} : std::vector<const Schema*>();
+  }
+  std::vector<const Schema*> found;
+  for (const Schema* schema : context.known.schemas.overloads(base))
+    if (!schema->is_out() && !context.states(std::string(base) + "." + schema->overload)) found.push_back(schema);
+  return found;
+}
+
+void check_name(const Context& context, const OperatorRows& rows) {
+  check_operator(context, rows);
+  check_rule(context, rows);
+  if (!rows.alias.empty()) check_alias(context, rows);
+  if (context.table.is_structural(rows.name)) context.report(rows.place, quote(rows.name) + " is on the list of structural operators too");
+  const auto& words = context.known.fact_words;
+  if (words && !rows.facts.empty() && std::ranges::find(*words, rows.facts) == words->end())
+    context.report(rows.place, "`facts: " + rows.facts + "` isn't a word for facts" + did_you_mean(rows.facts, *words));
+}
+
+void check_lists(const Context& context) {
+  const auto known = onnx::operator_names();
+  for (const mapping::Listed& listed : context.table.plumbing())
+    if (!std::ranges::binary_search(known, listed.name))
+      context.report(listed.place, "ONNX has no operator " + quote(listed.name) + did_you_mean(listed.name, known));
+}
+
+}  // namespace compatcheck::lint

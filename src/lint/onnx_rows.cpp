@@ -1,0 +1,187 @@
+// What rows say of ONNX: operators, attributes and numbers of inputs, at every opset at which the entry holds.
+#include <algorithm>
+
+#include "lint/checks.h"
+#include "mapping/reading/suggest.h"
+#include "onnx/schema.h"
+
+namespace compatcheck::lint {
+
+using ir::Type;
+using ir::TypeKind;
+using mapping::Binding;
+using mapping::Literal;
+using mapping::OperatorRows;
+using mapping::Row;
+using onnx::AttributeType;
+
+namespace {
+
+// An attribute as a row may name it: the operator's own, or one that became an input (the builder emits either).
+struct Named {
+  const onnx::Attribute* attribute = nullptr;
+  bool moved = false;
+};
+
+std::optional<Named> find_attribute(const mapping::Table& table, const onnx::Schema& schema, std::string_view name) {
+  if (const onnx::Attribute* attribute = schema.attribute(name)) return Named{attribute, false};
+  for (const mapping::OnnxChange& change : table.onnx_changes()) {
+    if (change.op != schema.name || change.to > schema.since) continue;
+    for (const auto& [attribute, input] : change.moved)
+      if (attribute == name)
+        if (const onnx::Schema* before = onnx::find(change.op, change.from)) return Named{before->attribute(name), true};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> attribute_names(const onnx::Schema& schema) {
+  std::vector<std::string_view> names;
+  for (const onnx::Attribute& attribute : schema.attributes) names.push_back(attribute.name);
+  return names;
+}
+
+bool fits(const Literal& literal, AttributeType type) {
+  switch (type) {
+    case AttributeType::integer: case AttributeType::integers: return std::holds_alternative<std::int64_t>(literal);
+    case AttributeType::floating: case AttributeType::floats:
+      return std::holds_alternative<std::int64_t>(literal) || std::holds_alternative<double>(literal);
+    case AttributeType::string: case AttributeType::strings: return std::holds_alternative<std::string>(literal);
+    default: return false;
+  }
+}
+
+bool is_list(AttributeType type) {
+  return type == AttributeType::integers || type == AttributeType::floats || type == AttributeType::strings;
+}
+
+bool fits(const Binding& constant, AttributeType type) {
+  return constant.constant_is_list == is_list(type) && std::ranges::all_of(constant.constant, [&](const Literal& l) { return fits(l, type); });
+}
+
+// Whether an argument of the torch type can fill the attribute; a single int also fills INTS.
+bool fits(const Type& argument, AttributeType attribute) {
+  if (argument.kind == TypeKind::optional) return fits(*argument.elements.front(), attribute);
+  if (argument.kind == TypeKind::list) return is_list(attribute) && fits(*argument.elements.front(), attribute);
+  switch (argument.kind) {
+    case TypeKind::integer: return attribute != AttributeType::string && attribute != AttributeType::strings;
+    case TypeKind::boolean: return attribute == AttributeType::integer || attribute == AttributeType::integers;
+    case TypeKind::floating: return attribute == AttributeType::floating || attribute == AttributeType::floats;
+    case TypeKind::string: return attribute == AttributeType::string || attribute == AttributeType::strings;
+    case TypeKind::tensor: return false;
+    default: return true;   // Scalar, `dtype=` …
+  }
+}
+
+struct Interval {
+  const Context& context;
+  const OperatorRows& rows;
+  const Row& row;
+  int from, end;   // opsets [from, end)
+
+  // The versions of the operator that the interval meets; reports what makes it unusable.
+  std::vector<const onnx::Schema*> schemas(const std::string& op) const {
+    const auto [domain, name] = mapping::split_domain(op);
+    if (!onnx::is_onnx_domain(domain)) return {};
+    const auto versions = onnx::versions(name, domain);
+    const auto refuse = [&](const std::string& why) {
+      context.report(row.place, why);
+      return std::vector<const onnx::Schema*>();
+    };
+    if (versions.empty()) return refuse("ONNX has no operator " + quote(op) + mapping::did_you_mean(name, onnx::operator_names(domain)));
+    if (!domain.empty() && domain != "ai.onnx") return {&versions.back()};   // other domains count versions of their own
+    std::vector<const onnx::Schema*> met;
+    for (const onnx::Schema& schema : versions) {
+      if (schema.since >= end) break;
+      if (schema.since <= from) met.clear();
+      met.push_back(&schema);
+    }
+    if (met.empty() || met.front()->since > from) {
+      const int since = versions.front().since;
+      return refuse(quote(op) + (since > mapping::highest_opset ? " isn't in any opset up to " + std::to_string(mapping::highest_opset)
+                                                                : " is in ONNX from opset " + std::to_string(since)) +
+                    ", this entry holds from " + std::to_string(from));
+    }
+    for (const onnx::Schema* schema : met)
+      if (schema->deprecated) return refuse(quote(op) + " is deprecated from opset " + std::to_string(schema->since) + ", this entry holds " + said());
+    return met;
+  }
+  std::string said() const { return "from " + std::to_string(from) + " to " + std::to_string(end - 1); }
+
+  void check_attribute(const std::string& name, const Binding& binding, const std::vector<const onnx::Schema*>& of) const {
+    std::vector<std::string_view> known;
+    for (const onnx::Schema* schema : of) {
+      for (const std::string_view other : attribute_names(*schema)) known.push_back(other);
+      const auto found = find_attribute(context.table, *schema, name);
+      if (!found && row.to.size() > 1) continue;   // another operator's
+      if (!found) {
+        const bool before = schema != of.front();
+        return context.report(row.place, std::string(schema->name) + " has no attribute " + quote(name) +
+                                             (before || schema->since > 7 ? " at opset " + std::to_string(std::max(from, schema->since)) : "") +
+                                             mapping::did_you_mean(name, attribute_names(*schema)));
+      }
+      if (found->attribute) return check_type(name, binding, *schema, found->attribute->type);
+    }
+    if (row.to.size() > 1)
+      context.report(row.place, "none of the operators in `to` has an attribute " + quote(name) + mapping::did_you_mean(name, known));
+  }
+
+  void check_type(const std::string& name, const Binding& binding, const onnx::Schema& schema, AttributeType type) const {
+    const std::string is = " of " + std::string(schema.name) + " is " + std::string(onnx::name(type));
+    if (binding.argument.empty()) {
+      if (!fits(binding, type)) context.report(row.place, "attribute " + quote(name) + is + "; the constant isn't");
+      return;
+    }
+    if (binding.kind != mapping::ArgumentKind::automatic) return;
+    const ir::TypeRef* some = nullptr;
+    for (const schema::Schema* overload : overloads_of(context, rows.name))
+      if (const auto index = overload->argument_index(binding.argument)) {
+        some = &overload->arguments[*index].type;
+        if (fits(**some, type)) return;
+      }
+    if (some) context.report(row.place, "attribute " + quote(name) + is + "; argument " + quote(binding.argument) + " is " + ir::to_string(**some));
+  }
+
+  bool is_list_argument(const std::string& name) const {
+    return std::ranges::any_of(overloads_of(context, rows.name), [&](const schema::Schema* overload) {
+      const auto index = overload->argument_index(name);
+      return index && ir::is(overload->arguments[*index].type, TypeKind::list);
+    });
+  }
+
+  void check_input_count(const onnx::Schema& schema) const {
+    if (!row.inputs || std::ranges::any_of(*row.inputs, [&](const std::string& name) { return is_list_argument(name); })) return;
+    auto count = static_cast<int>(row.inputs->size());
+    for (const auto& [name, binding] : row.attributes)
+      if (const auto found = find_attribute(context.table, schema, name); found && found->moved) ++count;
+    if (count >= schema.min_inputs && count <= schema.max_inputs) return;
+    const std::string range = schema.min_inputs == schema.max_inputs ? std::to_string(schema.min_inputs)
+                              : schema.max_inputs == onnx::any_number ? "at least " + std::to_string(schema.min_inputs)
+                                                                      : std::to_string(schema.min_inputs) + " to " + std::to_string(schema.max_inputs);
+    context.report(row.place, std::string(schema.name) + " takes " + range + (range == "1" ? " input" : " inputs") + " at opset " +
+                                  std::to_string(std::max(from, schema.since)) + ", the row gives " + std::to_string(count));
+  }
+
+  void check() const {
+    std::vector<const onnx::Schema*> all;
+    bool own_domain = true;
+    for (const std::string& op : row.to) {
+      const auto met = schemas(op);
+      own_domain = own_domain && !met.empty();
+      all.insert(all.end(), met.begin(), met.end());
+    }
+    if (!own_domain) return;   // unknown operators may have any attribute
+    for (const auto& [name, binding] : row.attributes) check_attribute(name, binding, all);
+    if (row.to.size() == 1)
+      for (const onnx::Schema* schema : all) check_input_count(*schema);
+  }
+};
+
+}  // namespace
+
+void check_onnx(const Context& context, const OperatorRows& rows) {
+  for (std::size_t i = 0; i < rows.history.size(); ++i)
+    for (const Row& row : rows.history[i].rows)
+      if (row.kind == Row::Kind::mapped) Interval{context, rows, row, rows.history[i].opset, end_of(context.table, rows, i)}.check();
+}
+
+}  // namespace compatcheck::lint

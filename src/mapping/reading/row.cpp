@@ -1,0 +1,60 @@
+#include "mapping/row.h"
+
+#include <algorithm>
+
+namespace compatcheck::mapping {
+
+namespace {
+
+bool equal(const std::shared_ptr<const Predicate>& a, const std::shared_ptr<const Predicate>& b) {
+  return a == b || (a && b && mapping::equal(*a, *b));
+}
+
+bool equal(const Predicate::Size& a, const Predicate::Size& b) { return a.dim == b.dim && a.known == b.known && equal(a.value, b.value); }
+
+bool equal(const Binding& a, const Binding& b) {
+  return a.kind == b.kind && a.argument == b.argument && a.constant == b.constant && a.constant_is_list == b.constant_is_list;
+}
+
+bool equal(const std::pair<std::string, Binding>& a, const std::pair<std::string, Binding>& b) {
+  return a.first == b.first && equal(a.second, b.second);
+}
+
+bool equal(const Condition& a, const Condition& b) { return a.argument == b.argument && mapping::equal(a.predicate, b.predicate); }
+
+template <class T> bool all_equal(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& x, const T& y) { return equal(x, y); });
+}
+
+}  // namespace
+
+bool equal(const Predicate& a, const Predicate& b) {
+  return a.any_of == b.any_of && a.equals == b.equals && equal(a.each, b.each) && equal(a.length, b.length) &&
+         equal(a.elements, b.elements) && equal(a.negated, b.negated) && a.min == b.min && a.max == b.max && a.none == b.none &&
+         a.constant == b.constant && a.used == b.used && a.dtype == b.dtype && a.rank_known == b.rank_known &&
+         equal(a.rank, b.rank) && all_equal(a.sizes, b.sizes);
+}
+
+bool equal(const Conditions& a, const Conditions& b) { return all_equal(a, b); }
+
+bool equal(const Row& a, const Row& b) {
+  return a.kind == b.kind && a.to == b.to && a.inputs == b.inputs && all_equal(a.attributes, b.attributes) && all_equal(a.when, b.when) &&
+         a.required == b.required && a.reason == b.reason && a.hint == b.hint && a.lifted == b.lifted && a.approximate == b.approximate &&
+         a.random == b.random && a.complex == b.complex;
+}
+
+bool equal(const std::vector<Row>& a, const std::vector<Row>& b) { return all_equal(a, b); }
+
+std::pair<std::string_view, std::string_view> split_overload(std::string_view name) {
+  const auto dot = name.find('.');
+  if (dot == std::string_view::npos) return {name, {}};
+  return {name.substr(0, dot), name.substr(dot + 1)};
+}
+
+std::pair<std::string_view, std::string_view> split_domain(std::string_view onnx_name) {
+  const auto colons = onnx_name.rfind("::");
+  if (colons == std::string_view::npos) return {{}, onnx_name};
+  return {onnx_name.substr(0, colons), onnx_name.substr(colons + 2)};
+}
+
+}  // namespace compatcheck::mapping
