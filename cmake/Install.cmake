@@ -3,9 +3,6 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-option(COMPATCHECK_KEEP_LIBTORCH_PATH
-  "The installed helper program finds, when nothing else is given, the libtorch that it was built with; off for packages" ON)
-
 get_property(rooms GLOBAL PROPERTY COMPATCHECK_ROOMS)
 set(objects ${rooms})
 list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")

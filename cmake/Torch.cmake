@@ -4,6 +4,9 @@
 # COMPATCHECK_LIBTORCH is the folder that was found.
 set(COMPATCHECK_TORCH "" CACHE PATH "A libtorch to build with: the folder that holds include/ and lib/")
 
+option(COMPATCHECK_KEEP_LIBTORCH_PATH
+  "What is installed falls back to the libtorch that it was built with; off for packages" ON)
+
 function(compatcheck_find_torch)
   string(REPLACE ":" ";" environment_prefixes "$ENV{CMAKE_PREFIX_PATH}")
   set(root "")
