@@ -5,6 +5,7 @@ namespace compatcheck::symbolic {
 Registry shipped_registry() {
   Registry registry;
   register_words(registry);
+  register_view(registry);
   return registry;
 }
 

@@ -6,5 +6,6 @@
 namespace compatcheck::symbolic {
 
 void register_words(Registry& registry);
+void register_view(Registry& registry);
 
 }  // namespace compatcheck::symbolic

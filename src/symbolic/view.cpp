@@ -1,0 +1,400 @@
+// Sizes, views and rearrangements: facts.
+#include <algorithm>
+#include <limits>
+
+#include "symbolic/families.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+using Facts = std::vector<Fact>;
+
+const TensorFact nothing{};
+
+const TensorFact& self_of(const Call& call) {
+  const auto* self = call.tensor("self");
+  return self ? *self : nothing;
+}
+
+// The same elements in another shape: what is known of them stays.
+Fact reshaped(const TensorFact& self, std::optional<Shape> shape) {
+  return {.value = TensorFact{.dtype = self.dtype, .shape = std::move(shape), .contents = self.contents, .known_constant = self.known_constant}};
+}
+
+Facts identity(const Call& call) { return {reshaped(self_of(call), self_of(call).shape)}; }
+
+Facts size(const Call& call) {
+  const TensorFact& self = self_of(call);
+  if (!call.has("dim")) {
+    ListFact list{.element = std::make_shared<Fact>(integer_fact(Dim::unknown()))};
+    if (self.shape) {
+      list.items.emplace();
+      for (const Dim& dim : *self.shape) list.items->push_back(integer_fact(dim));
+    }
+    return {{.value = std::move(list)}};
+  }
+  const auto dim = call.integer("dim");
+  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  return {integer_fact(index && *index < self.shape->size() ? (*self.shape)[*index] : Dim::unknown())};
+}
+
+Facts rank(const Call& call) {
+  const auto known = call.rank("self");
+  return {integer_fact(known ? Dim(static_cast<std::int64_t>(*known)) : Dim::unknown())};
+}
+
+Facts numel(const Call& call) {
+  const TensorFact& self = self_of(call);
+  return {integer_fact(self.shape ? product(*self.shape) : Dim::unknown())};
+}
+
+// One size may be −1: what is left of the elements.
+std::optional<Shape> view_shape(const TensorFact& self, const std::vector<Dim>& sizes) {
+  Shape shape = sizes;
+  const auto free = std::find_if(shape.begin(), shape.end(), [](const Dim& dim) { return dim.number() == -1; });
+  if (free == shape.end()) return shape;
+  *free = 1;
+  const Dim others = product(shape);
+  *free = self.shape ? floor_div(product(*self.shape), others) : Dim::unknown();
+  return shape;
+}
+
+Facts view(const Call& call) {
+  const TensorFact& self = self_of(call);
+  if (call.has("dtype")) return {tensor_fact(call.dtype("dtype"), std::nullopt)};
+  const auto sizes = call.dims(call.has("size") ? "size" : "shape");
+  return {reshaped(self, sizes ? view_shape(self, *sizes) : std::nullopt)};
+}
+
+Facts like_other(const Call& call) {
+  const auto* other = call.tensor("other");
+  return {reshaped(self_of(call), other ? other->shape : std::nullopt)};
+}
+
+Facts flatten(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto start = call.integer("start_dim"), end = call.integer("end_dim");
+  if (!self.shape || !start || !end) return {reshaped(self, std::nullopt)};
+  if (self.shape->empty()) return {reshaped(self, Shape{1})};
+  const auto first = wrap_dim(*start, self.shape->size()), last = wrap_dim(*end, self.shape->size());
+  if (!first || !last || *first > *last) return {reshaped(self, std::nullopt)};
+  Shape shape(self.shape->begin(), self.shape->begin() + static_cast<std::ptrdiff_t>(*first));
+  Dim merged = 1;
+  for (std::size_t i = *first; i <= *last; ++i) merged = merged * (*self.shape)[i];
+  shape.push_back(merged);
+  shape.insert(shape.end(), self.shape->begin() + static_cast<std::ptrdiff_t>(*last) + 1, self.shape->end());
+  return {reshaped(self, std::move(shape))};
+}
+
+Facts unflatten(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dim");
+  const auto sizes = call.dims("sizes");
+  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index || !sizes) return {reshaped(self, std::nullopt)};
+  const TensorFact part{.shape = Shape{(*self.shape)[*index]}};
+  Shape shape = *self.shape;
+  const auto inner = view_shape(part, *sizes);
+  const auto at = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*index));
+  shape.insert(at, inner->begin(), inner->end());
+  return {reshaped(self, std::move(shape))};
+}
+
+Facts unsqueeze(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dim");
+  if (!self.shape || !dim) return {reshaped(self, std::nullopt)};
+  const auto index = wrap_dim(*dim, self.shape->size() + 1);
+  if (!index) return {reshaped(self, std::nullopt)};
+  Shape shape = *self.shape;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*index), Dim(1));
+  return {reshaped(self, std::move(shape))};
+}
+
+// Drops the sizes of 1 among `dims`; a named size may be 1 as well, then the rank isn't known.
+std::optional<Shape> squeezed(const Shape& shape, const std::optional<std::vector<std::int64_t>>& dims) {
+  std::vector<bool> asked(shape.size(), !dims);
+  if (dims)
+    for (const std::int64_t dim : *dims) {
+      const auto index = wrap_dim(dim, shape.size());
+      if (!index) return std::nullopt;
+      if (*index < asked.size()) asked[*index] = true;
+    }
+  Shape result;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (!asked[i]) {
+      result.push_back(shape[i]);
+      continue;
+    }
+    if (!shape[i].is_number()) return std::nullopt;
+    if (shape[i].number() != 1) result.push_back(shape[i]);
+  }
+  return result;
+}
+
+Facts squeeze(const Call& call) {
+  const TensorFact& self = self_of(call);
+  if (!self.shape) return {reshaped(self, std::nullopt)};
+  if (!call.has("dim")) return {reshaped(self, squeezed(*self.shape, std::nullopt))};
+  const auto dims = call.ints("dim");
+  return {reshaped(self, dims ? squeezed(*self.shape, dims) : std::nullopt)};
+}
+
+Facts transpose(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto first = call.integer("dim0"), second = call.integer("dim1");
+  if (!self.shape || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
+  const auto a = wrap_dim(*first, self.shape->size()), b = wrap_dim(*second, self.shape->size());
+  Shape shape = *self.shape;
+  if (a && b && *a < shape.size() && *b < shape.size()) std::swap(shape[*a], shape[*b]);
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts matrix_transpose(const Call& call) {
+  const TensorFact& self = self_of(call);
+  if (!self.shape) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  if (shape.size() >= 2) std::swap(shape[shape.size() - 2], shape[shape.size() - 1]);
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts reverse_dims(const Call& call) {
+  const TensorFact& self = self_of(call);
+  if (!self.shape) return {tensor_fact(self.dtype, std::nullopt)};
+  return {tensor_fact(self.dtype, Shape(self.shape->rbegin(), self.shape->rend()))};
+}
+
+Facts permute(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dims = call.ints("dims");
+  if (!self.shape || !dims || dims->size() != self.shape->size()) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape;
+  for (const std::int64_t dim : *dims) {
+    const auto index = wrap_dim(dim, self.shape->size());
+    if (!index) return {tensor_fact(self.dtype, std::nullopt)};
+    shape.push_back((*self.shape)[*index]);
+  }
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts move_dims(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto source = call.ints("source"), destination = call.ints("destination");
+  if (!self.shape || !source || !destination || source->size() != destination->size()) return {tensor_fact(self.dtype, std::nullopt)};
+  const std::size_t rank = self.shape->size();
+  std::vector<std::optional<std::size_t>> order(rank);
+  std::vector<bool> moved(rank, false);
+  for (std::size_t i = 0; i < source->size(); ++i) {
+    const auto from = wrap_dim((*source)[i], rank), to = wrap_dim((*destination)[i], rank);
+    if (!from || !to || rank == 0) return {tensor_fact(self.dtype, std::nullopt)};
+    order[*to] = *from;
+    moved[*from] = true;
+  }
+  Shape shape;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (!order[i]) {
+      while (moved[next]) ++next;
+      order[i] = next++;
+    }
+    shape.push_back((*self.shape)[*order[i]]);
+  }
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+// −1 keeps the size; sizes lead on the left.
+Facts expand(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto sizes = call.dims("size");
+  if (!self.shape || !sizes || sizes->size() < self.shape->size()) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *sizes;
+  const std::size_t lead = shape.size() - self.shape->size();
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i].number() == -1) shape[i] = i >= lead ? (*self.shape)[i - lead] : Dim::unknown();
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts expand_as(const Call& call) {
+  const auto* other = call.tensor("other");
+  return {tensor_fact(self_of(call).dtype, other ? other->shape : std::nullopt)};
+}
+
+std::optional<Shape> tiled(const TensorFact& self, const std::optional<std::vector<Dim>>& repeats) {
+  if (!self.shape || !repeats) return std::nullopt;
+  const std::size_t rank = std::max(self.shape->size(), repeats->size());
+  Shape shape(rank, Dim(1));
+  std::copy_backward(self.shape->begin(), self.shape->end(), shape.end());
+  for (std::size_t i = 0; i < repeats->size(); ++i) {
+    Dim& size = shape[rank - repeats->size() + i];
+    size = size * (*repeats)[i];
+  }
+  return shape;
+}
+
+Facts repeat(const Call& call) { return {tensor_fact(self_of(call).dtype, tiled(self_of(call), call.dims("repeats")))}; }
+Facts tile(const Call& call) { return {tensor_fact(self_of(call).dtype, tiled(self_of(call), call.dims("dims")))}; }
+
+// The number of elements that start:end:step takes of a dimension, as Python counts.
+Dim slice_length(const Dim& size, const Fact& start_fact, const Fact& end_fact, const std::optional<Dim>& start_given,
+                 const std::optional<Dim>& end_given, std::int64_t step) {
+  Dim start = start_fact.is_none() ? Dim(0) : start_given.value_or(Dim::unknown());
+  Dim end = end_fact.is_none() ? size : end_given.value_or(Dim::unknown());
+  constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
+  if (end.number() == no_end) end = size;
+  if (start.is_number() && *start.number() < 0) start = start + size;
+  if (end.is_number() && *end.number() < 0) end = end + size;
+  if (size.is_number() && start.is_number() && end.is_number()) {
+    const std::int64_t n = *size.number();
+    const std::int64_t first = std::clamp<std::int64_t>(*start.number(), 0, n);
+    const std::int64_t last = std::clamp<std::int64_t>(*end.number(), first, n);
+    return Dim((last - first + step - 1) / step);
+  }
+  // A named size: known only for the whole of it, or from a start at the end that stays inside whatever the size.
+  if (start.number() == 0 && provably_equal(end, size)) return floor_div(size + Dim(step - 1), Dim(step));
+  return Dim::unknown();
+}
+
+Facts slice(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dim"), step = call.integer("step");
+  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index || !step || *step < 1) {
+    if (!self.shape) return {tensor_fact(self.dtype, std::nullopt)};
+    return {tensor_fact(self.dtype, Shape(self.shape->size(), Dim::unknown()))};
+  }
+  Shape shape = *self.shape;
+  shape[*index] = slice_length(shape[*index], call.fact("start"), call.fact("end"), call.dim("start"), call.dim("end"), *step);
+  Fact result = tensor_fact(self.dtype, shape);
+  // Small vectors of sizes are cut up like this.
+  if (self.contents && shape.size() == 1 && shape[0].is_number()) {
+    const std::int64_t start = call.integer("start").value_or(0);
+    const auto size = static_cast<std::int64_t>(self.contents->size());
+    const std::int64_t first = std::clamp<std::int64_t>(start < 0 ? start + size : start, 0, size);
+    auto& tensor = std::get<TensorFact>(result.value);
+    tensor.contents.emplace();
+    for (std::int64_t i = 0; i < *shape[0].number(); ++i) tensor.contents->push_back((*self.contents)[static_cast<std::size_t>(first + i * *step)]);
+  }
+  return {result};
+}
+
+Facts select(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dim");
+  const auto index = dim && self.shape && !self.shape->empty() ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*index));
+  Fact result = tensor_fact(self.dtype, std::move(shape));
+  if (self.contents && self.shape->size() == 1) {
+    const auto at = call.integer("index");
+    const auto position = at ? wrap_dim(*at, self.contents->size()) : std::nullopt;
+    if (position) std::get<TensorFact>(result.value).contents = std::vector<Dim>{(*self.contents)[*position]};
+  }
+  return {result};
+}
+
+Facts narrow(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dim");
+  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  shape[*index] = call.dim("length").value_or(Dim::unknown());
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+// dim1 and dim2 give way to their diagonal, at the end.
+Facts diagonal(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto offset = call.integer("offset"), first = call.integer("dim1"), second = call.integer("dim2");
+  if (!self.shape || !offset || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
+  const auto a = wrap_dim(*first, self.shape->size()), b = wrap_dim(*second, self.shape->size());
+  if (!a || !b || self.shape->size() < 2) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape;
+  for (std::size_t i = 0; i < self.shape->size(); ++i)
+    if (i != *a && i != *b) shape.push_back((*self.shape)[i]);
+  const auto rows = (*self.shape)[*a].number(), columns = (*self.shape)[*b].number();
+  Dim length = Dim::unknown();
+  if (rows && columns)
+    length = Dim(std::max<std::int64_t>(0, *offset >= 0 ? std::min(*rows, *columns - *offset) : std::min(*rows + *offset, *columns)));
+  else if (*offset == 0 && provably_equal((*self.shape)[*a], (*self.shape)[*b]))
+    length = (*self.shape)[*a];
+  shape.push_back(length);
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+// Sliding windows of `size` at every `step`: their number in place of the dimension, their size at the end.
+Facts unfold(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dimension"), size = call.integer("size"), step = call.integer("step");
+  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index || !size || !step) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  if (shape.empty()) return {tensor_fact(self.dtype, Shape{*size})};
+  shape[*index] = floor_div(shape[*index] - Dim(*size), Dim(*step)) + Dim(1);
+  shape.push_back(Dim(*size));
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+// self with at least `rank` dimensions.
+template <std::size_t rank> Facts at_least(const Call& call) {
+  const TensorFact& self = self_of(call);
+  if (!call.has("self") || !self.shape) return {};  // of a list of tensors: not stated
+  Shape shape = *self.shape;
+  if constexpr (rank == 1) {
+    if (shape.empty()) shape = {1};
+  } else if constexpr (rank == 2) {
+    if (shape.empty()) shape = {1, 1};
+    else if (shape.size() == 1) shape = {1, shape[0]};
+  } else {
+    if (shape.empty()) shape = {1, 1, 1};
+    else if (shape.size() == 1) shape = {1, shape[0], 1};
+    else if (shape.size() == 2) shape = {shape[0], shape[1], 1};
+  }
+  return {reshaped(self, std::move(shape))};
+}
+
+}  // namespace
+
+void register_view(Registry& registry) {
+  for (const char* op : {"aten::contiguous", "aten::detach", "aten::alias", "aten::clone", "aten::lift_fresh_copy", "aten::lift_fresh",
+                         "aten::lift", "aten::resolve_conj", "aten::resolve_neg", "aten::positive", "aten::detach_copy", "aten::alias_copy"})
+    registry.facts(op, identity);
+  registry.facts("aten::size", size);
+  registry.facts("aten::dim", rank);
+  registry.facts("aten::numel", numel);
+  for (const char* op : {"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::view_copy"}) registry.facts(op, view);
+  registry.facts("aten::view_as", like_other);
+  registry.facts("aten::reshape_as", like_other);
+  registry.facts("aten::flatten", flatten);
+  registry.facts("aten::unflatten", unflatten);
+  registry.facts("aten::unsqueeze", unsqueeze);
+  registry.facts("aten::unsqueeze_copy", unsqueeze);
+  registry.facts("aten::squeeze", squeeze);
+  registry.facts("aten::squeeze_copy", squeeze);
+  for (const char* op : {"aten::transpose", "aten::swapaxes", "aten::swapdims", "aten::transpose_copy"}) registry.facts(op, transpose);
+  for (const char* op : {"aten::t", "aten::mT", "aten::mH", "aten::adjoint", "aten::t_copy"}) registry.facts(op, matrix_transpose);
+  registry.facts("aten::numpy_T", reverse_dims);
+  registry.facts("aten::permute", permute);
+  registry.facts("aten::permute_copy", permute);
+  registry.facts("aten::movedim", move_dims);
+  registry.facts("aten::moveaxis", move_dims);
+  registry.facts("aten::expand", expand);
+  registry.facts("aten::expand_copy", expand);
+  registry.facts("aten::broadcast_to", expand);
+  registry.facts("aten::expand_as", expand_as);
+  registry.facts("aten::repeat", repeat);
+  registry.facts("aten::tile", tile);
+  registry.facts("aten::slice.Tensor", slice);
+  registry.facts("aten::select.int", select);
+  registry.facts("aten::narrow", narrow);
+  registry.facts("aten::diagonal", diagonal);
+  registry.facts("aten::unfold", unfold);
+  registry.facts("aten::atleast_1d", at_least<1>);
+  registry.facts("aten::atleast_2d", at_least<2>);
+  registry.facts("aten::atleast_3d", at_least<3>);
+}
+
+}  // namespace compatcheck::symbolic
