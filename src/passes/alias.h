@@ -1,0 +1,97 @@
+// Which values may share memory: inclusion-based points-to analysis over the schemas' alias annotations. Ignores the
+// order of nodes, so what it says holds at every place of the graph.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/program.h"
+
+namespace compatcheck::passes {
+
+using LocationId = std::uint32_t;
+
+// A piece of memory: what one node makes, one graph input, a constant's storage, an attribute's value, an object.
+struct MemoryLocation {
+  enum class Kind : std::uint8_t { fresh, input, constant, attribute, object };
+  Kind kind = Kind::fresh;
+  const ir::Node* maker = nullptr;      // fresh
+  std::string name;                     // input or attribute, for messages
+  std::vector<LocationId> contents;     // what a list, dict, tuple or object may hold; sorted
+};
+
+class Aliases {
+ public:
+  // `program` (may be null) holds the objects that prim::GetAttr reads. Without any write in the graph nothing is
+  // analysed, and every question below is answered by "no".
+  Aliases(const ir::Graph& graph, const ir::Program* program);
+
+  bool any_writes() const { return !writers_.empty(); }
+  std::span<ir::Node* const> writers() const { return writers_; }  // in order
+
+  // What the value is, or is a view of; sorted.
+  std::span<const LocationId> locations(const ir::Value* value) const;
+  // The same, and everything that can be reached from there; sorted.
+  std::vector<LocationId> reach(const ir::Value* value) const;
+  const MemoryLocation& location(LocationId id) const { return locations_[id]; }
+  std::size_t location_count() const { return locations_.size(); }
+
+  bool written(const ir::Value* value) const;        // some node writes the value's own memory
+  bool reach_written(const ir::Value* value) const;  // … or what can be reached from it
+  std::span<ir::Node* const> writers_of(LocationId id) const;
+
+  // Values from which the location can be reached.
+  std::span<ir::Value* const> observers(LocationId id);
+
+  // `value`, made after the analysis, is what `like` is.
+  void add(ir::Value* value, const ir::Value* like);
+
+ private:
+  using Set = std::vector<LocationId>;
+  void collect(const ir::Block& block);
+  void solve(const ir::Graph& graph);
+  void flow(const ir::Block& block);
+  void flow(const ir::Node& node);
+  void flow_prim(const ir::Node& node);
+  void flow_schema(const ir::Node& node);
+  void flow_attribute(const ir::Node& node);
+  void flow_branch(const ir::Node& node);
+  void flow_loop(const ir::Node& node);
+  void find_writers();
+
+  Set& set_of(const ir::Value* value);
+  void assign(const ir::Value* to, const ir::Value* from);
+  void assign_all_inputs(const ir::Node& node, const ir::Value* to);
+  void merge(Set& to, const Set& from);
+  LocationId fresh(const ir::Value* value);
+  void put(const ir::Value* container, const ir::Value* item);
+  void get(const ir::Value* to, const ir::Value* container);
+  void constant(const ir::Value* value, const ir::Constant& constant);
+  LocationId location_of(const ir::Constant& constant, const void* identity);
+  LocationId object_location(std::uint32_t object);
+  std::vector<LocationId>& cell(std::uint32_t object, const std::string& attribute);
+  LocationId add_location(MemoryLocation location);
+  void add_reach(LocationId id, Set& found) const;
+
+  const ir::Program* program_;
+  std::vector<ir::Node*> writers_;
+  std::vector<Set> sets_;                                  // by value id
+  std::vector<ir::Value*> values_;                         // that hold memory
+  std::vector<MemoryLocation> locations_;
+  std::vector<std::vector<ir::Node*>> writers_of_;         // by location
+  std::vector<std::vector<ir::Value*>> observers_;         // by location; filled when first asked for
+  std::unordered_map<const ir::Value*, LocationId> made_;  // by the fresh value
+  std::unordered_map<const void*, LocationId> constants_;  // by storage, or by constant
+  std::map<std::uint32_t, LocationId> objects_;
+  std::unordered_map<LocationId, std::uint32_t> object_of_;
+  std::map<std::pair<std::uint32_t, std::string>, Set> cells_;
+  bool changed_ = false;
+};
+
+}  // namespace compatcheck::passes

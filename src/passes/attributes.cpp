@@ -1,0 +1,156 @@
+// Attributes of the program's objects. Objects are known by their index: prim::Constant of an ObjectConstant.
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "passes/alias.h"
+#include "passes/effects.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+using Cell = std::pair<std::uint32_t, std::string_view>;  // an object's attribute
+
+const ir::ObjectConstant* object_of(const ir::Value* value) { return known<ir::ObjectConstant>(value); }
+
+const ir::Class* class_of(const ir::Program& program, std::uint32_t object) {
+  if (object >= program.objects.size()) return nullptr;
+  const auto at = program.classes.find(program.objects[object].class_name);
+  return at == program.classes.end() ? nullptr : &at->second;
+}
+
+// Null if the object has no such attribute.
+const ir::Constant* stored(const ir::Program& program, std::uint32_t object, std::string_view name) {
+  const ir::Class* type = class_of(program, object);
+  if (!type) return nullptr;
+  const auto& values = program.objects[object].attributes;
+  for (std::size_t i = 0; i < type->attributes.size() && i < values.size(); ++i)
+    if (type->attributes[i].name == name) return &values[i];
+  const auto constant = type->constants.find(std::string(name));
+  return constant == type->constants.end() ? nullptr : &constant->second;
+}
+
+struct AttributeWrites {
+  std::set<Cell> cells;
+  std::set<std::string_view> of_unknown_objects;
+
+  explicit AttributeWrites(const ir::Graph& graph) {
+    ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+      if (!node->is("prim::SetAttr")) return;
+      if (const auto* object = object_of(node->input(0))) cells.insert({object->object, attribute_name(*node)});
+      else if (!node->input(0)->producer() || !node->input(0)->producer()->is("prim::CreateObject"))
+        of_unknown_objects.insert(attribute_name(*node));
+    });
+  }
+
+  bool contains(const Cell& cell) const { return cells.contains(cell) || of_unknown_objects.contains(cell.second); }
+};
+
+bool is_placeless(const ir::Constant& constant) {  // a value without memory, or an object
+  return !constant.get<ir::TensorView>() && !constant.get<ir::ListConstant>() && !constant.get<ir::DictConstant>() &&
+         !constant.get<ir::TupleConstant>() && !constant.get<ir::OpaqueConstant>();
+}
+
+std::string parameter_name(const ir::Node& read) {
+  const std::string_view name = attribute_name(read);
+  std::string path;
+  // The reads above this one may be constants already; then its module path says where it stands.
+  const ir::Node* holder = read.input(0)->producer();
+  if (holder && holder->is("prim::GetAttr")) path = parameter_name(*holder);
+  else if (holder && holder->attribute("path")) path = *holder->attribute("path")->get<std::string>();
+  return path.empty() ? std::string(name) : path + "." + std::string(name);
+}
+
+ir::Value* constant_for(ir::Node* read, const ir::Constant& value) {
+  ir::Node* constant = read->graph()->create_constant(value);
+  constant->copy_origin(*read);
+  constant->insert_before(read);
+  if (holds_memory(constant->output()->type())) constant->set_attribute("path", {parameter_name(*read)});
+  // What the class declares may say more than the value: the element type of an empty list.
+  if (!value.is_none() && !value.get<ir::TensorView>() && !value.get<ir::ObjectConstant>())
+    constant->output()->set_type(read->output()->type());
+  return constant->output();
+}
+
+}  // namespace
+
+std::size_t read_training_as_false(ir::Graph& graph, const ir::Program& program) {
+  std::size_t changed = 0;
+  for (ir::Node* node : all_nodes(graph)) {
+    if (!node->is("prim::GetAttr") || attribute_name(*node) != "training") continue;
+    const auto* object = object_of(node->input(0));
+    const ir::Class* type = object ? class_of(program, object->object) : nullptr;
+    if (type && !type->is_module) continue;
+    const ir::Constant* value = object ? stored(program, object->object, "training") : nullptr;
+    if (value && value->get<bool>() && *value->get<bool>()) ++changed;
+    replace(node->output(), constant_before(node, {false}));
+    node->erase();
+  }
+  return changed;
+}
+
+std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program) {
+  const AttributeWrites writes(graph);
+  const Aliases aliases(graph, &program);
+  std::size_t changed = 0;
+  for (ir::Node* node : all_nodes(graph)) {
+    if (!node->is("prim::GetAttr")) continue;
+    const auto* object = object_of(node->input(0));
+    if (!object || writes.contains({object->object, attribute_name(*node)})) continue;
+    const ir::Constant* value = stored(program, object->object, attribute_name(*node));
+    if (!value) continue;
+    if (!is_placeless(*value) && aliases.reach_written(node->output())) continue;
+    if (value->get<ir::OpaqueConstant>()) continue;
+    replace(node->output(), constant_for(node, *value));
+    node->erase();
+    ++changed;
+  }
+  return changed;
+}
+
+namespace {
+
+// Attributes that are written in the graph's top block and nowhere deeper.
+std::set<Cell> written_at_top(const ir::Graph& graph) {
+  std::set<Cell> top;
+  std::set<Cell> deeper;
+  std::set<std::string_view> unknown;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    if (!node->is("prim::SetAttr")) return;
+    const auto* object = object_of(node->input(0));
+    if (!object) unknown.insert(attribute_name(*node));
+    else (node->owner() == graph.top() ? top : deeper).insert({object->object, attribute_name(*node)});
+  });
+  std::erase_if(top, [&](const Cell& cell) { return deeper.contains(cell) || unknown.contains(cell.second); });
+  return top;
+}
+
+}  // namespace
+
+std::size_t forward_attribute_writes(ir::Graph& graph) {
+  const std::set<Cell> cells = written_at_top(graph);
+  if (cells.empty()) return 0;
+  std::map<Cell, ir::Value*> current;
+  std::size_t changed = 0;
+  for (ir::Node* node : all_nodes(graph)) {
+    const bool reads = node->is("prim::GetAttr");
+    if (!reads && !node->is("prim::SetAttr")) continue;
+    const auto* object = object_of(node->input(0));
+    if (!object) continue;
+    const Cell cell{object->object, attribute_name(*node)};
+    if (!cells.contains(cell)) continue;
+    if (!reads) {
+      current[cell] = node->input(1);
+    } else if (const auto value = current.find(cell); value != current.end()) {
+      node->output()->replace_all_uses_with(value->second);
+      node->erase();
+      ++changed;
+    }
+  }
+  return changed;
+}
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,75 @@
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+bool is_undefined(const ir::Value* value) { return value->producer() && value->producer()->is("prim::Uninitialized"); }
+
+// The value that output `i` has whichever way the branch goes; null if there is none outside the branch.
+ir::Value* common_value(ir::Node* branch, std::size_t i) {
+  ir::Value* a = branch->blocks()[0]->outputs()[i];
+  ir::Value* b = branch->blocks()[1]->outputs()[i];
+  // What is undefined is never read after this way was taken.
+  if (is_undefined(a)) a = b;
+  if (is_undefined(b)) b = a;
+  if (a == b && available_in(a, branch->owner())) return a;
+  const ir::Constant* left = ir::constant_of(a);
+  const ir::Constant* right = ir::constant_of(b);
+  if (!left || !right || !ir::equal(*left, *right) || !ir::equal(*a->type(), *b->type())) return nullptr;
+  return constant_before(branch, *left, a->type());
+}
+
+// If(c) -> True else False is c itself.
+ir::Value* condition_itself(ir::Node* branch, std::size_t i) {
+  const auto* yes = known<bool>(branch->blocks()[0]->outputs()[i]);
+  const auto* no = known<bool>(branch->blocks()[1]->outputs()[i]);
+  if (!yes || !no || *yes == *no) return nullptr;
+  if (*yes) return branch->input(0);
+  const ir::TypeRef type = ir::simple_type(ir::TypeKind::boolean);
+  ir::Value* condition = branch->input(0);
+  return node_before(branch, "aten::__not__", {&condition, 1}, {&type, 1})->output();
+}
+
+// `c` is known inside If(c).
+std::size_t know_condition(ir::Node* branch) {
+  ir::Value* condition = branch->input(0);
+  std::vector<ir::Use> inside;
+  for (const ir::Use& use : condition->uses()) {
+    for (const ir::Block* block = use.user->owner(); block && block != branch->owner(); block = block->parent())
+      if (block->owner() == branch) inside.push_back(use);
+  }
+  for (const ir::Use& use : inside) {
+    const ir::Block* block = use.user->owner();
+    while (block->owner() != branch) block = block->parent();
+    use.user->replace_input(use.operand, constant_before(branch, {block == branch->blocks()[0]}));
+  }
+  return inside.size();
+}
+
+}  // namespace
+
+std::size_t prune_branches(ir::Graph& graph) {
+  std::size_t pruned = 0;
+  for (ir::Node* node : all_nodes(graph)) {
+    if (!node->is("prim::If") || node->inputs().empty()) continue;  // empty: went with an outer branch
+    if (const bool* condition = known<bool>(node->input(0))) {
+      take_block(node, *node->blocks()[*condition ? 0 : 1]);
+      ++pruned;
+      continue;
+    }
+    pruned += know_condition(node);
+    for (std::size_t i = node->outputs().size(); i-- > 0;) {
+      ir::Value* same = node->output(i)->unused() ? nullptr : common_value(node, i);
+      if (!same && !node->output(i)->unused()) same = condition_itself(node, i);
+      if (!same) continue;
+      replace(node->output(i), same);
+      node->erase_output(i);
+      for (ir::Block* block : node->blocks()) block->erase_output(i);
+      ++pruned;
+    }
+  }
+  return pruned;
+}
+
+}  // namespace compatcheck::passes

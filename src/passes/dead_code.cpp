@@ -1,0 +1,157 @@
+#include <map>
+#include <string_view>
+#include <unordered_set>
+
+#include "passes/alias.h"
+#include "passes/effects.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+// Marks what the graph's outputs need. A write is needed when the memory it goes to is: an input of the graph, which
+// the caller sees, or something that a needed value leads to. An attribute that nothing needed reads may change
+// without anyone noticing, in this run of the model or a later one.
+class Liveness {
+ public:
+  Liveness(const ir::Graph& graph, const ir::Program* program) : aliases_(graph, program), values_(graph.value_limit()) {
+    if (aliases_.any_writes()) index_writes(graph);
+    need_returns(*graph.top());
+    ir::for_each_node(*graph.top(), [&](ir::Node* node) {
+      if (has_effect(*node)) need(node);
+    });
+    while (!pending_.empty()) {
+      ir::Node* node = pending_.back();
+      pending_.pop_back();
+      expand(node);
+    }
+  }
+
+  bool needed(const ir::Node* node) const { return nodes_.contains(node); }
+  bool needed(const ir::Value* value) const { return values_[value->id()]; }
+
+ private:
+  void index_writes(const ir::Graph& graph) {
+    memory_needed_.resize(aliases_.location_count());
+    for (ir::Node* writer : aliases_.writers()) {
+      if (writer->is("prim::SetAttr")) setters_.emplace(attribute_name(*writer), writer);
+      else if (written_operands(*writer).empty()) need(writer);
+    }
+    for (ir::Value* input : graph.inputs())
+      for (LocationId id : aliases_.reach(input)) need_memory(id);
+  }
+
+  void need(ir::Node* node) {
+    if (!nodes_.insert(node).second) return;
+    pending_.push_back(node);
+    if (ir::Node* owner = node->owner()->owner()) need(owner);
+  }
+
+  void need_value(ir::Value* value) {
+    if (values_[value->id()]) return;
+    values_[value->id()] = true;
+    if (aliases_.any_writes() && holds_memory(value->type()))
+      for (LocationId id : aliases_.reach(value)) need_memory(id);
+    if (ir::Node* producer = value->producer()) {
+      need(producer);
+      if (producer->is("prim::Loop")) need_carried(producer, value->index() + 1);
+      if (producer->is("prim::If"))
+        for (ir::Block* block : producer->blocks()) need_value(block->outputs()[value->index()]);
+    } else if (ir::Node* owner = value->block()->owner()) {
+      need(owner);
+      if (owner->is("prim::Loop")) need_carried(owner, value->index());
+    }
+  }
+
+  // Setters of the program's objects are needed by name, below: everything of the model hangs on those objects.
+  void need_memory(LocationId id) {
+    if (memory_needed_[id]) return;
+    memory_needed_[id] = true;
+    const bool object = aliases_.location(id).kind == MemoryLocation::Kind::object;
+    for (ir::Node* writer : aliases_.writers_of(id))
+      if (!object || !writer->is("prim::SetAttr")) need(writer);
+  }
+
+  // Body input `i` of a Loop, with what it comes from and what becomes of it; 0 is the trip's number.
+  void need_carried(ir::Node* loop, std::size_t i) {
+    if (i == 0) return;
+    need_value(loop->input(i + 1));
+    need_value(loop->blocks()[0]->inputs()[i]);
+    need_value(loop->blocks()[0]->outputs()[i]);
+    need_value(loop->output(i - 1));
+  }
+
+  void need_returns(const ir::Block& block) {
+    for (ir::Value* output : block.outputs()) need_value(output);
+  }
+
+  void expand(ir::Node* node) {
+    if (node->is("prim::Loop")) {  // trips and condition; carried values each for itself
+      need_value(node->input(0));
+      need_value(node->input(1));
+      need_value(node->blocks()[0]->outputs()[0]);
+      return;
+    }
+    for (ir::Value* input : node->inputs()) need_value(input);
+    if (!node->is("prim::If"))
+      for (ir::Block* block : node->blocks()) need_returns(*block);
+    if (!node->is("prim::GetAttr")) return;
+    const auto [from, to] = setters_.equal_range(attribute_name(*node));
+    for (auto at = from; at != to; ++at) need(at->second);
+  }
+
+  Aliases aliases_;
+  std::vector<bool> values_;  // by id
+  std::unordered_set<const ir::Node*> nodes_;
+  std::vector<bool> memory_needed_;  // by location
+  std::multimap<std::string_view, ir::Node*> setters_;
+  std::vector<ir::Node*> pending_;
+};
+
+std::size_t sweep(ir::Block& block, const Liveness& live);
+
+// Outputs of an If or Loop that nobody needs, and what the blocks return for them.
+std::size_t sweep_results(ir::Node* node, const Liveness& live) {
+  const bool loop = node->is("prim::Loop");
+  std::size_t removed = 0;
+  if (loop || node->is("prim::If"))
+    for (std::size_t i = node->outputs().size(); i-- > 0;)
+      if (!live.needed(node->output(i)))
+        for (ir::Block* block : node->blocks()) block->erase_output(loop ? i + 1 : i);
+  for (ir::Block* block : node->blocks()) removed += sweep(*block, live);
+  if (loop || node->is("prim::If"))
+    for (std::size_t i = node->outputs().size(); i-- > 0;)
+      if (!live.needed(node->output(i))) {
+        if (loop) {
+          node->blocks()[0]->erase_input(i + 1);
+          node->erase_input(i + 2);
+        }
+        node->erase_output(i);
+      }
+  return removed;
+}
+
+std::size_t sweep(ir::Block& block, const Liveness& live) {
+  std::size_t removed = 0;
+  for (ir::Node* node = block.last(); node;) {
+    ir::Node* previous = node->previous();
+    if (live.needed(node)) {
+      removed += sweep_results(node, live);
+    } else {
+      removed += !node->is("prim::Constant");
+      node->erase();
+    }
+    node = previous;
+  }
+  return removed;
+}
+
+}  // namespace
+
+std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program) {
+  const Liveness live(graph, program);
+  return sweep(*graph.top(), live);
+}
+
+}  // namespace compatcheck::passes

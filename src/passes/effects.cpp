@@ -1,0 +1,98 @@
+#include "passes/effects.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "schema/schema.h"
+
+namespace compatcheck::passes {
+namespace {
+
+bool one_of(std::string_view op, std::span<const std::string_view> sorted) {
+  return std::binary_search(sorted.begin(), sorted.end(), op);
+}
+
+// Random without a generator argument in the schema; the dropouts draw only with train=True.
+constexpr auto random_operators = std::to_array<std::string_view>({
+    "aten::_fused_dropout", "aten::alpha_dropout", "aten::alpha_dropout_", "aten::dropout", "aten::dropout_",
+    "aten::feature_alpha_dropout", "aten::feature_alpha_dropout_", "aten::feature_dropout", "aten::feature_dropout_",
+    "aten::gumbel_softmax", "aten::multinomial", "aten::native_dropout", "aten::normal", "aten::poisson",
+    "aten::rand", "aten::rand_like", "aten::randint", "aten::randint_like", "aten::randn", "aten::randn_like",
+    "aten::randperm", "aten::rrelu", "aten::rrelu_", "aten::rrelu_with_noise", "aten::scaled_dot_product_attention"});
+
+constexpr auto remarks = std::to_array<std::string_view>({
+    "aten::set_grad_enabled", "aten::warn", "prim::Enter", "prim::Exit", "prim::Print",
+    "profiler::_record_function_exit"});
+
+// Prim operators that only compute.
+constexpr auto computing = std::to_array<std::string_view>({
+    "prim::Constant", "prim::CreateObject", "prim::DictConstruct", "prim::DictIndex", "prim::EnumName",
+    "prim::EnumValue", "prim::GetAttr", "prim::If", "prim::ListConstruct", "prim::ListUnpack", "prim::Loop",
+    "prim::ModuleContainerIndex", "prim::NumToTensor", "prim::StringIndex", "prim::TupleConstruct", "prim::TupleIndex",
+    "prim::TupleSlice", "prim::TupleUnpack", "prim::Uninitialized", "prim::abs", "prim::annotate", "prim::data",
+    "prim::device", "prim::dtype", "prim::id", "prim::is_cpu", "prim::is_cuda", "prim::isinstance", "prim::layout",
+    "prim::max", "prim::min", "prim::rangelist", "prim::shape", "prim::tolist", "prim::type", "prim::unchecked_cast"});
+
+bool is_prim(const ir::Node& node) { return node.op().starts_with("prim::"); }
+
+bool draws(const ir::Node& node) {
+  const auto& schema = *node.schema();
+  for (const char* name : {"train", "training"}) {
+    const auto i = schema.argument_index(name);
+    if (!i || *i >= node.inputs().size()) continue;
+    const ir::Constant* train = ir::constant_of(node.input(*i));
+    return !train || !train->get<bool>() || *train->get<bool>();
+  }
+  return true;
+}
+
+}  // namespace
+
+bool holds_memory(const ir::TypeRef& type) {
+  using enum ir::TypeKind;
+  if (!type) return true;
+  switch (type->kind) {
+    case integer: case floating: case boolean: case complex: case number: case string: case none: case device:
+    case layout: case memory_format: case scalar_type: case qscheme: case function:
+      return false;
+    case optional: case tuple: case union_of:
+      return type->elements.empty() || std::any_of(type->elements.begin(), type->elements.end(), holds_memory);
+    default:
+      return true;
+  }
+}
+
+std::vector<std::size_t> written_operands(const ir::Node& node) {
+  if (node.is("prim::SetAttr")) return {0};
+  std::vector<std::size_t> operands;
+  if (const schema::Schema* schema = node.schema()) {
+    const std::size_t count = std::min(schema->arguments.size(), node.inputs().size());
+    for (std::size_t i = 0; i < count; ++i)
+      if (schema->arguments[i].written && holds_memory(node.input(i)->type())) operands.push_back(i);
+  }
+  return operands;
+}
+
+bool writes(const ir::Node& node) {
+  if (node.is("prim::SetAttr")) return true;
+  return node.schema() && node.schema()->writes();
+}
+
+bool is_random(const ir::Node& node) {
+  const schema::Schema* schema = node.schema();
+  if (!schema) return false;
+  if (one_of(node.op(), random_operators)) return draws(node);
+  return std::any_of(schema->arguments.begin(), schema->arguments.end(),
+                     [](const schema::Argument& argument) { return argument.name == "generator"; });
+}
+
+bool has_effect(const ir::Node& node) {
+  if (is_prim(node)) return !one_of(node.op(), computing) && !node.schema() && !node.is("prim::SetAttr");
+  // An operator without results is there for what it does.
+  return node.outputs().empty() && !writes(node);
+}
+
+bool is_remark(const ir::Node& node) { return one_of(node.op(), remarks); }
+
+}  // namespace compatcheck::passes

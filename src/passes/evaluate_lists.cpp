@@ -1,0 +1,229 @@
+#include <algorithm>
+
+#include "passes/evaluate.h"
+
+namespace compatcheck::passes {
+namespace {
+
+using ir::Constant;
+using ir::Constants;
+using ir::ListConstant;
+using Result = std::optional<Constant>;
+
+const ListConstant* as_list(const Constant& c) { return c.get<ListConstant>(); }
+const std::int64_t* as_int(const Constant& c) { return c.get<std::int64_t>(); }
+
+std::optional<double> number(const Constant& c) {
+  if (const auto* value = c.get<double>()) return *value;
+  if (const auto* value = c.get<std::int64_t>()) return static_cast<double>(*value);
+  if (const auto* value = c.get<bool>()) return *value ? 1.0 : 0.0;
+  return std::nullopt;
+}
+
+Result length(const ir::Node&, Arguments in) {
+  if (in.size() != 1) return std::nullopt;
+  if (const auto* list = as_list(*in[0])) return Constant{static_cast<std::int64_t>(list->items.size())};
+  if (const auto* dict = in[0]->get<ir::DictConstant>()) return Constant{static_cast<std::int64_t>(dict->items.size())};
+  return std::nullopt;
+}
+
+Result list_item(const ListConstant& list, std::int64_t index) {
+  const auto size = static_cast<std::int64_t>(list.items.size());
+  if (index < 0) index += size;
+  if (index < 0 || index >= size) return std::nullopt;
+  return list.items[static_cast<std::size_t>(index)];
+}
+
+Result find(const ir::DictConstant& dict, const Constant& key) {
+  for (const auto& [known, value] : dict.items)
+    if (values_equal(known, key) == true) return value;
+  return std::nullopt;
+}
+
+Result item(const ir::Node&, Arguments in) {
+  if (in.size() != 2) return std::nullopt;
+  if (const auto* dict = in[0]->get<ir::DictConstant>()) return find(*dict, *in[1]);
+  return as_list(*in[0]) && as_int(*in[1]) ? list_item(*as_list(*in[0]), *as_int(*in[1])) : std::nullopt;
+}
+
+// dict.get(key, default=None)
+Result get(const ir::Node&, Arguments in) {
+  const auto* dict = in.size() == 2 || in.size() == 3 ? in[0]->get<ir::DictConstant>() : nullptr;
+  if (!dict) return std::nullopt;
+  if (Result found = find(*dict, *in[1])) return found;
+  return in.size() == 3 ? *in[2] : Constant{};
+}
+
+Result slice(const ir::Node&, Arguments in) {
+  const auto* list = in.size() == 4 ? as_list(*in[0]) : nullptr;
+  if (!list || !as_int(*in[3]) || *as_int(*in[3]) <= 0) return std::nullopt;
+  const auto size = static_cast<std::int64_t>(list->items.size());
+  auto bound = [&](const Constant& c, std::int64_t missing) -> std::optional<std::int64_t> {
+    if (c.is_none()) return missing;
+    if (!as_int(c)) return std::nullopt;
+    return std::clamp<std::int64_t>(*as_int(c) < 0 ? *as_int(c) + size : *as_int(c), 0, size);
+  };
+  const auto from = bound(*in[1], 0);
+  const auto to = bound(*in[2], size);
+  if (!from || !to) return std::nullopt;
+  ListConstant part{list->element, {}};
+  for (std::int64_t i = *from; i < *to; i += *as_int(*in[3])) {
+    part.items.push_back(list->items[static_cast<std::size_t>(i)]);
+    if (*as_int(*in[3]) > size) break;
+  }
+  return Constant{std::move(part)};
+}
+
+Result concatenate(const ir::Node&, Arguments in) {
+  if (in.size() != 2 || !as_list(*in[0]) || !as_list(*in[1])) return std::nullopt;
+  ListConstant both = *as_list(*in[0]);
+  both.items.insert(both.items.end(), as_list(*in[1])->items.begin(), as_list(*in[1])->items.end());
+  return Constant{std::move(both)};
+}
+
+Result repeat(const ir::Node&, Arguments in) {
+  if (in.size() != 2) return std::nullopt;
+  const auto* list = as_list(as_list(*in[0]) ? *in[0] : *in[1]);
+  const auto* times = as_int(as_list(*in[0]) ? *in[1] : *in[0]);
+  if (!list || !times || *times < 0 || static_cast<double>(*times) * static_cast<double>(list->items.size()) > 10'000)
+    return std::nullopt;
+  ListConstant all{list->element, {}};
+  for (std::int64_t i = 0; i < *times; ++i) all.items.insert(all.items.end(), list->items.begin(), list->items.end());
+  return Constant{std::move(all)};
+}
+
+Result contains(const ir::Node&, Arguments in) {
+  if (in.size() != 2) return std::nullopt;
+  auto holds = [&](const auto& items, auto&& key_of) -> Result {
+    for (const auto& entry : items) {
+      const auto same = values_equal(key_of(entry), *in[1]);
+      if (!same) return std::nullopt;
+      if (*same) return Constant{true};
+    }
+    return Constant{false};
+  };
+  if (const auto* list = as_list(*in[0])) return holds(list->items, [](const Constant& c) -> const Constant& { return c; });
+  if (const auto* dict = in[0]->get<ir::DictConstant>())
+    return holds(dict->items, [](const auto& entry) -> const Constant& { return entry.first; });
+  return std::nullopt;
+}
+
+Result equal_values(const ir::Node&, Arguments in) {
+  const auto same = in.size() == 2 ? values_equal(*in[0], *in[1]) : std::nullopt;
+  return same ? Result(Constant{*same}) : std::nullopt;
+}
+
+Result different_values(const ir::Node&, Arguments in) {
+  const auto same = in.size() == 2 ? values_equal(*in[0], *in[1]) : std::nullopt;
+  return same ? Result(Constant{!*same}) : std::nullopt;
+}
+
+// min, max of one list of numbers.
+template <bool smallest>
+Result extreme(const ir::Node&, Arguments in) {
+  const auto* list = in.size() == 1 ? as_list(*in[0]) : nullptr;
+  if (!list || list->items.empty()) return std::nullopt;
+  const Constant* best = nullptr;
+  for (const Constant& entry : list->items) {
+    if (!number(entry)) return std::nullopt;
+    if (!best || (smallest ? *number(entry) < *number(*best) : *number(entry) > *number(*best))) best = &entry;
+  }
+  return *best;
+}
+
+Result sum(const ir::Node&, Arguments in) {
+  const auto* list = in.size() == 1 ? as_list(*in[0]) : nullptr;
+  if (!list) return std::nullopt;
+  std::uint64_t total = 0;
+  for (const Constant& entry : list->items) {
+    if (!as_int(entry)) return std::nullopt;
+    total += static_cast<std::uint64_t>(*as_int(entry));
+  }
+  return Constant{static_cast<std::int64_t>(total)};
+}
+
+template <bool any>
+Result any_or_all(const ir::Node&, Arguments in) {
+  const auto* list = in.size() == 1 ? as_list(*in[0]) : nullptr;
+  if (!list) return std::nullopt;
+  for (const Constant& entry : list->items) {
+    if (!number(entry)) return std::nullopt;
+    if ((*number(entry) != 0) == any) return Constant{any};
+  }
+  return Constant{!any};
+}
+
+Result index_of(const ir::Node&, Arguments in) {
+  const auto* list = in.size() == 2 ? as_list(*in[0]) : nullptr;
+  if (!list) return std::nullopt;
+  for (std::size_t i = 0; i < list->items.size(); ++i)
+    if (values_equal(list->items[i], *in[1]) == true) return Constant{static_cast<std::int64_t>(i)};
+  return std::nullopt;
+}
+
+Result copy(const ir::Node&, Arguments in) {
+  return in.size() == 1 && as_list(*in[0]) ? Result(*in[0]) : std::nullopt;
+}
+
+template <bool keys>
+Result dict_side(const ir::Node& node, Arguments in) {
+  const auto* dict = in.size() == 1 ? in[0]->get<ir::DictConstant>() : nullptr;
+  if (!dict || !ir::is(node.output()->type(), ir::TypeKind::list)) return std::nullopt;
+  ListConstant list{node.output()->type()->elements[0], {}};
+  for (const auto& [key, value] : dict->items) list.items.push_back(keys ? key : value);
+  return Constant{std::move(list)};
+}
+
+// A list of constants made here. Tensors stay operands, so that each keeps its own node.
+Result construct(const ir::Node& node, Arguments in) {
+  if (!ir::is(node.output()->type(), ir::TypeKind::list)) return std::nullopt;
+  ListConstant list{node.output()->type()->elements[0], {}};
+  for (const Constant* entry : in) {
+    if (entry->get<ir::TensorView>() || entry->get<ir::ObjectConstant>() || entry->get<ir::OpaqueConstant>() ||
+        entry->get<ir::DictConstant>() || entry->get<ir::TupleConstant>() || entry->get<ListConstant>())
+      return std::nullopt;
+    list.items.push_back(*entry);
+  }
+  using Kind = ir::TypeKind;
+  const Kind kind = list.element->kind;
+  const bool plain = kind == Kind::integer || kind == Kind::floating || kind == Kind::boolean || kind == Kind::string ||
+                     kind == Kind::number;
+  return plain ? Result(Constant{std::move(list)}) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<bool> values_equal(const Constant& a, const Constant& b) {
+  if (const auto x = number(a), y = number(b); x && y) {
+    if (as_int(a) && as_int(b)) return *as_int(a) == *as_int(b);
+    return *x == *y;
+  }
+  if (a.value.index() != b.value.index()) return std::nullopt;
+  if (const auto* text = a.get<std::string>()) return *text == *b.get<std::string>();
+  if (const auto* device = a.get<ir::DeviceConstant>()) return device->device == b.get<ir::DeviceConstant>()->device;
+  if (const auto* entry = a.get<ir::EnumConstant>())
+    return entry->class_name == b.get<ir::EnumConstant>()->class_name && entry->name == b.get<ir::EnumConstant>()->name;
+  if (const auto* list = as_list(a)) {
+    const Constants& other = as_list(b)->items;
+    if (list->items.size() != other.size()) return false;
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      const auto same = values_equal(list->items[i], other[i]);
+      if (same != true) return same;
+    }
+    return true;
+  }
+  return std::nullopt;
+}
+
+const Evaluators& list_evaluators() {
+  static const Evaluators table = {
+      {"prim::ListConstruct", construct}, {"aten::len", length}, {"aten::__getitem__", item}, {"aten::get", get},
+      {"aten::slice", slice}, {"aten::add", concatenate}, {"aten::mul", repeat}, {"aten::__contains__", contains},
+      {"aten::eq", equal_values}, {"aten::ne", different_values}, {"prim::min", extreme<true>},
+      {"prim::max", extreme<false>}, {"aten::sum", sum}, {"aten::any", any_or_all<true>}, {"aten::all", any_or_all<false>},
+      {"aten::index", index_of}, {"aten::list", copy}, {"aten::copy", copy}, {"aten::keys", dict_side<true>},
+      {"aten::values", dict_side<false>}};
+  return table;
+}
+
+}  // namespace compatcheck::passes

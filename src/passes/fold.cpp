@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "passes/alias.h"
+#include "passes/effects.h"
+#include "passes/evaluate.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+// `None` stands for a value that is known only not to be one.
+const ir::Constant something{ir::OpaqueConstant{}};
+
+bool compares_identity(const ir::Node& node) { return node.is("aten::__is__") || node.is("aten::__isnot__"); }
+
+// What the operator's inputs are known to be; nullopt unless that is enough to try.
+std::optional<ir::Constant> result_of(const ir::Node& node) {
+  if (!can_evaluate(node)) return std::nullopt;
+  std::vector<const ir::Constant*> arguments;
+  // Types alone decide these two, whatever the value is.
+  const bool by_type = compares_identity(node) || node.is("prim::isinstance");
+  for (const ir::Value* input : node.inputs()) {
+    const ir::Constant* constant = ir::constant_of(input);
+    if (!constant && !by_type) return std::nullopt;
+    arguments.push_back(constant ? constant : &something);
+  }
+  return evaluate(node, arguments);
+}
+
+// %s : Tensor = prim::NumToTensor(%n); aten::Int(%s): tracing writes numbers so.
+ir::Value* number_behind(const ir::Node& node) {
+  if (!node.is("aten::Int") && !node.is("aten::ScalarImplicit") && !node.is("aten::IntImplicit")) return nullptr;
+  const ir::Node* tensor = node.input(0)->producer();
+  if (!tensor || !tensor->is("prim::NumToTensor")) return nullptr;
+  return ir::is(tensor->input(0)->type(), ir::TypeKind::integer) ? tensor->input(0) : nullptr;
+}
+
+// Loading places every tensor on the CPU.
+std::optional<ir::Constant> device_question(const ir::Node& node) {
+  if (node.inputs().size() != 1 || !ir::is(node.input(0)->type(), ir::TypeKind::tensor)) return std::nullopt;
+  if (node.is("prim::device")) return ir::Constant{ir::DeviceConstant{"cpu"}};
+  if (node.is("prim::is_cuda")) return ir::Constant{false};
+  if (node.is("prim::is_cpu")) return ir::Constant{true};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, const KnownValue& known) {
+  const Aliases aliases(graph, program);
+  std::size_t folded = 0;
+  for (ir::Node* node : all_nodes(graph)) {
+    if (node->outputs().size() != 1 || node->is("prim::Constant") || node->output()->unused()) continue;
+    if (ir::Value* number = number_behind(*node)) {
+      replace(node->output(), number);
+      node->erase();
+      ++folded;
+      continue;
+    }
+    auto result = result_of(*node);
+    if (!result) result = device_question(*node);
+    if (!result && known) result = known(*node->output());
+    if (!result) continue;
+    // A list that is written later must stay one list.
+    if (holds_memory(node->output()->type()) && aliases.any_writes()) {
+      const auto inputs = node->inputs();
+      if (aliases.written(node->output()) ||
+          std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* input) { return aliases.written(input); }))
+        continue;
+    }
+    ir::TypeRef type = node->output()->type();
+    if (result->is_none() || ir::is(type, ir::TypeKind::number) || ir::is(type, ir::TypeKind::optional)) type = ir::type_of(*result);
+    replace(node->output(), constant_before(node, std::move(*result), type));
+    node->erase();
+    ++folded;
+  }
+  return folded;
+}
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,247 @@
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "compatcheck/error.h"
+#include "passes/passes.h"
+
+namespace compatcheck::passes {
+namespace {
+
+constexpr std::size_t deepest_call = 400;
+constexpr std::size_t most_nodes = 2'000'000;
+
+// An object of the program, and the attribute path by which this graph got at it.
+struct Reached {
+  std::uint32_t object = 0;
+  std::string path;
+};
+
+std::string join(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
+
+const std::string* text_attribute(const ir::Node& node, std::string_view name) {
+  const ir::Constant* attribute = node.attribute(name);
+  return attribute ? attribute->get<std::string>() : nullptr;
+}
+
+class Inliner {
+ public:
+  Inliner(ir::Graph& graph, const ir::Program& program) : graph_(graph), program_(program) {
+    for (const auto& [name, function] : program.functions)
+      ir::for_each_node(*function.graph.top(), [&](const ir::Node* node) {
+        if (node->is("prim::SetAttr"))
+          if (const std::string* attribute = text_attribute(*node, "name")) reassigned_.insert(*attribute);
+      });
+  }
+
+  std::size_t run() {
+    visit_block(*graph_.top());
+    return inlined_;
+  }
+
+ private:
+  struct Call {
+    const ir::Function* function = nullptr;
+    std::optional<Reached> self;
+    std::span<ir::Value* const> arguments;
+  };
+
+  void visit_block(ir::Block& block) { visit_until(block.first(), nullptr); }
+
+  // [first, end) of one block; a call's copied body is visited in its place.
+  void visit_until(ir::Node* first, const ir::Node* end) {
+    for (ir::Node* node = first; node && node != end;) {
+      ir::Node* next = node->next();
+      visit(node);
+      node = next;
+    }
+  }
+
+  void visit(ir::Node* node) {
+    for (ir::Block* inner : node->blocks()) visit_block(*inner);
+    if (node->is("prim::GetAttr")) follow_attribute(*node);
+    else if (node->is("prim::ModuleContainerIndex")) follow_index(*node);
+    else if (node->is("prim::Constant")) follow_constant(*node);
+    else if (node->is("prim::unchecked_cast")) follow_cast(*node);
+    else if (node->is("prim::CallMethod") || node->is("prim::CallFunction")) inline_call(node);
+  }
+
+  // ---- Which object a value is
+
+  const Reached* reached(const ir::Value* value) const {
+    const auto at = reached_.find(value);
+    return at == reached_.end() ? nullptr : &at->second;
+  }
+
+  void follow_constant(const ir::Node& node) {
+    if (reached_.contains(node.output())) return;
+    const ir::Constant* constant = ir::constant_of(node.output());
+    if (const auto* object = constant->get<ir::ObjectConstant>()) reached_[node.output()] = {object->object, ""};
+  }
+
+  void follow_cast(const ir::Node& node) {
+    if (const Reached* from = reached(node.input(0))) reached_[node.output()] = Reached(*from);
+  }
+
+  const ir::Class* class_of(std::uint32_t object) const {
+    if (object >= program_.objects.size()) return nullptr;
+    const auto at = program_.classes.find(program_.objects[object].class_name);
+    return at == program_.classes.end() ? nullptr : &at->second;
+  }
+
+  void follow_attribute(const ir::Node& node) {
+    const std::string* name = text_attribute(node, "name");
+    const Reached* holder = reached(node.input(0));
+    const ir::Class* type = holder ? class_of(holder->object) : nullptr;
+    if (!type || !name || reassigned_.contains(*name)) return;
+    const auto& attributes = type->attributes;
+    const auto at = std::find_if(attributes.begin(), attributes.end(), [&](const auto& a) { return a.name == *name; });
+    const auto index = static_cast<std::size_t>(at - attributes.begin());
+    if (at == attributes.end() || index >= program_.objects[holder->object].attributes.size()) return;
+    if (const auto* object = program_.objects[holder->object].attributes[index].get<ir::ObjectConstant>())
+      reached_[node.output()] = {object->object, join(holder->path, *name)};
+  }
+
+  // self.layers[1] of a ModuleList, self.heads["mask"] of a ModuleDict: the submodules stand in order.
+  void follow_index(const ir::Node& node) {
+    const Reached* holder = reached(node.input(0));
+    const ir::Class* type = holder ? class_of(holder->object) : nullptr;
+    const ir::Constant* index = ir::constant_of(node.input(1));
+    if (!type || !index) return;
+    std::vector<std::pair<std::string, std::uint32_t>> modules;
+    const auto& values = program_.objects[holder->object].attributes;
+    for (std::size_t i = 0; i < type->attributes.size() && i < values.size(); ++i)
+      if (const auto* object = values[i].get<ir::ObjectConstant>()) modules.emplace_back(type->attributes[i].name, object->object);
+    if (const auto* number = index->get<std::int64_t>()) {
+      const auto size = static_cast<std::int64_t>(modules.size());
+      const std::int64_t at = *number < 0 ? *number + size : *number;
+      if (at >= 0 && at < size) {
+        const auto& [name, object] = modules[static_cast<std::size_t>(at)];
+        reached_[node.output()] = {object, join(holder->path, name)};
+      }
+    } else if (const auto* key = index->get<std::string>()) {
+      for (const auto& [name, object] : modules)
+        if (name == *key) reached_[node.output()] = {object, join(holder->path, name)};
+    }
+  }
+
+  // ---- Calls
+
+  std::optional<Call> resolve(const ir::Node& node) const {
+    Call call;
+    if (node.is("prim::CallFunction")) {
+      const ir::Constant* constant = ir::constant_of(node.input(0));
+      const auto* function = constant ? constant->get<ir::FunctionConstant>() : nullptr;
+      if (!function) return std::nullopt;
+      call.function = find(function->name);
+      call.arguments = node.inputs().subspan(1);
+    } else {
+      const std::string* name = text_attribute(node, "name");
+      if (!name || node.inputs().empty()) return std::nullopt;
+      if (const Reached* self = reached(node.input(0))) call.self = *self;
+      const ir::Class* type = call.self ? class_of(call.self->object) : class_named(node.input(0)->type());
+      if (!type || type->is_interface) return std::nullopt;
+      const auto method = type->methods.find(*name);
+      if (method == type->methods.end()) return std::nullopt;
+      call.function = find(method->second);
+      call.arguments = node.inputs();
+    }
+    if (!call.function) return std::nullopt;
+    return call;
+  }
+
+  const ir::Function* find(const std::string& name) const {
+    const auto at = program_.functions.find(name);
+    return at == program_.functions.end() ? nullptr : &at->second;
+  }
+
+  const ir::Class* class_named(const ir::TypeRef& type) const {
+    if (!type || type->name.empty()) return nullptr;
+    const auto at = program_.classes.find(type->name);
+    return at == program_.classes.end() ? nullptr : &at->second;
+  }
+
+  void inline_call(ir::Node* node) {
+    const auto call = resolve(*node);
+    if (!call) return;
+    const std::string& name = call->function->name;
+    const std::pair key(name, call->self ? static_cast<std::int64_t>(call->self->object) : -1);
+    if (!active_.insert(key).second || active_.size() > deepest_call)
+      throw ModelError("the model's code calls itself without end: " + name);
+
+    const ir::Graph& body = call->function->graph;
+    if (call->self && !body.inputs().empty() && call->self->object < program_.objects.size())
+      reached_[node->input(0)] = *call->self;
+    const std::vector<ir::Value*> arguments = complete(*call, node);
+    ir::Node* before = node->previous();
+    const std::vector<ir::Value*> results = graph_.copy_block_contents(*body.top(), arguments, node->owner(), node);
+    ir::Node* first = before ? before->next() : node->owner()->first();
+    const std::string& module = call->self ? call->self->path : node->module();
+    mark_origin(first, node, node->location(), module);
+    if (results.size() != node->outputs().size())
+      throw ModelError(name + " returns " + std::to_string(results.size()) + " values where its caller takes " +
+                       std::to_string(node->outputs().size()));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i]->name().empty()) results[i]->set_name(node->output(i)->name());
+      node->output(i)->replace_all_uses_with(results[i]);
+    }
+    ++inlined_;
+    visit_until(first, node);
+    node->erase();
+    active_.erase(key);
+  }
+
+  // The parameters' defaults stand in for arguments that the call leaves out.
+  std::vector<ir::Value*> complete(const Call& call, ir::Node* node) {
+    std::vector<ir::Value*> arguments(call.arguments.begin(), call.arguments.end());
+    const auto& parameters = call.function->parameters;
+    const std::size_t wanted = call.function->graph.inputs().size();
+    for (std::size_t i = arguments.size(); i < wanted; ++i) {
+      if (i >= parameters.size() || !parameters[i].default_value)
+        throw ModelError("a call of " + call.function->name + " leaves out argument " + std::to_string(i + 1));
+      ir::Node* constant = graph_.create_constant(*parameters[i].default_value);
+      constant->insert_before(node);
+      arguments.push_back(constant->output());
+    }
+    if (arguments.size() > wanted) throw ModelError("a call of " + call.function->name + " has too many arguments");
+    return arguments;
+  }
+
+  void mark_origin(ir::Node* first, const ir::Node* end, const ir::LocationRef& caller, const std::string& module) {
+    std::unordered_map<const ir::Location*, ir::LocationRef> called;
+    auto mark = [&](ir::Node* node) {
+      if (++nodes_ > most_nodes)
+        throw ModelError("inlining the model's calls gives more than " + std::to_string(most_nodes) + " nodes");
+      node->set_module(module);
+      if (!caller) return;
+      ir::LocationRef& location = called[node->location().get()];
+      if (!location && node->location()) {
+        auto here = std::make_shared<ir::Location>(*node->location());
+        here->caller = caller;
+        location = std::move(here);
+      }
+      node->set_location(location ? location : caller);
+    };
+    for (ir::Node* node = first; node && node != end; node = node->next()) {
+      mark(node);
+      for (const ir::Block* block : node->blocks()) ir::for_each_node(*block, mark);
+    }
+  }
+
+  ir::Graph& graph_;
+  const ir::Program& program_;
+  std::set<std::string, std::less<>> reassigned_;  // attributes that some prim::SetAttr writes
+  std::unordered_map<const ir::Value*, Reached> reached_;
+  std::set<std::pair<std::string, std::int64_t>> active_;
+  std::size_t inlined_ = 0;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace
+
+std::size_t inline_calls(ir::Graph& graph, const ir::Program& program) { return Inliner(graph, program).run(); }
+
+}  // namespace compatcheck::passes

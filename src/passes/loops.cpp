@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string_view>
+
+#include "passes/effects.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+constexpr std::int64_t short_loop = 32;  // unrolled whatever it does
+
+ir::Block& body_of(const ir::Node* loop) { return *loop->blocks()[0]; }
+
+bool never_runs(const ir::Node* loop) {
+  const auto* trips = known<std::int64_t>(loop->input(0));
+  const auto* start = known<bool>(loop->input(1));
+  return (trips && *trips <= 0) || (start && !*start);
+}
+
+// How often the body runs, where that is sure.
+std::optional<std::int64_t> trip_count(const ir::Node* loop) {
+  const auto* trips = known<std::int64_t>(loop->input(0));
+  const auto* start = known<bool>(loop->input(1));
+  const auto* again = known<bool>(body_of(loop).outputs()[0]);
+  if (!trips || !start || !again || !*start) return std::nullopt;
+  return *again ? *trips : 1;
+}
+
+std::size_t nodes_in(const ir::Block& block) {
+  std::size_t count = 0;
+  ir::for_each_node(block, [&](const ir::Node* node) { count += !node->is("prim::Constant"); });
+  return count;
+}
+
+// The index picks an item: of a list, a tensor's dimension, a module list.
+bool index_picks_items(const ir::Block& body) {
+  constexpr auto picking = std::to_array<std::string_view>(
+      {"aten::__getitem__", "aten::_set_item", "aten::select", "aten::__derive_index", "prim::ModuleContainerIndex"});
+  const auto uses = body.inputs()[0]->uses();
+  return std::all_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
+    return std::find(picking.begin(), picking.end(), use.user->op()) != picking.end();
+  });
+}
+
+// A list or dict is filled in the body: apart, its items become known.
+bool fills_container(const ir::Block& body) {
+  bool fills = false;
+  ir::for_each_node(body, [&](const ir::Node* node) {
+    for (std::size_t operand : written_operands(*node)) {
+      const auto& type = node->input(operand)->type();
+      fills = fills || ir::is(type, ir::TypeKind::list) || ir::is(type, ir::TypeKind::dict);
+    }
+  });
+  return fills;
+}
+
+bool worth_unrolling(const ir::Node* loop, std::int64_t trips) {
+  return trips <= short_loop || index_picks_items(body_of(loop)) || fills_container(body_of(loop));
+}
+
+void unroll(ir::Node* loop, std::int64_t trips) {
+  ir::Graph& graph = *loop->graph();
+  const std::vector<ir::Value*> first(loop->inputs().begin() + 2, loop->inputs().end());
+  std::vector<ir::Value*> carried = first;
+  const bool indexed = !body_of(loop).inputs()[0]->unused();
+  for (std::int64_t trip = 0; trip < trips; ++trip) {
+    std::vector<ir::Value*> inputs{indexed ? constant_before(loop, {trip}) : loop->input(0)};
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    const auto outputs = graph.copy_block_contents(body_of(loop), inputs, loop->owner(), loop);
+    carried.assign(outputs.begin() + 1, outputs.end());
+  }
+  for (std::size_t i = 0; i < carried.size(); ++i) replace(loop->output(i), carried[i]);
+  loop->erase();
+}
+
+// Carried values that the body hands on as they came are the values from before the loop.
+std::size_t drop_unchanged(ir::Node* loop) {
+  std::size_t dropped = 0;
+  ir::Block& body = body_of(loop);
+  for (std::size_t i = loop->outputs().size(); i-- > 0;) {
+    ir::Value* before = loop->input(i + 2);
+    ir::Value* inside = body.inputs()[i + 1];
+    ir::Value* after = body.outputs()[i + 1];
+    if (after != inside && after != before) continue;
+    inside->replace_all_uses_with(before);
+    loop->output(i)->replace_all_uses_with(before);
+    body.erase_output(i + 1);
+    body.erase_input(i + 1);
+    loop->erase_output(i);
+    loop->erase_input(i + 2);
+    ++dropped;
+  }
+  return dropped;
+}
+
+}  // namespace
+
+std::size_t simplify_loops(ir::Graph& graph) {
+  std::size_t changed = 0;
+  for (ir::Node* node : all_nodes(graph)) {
+    if (!node->is("prim::Loop") || node->inputs().empty()) continue;
+    changed += drop_unchanged(node);
+    if (!never_runs(node)) continue;
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) replace(node->output(i), node->input(i + 2));
+    node->erase();
+    ++changed;
+  }
+  return changed;
+}
+
+std::size_t unroll_loops(ir::Graph& graph, std::size_t& budget) {
+  std::size_t unrolled = 0;
+  std::vector<ir::Node*> nodes = all_nodes(graph);
+  std::reverse(nodes.begin(), nodes.end());  // inner loops first
+  for (ir::Node* node : nodes) {
+    if (!node->is("prim::Loop") || node->inputs().empty()) continue;
+    const auto trips = trip_count(node);
+    if (!trips || *trips < 0 || !worth_unrolling(node, *trips)) continue;
+    const std::size_t size = std::max<std::size_t>(1, nodes_in(body_of(node)));
+    if (static_cast<std::size_t>(*trips) > budget / size) continue;
+    budget -= static_cast<std::size_t>(*trips) * size;
+    unroll(node, *trips);
+    ++unrolled;
+  }
+  return unrolled;
+}
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,158 @@
+#include "passes/normalize.h"
+
+#include <array>
+
+#include "compatcheck/error.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+constexpr std::size_t unroll_budget = 10'000;  // nodes
+constexpr int most_rounds = 50;
+
+// What the passes work on.
+struct Work {
+  ir::Graph& graph;
+  const ir::Program* program;  // null for a graph from text
+  const schema::Registry& registry;
+  KnownValue known;
+  std::size_t budget = unroll_budget;
+};
+
+struct Pass {
+  std::string_view name;
+  std::size_t (*run)(Work&);
+  // The step it reports, before and after the count, one or many; empty: housekeeping, not told.
+  std::string_view verb, one, many;
+};
+
+constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inline_calls(w.graph, *w.program) : 0; },
+                           "inlined ", " call", " calls"};
+
+// Once more and more, until nothing changes.
+constexpr auto passes = std::to_array<Pass>({
+    {"read_training_as_false", [](Work& w) { return w.program ? read_training_as_false(w.graph, *w.program) : 0; },
+     "read `training` as false in ", " place, saved as true", " places, saved as true"},
+    {"drop_remarks", [](Work& w) { return drop_remarks(w.graph); }, "dropped ", " print, warning or the like",
+     " prints, warnings and the like"},
+    {"forward_attribute_writes", [](Work& w) { return forward_attribute_writes(w.graph); }, "took ",
+     " attribute's value from the write before it", " attributes' values from the writes before them"},
+    {"attributes_to_constants", [](Work& w) { return w.program ? attributes_to_constants(w.graph, *w.program) : 0; },
+     "made constants of ", " attribute read", " attribute reads"},
+    {"devices_to_cpu", [](Work& w) { return devices_to_cpu(w.graph); }, "moved ", " constant from cuda to cpu",
+     " constants from cuda to cpu"},
+    {"pool_constants", [](Work& w) { return pool_constants(w.graph); }, "", "", ""},
+    {"drop_type_refinements", [](Work& w) { return drop_type_refinements(w.graph); }, "", "", ""},
+    {"lower_tuples", [](Work& w) { return lower_tuples(w.graph); }, "took apart ", " tuple", " tuples"},
+    {"dissolve_objects", [](Work& w) { return dissolve_objects(w.graph); }, "dissolved ", " object", " objects"},
+    {"fold_lists", [](Work& w) { return fold_lists(w.graph, w.program); }, "followed the changes of ", " list or dict",
+     " lists and dicts"},
+    {"read_lists", [](Work& w) { return read_lists(w.graph, w.program); }, "read ", " item or length of known lists",
+     " items and lengths of known lists"},
+    {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.known); }, "computed ",
+     " value that is known beforehand", " values that are known beforehand"},
+    {"drop_assertions", [](Work& w) { return drop_assertions(w.graph); }, "dropped ", " assertion", " assertions"},
+    {"prune_branches", [](Work& w) { return prune_branches(w.graph); }, "settled ", " branch", " branches"},
+    {"simplify_loops", [](Work& w) { return simplify_loops(w.graph); }, "", "", ""},
+    {"unroll_loops", [](Work& w) { return unroll_loops(w.graph, w.budget); }, "unrolled ", " loop", " loops"},
+    {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program); }, "merged ",
+     " node that was computed before", " nodes that were computed before"},
+    {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program); }, "", "", ""},
+    {"functionalize_writes", [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry); },
+     "made new values of ", " in-place write", " in-place writes"},
+});
+
+std::size_t apply(const Pass& pass, Work& work, const NormalizeOptions& options) {
+  const std::size_t changed = pass.run(work);
+  if (options.verify_between) {
+    try {
+      work.graph.verify();
+    } catch (const InternalError& error) {
+      throw InternalError("after " + std::string(pass.name) + ": " + error.what());
+    }
+  }
+  if (options.after_pass) options.after_pass(work.graph, pass.name);
+  return changed;
+}
+
+void report(const Pass& pass, std::size_t count, std::vector<std::string>& steps) {
+  if (count == 0 || pass.verb.empty()) return;
+  steps.push_back(std::string(pass.verb) + std::to_string(count) + std::string(count == 1 ? pass.one : pass.many));
+}
+
+// How often each pass changed something, in the table's order.
+std::array<std::size_t, passes.size()> run_to_rest(Work& work, const NormalizeOptions& options) {
+  std::array<std::size_t, passes.size()> counts{};
+  bool changed = true;
+  for (int round = 0; changed && round < most_rounds; ++round) {
+    changed = false;
+    for (std::size_t i = 0; i < passes.size(); ++i) {
+      const std::size_t count = apply(passes[i], work, options);
+      counts[i] += count;
+      changed = changed || count > 0;
+    }
+  }
+  return counts;
+}
+
+void finish(Normalized& normalized, Work& work, const NormalizeOptions& options) {
+  const auto counts = run_to_rest(work, options);
+  for (std::size_t i = 0; i < passes.size(); ++i) report(passes[i], counts[i], normalized.steps);
+  schema::resolve(work.graph, work.registry);
+  normalized.unresolved_writes = unresolved_writes(work.graph, work.program);
+}
+
+const ir::Function& find_method(const ir::Program& program, const std::string& method) {
+  if (program.root >= program.objects.size()) throw ModelError("the file holds no module");
+  const std::string& name = program.objects[program.root].class_name;
+  const auto type = program.classes.find(name);
+  const auto found = type == program.classes.end() ? decltype(type->second.methods.end()){} : type->second.methods.find(method);
+  if (type == program.classes.end() || found == type->second.methods.end())
+    throw ModelError("the model's class " + name + " has no method " + method);
+  const auto function = program.functions.find(found->second);
+  if (function == program.functions.end()) throw ModelError("the file holds no code for " + found->second);
+  return function->second;
+}
+
+// The method's graph with `self` as a constant.
+ir::Graph method_graph(const ir::Program& program, const std::string& method) {
+  ir::Graph graph = find_method(program, method).graph.clone();
+  if (graph.inputs().empty()) throw ModelError(method + " has no `self`");
+  ir::Value* self = graph.inputs()[0];
+  ir::Node* root = graph.create_constant({ir::ObjectConstant{program.root}});
+  root->output()->set_type(self->type());
+  graph.top()->prepend(root);
+  replace(self, root->output());
+  graph.top()->erase_input(0);
+  return graph;
+}
+
+}  // namespace
+
+Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options) {
+  Normalized normalized{method_graph(program, options.method), {}, {}};
+  Work work{normalized.graph, &program, registry, {}};
+  report(inline_pass, apply(inline_pass, work, options), normalized.steps);
+  schema::resolve(normalized.graph, registry);
+  finish(normalized, work, options);
+  return normalized;
+}
+
+Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options) {
+  Normalized normalized{std::move(graph), {}, {}};
+  schema::resolve(normalized.graph, registry);
+  Work work{normalized.graph, nullptr, registry, {}};
+  finish(normalized, work, options);
+  return normalized;
+}
+
+bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known) {
+  Work work{graph, nullptr, registry, known};
+  bool changed = false;
+  for (const std::size_t count : run_to_rest(work, {})) changed = changed || count > 0;
+  if (changed) schema::resolve(graph, registry);
+  return changed;
+}
+
+}  // namespace compatcheck::passes

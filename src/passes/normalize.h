@@ -1,0 +1,41 @@
+// From what a front end loads to a graph that converting can walk: one method, without calls, attributes, tuples,
+// Python's arithmetic, or writes, as far as that can be proved.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/program.h"
+#include "passes/passes.h"
+#include "schema/schema.h"
+
+namespace compatcheck::passes {
+
+struct Normalized {
+  // The method's inputs without `self`, as the user gives them: lists, tuples and dicts keep their types. Objects
+  // and attributes that stay are read from a prim::Constant of the object. A constant that was an attribute has the
+  // attribute `path`, its name in the state_dict. A node with the attribute `inplace` has the dtype of its first
+  // argument, whatever promotion would give.
+  ir::Graph graph;
+  std::vector<std::string> steps;                  // what changed something, in order: "inlined 54 calls"
+  std::vector<UnresolvedWrite> unresolved_writes;
+};
+
+struct NormalizeOptions {
+  std::string method = "forward";
+  bool verify_between = false;                     // ir::Graph::verify after every pass
+  std::function<void(const ir::Graph&, std::string_view pass)> after_pass;
+};
+
+// Throws ModelError where the root object has no such method, or calls itself without end.
+Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options = {});
+Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options = {});
+
+// The passes that fold, prune and unroll, again on a normalised graph, with what has become known of its values since:
+// the facts of inputs. Returns whether anything changed.
+bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known);
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,79 @@
+// The passes, each a function that returns how many things it changed. Their order is the table in normalize.cpp.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/program.h"
+#include "schema/schema.h"
+
+namespace compatcheck::passes {
+
+// ---- From a program to one graph
+
+// Calls of methods and functions become their bodies; locations get the chain of callers, nodes the module they
+// belong to. Throws ModelError for recursion.
+std::size_t inline_calls(ir::Graph& graph, const ir::Program& program);
+
+// The `training` attribute of every module reads as false.
+std::size_t read_training_as_false(ir::Graph& graph, const ir::Program& program);
+
+// Reads that follow a write of the same attribute get the value that was written.
+std::size_t forward_attribute_writes(ir::Graph& graph);
+
+// Attributes that nothing writes become constants.
+std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program);
+
+// Objects that the graph itself makes become the values of their attributes.
+std::size_t dissolve_objects(ir::Graph& graph);
+
+// ---- Devices, remarks, types
+
+std::size_t devices_to_cpu(ir::Graph& graph);
+std::size_t drop_remarks(ir::Graph& graph);          // prints, warnings, profiling
+std::size_t drop_assertions(ir::Graph& graph);       // branches that only raise
+std::size_t drop_type_refinements(ir::Graph& graph); // prim::unchecked_cast and its like, where types agree
+
+// ---- Values
+
+std::size_t lower_tuples(ir::Graph& graph);
+std::size_t pool_constants(ir::Graph& graph);        // each constant once, at the top
+
+// What is known of a value from elsewhere, as from shapes of inputs; nullopt if nothing.
+using KnownValue = std::function<std::optional<ir::Constant>(const ir::Value&)>;
+std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, const KnownValue& known = {});
+
+std::size_t fold_lists(ir::Graph& graph, const ir::Program* program);  // append, insert, … on lists made here
+std::size_t read_lists(ir::Graph& graph, const ir::Program* program);  // len, item, slice of a list that is known
+
+// ---- Control flow
+
+std::size_t prune_branches(ir::Graph& graph);
+std::size_t simplify_loops(ir::Graph& graph);        // never run, run once, carried values that never change
+// Copies of loop bodies may hold `budget` nodes in all; what is used is taken off.
+std::size_t unroll_loops(ir::Graph& graph, std::size_t& budget);
+
+// ---- Clean-up
+
+std::size_t merge_common_subexpressions(ir::Graph& graph, const ir::Program* program);
+std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program);
+
+// ---- Writes
+
+struct UnresolvedWrite {
+  ir::Node* node = nullptr;
+  std::string why;  // "writes through a view of %x", "writes a list that …"
+};
+
+// In-place operators on memory that nothing else sees become their functional forms. Where the functional form may
+// promote to another dtype than the written tensor's, the node gets the attribute `inplace`: its result has the dtype
+// of its first argument.
+std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry);
+
+// What still writes.
+std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir::Program* program);
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,216 @@
+// Lengths, items and parts of lists and dicts whose items are known.
+#include <algorithm>
+#include <optional>
+
+#include "passes/alias.h"
+#include "passes/evaluate.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+using Values = std::vector<ir::Value*>;
+
+std::optional<std::size_t> position(std::int64_t index, std::size_t size) {
+  const auto count = static_cast<std::int64_t>(size);
+  if (index < 0) index += count;
+  if (index < 0 || index >= count) return std::nullopt;
+  return static_cast<std::size_t>(index);
+}
+
+class Reader {
+ public:
+  Reader(ir::Graph& graph, const ir::Program* program) : aliases_(graph, program) {}
+
+  bool read(ir::Node* node) {
+    if (node->inputs().empty() || node->outputs().empty()) return false;
+    const auto& type = node->input(0)->type();
+    if (ir::is(type, ir::TypeKind::list)) return read_list(node);
+    if (ir::is(type, ir::TypeKind::dict)) return read_dict(node);
+    if (ir::is(type, ir::TypeKind::tuple)) return read_constant_tuple(node);
+    return false;
+  }
+
+ private:
+  // ---- Lists
+
+  bool read_list(ir::Node* node) {
+    if (node->is("prim::ListUnpack")) return unpack(node);
+    if (node->is("aten::len")) return give_length(node);
+    if (node->is("aten::__getitem__")) return give_item(node);
+    if (node->is("aten::slice")) return give_slice(node);
+    if (node->is("aten::add")) return give_sum(node);
+    if (node->is("aten::list") || node->is("aten::copy")) return give_copy(node);
+    return false;
+  }
+
+  // The items of a list made here that nothing changes; of a constant only if `place` is given to hold them.
+  std::optional<Values> items(const ir::Value* list, ir::Node* place) {
+    if (aliases_.any_writes() && aliases_.written(list)) return std::nullopt;
+    if (const ir::Node* made = list->producer(); made && made->is("prim::ListConstruct"))
+      return Values(made->inputs().begin(), made->inputs().end());
+    const auto* constant = known<ir::ListConstant>(list);
+    if (!constant || !place) return std::nullopt;
+    Values all;
+    for (const ir::Constant& item : constant->items) all.push_back(constant_before(place, item));
+    return all;
+  }
+
+  bool unpack(ir::Node* node) {
+    const auto all = items(node->input(0), node);
+    if (!all || all->size() != node->outputs().size()) return false;
+    for (std::size_t i = 0; i < all->size(); ++i) replace(node->output(i), (*all)[i]);
+    node->erase();
+    return true;
+  }
+
+  bool give_length(ir::Node* node) {
+    const auto all = items(node->input(0), nullptr);
+    return all && give(node, constant_before(node, {static_cast<std::int64_t>(all->size())}));
+  }
+
+  bool give_item(ir::Node* node) {
+    const auto* index = known<std::int64_t>(node->input(1));
+    const auto all = index ? items(node->input(0), nullptr) : std::nullopt;
+    const auto at = all ? position(*index, all->size()) : std::nullopt;
+    return at && give(node, (*all)[*at]);
+  }
+
+  bool give_slice(ir::Node* node) {
+    if (node->inputs().size() != 4) return false;
+    const auto* step = known<std::int64_t>(node->input(3));
+    const auto all = step && *step > 0 ? items(node->input(0), nullptr) : std::nullopt;
+    if (!all) return false;
+    const auto size = static_cast<std::int64_t>(all->size());
+    auto bound = [&](const ir::Value* value, std::int64_t missing) -> std::optional<std::int64_t> {
+      const ir::Constant* constant = ir::constant_of(value);
+      if (!constant) return std::nullopt;
+      if (constant->is_none()) return missing;
+      const auto* number = constant->get<std::int64_t>();
+      if (!number) return std::nullopt;
+      return std::clamp<std::int64_t>(*number < 0 ? *number + size : *number, 0, size);
+    };
+    const auto from = bound(node->input(1), 0);
+    const auto to = bound(node->input(2), size);
+    if (!from || !to) return false;
+    Values part;
+    for (std::int64_t i = *from; i < *to; i += std::min(*step, size)) part.push_back((*all)[static_cast<std::size_t>(i)]);
+    return give_list(node, part);
+  }
+
+  bool give_sum(ir::Node* node) {
+    if (node->inputs().size() != 2) return false;
+    auto all = items(node->input(0), nullptr);
+    const auto more = items(node->input(1), nullptr);
+    if (!all || !more) return false;
+    all->insert(all->end(), more->begin(), more->end());
+    return give_list(node, *all);
+  }
+
+  bool give_copy(ir::Node* node) {
+    const auto all = items(node->input(0), nullptr);
+    return all && give_list(node, *all);
+  }
+
+  // ---- Dicts
+
+  struct Entry {
+    ir::Value* key;
+    ir::Value* value;
+  };
+
+  // In order; every key a constant, the last of equal ones standing.
+  std::optional<std::vector<Entry>> entries(const ir::Value* dict, ir::Node* place) {
+    if (aliases_.any_writes() && aliases_.written(dict)) return std::nullopt;
+    std::vector<Entry> all;
+    if (const ir::Node* made = dict->producer(); made && made->is("prim::DictConstruct")) {
+      for (std::size_t i = 0; i + 1 < made->inputs().size(); i += 2) {
+        const ir::Constant* key = ir::constant_of(made->input(i));
+        if (!key) return std::nullopt;
+        const auto same = std::find_if(all.begin(), all.end(), [&](const Entry& entry) {
+          return ir::equal(*ir::constant_of(entry.key), *key);
+        });
+        if (same != all.end()) same->value = made->input(i + 1);
+        else all.push_back({made->input(i), made->input(i + 1)});
+      }
+      return all;
+    }
+    const auto* constant = known<ir::DictConstant>(dict);
+    if (!constant) return std::nullopt;
+    for (const auto& [key, value] : constant->items)
+      all.push_back({constant_before(place, key), constant_before(place, value)});
+    return all;
+  }
+
+  bool read_dict(ir::Node* node) {
+    const bool keys = node->is("aten::keys");
+    const bool values = node->is("aten::values");
+    const bool pairs = node->is("aten::items");
+    const bool by_key = node->is("aten::__getitem__") || node->is("aten::get") || node->is("aten::__contains__");
+    if (!keys && !values && !pairs && !by_key && !node->is("aten::len")) return false;
+    const ir::Constant* key = by_key ? ir::constant_of(node->input(1)) : nullptr;
+    if (by_key && !key) return false;
+    const auto all = entries(node->input(0), node);
+    if (!all) return false;
+    if (by_key) return give_entry(node, *all, *key);
+    if (node->is("aten::len")) return give(node, constant_before(node, {static_cast<std::int64_t>(all->size())}));
+    Values list;
+    for (const Entry& entry : *all) list.push_back(keys ? entry.key : values ? entry.value : pair(node, entry));
+    return give_list(node, list);
+  }
+
+  static ir::Value* pair(ir::Node* place, const Entry& entry) {
+    const ir::TypeRef type = ir::tuple_of({entry.key->type(), entry.value->type()});
+    ir::Value* parts[] = {entry.key, entry.value};
+    return node_before(place, "prim::TupleConstruct", parts, {&type, 1})->output();
+  }
+
+  bool give_entry(ir::Node* node, const std::vector<Entry>& all, const ir::Constant& key) {
+    for (const Entry& entry : all)
+      if (values_equal(*ir::constant_of(entry.key), key) == true)
+        return give(node, node->is("aten::__contains__") ? constant_before(node, {true}) : entry.value);
+    if (node->is("aten::__contains__")) return give(node, constant_before(node, {false}));
+    if (!node->is("aten::get")) return false;  // raises
+    return give(node, node->inputs().size() == 3 ? node->input(2) : constant_before(node, {}));
+  }
+
+  // ---- Tuples held by constants
+
+  static bool read_constant_tuple(ir::Node* node) {
+    const auto* tuple = known<ir::TupleConstant>(node->input(0));
+    if (!tuple || !node->is("prim::TupleUnpack") || tuple->items.size() != node->outputs().size()) return false;
+    for (std::size_t i = 0; i < tuple->items.size(); ++i)
+      replace(node->output(i), constant_before(node, tuple->items[i]));
+    node->erase();
+    return true;
+  }
+
+  // ---- Results
+
+  static bool give(ir::Node* node, ir::Value* value) {
+    replace(node->output(), value);
+    node->erase();
+    return true;
+  }
+
+  // A new list, as the operator would make: it may be changed later without touching the one it came from.
+  static bool give_list(ir::Node* node, const Values& list) {
+    const ir::TypeRef type = node->output()->type();
+    return give(node, node_before(node, "prim::ListConstruct", list, {&type, 1})->output());
+  }
+
+  Aliases aliases_;
+};
+
+}  // namespace
+
+std::size_t read_lists(ir::Graph& graph, const ir::Program* program) {
+  Reader reader(graph, program);
+  std::size_t changed = 0;
+  for (ir::Node* node : all_nodes(graph))
+    if (reader.read(node)) ++changed;
+  return changed;
+}
+
+}  // namespace compatcheck::passes

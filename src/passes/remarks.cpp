@@ -1,0 +1,98 @@
+// What says something about a model rather than computing it: prints, type refinements, devices, assertions.
+#include <algorithm>
+
+#include "passes/effects.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+bool is_cuda(const std::string& device) { return device.starts_with("cuda"); }
+
+// A device given as text: torch.device("cuda:0").
+bool names_device(const ir::Value* value) {
+  const auto uses = value->uses();
+  return std::any_of(uses.begin(), uses.end(), [](const ir::Use& use) { return use.user->is("aten::device"); });
+}
+
+// The refined type says no more than the value's own type does.
+bool adds_nothing(const ir::Value* from, const ir::Value* to) {
+  if (!from->type() || !to->type()) return false;
+  if (ir::same_structure(*from->type(), *to->type())) return true;
+  using enum ir::TypeKind;
+  const auto kind = from->type()->kind;
+  if (kind == optional || kind == any || kind == union_of || kind == none) return false;
+  // To an optional, an interface or a wider type: the value is what it is.
+  return to->type()->kind == optional || to->type()->kind == any || kind == to->type()->kind;
+}
+
+// Whether every run of the block ends in an exception.
+bool only_raises(const ir::Block& block) {
+  for (const ir::Node* node : block) {
+    if (node->is("prim::RaiseException")) return true;
+    if (node->is("prim::If") && only_raises(*node->blocks()[0]) && only_raises(*node->blocks()[1])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::size_t devices_to_cpu(ir::Graph& graph) {
+  std::size_t changed = 0;
+  ir::for_each_node(*graph.top(), [&](ir::Node* node) {
+    if (!node->is("prim::Constant")) return;
+    const ir::Constant* value = ir::constant_of(node->output());
+    if (const auto* device = value->get<ir::DeviceConstant>(); device && is_cuda(device->device)) {
+      node->set_attribute("value", {ir::DeviceConstant{"cpu"}});
+      ++changed;
+    } else if (const auto* text = value->get<std::string>(); text && is_cuda(*text) && names_device(node->output())) {
+      node->set_attribute("value", {std::string("cpu")});
+      ++changed;
+    }
+  });
+  return changed;
+}
+
+std::size_t drop_remarks(ir::Graph& graph) {
+  std::size_t dropped = 0;
+  for (ir::Node* node : all_nodes(graph)) {
+    if (node->is("prim::profile") && node->inputs().size() == 1 && node->outputs().size() == 1) {
+      replace(node->output(), node->input(0));
+      node->erase();
+    } else if (is_remark(*node) && erase_if_unused(node)) {
+      ++dropped;
+    }
+  }
+  return dropped;
+}
+
+std::size_t drop_type_refinements(ir::Graph& graph) {
+  std::size_t dropped = 0;
+  for (ir::Node* node : all_nodes(graph)) {
+    const bool refines = node->is("prim::unchecked_cast") || node->is("prim::annotate") ||
+                         node->is("aten::_unwrap_optional") || node->is("prim::unchecked_unwrap_optional");
+    if (!refines || node->inputs().size() != 1 || !adds_nothing(node->input(0), node->output())) continue;
+    replace(node->output(), node->input(0));
+    node->erase();
+    ++dropped;
+  }
+  return dropped;
+}
+
+// A model that raises gives no result, so on every input that has one the other branch was taken.
+std::size_t drop_assertions(ir::Graph& graph) {
+  std::size_t dropped = 0;
+  std::vector<ir::Node*> nodes = all_nodes(graph);
+  std::reverse(nodes.begin(), nodes.end());  // inner ones first: a branch of nothing but dropped assertions is empty
+  for (ir::Node* node : nodes) {
+    if (!node->is("prim::If")) continue;
+    const bool first = only_raises(*node->blocks()[0]);
+    if (first == only_raises(*node->blocks()[1])) continue;
+    take_block(node, *node->blocks()[first ? 1 : 0]);
+    ++dropped;
+  }
+  return dropped;
+}
+
+}  // namespace compatcheck::passes

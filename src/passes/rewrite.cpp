@@ -1,0 +1,65 @@
+#include "passes/rewrite.h"
+
+#include <algorithm>
+
+namespace compatcheck::passes {
+
+std::vector<ir::Node*> all_nodes(const ir::Graph& graph) {
+  std::vector<ir::Node*> nodes;
+  ir::for_each_node(*graph.top(), [&](ir::Node* node) { nodes.push_back(node); });
+  return nodes;
+}
+
+ir::Value* constant_before(ir::Node* place, ir::Constant value) {
+  ir::Node* constant = place->graph()->create_constant(std::move(value));
+  constant->copy_origin(*place);
+  constant->insert_before(place);
+  return constant->output();
+}
+
+ir::Value* constant_before(ir::Node* place, ir::Constant value, const ir::TypeRef& type) {
+  ir::Value* output = constant_before(place, std::move(value));
+  output->set_type(type);
+  return output;
+}
+
+ir::Node* node_before(ir::Node* place, std::string op, std::span<ir::Value* const> inputs,
+                      std::span<const ir::TypeRef> types) {
+  ir::Node* node = place->graph()->create(std::move(op), inputs);
+  for (const ir::TypeRef& type : types) node->add_output(type);
+  node->copy_origin(*place);
+  node->insert_before(place);
+  return node;
+}
+
+void replace(ir::Value* from, ir::Value* to) {
+  if (to->name().empty()) to->set_name(from->name());
+  from->replace_all_uses_with(to);
+}
+
+std::string_view attribute_name(const ir::Node& node) {
+  const ir::Constant* name = node.attribute("name");
+  const auto* text = name ? name->get<std::string>() : nullptr;
+  return text ? std::string_view(*text) : std::string_view();
+}
+
+bool erase_if_unused(ir::Node* node) {
+  const auto outputs = node->outputs();
+  if (!std::all_of(outputs.begin(), outputs.end(), [](const ir::Value* output) { return output->unused(); })) return false;
+  node->erase();
+  return true;
+}
+
+void take_block(ir::Node* branch, ir::Block& block) {
+  for (std::size_t i = 0; i < branch->outputs().size(); ++i) replace(branch->output(i), block.outputs()[i]);
+  for (ir::Node* node : block) node->move_before(branch);
+  branch->erase();
+}
+
+bool available_in(const ir::Value* value, const ir::Block* block) {
+  for (; block; block = block->parent())
+    if (value->block() == block) return true;
+  return false;
+}
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,43 @@
+// Small steps that many passes take.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace compatcheck::passes {
+
+// All nodes of the graph, nested ones too, in order; the list stays valid while nodes are erased or inserted.
+std::vector<ir::Node*> all_nodes(const ir::Graph& graph);
+
+// A new prim::Constant before `place`, with the place's origin.
+ir::Value* constant_before(ir::Node* place, ir::Constant value);
+ir::Value* constant_before(ir::Node* place, ir::Constant value, const ir::TypeRef& type);
+
+// A new node before `place`, with the place's origin and outputs of these types.
+ir::Node* node_before(ir::Node* place, std::string op, std::span<ir::Value* const> inputs, std::span<const ir::TypeRef> types);
+
+// Uses of `from` become uses of `to`, which takes over the name if it has none; then `from` is unused.
+void replace(ir::Value* from, ir::Value* to);
+
+// The name of an attribute: of prim::GetAttr, prim::SetAttr, prim::CallMethod.
+std::string_view attribute_name(const ir::Node& node);
+
+// The integer, bool or string that the value is known to be; null if it isn't known.
+template <class T> const T* known(const ir::Value* value) {
+  const ir::Constant* constant = ir::constant_of(value);
+  return constant ? constant->get<T>() : nullptr;
+}
+
+// Erases the node if nothing uses its outputs.
+bool erase_if_unused(ir::Node* node);
+
+// The nodes and results of `block` take the place of the If that holds it.
+void take_block(ir::Node* branch, ir::Block& block);
+
+// Whether `value` may be used at `place`: it is defined in this block or one around it, before.
+bool available_in(const ir::Value* value, const ir::Block* block);
+
+}  // namespace compatcheck::passes
