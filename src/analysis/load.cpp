@@ -12,7 +12,8 @@ frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping
           .op_libraries = options.op_libraries,
           .schemas = table.schemas(),
           .timeout_seconds = options.timeout_seconds,
-          .memory_mb = options.memory_mb};
+          .memory_mb = options.memory_mb,
+          .cancelled = [cancel = options.run.cancel] { return cancel && *cancel; }};
 }
 
 void report_stage(const RunOptions& run, std::string_view stage) {

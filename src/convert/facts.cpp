@@ -4,7 +4,7 @@
 #include <iterator>
 #include <unordered_map>
 
-#include "passes/passes.h"
+#include "passes/normalize.h"
 
 namespace compatcheck::convert {
 namespace {
@@ -265,19 +265,8 @@ FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inpu
 
 std::vector<std::string> fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas) {
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
-  std::vector<std::string> steps;
-  const auto note = [&](std::size_t changes, const std::string& what) {
-    if (changes) steps.push_back(what + " " + std::to_string(changes));
-  };
-  note(passes::fold_constants(graph, nullptr, known), "numbers settled by shapes:");
-  if (steps.empty()) return steps;
-  note(passes::prune_branches(graph), "branches settled by shapes:");
-  std::size_t budget = 10'000;
-  passes::read_lists(graph, nullptr);
-  note(passes::unroll_loops(graph, budget), "loops unrolled by shapes:");
-  passes::remove_dead_code(graph, nullptr);
-  schema::resolve(graph, schemas);
-  return steps;
+  if (!passes::simplify(graph, schemas, known)) return {};
+  return {"folded what the inputs' dtypes and shapes settle"};
 }
 
 }  // namespace compatcheck::convert
