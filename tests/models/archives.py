@@ -1,18 +1,18 @@
 """Reading and writing TorchScript archives: zip files whose records stand at multiples of 64 bytes."""
 import zipfile
 from pathlib import Path
-from typing import Callable, Dict
+from typing import BinaryIO, Callable, Dict, Union
 
 ALIGNMENT = 64
 
 
-def read(path: Path) -> Dict[str, bytes]:
+def read(path: Union[Path, BinaryIO]) -> Dict[str, bytes]:
     """Records by name, the archive's own top folder included, in their order."""
     with zipfile.ZipFile(path) as archive:
         return {info.filename: archive.read(info) for info in archive.infolist()}
 
 
-def write(path: Path, records: Dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> None:
+def write(path: Union[Path, BinaryIO], records: Dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> None:
     """As PyTorch lays an archive out: one extra field "FB" pads each header so that its content is aligned."""
     with zipfile.ZipFile(path, "w", compression) as archive:
         for name, content in records.items():
