@@ -1,6 +1,7 @@
 #include "frontend/torchscript/execution_compare.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/class_type.h>
 
 #include <cmath>
 #include <set>

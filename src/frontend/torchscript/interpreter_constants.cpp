@@ -147,7 +147,10 @@ c10::IValue ConstantReader::read(const ir::Constant& constant) {
       throw ModelError("a constant of type " + held.type_name + " can't be run");
     }
     c10::IValue operator()(const std::complex<double>& value) const { return c10::complex<double>(value.real(), value.imag()); }
-    c10::IValue operator()(const auto& value) const { return value; }
+    c10::IValue operator()(std::int64_t value) const { return value; }
+    c10::IValue operator()(double value) const { return value; }
+    c10::IValue operator()(bool value) const { return value; }
+    c10::IValue operator()(const std::string& value) const { return value; }
   };
   return std::visit(Read{*this}, constant.value);
 }
