@@ -32,10 +32,13 @@ class Verifier {
     }
     if (block.last() != previous) fail("the node list ends elsewhere", previous);
     operands(*block.return_node());
-    for (const Value* value : defined) {
-      state_[value->id()] = State::out_of_scope;
-      uses(*value);
-    }
+    for (const Value* value : defined) state_[value->id()] = State::out_of_scope;
+    values_.insert(values_.end(), defined.begin(), defined.end());
+  }
+
+  // After the walk, so that a use out of scope is called that.
+  void uses() const {
+    for (const Value* value : values_) uses(*value);
   }
 
  private:
@@ -64,7 +67,7 @@ class Verifier {
   }
 
   // The list is exact when each entry is right, none comes twice, and as many operands were met on the walk.
-  void uses(const Value& value) {
+  void uses(const Value& value) const {
     std::vector<Use> uses(value.uses().begin(), value.uses().end());
     std::sort(uses.begin(), uses.end(),
               [](const Use& a, const Use& b) { return std::tie(a.user, a.operand) < std::tie(b.user, b.operand); });
@@ -93,6 +96,7 @@ class Verifier {
   const Graph& graph_;
   std::vector<State> state_;
   std::vector<std::size_t> operands_;
+  std::vector<const Value*> values_;
 };
 
 std::string_view arity_fault_of_if(const Node& node) {
@@ -124,6 +128,10 @@ std::string_view arity_fault(const Node& node) {
   return {};
 }
 
-void Graph::verify() const { Verifier(*this).block(*top_); }
+void Graph::verify() const {
+  Verifier verifier(*this);
+  verifier.block(*top_);
+  verifier.uses();
+}
 
 }  // namespace compatcheck::ir

@@ -186,44 +186,26 @@ class GraphReader {
       node.set_attribute("value", {});
   }
 
-  // "^MyRelu[module="net"](2, "a")(%x)": the plain arguments stand in brackets of their own.
+  // "^MyRelu[module="net"](2, a)(%x)": the plain arguments stand in brackets of their own, printed without quotes or
+  // escapes, so only what follows tells where they end.
   Node* read_python_op(const std::vector<Declared>& outputs) {
     std::string name(s_.identifier());
     if (name.empty()) s_.fail_expected("the Python function's name after '^'");
     std::vector<Attribute> attributes = read_attributes(outputs);
-    s_.expect("(", "after the Python function");
-    const std::size_t from = s_.position();
-    std::string scalars(read_balanced());
-    if (s_.raw_peek() != '(') {
-      scalars.clear();
-      s_.rewind(from - 1);
+    std::string scalars;
+    if (s_.looking_at("(")) {
+      const std::string_view line = s_.raw_rest_of_line();
+      const std::size_t end = std::min(line.find(")(%"), line.find(")()"));
+      if (end != std::string_view::npos) {
+        scalars = line.substr(1, end - 1);
+        s_.raw_advance(end + 1);
+      }
     }
     Node* node = graph_.create("prim::PythonOp", read_operands("^" + name));
     node->set_attribute("pyname", {std::move(name)});
     if (!scalars.empty()) node->set_attribute("scalars", {std::move(scalars)});
     for (Attribute& attribute : attributes) node->set_attribute(std::move(attribute.name), std::move(attribute.value));
     return node;
-  }
-
-  // Python's own printing up to the bracket that closes it.
-  std::string_view read_balanced() {
-    const std::string_view text = s_.raw_rest();
-    int open = 1;
-    char quote = '\0';
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if (quote != '\0') {
-        if (text[i] == '\\') ++i;
-        else if (text[i] == quote) quote = '\0';
-        continue;
-      }
-      if (text[i] == '"' || text[i] == '\'') quote = text[i];
-      if (text[i] == '(') ++open;
-      if (text[i] == ')' && --open == 0) {
-        s_.raw_advance(i + 1);
-        return text.substr(0, i);
-      }
-    }
-    s_.fail_at(s_.position() - 1, "this bracket is never closed");
   }
 
   std::string read_operator() {

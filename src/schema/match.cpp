@@ -80,7 +80,7 @@ class Fit {
 
   bool binds(const Type& actual, const std::string& name) {
     const auto [bound, fresh] = bindings_.try_emplace(name, std::make_shared<Type>(actual));
-    return fresh || same_structure(*bound->second, actual) || (lenient_ && fits(actual, Type(*bound->second)));
+    return fresh || same_structure(*bound->second, actual) || (lenient_ && Fit(Rigour::strict).fits(actual, *bound->second));
   }
 
   bool converts(const Type& actual, const Type& formal) {
@@ -134,8 +134,8 @@ bool types_fit(const ir::Node& node, const Schema& schema, Rigour rigour) {
 
 const Schema* match(const ir::Node& node, const Registry& registry) {
   const auto overloads = registry.overloads(node.op());
-  for (const bool short_too : {false, true})
-    for (const Rigour rigour : {Rigour::strict, Rigour::lenient})
+  for (const Rigour rigour : {Rigour::strict, Rigour::lenient})
+    for (const bool short_too : {false, true})
       for (const Schema* schema : overloads)
         if (count_fits(node, *schema, short_too) && types_fit(node, *schema, rigour)) return schema;
   return nullptr;

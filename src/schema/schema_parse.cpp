@@ -58,8 +58,6 @@ class SchemaReader {
       } else {
         Argument argument = read_argument();
         argument.keyword_only = keyword_only;
-        if (schema.argument_index(argument.name))
-          s_.fail_at(s_.position(), "two arguments are called " + argument.name);
         schema.arguments.push_back(std::move(argument));
       }
       if (!s_.looking_at(")")) s_.expect(",", "or ')' after an argument");
