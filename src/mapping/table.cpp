@@ -100,7 +100,7 @@ void Table::overlay_text(std::string_view yaml, const std::string& file_name) {
       if (other->name == user.name || base_name(other->name) != user.name || stated_in_file(other->name)) continue;
       OperatorRows copy = user;
       copy.name = other->name;
-      next->overlaid[copy.name] = std::make_shared<const OperatorRows>(overlay_rows(std::move(copy), other));
+      next->overlaid[other->name] = std::make_shared<const OperatorRows>(overlay_rows(std::move(copy), other));
     }
   }
   state_ = std::move(next);

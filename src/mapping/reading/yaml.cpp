@@ -35,6 +35,20 @@ std::size_t utf8_length(std::string_view bytes) {
   return length;
 }
 
+// For a terminal, and for JSON: no control characters, nothing that isn't UTF-8.
+std::string printable(std::string_view line) {
+  std::string made;
+  for (std::size_t i = 0; i < line.size();) {
+    const std::size_t length = utf8_length(line.substr(i));
+    const auto c = static_cast<unsigned char>(line[i]);
+    if (c == '\t') made += ' ';
+    else if (length == 0 || c < 0x20 || c == 0x7F) made += '?';
+    else made += line.substr(i, length);
+    i += std::max<std::size_t>(1, length);
+  }
+  return made;
+}
+
 class LineIndex {
  public:
   explicit LineIndex(std::string_view text) : text_(text) {
@@ -187,7 +201,7 @@ std::string describe(const Place& place, std::string_view message, std::string_v
   described += message;
   if (line.empty()) return described;
   described += "\n";
-  for (const char c : line) described += c == '\t' ? ' ' : c;
+  described += printable(line);
   described += "\n" + std::string(static_cast<std::size_t>(std::max(0, place.column - 1)), ' ') + "^";
   return described;
 }

@@ -1,0 +1,101 @@
+// What rows say, once read.
+#include "mapping/tables.h"
+
+namespace compatcheck::mapping {
+namespace {
+
+TEST(Read, ARowThatIsOnlyAName) {
+  const OperatorRows rows = only_operator("aten::relu:\n  7: Relu\n");
+  EXPECT_EQ(rows.name, "aten::relu");
+  ASSERT_EQ(rows.history.size(), 1u);
+  EXPECT_EQ(rows.history[0].opset, 7);
+  EXPECT_EQ(rows.history[0].rows[0].to, std::vector<std::string>{"Relu"});
+  EXPECT_TRUE(rows.history[0].rows[0].one_to_one());
+  EXPECT_EQ(rows.history[0].rows[0].place.line, 2);
+  EXPECT_EQ(rows.history[0].rows[0].place.column, 6);
+}
+
+TEST(Read, SeveralOperatorsCarryTheMeaning) {
+  const Row row = only_row("{to: [Div, Erf, acme.ops::Mul], random: true, approximate: \"by 1e-3\", lifted: \"rank 0\"}");
+  EXPECT_EQ(row.to, (std::vector<std::string>{"Div", "Erf", "acme.ops::Mul"}));
+  EXPECT_FALSE(row.one_to_one());
+  EXPECT_TRUE(row.random);
+  EXPECT_FALSE(row.complex);
+  EXPECT_EQ(row.approximate, "by 1e-3");
+  EXPECT_EQ(row.lifted, "rank 0");
+}
+
+TEST(Read, ListsOfRows) {
+  const OperatorRows rows = only_operator(
+      "aten::avg_pool2d:\n"
+      "  7:\n"
+      "    - {refuse: no ceil_mode, hint: use 10, when: {ceil_mode: true}}\n"
+      "    - AveragePool\n"
+      "  10: AveragePool\n");
+  ASSERT_EQ(rows.history.size(), 2u);
+  ASSERT_EQ(rows.history[0].rows.size(), 2u);
+  EXPECT_EQ(rows.history[0].rows[0].kind, Row::Kind::refuse);
+  EXPECT_EQ(rows.history[0].rows[0].reason, "no ceil_mode");
+  EXPECT_EQ(rows.history[0].rows[0].hint, "use 10");
+  EXPECT_EQ(rows.history[0].rows[1].kind, Row::Kind::mapped);
+}
+
+TEST(Read, MissingAtEveryOpset) {
+  const OperatorRows rows = only_operator("aten::linalg_pinv:\n  missing: no SVD\n  hint: solve otherwise\n  facts: same\n");
+  ASSERT_EQ(rows.history.size(), 1u);
+  EXPECT_EQ(rows.history[0].opset, lowest_opset);
+  EXPECT_EQ(rows.history[0].place.line, 2);
+  EXPECT_EQ(rows.history[0].rows[0].kind, Row::Kind::missing);
+  EXPECT_EQ(rows.history[0].rows[0].hint, "solve otherwise");
+  EXPECT_EQ(rows.facts, "same");
+}
+
+TEST(Read, AliasAndSchema) {
+  EXPECT_EQ(only_operator("aten::multiply: {alias: aten::mul}").alias, "aten::mul");
+  EXPECT_EQ(only_operator("acme::f.x: {schema: \"acme::f.x(Tensor a) -> Tensor\", 9: acme::F}").schema, "acme::f.x(Tensor a) -> Tensor");
+}
+
+TEST(Read, InputsAndAttributes) {
+  const Row row = only_row("{to: F, inputs: [a, b], attributes: {n: arg, k: 3, x: 0.5, l: [1, 2], s: {constant: \"lin\"}, v: {constant: [1.5]}, f: {float: alpha}}}");
+  EXPECT_EQ(row.inputs, (std::vector<std::string>{"a", "b"}));
+  ASSERT_EQ(row.attributes.size(), 7u);
+  EXPECT_EQ(row.attributes[0].second.argument, "arg");
+  EXPECT_EQ(row.attributes[1].second.constant, std::vector<Literal>{std::int64_t{3}});
+  EXPECT_EQ(row.attributes[2].second.constant, std::vector<Literal>{0.5});
+  EXPECT_TRUE(row.attributes[3].second.constant_is_list);
+  EXPECT_EQ(row.attributes[4].second.constant, std::vector<Literal>{"lin"});
+  EXPECT_TRUE(row.attributes[5].second.constant_is_list);
+  EXPECT_EQ(row.attributes[6].second.kind, ArgumentKind::floating);
+  EXPECT_EQ(row.attributes[6].second.argument, "alpha");
+}
+
+TEST(Read, Requires) {
+  EXPECT_EQ(only_row("{to: F, requires: divides}").required, std::vector<std::string>{"divides"});
+  EXPECT_EQ(only_row("{to: F, requires: [a, b]}").required, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Read, OnnxChanges) {
+  const auto contents = read_onnx_changes(yaml::Source("Clip:\n  6-11: {extended: inputs, moved: {min: min, value: constant_value}}\nRoiAlign: {10-16: {meaning: shifted}}", "c.yaml"));
+  ASSERT_TRUE(contents.defects.empty());
+  ASSERT_EQ(contents.items.size(), 2u);
+  EXPECT_EQ(contents.items[0].op, "Clip");
+  EXPECT_EQ(contents.items[0].from, 6);
+  EXPECT_EQ(contents.items[0].to, 11);
+  EXPECT_EQ(contents.items[0].change, Change::extended);
+  EXPECT_EQ(contents.items[0].moved[1], (std::pair<std::string, std::string>("value", "constant_value")));
+  EXPECT_EQ(contents.items[1].change, Change::meaning);
+  EXPECT_EQ(contents.items[1].why, "shifted");
+}
+
+// One operator's defect leaves the others.
+TEST(Read, EveryDefectOfAFileIsFound) {
+  const std::string text = "aten::a: {7: Relu}\naten::b: {6: Relu}\naten::c: {7: Relu}\naten::d: 3\n";
+  const auto contents = read_operators(yaml::Source(text, "t.yaml"));
+  EXPECT_EQ(contents.items.size(), 2u);
+  ASSERT_EQ(contents.defects.size(), 2u);
+  EXPECT_EQ(contents.defects[0].place.line, 2);
+  EXPECT_EQ(contents.defects[1].place.line, 4);
+}
+
+}  // namespace
+}  // namespace compatcheck::mapping
