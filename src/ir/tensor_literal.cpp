@@ -1,6 +1,7 @@
 #include "ir/tensor_literal.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -82,18 +83,22 @@ bool encode(DType dtype, Element value, std::vector<std::uint8_t>& to) {
 
 // ---- reading
 
+constexpr std::size_t max_body = 1000;  // far above what so few elements take; keeps reading linear
+
+constexpr auto in_body = [] {
+  std::array<bool, 256> allowed{};
+  for (const char c : std::string_view("0123456789.,+-e*()= \t\r\nColumnstinfajC")) allowed[static_cast<unsigned char>(c)] = true;
+  return allowed;
+}();
+
 // Where the type begins, "[ CPUFloatType{2,3} ]", if what stands before it can only be a printed tensor.
 std::optional<std::size_t> find_type(std::string_view text) {
   constexpr std::string_view prefixes[] = {"[ CPU", "[ CUDA", "[ Meta", "[ Quantized", "[ Variable", "[ Sparse", "[ Mkldnn"};
-  constexpr std::string_view allowed = "0123456789.,+-e*()= \t\r\nColumnstinfajC";
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '[') {
-      const std::string_view here = text.substr(i);
-      return std::any_of(std::begin(prefixes), std::end(prefixes), [&](auto p) { return here.starts_with(p); })
-                 ? std::optional(i)
-                 : std::nullopt;
-    }
-    if (allowed.find(text[i]) == std::string_view::npos) return std::nullopt;
+  for (std::size_t i = 0; i < std::min(text.size(), max_body); ++i) {
+    if (in_body[static_cast<unsigned char>(text[i])]) continue;
+    const std::string_view here = text.substr(i);
+    if (std::any_of(std::begin(prefixes), std::end(prefixes), [&](auto p) { return here.starts_with(p); })) return i;
+    return std::nullopt;
   }
   return std::nullopt;
 }

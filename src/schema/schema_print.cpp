@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/literal.h"
 #include "schema/schema.h"
 
@@ -30,10 +32,20 @@ std::string spell_type(const ir::Type& type, const Argument& argument) {
   return to_string(type) + spell_alias(argument);
 }
 
+// "int[2] stride=1" rather than [1, 1].
+std::string spell_default(const Argument& argument) {
+  const ir::Constant& value = *argument.default_value;
+  const auto* list = value.get<ir::ListConstant>();
+  const bool broadcast = list && argument.list_size == list->items.size() && list->items.size() > 1 &&
+                         std::all_of(list->items.begin(), list->items.end(),
+                                     [&](const ir::Constant& item) { return equal(item, list->items[0]); });
+  return broadcast ? write_literal(list->items[0], list->element) : write_literal(value, argument.type);
+}
+
 std::string spell(const Argument& argument) {
   std::string out = spell_type(*argument.type, argument);
   if (!argument.name.empty()) out += ' ' + argument.name;
-  if (argument.default_value) out += '=' + write_literal(*argument.default_value, argument.type);
+  if (argument.default_value) out += '=' + spell_default(argument);
   return out;
 }
 
