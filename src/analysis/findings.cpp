@@ -18,10 +18,21 @@ struct Numbered {
   std::uint32_t index;  // of the node, in graph order
 };
 
+bool is_torch_itself(const std::string& file) {
+  return file.find("-packages/torch/") != std::string::npos || file.starts_with("torch/");
+}
+
+// The innermost place outside torch's own Python code: what the user wrote, or the library that they used.
+const ir::Location* user_place(const ir::LocationRef& innermost) {
+  for (const ir::Location* place = innermost.get(); place; place = place->caller.get())
+    if (!place->file.empty() && !is_torch_itself(place->file)) return place;
+  return innermost.get();
+}
+
 Site site_of(const Numbered& numbered) {
   const ir::Node& node = *numbered.outcome->node;
   Site site{.index = numbered.index, .module = node.module(), .file = {}, .line = 0, .function = {}, .args = spell_call(node)};
-  if (const auto& location = node.location()) {
+  if (const ir::Location* location = user_place(node.location())) {
     site.file = location->file;
     site.line = location->line;
     site.function = location->function;
