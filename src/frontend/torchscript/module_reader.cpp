@@ -27,20 +27,24 @@ void fill_by_name(c10::ivalue::Object& object, const c10::IValue& state) {
 
 }  // namespace
 
-ModuleReader::ModuleReader(const Archive& archive, caffe2::serialize::PyTorchStreamReader& reader, Sources& sources, Weights& weights)
+ModuleReader::ModuleReader(const Archive& archive, caffe2::serialize::PyTorchStreamReader& reader, Sources& sources, Weights& weights,
+                           const Stubs& stubs)
     : reader_(reader),
       weights_(weights),
       archive_(archive),
       unit_(std::make_shared<torch::jit::CompilationUnit>()),
       importer_(unit_, &constants_, [&sources](const std::string& qualifier) { return sources.load(qualifier); },
-                static_cast<std::size_t>(reader.version())) {}
+                static_cast<std::size_t>(reader.version())) {
+  stubs.define_classes(unit_);
+}
 
 c10::intrusive_ptr<c10::ivalue::Object> ModuleReader::read() {
-  if (archive_.find("constants.pkl"))
-    for (const c10::IValue& constant : unpickle("constants", at::kCPU, true).toTupleRef().elements()) {
-      check_tensors(constant);
-      constants_.push_back(constant);
-    }
+  if (archive_.find("constants.pkl")) {
+    const c10::IValue table = unpickle("constants", at::kCPU, true);
+    check_tensors(table);
+    if (!table.isTuple()) throw ModelError("record constants.pkl holds no tuple");
+    for (const c10::IValue& constant : table.toTupleRef().elements()) constants_.push_back(constant);
+  }
   const c10::IValue root = unpickle("data", at::kCPU, true);
   if (!root.isObject()) throw ModelError("it holds a " + root.tagKind() + ", not a module");
   return root.toObject();

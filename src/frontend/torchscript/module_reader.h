@@ -13,6 +13,7 @@
 
 #include "frontend/torchscript/archive.h"
 #include "frontend/torchscript/sources.h"
+#include "frontend/torchscript/stubs.h"
 #include "frontend/torchscript/weights.h"
 #include "ir/program.h"
 
@@ -20,7 +21,8 @@ namespace compatcheck::frontend::torchscript {
 
 class ModuleReader {
  public:
-  ModuleReader(const Archive& archive, caffe2::serialize::PyTorchStreamReader& reader, Sources& sources, Weights& weights);
+  ModuleReader(const Archive& archive, caffe2::serialize::PyTorchStreamReader& reader, Sources& sources, Weights& weights,
+               const Stubs& stubs);
 
   // The object that the file holds. Throws ModelError, or libtorch's own exceptions.
   c10::intrusive_ptr<c10::ivalue::Object> read();

@@ -146,8 +146,12 @@ PackedParameters unpack(const c10::ivalue::Object& object) {
 void describe_class(const PackedParameters& packed, ir::Class& made, const std::string& name, Types& types) {
   if (!made.name.empty()) return;
   made.name = name;
-  for (std::size_t i = 0; i < packed.names.size(); ++i)
-    made.attributes.push_back({packed.names[i], types.convert(packed.values[i].type()), false, false});
+  for (std::size_t i = 0; i < packed.names.size(); ++i) {
+    const c10::IValue& value = packed.values[i];
+    ir::TypeRef type = value.isTensor() ? ir::tensor_type() : types.convert(value.type());
+    if (packed.names[i] == "bias") type = ir::optional_of(ir::tensor_type());
+    made.attributes.push_back({packed.names[i], std::move(type), false, false});
+  }
 }
 
 }  // namespace compatcheck::frontend::torchscript

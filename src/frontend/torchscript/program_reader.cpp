@@ -2,6 +2,7 @@
 
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/operator_upgraders/upgraders_entry.h>
 
 #include <cstring>
 #include <map>
@@ -10,6 +11,7 @@
 #include "frontend/torchscript/graphs.h"
 #include "frontend/torchscript/module_reader.h"
 #include "frontend/torchscript/packed_parameters.h"
+#include "frontend/torchscript/stubs.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
@@ -33,8 +35,8 @@ class MappedReader : public caffe2::serialize::ReadAdapterInterface {
 
 class ProgramReader {
  public:
-  ProgramReader(const Archive& archive, PyTorchStreamReader& reader, Sources& sources)
-      : archive_(archive), sources_(sources), weights_(archive, reader), module_(archive, reader, sources, weights_),
+  ProgramReader(const Archive& archive, PyTorchStreamReader& reader, Sources& sources, const Stubs& stubs)
+      : archive_(archive), sources_(sources), weights_(archive, reader), module_(archive, reader, sources, weights_, stubs),
         values_(program_, types_, weights_), graphs_(program_, types_, values_, sources) {}
 
   ir::Program read() {
@@ -69,7 +71,7 @@ class ProgramReader {
     const auto cls = type->cast<c10::ClassType>();
     if (!cls || is_opaque_class(*cls) || is_packed_parameters(*cls)) return;
     for (std::size_t i = 0; i < cls->numAttributes(); ++i)
-      made.attributes.push_back({cls->getAttributeName(i), types_.convert(cls->getAttribute(i)), cls->is_parameter(i), cls->is_buffer(i)});
+      made.attributes.push_back({cls->getAttributeName(i), types_.convert(cls->getAttribute(i)), made.is_module && cls->is_parameter(i), made.is_module && cls->is_buffer(i)});
     for (std::size_t i = 0; i < cls->numConstants(); ++i) made.constants[cls->getConstantName(i)] = values_.convert(cls->getConstant(i));
     for (torch::jit::Function* method : cls->methods()) {
       if (!method->isGraphFunction()) continue;
@@ -117,13 +119,43 @@ class ProgramReader {
   Graphs graphs_;
 };
 
+// libtorch's message without its C++ stack.
+std::string readable(const std::string& message) {
+  std::string text = message.substr(0, message.find("\nException raised from"));
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  while (!text.empty() && text.front() == '\n') text.erase(0, 1);
+  return "libtorch can't load it: " + text;
+}
+
+// Old operators are replaced by upgraders, which libtorch compiles at a cost that few models need to bear.
+bool wants_upgraders(const std::string& refusal) {
+  static bool there = false;
+  if (there || refusal.find("upgrader graph") == refusal.npos) return false;
+  torch::jit::populate_upgraders_graph_map();
+  return there = true;
+}
+
 }  // namespace
 
 ir::Program read_program(const std::string& path, const std::vector<std::string>& schemas) {
   const Archive archive(path);
   PyTorchStreamReader reader(std::make_shared<MappedReader>(archive.bytes()));
   Sources sources(archive, reader);
-  return ProgramReader(archive, reader, sources).read();
+  Stubs stubs(sources, schemas);
+  std::string first_refusal;
+  for (;;) {
+    try {
+      ir::Program program = ProgramReader(archive, reader, sources, stubs).read();
+      stubs.describe(program);
+      return program;
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& refusal) {
+      const std::string message = refusal.what();
+      if (first_refusal.empty()) first_refusal = message;
+      if (!wants_upgraders(message) && !stubs.learn_from(message)) throw ModelError(readable(first_refusal));
+    }
+  }
 }
 
 }  // namespace compatcheck::frontend::torchscript

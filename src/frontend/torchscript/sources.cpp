@@ -28,26 +28,34 @@ std::shared_ptr<torch::jit::Source> Sources::load(const std::string& qualifier) 
   using torch::jit::Source;
   const std::string path = path_of(qualifier);
   const Record* record = archive_.find(path);
-  const auto more = appended_.find(qualifier);
-  if (!record && more == appended_.end()) return nullptr;
+  if (!record) return nullptr;
   File file;
   file.name = path;
-  std::string_view text = record ? bytes(*record) : std::string_view();
-  if (more != appended_.end()) {
-    unpacked_.push_back(std::make_unique<std::string>(std::string(text) + more->second));
-    text = *unpacked_.back();
-  }
   if (const Record* debug = archive_.find(path + ".debug_pkl")) {
     const std::string_view pickle = bytes(*debug);
     file.ranges = std::make_shared<DebugRanges>(std::span(reinterpret_cast<const std::uint8_t*>(pickle.data()), pickle.size()));
   }
-  file.source = std::make_shared<Source>(text, path, 1, file.ranges, Source::DONT_COPY);
+  file.source = std::make_shared<Source>(bytes(*record), path, 1, file.ranges, Source::DONT_COPY);
   auto source = file.source;
   files_.emplace(source.get(), std::move(file));
   return source;
 }
 
-void Sources::append(const std::string& qualifier, std::string_view text) { appended_[qualifier] += text; }
+std::vector<std::string> Sources::qualifiers() const {
+  std::vector<std::string> found;
+  for (const Record& record : archive_.records()) {
+    if (!record.name.starts_with("code/") || !record.name.ends_with(".py")) continue;
+    std::string name = record.name.substr(5, record.name.size() - 8);
+    std::replace(name.begin(), name.end(), '/', '.');
+    found.push_back(std::move(name));
+  }
+  return found;
+}
+
+std::string_view Sources::text(const std::string& qualifier) {
+  const Record* record = archive_.find(path_of(qualifier));
+  return record ? bytes(*record) : std::string_view();
+}
 
 ir::LocationRef Sources::locate(const torch::jit::SourceRange& range) {
   const auto found = files_.find(range.source().get());

@@ -4,11 +4,11 @@
 
 #include <torch/csrc/jit/frontend/source_range.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "frontend/torchscript/archive.h"
 #include "frontend/torchscript/debug_ranges.h"
@@ -26,8 +26,8 @@ class Sources {
 
   // The source that defines what begins with `qualifier` ("__torch__.net"); null if the archive has none.
   std::shared_ptr<torch::jit::Source> load(const std::string& qualifier);
-  // Text to serve for a qualifier, after what the archive has for it.
-  void append(const std::string& qualifier, std::string_view text);
+  std::vector<std::string> qualifiers() const;  // of every code file
+  std::string_view text(const std::string& qualifier);
 
   ir::LocationRef locate(const torch::jit::SourceRange& range);
   bool any_traced() const { return any_traced_; }  // of the places located so far
@@ -44,7 +44,6 @@ class Sources {
 
   const Archive& archive_;
   caffe2::serialize::PyTorchStreamReader& reader_;
-  std::map<std::string, std::string> appended_;
   std::unordered_map<const torch::jit::Source*, File> files_;
   std::vector<std::unique_ptr<std::string>> unpacked_;
   bool any_traced_ = false;
