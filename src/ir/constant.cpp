@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace compatcheck::ir {
 namespace {
@@ -92,6 +93,15 @@ struct TypeOf {
 };
 
 }  // namespace
+
+DictConstant::DictConstant() = default;
+DictConstant::DictConstant(TypeRef key, TypeRef value, std::vector<std::pair<Constant, Constant>> items)
+    : key(std::move(key)), value(std::move(value)), items(std::move(items)) {}
+DictConstant::DictConstant(const DictConstant&) = default;
+DictConstant::DictConstant(DictConstant&&) noexcept = default;
+DictConstant& DictConstant::operator=(const DictConstant&) = default;
+DictConstant& DictConstant::operator=(DictConstant&&) noexcept = default;
+DictConstant::~DictConstant() = default;
 
 std::int64_t TensorView::elements() const {
   std::int64_t count = 1;

@@ -54,7 +54,19 @@ using Constants = std::vector<Constant>;
 
 struct ListConstant { TypeRef element; Constants items; };
 struct TupleConstant { TypeRef type; Constants items; };            // type: kind tuple, may name a NamedTuple
-struct DictConstant { TypeRef key, value; std::vector<std::pair<Constant, Constant>> items; };
+struct DictConstant {
+  TypeRef key, value;
+  std::vector<std::pair<Constant, Constant>> items;
+
+  // Defined where Constant is complete: clang wants the pair whole when it meets an implicit destructor.
+  DictConstant();
+  DictConstant(TypeRef key, TypeRef value, std::vector<std::pair<Constant, Constant>> items);
+  DictConstant(const DictConstant&);
+  DictConstant(DictConstant&&) noexcept;
+  DictConstant& operator=(const DictConstant&);
+  DictConstant& operator=(DictConstant&&) noexcept;
+  ~DictConstant();
+};
 struct ObjectConstant { std::uint32_t object = 0; };                // index into Program::objects
 struct EnumConstant { std::string class_name, name; std::shared_ptr<const Constant> value; };
 struct DeviceConstant { std::string device; };                      // "cpu", "cuda:0"
