@@ -45,7 +45,12 @@ void check_operator(const Context& context, const OperatorRows& rows) {
 // The operator whose rows this one would get by rule; null if there is none.
 const OperatorRows* by_rule(const Context& context, const OperatorRows& rows) {
   const auto [base, overload] = mapping::split_overload(rows.name);
-  const auto functional = context.known.schemas.functional_form(base);
+  const schema::Registry& schemas = context.known.schemas;
+  if (const auto without_out = mapping::functional_overload(base, overload, schemas)) {
+    const OperatorRows* const other = context.states(std::string(base) + "." + *without_out);
+    return other ? other : context.states(base);
+  }
+  const auto functional = schemas.functional_form(base);
   if (!functional) return nullptr;
   if (const OperatorRows* other = context.states(*functional + "." + std::string(overload))) return other;
   return context.states(*functional);
@@ -128,10 +133,10 @@ std::vector<const Schema*> overloads_of(const Context& context, std::string_view
 }
 
 void check_name(const Context& context, const OperatorRows& rows) {
+  if (context.table.is_structural(rows.name)) return context.report(rows.place, quote(rows.name) + " is on the list of structural operators too");
   check_operator(context, rows);
   check_rule(context, rows);
   if (!rows.alias.empty()) check_alias(context, rows);
-  if (context.table.is_structural(rows.name)) context.report(rows.place, quote(rows.name) + " is on the list of structural operators too");
   const auto& words = context.known.fact_words;
   if (words && !rows.facts.empty() && std::ranges::find(*words, rows.facts) == words->end())
     context.report(rows.place, "`facts: " + rows.facts + "` isn't a word for facts" + did_you_mean(rows.facts, *words));

@@ -107,22 +107,24 @@ struct Interval {
   }
   std::string said() const { return "from " + std::to_string(from) + " to " + std::to_string(end - 1); }
 
+  // In every version; with several operators, in any of one of them.
   void check_attribute(const std::string& name, const Binding& binding, const std::vector<const onnx::Schema*>& of) const {
     std::vector<std::string_view> known;
+    const onnx::Attribute* typed = nullptr;
+    const onnx::Schema* holder = nullptr;
     for (const onnx::Schema* schema : of) {
-      for (const std::string_view other : attribute_names(*schema)) known.push_back(other);
       const auto found = find_attribute(context.table, *schema, name);
-      if (!found && row.to.size() > 1) continue;   // another operator's
-      if (!found) {
-        const bool before = schema != of.front();
-        return context.report(row.place, std::string(schema->name) + " has no attribute " + quote(name) +
-                                             (before || schema->since > 7 ? " at opset " + std::to_string(std::max(from, schema->since)) : "") +
-                                             mapping::did_you_mean(name, attribute_names(*schema)));
+      if (found && !holder) holder = schema, typed = found->attribute;
+      if (found || row.to.size() > 1) {
+        for (const std::string_view other : attribute_names(*schema)) known.push_back(other);
+        continue;
       }
-      if (found->attribute) return check_type(name, binding, *schema, found->attribute->type);
+      return context.report(row.place, std::string(schema->name) + " has no attribute " + quote(name) +
+                                           (schema->since > 7 ? " at opset " + std::to_string(std::max(from, schema->since)) : "") +
+                                           mapping::did_you_mean(name, attribute_names(*schema)));
     }
-    if (row.to.size() > 1)
-      context.report(row.place, "none of the operators in `to` has an attribute " + quote(name) + mapping::did_you_mean(name, known));
+    if (!holder) context.report(row.place, "none of the operators in `to` has an attribute " + quote(name) + mapping::did_you_mean(name, known));
+    else if (typed) check_type(name, binding, *holder, typed->type);
   }
 
   void check_type(const std::string& name, const Binding& binding, const onnx::Schema& schema, AttributeType type) const {
@@ -148,17 +150,18 @@ struct Interval {
     });
   }
 
-  void check_input_count(const onnx::Schema& schema) const {
-    if (!row.inputs || std::ranges::any_of(*row.inputs, [&](const std::string& name) { return is_list_argument(name); })) return;
+  bool fits_input_count(const onnx::Schema& schema) const {
+    if (!row.inputs || std::ranges::any_of(*row.inputs, [&](const std::string& name) { return is_list_argument(name); })) return true;
     auto count = static_cast<int>(row.inputs->size());
     for (const auto& [name, binding] : row.attributes)
       if (const auto found = find_attribute(context.table, schema, name); found && found->moved) ++count;
-    if (count >= schema.min_inputs && count <= schema.max_inputs) return;
+    if (count >= schema.min_inputs && count <= schema.max_inputs) return true;
     const std::string range = schema.min_inputs == schema.max_inputs ? std::to_string(schema.min_inputs)
                               : schema.max_inputs == onnx::any_number ? "at least " + std::to_string(schema.min_inputs)
                                                                       : std::to_string(schema.min_inputs) + " to " + std::to_string(schema.max_inputs);
     context.report(row.place, std::string(schema.name) + " takes " + range + (range == "1" ? " input" : " inputs") + " at opset " +
                                   std::to_string(std::max(from, schema.since)) + ", the row gives " + std::to_string(count));
+    return false;
   }
 
   void check() const {
@@ -171,8 +174,9 @@ struct Interval {
     }
     if (!own_domain) return;   // unknown operators may have any attribute
     for (const auto& [name, binding] : row.attributes) check_attribute(name, binding, all);
-    if (row.to.size() == 1)
-      for (const onnx::Schema* schema : all) check_input_count(*schema);
+    if (row.to.size() > 1) return;
+    for (const onnx::Schema* schema : all)
+      if (!fits_input_count(*schema)) return;   // the first version is enough
   }
 };
 

@@ -33,18 +33,6 @@ bool same_arguments(std::span<const schema::Argument> a, std::span<const schema:
   });
 }
 
-// The overload that an out= form is the out= form of: the same arguments but for the written ones.
-std::optional<std::string> functional_overload(std::string_view op, std::string_view overload, const schema::Registry& schemas) {
-  const schema::Schema* const out = schemas.find(op, overload);
-  if (!out || !out->is_out()) return std::nullopt;
-  std::vector<schema::Argument> arguments;
-  std::copy_if(out->arguments.begin(), out->arguments.end(), std::back_inserter(arguments),
-               [](const auto& argument) { return !(argument.keyword_only && argument.written); });
-  for (const schema::Schema* other : schemas.overloads(op))
-    if (!other->is_out() && same_arguments(other->arguments, arguments)) return other->overload;
-  return std::nullopt;
-}
-
 // What a user's file says of an operator holds from its lowest opset up; below, what was there before.
 OperatorRows overlay_rows(OperatorRows user, const OperatorRows* before) {
   for (Entry& entry : user.history) entry.user = true;
@@ -60,6 +48,17 @@ OperatorRows overlay_rows(OperatorRows user, const OperatorRows* before) {
 }
 
 }  // namespace
+
+std::optional<std::string> functional_overload(std::string_view op, std::string_view overload, const schema::Registry& schemas) {
+  const schema::Schema* const out = schemas.find(op, overload);
+  if (!out || !out->is_out()) return std::nullopt;
+  std::vector<schema::Argument> arguments;
+  std::copy_if(out->arguments.begin(), out->arguments.end(), std::back_inserter(arguments),
+               [](const auto& argument) { return !(argument.keyword_only && argument.written); });
+  for (const schema::Schema* other : schemas.overloads(op))
+    if (!other->is_out() && same_arguments(other->arguments, arguments)) return other->overload;
+  return std::nullopt;
+}
 
 Table Table::shipped() {
   static const auto base = std::make_shared<const EncodedTables>(shipped_bytes());  // immutable, decoded lazily

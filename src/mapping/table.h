@@ -36,6 +36,10 @@ struct Listed {
   Place place;
 };
 
+// The overload that an `out=` form is the form of ("Scalar_out" → "Scalar"): the same arguments but for the written
+// ones. Absent for other overloads.
+std::optional<std::string> functional_overload(std::string_view op, std::string_view overload, const schema::Registry& schemas);
+
 // What the table says of one operator at one opset, conditions not yet looked at.
 struct Lookup {
   enum class Status : std::uint8_t {

@@ -32,7 +32,7 @@ std::size_t distance(std::string_view a, std::string_view b, std::size_t limit) 
 
 std::vector<std::string_view> nearest(std::string_view name, std::span<const std::string_view> known, std::size_t limit) {
   if (name.size() > 100) return {};
-  const std::size_t tolerance = std::max<std::size_t>(1, name.size() / 3);
+  const std::size_t tolerance = name.size() < 4 ? 1 : std::max<std::size_t>(2, name.size() / 3);
   std::vector<std::pair<std::size_t, std::string_view>> found;
   for (const std::string_view candidate : known)
     if (const std::size_t edits = distance(name, candidate, tolerance); edits <= tolerance) found.emplace_back(edits, candidate);

@@ -8,7 +8,7 @@
 
 namespace compatcheck::mapping {
 
-// Names within a third of `name`'s length in edits, nearest first, at most `limit`.
+// Names within a few edits, a third of `name`'s length, nearest first, at most `limit`.
 std::vector<std::string_view> nearest(std::string_view name, std::span<const std::string_view> known, std::size_t limit = 1);
 
 // "; did you mean `x`?", or nothing.
