@@ -89,7 +89,25 @@ class Writes {
   // Nodes made here stand where the write stood that they replace, and read what it read.
   bool is_later(const ir::Use& use, const ir::Node& node) const {
     const auto place = order_.of(use.user);
-    return place && *place > *order_.of(&node);
+    return place && *place > *order_.of(&node) && !exclude_each_other(*use.user, node);
+  }
+
+  // The two stand in different blocks of one If.
+  static bool exclude_each_other(const ir::Node& a, const ir::Node& b) {
+    for (const ir::Block* x = a.owner(); x->owner(); x = x->parent())
+      for (const ir::Block* y = b.owner(); y->owner(); y = y->parent())
+        if (x->owner() == y->owner()) return x != y && x->owner()->is("prim::If");
+    return false;
+  }
+
+  // A value that is made after the write leads to the memory by later uses of what led to it before.
+  bool made_before(const ir::Value* value, const ir::Node& node) const {
+    const ir::Node* maker = value->producer();
+    if (!maker) maker = value->block()->owner();
+    if (!maker) return true;  // an input of the graph
+    if (value->producer() && !maker->blocks().empty()) maker = maker->blocks().back()->return_node();
+    const auto place = order_.of(maker);
+    return !place || *place < *order_.of(&node);
   }
 
   std::string container_obstacle(const ir::Node& node, const ir::Value* target) const {
@@ -125,6 +143,7 @@ class Writes {
     if (inside_loop(node, location.maker))
       return "writes to " + shown(target) + ", which is made outside of this loop";
     for (const ir::Value* observer : aliases_.observers(id)) {
+      if (observer != target && !made_before(observer, node)) continue;
       for (const ir::Use& use : observer->uses()) {
         if (!is_later(use, node)) continue;
         if (observer != target) return observer_obstacle(target, observer, *location.maker);

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <charconv>
+#include <iterator>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -7,6 +7,7 @@
 
 #include "compatcheck/error.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -63,10 +64,12 @@ class Inliner {
   void visit(ir::Node* node) {
     for (ir::Block* inner : node->blocks()) visit_block(*inner);
     if (node->is("prim::GetAttr")) follow_attribute(*node);
-    else if (node->is("prim::ModuleContainerIndex")) follow_index(*node);
+    else if (node->is("prim::ModuleContainerIndex")) follow_index(node);
     else if (node->is("prim::Constant")) follow_constant(*node);
     else if (node->is("prim::unchecked_cast")) follow_cast(*node);
     else if (node->is("prim::CallMethod") || node->is("prim::CallFunction")) inline_call(node);
+    else if (node->is("aten::wait")) drop_wait(node);
+    else if (node->is("prim::fork") && only_awaited(*node)) inline_call(node);
   }
 
   // ---- Which object a value is
@@ -106,33 +109,56 @@ class Inliner {
   }
 
   // self.layers[1] of a ModuleList, self.heads["mask"] of a ModuleDict: the submodules stand in order.
-  void follow_index(const ir::Node& node) {
-    const Reached* holder = reached(node.input(0));
+  void follow_index(ir::Node* node) {
+    const Reached* holder = reached(node->input(0));
     const ir::Class* type = holder ? class_of(holder->object) : nullptr;
-    const ir::Constant* index = ir::constant_of(node.input(1));
+    const ir::Constant* index = ir::constant_of(node->input(1));
     if (!type || !index) return;
     std::vector<std::pair<std::string, std::uint32_t>> modules;
     const auto& values = program_.objects[holder->object].attributes;
     for (std::size_t i = 0; i < type->attributes.size() && i < values.size(); ++i)
       if (const auto* object = values[i].get<ir::ObjectConstant>()) modules.emplace_back(type->attributes[i].name, object->object);
-    if (const auto* number = index->get<std::int64_t>()) {
-      const auto size = static_cast<std::int64_t>(modules.size());
-      const std::int64_t at = *number < 0 ? *number + size : *number;
-      if (at >= 0 && at < size) {
-        const auto& [name, object] = modules[static_cast<std::size_t>(at)];
-        reached_[node.output()] = {object, join(holder->path, name)};
-      }
-    } else if (const auto* key = index->get<std::string>()) {
-      for (const auto& [name, object] : modules)
-        if (name == *key) reached_[node.output()] = {object, join(holder->path, name)};
-    }
+    auto found = modules.end();
+    if (const auto* key = index->get<std::string>())
+      found = std::find_if(modules.begin(), modules.end(), [&](const auto& module) { return module.first == *key; });
+    else if (const auto* number = index->get<std::int64_t>())
+      if (const auto at = *number < 0 ? *number + std::ssize(modules) : *number; at >= 0 && at < std::ssize(modules))
+        found = modules.begin() + at;
+    if (found != modules.end()) become_object(node, {found->second, join(holder->path, found->first)});
+  }
+
+  void become_object(ir::Node* node, Reached object) {
+    ir::Value* constant = constant_before(node, {ir::ObjectConstant{object.object}}, node->output()->type());
+    constant->producer()->set_attribute("path", {object.path});
+    reached_[constant] = std::move(object);
+    replace(node->output(), constant);
+    node->erase();
   }
 
   // ---- Calls
 
+  // What runs in parallel and is waited for may as well run here.
+  static bool only_awaited(const ir::Node& fork) {
+    const auto uses = fork.outputs().size() == 1 ? fork.output()->uses() : std::span<const ir::Use>();
+    return std::all_of(uses.begin(), uses.end(), [](const ir::Use& use) { return use.user->is("aten::wait"); });
+  }
+
+  // After its fork was inlined, a wait is given the value itself.
+  static void drop_wait(ir::Node* wait) {
+    if (ir::is(wait->input(0)->type(), ir::TypeKind::future)) return;
+    wait->output()->replace_all_uses_with(wait->input(0));
+    wait->erase();
+  }
+
   std::optional<Call> resolve(const ir::Node& node) const {
     Call call;
-    if (node.is("prim::CallFunction")) {
+    if (node.is("prim::fork")) {
+      const ir::Constant* body = node.attribute("Subgraph");
+      const auto* function = body ? body->get<ir::FunctionConstant>() : nullptr;
+      if (!function) return std::nullopt;
+      call.function = find(function->name);
+      call.arguments = node.inputs();
+    } else if (node.is("prim::CallFunction")) {
       const ir::Constant* constant = ir::constant_of(node.input(0));
       const auto* function = constant ? constant->get<ir::FunctionConstant>() : nullptr;
       if (!function) return std::nullopt;

@@ -1,0 +1,201 @@
+#include <gtest/gtest.h>
+
+#include "compatcheck/error.h"
+#include "passes/normalize.h"
+#include "passes/program_text.h"
+
+namespace compatcheck::passes {
+namespace {
+
+std::vector<std::string> operators(const ir::Graph& graph) {
+  std::vector<std::string> found;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    if (!node->is("prim::Constant")) found.push_back(node->op());
+  });
+  return found;
+}
+
+Normalized normalized(const ir::Program& program) {
+  NormalizeOptions options;
+  options.verify_between = true;
+  return normalize(program, schema::Registry(), options);
+}
+
+const std::string block_forward =
+    "graph(%self : __torch__.Block, %x : Tensor):\n"
+    "  %w : Tensor = prim::GetAttr[name=\"weight\"](%self)\n"
+    "  %y : Tensor = aten::mul(%x, %w) # block.py:7:4\n"
+    "  return (%y)\n";
+
+// Net { inner: Block, other: Block }, forward calls both.
+ir::Program two_blocks() {
+  ir::Program program;
+  add_method(program, "__torch__.Block", "forward", block_forward);
+  const auto inner = add_module(program, "__torch__.Block", {{"weight", tensor_constant({2})}});
+  const auto other = add_module(program, "__torch__.Block", {{"weight", tensor_constant({3})}});
+  add_module(program, "__torch__.Net", {{"inner", {ir::ObjectConstant{inner}}}, {"other", {ir::ObjectConstant{other}}}});
+  add_method(program, "__torch__.Net", "forward",
+             "graph(%self : __torch__.Net, %x : Tensor):\n"
+             "  %i : __torch__.Block = prim::GetAttr[name=\"inner\"](%self)\n"
+             "  %o : __torch__.Block = prim::GetAttr[name=\"other\"](%self)\n"
+             "  %a : Tensor = prim::CallMethod[name=\"forward\"](%i, %x) # net.py:3:8\n"
+             "  %b : Tensor = prim::CallMethod[name=\"forward\"](%o, %a) # net.py:4:8\n"
+             "  return (%b)\n");
+  return program;
+}
+
+TEST(Inline, MethodsWithTheirModulesAndCallers) {
+  const Normalized result = normalized(two_blocks());
+  EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"aten::mul", "aten::mul"}));
+  EXPECT_EQ(result.graph.inputs().size(), 1u);
+  std::vector<const ir::Node*> products;
+  for (const ir::Node* node : *result.graph.top())
+    if (node->is("aten::mul")) products.push_back(node);
+  EXPECT_EQ(products[0]->module(), "inner");
+  EXPECT_EQ(products[1]->module(), "other");
+  ASSERT_TRUE(products[1]->location());
+  EXPECT_EQ(products[1]->location()->file, "block.py");
+  ASSERT_TRUE(products[1]->location()->caller);
+  EXPECT_EQ(products[1]->location()->caller->line, 4);
+  const ir::Node* weight = products[1]->input(1)->producer();
+  ASSERT_TRUE(weight->attribute("path"));
+  EXPECT_EQ(*weight->attribute("path")->get<std::string>(), "other.weight");
+  EXPECT_EQ(result.steps, (std::vector<std::string>{"inlined 2 calls", "made constants of 4 attribute reads"}));
+}
+
+TEST(Inline, InterfacesAreResolvedByTheObject) {
+  ir::Program program = two_blocks();
+  program.classes["__torch__.Interface"].is_interface = true;
+  add_method(program, "__torch__.Net", "forward",
+             "graph(%self : __torch__.Net, %x : Tensor):\n"
+             "  %1 : int = prim::Constant[value=-1]()\n"
+             "  %i : __torch__.Interface = prim::ModuleContainerIndex(%self, %1)\n"
+             "  %a : Tensor = prim::CallMethod[name=\"forward\"](%i, %x)\n"
+             "  return (%a)\n");
+  const Normalized result = normalized(program);
+  ASSERT_EQ(operators(result.graph), (std::vector<std::string>{"aten::mul"}));
+  EXPECT_EQ(result.graph.top()->last()->module(), "other");
+}
+
+TEST(Inline, EndlessRecursionIsRefused) {
+  ir::Program program;
+  add_module(program, "__torch__.Net", {});
+  add_method(program, "__torch__.Net", "forward",
+             "graph(%self : __torch__.Net, %x : Tensor):\n"
+             "  %a : Tensor = prim::CallMethod[name=\"forward\"](%self, %x)\n"
+             "  return (%a)\n");
+  try {
+    normalized(program);
+    FAIL();
+  } catch (const ModelError& error) {
+    EXPECT_STREQ(error.what(), "the model's code calls itself without end: __torch__.Net.forward");
+  }
+}
+
+TEST(Inline, AMethodThatIsNotThere) {
+  const ir::Program program = two_blocks();
+  NormalizeOptions options;
+  options.method = "encode";
+  try {
+    normalize(program, schema::Registry(), options);
+    FAIL();
+  } catch (const ModelError& error) {
+    EXPECT_STREQ(error.what(), "the model's class __torch__.Net has no method encode");
+  }
+}
+
+TEST(Inline, ForkAndWait) {
+  ir::Program program;
+  add_module(program, "__torch__.Net", {});
+  add_function(program, "work", "graph(%x : Tensor):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n");
+  add_method(program, "__torch__.Net", "forward",
+             "graph(%self : __torch__.Net, %x : Tensor):\n"
+             "  %f : Future(Tensor) = prim::fork(%x)\n"
+             "  %a : Tensor = aten::wait(%f)\n"
+             "  return (%a)\n");
+  for (ir::Node* node : *program.functions.at("__torch__.Net.forward").graph.top())
+    if (node->is("prim::fork")) node->set_attribute("Subgraph", {ir::FunctionConstant{"work"}});
+  EXPECT_EQ(operators(normalized(program).graph), (std::vector<std::string>{"aten::relu"}));
+}
+
+// ---- Attributes
+
+ir::Program with_forward(const std::string& body) {
+  ir::Program program;
+  add_module(program, "__torch__.Net", {{"count", {std::int64_t{3}}}, {"buf", tensor_constant({2})},
+                                        {"training", {true}}, {"alias", {}}});
+  program.objects[0].attributes[3] = program.objects[0].attributes[1];  // the same storage
+  program.classes["__torch__.Net"].attributes[3].type = ir::tensor_type();
+  add_method(program, "__torch__.Net", "forward", "graph(%self : __torch__.Net, %x : Tensor):\n" + body);
+  return program;
+}
+
+std::vector<std::string> reasons(const Normalized& result) {
+  std::vector<std::string> all;
+  for (const UnresolvedWrite& write : result.unresolved_writes) all.push_back(write.why);
+  return all;
+}
+
+TEST(Attributes, TrainingReadsAsFalse) {
+  const Normalized result = normalized(with_forward(
+      "  %t : bool = prim::GetAttr[name=\"training\"](%self)\n"
+      "  %y : Tensor = prim::If(%t)\n"
+      "    block0():\n"
+      "      %1 : int = prim::Constant[value=1]()\n"
+      "      %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+      "      %c : Tensor = aten::add_(%b, %1, %1)\n"
+      "      -> (%c)\n"
+      "    block1():\n"
+      "      -> (%x)\n"
+      "  return (%y)\n"));
+  EXPECT_TRUE(operators(result.graph).empty());
+  EXPECT_TRUE(result.unresolved_writes.empty());
+  EXPECT_EQ(result.steps[0], "read `training` as false in 1 place, saved as true");
+}
+
+TEST(Attributes, WrittenOnesStayReads) {
+  const Normalized result = normalized(with_forward(
+      "  %1 : int = prim::Constant[value=1]()\n"
+      "  %c : int = prim::GetAttr[name=\"count\"](%self)\n"
+      "  %d : int = aten::add(%c, %1)\n"
+      "   = prim::SetAttr[name=\"count\"](%self, %d)\n"
+      "  %y : Tensor = aten::add(%x, %c, %1)\n"
+      "  return (%y)\n"));
+  EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"prim::GetAttr", "aten::add", "prim::SetAttr", "aten::add"}));
+  EXPECT_EQ(reasons(result), (std::vector<std::string>{"writes attribute count, which keeps its value between calls"}));
+}
+
+TEST(Attributes, AWriteThatNothingReadsGoes) {
+  const Normalized result = normalized(with_forward(
+      "   = prim::SetAttr[name=\"buf\"](%self, %x)\n"
+      "  %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+      "  %y : Tensor = aten::relu(%b)\n"
+      "  return (%y)\n"));
+  EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"aten::relu"}));
+  EXPECT_EQ(result.graph.top()->last()->input(0), result.graph.inputs()[0]);
+}
+
+TEST(Attributes, InPlaceWritesCountAlsoThroughAnotherName) {
+  const Normalized result = normalized(with_forward(
+      "  %1 : int = prim::Constant[value=1]()\n"
+      "  %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+      "  %c : Tensor = aten::add_(%b, %1, %1)\n"
+      "  %a : Tensor = prim::GetAttr[name=\"alias\"](%self)\n"
+      "  %y : Tensor = aten::mul(%x, %a)\n"
+      "  return (%y)\n"));
+  EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"prim::GetAttr", "aten::add_", "prim::GetAttr", "aten::mul"}));
+  EXPECT_EQ(reasons(result), (std::vector<std::string>{"writes attribute buf, which keeps its value between calls"}));
+}
+
+TEST(Attributes, ACounterThatNothingReadsIsDead) {
+  const Normalized result = normalized(with_forward(
+      "  %1 : int = prim::Constant[value=1]()\n"
+      "  %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+      "  %c : Tensor = aten::add_(%b, %1, %1)\n"
+      "  %y : Tensor = aten::relu(%x)\n"
+      "  return (%y)\n"));
+  EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"aten::relu"}));
+}
+
+}  // namespace
+}  // namespace compatcheck::passes
