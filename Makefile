@@ -58,6 +58,7 @@ corpus: all
 
 bench: all
 	@tools/setup.sh test
+	@$(cmake) --build --preset release --target empty_torch
 	@$(python) tools/bench.py
 
 format:
