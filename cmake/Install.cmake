@@ -1,5 +1,5 @@
 # The product: the program, the TorchScript helper program in libexec, and one static library with every room, for
-# find_package(compatcheck). Linked with it: the onnx we built (shipped), Debian's protobuf and yaml-cpp (found).
+# find_package(compatcheck). Of other libraries it needs yaml-cpp alone; onnx serves the build, which makes data from it.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -12,10 +12,7 @@ set_target_properties(libcompatcheck PROPERTIES
 install(TARGETS libcompatcheck ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/compatcheck DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-set(private_libdir ${CMAKE_INSTALL_LIBDIR}/compatcheck)
-install(FILES ${Onnx_LIBRARY} DESTINATION ${private_libdir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES ${SETUP_onnx}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.onnx)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/compatcheck)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/compatcheckConfig.cmake.in
