@@ -8,6 +8,7 @@
 
 #include "compatcheck/error.h"
 #include "frontend/snapshot.h"
+#include "frontend/torchscript/execution.h"
 #include "frontend/torchscript/op_libraries.h"
 #include "frontend/torchscript/program_reader.h"
 
@@ -42,8 +43,8 @@ protocol::Reply reply(const protocol::SchemasRequest&) {
   return reply;
 }
 
-protocol::Reply reply(const protocol::ExecutionRequest&) { throw InternalError("not yet"); }
-protocol::Reply reply(const protocol::ObserveRequest&) { throw InternalError("not yet"); }
+protocol::Reply reply(const protocol::ExecutionRequest& request) { return compare_execution(request); }
+protocol::Reply reply(const protocol::ObserveRequest& request) { return observe(request); }
 
 }  // namespace
 

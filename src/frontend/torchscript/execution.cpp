@@ -3,8 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/core/function.h>
-#include <torch/csrc/jit/runtime/graph_executor.h>
-#include <torch/csrc/jit/runtime/profiling_graph_executor_impl.h>
 
 #include <algorithm>
 #include <optional>
@@ -24,24 +22,6 @@ namespace {
 using c10::IValue;
 using Values = std::vector<IValue>;
 
-// Like the interpreter: no gradients, nothing fused.
-class PlainExecution {
- public:
-  PlainExecution() : optimize_(torch::jit::getGraphExecutorOptimize()), profiling_(torch::jit::getExecutorMode().exchange(false)) {
-    torch::jit::setGraphExecutorOptimize(false);
-  }
-  ~PlainExecution() {
-    torch::jit::setGraphExecutorOptimize(optimize_);
-    torch::jit::getExecutorMode() = profiling_;
-  }
-  PlainExecution(const PlainExecution&) = delete;
-  PlainExecution& operator=(const PlainExecution&) = delete;
-
- private:
-  at::NoGradGuard no_grad_;
-  bool optimize_, profiling_;
-};
-
 bool is_object(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::module) || ir::is(type, ir::TypeKind::named); }
 
 // The graph's inputs, without the module itself.
@@ -50,11 +30,6 @@ std::vector<ir::TypeRef> input_types(const ir::Graph& graph) {
   for (const ir::Value* input : graph.inputs()) types.push_back(input->type());
   if (!types.empty() && is_object(types.front())) types.erase(types.begin());
   return types;
-}
-
-std::string first_line(const std::exception& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
 }
 
 Values copy_of(const Values& values) {
@@ -88,7 +63,7 @@ class Session {
         at::manual_seed(seed_);
         return run(inputs);
       } catch (const std::exception& error) {
-        if (reason.empty()) reason = first_line(error);
+        if (reason.empty()) reason = short_reason(error);
       }
     }
     throw ModelError("can't be run on random inputs: " + reason);
@@ -103,6 +78,14 @@ class Session {
     for (std::size_t i = 0; i < parameters.size(); ++i)
       types.push_back(most_telling({parameters.size() == from_graph.size() ? from_graph[i] : nullptr,
                                     method == "forward" && i < recorded.size() ? recorded[i].type : nullptr, parameters[i]}));
+    return types;
+  }
+
+  // Of the graph's own inputs.
+  std::vector<ir::TypeRef> graph_types() {
+    std::vector<ir::TypeRef> types = input_types(graph_);
+    const auto& recorded = live().program().recorded_inputs;
+    for (std::size_t i = 0; i < types.size() && types.size() == recorded.size(); ++i) types[i] = most_telling({types[i], recorded[i].type});
     return types;
   }
 
@@ -146,7 +129,7 @@ class Session {
 }  // namespace
 
 protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& request) {
-  const PlainExecution plain;
+  const at::NoGradGuard no_gradients;
   Session session(request.model, request.graph, request.seed);
   struct Ran { Values given, after, outputs; };
   const Ran expected = session.first_that_runs(session.argument_types(request.method), [&](const Values& inputs) {
@@ -159,7 +142,7 @@ protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& req
   try {
     outputs = session.interpret(inputs);
   } catch (const std::exception& error) {
-    return {false, "the graph doesn't run: " + first_line(error)};
+    return {false, "the graph doesn't run: " + short_reason(error)};
   }
   std::string unequal = difference("output", expected.outputs, outputs.size() == 1 ? outputs : Values{c10::ivalue::Tuple::create(outputs)});
   if (unequal.empty()) unequal = difference("input after the call", expected.after, inputs);
@@ -167,12 +150,12 @@ protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& req
 }
 
 protocol::ObserveReply observe(const protocol::ObserveRequest& request) {
-  const PlainExecution plain;
+  const at::NoGradGuard no_gradients;
   Session session(request.model, request.graph, request.seed);
   std::vector<std::uint32_t> positions(session.graph().value_limit());
   const auto values = values_in_order(session.graph());
   for (std::size_t i = 0; i < values.size(); ++i) positions[values[i]->id()] = static_cast<std::uint32_t>(i);
-  return session.first_that_runs(input_types(session.graph()), [&](const Values& inputs) {
+  return session.first_that_runs(session.graph_types(), [&](const Values& inputs) {
     protocol::ObserveReply reply;
     std::set<std::tuple<std::uint32_t, std::int8_t, std::vector<std::int64_t>>> seen;
     Values given = copy_of(inputs);

@@ -128,7 +128,7 @@ ir::TypeRef most_telling(const std::vector<ir::TypeRef>& types) {
 
 std::size_t RandomInputs::attempts() const {
   const bool guess = std::any_of(types_.begin(), types_.end(), has_unknown_rank);
-  return all_integers.size() * 2 * (guess ? guessed_sizes().size() * 2 : 1);
+  return guess ? guessed_sizes().size() * 2 * 2 : all_integers.size() * 2;
 }
 
 // Integers vary fastest only where nothing has to be guessed: else ranks do, then dtypes.

@@ -26,12 +26,6 @@ std::string describe(const ir::Node& node) {
   return text;
 }
 
-// libtorch's exceptions carry a C++ stack; the first line is for people.
-std::string first_line(const std::exception& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
-}
-
 std::string text_attribute(const ir::Node& node, std::string_view name) {
   const ir::Constant* attribute = node.attribute(name);
   const auto* text = attribute ? attribute->get<std::string>() : nullptr;
@@ -46,6 +40,15 @@ IValue as_written(const ir::Node& node, const IValue& result, const IValue& firs
 }
 
 }  // namespace
+
+std::string short_reason(const std::exception& error) {
+  std::string text = error.what();
+  constexpr std::string_view raised = "RuntimeError: ";  // after TorchScript's own traceback
+  if (text.starts_with("The following operation failed"))
+    if (const auto at = text.rfind(raised); at != text.npos) text.erase(0, at + raised.size());
+  text.erase(0, text.find_first_not_of(" \n"));
+  return text.substr(0, text.find('\n'));
+}
 
 Interpreter::Interpreter(const ir::Graph& graph, ConstantSources sources, Observe observe)
     : graph_(graph), constants_(std::move(sources)), observe_(std::move(observe)) {}
@@ -87,7 +90,7 @@ Interpreter::Values Interpreter::run_block(const ir::Block& block) {
     } catch (const Located&) {
       throw;
     } catch (const std::exception& error) {
-      throw Located(describe(*node) + ": " + first_line(error));
+      throw Located(describe(*node) + ": " + short_reason(error));
     }
   }
   Values outputs;

@@ -4,7 +4,10 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <exception>
 #include <functional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "frontend/torchscript/interpreter_constants.h"
@@ -12,6 +15,9 @@
 #include "ir/graph.h"
 
 namespace compatcheck::frontend::torchscript {
+
+// The line of an exception of libtorch's that is for people: no C++ stack, no traceback.
+std::string short_reason(const std::exception& error);
 
 class Interpreter {
  public:
