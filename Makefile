@@ -59,6 +59,7 @@ corpus: all
 bench: all
 	@tools/setup.sh test
 	@$(cmake) --build --preset release --target empty_torch
+	@$(cmake) --build --preset release --target empty_torch
 	@$(python) tools/bench.py
 
 format:
