@@ -101,39 +101,6 @@ TypeRef read_tensor(Scanner& s, std::string_view word, TensorType tensor) {
   return tensor_type(std::move(tensor));
 }
 
-TypeRef read_named_tuple(Scanner& s) {
-  auto type = std::make_shared<Type>();
-  type->kind = TypeKind::tuple;
-  if (s.accept("[")) {
-    type->name = s.identifier();
-    s.expect("]", "after the NamedTuple's name");
-  }
-  s.expect("(", "after NamedTuple");
-  while (!s.accept(")")) {
-    const std::string_view field = s.identifier();
-    if (field.empty()) s.fail_expected("a field's name");
-    type->field_names.emplace_back(field);
-    s.expect(":", "after the field's name");
-    type->elements.push_back(read_type(s));
-    if (s.accept("=")) read_literal(s);  // a default value: of no use in a graph
-    if (!s.looking_at(")")) s.expect(",", "or ')' after the field");
-  }
-  return type;
-}
-
-std::vector<TypeRef> read_elements(Scanner& s, std::string_view close) {
-  std::vector<TypeRef> elements;
-  if (s.accept("()")) {  // Python's spelling of the empty tuple: Tuple[()]
-    s.expect(close, "");
-    return elements;
-  }
-  while (!s.accept(close)) {
-    elements.push_back(read_type(s));
-    if (!s.looking_at(close)) s.expect(",", "or '" + std::string(close) + "' in the type");
-  }
-  return elements;
-}
-
 struct Generic {
   std::string_view word;
   TypeKind kind;
@@ -145,37 +112,102 @@ constexpr Generic generics[] = {
     {"RRef", TypeKind::rref, 1},   {"Await", TypeKind::await_of, 1},
 };
 
-// Null unless the word is generic and an opening bracket follows.
-TypeRef read_generic(Scanner& s, std::string_view word) {
-  const auto* generic = std::find_if(std::begin(generics), std::end(generics), [&](const Generic& g) { return g.word == word; });
-  if (generic == std::end(generics)) return nullptr;
-  std::string_view close;
-  if (s.accept("(")) close = ")";
-  else if (s.accept("[")) close = "]";
-  else return nullptr;
-  auto type = std::make_shared<Type>();
-  type->kind = generic->kind;
-  type->elements = read_elements(s, close);
-  if (generic->arity != 0 && type->elements.size() != generic->arity)
-    s.fail_expected(std::to_string(generic->arity) + " types in " + std::string(word));
-  return type;
-}
+constexpr int max_depth = 100;  // everybody who walks a type recurses
 
-TypeRef read_base(Scanner& s) {
-  if (s.accept("(")) return tuple_of(read_elements(s, ")"));
-  const std::string_view word = s.identifier();
-  if (word.empty()) s.fail_expected("a type");
-  if (word == "NamedTuple") return read_named_tuple(s);
-  if ((word == "Enum" || word == "InterfaceType") && s.accept("<")) {
-    auto type = named_type(std::string(s.identifier()));
-    s.expect(">", "after the name");
+class TypeReader {
+ public:
+  explicit TypeReader(Scanner& scanner) : s_(scanner) {}
+
+  TypeRef read() {
+    Scanner::Nesting nesting(s_);
+    TypeRef type = base();
+    for (;;) {
+      if (s_.accept("[]")) type = list_of(type);
+      else if (s_.accept("?")) type = optional_of(type);
+      else return type;
+      deepen();
+    }
+  }
+
+ private:
+  TypeRef base() {
+    depth_ = 0;
+    if (s_.accept("(")) return tuple_of(elements(")"));
+    const std::string_view word = s_.identifier();
+    if (word.empty()) s_.fail_expected("a type");
+    if (word == "NamedTuple") return named_tuple();
+    if ((word == "Enum" || word == "InterfaceType") && s_.accept("<")) {
+      auto type = named_type(std::string(s_.identifier()));
+      s_.expect(">", "after the name");
+      return type;
+    }
+    if (auto tensor = tensor_word(word)) return read_tensor(s_, word, *std::move(tensor));
+    if (auto type = type_of_word(word)) return type;
+    if (auto type = generic(word)) return type;
+    return named_type(std::string(word));
+  }
+
+  TypeRef named_tuple() {
+    auto type = std::make_shared<Type>();
+    type->kind = TypeKind::tuple;
+    if (s_.accept("[")) {
+      type->name = s_.identifier();
+      s_.expect("]", "after the NamedTuple's name");
+    }
+    s_.expect("(", "after NamedTuple");
+    int deepest = 0;
+    while (!s_.accept(")")) {
+      const std::string_view field = s_.identifier();
+      if (field.empty()) s_.fail_expected("a field's name");
+      type->field_names.emplace_back(field);
+      s_.expect(":", "after the field's name");
+      type->elements.push_back(read());
+      deepest = std::max(deepest, depth_);
+      if (s_.accept("=")) read_literal(s_);  // a default value: of no use in a graph
+      if (!s_.looking_at(")")) s_.expect(",", "or ')' after the field");
+    }
+    depth_ = deepest;
+    deepen();
     return type;
   }
-  if (auto tensor = tensor_word(word)) return read_tensor(s, word, *std::move(tensor));
-  if (auto type = type_of_word(word)) return type;
-  if (auto type = read_generic(s, word)) return type;
-  return named_type(std::string(word));
-}
+
+  // Null unless the word is generic and an opening bracket follows.
+  TypeRef generic(std::string_view word) {
+    const auto* generic = std::find_if(std::begin(generics), std::end(generics), [&](const Generic& g) { return g.word == word; });
+    if (generic == std::end(generics)) return nullptr;
+    std::string_view close;
+    if (s_.accept("(")) close = ")";
+    else if (s_.accept("[")) close = "]";
+    else return nullptr;
+    auto type = std::make_shared<Type>();
+    type->kind = generic->kind;
+    if (close == "]" && s_.accept("()")) s_.expect("]", "after Tuple[()");  // Python's empty tuple
+    else type->elements = elements(close);
+    if (generic->arity != 0 && type->elements.size() != generic->arity)
+      s_.fail_expected(std::to_string(generic->arity) + (generic->arity == 1 ? " type in " : " types in ") + std::string(word));
+    return type;
+  }
+
+  std::vector<TypeRef> elements(std::string_view close) {
+    std::vector<TypeRef> all;
+    int deepest = 0;
+    while (!s_.accept(close)) {
+      all.push_back(read());
+      deepest = std::max(deepest, depth_);
+      if (!s_.looking_at(close)) s_.expect(",", "or '" + std::string(close) + "' in the type");
+    }
+    depth_ = deepest;
+    deepen();
+    return all;
+  }
+
+  void deepen() {
+    if (++depth_ > max_depth) s_.fail_at(s_.position(), "a type nested more than " + std::to_string(max_depth) + " deep");
+  }
+
+  Scanner& s_;
+  int depth_ = 0;  // of the type read last
+};
 
 }  // namespace
 
@@ -185,16 +217,7 @@ TypeRef type_of_word(std::string_view word) {
   return nullptr;
 }
 
-TypeRef read_type(Scanner& s) {
-  Scanner::Nesting nesting(s);
-  TypeRef type = read_base(s);
-  for (int suffixes = 0;; ++suffixes) {
-    if (suffixes > 100) s.fail_at(s.position(), "a type nested more than 100 deep");
-    if (s.accept("[]")) type = list_of(type);
-    else if (s.accept("?")) type = optional_of(type);
-    else return type;
-  }
-}
+TypeRef read_type(Scanner& s) { return TypeReader(s).read(); }
 
 TypeRef parse_type(std::string_view text) {
   Scanner scanner(text, "<type>", [](const std::string& message) { throw ModelError(message); });

@@ -13,6 +13,8 @@ using ir::Scanner;
 using ir::TypeKind;
 using ir::TypeRef;
 
+constexpr int max_depth = 100;  // everybody who walks a type recurses
+
 // Types as graphs spell them, with alias sets, list sizes and type variables in between.
 class SchemaReader {
  public:
@@ -110,8 +112,7 @@ class SchemaReader {
     TypeRef type = read_base();
     if (s_.looking_at("(")) read_alias(argument);
     const bool aliased = !argument.alias_set.empty();
-    for (int suffixes = 0;; ++suffixes) {
-      if (suffixes > 100) s_.fail_at(s_.position(), "a type nested more than 100 deep");
+    for (;; deepen()) {
       if (s_.accept("[")) {
         type = read_list(std::move(type), argument);
         argument.alias_of_elements = aliased;
@@ -155,6 +156,7 @@ class SchemaReader {
   }
 
   TypeRef read_base() {
+    depth_ = 0;
     if (s_.accept("(")) return ir::tuple_of(read_elements(")"));
     const std::string_view name = word("a type");
     if (name == "SymInt") return ir::simple_type(TypeKind::integer);
@@ -187,13 +189,21 @@ class SchemaReader {
 
   std::vector<TypeRef> read_elements(std::string_view close) {
     std::vector<TypeRef> elements;
+    int deepest = 0;
     while (!s_.accept(close)) {
       Argument inner;  // alias sets inside a tuple or dict say nothing of the whole
       elements.push_back(read_type(inner));
+      deepest = std::max(deepest, depth_);
       s_.identifier();
       if (!s_.looking_at(close)) s_.expect(",", "in the type");
     }
+    depth_ = deepest;
+    deepen();
     return elements;
+  }
+
+  void deepen() {
+    if (++depth_ > max_depth) s_.fail_at(s_.position(), "a type nested more than " + std::to_string(max_depth) + " deep");
   }
 
   std::string_view word(std::string_view what) {
@@ -203,6 +213,7 @@ class SchemaReader {
   }
 
   Scanner s_;
+  int depth_ = 0;  // of the type read last
 };
 
 }  // namespace

@@ -55,7 +55,9 @@ TEST(TextErrors, DepthIsBounded) {
     return out;
   };
   constexpr std::size_t deep = 200000;
-  for (const std::string& type : {many(deep, "("), many(deep, "Dict(str, "), "int" + many(deep, "[]"), many(deep, "List[")})
+  for (const std::string& type : {many(deep, "("), many(deep, "Dict(str, "), "int" + many(deep, "[]"), many(deep, "List["),
+                                  // lists of lists, each with brackets of its own
+                                  many(90, "List[") + "int" + many(90, many(90, "[]") + "]")})
     EXPECT_NE(error_of("graph(%x : " + type).find("deep"), std::string::npos);
   for (const std::string& value : {many(deep, "["), many(deep, "("), many(deep, "{\"a\": "), many(deep, "annotate(int, ")})
     EXPECT_NE(error_of("graph():\n  %x : int = prim::Constant[value=" + value).find("deep"), std::string::npos);

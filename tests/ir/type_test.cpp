@@ -13,7 +13,7 @@ TEST(Type, SpellingSurvives) {
   for (const char* text :
        {"Tensor", "Tensor?", "Tensor[]", "Tensor?[]", "int[]", "int[][]?", "Float(2, 3)", "Float(*, 3)", "Float(*)", "Float()",
         "FloatTensor", "Half(2, 3, strides=[3, 1], requires_grad=0, device=cpu)", "Long(requires_grad=1, device=cuda:0)",
-        "BFloat16Tensor(device=cpu)", "Float8_e4m3fn(2)", "Tensor(*, *)", "(int, Tensor)", "()", "Dict(str, Tensor)",
+        "BFloat16Tensor(device=cpu)", "Float8_e4m3fn(2)", "Tensor(*, *)", "(int, Tensor)", "()", "(())", "((), (int))", "Dict(str, Tensor)",
         "Future[Tensor]", "Union(int, str, NoneType)", "Await[(int, float)]", "RRef[Tensor]", "NamedTuple(x : Tensor, y : int)",
         "NamedTuple[__torch__.Point](x : Tensor)", "__torch__.a.b.___torch_mangle_0.Net", "Scalar", "Device", "Any", "list",
         "tuple", "AnyClassType", "Generator", "Dict(str, (int, Float(2)?)[])"})
