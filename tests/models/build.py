@@ -3,8 +3,11 @@ import contextlib
 import hashlib
 import importlib
 import inspect
+import io
 import os
 import re
+import sys
+import tempfile
 import warnings
 import zlib
 from collections import Counter
@@ -13,7 +16,6 @@ from typing import Iterator
 
 import numpy as np
 import torch
-from torch.testing._internal.jit_utils import clear_class_registry
 
 import registry
 from archives import rewrite
@@ -28,7 +30,7 @@ def stamp(model: Model, form: str) -> str:
                       if file.stem in ("registry", "build", "archives") or f"from {file.stem} import" in text
                       or model.edit and file.stem == model.edit.__module__]
     row = [model.name, form, model.edit and model.edit.__name__, model.runs, model.same_outputs, model.loads,
-           model.note, model.facts, torch.__version__]
+           torch.__version__]
     return hashlib.sha256("\0".join(parts + [repr(row)]).encode()).hexdigest()[:16]
 
 
@@ -46,6 +48,9 @@ def operators(graph) -> dict:
     return {kind: kinds[kind] for kind in sorted(kinds) if kind not in ("prim::Constant", "prim::GetAttr")}
 
 
+CALLS = {"prim::CallFunction", "prim::CallMethod"}
+
+
 def written_nodes(module: torch.jit.ScriptModule) -> Iterator:
     """The nodes of every method before inlining, so that calls still stand where they were written."""
     for part in module.modules():
@@ -60,13 +65,14 @@ def check_marks(module: torch.jit.ScriptModule, marks: list) -> None:
     Freezing inlines such calls and keeps the inner position only, so frozen models have no marks to check.
     """
     present = {node.kind() for node in nodes(module.inlined_graph)}
+    relevant = {mark["operator"] for mark in marks} | CALLS
+    places = [(node.kind(), node.sourceRange()) for node in written_nodes(module) if node.kind() in relevant]
     for mark in marks:
-        file, line = Path(mark["file"]).name, mark["line"]
+        operator, file, line = mark["operator"], Path(mark["file"]).name, mark["line"]
         place = re.compile(rf'{re.escape(file)}(", line {line}\n|\({line}\))')
-        kinds = {node.kind() for node in written_nodes(module) if place.search(node.sourceRange())}
-        called = mark["operator"] in present and kinds & {"prim::CallFunction", "prim::CallMethod"}
-        if mark["operator"] not in kinds and not called:
-            raise ValueError(f"{mark['operator']} is not at {file}:{line}")
+        kinds = {kind for kind, text in places if place.search(text)}
+        if operator not in kinds and not (operator in present and kinds & CALLS):
+            raise ValueError(f"{operator} is not at {file}:{line}")
 
 
 def array(tensor: torch.Tensor) -> np.ndarray:
@@ -93,18 +99,36 @@ def reason(error: Exception) -> str:
     return text[:300] + (f" {where[1]}:{where[2]}" if where else "")
 
 
-def build(model: Model, form: str, out: Path) -> dict:
-    """Writes `<name>-<form>.pt` and `.npz`; returns the index entry. Raises where the form can't be made."""
-    clear_class_registry()       # so that the names of mangled classes don't hang on what was made before
-    example = example_of(model)
-    name = f"{model.name}-{form}"
-    path = out / f"{name}.pt"
+def warm_up(families: list) -> None:
+    """What every model's process would import and set up again, done once before they are forked."""
+    torch.set_num_threads(1)     # forked processes have no use for a pool of threads that stayed behind
+    example = registry.Example(torch.nn.Linear(1, 1).eval(), (torch.ones(1, 1),))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        scripted = registry.FORMS[form](example)
-        torch.jit.save(scripted, str(path))
+        for form in ("traced", "frozen-scripted"):
+            torch.jit.save(registry.FORMS[form](example), io.BytesIO())
+    for family in families:
+        importlib.import_module(family)
+
+
+def build(model: Model, form: str, out: Path) -> dict:
+    """Writes `<name>-<form>.pt` and `.npz`; returns the index entry. Raises where the form can't be made."""
+    with tempfile.TemporaryDirectory(dir=out) as folder:      # whole files only, for those who read meanwhile
+        entry = build_in(Path(folder), model, form)
+        for file in Path(folder).iterdir():
+            file.rename(out / file.name)
+    return entry
+
+
+def build_in(folder: Path, model: Model, form: str) -> dict:
+    example = example_of(model)
+    name = f"{model.name}-{form}"
+    path = folder / f"{name}.pt"
+    module = registry.FORMS[form](example)
+    torch.jit.save(module, str(path))
+    maker = getattr(sys.modules[model.family], model.name)
     entry = {"name": name, "file": path.name, "kind": form, "family": model.family, "size": model.size,
-             "note": model.note or inspect.getdoc(getattr(importlib.import_module(model.family), model.name)) or "",
+             "note": inspect.getdoc(maker) or "", "loads": model.loads, "runs": model.runs,
              "inputs": [registry.describe(value) for value in example.inputs],
              "marks": [] if form.startswith("frozen") else registry.marks(example)}
     if model.size != "named":
@@ -113,12 +137,10 @@ def build(model: Model, form: str, out: Path) -> dict:
         entry["operators"] = operators(loaded.inlined_graph)
     if model.edit:
         rewrite(path, model.edit)
-        scripted = scripted if model.same_outputs else torch.jit.load(str(path)) if model.runs else None
+        module = module if model.same_outputs else torch.jit.load(str(path)) if model.runs else None
     if model.runs or model.same_outputs:
-        entry |= run(scripted, example, out / f"{name}.npz")
-    entry |= {"bytes": path.stat().st_size, "loads": model.loads, "runs": model.runs,
-              "facts": model.facts, "stamp": stamp(model, form)}
-    return entry
+        entry |= run(module, example, folder / f"{name}.npz")
+    return entry | {"bytes": path.stat().st_size, "stamp": stamp(model, form)}
 
 
 def run(scripted: torch.jit.ScriptModule, example: registry.Example, data: Path) -> dict:

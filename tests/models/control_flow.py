@@ -177,9 +177,8 @@ class Classes(nn.Module):
         return x.repeat(counter.value, len(counter.seen))         #: aten::repeat
 
 
+@torch.jit.interface
 class Activation(nn.Module):
-    """Becomes an interface in `interfaces`, as the class registry is emptied between models."""
-
     def forward(self, input: Tensor) -> Tensor:
         pass
 
@@ -286,7 +285,6 @@ def classes() -> Example:
 
 
 def interfaces() -> Example:
-    torch.jit.interface(Activation)
     return Example(Interfaces(), (torch.randn(3, 2),))
 
 

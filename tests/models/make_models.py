@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the tests' models: real architectures with random weights, traced and scripted.
 
-    make_models.py --out DIR [--small] [--only NAME,...] [--verify]
+    make_models.py --out DIR [--small] [--only NAME,...] [--jobs N] [--verify]
     make_models.py --list
 
 DIR then holds `<name>-<form>.pt`, `<name>-<form>.npz` (in_*, out_*: the tensors of inputs and outputs, in order) and
@@ -10,6 +10,8 @@ of size "named" are made only by --only. --verify loads every file in a fresh pr
 """
 import argparse
 import json
+import multiprocessing
+import os
 import subprocess
 import sys
 import time
@@ -138,50 +140,69 @@ def write_index(path: Path, entries: dict) -> None:
     temporary.rename(path)
 
 
-def make(pairs: list, out: Path) -> bool:
+def attempt(task: tuple) -> tuple:
+    """In a process of its own, so that no file depends on what was made before. Returns entry, message."""
+    model, form, out = task
+    import build
+    start = time.monotonic()
+    try:
+        with build.quiet():
+            entry = build.build(model, form, out)
+        return entry, f"{entry['name']}: {entry['bytes']} bytes, {time.monotonic() - start:.1f} s"
+    except Exception as error:
+        name = f"{model.name}-{form}"
+        return {"name": name, "reason": build.reason(error), "stamp": build.stamp(model, form)}, f"{name}: {error}"
+
+
+def make(pairs: list, out: Path, jobs: int) -> bool:
     import build
     out.mkdir(parents=True, exist_ok=True)
     entries = read_index(out / "index.json")
+
+    def current(model: Model, form: str) -> bool:
+        old = entries.get(f"{model.name}-{form}", {})
+        return old.get("stamp") == build.stamp(model, form) and ("file" not in old or (out / old["file"]).exists())
+
+    tasks = [(model, form, out) for model, form in pairs if not current(model, form)]
+    if tasks:
+        build.warm_up(sorted({model.family for model, _, _ in tasks}))
     good = True
-    for model, form in pairs:
-        name = f"{model.name}-{form}"
-        old = entries.get(name, {})
-        if old.get("stamp") == build.stamp(model, form) and ("file" not in old or (out / old["file"]).exists()):
-            continue
-        start = time.monotonic()
-        try:
-            with build.quiet():
-                entries[name] = build.build(model, form, out)
-            if form == "scripted" and model.unscriptable:
-                print(f"{name}: scripts now; take its `unscriptable` away", file=sys.stderr)
+    with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
+        for (model, form, _), (entry, message) in zip(tasks, pool.imap(attempt, tasks)):
+            unscriptable = form == "scripted" and model.unscriptable
+            if unscriptable == ("file" in entry):
                 good = False
-            print(f"{name}: {entries[name]['bytes']} bytes, {time.monotonic() - start:.1f} s", flush=True)
-        except Exception as error:
-            expected = form == "scripted" and model.unscriptable
-            entries[name] = {"name": name, "reason": build.reason(error), "stamp": build.stamp(model, form)}
-            if not expected:
-                print(f"{name}: {error}", file=sys.stderr)
-                entries.pop(name)
-                good = False
-        write_index(out / "index.json", entries)
+                print(f"{message} (expected to {'fail' if unscriptable else 'work'})", file=sys.stderr)
+            elif not unscriptable:
+                print(message, flush=True)
+            if unscriptable or "file" in entry:
+                entries[entry["name"]] = entry
+            write_index(out / "index.json", entries)
     return good
 
 
 FRESH = """
-import sys, json, torch
-index = json.load(open(sys.argv[1] + "/index.json"))
+import json, sys, torch
 bad = 0
-for entry in index["models"]:
+for entry in json.load(open(sys.argv[1] + "/index.json"))["models"]:
     try:
         torch.jit.load(sys.argv[1] + "/" + entry["file"], map_location="cpu")
         loaded, why = True, ""
     except Exception as error:
-        loaded, why = False, next((l for l in str(error).splitlines() if l.strip()), "")
+        loaded, why = False, next((line for line in str(error).splitlines() if line.strip()), "")
     if loaded != entry["loads"]:
-        bad += 1
+        bad = 1
         print(f"{entry['name']}: loads is {loaded}, the index says {entry['loads']}. {why}")
-sys.exit(bad > 0)
+sys.exit(bad)
 """
+
+
+def load_afresh(out: Path) -> bool:
+    """Each file loads, or doesn't, as the index says, where only PyTorch's own operators are registered."""
+    done = subprocess.run([sys.executable, "-c", FRESH, str(out)], stderr=subprocess.PIPE, text=True)
+    if done.returncode not in (0, 1):
+        print(done.stderr, file=sys.stderr)
+    return done.returncode == 0
 
 
 def main() -> int:
@@ -191,6 +212,7 @@ def main() -> int:
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--verify", action="store_true")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_args()
     if arguments.list:
         for model in MODELS:
@@ -198,9 +220,11 @@ def main() -> int:
         return 0
     if not arguments.out:
         parser.error("--out DIR is needed")
-    good = make(chosen(arguments), arguments.out)
+    if os.environ.get("PYTHONHASHSEED") != "0":      # torch.jit.script writes some things in the order of a set
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"PYTHONHASHSEED": "0"})
+    good = make(chosen(arguments), arguments.out, arguments.jobs)
     if arguments.verify:
-        good &= subprocess.run([sys.executable, "-W", "ignore", "-c", FRESH, str(arguments.out)]).returncode == 0
+        good &= load_afresh(arguments.out)
     return 0 if good else 1
 
 

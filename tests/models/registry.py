@@ -42,8 +42,6 @@ class Model:
     same_outputs: bool = False       # the edited file can't run here, but means what it did before
     loads: bool = True               # False: torch.jit.load refuses it where nothing is registered
     edit: Optional[Callable] = None  # (archive records) -> None, changes the saved file
-    note: str = ""
-    facts: dict = dataclasses.field(default_factory=dict)
 
 
 def trace(example: Example) -> torch.jit.ScriptModule:

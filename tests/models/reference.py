@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Records what PyTorch's TorchScript exporter makes of each small model:  reference.py --models DIR --out reference.tsv
+
+One row for each model and opset: `ok`, or `error` and the first line of it. Where it says ok, no operator of the model
+may be reported missing. The tests read reference.tsv; make it anew when models change (pip install onnxscript onnx_ir).
+"""
+import argparse
+import csv
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import torch
+
+import build
+import custom  # noqa: F401  registers the schemas that its models need to be loaded
+from make_models import MODELS
+
+OPSETS = [9, 11, 13, 17, 20]
+TIMEOUT = 120
+
+
+def one_line(error: Exception) -> str:
+    lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
+
+
+def attempt(file: Path, inputs: tuple, opset: int) -> list:
+    module = torch.jit.load(str(file), map_location="cpu").eval()
+    try:
+        torch.onnx.export(module, inputs, os.devnull, opset_version=opset, dynamo=False, verbose=False)
+        return ["ok", ""]
+    except Exception as error:
+        return ["error", one_line(error)]
+
+
+def in_child(file: Path, inputs: tuple, opset: int) -> list:
+    """The exporter may crash or never end."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        warnings.simplefilter("ignore")
+        import resource
+        resource.setrlimit(resource.RLIMIT_CPU, (TIMEOUT, TIMEOUT))
+        with build.quiet():
+            row = attempt(file, inputs, opset)
+        os.write(writer, json.dumps(row).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(answer) if answer else ["error", "crash"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    made = {entry["name"]: entry for entry in json.loads((arguments.models / "index.json").read_text())["models"]}
+    rows = []
+    for model in MODELS:
+        if model.size != "small":
+            continue
+        inputs = build.example_of(model).inputs
+        for form in model.forms:
+            if entry := made.get(f"{model.name}-{form}"):
+                rows += [[entry["name"], opset, *in_child(arguments.models / entry["file"], inputs, opset)]
+                         for opset in OPSETS]
+    with arguments.out.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None)
+        writer.writerow(["model", "opset", "export", "error"])
+        writer.writerows([[str(cell).replace("\t", " ") for cell in row] for row in rows])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
