@@ -18,13 +18,16 @@ std::vector<std::string> lines_of(const std::string& file) {
 
 // What to_string says it spells otherwise: SymInt is int, floats and equal lists are short; a float's default is one.
 std::string as_printed(std::string line) {
-  for (const auto& [from, to] : {std::pair{"SymInt", "int"}, {"SymFloat", "float"}, {"SymBool", "bool"}})
-    line = std::regex_replace(line, std::regex("\\b" + std::string(from) + "\\b"), to);
-  line = std::regex_replace(line, std::regex("(\\[\\d\\] \\w+)=\\[(\\d+)(, \\2)+\\]"), "$1=$2");
-  line = std::regex_replace(line, std::regex("(float\\?? \\w+=\\d+)([,)])"), "$1.$2");
-  for (const auto& [from, to] : {std::pair{"1.0000000000000001e-05", "1e-05"}, {"9.9999999999999995e-07", "1e-06"},
-                                 {"1.0000000000000001e-15", "1e-15"}, {"0.33333333333333331", "0.3333333333333333"}})
-    line = std::regex_replace(line, std::regex(from), to);
+  static const std::pair<std::regex, const char*> spellings[] = {
+      {std::regex("\\bSymInt\\b"), "int"},
+      {std::regex("(\\[\\d\\] \\w+)=\\[(\\d+)(, \\2)+\\]"), "$1=$2"},
+      {std::regex("(float\\?? \\w+=\\d+)([,)])"), "$1.$2"},
+      {std::regex("1\\.0000000000000001e-05"), "1e-05"},
+      {std::regex("9\\.9999999999999995e-07"), "1e-06"},
+      {std::regex("1\\.0000000000000001e-15"), "1e-15"},
+      {std::regex("0\\.33333333333333331"), "0.3333333333333333"},
+  };
+  for (const auto& [from, to] : spellings) line = std::regex_replace(line, from, to);
   return line;
 }
 
