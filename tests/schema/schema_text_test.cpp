@@ -20,6 +20,7 @@ std::vector<std::string> lines_of(const std::string& file) {
 std::string as_printed(std::string line) {
   static const std::pair<std::regex, const char*> spellings[] = {
       {std::regex("\\bSymInt\\b"), "int"},
+      {std::regex("\\bSymBool\\b"), "bool"},
       {std::regex("(\\[\\d\\] \\w+)=\\[(\\d+)(, \\2)+\\]"), "$1=$2"},
       {std::regex("(float\\?? \\w+=\\d+)([,)])"), "$1.$2"},
       {std::regex("1\\.0000000000000001e-05"), "1e-05"},
