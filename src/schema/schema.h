@@ -44,8 +44,8 @@ struct Schema {
 
 // "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor". Throws TableError with the column.
 Schema parse(std::string_view text);
-// As libtorch prints it, but for SymInt, which is int here, floats, which are as short as they read back, and defaults
-// of sized lists, which are one number if all are equal.
+// As libtorch prints it, but for SymInt and SymBool, which are int and bool here, floats, which are as short as they
+// read back, and defaults of sized lists, which are one number if all are equal.
 std::string to_string(const Schema& schema);
 
 // The schemas in force. Overloads are parsed when first asked for, so construction costs nothing.
