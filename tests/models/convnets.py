@@ -213,7 +213,7 @@ class SRCNN(nn.Module):
     def forward(self, x: Tensor, scales: Tensor) -> Tensor:
         factors: List[float] = scales.tolist()
         factors = factors[-2:]
-        x = F.interpolate(x, None, factors, "bicubic", False)     #: missing aten::upsample_bicubic2d < 11
+        x = F.interpolate(x, None, factors, "bicubic", False)     #: aten::upsample_bicubic2d
         return self.conv3(self.relu(self.conv2(self.relu(self.conv1(x)))))
 
 
