@@ -28,7 +28,7 @@ build_packages=(
   protobuf-compiler libprotobuf-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev
 )
 # 16 is the first clang of Debian 12 that takes the library of g++ 12 in C++20 whole.
-fuzz_packages=(clang-16 libclang-rt-16-dev)
+fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)
 format_packages=(clang-format-16)
 
 debian_packages() {
