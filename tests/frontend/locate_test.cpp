@@ -1,0 +1,119 @@
+#include "frontend/locate.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+#include "compatcheck/error.h"
+#include "frontend/sample_archive.h"
+
+namespace compatcheck::frontend {
+namespace {
+
+using testing::Folder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+// Variables set for a test and put back after it.
+class Environment {
+ public:
+  void set(const std::string& name, const std::string& value) {
+    if (!before_.contains(name)) before_[name] = std::getenv(name.c_str()) ? std::optional<std::string>(std::getenv(name.c_str())) : std::nullopt;
+    ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Environment() {
+    for (const auto& [name, value] : before_) value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+  }
+
+ private:
+  std::map<std::string, std::optional<std::string>> before_;
+};
+
+LoadOptions with_libtorch(const std::filesystem::path& folder) {
+  LoadOptions options;
+  options.libtorch = folder;
+  return options;
+}
+
+LoadOptions with_helper(const std::filesystem::path& file) {
+  LoadOptions options;
+  options.helper = file;
+  return options;
+}
+
+class LocateTest : public ::testing::Test {
+ protected:
+  LocateTest() {
+    for (const char* name : {"COMPATCHECK_LIBTORCH", "LIBTORCH", "COMPATCHECK_HELPER", "VIRTUAL_ENV", "CONDA_PREFIX"}) environment.set(name, "");
+    environment.set("HOME", (folder.path() / "home").string());
+    environment.set("PATH", "/nonexistent");
+  }
+  std::filesystem::path libtorch(const std::string& name, const std::string& version) {
+    folder.write(name + "/lib/libtorch_cpu.so", "");
+    folder.write(name + "/version.py", "from typing import Optional\n__version__ = '" + version + "'\n");
+    return folder.path() / name;
+  }
+
+  Folder folder;
+  Environment environment;
+};
+
+TEST_F(LocateTest, NamedByOptionOrVariable) {
+  const auto root = libtorch("a", "2.13.1+cu130");
+  const Libtorch found = find_libtorch(with_libtorch(root));
+  EXPECT_EQ(found.lib, root / "lib");
+  EXPECT_EQ(found.version, "2.13.1+cu130");
+  EXPECT_EQ(find_libtorch(with_libtorch(root / "lib")).lib, root / "lib");
+  environment.set("COMPATCHECK_LIBTORCH", root.string());
+  EXPECT_EQ(find_libtorch({}).lib, root / "lib");
+  environment.set("COMPATCHECK_LIBTORCH", "");
+  environment.set("LIBTORCH", root.string());
+  EXPECT_EQ(find_libtorch({}).lib, root / "lib");
+}
+
+TEST_F(LocateTest, WhatIsNamedMustServe) {
+  const auto old = libtorch("old", "2.4.0");
+  EXPECT_THAT([&] { find_libtorch(with_libtorch(old)); },
+              ThrowsMessage<UsageError>("--libtorch names " + old.string() + ", which is libtorch 2.4.0; this compatcheck works with 2.13"));
+  environment.set("COMPATCHECK_LIBTORCH", folder.path().string());
+  EXPECT_THAT([&] { find_libtorch({}); },
+              ThrowsMessage<UsageError>("COMPATCHECK_LIBTORCH names " + folder.path().string() +
+                                        ", where there is no libtorch_cpu.so (looked there, in lib/ and in torch/lib/)"));
+}
+
+TEST_F(LocateTest, TheActiveEnvironmentsTorch) {
+  libtorch("venv/lib/python3.11/site-packages/torch", "2.13.0+cpu");
+  environment.set("VIRTUAL_ENV", (folder.path() / "venv").string());
+  EXPECT_EQ(find_libtorch({}).lib, folder.path() / "venv/lib/python3.11/site-packages/torch/lib");
+}
+
+TEST_F(LocateTest, TheTorchOfThePythonOnThePath) {
+  libtorch("other/lib/python3.12/site-packages/torch", "2.13.0");
+  const auto python = folder.write("other/bin/python3", "#!/bin/sh\n");
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  environment.set("PATH", "/nonexistent:" + python.parent_path().string());
+  EXPECT_EQ(find_libtorch({}).lib, folder.path() / "other/lib/python3.12/site-packages/torch/lib");
+}
+
+TEST_F(LocateTest, AnotherVersionIsPassedOver) {
+  libtorch("venv/lib/python3.11/site-packages/torch", "1.13.0");
+  libtorch("home/.local/lib/python3.11/site-packages/torch", "2.13.0");
+  environment.set("VIRTUAL_ENV", (folder.path() / "venv").string());
+  EXPECT_EQ(find_libtorch({}).lib, folder.path() / "home/.local/lib/python3.11/site-packages/torch/lib");
+}
+
+TEST_F(LocateTest, HelpersThatAreNamed) {
+  const auto helper = folder.write("helper", "");
+  EXPECT_EQ(find_helper(with_helper(helper)), helper);
+  environment.set("COMPATCHECK_HELPER", helper.string());
+  EXPECT_EQ(find_helper({}), helper);
+  environment.set("COMPATCHECK_HELPER", "/nonexistent/helper");
+  EXPECT_THAT([&] { find_helper({}); },
+              ThrowsMessage<UsageError>("COMPATCHECK_HELPER names /nonexistent/helper as the TorchScript helper program, which is not there"));
+}
+
+}  // namespace
+}  // namespace compatcheck::frontend

@@ -1,0 +1,75 @@
+#include "frontend/sample_archive.h"
+
+#include <stdlib.h>
+
+#include <fstream>
+
+namespace compatcheck::frontend::testing {
+namespace {
+
+std::string number(std::uint64_t value, int bytes) {
+  std::string text;
+  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> 8 * i);
+  return text;
+}
+
+// In place of a checksum: what tells contents apart is enough, nobody unpacks.
+std::uint32_t sum(std::string_view content) {
+  std::uint32_t value = 2166136261;
+  for (const char c : content) value = (value ^ static_cast<std::uint8_t>(c)) * 16777619;
+  return value;
+}
+
+std::string make(const Records& records, bool wide) {
+  std::string file, directory;
+  for (const auto& [name, content] : records) {
+    const std::uint64_t header = file.size();
+    const std::string crc = number(sum(content), 4), size = number(wide ? 0xffffffff : content.size(), 4);
+    const std::string common = number(0, 2) + number(0, 2) + number(0, 4) + crc + size + size + number(name.size(), 2);
+    const std::string sizes = wide ? number(content.size(), 8) + number(content.size(), 8) : "";
+    const std::string local_extra = wide ? number(1, 2) + number(16, 2) + sizes : "";
+    const std::string extra = wide ? number(1, 2) + number(24, 2) + sizes + number(header, 8) : "";
+    file += number(0x04034b50, 4) + number(45, 2) + common + number(local_extra.size(), 2) + name + local_extra + content;
+    directory += number(0x02014b50, 4) + number(45, 2) + number(45, 2) + common + number(extra.size(), 2) + number(0, 2) +
+                 number(0, 2) + number(0, 2) + number(0, 4) + number(wide ? 0xffffffff : header, 4) + name + extra;
+  }
+  const std::uint64_t start = file.size();
+  file += directory;
+  const std::uint64_t end = file.size();
+  if (wide)
+    file += number(0x06064b50, 4) + number(44, 8) + number(45, 2) + number(45, 2) + number(0, 4) + number(0, 4) +
+            number(records.size(), 8) + number(records.size(), 8) + number(directory.size(), 8) + number(start, 8) +
+            number(0x07064b50, 4) + number(0, 4) + number(end, 8) + number(1, 4);
+  const std::uint64_t count = wide ? 0xffff : records.size();
+  return file + number(0x06054b50, 4) + number(0, 2) + number(0, 2) + number(count, 2) + number(count, 2) +
+         number(wide ? 0xffffffff : directory.size(), 4) + number(wide ? 0xffffffff : start, 4) + number(0, 2);
+}
+
+}  // namespace
+
+std::string zip(const Records& records) { return make(records, false); }
+std::string zip64(const Records& records) { return make(records, true); }
+
+Records torchscript_records() {
+  return {{"m/data.pkl", "\x80\x02."}, {"m/code/__torch__.py", "class Net(Module):\n"}, {"m/constants.pkl", "\x80\x02)."}, {"m/version", "3\n"}};
+}
+
+Folder::Folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "compatcheck-XXXXXX").string();
+  if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
+  path_ = pattern;
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::filesystem::path Folder::write(const std::string& name, std::string_view bytes) const {
+  const auto file = path_ / name;
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary) << bytes;
+  return file;
+}
+
+}  // namespace compatcheck::frontend::testing
