@@ -99,7 +99,7 @@ Report report_at(int opset, const ModelInfo& info, const Prepared& prepared, con
   report.verdict = verdict_of(assessment);
   report.operators = analysis::summarize_operators(assessment, context, opset);
   report.summary = analysis::summarize(assessment, report.operators);
-  report.findings = analysis::collect_findings(prepared.graph, assessment);
+  report.findings = analysis::collect_findings(prepared.graph, assessment, context);
   report.gate = analysis::judge(report, options.fail_on, options.max_missing);
   report.exit_code = report.gate.passed || options.exit_zero ? 0 : 1;
   return report;

@@ -49,23 +49,46 @@ std::string_view rule_of(const Outcome& outcome) {
   return outcome.row && outcome.row->random ? "CC008" : "CC005";
 }
 
-std::string help_of(const Outcome& outcome, std::string_view rule) {
+// What the operator becomes at the opset that helps: "GridSample".
+std::string onnx_at(const Outcome& outcome, int opset, const convert::Context& context) {
+  const auto found = context.table.find(outcome.node->op(), outcome.node->overload(), opset, context.schemas);
+  for (const auto& row : found.rows) {
+    if (row.kind != mapping::Row::Kind::mapped) continue;
+    std::string parts;
+    for (const auto& op : row.to) parts += (parts.empty() ? "" : ", ") + op;
+    return parts;
+  }
+  return {};
+}
+
+// A table's hint may name an opset as well ("use opset 16, or …"): the one that was tried says it better.
+std::string without_opset(const std::string& hint) {
+  constexpr std::string_view lead = "use opset ";
+  if (!hint.starts_with(lead)) return hint;
+  const auto rest = hint.find_first_not_of("0123456789", lead.size());
+  if (rest == std::string::npos) return {};
+  constexpr std::string_view otherwise = ", or ";
+  return hint.compare(rest, otherwise.size(), otherwise) == 0 ? hint.substr(rest + otherwise.size()) : hint;
+}
+
+std::string help_of(const Outcome& outcome, std::string_view rule, const convert::Context& context) {
   const std::string& op = outcome.node->op();
-  std::string help;
-  if (rule == "CC002" || (rule == "CC005" && outcome.available_from)) help = "--opset " + std::to_string(*outcome.available_from);
   if (rule == "CC003") {
     return "--op-library with the library that registers it, and a row in a --mappings file: " + op + ": {9: {to: your.domain::" +
            op.substr(op.rfind(':') + 1) + "}}";
   }
-  if (!outcome.hint.empty()) help += (help.empty() ? "" : ", or ") + outcome.hint;
-  if (help.empty() && rule == "CC001") help = "a row in a --mappings file: `compatcheck explain CC001` shows how";
-  if (help.empty() && rule == "CC007") help = "write the value out of place; `compatcheck explain CC007`";
-  return help;
+  if (outcome.available_from) {
+    const std::string onnx = onnx_at(outcome, *outcome.available_from, context), hint = without_opset(outcome.hint);
+    return "--opset " + std::to_string(*outcome.available_from) + (onnx.empty() ? "" : " (" + onnx + ")") + (hint.empty() ? "" : ", or " + hint);
+  }
+  if (!outcome.hint.empty()) return outcome.hint;
+  if (rule == "CC001") return "a row in a --mappings file: `compatcheck explain CC001` shows how";
+  return rule == "CC007" ? "write the value out of place; `compatcheck explain CC007`" : "";
 }
 
 class Collector {
  public:
-  Collector(const ir::Graph& graph) : graph_(graph) {}
+  Collector(const ir::Graph& graph, const convert::Context& context) : graph_(graph), context_(context) {}
 
   void add(const Numbered& numbered) {
     const Outcome& outcome = *numbered.outcome;
@@ -73,7 +96,7 @@ class Collector {
       case Status::missing:
       case Status::refused: {
         const auto rule = rule_of(outcome);
-        add(rule, Severity::error, numbered, outcome.reason, help_of(outcome, rule));
+        add(rule, Severity::error, numbered, outcome.reason, help_of(outcome, rule, context_));
         break;
       }
       case Status::needs_input: add_wanting(numbered); break;
@@ -151,14 +174,15 @@ class Collector {
   }
 
   const ir::Graph& graph_;
+  const convert::Context& context_;
   std::map<Key, Finding> findings_;
   std::map<std::uint32_t, Finding> wanting_;
 };
 
 }  // namespace
 
-std::vector<Finding> collect_findings(const ir::Graph& graph, const convert::Assessment& assessment) {
-  Collector collector(graph);
+std::vector<Finding> collect_findings(const ir::Graph& graph, const convert::Assessment& assessment, const convert::Context& context) {
+  Collector collector(graph, context);
   std::uint32_t index = 0;
   for (const Outcome& outcome : assessment.outcomes) collector.add({&outcome, index++});
   return collector.take();

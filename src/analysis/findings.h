@@ -12,7 +12,7 @@ namespace compatcheck::analysis {
 std::vector<OperatorSummary> summarize_operators(const convert::Assessment& assessment, const convert::Context& context, int opset);
 
 // Sorted by severity, then by number of nodes. `graph` is the one that was assessed.
-std::vector<Finding> collect_findings(const ir::Graph& graph, const convert::Assessment& assessment);
+std::vector<Finding> collect_findings(const ir::Graph& graph, const convert::Assessment& assessment, const convert::Context& context);
 
 Summary summarize(const convert::Assessment& assessment, const std::vector<OperatorSummary>& operators);
 

@@ -26,7 +26,7 @@ When parse_when(const char* option, const std::string& text) {
 constexpr std::array table{
     Option{"--opset", "", "N", "", false, "check ops explain", "opset to check for: N, a list N,M, a range N-M, or all (default 17)",
            [](Options& o, const std::string& v) { o.opsets = parse_opsets(v); }},
-    Option{"--input", "", "[NAME=][DTYPE:]DIM,…", "", true, "check",
+    Option{"--input", "", "[NAME=][DTYPE:]DIM,..", "", true, "check",
            "dtype and sizes of an input, in order or by name; a DIM is a number or a name for a size that varies",
            [](Options& o, const std::string& v) { o.check.inputs.push_back(v); }},
     Option{"--method", "", "NAME", "", false, "check", "method to check (default forward)",

@@ -69,10 +69,11 @@ void try_rows(Outcome& outcome, const Lookup& found, const symbolic::Call& call,
   refuse(outcome, outcome.row, broken);
 }
 
-void state_missing(Outcome& outcome, const Lookup& found, int opset, const Context& context) {
+void state_missing(Outcome& outcome, const Lookup& found, int opset) {
   outcome.status = Status::missing;
   if (found.status == Lookup::Status::unknown) {
-    outcome.unknown_operator = !context.schemas.contains(outcome.node->op());
+    // Of an operator that nobody ships the schemas in force may hold one assumed from its calls.
+    outcome.unknown_operator = !schema::Registry().contains(outcome.node->op());
     outcome.reason = outcome.unknown_operator ? "nobody ships this operator" : "no mapping";
     return;
   }
@@ -104,7 +105,7 @@ Outcome assess_node(const ir::Node& node, const Context& context, int opset, con
       break;
     case Lookup::Status::missing:
     case Lookup::Status::stale:
-    case Lookup::Status::unknown: state_missing(outcome, found, opset, context); break;
+    case Lookup::Status::unknown: state_missing(outcome, found, opset); break;
   }
   return outcome;
 }

@@ -19,7 +19,7 @@ std::string headline(const Report& report) {
   std::vector<std::string> parts;
   if (summary.missing) parts.push_back(number(summary.missing) + " of " + count(summary.operators, "operator") + " missing");
   if (summary.refused) parts.push_back(count(summary.refused, "operator") + " refused");
-  if (summary.needs_input) parts.push_back(count(summary.needs_input, "operator") + " wait for --input");
+  if (summary.needs_input) parts.push_back(count(summary.needs_input, "operator") + " undecided without --input");
   if (parts.empty()) parts.push_back(count(summary.operators, "operator"));
   const auto blocked = static_cast<long long>(std::llround((1.0 - summary.coverage_nodes) * summary.nodes));
   parts.push_back(blocked ? number(blocked) + " of " + count(summary.nodes, "node") : count(summary.nodes, "node"));

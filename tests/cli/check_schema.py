@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""The JSON report of every model in models/, at one and at several opsets, fits the schema that `compatcheck schema`
+prints, and the same run prints the same bytes."""
+import argparse, json, pathlib, subprocess, sys
+
+import jsonschema
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def output(program, *arguments):
+    return subprocess.run([program, *arguments], cwd=HERE / "models", capture_output=True, timeout=120).stdout
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    program = parser.parse_args().program
+    schema = json.loads(output(program, "schema"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    models = sorted(path.name for path in (HERE / "models").glob("*.ir"))
+    runs = [[model, "--opset", opset] for model in models for opset in ("11", "7-9")] + [[*models, "--opset", "20", "--hash"]]
+    failed = 0
+    for run in runs:
+        text = output(program, *run, "--format", "json")
+        errors = [error.message for error in validator.iter_errors(json.loads(text))]
+        if output(program, *run, "--format", "json") != text:
+            errors.append("another run printed other bytes")
+        lines = output(program, *run, "--format", "jsonl").splitlines()
+        report = json.loads(text)
+        if [json.loads(line) for line in lines] != report.get("reports", [report]):
+            errors.append("jsonl says something else than json")
+        if errors:
+            failed += 1
+            print(" ".join(run), *errors, sep="\n  ")
+    print(f"{len(runs) - failed} passed, {failed} failed")
+    return 1 if failed or not runs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
