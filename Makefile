@@ -3,8 +3,11 @@
 #   make          build/compatcheck and the TorchScript helper program beside it
 #   make demo     makes BERT with random weights and shows its report at opset 11
 #   make test     every test;  make test-asan: the same under AddressSanitizer
-#   make fuzz     the fuzzers, FUZZ_SECONDS each;  make corpus: the operator corpus;  make bench: the speed ratios
-#   make format   clang-format;  make clean
+#   make fuzz     the fuzzers, FUZZ_SECONDS each
+#   make corpus   the tests on the operator corpus alone
+#   make bench    speed and memory as ratios
+#   make format   clang-format
+#   make clean    removes the build folders, not what is cached
 #
 # DEMO_MODEL and DEMO_OPSET choose another demonstration. A libtorch of your own: make CMAKE_PREFIX_PATH=/path/to/libtorch
 
@@ -52,9 +55,11 @@ fuzz:
 	@$(cmake) --build --preset fuzz --target fuzzers
 	@tests/fuzz/run.sh build-fuzz $(FUZZ_SECONDS)
 
-corpus: all
-	@tools/setup.sh corpus
-	@$(python) tests/corpus/run_corpus.py
+corpus:
+	@tools/setup.sh test
+	@$(cmake) --preset release --log-level=WARNING
+	@$(cmake) --build --preset release
+	@$(environment)/bin/ctest --preset release -j $(jobs) -L corpus
 
 bench: all
 	@tools/setup.sh test

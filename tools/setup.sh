@@ -4,7 +4,6 @@
 #   tools/setup.sh build     compiler, libraries, CMake, libtorch, onnx (built once from its source distribution)
 #   tools/setup.sh models    build, and a Python that can make the models of tests and demonstration
 #   tools/setup.sh test      models, and the Python packages of the tests
-#   tools/setup.sh corpus    test, and what the operator corpus imports
 #   tools/setup.sh fuzz      build, and clang with libFuzzer
 #   tools/setup.sh format    clang-format alone
 #   tools/setup.sh paths     installs nothing; prints where things are or will be, for CMake
@@ -206,12 +205,7 @@ setup_models() {
 setup_test() {
   setup_models
   python_packages onnx "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
-  python_packages test --no-deps $PYTHON_TEST
-}
-
-setup_corpus() {
-  setup_test
-  python_packages corpus --no-deps $PYTHON_CORPUS
+  python_packages test --no-deps $PYTHON_TEST $PYTHON_CORPUS
 }
 
 setup_fuzz() {
@@ -227,9 +221,9 @@ torch_site=$(active_torch)
 venv="$cache/$(environment_name)"
 case "$purpose" in
   paths)
-    printf '%s=%s\n' environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)"
+    printf '%s=%s\n' cache "$cache" environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)"
     ;;
-  build | models | test | corpus | fuzz | format)
+  build | models | test | fuzz | format)
     mkdir -p "$cache"
     # One set-up at a time; a second one waits, and then finds everything done.
     exec 9>"$cache/lock"

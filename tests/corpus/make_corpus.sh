@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Makes the operator corpus once:  make_corpus.sh PYTHON FOLDER
+# FOLDER carries the generator's hash in its name, so what is there is what this generator makes.
+set -euo pipefail
+
+python=$1 folder=$2
+exec 9>"$folder.lock"
+flock 9
+if [ -d "$folder" ]; then exit; fi
+rm -rf "$folder.part"
+"$python" "$(dirname "${BASH_SOURCE[0]}")/opinfo_corpus.py" --out "$folder.part" --split dev --max-per-op 12
+mv "$folder.part" "$folder"
