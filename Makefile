@@ -64,7 +64,6 @@ corpus:
 bench: all
 	@tools/setup.sh test
 	@$(cmake) --build --preset release --target empty_torch
-	@$(cmake) --build --preset release --target empty_torch
 	@$(python) tools/bench.py
 
 format:

@@ -15,7 +15,7 @@ namespace compatcheck::frontend::torchscript {
 
 inline std::filesystem::path models() { return COMPATCHECK_TEST_MODELS; }
 inline std::string model(const std::string& name) { return (models() / (name + ".pt")).string(); }
-inline std::string broken(const std::string& file) { return (models() / "broken" / file).string(); }
+inline std::string broken(const std::string& file) { return (std::filesystem::path(COMPATCHECK_TEST_BROKEN) / file).string(); }
 inline ir::Program read(const std::string& name) { return read_program(model(name), {}); }
 
 inline std::vector<const ir::LoadNote*> notes(const ir::Program& program, ir::LoadNote::Kind kind) {

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""The tests' models: all can be read; what PyTorch's exporter converts at an opset is neither missing nor refused there, but
+for writes in place; what has no mapping is reported with the file and line of the model's own source."""
+import argparse, csv, json, pathlib, sys
+
+from reports import refusals, reports
+
+HERE = pathlib.Path(__file__).resolve().parent
+OPSETS = [9, 11, 13, 17, 20]
+
+
+def wrongly_refused(found):
+    with open(HERE.parent / "models" / "reference.tsv") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    for row in rows:
+        report = found.get((row["model"], int(row["opset"])))
+        if row["export"] != "ok" or not report:
+            continue
+        if refused := refusals(report):
+            yield f"{row['model']} at opset {row['opset']}: PyTorch's exporter converts it; we say {'; '.join(refused[:3])}"
+
+
+def unmarked(model, found):
+    for mark in model["marks"]:
+        if not mark["missing"]:
+            continue
+        below = mark["available_from"] or 99
+        for opset in (o for o in OPSETS if o < below):
+            sites = [site for f in found[model["name"], opset]["findings"]
+                     if f["op"] == mark["operator"] or f["id"] == "CC006" for site in f["sites"]]
+            if not any(site["file"].endswith(mark["file"]) and site["line"] == mark["line"] for site in sites):
+                places = sorted({f"{site['file']}:{site['line']}" for site in sites})
+                yield f"{model['name']} at opset {opset}: {mark['operator']} should be reported at {mark['file']}:{mark['line']}, is at {places}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--models", type=pathlib.Path, required=True)
+    options = parser.parse_args()
+    models = json.loads((options.models / "index.json").read_text())["models"]
+    found = reports(options.program, [options.models / model["file"] for model in models], OPSETS)
+    wrong = [f"{model['name']}: could not be read" for model in models if (model["name"], OPSETS[0]) not in found]
+    wrong += wrongly_refused(found)
+    for model in models:
+        if (model["name"], OPSETS[0]) in found:
+            wrong += unmarked(model, found)
+    print(*wrong, sep="\n")
+    print(f"{len(models)} models: {len(found)} passed, {len(wrong)} failed")
+    return 1 if wrong or not models else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
