@@ -81,7 +81,7 @@ CASES = [
     Case("code_bytes.pt", "code that is no text", lambda: b.replaced("/__torch__/broken.py", bytes(range(256)) * 4)),
     Case("code_empty.pt", "empty code", lambda: b.replaced("/__torch__/broken.py", b"")),
     Case("deep_calls.pt", "20,000 calls inside each other",
-         lambda: b.code("    return " + "torch.neg(" * 20000 + "x" + ")" * 20000 + "\n")),
+         lambda: b.code("    return " + "torch.neg(" * 20000 + "x" + ")" * 20000 + "\n"), BOUNDED),
     Case("deep_brackets.pt", "20,000 brackets",
          lambda: b.code("    return " + "(" * 20000 + "x" + ")" * 20000 + "\n"), BOUNDED),
     Case("deep_minus.pt", "20,000 signs", lambda: b.code("    y = " + "-" * 20000 + "1\n    return x\n"), BOUNDED),
