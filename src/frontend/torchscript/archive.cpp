@@ -32,7 +32,7 @@ void Archive::add(const ZipRecord& record, std::string_view top) {
     throw ModelError("is a damaged zip archive: record " + record.name + " reaches beyond the end of the file");
   std::string_view name = record.name;
   if (name.starts_with(top)) name.remove_prefix(top.size());
-  records_.push_back({std::string(name), offset, record.stored, record.compressed});
+  records_.push_back({std::string(name), offset, record.stored, record.unpacked, record.compressed});
 }
 
 const Record* Archive::find(std::string_view name) const {

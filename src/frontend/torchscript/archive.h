@@ -33,6 +33,7 @@ struct Record {
   std::string name;            // without the archive's top folder: "data/3"
   std::uint64_t offset = 0;    // of the first stored byte in the file
   std::uint64_t bytes = 0;     // stored
+  std::uint64_t unpacked = 0;  // of what is stored
   bool compressed = false;
 };
 

@@ -34,16 +34,7 @@ std::optional<Frame> parse_frame(std::string_view text) {
   return frame;
 }
 
-// The name after the last `def` at or before the line `last`.
-std::string_view enclosing_function(const std::vector<std::string_view>& lines, std::size_t last) {
-  for (std::size_t i = std::min(last + 1, lines.size()); i > 0; --i) {
-    const std::string_view line = trimmed(lines[i - 1]);
-    if (!line.starts_with("def ")) continue;
-    const std::string_view name = line.substr(4);
-    return trimmed(name.substr(0, name.find('(')));
-  }
-  return {};
-}
+constexpr std::size_t longest_text = 200;  // of a source line, for the report
 
 }  // namespace
 
@@ -130,24 +121,34 @@ ir::LocationRef DebugRanges::find(std::size_t offset) {
   return range->location;
 }
 
-ir::LocationRef DebugRanges::locate(const Range& range) {
-  const Text& text = texts_[range.text];
-  if (text.is_stack) return locate_in_stack(text);
-  if (text.file.empty()) return nullptr;
-  std::vector<std::string_view> lines;
-  std::size_t begin = 0, line = 0, line_begin = 0;
+void DebugRanges::index_lines(Text& text) {
+  if (!text.begins.empty()) return;
+  std::size_t begin = 0;
+  std::string_view function;
   for (const std::uint32_t piece : text.pieces) {
-    lines.push_back(strings_[piece]);
-    if (begin <= range.start) line = lines.size() - 1, line_begin = begin;
+    const std::string_view line = trimmed(strings_[piece]);
+    if (line.starts_with("def ")) function = trimmed(line.substr(4, line.find('(') - 4));
+    text.begins.push_back(begin);
+    text.functions.push_back(function);
     begin += strings_[piece].size();
   }
-  if (lines.empty() || range.start > begin) return nullptr;
+  text.begins.push_back(begin);
+}
+
+ir::LocationRef DebugRanges::locate(const Range& range) {
+  Text& text = texts_[range.text];
+  if (text.is_stack) return locate_in_stack(text);
+  if (text.file.empty() || text.pieces.empty()) return nullptr;
+  index_lines(text);
+  if (range.start >= text.begins.back()) return nullptr;
+  const auto next = std::upper_bound(text.begins.begin(), text.begins.end(), range.start);
+  const auto line = static_cast<std::size_t>(next - text.begins.begin()) - 1;
   ir::Location found;
   found.file = text.file;
   found.line = static_cast<int>(text.first_line + static_cast<std::int64_t>(line));
-  found.column = static_cast<int>(range.start - line_begin) + 1;
-  found.function = enclosing_function(lines, line);
-  found.text = trimmed(lines[line]);
+  found.column = static_cast<int>(range.start - text.begins[line]) + 1;
+  found.function = text.functions[line];
+  found.text = trimmed(std::string_view(strings_[text.pieces[line]]).substr(0, longest_text));
   return std::make_shared<const ir::Location>(std::move(found));
 }
 
@@ -176,13 +177,15 @@ ir::LocationRef DebugRanges::frame(std::uint32_t piece, const ir::LocationRef& c
 std::optional<torch::jit::SourceRange> DebugRanges::findSourceRangeThatGenerated(const torch::jit::SourceRange& range) {
   const Range* found = range_at(range.start());
   if (!found || texts_[found->text].pieces.empty()) return std::nullopt;
-  const Text& text = texts_[found->text];
-  std::string joined;
-  for (const std::uint32_t piece : text.pieces) joined += strings_[piece];
-  if (found->start > found->end || found->end > joined.size()) return std::nullopt;
-  auto file = text.file.empty() ? std::nullopt : std::optional(text.file);
-  auto source = std::make_shared<torch::jit::Source>(joined, std::move(file), static_cast<std::size_t>(text.first_line));
-  return torch::jit::SourceRange(std::move(source), found->start, found->end);
+  Text& text = texts_[found->text];
+  if (!text.source) {
+    std::string joined;
+    for (const std::uint32_t piece : text.pieces) joined += strings_[piece];
+    auto file = text.file.empty() ? std::nullopt : std::optional(text.file);
+    text.source = std::make_shared<torch::jit::Source>(joined, std::move(file), static_cast<std::size_t>(text.first_line));
+  }
+  if (found->start > found->end || found->end > text.source->size()) return std::nullopt;
+  return torch::jit::SourceRange(text.source, found->start, found->end);
 }
 
 }  // namespace compatcheck::frontend::torchscript

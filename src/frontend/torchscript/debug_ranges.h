@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,10 @@ class DebugRanges : public torch::jit::SourceRangeUnpickler {
     std::string file;
     std::int64_t first_line = 0;
     bool is_stack = false;
+    // Made when first asked for:
+    std::vector<std::size_t> begins;             // of each piece, in bytes
+    std::vector<std::string_view> functions;     // that each piece stands in
+    std::shared_ptr<torch::jit::Source> source;
   };
   struct Range {
     std::size_t offset;
@@ -55,6 +60,7 @@ class DebugRanges : public torch::jit::SourceRangeUnpickler {
   std::uint32_t add_string(std::string text);
   Range* range_at(std::size_t offset);
   ir::LocationRef locate(const Range& range);
+  void index_lines(Text& text);
   ir::LocationRef locate_in_stack(const Text& text);
   ir::LocationRef frame(std::uint32_t piece, const ir::LocationRef& caller);
 

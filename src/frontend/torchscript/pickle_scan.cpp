@@ -22,13 +22,14 @@ enum Opcode : std::uint8_t {
 struct Mark {};
 struct Opaque {};
 struct Global { std::string_view name; };
-using Item = std::variant<Opaque, Mark, std::string_view, std::int64_t, Global, PickledStorage>;
+struct Numbers { std::vector<std::int64_t> values; };  // a tuple of ints
+using Item = std::variant<Opaque, Mark, std::string_view, std::int64_t, Global, Numbers, PickledStorage>;
 
 class Scan {
  public:
   Scan(std::span<const std::uint8_t> pickle, const std::string& record) : pickle_(pickle), record_(record) {}
 
-  std::vector<PickledStorage> run() {
+  PickledWeights run() {
     while (step()) {}
     return std::move(found_);
   }
@@ -88,21 +89,45 @@ class Scan {
     push(memo_[place]);
   }
 
-  // ('storage', <type>, key, device, elements) becomes one item that the persistent id turns into a storage.
-  void make_tuple() {
-    const std::size_t start = last_mark() + 1;
-    Item made = Opaque{};
-    if (stack_.size() - start >= 5) {
-      const auto* kind = std::get_if<std::string_view>(&stack_[start]);
-      const auto* type = std::get_if<Global>(&stack_[start + 1]);
-      const auto* key = std::get_if<std::string_view>(&stack_[start + 2]);
-      const auto* device = std::get_if<std::string_view>(&stack_[start + 3]);
-      const auto* elements = std::get_if<std::int64_t>(&stack_[start + 4]);
+  // The tuples that matter: of ints; ('storage', type, key, device, elements), which the persistent id turns into a
+  // storage; (storage, offset, sizes, strides, ...), a tensor.
+  Item tuple_of(std::span<const Item> items) {
+    if (items.size() >= 5) {
+      const auto* kind = std::get_if<std::string_view>(&items[0]);
+      const auto* type = std::get_if<Global>(&items[1]);
+      const auto* key = std::get_if<std::string_view>(&items[2]);
+      const auto* device = std::get_if<std::string_view>(&items[3]);
+      const auto* elements = std::get_if<std::int64_t>(&items[4]);
       if (kind && *kind == "storage" && type && key && device && elements)
-        made = PickledStorage{std::string(type->name), std::string(*key), std::string(*device), *elements};
+        return PickledStorage{std::string(type->name), std::string(*key), std::string(*device), *elements};
     }
-    drop_to_mark();
+    if (items.size() >= 4) {
+      const auto* storage = std::get_if<PickledStorage>(&items[0]);
+      const auto* offset = std::get_if<std::int64_t>(&items[1]);
+      const auto* sizes = std::get_if<Numbers>(&items[2]);
+      const auto* strides = std::get_if<Numbers>(&items[3]);
+      if (storage && offset && sizes && strides) found_.tensors.push_back({*storage, *offset, sizes->values, strides->values});
+    }
+    Numbers numbers;
+    for (const Item& item : items) {
+      const auto* number = std::get_if<std::int64_t>(&item);
+      if (!number) return Opaque{};
+      numbers.values.push_back(*number);
+    }
+    return numbers;
+  }
+
+  void make_tuple(std::size_t count) {
+    if (stack_.size() < count) damaged();
+    Item made = tuple_of(std::span(stack_).last(count));
+    drop(count);
     push(std::move(made));
+  }
+
+  void make_marked_tuple() {
+    const std::size_t start = last_mark();
+    make_tuple(stack_.size() - start - 1);
+    stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(start));
   }
 
   bool step() {
@@ -117,17 +142,18 @@ class Scan {
       case long1: read_long(); break;
       case bin_float: text(8); push(Opaque{}); break;
       case bin_unicode: { const auto size = number<std::uint32_t>(); push(text(size)); break; }
-      case none: case new_true: case new_false: case empty_dict: case empty_list: case empty_tuple: push(Opaque{}); break;
+      case none: case new_true: case new_false: case empty_dict: case empty_list: push(Opaque{}); break;
+      case empty_tuple: push(Numbers{}); break;
       case persistent_id: read_persistent_id(); break;
       case reduce: case build: case new_object: drop(2); push(Opaque{}); break;
       case appends: case set_items: drop_to_mark(); break;
       case append: drop(1); break;
       case set_item: drop(2); break;
       case dict: case list: drop_to_mark(); push(Opaque{}); break;
-      case tuple: make_tuple(); break;
-      case tuple1: drop(1); push(Opaque{}); break;
-      case tuple2: drop(2); push(Opaque{}); break;
-      case tuple3: drop(3); push(Opaque{}); break;
+      case tuple: make_marked_tuple(); break;
+      case tuple1: make_tuple(1); break;
+      case tuple2: make_tuple(2); break;
+      case tuple3: make_tuple(3); break;
       case global: line(); push(Global{line()}); break;
       case bin_get: get(number<std::uint8_t>()); break;
       case long_bin_get: get(number<std::uint32_t>()); break;
@@ -145,20 +171,21 @@ class Scan {
 
   void read_persistent_id() {
     const Item item = take();
-    if (const auto* storage = std::get_if<PickledStorage>(&item)) found_.push_back(*storage);
-    push(Opaque{});
+    const auto* storage = std::get_if<PickledStorage>(&item);
+    if (storage) found_.storages.push_back(*storage);
+    push(storage ? item : Item(Opaque{}));
   }
 
   std::span<const std::uint8_t> pickle_;
   const std::string& record_;
   std::size_t at_ = 0;
   std::vector<Item> stack_, memo_;
-  std::vector<PickledStorage> found_;
+  PickledWeights found_;
 };
 
 }  // namespace
 
-std::vector<PickledStorage> scan_storages(std::span<const std::uint8_t> pickle, const std::string& record) {
+PickledWeights scan_weights(std::span<const std::uint8_t> pickle, const std::string& record) {
   return Scan(pickle, record).run();
 }
 

@@ -1,5 +1,6 @@
-// Walks a pickle for the storages it names, without making anything: libtorch's unpickler forgets on which device a
-// tensor was saved, and doesn't compare a storage's declared length with its record.
+// Walks a pickle for the storages and tensors it names, without making anything: libtorch's unpickler forgets on which
+// device a tensor was saved, doesn't compare a storage's declared length with its record, and doesn't name the record
+// of a tensor that it refuses.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,19 @@ struct PickledStorage {
   std::int64_t elements = 0;
 };
 
-// Throws ModelError on a damaged pickle. Each storage once per mention.
-std::vector<PickledStorage> scan_storages(std::span<const std::uint8_t> pickle, const std::string& record);
+// A tensor as _rebuild_tensor_v2 and _rebuild_qtensor get it.
+struct PickledTensor {
+  PickledStorage storage;
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> sizes, strides;
+};
+
+struct PickledWeights {
+  std::vector<PickledStorage> storages;  // each once per mention
+  std::vector<PickledTensor> tensors;
+};
+
+// Throws ModelError on a damaged pickle.
+PickledWeights scan_weights(std::span<const std::uint8_t> pickle, const std::string& record);
 
 }  // namespace compatcheck::frontend::torchscript

@@ -6,6 +6,8 @@
 
 #include <cstring>
 #include <map>
+#include <new>
+#include <optional>
 
 #include "compatcheck/error.h"
 #include "frontend/torchscript/graphs.h"
@@ -106,7 +108,7 @@ class ProgramReader {
     }
     if (!weights_.unpacked().empty())
       program_.notes.push_back({ir::LoadNote::Kind::fallback_loader, weights_.unpacked().front(),
-                                "the archive is compressed: its weights were unpacked into memory"});
+                                "the archive is compressed or big-endian: its weights were read into memory"});
   }
 
   const Archive& archive_;
@@ -121,10 +123,10 @@ class ProgramReader {
 
 // libtorch's message without its C++ stack.
 std::string readable(const std::string& message) {
-  std::string text = message.substr(0, message.find("\nException raised from"));
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  while (!text.empty() && text.front() == '\n') text.erase(0, 1);
-  return "libtorch can't load it: " + text;
+  std::string text = message.substr(0, std::min(message.find("\nException raised from"), message.find("\nframe #")));
+  const auto first = text.find_first_not_of('\n');
+  const auto last = text.find_last_not_of(" \n");
+  return "libtorch can't load it: " + (first == text.npos ? std::string("it doesn't say why") : text.substr(first, last + 1 - first));
 }
 
 // Old operators are replaced by upgraders, which libtorch compiles at a cost that few models need to bear.
@@ -135,14 +137,12 @@ bool wants_upgraders(const std::string& refusal) {
   return there = true;
 }
 
-}  // namespace
-
-ir::Program read_program(const std::string& path, const std::vector<std::string>& schemas) {
-  const Archive archive(path);
+// Again and again while a refusal teaches something.
+ir::Program read_with_stubs(const Archive& archive, const std::vector<std::string>& schemas) {
   PyTorchStreamReader reader(std::make_shared<MappedReader>(archive.bytes()));
   Sources sources(archive, reader);
   Stubs stubs(sources, schemas);
-  std::string first_refusal;
+  std::optional<std::string> first_refusal;
   for (;;) {
     try {
       ir::Program program = ProgramReader(archive, reader, sources, stubs).read();
@@ -150,11 +150,28 @@ ir::Program read_program(const std::string& path, const std::vector<std::string>
       return program;
     } catch (const Error&) {
       throw;
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& refusal) {
       const std::string message = refusal.what();
-      if (first_refusal.empty()) first_refusal = message;
-      if (!wants_upgraders(message) && !stubs.learn_from(message)) throw ModelError(readable(first_refusal));
+      if (!first_refusal) first_refusal = message;
+      if (!wants_upgraders(message) && !stubs.learn_from(message)) throw ModelError(readable(*first_refusal));
     }
+  }
+}
+
+}  // namespace
+
+ir::Program read_program(const std::string& path, const std::vector<std::string>& schemas) {
+  const Archive archive(path);
+  try {
+    return read_with_stubs(archive, schemas);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& refusal) {  // of a file that isn't an archive of torch's at all
+    throw ModelError(readable(refusal.what()));
   }
 }
 

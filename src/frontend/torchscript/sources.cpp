@@ -4,8 +4,14 @@
 
 #include <algorithm>
 
+#include "compatcheck/error.h"
+
 namespace compatcheck::frontend::torchscript {
 namespace {
+
+constexpr std::size_t longest_text = 200;      // of a source line, for the report
+constexpr std::size_t deepest_type = 1000;     // libtorch takes minutes for List[List[... of many thousands
+constexpr std::uint64_t most_code_bytes = 64 << 20;
 
 std::string path_of(std::string qualifier) {
   std::replace(qualifier.begin(), qualifier.end(), '.', '/');
@@ -14,14 +20,28 @@ std::string path_of(std::string qualifier) {
 
 }  // namespace
 
+void Sources::check(const std::string& name, std::string_view code) {
+  std::size_t depth = 0;
+  for (std::size_t at = code.find_first_of("[]\n"); at != code.npos; at = code.find_first_of("[]\n", at + 1)) {
+    if (code[at] == '[') ++depth;
+    else depth = code[at] == ']' && depth > 0 ? depth - 1 : 0;
+    if (depth > deepest_type) throw ModelError("brackets in " + name + " are nested more than 1000 deep");
+  }
+}
+
 std::string_view Sources::bytes(const Record& record) {
+  if (record.unpacked > most_code_bytes)
+    throw ModelError("record " + record.name + " has " + std::to_string(record.unpacked) + " bytes; code of more than 64 MB isn't read");
   if (!record.compressed) {
     const auto data = archive_.contents(record);
     return {reinterpret_cast<const char*>(data.data()), data.size()};
   }
-  auto [data, size] = reader_.getRecord(record.name);
-  unpacked_.push_back(std::make_unique<std::string>(static_cast<const char*>(data.get()), size));
-  return *unpacked_.back();
+  const auto [found, fresh] = unpacked_.try_emplace(&record);
+  if (fresh) {
+    auto [data, size] = reader_.getRecord(record.name);
+    found->second.assign(static_cast<const char*>(data.get()), size);
+  }
+  return found->second;
 }
 
 std::shared_ptr<torch::jit::Source> Sources::load(const std::string& qualifier) {
@@ -29,6 +49,7 @@ std::shared_ptr<torch::jit::Source> Sources::load(const std::string& qualifier) 
   const std::string path = path_of(qualifier);
   const Record* record = archive_.find(path);
   if (!record) return nullptr;
+  check(path, bytes(*record));
   File file;
   file.name = path;
   if (const Record* debug = archive_.find(path + ".debug_pkl")) {
@@ -77,9 +98,11 @@ ir::LocationRef Sources::locate_in_code(File& file, const torch::jit::SourceRang
   found.file = file.name;
   found.line = static_cast<int>(line) + 1;
   found.column = static_cast<int>(range.start() - source.offset_for_line(line)) + 1;
-  const std::string text = source.get_line(line).str();
-  const auto first = text.find_first_not_of(" \t\n");
-  if (first != text.npos) found.text = text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+  const std::size_t begin = source.offset_for_line(line), size = source.size() - begin;
+  std::string text = source.text_str().substr(begin, std::min<std::size_t>(size, longest_text)).str();
+  text.resize(std::min(text.find('\n'), text.size()));
+  const auto first = text.find_first_not_of(' ');
+  if (first != text.npos) found.text = text.substr(first);
   place = std::make_shared<const ir::Location>(std::move(found));
   return place;
 }

@@ -40,12 +40,13 @@ class Sources {
     std::unordered_map<std::size_t, ir::LocationRef> own_places;
   };
   std::string_view bytes(const Record& record);
+  static void check(const std::string& name, std::string_view code);
   ir::LocationRef locate_in_code(File& file, const torch::jit::SourceRange& range);
 
   const Archive& archive_;
   caffe2::serialize::PyTorchStreamReader& reader_;
   std::unordered_map<const torch::jit::Source*, File> files_;
-  std::vector<std::unique_ptr<std::string>> unpacked_;
+  std::unordered_map<const Record*, std::string> unpacked_;
   bool any_traced_ = false;
 };
 

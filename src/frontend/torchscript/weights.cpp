@@ -4,8 +4,9 @@
 #include <ATen/quantized/Quantizer.h>
 #include <caffe2/serialize/inline_container.h>
 
+#include <algorithm>
+
 #include "compatcheck/error.h"
-#include "frontend/torchscript/pickle_scan.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
@@ -21,20 +22,37 @@ std::size_t element_bytes(std::string_view storage_type) {
   return 0;
 }
 
-// One more than the last element the tensor reaches; nullopt if that overflows or a size or stride is negative.
-std::optional<std::int64_t> reach(const at::Tensor& tensor) {
-  std::int64_t last = tensor.storage_offset();
-  if (last < 0) return std::nullopt;
+// One more than the last element the tensor reaches; nullopt if that overflows or a number is negative.
+std::optional<std::int64_t> reach(std::int64_t offset, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  std::int64_t last = offset;
+  if (last < 0 || sizes.size() != strides.size()) return std::nullopt;
   bool empty = false;
-  for (std::int64_t d = 0; d < tensor.dim(); ++d) {
-    const std::int64_t size = tensor.sizes()[d], stride = tensor.strides()[d];
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
     std::int64_t span = 0;
-    if (size < 0 || stride < 0) return std::nullopt;
-    if (size == 0) empty = true;
-    else if (__builtin_mul_overflow(size - 1, stride, &span) || __builtin_add_overflow(last, span, &last)) return std::nullopt;
+    if (sizes[d] < 0 || strides[d] < 0) return std::nullopt;
+    if (sizes[d] == 0) empty = true;
+    else if (__builtin_mul_overflow(sizes[d] - 1, strides[d], &span) || __builtin_add_overflow(last, span, &last)) return std::nullopt;
   }
   if (empty) return 0;
   return __builtin_add_overflow(last, 1, &last) ? std::nullopt : std::optional(last);
+}
+
+bool fits(std::optional<std::int64_t> elements, std::size_t element, std::uint64_t storage) {
+  std::uint64_t bytes = 0;
+  return elements && !__builtin_mul_overflow(static_cast<std::uint64_t>(*elements), element, &bytes) && bytes <= storage;
+}
+
+[[noreturn]] void outside(const std::string& tensor, std::uint64_t storage) {
+  throw ModelError(tensor + " reaches outside its storage of " + std::to_string(storage) + " bytes");
+}
+
+// What one number of an element takes: complex ones are two.
+std::size_t number_bytes(std::string_view storage_type) {
+  return element_bytes(storage_type) / (storage_type.starts_with("Complex") ? 2 : 1);
+}
+
+void swap_bytes(std::span<std::uint8_t> bytes, std::size_t width) {
+  for (std::size_t at = 0; width > 1 && at + width <= bytes.size(); at += width) std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
 }
 
 bool plain(const at::Tensor& tensor) {
@@ -62,42 +80,50 @@ std::shared_ptr<torch::jit::DeserializationStorageContext> Weights::map(const st
     unpacked.assign(static_cast<const char*>(data.get()), size);
     bytes = {reinterpret_cast<const std::uint8_t*>(unpacked.data()), unpacked.size()};
   }
-  for (const PickledStorage& named : scan_storages(bytes, pickle)) {
-    const std::string name = folder + named.key;
-    if (named.elements < 0) throw ModelError("record " + name + " has a negative length");
-    if (named.elements == 0) continue;
-    const Record* record = archive_.find(name);
-    if (!record) throw ModelError("record " + name + " is missing: a tensor's values aren't in the file");
-    if (!context->hasStorage(named.key)) context->addStorage(named.key, storage_of(*record, named.device));
-    std::uint64_t needed = 0;
-    if (__builtin_mul_overflow(static_cast<std::uint64_t>(named.elements), element_bytes(named.type), &needed) ||
-        needed > context->getStorage(named.key).nbytes())
-      throw ModelError("record " + name + " is too short: " + std::to_string(named.elements) + " elements of " + named.type +
-                       " don't fit its " + std::to_string(context->getStorage(named.key).nbytes()) + " bytes");
+  const PickledWeights named = scan_weights(bytes, pickle);
+  for (const PickledStorage& storage : named.storages) map_storage(storage, folder, *context);
+  for (const PickledTensor& tensor : named.tensors) {
+    const std::uint64_t has = context->hasStorage(tensor.storage.key) ? context->getStorage(tensor.storage.key).nbytes() : 0;
+    if (!fits(reach(tensor.offset, tensor.sizes, tensor.strides), element_bytes(tensor.storage.type), has))
+      outside("a tensor in record " + folder + tensor.storage.key, has);
   }
   return context;
 }
 
-c10::Storage Weights::storage_of(const Record& record, const std::string& device) {
+void Weights::map_storage(const PickledStorage& named, const std::string& folder, torch::jit::DeserializationStorageContext& context) {
+  const std::string name = folder + named.key;
+  if (named.elements < 0) throw ModelError("record " + name + " has a negative length");
+  if (named.elements == 0) return;
+  const Record* record = archive_.find(name);
+  if (!record) throw ModelError("record " + name + " is missing: a tensor's values aren't in the file");
+  if (!context.hasStorage(named.key)) context.addStorage(named.key, storage_of(*record, named));
+  const std::uint64_t has = context.getStorage(named.key).nbytes();
+  if (!fits(named.elements, element_bytes(named.type), has))
+    throw ModelError("record " + name + " is too short: " + std::to_string(named.elements) + " elements of " + named.type +
+                     " don't fit its " + std::to_string(has) + " bytes");
+}
+
+c10::Storage Weights::storage_of(const Record& record, const PickledStorage& named) {
   const auto made = std::make_shared<ir::Storage>();
   made->record = record.name;
+  made->bytes = record.unpacked;
   c10::Storage storage;
-  if (record.compressed) {
+  if (record.compressed || big_endian_) {
     auto [data, size] = reader_.getRecord(record.name);
-    const auto* first = static_cast<const std::uint8_t*>(data.get());
-    made->data.assign(first, first + size);
+    const std::span bytes(static_cast<std::uint8_t*>(data.get()), size);
+    if (big_endian_) swap_bytes(bytes, number_bytes(named.type));
+    made->data.assign(bytes.begin(), bytes.end());
     made->bytes = size;
     storage = c10::Storage(c10::Storage::use_byte_size_t(), size, std::move(data), nullptr, false);
     unpacked_.push_back(record.name);
   } else {
     made->in_file = true;
     made->file_offset = record.offset;
-    made->bytes = record.bytes;
     storage = c10::Storage(c10::Storage::use_byte_size_t(), record.bytes,
                            at::DataPtr(archive_.contents(record).data(), at::kCPU), nullptr, false);
   }
-  if (device != "cpu") devices_.insert(device);
-  origins_.emplace(storage.unsafeGetStorageImpl(), Origin{made, device});
+  if (named.device != "cpu") devices_.insert(named.device);
+  origins_.emplace(storage.unsafeGetStorageImpl(), Origin{made, named.device});
   alive_.push_back(storage);
   return storage;
 }
@@ -106,10 +132,8 @@ void Weights::check(const at::Tensor& tensor) const {
   if (!tensor.defined() || !plain(tensor)) return;
   const auto found = origins_.find(tensor.storage().unsafeGetStorageImpl());
   const std::string where = found == origins_.end() ? "a tensor" : "a tensor in record " + found->second.storage->record;
-  const auto elements = reach(tensor);
-  std::uint64_t bytes = 0;
-  if (!elements || __builtin_mul_overflow(static_cast<std::uint64_t>(*elements), tensor.itemsize(), &bytes) || bytes > tensor.storage().nbytes())
-    throw ModelError(where + " reaches outside its storage of " + std::to_string(tensor.storage().nbytes()) + " bytes");
+  if (!fits(reach(tensor.storage_offset(), tensor.sizes(), tensor.strides()), tensor.itemsize(), tensor.storage().nbytes()))
+    outside(where, tensor.storage().nbytes());
 }
 
 const Weights::Origin& Weights::origin_of(const at::Tensor& tensor) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "frontend/torchscript/archive.h"
+#include "frontend/torchscript/pickle_scan.h"
 #include "ir/constant.h"
 
 namespace caffe2::serialize {
@@ -22,7 +23,8 @@ namespace compatcheck::frontend::torchscript {
 
 class Weights {
  public:
-  Weights(const Archive& archive, caffe2::serialize::PyTorchStreamReader& reader) : archive_(archive), reader_(reader) {}
+  Weights(const Archive& archive, caffe2::serialize::PyTorchStreamReader& reader)
+      : archive_(archive), reader_(reader), big_endian_(archive.text("byteorder") == "big") {}
 
   // The storages that `pickle` ("data.pkl", its tensors below "data/") names, each checked to lie in the file whole.
   // Throws ModelError naming the record.
@@ -33,19 +35,21 @@ class Weights {
   ir::Constant convert(const at::Tensor& tensor);
 
   const std::set<std::string>& devices() const { return devices_; }     // other than cpu, on which tensors were saved
-  const std::vector<std::string>& unpacked() const { return unpacked_; }  // records that were compressed
+  const std::vector<std::string>& unpacked() const { return unpacked_; }  // records that couldn't stay in the file: compressed, big-endian
 
  private:
   struct Origin {
     std::shared_ptr<const ir::Storage> storage;
     std::string device;
   };
-  c10::Storage storage_of(const Record& record, const std::string& device);
+  void map_storage(const PickledStorage& named, const std::string& folder, torch::jit::DeserializationStorageContext& context);
+  c10::Storage storage_of(const Record& record, const PickledStorage& named);
   const Origin& origin_of(const at::Tensor& tensor);
   std::shared_ptr<const ir::Quantizer> quantizer_of(const at::Tensor& tensor);
 
   const Archive& archive_;
   caffe2::serialize::PyTorchStreamReader& reader_;
+  bool big_endian_;
   std::unordered_map<const c10::StorageImpl*, Origin> origins_;
   std::vector<c10::Storage> alive_;  // the keys of origins_ stay valid
   std::set<std::string> devices_;

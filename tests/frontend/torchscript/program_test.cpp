@@ -50,12 +50,16 @@ TEST(Program, WhatGraphsCallIsThere) {
   for (const char* name : {"detector-scripted", "containers-scripted", "classes-scripted", "interfaces-scripted"}) {
     const ir::Program program = read(name);
     for (const ir::Node* node : nodes(program, "prim::Constant"))
-      if (const auto* called = node->attribute("value")->get<ir::FunctionConstant>()) EXPECT_TRUE(program.functions.contains(called->name));
+      if (const auto* called = node->attribute("value")->get<ir::FunctionConstant>()) {
+        EXPECT_TRUE(program.functions.contains(called->name));
+      }
     for (const ir::Node* node : nodes(program, "prim::CallMethod")) {
       const auto& type = node->input(0)->type();
       const auto cls = program.classes.find(type->name);
       ASSERT_NE(cls, program.classes.end()) << type->name;
-      if (!cls->second.is_interface) EXPECT_TRUE(cls->second.methods.contains(*node->attribute("name")->get<std::string>()));
+      if (!cls->second.is_interface) {
+        EXPECT_TRUE(cls->second.methods.contains(*node->attribute("name")->get<std::string>()));
+      }
     }
   }
 }
