@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -24,6 +25,7 @@ struct MemoryLocation {
   const ir::Node* maker = nullptr;      // fresh
   std::string name;                     // input or attribute, for messages
   std::vector<LocationId> contents;     // what a list, dict, tuple or object may hold; sorted
+  std::vector<LocationId> parts;        // pieces that don't overlap: of a split, each its own
 };
 
 class Aliases {
@@ -72,6 +74,8 @@ class Aliases {
   LocationId fresh(const ir::Value* value);
   void put(const ir::Value* container, const ir::Value* item);
   void get(const ir::Value* to, const ir::Value* container);
+  bool get_parts(const ir::Node& unpack);
+  void add_parts(Set& set) const;
   void constant(const ir::Value* value, const ir::Constant& constant);
   LocationId location_of(const ir::Constant& constant, const void* identity);
   LocationId object_location(std::uint32_t object);
@@ -91,6 +95,7 @@ class Aliases {
   std::map<std::uint32_t, LocationId> objects_;
   std::unordered_map<LocationId, std::uint32_t> object_of_;
   std::map<std::pair<std::uint32_t, std::string>, Set> cells_;
+  std::optional<LocationId> unknown_attribute_;            // without a program all attributes may be one
   bool changed_ = false;
 };
 

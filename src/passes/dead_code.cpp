@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <unordered_set>
@@ -36,10 +37,17 @@ class Liveness {
     memory_needed_.resize(aliases_.location_count());
     for (ir::Node* writer : aliases_.writers()) {
       if (writer->is("prim::SetAttr")) setters_.emplace(attribute_name(*writer), writer);
-      else if (written_operands(*writer).empty()) need(writer);
+      else if (goes_anywhere(*writer)) need(writer);
     }
     for (ir::Value* input : graph.inputs())
       for (LocationId id : aliases_.reach(input)) need_memory(id);
+  }
+
+  bool goes_anywhere(const ir::Node& writer) const {
+    const auto operands = written_operands(writer);
+    return operands.empty() || std::any_of(operands.begin(), operands.end(), [&](std::size_t operand) {
+      return aliases_.locations(writer.input(operand)).empty();
+    });
   }
 
   void need(ir::Node* node) {

@@ -53,6 +53,8 @@ class Writes {
 
   // Why the write can't be taken for a new value; empty if it can.
   std::string obstacle(const ir::Node& node) {
+    if (node.is("prim::SetAttr") && !ir::constant_of(node.input(0)))
+      return "writes attribute " + std::string(attribute_name(node)) + " of an object that the model makes as it runs";
     if (node.is("prim::SetAttr"))
       return "writes attribute " + std::string(attribute_name(node)) + ", which keeps its value between calls";
     const auto operands = written_operands(node);
