@@ -1,4 +1,6 @@
 // compatcheck::load: from a file to a normalised graph.
+#include <set>
+
 #include "analysis/model_state.h"
 #include "mapping/files.h"
 #include "passes/normalize.h"
@@ -28,6 +30,17 @@ void apply_recorded_inputs(ir::Graph& graph, const std::vector<ir::RecordedInput
   for (std::size_t i = 0; i < recorded.size(); ++i)
     if (recorded[i].type && inputs[i]->type() && ir::same_structure(*recorded[i].type, *inputs[i]->type()))
       inputs[i]->set_type(recorded[i].type);
+}
+
+// libtorch numbers names ("x.1"); users and --input know the parameter ("x").
+void name_inputs_plainly(ir::Graph& graph) {
+  std::set<std::string> taken;
+  for (ir::Value* input : graph.inputs()) {
+    const auto dot = input->name().rfind('.');
+    const bool numbered = dot != std::string::npos && dot > 0 && input->name().find_first_not_of("0123456789", dot + 1) == std::string::npos;
+    const std::string plain = numbered ? input->name().substr(0, dot) : input->name();
+    if (taken.insert(plain).second) input->set_name(plain);
+  }
 }
 
 }  // namespace
@@ -72,6 +85,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path) {
     normalized = passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);
   }
   state->graph = std::move(normalized.graph);
+  name_inputs_plainly(state->graph);
   schema::resolve(state->graph, state->schemas);
   state->steps = std::move(normalized.steps);
   return Model(std::move(state));

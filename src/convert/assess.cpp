@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "convert/branches.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::convert {
@@ -110,6 +111,17 @@ Outcome assess_node(const ir::Node& node, const Context& context, int opset, con
   return outcome;
 }
 
+// A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet. Nor is a write in a loop that
+// shapes will unroll.
+void leave_to_inputs(Outcome& outcome, const symbolic::FactTable& facts) {
+  const auto around = outcome.unresolved_write ? Around::branches_and_loops : Around::branches;
+  auto deciding = inputs_deciding(*outcome.node->owner(), facts, around);
+  if (deciding.empty()) return;
+  outcome.status = Status::needs_input;
+  outcome.reason = "sizes say whether " + outcome.node->op() + " runs, or how often (" + outcome.reason + ")";
+  outcome.wants = std::move(deciding);
+}
+
 bool is_failure(Status status) { return status == Status::missing || status == Status::refused; }
 
 std::optional<int> available_from(const Outcome& outcome, const Context& context, int opset) {
@@ -130,6 +142,7 @@ Assessment assess(const ir::Graph& graph, const Context& context, int opset) {
   Earlier earlier;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     Outcome outcome = assess_node(*node, context, opset, earlier);
+    if (is_failure(outcome.status)) leave_to_inputs(outcome, context.facts);
     earlier[node] = outcome.status;
     if (is_failure(outcome.status)) outcome.available_from = available_from(outcome, context, opset);
     assessment.outcomes.push_back(std::move(outcome));
