@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string_view>
 #include <unordered_map>
 
+#include "passes/alias.h"
 #include "passes/normalize.h"
 
 namespace compatcheck::convert {
@@ -83,16 +86,61 @@ void want_input(Fact& fact, std::uint32_t input) {
   if (!complete(fact) && !fact.number()) fact.wants = {input};
 }
 
+// What facts can't say of memory that something writes, at whatever place.
+class Writes {
+ public:
+  Writes(const ir::Graph& graph, const ir::Program* program) : aliases_(graph, program) {}
+
+  bool any() const { return aliases_.any_writes(); }
+
+  void forget_written(const ir::Value* value, Fact& fact) const {
+    if (aliases_.reach_written(value)) forget(value, fact);
+  }
+
+ private:
+  void forget(const ir::Value* value, Fact& fact) const {
+    if (auto* tensor = std::get_if<TensorFact>(&fact.value)) {
+      tensor->contents.reset();
+      tensor->known_constant = false;
+      if (resized(value)) tensor->shape.reset();
+    } else if (auto* list = std::get_if<ListFact>(&fact.value)) {
+      const bool tuple = value->type() && value->type()->kind == ir::TypeKind::tuple;
+      if (!list->items || (!tuple && aliases_.written(value))) fact.value = fact_of_type(value->type()).value;
+      else for (Fact& item : *list->items) forget_member(value, item);
+    }
+  }
+
+  // Of a list that stays as long as it is.
+  void forget_member(const ir::Value* list, Fact& member) const {
+    if (member.tensor()) forget(list, member);
+    else if (member.list()) member.value = {};
+  }
+
+  // By operators that give the tensor itself another shape.
+  bool resized(const ir::Value* value) const {
+    static const std::set<std::string_view> resizing = {
+        "aten::resize_", "aten::resize_as_", "aten::set_", "aten::t_", "aten::transpose_", "aten::swapaxes_", "aten::swapdims_",
+        "aten::squeeze_", "aten::unsqueeze_", "aten::as_strided_"};
+    for (const passes::LocationId location : aliases_.reach(value))
+      for (const ir::Node* writer : aliases_.writers_of(location))
+        if (resizing.contains(writer->op()) || !writer->schema() || writer->schema()->is_out()) return true;
+    return false;
+  }
+
+  passes::Aliases aliases_;
+};
+
 class Statement {
  public:
-  Statement(const mapping::Table& table, const schema::Registry& schemas, const symbolic::Registry& registry)
-      : table_(table), schemas_(schemas), registry_(registry) {}
+  Statement(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
+            const symbolic::Registry& registry, const ir::Program* program)
+      : table_(table), schemas_(schemas), registry_(registry), program_(program), writes_(graph, program) {}
 
   void inputs(const ir::Graph& graph, const std::vector<InputFact>& given) {
     std::uint32_t index = 0;
     for (const ir::Value* input : graph.inputs()) {
       const std::string name = input->name().empty() ? "input_" + std::to_string(index) : input->name();
-      facts_.set(input, input_fact(name, index, input->type(), given));
+      set(input, input_fact(name, index, input->type(), given));
       ++index;
     }
   }
@@ -110,7 +158,7 @@ class Statement {
     Fact fact = fact_of_type(type);
     if (auto* list = std::get_if<ListFact>(&fact.value)) give_members(*list, name, index, type, given);
     if (auto* number = std::get_if<NumberFact>(&fact.value); number && number->kind == NumberFact::Kind::integer)
-      number->integer = Dim::symbol(name);
+      number->integer = Dim::any_integer(name);
     want_input(fact, index);
     return fact;
   }
@@ -138,20 +186,16 @@ class Statement {
     if (node.is("prim::Loop")) return loop(node);
     if (node.is("prim::Constant")) {
       const ir::Constant* value = node.attribute("value");
-      facts_.set(node.output(), value ? symbolic::fact_of(*value) : Fact{.value = symbolic::NoneFact{}});
+      set(node.output(), !value ? Fact{.value = symbolic::NoneFact{}} : program_ ? symbolic::fact_of(*value, *program_) : symbolic::fact_of(*value));
       return;
     }
     for (const ir::Block* block : node.blocks()) this->block(*block);
     call(node);
   }
 
-  symbolic::FactFunction rule_for(const ir::Node& node) const {
-    if (auto function = registry_.find_facts(node.op(), node.overload())) return function;
-    const auto word = table_.facts(node.op(), node.overload(), schemas_);
-    if (!word.empty() && node.schema())
-      if (auto function = registry_.find_fact_word(word)) return function;
-    const auto functional = schemas_.functional_form(node.op());
-    return functional ? registry_.find_facts(*functional, node.overload()) : nullptr;
+  void set(const ir::Value* value, Fact fact) {
+    if (writes_.any()) writes_.forget_written(value, fact);
+    facts_.set(value, std::move(fact));
   }
 
   void call(const ir::Node& node) {
@@ -163,9 +207,17 @@ class Statement {
       Fact fact = i < results.size() ? std::move(results[i]) : Fact{};
       if (std::holds_alternative<std::monostate>(fact.value)) fact.value = fact_of_type(output->type()).value;
       if (!complete(fact)) derive_unknown(fact, node, rule != nullptr);
-      if (node.attribute("inplace")) keep_written_dtype(fact, node);
-      facts_.set(output, std::move(fact));
+      keep_written_dtype(fact, node, i);
+      set(output, std::move(fact));
     }
+  }
+
+  // A call that fits no overload has no arguments by name.
+  symbolic::FactFunction rule_for(const ir::Node& node) {
+    if (!node.schema()) return node.op().starts_with("prim::") ? registry_.find_facts(node.op(), {}) : nullptr;
+    const auto [known, added] = rules_.try_emplace(node.schema());
+    if (added) known->second = fact_rule(*node.schema(), table_, schemas_, registry_);
+    return known->second;
   }
 
   // What a rule couldn't tell, it couldn't for lack of something in its arguments.
@@ -183,9 +235,22 @@ class Statement {
     }
   }
 
-  void keep_written_dtype(Fact& fact, const ir::Node& node) const {
-    const auto* written = facts_.of(node.input(0)).tensor();
-    if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && written) tensor->dtype = written->dtype;
+  // What is written keeps its dtype: the first argument of an in-place operator, the `out=` of another.
+  void keep_written_dtype(Fact& fact, const ir::Node& node, std::size_t output) const {
+    auto* tensor = std::get_if<TensorFact>(&fact.value);
+    if (!tensor) return;
+    if (node.schema() && node.schema()->is_out()) {
+      const auto& arguments = node.schema()->arguments;
+      for (std::size_t i = 0; i < arguments.size() && i < node.inputs().size(); ++i)
+        if (arguments[i].written && arguments[i].keyword_only && output-- == 0) return take_dtype(*tensor, node.input(i));
+      return;
+    }
+    const bool in_place = node.attribute("inplace") || (node.op().ends_with('_') && schemas_.functional_form(node.op()));
+    if (output == 0 && in_place && !node.inputs().empty()) take_dtype(*tensor, node.input(0));
+  }
+
+  void take_dtype(TensorFact& tensor, const ir::Value* written) const {
+    if (const auto* known = facts_.of(written).tensor()) tensor.dtype = known->dtype;
   }
 
   void branch(const ir::Node& node) {
@@ -197,7 +262,7 @@ class Statement {
       const Fact& no = facts_.of(node.blocks()[1]->outputs()[i]);
       Fact fact = known ? (*known ? yes : no) : symbolic::join(yes, no);
       if (std::holds_alternative<std::monostate>(fact.value)) fact.value = fact_of_type(node.output(i)->type()).value;
-      facts_.set(node.output(i), std::move(fact));
+      set(node.output(i), std::move(fact));
     }
   }
 
@@ -205,12 +270,12 @@ class Statement {
   void loop(const ir::Node& node) {
     const ir::Block& body = *node.blocks()[0];
     const std::size_t carried = node.outputs().size();
-    facts_.set(body.inputs()[0], {.value = NumberFact{.kind = NumberFact::Kind::integer}});
+    set(body.inputs()[0], {.value = NumberFact{.kind = NumberFact::Kind::integer}});
     std::vector<Fact> state;
     for (std::size_t i = 0; i < carried; ++i) state.push_back(facts_.of(node.input(i + 2)));
     bool stable = false;
     for (int round = 0; !stable; ++round) {
-      for (std::size_t i = 0; i < carried; ++i) facts_.set(body.inputs()[i + 1], state[i]);
+      for (std::size_t i = 0; i < carried; ++i) set(body.inputs()[i + 1], state[i]);
       block(body);
       stable = true;
       for (std::size_t i = 0; i < carried; ++i) {
@@ -223,12 +288,15 @@ class Statement {
       }
       if (round > 2 * loop_rounds) break;
     }
-    for (std::size_t i = 0; i < carried; ++i) facts_.set(node.output(i), state[i]);
+    for (std::size_t i = 0; i < carried; ++i) set(node.output(i), state[i]);
   }
 
   const mapping::Table& table_;
   const schema::Registry& schemas_;
   const symbolic::Registry& registry_;
+  const ir::Program* program_;
+  std::unordered_map<const schema::Schema*, symbolic::FactFunction> rules_;
+  Writes writes_;
   FactTable facts_;
 };
 
@@ -253,11 +321,52 @@ std::optional<ir::Constant> proved(const Fact& fact, const ir::TypeRef& type) {
   return ir::Constant{std::move(constant)};
 }
 
+bool is_tensor(const ir::Type& type) {
+  if (type.kind == ir::TypeKind::tensor) return true;
+  return std::any_of(type.elements.begin(), type.elements.end(), [](const ir::TypeRef& element) { return is_tensor(*element); });
+}
+
+// The overload takes and gives Python's numbers alone.
+bool is_on_numbers(const schema::Schema& schema) {
+  const auto number = [](const schema::Argument& argument) {
+    const auto kind = argument.type->kind;
+    return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean || kind == ir::TypeKind::number;
+  };
+  return std::all_of(schema.arguments.begin(), schema.arguments.end(), number) && std::all_of(schema.returns.begin(), schema.returns.end(), number);
+}
+
+bool is_on_tensors(const schema::Schema& schema) {
+  const auto tensor = [](const schema::Argument& argument) { return is_tensor(*argument.type); };
+  return std::any_of(schema.arguments.begin(), schema.arguments.end(), tensor) || std::any_of(schema.returns.begin(), schema.returns.end(), tensor);
+}
+
+// What the tables or a family say of an operator on tensors by this name.
+symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overload, const mapping::Table& table,
+                                   const schema::Registry& schemas, const symbolic::Registry& registry) {
+  if (auto function = registry.find_facts(op, overload)) return function;
+  if (const auto word = table.facts(op, overload, schemas); !word.empty()) return registry.find_fact_word(word);
+  const auto* rows = table.find(op, overload, mapping::highest_opset, schemas).op;  // an alias of another operator
+  if (!rows) return nullptr;
+  const auto [base, alias_overload] = mapping::split_overload(rows->name);
+  return registry.find_facts(base, alias_overload);
+}
+
 }  // namespace
 
+symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Table& table, const schema::Registry& schemas,
+                                 const symbolic::Registry& registry) {
+  if (auto function = registry.find_overload_facts(schema.name, schema.overload)) return function;
+  if (is_on_numbers(schema)) return registry.find_number_facts(schema.name);
+  if (!is_on_tensors(schema)) return schema.overload.empty() ? registry.find_facts(schema.name, {}) : nullptr;
+  const std::string overload = mapping::functional_overload(schema.name, schema.overload, schemas).value_or(schema.overload);
+  if (auto rule = tensor_rule(schema.name, overload, table, schemas, registry)) return rule;
+  const auto functional = schemas.functional_form(schema.name);
+  return functional ? tensor_rule(*functional, overload, table, schemas, registry) : nullptr;
+}
+
 FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inputs, const mapping::Table& table,
-                      const schema::Registry& schemas, const symbolic::Registry& registry) {
-  Statement statement(table, schemas, registry);
+                      const schema::Registry& schemas, const symbolic::Registry& registry, const ir::Program* program) {
+  Statement statement(graph, table, schemas, registry, program);
   statement.inputs(graph, inputs);
   statement.block(*graph.top());
   return statement.take();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/program.h"
 #include "mapping/table.h"
 #include "schema/schema.h"
 #include "symbolic/call.h"
@@ -20,9 +21,15 @@ struct InputFact {
 };
 
 // Facts of every value, blocks of If and Loop included (loops to a fixed point). Inputs not named are taken from
-// the graph's types; what those leave open is `wants` of that input.
+// the graph's types; what those leave open is `wants` of that input. `program` (may be null) is what the graph was made
+// from: it holds the packed parameters of quantized layers.
 symbolic::FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inputs, const mapping::Table& table,
-                                const schema::Registry& schemas, const symbolic::Registry& registry);
+                                const schema::Registry& schemas, const symbolic::Registry& registry,
+                                const ir::Program* program = nullptr);
+
+// How an operator's facts follow from its arguments; null if no rule says.
+symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Table& table, const schema::Registry& schemas,
+                                 const symbolic::Registry& registry);
 
 // Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns what changed, for the
 // report's steps; facts must be stated again after a change.

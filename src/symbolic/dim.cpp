@@ -15,6 +15,9 @@ struct Dim::Expression {
 
 namespace {
 
+// Before the names of ints that aren't sizes.
+constexpr char any_mark = '~';
+
 using Terms = std::map<std::vector<std::string>, std::int64_t>;
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
@@ -54,7 +57,8 @@ std::string spell(const Terms& terms) {
   std::string text;
   // Numbers last, as people write them.
   auto append = [&](const std::vector<std::string>& atoms, std::int64_t coefficient) {
-    const std::string magnitude = std::to_string(coefficient < 0 ? -coefficient : coefficient);
+    const auto bits = static_cast<std::uint64_t>(coefficient);
+    const std::string magnitude = std::to_string(coefficient < 0 ? 0 - bits : bits);
     text += text.empty() ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
     if (atoms.empty()) text += magnitude;
     else text += (magnitude == "1" ? "" : magnitude + "*") + join(atoms);
@@ -83,6 +87,8 @@ Dim Dim::symbol(std::string name) {
   return dim;
 }
 
+Dim Dim::any_integer(std::string name) { return symbol(any_mark + std::move(name)); }
+
 Dim Dim::unknown() {
   Dim dim;
   dim.number_.reset();
@@ -108,7 +114,11 @@ struct DimTerms {
   }
 };
 
-std::string Dim::to_string() const { return is_unknown() ? "?" : spell(DimTerms::of(*this)); }
+std::string Dim::to_string() const {
+  std::string text = is_unknown() ? "?" : spell(DimTerms::of(*this));
+  std::erase(text, any_mark);
+  return text;
+}
 
 Dim operator+(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
@@ -176,6 +186,18 @@ bool provably_equal(const Dim& a, const Dim& b) {
 bool provably_different(const Dim& a, const Dim& b) {
   const Dim difference = a - b;
   return difference.is_number() && *difference.number() != 0;
+}
+
+// Where nothing is subtracted but a number, a sum is least with every name at 1.
+bool provably_at_least(const Dim& a, std::int64_t bound) {
+  if (a.is_unknown()) return false;
+  std::int64_t least = 0;
+  for (const auto& [atoms, coefficient] : DimTerms::of(a)) {
+    const bool named = std::none_of(atoms.begin(), atoms.end(), [](const auto& atom) { return atom.find("//") != std::string::npos || atom.front() == any_mark; });
+    if (!atoms.empty() && (coefficient < 0 || !named)) return false;
+    if (__builtin_add_overflow(least, coefficient, &least)) return false;
+  }
+  return least >= bound;
 }
 
 }  // namespace compatcheck::symbolic

@@ -13,7 +13,8 @@ namespace compatcheck::symbolic {
 class Dim {
  public:
   Dim(std::int64_t number = 0);                 // NOLINT: numbers are dims
-  static Dim symbol(std::string name);          // "batch"; at least 1 unless proved otherwise
+  static Dim symbol(std::string name);          // a size, "batch": at least 1
+  static Dim any_integer(std::string name);     // an int that the model is given, perhaps 0 or below
   static Dim unknown();                         // equal to nothing, itself included
 
   bool is_number() const;
@@ -30,6 +31,8 @@ class Dim {
   // True only when proved: for two numbers by value, for expressions by normal form. Unknown: false for both.
   friend bool provably_equal(const Dim& a, const Dim& b);
   friend bool provably_different(const Dim& a, const Dim& b);
+  // Whatever the named sizes are.
+  friend bool provably_at_least(const Dim& a, std::int64_t bound);
 
  private:
   friend struct DimTerms;
@@ -37,5 +40,8 @@ class Dim {
   std::optional<std::int64_t> number_;
   std::shared_ptr<const Expression> expression_;  // null with no number: unknown
 };
+
+Dim floor_div(const Dim& a, const Dim& b);
+Dim modulo(const Dim& a, const Dim& b);
 
 }  // namespace compatcheck::symbolic

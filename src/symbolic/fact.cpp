@@ -6,7 +6,7 @@
 namespace compatcheck::symbolic {
 namespace {
 
-constexpr std::int64_t small_elements = 64;
+constexpr auto small_elements = static_cast<std::int64_t>(most_contents);
 
 template <class T> std::int64_t read_as(const std::uint8_t* bytes) {
   T value;
@@ -133,6 +133,27 @@ Fact fact_of(const ir::Constant& constant) {
   return {.value = ConstantFact{constant}};
 }
 
+Fact fact_of(const ir::Constant& constant, const ir::Program& program) {
+  constexpr std::string_view custom_classes = "__torch__.torch.classes.";
+  const auto* object = constant.get<ir::ObjectConstant>();
+  if (!object || object->object >= program.objects.size()) return fact_of(constant);
+  const ir::Object& found = program.objects[object->object];
+  const auto type = program.classes.find(found.class_name);
+  if (!found.class_name.starts_with(custom_classes) || type == program.classes.end()) return fact_of(constant);
+  auto parts = std::make_shared<std::vector<std::pair<std::string, Fact>>>();
+  for (std::size_t i = 0; i < type->second.attributes.size() && i < found.attributes.size(); ++i)
+    parts->emplace_back(type->second.attributes[i].name, fact_of(found.attributes[i]));
+  return {.value = ObjectFact{std::move(parts)}};
+}
+
+const Fact& part_of(const Fact& object, std::string_view name) {
+  static const Fact nothing{};
+  const auto* known = std::get_if<ObjectFact>(&object.value);
+  if (!known) return nothing;
+  const auto found = std::find_if(known->parts->begin(), known->parts->end(), [&](const auto& part) { return part.first == name; });
+  return found == known->parts->end() ? nothing : found->second;
+}
+
 Fact join(const Fact& a, const Fact& b) {
   Fact joined;
   std::set_union(a.wants.begin(), a.wants.end(), b.wants.begin(), b.wants.end(), std::back_inserter(joined.wants));
@@ -143,6 +164,8 @@ Fact join(const Fact& a, const Fact& b) {
   else if (a.is_none() && b.is_none()) joined.value = NoneFact{};
   else if (auto *x = std::get_if<ConstantFact>(&a.value), *y = std::get_if<ConstantFact>(&b.value);
            x && y && ir::equal(x->value, y->value))
+    joined.value = *x;
+  else if (auto *x = std::get_if<ObjectFact>(&a.value), *y = std::get_if<ObjectFact>(&b.value); x && y && x->parts == y->parts)
     joined.value = *x;
   return joined;
 }

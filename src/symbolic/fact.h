@@ -5,11 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "ir/constant.h"
 #include "ir/dtype.h"
+#include "ir/program.h"
 #include "symbolic/dim.h"
 
 namespace compatcheck::ir {
@@ -20,10 +23,12 @@ namespace compatcheck::symbolic {
 
 using Shape = std::vector<Dim>;
 
+inline constexpr std::size_t most_contents = 64;
+
 struct TensorFact {
   std::optional<ir::DType> dtype{};
   std::optional<Shape> shape{};                   // absent: unknown rank
-  std::optional<std::vector<Dim>> contents{};     // elements of a small integer tensor (≤ 64), in row-major order
+  std::optional<std::vector<Dim>> contents{};     // elements of an integer tensor (at most `most_contents`), in row-major order
   bool known_constant = false;                  // a prim::Constant or a parameter: its elements are known when converting
 };
 struct Fact;
@@ -37,10 +42,12 @@ struct ListFact {                               // lists and tuples
   std::shared_ptr<const Fact> element{};          // what holds for every item, if items is absent; may be null
 };
 struct NoneFact {};
-struct ConstantFact { ir::Constant value; };    // strings, devices, objects …
+struct ConstantFact { ir::Constant value; };    // strings, devices, modules …
+// Packed parameters of quantized layers: their parts by name.
+struct ObjectFact { std::shared_ptr<const std::vector<std::pair<std::string, Fact>>> parts; };
 
 struct Fact {
-  std::variant<std::monostate /* nothing known */, TensorFact, NumberFact, ListFact, NoneFact, ConstantFact> value{};
+  std::variant<std::monostate /* nothing known */, TensorFact, NumberFact, ListFact, NoneFact, ConstantFact, ObjectFact> value{};
   // Model inputs from which something unknown here derives, sorted: naming their shape or dtype may settle it.
   std::vector<std::uint32_t> wants{};
   // The node, without facts of its own to state, from which something unknown here derives; null if none. Where
@@ -54,6 +61,10 @@ struct Fact {
 };
 
 Fact fact_of(const ir::Constant& constant);
+// With what the program's object holds, if it is one of a custom class: packed parameters.
+Fact fact_of(const ir::Constant& constant, const ir::Program& program);
+// A part of an ObjectFact; "nothing known" if it has none of that name.
+const Fact& part_of(const Fact& object, std::string_view name);
 // What holds in both: at the joins of If and Loop.
 Fact join(const Fact& a, const Fact& b);
 std::string to_string(const Fact& fact);        // "f32[batch, 3, 224, 224]", "int 3", "f32[*]", "?"

@@ -6,6 +6,29 @@
 namespace compatcheck::symbolic {
 
 void register_words(Registry& registry);
+void register_attention(Registry& registry);
+void register_cast(Registry& registry);
+void register_convolution(Registry& registry);
+void register_creation(Registry& registry);
+void register_fft(Registry& registry);
+void register_indexing(Registry& registry);
+void register_join(Registry& registry);
+void register_linalg(Registry& registry);
+void register_loss(Registry& registry);
+void register_matmul(Registry& registry);
+void register_normalization(Registry& registry);
+void register_pointwise(Registry& registry);
+void register_pooling(Registry& registry);
+void register_quantized(Registry& registry);
+void register_rearrange(Registry& registry);
+void register_recurrent(Registry& registry);
+void register_reduction(Registry& registry);
+void register_resize(Registry& registry);
+void register_scalar(Registry& registry);
+void register_sequence(Registry& registry);
+void register_slicing(Registry& registry);
+void register_split(Registry& registry);
 void register_view(Registry& registry);
+void register_vision(Registry& registry);
 
 }  // namespace compatcheck::symbolic

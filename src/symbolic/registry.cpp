@@ -24,14 +24,19 @@ template <class Map> std::vector<std::string_view> names(const Map& map) {
 }  // namespace
 
 void Registry::facts(std::string_view op, FactFunction function) { add(facts_, op, function, "facts"); }
+void Registry::number_facts(std::string_view op, FactFunction function) { add(numbers_, op, function, "facts of numbers"); }
 void Registry::fact_word(std::string_view word, FactFunction function) { add(words_, word, function, "fact word"); }
 void Registry::condition(std::string_view name, ConditionFunction function) { add(conditions_, name, function, "condition"); }
 
-FactFunction Registry::find_facts(std::string_view op, std::string_view overload) const {
-  if (!overload.empty())
-    if (auto function = find(facts_, std::string(op) + "." + std::string(overload))) return function;
-  return find(facts_, op);
+FactFunction Registry::find_overload_facts(std::string_view op, std::string_view overload) const {
+  return overload.empty() ? nullptr : find(facts_, std::string(op) + "." + std::string(overload));
 }
+FactFunction Registry::find_facts(std::string_view op, std::string_view overload) const {
+  const auto function = find_overload_facts(op, overload);
+  return function ? function : find(facts_, op);
+}
+FactFunction Registry::find_number_facts(std::string_view op) const { return find(numbers_, op); }
+std::vector<std::string_view> Registry::fact_names() const { return names(facts_); }
 FactFunction Registry::find_fact_word(std::string_view word) const { return find(words_, word); }
 ConditionFunction Registry::find_condition(std::string_view name) const { return find(conditions_, name); }
 std::vector<std::string_view> Registry::condition_names() const { return names(conditions_); }

@@ -28,17 +28,23 @@ class Registry {
  public:
   // Throws InternalError when the name is registered already.
   void facts(std::string_view op, FactFunction function);          // "aten::cat", or "aten::max.dim"
+  // For the overloads on Python's numbers, which share a name with the operator on tensors: "aten::add" of two ints.
+  void number_facts(std::string_view op, FactFunction function);
   void fact_word(std::string_view word, FactFunction function);    // "pointwise": docs/mappings.md
   void condition(std::string_view name, ConditionFunction function);
 
   FactFunction find_facts(std::string_view op, std::string_view overload) const;  // null if none
+  // Only what is registered for this very overload.
+  FactFunction find_overload_facts(std::string_view op, std::string_view overload) const;
+  std::vector<std::string_view> fact_names() const;
+  FactFunction find_number_facts(std::string_view op) const;
   FactFunction find_fact_word(std::string_view word) const;
   ConditionFunction find_condition(std::string_view name) const;
   std::vector<std::string_view> condition_names() const;
   std::vector<std::string_view> fact_words() const;
 
  private:
-  std::map<std::string, FactFunction, std::less<>> facts_, words_;
+  std::map<std::string, FactFunction, std::less<>> facts_, numbers_, words_;
   std::map<std::string, ConditionFunction, std::less<>> conditions_;
 };
 

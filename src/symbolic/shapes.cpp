@@ -19,6 +19,11 @@ Dim broadcast_dim(const Dim& a, const Dim& b) {
   return Dim::unknown();
 }
 
+Dim agreed_dim(const Dim& a, const Dim& b) {
+  if (b.is_number() || a.is_unknown()) return b;
+  return a;
+}
+
 std::optional<Shape> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b) {
   if (!a || !b) return std::nullopt;
   const Shape& longer = a->size() >= b->size() ? *a : *b;
@@ -52,9 +57,15 @@ Dim product(const Shape& shape) {
   return result;
 }
 
+Dim ceil_div(const Dim& a, const Dim& b) { return floor_div(a + b - Dim(1), b); }
+
+Shape unknown_sizes(std::size_t rank) { return Shape(rank, Dim::unknown()); }
+
 Fact tensor_fact(std::optional<ir::DType> dtype, std::optional<Shape> shape) {
   return {.value = TensorFact{.dtype = dtype, .shape = std::move(shape)}};
 }
+
+Fact like(const TensorFact& tensor) { return tensor_fact(tensor.dtype, tensor.shape); }
 
 Fact integer_fact(Dim value) {
   NumberFact number{.kind = NumberFact::Kind::integer};
@@ -66,15 +77,52 @@ Fact boolean_fact(bool value) {
   return {.value = NumberFact{.kind = NumberFact::Kind::boolean, .integer = Dim(value ? 1 : 0)}};
 }
 
+Fact list_fact(Facts items) { return {.value = ListFact{.items = std::move(items)}}; }
+
+Fact list_of(Fact element) { return {.value = ListFact{.element = std::make_shared<Fact>(std::move(element))}}; }
+
+namespace {
+
+const TensorFact* tensor_in(const Fact& fact) {
+  const auto* list = fact.list();
+  if (!list) return fact.tensor();
+  if (list->items && !list->items->empty()) return list->items->front().tensor();
+  return !list->items && list->element ? list->element->tensor() : nullptr;
+}
+
+bool holds_tensor(const ir::Type& type) {
+  if (type.kind == ir::TypeKind::tensor) return true;
+  const bool wraps = type.kind == ir::TypeKind::optional || type.kind == ir::TypeKind::list;
+  return wraps && holds_tensor(*type.elements.front());
+}
+
+}  // namespace
+
 const TensorFact* first_tensor(const Call& call) {
-  for (std::size_t i = 0; i < call.node().inputs().size(); ++i) {
-    const Fact& fact = call.input(i);
-    if (const auto* tensor = fact.tensor()) return tensor;
-    if (const auto* list = fact.list(); list && list->items)
-      for (const Fact& item : *list->items)
-        if (const auto* tensor = item.tensor()) return tensor;
-  }
+  const auto* schema = call.node().schema();
+  if (!schema) return nullptr;
+  for (std::size_t i = 0; i < schema->arguments.size() && i < call.node().inputs().size(); ++i)
+    if (holds_tensor(*schema->arguments[i].type) && !call.input(i).is_none()) return tensor_in(call.input(i));
   return nullptr;
+}
+
+const TensorFact& tensor_of(const Call& call, std::string_view argument) {
+  static const TensorFact nothing{};
+  const auto* tensor = call.tensor(argument);
+  return tensor ? *tensor : nothing;
+}
+
+std::optional<std::size_t> dim_index(const Call& call, std::string_view argument, const TensorFact& tensor) {
+  const auto dim = call.integer(argument);
+  return dim && tensor.shape ? wrap_dim(*dim, tensor.shape->size()) : std::nullopt;
+}
+
+std::optional<ir::DType> dtype_or(const Call& call, std::optional<ir::DType> otherwise) {
+  return call.is_none("dtype") ? otherwise : call.dtype("dtype");
+}
+
+Dim size_at(const TensorFact& tensor, std::size_t index) {
+  return tensor.shape && index < tensor.shape->size() ? (*tensor.shape)[index] : Dim::unknown();
 }
 
 }  // namespace compatcheck::symbolic

@@ -10,24 +10,44 @@
 
 namespace compatcheck::symbolic {
 
+using Facts = std::vector<Fact>;  // of a call's outputs
+
 // A dim of −rank … rank−1 as an index; nullopt if out of range. A rank of 0 counts as 1, as in torch.
 std::optional<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank);
 
 // A size may be 1 and stretch: 1 with anything is the other one, two different names are unknown.
 Dim broadcast_dim(const Dim& a, const Dim& b);
 std::optional<Shape> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b);
+// Two statements of one size that must be equal: the one that says more.
+Dim agreed_dim(const Dim& a, const Dim& b);
 
 // `dims` absent: all. nullopt if a dim is out of range.
 std::optional<Shape> reduce_shape(const Shape& shape, const std::optional<std::vector<std::int64_t>>& dims, bool keep);
 
 Dim product(const Shape& shape);
+Dim ceil_div(const Dim& a, const Dim& b);
+Shape unknown_sizes(std::size_t rank);
+// A list of one stands for `count` equal ones, as int[k] arguments allow.
+template <class T> std::vector<T> spread(std::vector<T> list, std::size_t count) {
+  return list.size() == 1 && count > 1 ? std::vector<T>(count, list.front()) : list;
+}
 
 // Facts of one output.
 Fact tensor_fact(std::optional<ir::DType> dtype, std::optional<Shape> shape);
+Fact like(const TensorFact& tensor);             // dtype and shape
 Fact integer_fact(Dim value);
 Fact boolean_fact(bool value);
+Fact list_fact(Facts items);
+Fact list_of(Fact element);                      // of unknown length
 
-// The first tensor argument of a call, in a list too; null if there is none.
+// The first tensor argument of a call that is given, in a list too; null if there is none or nothing is known.
 const TensorFact* first_tensor(const Call& call);
+// An argument as a tensor; of which nothing is known if it isn't one.
+const TensorFact& tensor_of(const Call& call, std::string_view argument);
+// An int argument that names a dimension of `tensor`.
+std::optional<std::size_t> dim_index(const Call& call, std::string_view argument, const TensorFact& tensor);
+// The `dtype` argument, or else.
+std::optional<ir::DType> dtype_or(const Call& call, std::optional<ir::DType> otherwise);
+Dim size_at(const TensorFact& tensor, std::size_t index);
 
 }  // namespace compatcheck::symbolic

@@ -1,6 +1,5 @@
 // Sizes, views and rearrangements: facts.
 #include <algorithm>
-#include <limits>
 
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
@@ -9,14 +8,8 @@ namespace compatcheck::symbolic {
 namespace {
 
 using ir::DType;
-using Facts = std::vector<Fact>;
 
-const TensorFact nothing{};
-
-const TensorFact& self_of(const Call& call) {
-  const auto* self = call.tensor("self");
-  return self ? *self : nothing;
-}
+const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
 
 // The same elements in another shape: what is known of them stays.
 Fact reshaped(const TensorFact& self, std::optional<Shape> shape) {
@@ -45,25 +38,52 @@ Facts rank(const Call& call) {
   return {integer_fact(known ? Dim(static_cast<std::int64_t>(*known)) : Dim::unknown())};
 }
 
+// The sizes as a vector.
+Facts shape_as_tensor(const Call& call) {
+  const TensorFact& self = self_of(call);
+  if (!self.shape) return {tensor_fact(DType::i64, unknown_sizes(1))};
+  TensorFact result{.dtype = DType::i64, .shape = Shape{static_cast<std::int64_t>(self.shape->size())}};
+  const bool known = std::none_of(self.shape->begin(), self.shape->end(), [](const Dim& dim) { return dim.is_unknown(); });
+  if (known) result.contents = *self.shape;
+  return {{.value = std::move(result)}};
+}
+
 Facts numel(const Call& call) {
   const TensorFact& self = self_of(call);
   return {integer_fact(self.shape ? product(*self.shape) : Dim::unknown())};
 }
 
-// One size may be −1: what is left of the elements.
+// One size may be −1, or not known: what is left of the elements.
 std::optional<Shape> view_shape(const TensorFact& self, const std::vector<Dim>& sizes) {
   Shape shape = sizes;
-  const auto free = std::find_if(shape.begin(), shape.end(), [](const Dim& dim) { return dim.number() == -1; });
+  const auto is_free = [](const Dim& dim) { return dim.number() == -1 || dim.is_unknown(); };
+  const auto free = std::find_if(shape.begin(), shape.end(), is_free);
   if (free == shape.end()) return shape;
+  if (std::find_if(free + 1, shape.end(), is_free) != shape.end()) {
+    for (Dim& dim : shape)
+      if (is_free(dim)) dim = Dim::unknown();
+    return shape;
+  }
   *free = 1;
   const Dim others = product(shape);
   *free = self.shape ? floor_div(product(*self.shape), others) : Dim::unknown();
   return shape;
 }
 
+// The same bytes as another dtype: the last dimension holds more or fewer elements.
+Facts reinterpreted(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dtype = call.dtype("dtype");
+  if (!dtype || !self.dtype || !self.shape || self.shape->empty()) return {tensor_fact(dtype, std::nullopt)};
+  const auto from = static_cast<std::int64_t>(ir::element_bytes(*self.dtype)), to = static_cast<std::int64_t>(ir::element_bytes(*dtype));
+  Shape shape = *self.shape;
+  shape.back() = from == to ? shape.back() : to == 0 ? Dim::unknown() : floor_div(shape.back() * Dim(from), to);
+  return {tensor_fact(dtype, std::move(shape))};
+}
+
 Facts view(const Call& call) {
   const TensorFact& self = self_of(call);
-  if (call.has("dtype")) return {tensor_fact(call.dtype("dtype"), std::nullopt)};
+  if (call.has("dtype")) return reinterpreted(call);
   const auto sizes = call.dims(call.has("size") ? "size" : "shape");
   return {reshaped(self, sizes ? view_shape(self, *sizes) : std::nullopt)};
 }
@@ -87,6 +107,14 @@ Facts flatten(const Call& call) {
   shape.insert(shape.end(), self.shape->begin() + static_cast<std::ptrdiff_t>(*last) + 1, self.shape->end());
   return {reshaped(self, std::move(shape))};
 }
+
+Facts ravel(const Call& call) {
+  const TensorFact& self = self_of(call);
+  return {reshaped(self, Shape{self.shape ? product(*self.shape) : Dim::unknown()})};
+}
+
+// as_strided, sum_to_size: what `size` says.
+Facts sized(const Call& call) { return {tensor_fact(self_of(call).dtype, call.dims("size"))}; }
 
 Facts unflatten(const Call& call) {
   const TensorFact& self = self_of(call);
@@ -236,124 +264,23 @@ std::optional<Shape> tiled(const TensorFact& self, const std::optional<std::vect
 Facts repeat(const Call& call) { return {tensor_fact(self_of(call).dtype, tiled(self_of(call), call.dims("repeats")))}; }
 Facts tile(const Call& call) { return {tensor_fact(self_of(call).dtype, tiled(self_of(call), call.dims("dims")))}; }
 
-// The number of elements that start:end:step takes of a dimension, as Python counts.
-Dim slice_length(const Dim& size, const Fact& start_fact, const Fact& end_fact, const std::optional<Dim>& start_given,
-                 const std::optional<Dim>& end_given, std::int64_t step) {
-  Dim start = start_fact.is_none() ? Dim(0) : start_given.value_or(Dim::unknown());
-  Dim end = end_fact.is_none() ? size : end_given.value_or(Dim::unknown());
-  constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
-  if (end.number() == no_end) end = size;
-  if (start.is_number() && *start.number() < 0) start = start + size;
-  if (end.is_number() && *end.number() < 0) end = end + size;
-  if (size.is_number() && start.is_number() && end.is_number()) {
-    const std::int64_t n = *size.number();
-    const std::int64_t first = std::clamp<std::int64_t>(*start.number(), 0, n);
-    const std::int64_t last = std::clamp<std::int64_t>(*end.number(), first, n);
-    return Dim((last - first + step - 1) / step);
-  }
-  // A named size: known only for the whole of it, or from a start at the end that stays inside whatever the size.
-  if (start.number() == 0 && provably_equal(end, size)) return floor_div(size + Dim(step - 1), Dim(step));
-  return Dim::unknown();
-}
-
-Facts slice(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto dim = call.integer("dim"), step = call.integer("step");
-  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
-  if (!index || !step || *step < 1) {
-    if (!self.shape) return {tensor_fact(self.dtype, std::nullopt)};
-    return {tensor_fact(self.dtype, Shape(self.shape->size(), Dim::unknown()))};
-  }
-  Shape shape = *self.shape;
-  shape[*index] = slice_length(shape[*index], call.fact("start"), call.fact("end"), call.dim("start"), call.dim("end"), *step);
-  Fact result = tensor_fact(self.dtype, shape);
-  // Small vectors of sizes are cut up like this.
-  if (self.contents && shape.size() == 1 && shape[0].is_number()) {
-    const std::int64_t start = call.integer("start").value_or(0);
-    const auto size = static_cast<std::int64_t>(self.contents->size());
-    const std::int64_t first = std::clamp<std::int64_t>(start < 0 ? start + size : start, 0, size);
-    auto& tensor = std::get<TensorFact>(result.value);
-    tensor.contents.emplace();
-    for (std::int64_t i = 0; i < *shape[0].number(); ++i) tensor.contents->push_back((*self.contents)[static_cast<std::size_t>(first + i * *step)]);
-  }
-  return {result};
-}
-
-Facts select(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto dim = call.integer("dim");
-  const auto index = dim && self.shape && !self.shape->empty() ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
-  if (!index) return {tensor_fact(self.dtype, std::nullopt)};
-  Shape shape = *self.shape;
-  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*index));
-  Fact result = tensor_fact(self.dtype, std::move(shape));
-  if (self.contents && self.shape->size() == 1) {
-    const auto at = call.integer("index");
-    const auto position = at ? wrap_dim(*at, self.contents->size()) : std::nullopt;
-    if (position) std::get<TensorFact>(result.value).contents = std::vector<Dim>{(*self.contents)[*position]};
-  }
-  return {result};
-}
-
-Facts narrow(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto dim = call.integer("dim");
-  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
-  if (!index) return {tensor_fact(self.dtype, std::nullopt)};
-  Shape shape = *self.shape;
-  shape[*index] = call.dim("length").value_or(Dim::unknown());
-  return {tensor_fact(self.dtype, std::move(shape))};
-}
-
-// dim1 and dim2 give way to their diagonal, at the end.
-Facts diagonal(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto offset = call.integer("offset"), first = call.integer("dim1"), second = call.integer("dim2");
-  if (!self.shape || !offset || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
-  const auto a = wrap_dim(*first, self.shape->size()), b = wrap_dim(*second, self.shape->size());
-  if (!a || !b || self.shape->size() < 2) return {tensor_fact(self.dtype, std::nullopt)};
-  Shape shape;
-  for (std::size_t i = 0; i < self.shape->size(); ++i)
-    if (i != *a && i != *b) shape.push_back((*self.shape)[i]);
-  const auto rows = (*self.shape)[*a].number(), columns = (*self.shape)[*b].number();
-  Dim length = Dim::unknown();
-  if (rows && columns)
-    length = Dim(std::max<std::int64_t>(0, *offset >= 0 ? std::min(*rows, *columns - *offset) : std::min(*rows + *offset, *columns)));
-  else if (*offset == 0 && provably_equal((*self.shape)[*a], (*self.shape)[*b]))
-    length = (*self.shape)[*a];
-  shape.push_back(length);
-  return {tensor_fact(self.dtype, std::move(shape))};
-}
-
-// Sliding windows of `size` at every `step`: their number in place of the dimension, their size at the end.
-Facts unfold(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto dim = call.integer("dimension"), size = call.integer("size"), step = call.integer("step");
-  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
-  if (!index || !size || !step) return {tensor_fact(self.dtype, std::nullopt)};
-  Shape shape = *self.shape;
-  if (shape.empty()) return {tensor_fact(self.dtype, Shape{*size})};
-  shape[*index] = floor_div(shape[*index] - Dim(*size), Dim(*step)) + Dim(1);
-  shape.push_back(Dim(*size));
-  return {tensor_fact(self.dtype, std::move(shape))};
-}
-
 // self with at least `rank` dimensions.
-template <std::size_t rank> Facts at_least(const Call& call) {
-  const TensorFact& self = self_of(call);
-  if (!call.has("self") || !self.shape) return {};  // of a list of tensors: not stated
+template <std::size_t rank> Fact widened(const TensorFact& self) {
+  if (!self.shape) return reshaped(self, std::nullopt);
   Shape shape = *self.shape;
-  if constexpr (rank == 1) {
-    if (shape.empty()) shape = {1};
-  } else if constexpr (rank == 2) {
-    if (shape.empty()) shape = {1, 1};
-    else if (shape.size() == 1) shape = {1, shape[0]};
-  } else {
-    if (shape.empty()) shape = {1, 1, 1};
-    else if (shape.size() == 1) shape = {1, shape[0], 1};
-    else if (shape.size() == 2) shape = {shape[0], shape[1], 1};
-  }
-  return {reshaped(self, std::move(shape))};
+  if (rank >= 1 && shape.empty()) shape = {1};
+  if (rank >= 2 && shape.size() == 1) shape.insert(shape.begin(), Dim(1));
+  if (rank >= 3 && shape.size() == 2) shape.emplace_back(1);
+  return reshaped(self, std::move(shape));
+}
+
+template <std::size_t rank> Facts at_least(const Call& call) {
+  if (call.has("self")) return {widened<rank>(self_of(call))};
+  const auto tensors = call.list("tensors");
+  if (!tensors) return {list_of(tensor_fact(std::nullopt, std::nullopt))};
+  Facts items;
+  for (const Fact* item : *tensors) items.push_back(widened<rank>(item->tensor() ? *item->tensor() : TensorFact{}));
+  return {list_fact(std::move(items))};
 }
 
 }  // namespace
@@ -365,17 +292,20 @@ void register_view(Registry& registry) {
   registry.facts("aten::size", size);
   registry.facts("aten::dim", rank);
   registry.facts("aten::numel", numel);
-  for (const char* op : {"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::view_copy"}) registry.facts(op, view);
+  registry.facts("aten::_shape_as_tensor", shape_as_tensor);
+  for (const char* op : {"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::view_copy", "aten::_reshape_alias", "aten::_reshape_copy"}) registry.facts(op, view);
   registry.facts("aten::view_as", like_other);
   registry.facts("aten::reshape_as", like_other);
   registry.facts("aten::flatten", flatten);
+  registry.facts("aten::ravel", ravel);
+  for (const char* op : {"aten::as_strided", "aten::as_strided_copy", "aten::sum_to_size"}) registry.facts(op, sized);
   registry.facts("aten::unflatten", unflatten);
   registry.facts("aten::unsqueeze", unsqueeze);
   registry.facts("aten::unsqueeze_copy", unsqueeze);
   registry.facts("aten::squeeze", squeeze);
   registry.facts("aten::squeeze_copy", squeeze);
   for (const char* op : {"aten::transpose", "aten::swapaxes", "aten::swapdims", "aten::transpose_copy"}) registry.facts(op, transpose);
-  for (const char* op : {"aten::t", "aten::mT", "aten::mH", "aten::adjoint", "aten::t_copy"}) registry.facts(op, matrix_transpose);
+  for (const char* op : {"aten::t", "aten::mT", "aten::mH", "aten::adjoint", "aten::matrix_H", "aten::t_copy"}) registry.facts(op, matrix_transpose);
   registry.facts("aten::numpy_T", reverse_dims);
   registry.facts("aten::permute", permute);
   registry.facts("aten::permute_copy", permute);
@@ -387,11 +317,6 @@ void register_view(Registry& registry) {
   registry.facts("aten::expand_as", expand_as);
   registry.facts("aten::repeat", repeat);
   registry.facts("aten::tile", tile);
-  registry.facts("aten::slice.Tensor", slice);
-  registry.facts("aten::select.int", select);
-  registry.facts("aten::narrow", narrow);
-  registry.facts("aten::diagonal", diagonal);
-  registry.facts("aten::unfold", unfold);
   registry.facts("aten::atleast_1d", at_least<1>);
   registry.facts("aten::atleast_2d", at_least<2>);
   registry.facts("aten::atleast_3d", at_least<3>);

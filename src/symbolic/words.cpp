@@ -1,13 +1,12 @@
 // The rule words of `facts:` in the tables (docs/mappings.md).
 #include "symbolic/families.h"
+#include "symbolic/pointwise.h"
 #include "symbolic/promotion.h"
-#include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
 namespace {
 
 using ir::DType;
-using Facts = std::vector<Fact>;
 
 std::optional<Shape> shape_of(const TensorFact* tensor) { return tensor ? tensor->shape : std::nullopt; }
 std::optional<DType> dtype_of(const TensorFact* tensor) { return tensor ? tensor->dtype : std::nullopt; }
@@ -31,43 +30,7 @@ Facts same_float(const Call& call) {
 
 Facts test(const Call& call) { return {tensor_fact(DType::boolean, shape_of(first_tensor(call)))}; }
 
-bool is_tensor_type(const ir::TypeRef& type) {
-  return type->kind == ir::TypeKind::tensor ||
-         (type->kind == ir::TypeKind::optional && type->elements.front()->kind == ir::TypeKind::tensor);
-}
-
-bool is_number_type(const ir::TypeRef& type) {
-  return type->kind == ir::TypeKind::number ||
-         (type->kind == ir::TypeKind::optional && type->elements.front()->kind == ir::TypeKind::number);
-}
-
-// Tensor and Scalar arguments take part; `alpha` and `value` scale what is there and must be of its kind already.
-struct Operands {
-  std::optional<DType> dtype;
-  std::optional<Shape> shape = Shape{};
-};
-
-Operands pointwise_operands(const Call& call) {
-  Operands operands;
-  Promotion promotion;
-  const auto& arguments = call.node().schema()->arguments;
-  for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i) {
-    const auto& argument = arguments[i];
-    const Fact& fact = call.input(i);
-    if (argument.name == "alpha" || argument.name == "value" || argument.name == "out" || fact.is_none()) continue;
-    if (!is_tensor_type(argument.type) && !is_number_type(argument.type)) continue;
-    promotion.add(fact);
-    if (is_tensor_type(argument.type) && !fact.number())
-      operands.shape = broadcast(operands.shape, fact.tensor() ? fact.tensor()->shape : std::nullopt);
-  }
-  operands.dtype = promotion.result();
-  return operands;
-}
-
-Facts pointwise(const Call& call) {
-  auto operands = pointwise_operands(call);
-  return {tensor_fact(operands.dtype, std::move(operands.shape))};
-}
+Facts pointwise(const Call& call) { return {pointwise_fact(call, pointwise_operands(call))}; }
 
 Facts pointwise_float(const Call& call) {
   auto operands = pointwise_operands(call);
@@ -82,27 +45,22 @@ std::optional<Shape> reduced(const Call& call) {
   if (!tensor || !tensor->shape) return std::nullopt;
   const auto keep = call.has("keepdim") ? call.boolean("keepdim") : std::optional(false);
   if (!keep) return std::nullopt;
-  if (!call.has("dim") || call.is_none("dim")) return reduce_shape(*tensor->shape, std::nullopt, *keep);
+  if (call.is_none("dim")) return reduce_shape(*tensor->shape, std::nullopt, *keep);
   auto dims = call.ints("dim");
   if (!dims) return std::nullopt;
   if (dims->empty()) return reduce_shape(*tensor->shape, std::nullopt, *keep);
   return reduce_shape(*tensor->shape, dims, *keep);
 }
 
-std::optional<DType> dtype_argument(const Call& call, std::optional<DType> otherwise) {
-  if (!call.has("dtype") || call.is_none("dtype")) return otherwise;
-  return call.dtype("dtype");
-}
-
-Facts reduce(const Call& call) { return {tensor_fact(dtype_argument(call, dtype_of(first_tensor(call))), reduced(call))}; }
-Facts reduce_sum(const Call& call) { return {tensor_fact(dtype_argument(call, as_sum(dtype_of(first_tensor(call)))), reduced(call))}; }
-Facts reduce_float(const Call& call) { return {tensor_fact(dtype_argument(call, as_float(dtype_of(first_tensor(call)))), reduced(call))}; }
+Facts reduce(const Call& call) { return {tensor_fact(dtype_or(call, dtype_of(first_tensor(call))), reduced(call))}; }
+Facts reduce_sum(const Call& call) { return {tensor_fact(dtype_or(call, as_sum(dtype_of(first_tensor(call)))), reduced(call))}; }
+Facts reduce_float(const Call& call) { return {tensor_fact(dtype_or(call, as_float(dtype_of(first_tensor(call)))), reduced(call))}; }
 Facts reduce_bool(const Call& call) { return {tensor_fact(DType::boolean, reduced(call))}; }
 Facts reduce_index(const Call& call) { return {tensor_fact(DType::i64, reduced(call))}; }
 
 Facts scan_sum(const Call& call) {
   const auto* tensor = first_tensor(call);
-  return {tensor_fact(dtype_argument(call, as_sum(dtype_of(tensor))), shape_of(tensor))};
+  return {tensor_fact(dtype_or(call, as_sum(dtype_of(tensor))), shape_of(tensor))};
 }
 
 }  // namespace

@@ -1,0 +1,125 @@
+// Convolutions, and windows as columns (im2col, col2im): facts.
+#include "symbolic/convolution.h"
+
+#include "symbolic/families.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+
+Dim window_count(const Dim& size, const Dim& kernel, const Dim& stride, const Dim& padding, const Dim& dilation) {
+  return floor_div(size + Dim(2) * padding - dilation * (kernel - Dim(1)) - Dim(1), stride) + Dim(1);
+}
+
+Dim transposed_size(const Dim& size, const Dim& kernel, const Dim& stride, const Dim& padding, const Dim& dilation, const Dim& extra) {
+  return (size - Dim(1)) * stride - Dim(2) * padding + dilation * (kernel - Dim(1)) + extra + Dim(1);
+}
+
+std::optional<Shape> convolved(const TensorFact& input, const TensorFact& weight, const Windows& windows) {
+  if (!weight.shape || weight.shape->size() < 3) return std::nullopt;
+  const Shape& kernel = *weight.shape;
+  const std::size_t dims = kernel.size() - 2;
+  if (!input.shape || input.shape->size() < dims + 1 || input.shape->size() > dims + 2) return std::nullopt;
+  const auto each = [&](const std::optional<std::vector<Dim>>& list, std::size_t i) {
+    if (!list) return Dim::unknown();
+    const auto all = spread(*list, dims);
+    return i < all.size() ? all[i] : Dim::unknown();
+  };
+  Shape shape = *input.shape;
+  const std::size_t first = shape.size() - dims;
+  shape[first - 1] = windows.transposed ? kernel[1] * windows.groups : kernel[0];
+  for (std::size_t i = 0; i < dims; ++i) {
+    Dim& size = shape[first + i];
+    const Dim stride = each(windows.stride, i), padding = each(windows.padding, i), dilation = each(windows.dilation, i);
+    size = windows.transposed ? transposed_size(size, kernel[i + 2], stride, padding, dilation, each(windows.output_padding, i))
+                              : window_count(size, kernel[i + 2], stride, padding, dilation);
+  }
+  return shape;
+}
+
+namespace {
+
+Windows windows_of(const Call& call) {
+  return {.stride = call.dims("stride"), .padding = call.dims("padding"), .dilation = call.dims("dilation"),
+          .output_padding = call.dims("output_padding"), .groups = call.dim("groups").value_or(Dim::unknown()), .transposed = false};
+}
+
+Fact result(const Call& call, std::optional<Shape> shape) { return tensor_fact(call.dtype_of("input"), std::move(shape)); }
+
+// padding="valid" is none, "same" keeps the sizes at stride 1.
+Facts named_padding(const Call& call, const std::string& padding) {
+  const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
+  Windows windows = windows_of(call);
+  windows.padding = std::vector<Dim>{Dim(0)};
+  auto shape = convolved(input, weight, windows);
+  if (!shape || padding == "valid") return {result(call, std::move(shape))};
+  if (padding != "same") return {result(call, std::nullopt)};
+  for (std::size_t i = 0, dims = weight.shape->size() - 2; i < dims; ++i)
+    (*shape)[shape->size() - 1 - i] = (*input.shape)[shape->size() - 1 - i];
+  return {result(call, std::move(shape))};
+}
+
+Facts forward(const Call& call) {
+  if (const auto padding = call.string("padding")) return named_padding(call, *padding);
+  return {result(call, convolved(tensor_of(call, "input"), tensor_of(call, "weight"), windows_of(call)))};
+}
+
+Facts transposed(const Call& call) {
+  Windows windows = windows_of(call);
+  windows.transposed = true;
+  return {result(call, convolved(tensor_of(call, "input"), tensor_of(call, "weight"), windows))};
+}
+
+Facts either(const Call& call) {
+  const auto direction = call.boolean("transposed");
+  if (!direction) return {result(call, std::nullopt)};
+  return *direction ? transposed(call) : forward(call);
+}
+
+// (time, batch, channels) with weight (width, in, out).
+Facts time_batch_channels(const Call& call) {
+  const TensorFact &self = tensor_of(call, "self"), &weight = tensor_of(call, "weight");
+  const Dim length = size_at(self, 0) + Dim(2) * call.dim("pad").value_or(Dim::unknown()) - size_at(weight, 0) + Dim(1);
+  return {tensor_fact(self.dtype, Shape{length, size_at(self, 1), size_at(weight, 2)})};
+}
+
+// (batch, channels, height, width) → (batch, channels · window, places); the batch may be missing.
+Facts im2col(const Call& call) {
+  const TensorFact& self = tensor_of(call, "self");
+  const auto kernel = call.dims("kernel_size"), dilation = call.dims("dilation"), padding = call.dims("padding"), stride = call.dims("stride");
+  if (!self.shape || self.shape->size() < 3 || !kernel || !dilation || !padding || !stride) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape(self.shape->begin(), self.shape->end() - 2);
+  Dim places = 1, window = 1;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Dim size = (*self.shape)[self.shape->size() - 2 + i], extent = spread(*kernel, 2)[i];
+    window = window * extent;
+    places = places * window_count(size, extent, spread(*stride, 2)[i], spread(*padding, 2)[i], spread(*dilation, 2)[i]);
+  }
+  shape.back() = shape.back() * window;
+  shape.push_back(places);
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts col2im(const Call& call) {
+  const TensorFact& self = tensor_of(call, "self");
+  const auto kernel = call.dims("kernel_size"), size = call.dims("output_size");
+  if (!self.shape || self.shape->size() < 2 || !kernel || !size) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape(self.shape->begin(), self.shape->end() - 1);
+  shape.back() = floor_div(shape.back(), product(spread(*kernel, 2)));
+  for (const Dim& dim : spread(*size, 2)) shape.push_back(dim);
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+}  // namespace
+
+void register_convolution(Registry& registry) {
+  for (const char* op : {"aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::_convolution_mode", "aten::mkldnn_convolution",
+                         "aten::cudnn_convolution", "aten::thnn_conv2d", "aten::_slow_conv2d_forward", "aten::slow_conv3d"})
+    registry.facts(op, forward);
+  for (const char* op : {"aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d"}) registry.facts(op, transposed);
+  for (const char* op : {"aten::_convolution", "aten::convolution", "aten::convolution_overrideable"}) registry.facts(op, either);
+  registry.facts("aten::conv_tbc", time_batch_channels);
+  registry.facts("aten::im2col", im2col);
+  registry.facts("aten::col2im", col2im);
+}
+
+}  // namespace compatcheck::symbolic

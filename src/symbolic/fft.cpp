@@ -1,0 +1,145 @@
+// Fourier transforms and complex numbers: facts.
+#include <algorithm>
+
+#include "symbolic/families.h"
+#include "symbolic/promotion.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+
+const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
+
+std::optional<DType> complex_of(std::optional<DType> dtype) {
+  if (!dtype || ir::is_complex(*dtype)) return dtype;
+  switch (to_float(*dtype)) {
+    case DType::f16: return DType::c32;
+    case DType::f32: return DType::c64;
+    case DType::f64: return DType::c128;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<DType> real_of(std::optional<DType> dtype) { return dtype ? std::optional(real_part(to_float(*dtype))) : std::nullopt; }
+
+// The dimensions that are transformed and their sizes, −1 where the input's is kept: `n` and `dim`, or `s` and `dim`.
+struct Transformed {
+  std::vector<std::size_t> dims;
+  std::vector<Dim> sizes;
+};
+
+std::optional<Transformed> transformed(const Call& call, const Shape& shape) {
+  Transformed result;
+  std::optional<std::vector<std::int64_t>> dims;
+  std::optional<std::vector<Dim>> sizes;
+  const char* size_argument = call.has("n") ? "n" : "s";
+  if (!call.is_none(size_argument) && !(sizes = call.dims(size_argument))) return std::nullopt;
+  if (!call.is_none("dim")) {
+    if (!(dims = call.ints("dim"))) return std::nullopt;
+  } else {
+    const std::size_t count = sizes ? sizes->size() : shape.size();
+    if (count > shape.size()) return std::nullopt;
+    dims.emplace();
+    for (std::size_t i = shape.size() - count; i < shape.size(); ++i) dims->push_back(static_cast<std::int64_t>(i));
+  }
+  for (const std::int64_t dim : *dims) {
+    const auto index = wrap_dim(dim, shape.size());
+    if (!index || shape.empty()) return std::nullopt;
+    result.dims.push_back(*index);
+  }
+  if (sizes && sizes->size() != result.dims.size()) return std::nullopt;
+  for (std::size_t i = 0; i < result.dims.size(); ++i) result.sizes.push_back(sizes && (*sizes)[i].number() != -1 ? (*sizes)[i] : Dim(-1));
+  return result;
+}
+
+enum class Kind : std::uint8_t { complex, to_half, from_half };
+
+// Half of the spectrum stands for a real signal: n/2 + 1 values of the last transformed dimension.
+std::optional<Shape> spectrum(const Call& call, Kind kind) {
+  if (!self_of(call).shape) return std::nullopt;
+  Shape shape = *self_of(call).shape;
+  const auto asked = transformed(call, shape);
+  if (!asked) return std::nullopt;
+  for (std::size_t i = 0; i < asked->dims.size(); ++i) {
+    Dim& size = shape[asked->dims[i]];
+    const bool last = i + 1 == asked->dims.size(), given = asked->sizes[i].number() != -1;
+    if (last && kind == Kind::from_half) size = given ? asked->sizes[i] : Dim(2) * (size - Dim(1));
+    else if (given) size = asked->sizes[i];
+    if (last && kind == Kind::to_half) size = floor_div(size, 2) + Dim(1);
+  }
+  return shape;
+}
+
+Facts to_complex(const Call& call) { return {tensor_fact(complex_of(self_of(call).dtype), spectrum(call, Kind::complex))}; }
+Facts real_to_half(const Call& call) { return {tensor_fact(complex_of(self_of(call).dtype), spectrum(call, Kind::to_half))}; }
+Facts half_to_real(const Call& call) { return {tensor_fact(real_of(self_of(call).dtype), spectrum(call, Kind::from_half))}; }
+
+// (frequencies, frames), a batch in front, real and imaginary parts behind where the result isn't complex.
+Facts stft(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto points = call.dim("n_fft");
+  const auto hop = call.is_none("hop_length") ? (points ? std::optional(floor_div(*points, 4)) : std::nullopt) : call.dim("hop_length");
+  const auto center = call.has("center") ? call.boolean("center") : std::optional(false);
+  const bool complex_input = self.dtype && ir::is_complex(*self.dtype);
+  const bool complex_window = call.tensor("window") && call.dtype_of("window") && ir::is_complex(*call.dtype_of("window"));
+  const auto one_sided = call.is_none("onesided") ? std::optional(!complex_input && !complex_window) : call.boolean("onesided");
+  const auto complex = call.is_none("return_complex") ? std::optional(complex_input || complex_window) : call.boolean("return_complex");
+  if (!self.shape || self.shape->empty() || !self.dtype || !points || !hop || !center || !one_sided || !complex) return {tensor_fact(std::nullopt, std::nullopt)};
+  Shape shape(self.shape->begin(), self.shape->end() - 1);
+  const Dim length = self.shape->back() + (*center ? Dim(2) * floor_div(*points, 2) : Dim(0));
+  shape.push_back(*one_sided ? floor_div(*points, 2) + Dim(1) : *points);
+  shape.push_back(floor_div(length - *points, *hop) + Dim(1));
+  if (!*complex) shape.emplace_back(2);
+  return {tensor_fact(*complex ? complex_of(self.dtype) : real_of(self.dtype), std::move(shape))};
+}
+
+// ---- Complex numbers and their parts
+
+Facts complex(const Call& call) {
+  const bool polar = call.has("angle");
+  const TensorFact &a = tensor_of(call, polar ? "abs" : "real"), &b = tensor_of(call, polar ? "angle" : "imag");
+  return {tensor_fact(complex_of(a.dtype), broadcast(a.shape, b.shape))};
+}
+
+Facts view_as_real(const Call& call) {
+  const TensorFact& self = self_of(call);
+  std::optional<Shape> shape = self.shape;
+  if (shape) shape->emplace_back(2);
+  return {tensor_fact(self.dtype ? std::optional(real_part(*self.dtype)) : std::nullopt, std::move(shape))};
+}
+
+Facts view_as_complex(const Call& call) {
+  const TensorFact& self = self_of(call);
+  std::optional<Shape> shape = self.shape;
+  if (shape && !shape->empty()) shape->pop_back();
+  return {tensor_fact(complex_of(self.dtype), std::move(shape))};
+}
+
+Facts part(const Call& call) {
+  const TensorFact& self = self_of(call);
+  return {tensor_fact(self.dtype ? std::optional(real_part(*self.dtype)) : std::nullopt, self.shape)};
+}
+
+Facts angle(const Call& call) { return {tensor_fact(real_of(self_of(call).dtype), self_of(call).shape)}; }
+
+}  // namespace
+
+void register_fft(Registry& registry) {
+  for (const char* op : {"aten::fft_fft", "aten::fft_ifft", "aten::fft_fft2", "aten::fft_ifft2", "aten::fft_fftn", "aten::fft_ifftn"})
+    registry.facts(op, to_complex);
+  for (const char* op : {"aten::fft_rfft", "aten::fft_rfft2", "aten::fft_rfftn", "aten::fft_ihfft", "aten::fft_ihfft2", "aten::fft_ihfftn"})
+    registry.facts(op, real_to_half);
+  for (const char* op : {"aten::fft_irfft", "aten::fft_irfft2", "aten::fft_irfftn", "aten::fft_hfft", "aten::fft_hfft2", "aten::fft_hfftn"})
+    registry.facts(op, half_to_real);
+  registry.facts("aten::stft", stft);
+  registry.facts("aten::complex", complex);
+  registry.facts("aten::polar", complex);
+  registry.facts("aten::view_as_real", view_as_real);
+  registry.facts("aten::view_as_complex", view_as_complex);
+  for (const char* op : {"aten::real", "aten::imag"}) registry.facts(op, part);
+  registry.facts("aten::angle", angle);
+}
+
+}  // namespace compatcheck::symbolic

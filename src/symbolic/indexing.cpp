@@ -1,0 +1,187 @@
+// Reading and writing at computed positions: facts.
+#include <algorithm>
+
+#include "symbolic/families.h"
+#include "symbolic/promotion.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+
+const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
+
+// What a list of index tensors, some of them None, reads of a tensor. A mask counts as one vector of positions for
+// each of its dimensions, of a length that nobody knows.
+struct Indices {
+  std::size_t read = 0;                 // dimensions of self that are consumed, skipped ones too
+  std::optional<std::size_t> first;     // the first that an index replaces
+  bool adjacent = true;
+  std::optional<Shape> shape = Shape{};  // of the indices, broadcast
+  Shape kept;                           // dimensions that None keeps, in order
+};
+
+std::optional<Indices> read_indices(const Shape& self, const std::vector<const Fact*>& given) {
+  Indices indices;
+  bool gap = false;
+  for (const Fact* fact : given) {
+    if (fact->is_none()) {
+      if (indices.read >= self.size()) return std::nullopt;
+      indices.kept.push_back(self[indices.read++]);
+      gap = indices.first.has_value();
+      continue;
+    }
+    const auto* tensor = fact->tensor();
+    if (!tensor || !tensor->dtype) return std::nullopt;
+    const bool mask = *tensor->dtype == DType::boolean || *tensor->dtype == DType::u8;
+    if (mask && !tensor->shape) return std::nullopt;
+    indices.adjacent &= !gap;
+    if (!indices.first) indices.first = indices.read;
+    indices.read += mask ? tensor->shape->size() : 1;
+    indices.shape = broadcast(indices.shape, mask ? std::optional(unknown_sizes(1)) : tensor->shape);
+  }
+  if (indices.read > self.size()) return std::nullopt;
+  return indices;
+}
+
+// Indexed dimensions give way to the indices' shape: where they stood if they are adjacent, else in front.
+std::optional<Shape> indexed_shape(const TensorFact& self, const std::vector<const Fact*>& given) {
+  if (!self.shape) return std::nullopt;
+  const auto indices = read_indices(*self.shape, given);
+  if (!indices || !indices->shape) return std::nullopt;
+  Shape shape = indices->kept;
+  shape.insert(shape.end(), self.shape->begin() + static_cast<std::ptrdiff_t>(indices->read), self.shape->end());
+  const std::size_t at = indices->adjacent ? indices->first.value_or(0) : 0;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), indices->shape->begin(), indices->shape->end());
+  return shape;
+}
+
+// Elements of a small vector at known places; nullopt if one isn't known.
+std::optional<std::vector<Dim>> picked(const TensorFact& self, const TensorFact& at) {
+  if (!self.contents || !self.shape || self.shape->size() != 1 || !at.contents) return std::nullopt;
+  std::vector<Dim> result;
+  for (const Dim& place : *at.contents) {
+    const auto position = place.is_number() ? wrap_dim(*place.number(), self.contents->size()) : std::nullopt;
+    if (!position || *position >= self.contents->size()) return std::nullopt;
+    result.push_back((*self.contents)[*position]);
+  }
+  return result;
+}
+
+Facts index(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto given = call.list("indices");
+  TensorFact result{.dtype = self.dtype, .shape = given ? indexed_shape(self, *given) : std::nullopt};
+  const auto* at = given && given->size() == 1 ? given->front()->tensor() : nullptr;
+  if (at && at->dtype && ir::is_integral(*at->dtype) && *at->dtype != DType::u8) result.contents = picked(self, *at);
+  return {{.value = std::move(result)}};
+}
+
+Facts unsafe_masked_index(const Call& call) {
+  const auto given = call.list("indices");
+  return {tensor_fact(self_of(call).dtype, given ? indexed_shape(self_of(call), *given) : std::nullopt)};
+}
+
+Facts index_select(const Call& call) {
+  const TensorFact &self = self_of(call), &at = tensor_of(call, "index");
+  const auto dim = dim_index(call, "dim", self);
+  if (!dim) return {tensor_fact(self.dtype, self.shape ? std::optional(unknown_sizes(self.shape->size())) : std::nullopt)};
+  TensorFact result{.dtype = self.dtype, .shape = self.shape, .contents = picked(self, at)};
+  if (!result.shape->empty()) (*result.shape)[*dim] = at.shape ? product(*at.shape) : Dim::unknown();
+  return {{.value = std::move(result)}};
+}
+
+Facts gather(const Call& call) {
+  const TensorFact &self = self_of(call), &at = tensor_of(call, "index");
+  return {{.value = TensorFact{.dtype = self.dtype, .shape = at.shape, .contents = picked(self, at)}}};
+}
+
+Facts take_along_dim(const Call& call) {
+  const TensorFact &self = self_of(call), &at = tensor_of(call, "indices");
+  if (call.is_none("dim")) return {tensor_fact(self.dtype, Shape{at.shape ? product(*at.shape) : Dim::unknown()})};
+  const auto dim = dim_index(call, "dim", self);
+  if (!dim || !at.shape || at.shape->size() != self.shape->size() || self.shape->empty()) return {tensor_fact(self.dtype, std::nullopt)};
+  auto shape = broadcast(self.shape, at.shape);
+  (*shape)[*dim] = (*at.shape)[*dim];
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts masked_select(const Call& call) { return {tensor_fact(self_of(call).dtype, unknown_sizes(1))}; }
+
+Facts nonzero(const Call& call) {
+  const auto rank = call.rank("self");
+  const Dim count = call.has("size") ? call.dim("size").value_or(Dim::unknown()) : Dim::unknown();
+  return {tensor_fact(DType::i64, Shape{count, rank ? Dim(static_cast<std::int64_t>(*rank)) : Dim::unknown()})};
+}
+
+// A vector of positions for each dimension; a tensor without dimensions counts as a vector.
+Facts nonzero_lists(const Call& call) {
+  const Fact positions = tensor_fact(DType::i64, unknown_sizes(1));
+  const auto rank = call.rank(call.has("self") ? "self" : "condition");
+  return {rank ? list_fact(Facts(std::max<std::size_t>(*rank, 1), positions)) : list_of(positions)};
+}
+
+Facts where(const Call& call) {
+  if (!call.has("self")) return nonzero_lists(call);
+  Promotion promotion;
+  std::optional<Shape> shape = tensor_of(call, "condition").shape;
+  for (const char* operand : {"self", "other"}) {
+    promotion.add(call.fact(operand));
+    if (!call.fact(operand).number()) shape = broadcast(shape, tensor_of(call, operand).shape);
+  }
+  return {tensor_fact(promotion.result(), std::move(shape))};
+}
+
+// ---- Writing: self's dtype and shape
+
+Facts written(const Call& call) { return {like(self_of(call))}; }
+
+// The mask may stretch self.
+Facts masked(const Call& call) {
+  return {tensor_fact(self_of(call).dtype, broadcast(self_of(call).shape, tensor_of(call, "mask").shape))};
+}
+
+// ---- Repeating
+
+Facts repeat_interleave(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto total = call.is_none("output_size") ? std::nullopt : call.dim("output_size");
+  if (!call.has("self")) return {tensor_fact(call.dtype_of("repeats"), Shape{total.value_or(Dim::unknown())})};
+  const bool flat = call.is_none("dim");
+  if (!self.shape) return {tensor_fact(self.dtype, flat ? std::optional(unknown_sizes(1)) : std::nullopt)};
+  Shape shape = flat ? Shape{product(*self.shape)} : *self.shape;
+  const auto dim = flat ? std::optional<std::size_t>(0) : dim_index(call, "dim", self);
+  if (!dim || shape.empty()) return {tensor_fact(self.dtype, std::nullopt)};
+  Dim& size = shape[*dim];
+  const TensorFact* repeats = call.tensor("repeats");
+  if (total) size = *total;
+  else if (const auto each = call.dim("repeats"); each && (!repeats || (repeats->shape && product(*repeats->shape).number() == 1))) size = size * *each;
+  else if (repeats && repeats->contents) {
+    size = 0;
+    for (const Dim& each : *repeats->contents) size = size + each;
+  } else size = Dim::unknown();
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+}  // namespace
+
+void register_indexing(Registry& registry) {
+  for (const char* op : {"aten::index", "aten::_unsafe_index"}) registry.facts(op, index);
+  registry.facts("aten::_unsafe_masked_index", unsafe_masked_index);
+  for (const char* op : {"aten::index_select", "aten::index_select_copy"}) registry.facts(op, index_select);
+  for (const char* op : {"aten::gather", "aten::take"}) registry.facts(op, gather);
+  registry.facts("aten::take_along_dim", take_along_dim);
+  registry.facts("aten::masked_select", masked_select);
+  for (const char* op : {"aten::nonzero", "aten::nonzero_static", "aten::argwhere"}) registry.facts(op, nonzero);
+  registry.facts("aten::nonzero_numpy", nonzero_lists);
+  registry.facts("aten::where", where);
+  for (const char* op : {"aten::index_put", "aten::_unsafe_index_put", "aten::_unsafe_masked_index_put_accumulate", "aten::index_fill",
+                         "aten::index_copy", "aten::index_add", "aten::index_reduce", "aten::scatter", "aten::scatter_add",
+                         "aten::scatter_reduce", "aten::put", "aten::_index_put_impl"})
+    registry.facts(op, written);
+  for (const char* op : {"aten::masked_fill", "aten::masked_scatter"}) registry.facts(op, masked);
+  registry.facts("aten::repeat_interleave", repeat_interleave);
+}
+
+}  // namespace compatcheck::symbolic

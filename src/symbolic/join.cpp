@@ -1,0 +1,242 @@
+// Joining tensors: facts.
+#include "symbolic/join.h"
+
+#include <algorithm>
+
+#include "symbolic/families.h"
+#include "symbolic/promotion.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+using Tensors = std::vector<TensorFact>;
+
+}  // namespace
+
+std::optional<Tensors> tensor_list(const Call& call, std::string_view argument) {
+  const auto items = call.list(argument);
+  if (!items) return std::nullopt;
+  Tensors tensors;
+  for (const Fact* item : *items) tensors.push_back(item->tensor() ? *item->tensor() : TensorFact{});
+  return tensors;
+}
+
+namespace {
+
+std::optional<DType> promoted(const Tensors& tensors) {
+  Promotion promotion;
+  for (const TensorFact& tensor : tensors) promotion.add({.value = tensor});
+  return promotion.result();
+}
+
+// What each member of a list of unknown length is known to be.
+TensorFact common_member(const Call& call, std::string_view argument) {
+  const auto* list = call.fact(argument).list();
+  const auto* tensor = list && list->element ? list->element->tensor() : nullptr;
+  return tensor ? *tensor : TensorFact{};
+}
+
+// torch.cat skips vectors without elements, whatever the others' rank.
+bool is_skipped(const TensorFact& tensor) { return tensor.shape && tensor.shape->size() == 1 && tensor.shape->front().number() == 0; }
+
+// May turn out to be such a vector.
+bool may_be_skipped(const TensorFact& tensor) {
+  return !tensor.shape || (tensor.shape->size() == 1 && !tensor.shape->front().is_number());
+}
+
+}  // namespace
+
+std::optional<Shape> concatenated(const Tensors& tensors, std::int64_t dim) {
+  const auto leads = [](const TensorFact& tensor) { return !is_skipped(tensor) && !may_be_skipped(tensor); };
+  auto first = std::find_if(tensors.begin(), tensors.end(), leads);
+  if (first == tensors.end()) first = std::find_if(tensors.begin(), tensors.end(), [](const auto& t) { return t.shape && !is_skipped(t); });
+  if (first == tensors.end()) {
+    const bool all_skipped = !tensors.empty() && std::all_of(tensors.begin(), tensors.end(), is_skipped);
+    return all_skipped ? std::optional(Shape{0}) : std::nullopt;
+  }
+  Shape shape = *first->shape;
+  const auto index = wrap_dim(dim, shape.size());
+  if (!index || shape.empty()) return std::nullopt;
+  Dim total = 0;
+  for (const TensorFact& tensor : tensors) {
+    if (is_skipped(tensor)) continue;
+    if (!tensor.shape || tensor.shape->size() != shape.size()) {
+      total = Dim::unknown();
+      continue;
+    }
+    total = total + (*tensor.shape)[*index];
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (i != *index) shape[i] = agreed_dim(shape[i], (*tensor.shape)[i]);
+  }
+  shape[*index] = total;
+  return shape;
+}
+
+namespace {
+
+// Elements of small integer vectors that are joined.
+std::optional<std::vector<Dim>> joined_contents(const Tensors& tensors) {
+  std::vector<Dim> contents;
+  for (const TensorFact& tensor : tensors) {
+    if (!tensor.contents || !tensor.shape || tensor.shape->size() > 1) return std::nullopt;
+    contents.insert(contents.end(), tensor.contents->begin(), tensor.contents->end());
+  }
+  return contents.size() <= most_contents ? std::optional(contents) : std::nullopt;
+}
+
+Facts cat(const Call& call) {
+  const auto dim = call.has("dim") ? call.integer("dim") : std::optional<std::int64_t>(0);
+  const auto tensors = tensor_list(call, "tensors");
+  if (!tensors) {
+    TensorFact member = common_member(call, "tensors");
+    const auto index = dim && member.shape ? wrap_dim(*dim, member.shape->size()) : std::nullopt;
+    if (!index || member.shape->empty()) return {tensor_fact(member.dtype, std::nullopt)};
+    (*member.shape)[*index] = Dim::unknown();
+    return {like(member)};
+  }
+  TensorFact result{.dtype = promoted(*tensors), .shape = dim ? concatenated(*tensors, *dim) : std::nullopt};
+  if (result.shape && result.shape->size() == 1) result.contents = joined_contents(*tensors);
+  return {{.value = std::move(result)}};
+}
+
+Facts stack(const Call& call) {
+  const auto dim = call.integer("dim");
+  const auto tensors = tensor_list(call, "tensors");
+  TensorFact member = tensors ? TensorFact{.dtype = promoted(*tensors)} : common_member(call, "tensors");
+  if (tensors)
+    for (const TensorFact& tensor : *tensors) {
+      if (!tensor.shape) continue;
+      if (!member.shape) member.shape = tensor.shape;
+      for (std::size_t i = 0; i < member.shape->size() && i < tensor.shape->size(); ++i)
+        (*member.shape)[i] = agreed_dim((*member.shape)[i], (*tensor.shape)[i]);
+    }
+  const auto index = dim && member.shape ? wrap_dim(*dim, member.shape->size() + 1) : std::nullopt;
+  if (!index) return {tensor_fact(member.dtype, std::nullopt)};
+  const Dim count = tensors ? Dim(static_cast<std::int64_t>(tensors->size())) : Dim::unknown();
+  member.shape->insert(member.shape->begin() + static_cast<std::ptrdiff_t>(*index), count);
+  member.contents = tensors && member.shape->size() == 1 ? joined_contents(*tensors) : std::nullopt;
+  member.known_constant = false;
+  return {{.value = std::move(member)}};
+}
+
+// hstack, vstack, dstack, column_stack: a minimal rank first, then cat.
+using Widen = void (*)(Shape&);
+Facts widened(const Call& call, Widen widen, std::optional<std::int64_t> dim) {
+  auto tensors = tensor_list(call, "tensors");
+  if (!tensors) return {tensor_fact(std::nullopt, std::nullopt)};
+  const auto dtype = promoted(*tensors);
+  if (std::any_of(tensors->begin(), tensors->end(), [](const auto& tensor) { return !tensor.shape; })) return {tensor_fact(dtype, std::nullopt)};
+  for (TensorFact& tensor : *tensors) widen(*tensor.shape);
+  if (!dim) dim = tensors->empty() || tensors->front().shape->size() == 1 ? 0 : 1;
+  return {tensor_fact(dtype, concatenated(*tensors, *dim))};
+}
+
+void to_vector(Shape& shape) { if (shape.empty()) shape = {1}; }
+void to_row(Shape& shape) {
+  to_vector(shape);
+  if (shape.size() == 1) shape.insert(shape.begin(), Dim(1));
+}
+void to_layer(Shape& shape) {
+  to_row(shape);
+  if (shape.size() == 2) shape.emplace_back(1);
+}
+void to_column(Shape& shape) {
+  if (shape.size() > 1) return;
+  to_vector(shape);
+  shape.emplace_back(1);
+}
+
+Facts hstack(const Call& call) { return widened(call, to_vector, std::nullopt); }
+Facts vstack(const Call& call) { return widened(call, to_row, 0); }
+Facts dstack(const Call& call) { return widened(call, to_layer, 2); }
+Facts column_stack(const Call& call) { return widened(call, to_column, 1); }
+
+Facts broadcast_tensors(const Call& call) {
+  const auto tensors = tensor_list(call, "tensors");
+  if (!tensors) return {list_of(tensor_fact(std::nullopt, std::nullopt))};
+  std::optional<Shape> shape = Shape{};
+  for (const TensorFact& tensor : *tensors) shape = broadcast(shape, tensor.shape);
+  Facts items;
+  for (const TensorFact& tensor : *tensors) items.push_back(tensor_fact(tensor.dtype, shape));
+  return {list_fact(std::move(items))};
+}
+
+// Every result has the lengths of all vectors, the first two swapped if indexing is "xy".
+Facts meshgrid(const Call& call) {
+  const auto tensors = tensor_list(call, "tensors");
+  if (!tensors) return {list_of(tensor_fact(std::nullopt, std::nullopt))};
+  std::optional<Shape> shape = Shape{};
+  for (const TensorFact& tensor : *tensors) {
+    if (!tensor.shape) shape.reset();
+    else if (shape) shape->push_back(tensor.shape->empty() ? Dim(1) : tensor.shape->front());
+  }
+  if (call.has("indexing") && shape && shape->size() >= 2) {
+    const auto indexing = call.string("indexing");
+    if (!indexing) shape = unknown_sizes(shape->size());
+    else if (*indexing == "xy") std::swap((*shape)[0], (*shape)[1]);
+  }
+  Facts items;
+  for (const TensorFact& tensor : *tensors) items.push_back(tensor_fact(tensor.dtype, shape));
+  return {list_fact(std::move(items))};
+}
+
+Facts block_diag(const Call& call) {
+  const auto tensors = tensor_list(call, "tensors");
+  if (!tensors) return {tensor_fact(std::nullopt, Shape(2, Dim::unknown()))};
+  Dim rows = 0, columns = 0;
+  for (const TensorFact& tensor : *tensors) {
+    Shape shape = tensor.shape.value_or(unknown_sizes(2));
+    to_row(shape);
+    rows = rows + shape[0];
+    columns = columns + shape[1];
+  }
+  return {tensor_fact(promoted(*tensors), Shape{rows, columns})};
+}
+
+Facts cartesian_prod(const Call& call) {
+  const auto tensors = tensor_list(call, "tensors");
+  if (!tensors || tensors->empty()) return {tensor_fact(std::nullopt, std::nullopt)};
+  if (tensors->size() == 1) return {like(tensors->front())};
+  Dim rows = 1;
+  for (const TensorFact& tensor : *tensors) rows = rows * size_at(tensor, 0);
+  return {tensor_fact(promoted(*tensors), Shape{rows, static_cast<std::int64_t>(tensors->size())})};
+}
+
+// Each tensor's dimensions from `dim` on merge into one, cut into `num_chunks` rows.
+Facts chunk_cat(const Call& call) {
+  const auto tensors = tensor_list(call, "tensors");
+  const auto dim = call.integer("dim"), chunks = call.integer("num_chunks");
+  if (!tensors || tensors->empty() || !dim || *dim < 0 || !chunks) return {tensor_fact(tensors ? promoted(*tensors) : std::nullopt, std::nullopt)};
+  const auto lead = static_cast<std::size_t>(*dim);
+  Shape shape;
+  Dim width = 0;
+  for (const TensorFact& tensor : *tensors) {
+    if (!tensor.shape || tensor.shape->size() <= lead) return {tensor_fact(promoted(*tensors), std::nullopt)};
+    shape.assign(tensor.shape->begin(), tensor.shape->begin() + *dim);
+    Dim rest = ceil_div((*tensor.shape)[lead], *chunks);
+    for (std::size_t i = lead + 1; i < tensor.shape->size(); ++i) rest = rest * (*tensor.shape)[i];
+    width = width + rest;
+  }
+  shape.emplace_back(*chunks);
+  shape.push_back(width);
+  return {tensor_fact(promoted(*tensors), std::move(shape))};
+}
+
+}  // namespace
+
+void register_join(Registry& registry) {
+  for (const char* op : {"aten::cat", "aten::concat", "aten::concatenate"}) registry.facts(op, cat);
+  registry.facts("aten::stack", stack);
+  registry.facts("aten::hstack", hstack);
+  for (const char* op : {"aten::vstack", "aten::row_stack"}) registry.facts(op, vstack);
+  registry.facts("aten::dstack", dstack);
+  registry.facts("aten::column_stack", column_stack);
+  registry.facts("aten::broadcast_tensors", broadcast_tensors);
+  registry.facts("aten::meshgrid", meshgrid);
+  registry.facts("aten::block_diag", block_diag);
+  registry.facts("aten::cartesian_prod", cartesian_prod);
+  registry.facts("aten::_chunk_cat", chunk_cat);
+}
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,140 @@
+// Losses and distances: facts.
+#include "symbolic/families.h"
+#include "symbolic/promotion.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+
+// `reduction`: 0 none, 1 mean, 2 sum.
+Facts reduced(const Call& call, std::optional<DType> dtype, std::optional<Shape> unreduced) {
+  const auto reduction = call.integer("reduction");
+  if (!reduction) return {tensor_fact(dtype, std::nullopt)};
+  return {tensor_fact(dtype, *reduction == 0 ? std::move(unreduced) : std::optional(Shape{}))};
+}
+
+// Of several tensor arguments that broadcast.
+Facts elementwise(const Call& call, std::initializer_list<const char*> arguments) {
+  Promotion promotion;
+  std::optional<Shape> shape = Shape{};
+  for (const char* argument : arguments) {
+    if (call.is_none(argument)) continue;
+    promotion.add(call.fact(argument));
+    shape = broadcast(shape, tensor_of(call, argument).shape);
+  }
+  return reduced(call, promotion.result(), std::move(shape));
+}
+
+Facts between(const Call& call) { return elementwise(call, {"self", "target"}); }
+Facts poisson(const Call& call) { return elementwise(call, {"input", "target"}); }
+Facts margin_ranking(const Call& call) { return elementwise(call, {"input1", "input2", "target"}); }
+Facts with_logits(const Call& call) { return elementwise(call, {"self", "target", "weight"}); }
+Facts of_self(const Call& call) { return reduced(call, call.dtype_of("self"), tensor_of(call, "self").shape); }
+
+// One loss for each class index: the dimension of the classes goes.
+Facts by_class(const Call& call) {
+  const TensorFact& self = tensor_of(call, "self");
+  std::optional<Shape> shape = self.shape;
+  if (shape && !shape->empty()) shape->erase(shape->begin() + (shape->size() == 1 ? 0 : 1));
+  Facts facts = reduced(call, self.dtype, std::move(shape));
+  if (call.node().outputs().size() > 1) facts.push_back(tensor_fact(self.dtype, Shape{}));
+  return facts;
+}
+
+// One loss for each row of (batch, classes), or for one vector.
+Facts by_row(const Call& call) {
+  const TensorFact& self = tensor_of(call, "self");
+  std::optional<Shape> shape = self.shape;
+  if (shape && !shape->empty()) shape->pop_back();
+  return reduced(call, self.dtype, std::move(shape));
+}
+
+Facts cosine_embedding(const Call& call) {
+  Promotion promotion;
+  promotion.add(call.fact("input1"));
+  promotion.add(call.fact("input2"));
+  const auto dtype = promotion.result();
+  return reduced(call, dtype ? std::optional(to_float(*dtype)) : std::nullopt, tensor_of(call, "target").shape);
+}
+
+Facts triplet(const Call& call) {
+  Promotion promotion;
+  for (const char* argument : {"anchor", "positive", "negative"}) promotion.add(call.fact(argument));
+  auto shape = broadcast(broadcast(tensor_of(call, "anchor").shape, tensor_of(call, "positive").shape), tensor_of(call, "negative").shape);
+  if (shape && !shape->empty()) shape->pop_back();
+  return reduced(call, promotion.result(), std::move(shape));
+}
+
+Facts ctc(const Call& call) {
+  const TensorFact& scores = tensor_of(call, "log_probs");
+  std::optional<Shape> shape;
+  if (scores.shape) shape = scores.shape->size() == 3 ? Shape{(*scores.shape)[1]} : Shape{};
+  return reduced(call, scores.dtype, std::move(shape));
+}
+
+// ---- Distances
+
+std::optional<DType> float_of(const Call& call, const char* a, const char* b) {
+  Promotion promotion;
+  promotion.add(call.fact(a));
+  promotion.add(call.fact(b));
+  const auto dtype = promotion.result();
+  return dtype ? std::optional(to_float(*dtype)) : std::nullopt;
+}
+
+Facts cosine_similarity(const Call& call) {
+  const auto dim = call.integer("dim");
+  const auto shape = broadcast(tensor_of(call, "x1").shape, tensor_of(call, "x2").shape);
+  return {tensor_fact(float_of(call, "x1", "x2"), dim && shape ? reduce_shape(*shape, std::vector{*dim}, false) : std::nullopt)};
+}
+
+Facts pairwise_distance(const Call& call) {
+  const auto keep = call.boolean("keepdim");
+  const auto shape = broadcast(tensor_of(call, "x1").shape, tensor_of(call, "x2").shape);
+  return {tensor_fact(float_of(call, "x1", "x2"), keep && shape ? reduce_shape(*shape, std::vector<std::int64_t>{-1}, *keep) : std::nullopt)};
+}
+
+// Rows of x1 against rows of x2, batches broadcast.
+Facts cdist(const Call& call) {
+  const TensorFact &a = tensor_of(call, "x1"), &b = tensor_of(call, "x2");
+  if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->size() < 2) return {tensor_fact(a.dtype, std::nullopt)};
+  auto shape = broadcast(Shape(a.shape->begin(), a.shape->end() - 2), Shape(b.shape->begin(), b.shape->end() - 2));
+  shape->push_back((*a.shape)[a.shape->size() - 2]);
+  shape->push_back((*b.shape)[b.shape->size() - 2]);
+  return {tensor_fact(a.dtype, std::move(shape))};
+}
+
+Facts pdist(const Call& call) {
+  const Dim n = size_at(tensor_of(call, "self"), 0);
+  return {tensor_fact(call.dtype_of("self"), Shape{floor_div(n * (n - Dim(1)), 2)})};
+}
+
+Facts dist(const Call& call) { return {tensor_fact(float_of(call, "self", "other"), Shape{})}; }
+
+}  // namespace
+
+void register_loss(Registry& registry) {
+  for (const char* op : {"aten::mse_loss", "aten::l1_loss", "aten::smooth_l1_loss", "aten::huber_loss", "aten::soft_margin_loss",
+                         "aten::kl_div", "aten::hinge_embedding_loss"})
+    registry.facts(op, between);
+  registry.facts("aten::poisson_nll_loss", poisson);
+  registry.facts("aten::margin_ranking_loss", margin_ranking);
+  registry.facts("aten::binary_cross_entropy", of_self);
+  registry.facts("aten::binary_cross_entropy_with_logits", with_logits);
+  for (const char* op : {"aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", "aten::nll_loss_forward", "aten::nll_loss2d_forward",
+                         "aten::cross_entropy_loss"})
+    registry.facts(op, by_class);
+  for (const char* op : {"aten::multi_margin_loss", "aten::multilabel_margin_loss"}) registry.facts(op, by_row);
+  registry.facts("aten::cosine_embedding_loss", cosine_embedding);
+  registry.facts("aten::triplet_margin_loss", triplet);
+  registry.facts("aten::ctc_loss", ctc);
+  registry.facts("aten::cosine_similarity", cosine_similarity);
+  registry.facts("aten::pairwise_distance", pairwise_distance);
+  registry.facts("aten::cdist", cdist);
+  registry.facts("aten::pdist", pdist);
+  registry.facts("aten::dist", dist);
+}
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,237 @@
+// Matrix products: facts.
+#include <algorithm>
+#include <array>
+
+#include "symbolic/families.h"
+#include "symbolic/promotion.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+
+std::optional<DType> dtype_of(const Call& call, std::string_view argument) {
+  return call.is_none("out_dtype") ? call.dtype_of(argument) : call.dtype("out_dtype");
+}
+
+// torch.matmul of any ranks.
+std::optional<Shape> multiplied(const std::optional<Shape>& a, const std::optional<Shape>& b) {
+  if (!a || !b || a->empty() || b->empty()) return std::nullopt;
+  const std::size_t m = a->size(), n = b->size();
+  auto shape = broadcast(Shape(a->begin(), a->end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(m, 2))),
+                         Shape(b->begin(), b->end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(n, 2))));
+  if (m >= 2) shape->push_back((*a)[m - 2]);
+  if (n >= 2) shape->push_back((*b)[n - 1]);
+  return shape;
+}
+
+Facts matmul(const Call& call) {
+  const bool named_other = call.has("other");
+  const auto &self = tensor_of(call, "self"), &other = tensor_of(call, named_other ? "other" : call.has("mat2") ? "mat2" : "vec");
+  return {tensor_fact(dtype_of(call, "self"), multiplied(self.shape, other.shape))};
+}
+
+Facts dot(const Call& call) {
+  const char* other = call.has("tensor") ? "tensor" : "other";
+  return {tensor_fact(call.dtype_of("self") ? call.dtype_of("self") : call.dtype_of(other), Shape{})};
+}
+
+Facts linear(const Call& call) {
+  const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
+  if (!input.shape || !weight.shape || input.shape->empty()) return {tensor_fact(input.dtype, std::nullopt)};
+  Shape shape(input.shape->begin(), input.shape->end() - 1);
+  if (weight.shape->size() == 2) shape.push_back(weight.shape->front());
+  return {tensor_fact(input.dtype, std::move(shape))};
+}
+
+// beta·self + alpha·(a · b), self broadcast to the product.
+Facts added(const Call& call, const char* a, std::size_t row, const char* b, std::size_t column) {
+  return {tensor_fact(dtype_of(call, a), Shape{size_at(tensor_of(call, a), row), size_at(tensor_of(call, b), column)})};
+}
+
+Facts addmm(const Call& call) { return added(call, "mat1", 0, "mat2", 1); }
+Facts addbmm(const Call& call) { return added(call, "batch1", 1, "batch2", 2); }
+Facts addmv(const Call& call) { return {tensor_fact(call.dtype_of("vec"), Shape{size_at(tensor_of(call, "mat"), 0)})}; }
+
+Facts outer_product(const Call& call, bool with_self) {
+  const char* a = with_self ? "vec1" : "self";
+  Promotion promotion;
+  promotion.add(call.fact("self"));
+  if (with_self) promotion.add(call.fact("vec1"));
+  promotion.add(call.fact("vec2"));
+  return {tensor_fact(promotion.result(), Shape{size_at(tensor_of(call, a), 0), size_at(tensor_of(call, "vec2"), 0)})};
+}
+
+Facts addr(const Call& call) { return outer_product(call, true); }
+Facts outer(const Call& call) { return outer_product(call, false); }
+
+Facts baddbmm(const Call& call) {
+  const TensorFact &a = tensor_of(call, "batch1"), &b = tensor_of(call, "batch2");
+  return {tensor_fact(dtype_of(call, "batch1"), Shape{agreed_dim(size_at(a, 0), size_at(b, 0)), size_at(a, 1), size_at(b, 2)})};
+}
+
+// Sums over the last dimensions; a 0-d operand scales the other.
+Facts inner(const Call& call) {
+  const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
+  if (!self.shape || !other.shape) return {tensor_fact(self.dtype, std::nullopt)};
+  if (self.shape->empty() || other.shape->empty()) return {tensor_fact(self.dtype, broadcast(self.shape, other.shape))};
+  Shape shape(self.shape->begin(), self.shape->end() - 1);
+  shape.insert(shape.end(), other.shape->begin(), other.shape->end() - 1);
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts kron(const Call& call) {
+  const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
+  Promotion promotion;
+  promotion.add(call.fact("self"));
+  promotion.add(call.fact("other"));
+  if (!self.shape || !other.shape) return {tensor_fact(promotion.result(), std::nullopt)};
+  Shape shape(std::max(self.shape->size(), other.shape->size()), Dim(1));
+  for (const Shape* factor : {&*self.shape, &*other.shape})
+    for (std::size_t i = 0; i < factor->size(); ++i) {
+      Dim& size = shape[shape.size() - factor->size() + i];
+      size = size * (*factor)[i];
+    }
+  return {tensor_fact(promotion.result(), std::move(shape))};
+}
+
+Facts tensordot(const Call& call) {
+  const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
+  const auto first = call.ints("dims_self"), second = call.ints("dims_other");
+  if (!self.shape || !other.shape || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
+  auto shape = reduce_shape(*self.shape, first, false);
+  const auto rest = reduce_shape(*other.shape, second, false);
+  if (!shape || !rest) return {tensor_fact(self.dtype, std::nullopt)};
+  shape->insert(shape->end(), rest->begin(), rest->end());
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts vecdot(const Call& call) {
+  const TensorFact &x = tensor_of(call, "x"), &y = tensor_of(call, "y");
+  const auto dim = call.integer("dim");
+  const auto shape = broadcast(x.shape, y.shape);
+  if (!dim || !shape) return {tensor_fact(x.dtype, std::nullopt)};
+  return {tensor_fact(x.dtype, reduce_shape(*shape, std::vector{*dim}, false))};
+}
+
+// A chain of matrices, of which the first and the last may be vectors.
+Facts chain(const Call& call) {
+  const auto factors = call.list(call.has("tensors") ? "tensors" : "matrices");
+  if (!factors || factors->size() < 2) return {tensor_fact(std::nullopt, std::nullopt)};
+  const auto *first = factors->front()->tensor(), *last = factors->back()->tensor();
+  if (!first || !last) return {tensor_fact(std::nullopt, std::nullopt)};
+  return {tensor_fact(first->dtype, multiplied(first->shape, last->shape))};
+}
+
+// x1 · weight[k] · x2 for each output k, over the last dimensions.
+Facts bilinear(const Call& call) {
+  const TensorFact &input = tensor_of(call, "input1"), &weight = tensor_of(call, "weight");
+  if (!input.shape || input.shape->empty()) return {tensor_fact(input.dtype, std::nullopt)};
+  Shape shape = *input.shape;
+  shape.back() = size_at(weight, 0);
+  return {tensor_fact(input.dtype, std::move(shape))};
+}
+
+// ---- einsum
+
+// The sizes that an equation's letters stand for; those under "..." are broadcast.
+struct Letters {
+  std::array<std::optional<Dim>, 128> size;
+  std::array<int, 128> uses{};
+  Shape ellipsis;
+};
+
+bool read_operand(std::string_view letters, const Shape& shape, Letters& known) {
+  const auto dots = letters.find("...");
+  const std::size_t named = letters.size() - (dots == std::string_view::npos ? 0 : 3);
+  if (named > shape.size() || (dots == std::string_view::npos && named != shape.size())) return false;
+  std::size_t dim = 0;
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    if (i == dots) {
+      const auto count = static_cast<std::ptrdiff_t>(shape.size() - named);
+      const auto begin = shape.begin() + static_cast<std::ptrdiff_t>(dim);
+      known.ellipsis = *broadcast(known.ellipsis, Shape(begin, begin + count));
+      dim += static_cast<std::size_t>(count);
+      i += 2;
+      continue;
+    }
+    const auto letter = static_cast<unsigned char>(letters[i]);
+    if (letter >= 128) return false;
+    auto& size = known.size[letter];
+    size = size ? broadcast_dim(*size, shape[dim]) : shape[dim];
+    ++known.uses[letter];
+    ++dim;
+  }
+  return true;
+}
+
+// Without "->": what occurs once, in the alphabet's order.
+std::string implied_output(const Letters& known, bool dots) {
+  std::string output = dots ? "..." : "";
+  for (std::size_t letter = 0; letter < known.uses.size(); ++letter)
+    if (known.uses[letter] == 1) output += static_cast<char>(letter);
+  return output;
+}
+
+std::optional<Shape> einsum_shape(std::string equation, const std::vector<const Fact*>& operands) {
+  std::erase(equation, ' ');
+  const auto arrow = equation.find("->");
+  std::string_view left = std::string_view(equation).substr(0, arrow);
+  const bool dots = left.find("...") != std::string_view::npos;
+  Letters known;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto* tensor = operands[i]->tensor();
+    const auto comma = left.find(',');
+    if (!tensor || !tensor->shape || (comma == std::string_view::npos) != (i + 1 == operands.size())) return std::nullopt;
+    if (!read_operand(left.substr(0, comma), *tensor->shape, known)) return std::nullopt;
+    if (comma != std::string_view::npos) left.remove_prefix(comma + 1);
+  }
+  const std::string output = arrow == std::string::npos ? implied_output(known, dots) : equation.substr(arrow + 2);
+  Shape shape;
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    if (output.compare(i, 3, "...") == 0) {
+      shape.insert(shape.end(), known.ellipsis.begin(), known.ellipsis.end());
+      i += 2;
+      continue;
+    }
+    const auto letter = static_cast<unsigned char>(output[i]);
+    if (letter >= 128 || !known.size[letter]) return std::nullopt;
+    shape.push_back(*known.size[letter]);
+  }
+  return shape;
+}
+
+Facts einsum(const Call& call) {
+  const auto equation = call.string("equation");
+  const auto operands = call.list("tensors");
+  const auto* first = operands && !operands->empty() ? operands->front()->tensor() : nullptr;
+  const auto dtype = first ? first->dtype : std::nullopt;
+  return {tensor_fact(dtype, equation && operands ? einsum_shape(*equation, *operands) : std::nullopt)};
+}
+
+}  // namespace
+
+void register_matmul(Registry& registry) {
+  for (const char* op : {"aten::matmul", "aten::mm", "aten::bmm", "aten::mv", "aten::linalg_matmul"}) registry.facts(op, matmul);
+  for (const char* op : {"aten::dot", "aten::vdot"}) registry.facts(op, dot);
+  registry.facts("aten::linear", linear);
+  registry.facts("aten::addmm", addmm);
+  registry.facts("aten::_addmm_activation", addmm);
+  registry.facts("aten::addbmm", addbmm);
+  registry.facts("aten::addmv", addmv);
+  registry.facts("aten::addr", addr);
+  registry.facts("aten::outer", outer);
+  registry.facts("aten::ger", outer);
+  registry.facts("aten::baddbmm", baddbmm);
+  registry.facts("aten::inner", inner);
+  registry.facts("aten::kron", kron);
+  registry.facts("aten::tensordot", tensordot);
+  registry.facts("aten::linalg_vecdot", vecdot);
+  registry.facts("aten::linalg_multi_dot", chain);
+  registry.facts("aten::chain_matmul", chain);
+  registry.facts("aten::bilinear", bilinear);
+  registry.facts("aten::einsum", einsum);
+}
+
+}  // namespace compatcheck::symbolic

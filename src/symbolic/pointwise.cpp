@@ -1,0 +1,195 @@
+// Elementwise operators: facts of those that no rule word says, and which word says the others that the tables don't list.
+#include "symbolic/pointwise.h"
+
+#include <algorithm>
+
+#include "compatcheck/error.h"
+#include "symbolic/families.h"
+#include "symbolic/promotion.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+
+bool is_kind(const ir::TypeRef& type, ir::TypeKind kind) {
+  return type->kind == kind || (type->kind == ir::TypeKind::optional && type->elements.front()->kind == kind);
+}
+
+}  // namespace
+
+Operands pointwise_operands(const Call& call) {
+  Operands operands;
+  Promotion promotion;
+  const auto& arguments = call.node().schema()->arguments;
+  for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i) {
+    const auto& argument = arguments[i];
+    const Fact& fact = call.input(i);
+    if (argument.name == "alpha" || argument.name == "value" || argument.written || fact.is_none()) continue;
+    const bool tensor = is_kind(argument.type, ir::TypeKind::tensor);
+    if (!tensor && !is_kind(argument.type, ir::TypeKind::number)) continue;
+    promotion.add(fact);
+    if (tensor && !fact.number()) operands.shape = broadcast(operands.shape, fact.tensor() ? fact.tensor()->shape : std::nullopt);
+  }
+  operands.dtype = promotion.result();
+  return operands;
+}
+
+// ---- Contents
+
+namespace {
+
+using Contents = std::vector<Dim>;
+
+std::optional<Contents> contents_of(const Fact& fact) {
+  if (const auto* tensor = fact.tensor()) return tensor->contents;
+  const auto* number = fact.number();
+  if (!number || number->kind == NumberFact::Kind::floating || !number->integer) return std::nullopt;
+  return Contents{*number->integer};
+}
+
+using Operation = Dim (*)(const Dim&, const Dim&);
+
+Dim sum(const Dim& a, const Dim& b) { return a + b; }
+Dim difference(const Dim& a, const Dim& b) { return a - b; }
+Dim swapped_difference(const Dim& a, const Dim& b) { return b - a; }
+Dim times(const Dim& a, const Dim& b) { return a * b; }
+// Rounded to zero, which is down where nothing is negative.
+Dim truncated_quotient(const Dim& a, const Dim& b) {
+  if (provably_at_least(a, 0) && provably_at_least(b, 1)) return floor_div(a, b);
+  if (a.is_number() && b.is_number() && b.number() != 0 && b.number() != -1) return Dim(*a.number() / *b.number());
+  return Dim::unknown();
+}
+Dim larger(const Dim& a, const Dim& b) { return provably_at_least(a - b, 0) ? a : provably_at_least(b - a, 0) ? b : Dim::unknown(); }
+Dim smaller(const Dim& a, const Dim& b) { return provably_at_least(a - b, 0) ? b : provably_at_least(b - a, 0) ? a : Dim::unknown(); }
+
+Operation operation_of(const Call& call) {
+  std::string_view op = call.op();
+  if (op.ends_with('_')) op.remove_suffix(1);
+  if (op == "aten::add") return sum;
+  if (op == "aten::sub") return difference;
+  if (op == "aten::rsub") return swapped_difference;
+  if (op == "aten::mul") return times;
+  if (op == "aten::floor_divide") return floor_div;
+  if (op == "aten::remainder") return modulo;
+  if (op == "aten::maximum" || op == "aten::max") return larger;
+  if (op == "aten::minimum" || op == "aten::min") return smaller;
+  if (op != "aten::div") return nullptr;
+  const auto rounding = call.has("rounding_mode") ? call.string("rounding_mode") : std::nullopt;
+  return rounding == "floor" ? floor_div : rounding == "trunc" ? truncated_quotient : nullptr;
+}
+
+std::optional<Contents> computed_contents(const Call& call) {
+  const Operation operation = operation_of(call);
+  if (!operation || !call.has("self") || !call.has("other")) return std::nullopt;
+  auto a = contents_of(call.fact("self")), b = contents_of(call.fact("other"));
+  if (!a || !b || (a->size() != b->size() && a->size() != 1 && b->size() != 1)) return std::nullopt;
+  if (!call.is_none("alpha")) {
+    const auto alpha = call.dim("alpha");
+    if (!alpha) return std::nullopt;
+    for (Dim& dim : operation == swapped_difference ? *a : *b) dim = dim * *alpha;
+  }
+  const std::size_t count = a->size() == 1 ? b->size() : a->size();
+  Contents result;
+  for (std::size_t i = 0; i < count; ++i) {
+    result.push_back(operation((*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]));
+    if (result.back().is_unknown()) return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace
+
+Fact pointwise_fact(const Call& call, Operands operands) {
+  TensorFact result{.dtype = operands.dtype, .shape = std::move(operands.shape)};
+  const bool vector = result.shape && result.shape->size() <= 1;
+  if (vector && result.dtype && ir::is_integral(*result.dtype)) result.contents = computed_contents(call);
+  return {.value = std::move(result)};
+}
+
+// ---- Operators
+
+namespace {
+
+const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
+
+// rounding_mode=None is true division.
+Facts div(const Call& call) {
+  Operands operands = pointwise_operands(call);
+  if (call.is_none("rounding_mode")) {
+    if (operands.dtype) operands.dtype = to_float(*operands.dtype);
+  } else if (!call.string("rounding_mode")) {
+    operands.dtype.reset();
+  }
+  return {pointwise_fact(call, std::move(operands))};
+}
+
+Facts magnitude(const Call& call) {
+  const TensorFact& self = tensor_of(call, call.has("self") ? "self" : "x");
+  return {tensor_fact(self.dtype ? std::optional(real_part(*self.dtype)) : std::nullopt, self.shape)};
+}
+
+Facts float_power(const Call& call) {
+  const Operands operands = pointwise_operands(call);
+  const auto dtype = !operands.dtype ? operands.dtype : ir::is_complex(*operands.dtype) ? std::optional(DType::c128) : std::optional(DType::f64);
+  return {tensor_fact(dtype, operands.shape)};
+}
+
+// x · 2^other, where the power is a float.
+Facts ldexp(const Call& call) {
+  Promotion promotion;
+  const TensorFact& other = tensor_of(call, "other");
+  promotion.add(call.fact("self"));
+  promotion.add(tensor_fact(other.dtype ? std::optional(to_float(*other.dtype)) : std::nullopt, other.shape));
+  return {tensor_fact(promotion.result(), broadcast(self_of(call).shape, other.shape))};
+}
+
+Facts frexp(const Call& call) { return {like(self_of(call)), tensor_fact(DType::i32, self_of(call).shape)}; }
+
+// Half of a dimension gates the other half.
+Facts glu(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = dim_index(call, "dim", self);
+  if (!dim || self.shape->empty()) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  shape[*dim] = floor_div(shape[*dim], 2);
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+// As pow(self, 2): bool becomes an integer.
+Facts square(const Call& call) {
+  const TensorFact& self = self_of(call);
+  return {tensor_fact(self.dtype == DType::boolean ? std::optional(DType::i64) : self.dtype, self.shape)};
+}
+
+Facts like_argument(const Call& call, const char* argument) { return {like(tensor_of(call, argument))}; }
+Facts like_self(const Call& call) { return like_argument(call, "self"); }
+Facts like_grad_output(const Call& call) { return like_argument(call, "grad_output"); }
+Facts softmax_backward(const Call& call) { return {tensor_fact(call.dtype("input_dtype"), tensor_of(call, "grad_output").shape)}; }
+
+struct Named { const char* word; std::initializer_list<const char*> ops; };
+
+// Operators without a row of their own.
+const std::initializer_list<Named> named_by_word = {
+    {"same", {"bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal_", "normal_functional", "uniform", "random",
+              "poisson", "renorm", "fft_fftshift", "fft_ifftshift", "channel_shuffle", "native_channel_shuffle"}},
+};
+
+}  // namespace
+
+void register_pointwise(Registry& registry) {
+  for (const char* op : {"aten::div.Tensor_mode", "aten::div.Scalar_mode", "aten::divide.Tensor_mode", "aten::divide.Scalar_mode"}) registry.facts(op, div);
+  for (const char* op : {"aten::abs", "aten::absolute", "prim::abs"}) registry.facts(op, magnitude);
+  registry.facts("aten::float_power", float_power);
+  registry.facts("aten::ldexp", ldexp);
+  registry.facts("aten::frexp.Tensor", frexp);
+  registry.facts("aten::glu", glu);
+  registry.facts("aten::square", square);
+  registry.facts("aten::max_pool2d_with_indices_backward", like_self);
+  registry.facts("aten::native_dropout_backward", like_grad_output);
+  registry.facts("aten::_softmax_backward_data", softmax_backward);
+  for (const Named& named : named_by_word)
+    for (const char* op : named.ops) registry.facts("aten::" + std::string(op), registry.find_fact_word(named.word));
+}
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,19 @@
+// Elementwise operators: what their operands promote and broadcast to.
+#pragma once
+
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+
+struct Operands {
+  std::optional<ir::DType> dtype;
+  std::optional<Shape> shape = Shape{};
+};
+
+// Tensor and Scalar arguments take part; `alpha` and `value` scale what is there and must be of its kind already.
+Operands pointwise_operands(const Call& call);
+
+// Of the result; with its elements, where small integer tensors of known elements are added, multiplied …
+Fact pointwise_fact(const Call& call, Operands operands);
+
+}  // namespace compatcheck::symbolic

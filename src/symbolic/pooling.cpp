@@ -1,0 +1,134 @@
+// Pooling: facts and conditions.
+#include "symbolic/convolution.h"
+#include "symbolic/families.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+
+// Rounded up, but no window begins in the padding at the end.
+Dim ceil_count(const Dim& size, const Dim& kernel, const Dim& stride, const Dim& padding, const Dim& dilation) {
+  const Dim exact = window_count(size, kernel, stride, padding, dilation);
+  if (stride.number() == 1) return exact;
+  const Dim rounded = ceil_div(size + Dim(2) * padding - dilation * (kernel - Dim(1)) - Dim(1), stride) + Dim(1);
+  const Dim last_start = (rounded - Dim(1)) * stride - size - padding;
+  if (provably_equal(exact, rounded)) return exact;
+  if (!last_start.is_number()) return Dim::unknown();
+  return *last_start.number() >= 0 ? rounded - Dim(1) : rounded;
+}
+
+template <std::size_t dims> std::optional<Shape> pooled(const Call& call) {
+  const TensorFact& self = tensor_of(call, "self");
+  if (!self.shape || self.shape->size() < dims) return std::nullopt;
+  const auto kernel = call.dims("kernel_size"), padding = call.dims("padding");
+  auto stride = call.dims("stride");
+  const auto dilation = call.has("dilation") ? call.dims("dilation") : std::vector<Dim>{Dim(1)};
+  const auto ceil = call.boolean("ceil_mode");
+  if (call.is_none("stride") || (stride && stride->empty())) stride = kernel;
+  Shape shape = *self.shape;
+  for (std::size_t i = 0; i < dims; ++i) {
+    Dim& size = shape[shape.size() - dims + i];
+    if (!kernel || !padding || !stride || !dilation || !ceil) {
+      size = Dim::unknown();
+      continue;
+    }
+    const auto count = *ceil ? ceil_count : window_count;
+    size = count(size, spread(*kernel, dims)[i], spread(*stride, dims)[i], spread(*padding, dims)[i], spread(*dilation, dims)[i]);
+  }
+  return shape;
+}
+
+template <std::size_t dims> Facts pool(const Call& call) { return {tensor_fact(call.dtype_of("self"), pooled<dims>(call))}; }
+
+template <std::size_t dims> Facts pool_with_indices(const Call& call) {
+  const auto shape = pooled<dims>(call);
+  return {tensor_fact(call.dtype_of("self"), shape), tensor_fact(DType::i64, shape)};
+}
+
+// The last dimensions become `output_size`.
+template <std::size_t dims> std::optional<Shape> sized(const Call& call) {
+  const TensorFact& self = tensor_of(call, "self");
+  if (!self.shape || self.shape->size() < dims) return std::nullopt;
+  Shape shape = *self.shape;
+  const auto sizes = call.dims("output_size");
+  for (std::size_t i = 0; i < dims; ++i)
+    shape[shape.size() - dims + i] = sizes && spread(*sizes, dims).size() == dims ? spread(*sizes, dims)[i] : Dim::unknown();
+  return shape;
+}
+
+template <std::size_t dims> Facts adaptive(const Call& call) { return {tensor_fact(call.dtype_of("self"), sized<dims>(call))}; }
+
+template <std::size_t dims> Facts adaptive_with_indices(const Call& call) {
+  const auto shape = sized<dims>(call);
+  return {tensor_fact(call.dtype_of("self"), shape), tensor_fact(DType::i64, shape)};
+}
+
+std::optional<std::size_t> pooled_dims(const Call& call) {
+  const std::string_view op = call.op();
+  const auto d = op.rfind('d');
+  if (d == std::string_view::npos || d == 0 || op[d - 1] < '1' || op[d - 1] > '3') return std::nullopt;
+  return static_cast<std::size_t>(op[d - 1] - '0');
+}
+
+// Whether each pooled dimension is a multiple of its output size, so that all windows are of one size.
+Verdict adaptive_output_divides(const Call& call) {
+  const auto dims = pooled_dims(call);
+  const Fact& self = call.fact("self");
+  const TensorFact& tensor = tensor_of(call, "self");
+  const auto given = call.dims("output_size");
+  const auto open = [](const Fact& fact, std::string message) {
+    return Verdict{.truth = Truth::unknown, .message = std::move(message), .wants = fact.wants, .blame = fact.blame};
+  };
+  if (!dims || !given) return open(call.fact("output_size"), "output_size isn't known");
+  if (!tensor.shape || tensor.shape->size() < *dims) return open(self, "the sizes of self aren't known, and must be multiples of output_size");
+  const auto wanted = spread(*given, *dims);
+  Verdict verdict{.truth = Truth::yes};
+  for (std::size_t i = 0; i < *dims && i < wanted.size(); ++i) {
+    const Dim& size = (*tensor.shape)[tensor.shape->size() - *dims + i];
+    const std::string name = "dimension " + std::to_string(tensor.shape->size() - *dims + i) + " of self";
+    const auto output = wanted[i].number();
+    if (output == 0) return {.truth = Truth::no, .message = "output_size can't be 0"};
+    if (output == 1 || provably_equal(size, wanted[i])) continue;
+    const Dim rest = modulo(size, wanted[i]);
+    if (rest.number() == 0 && size.number() != 0) continue;
+    if (size.is_number() && output)
+      return {.truth = Truth::no, .message = name + " is " + size.to_string() + ", and must be a multiple of output_size " + std::to_string(*output)};
+    if (verdict.truth == Truth::yes)
+      verdict = open(wanted[i].is_number() ? self : call.fact("output_size"),
+                     name + " is " + size.to_string() + ", and must be known to be a multiple of output_size " + wanted[i].to_string());
+  }
+  return verdict;
+}
+
+}  // namespace
+
+void register_pooling(Registry& registry) {
+  registry.facts("aten::max_pool1d", pool<1>);
+  registry.facts("aten::max_pool2d", pool<2>);
+  registry.facts("aten::max_pool3d", pool<3>);
+  registry.facts("aten::max_pool1d_with_indices", pool_with_indices<1>);
+  registry.facts("aten::max_pool2d_with_indices", pool_with_indices<2>);
+  registry.facts("aten::max_pool3d_with_indices", pool_with_indices<3>);
+  registry.facts("aten::avg_pool1d", pool<1>);
+  registry.facts("aten::avg_pool2d", pool<2>);
+  registry.facts("aten::avg_pool3d", pool<3>);
+  registry.facts("aten::quantized_max_pool1d", pool<1>);
+  registry.facts("aten::quantized_max_pool2d", pool<2>);
+  registry.facts("aten::adaptive_avg_pool1d", adaptive<1>);
+  registry.facts("aten::adaptive_avg_pool2d", adaptive<2>);
+  registry.facts("aten::adaptive_avg_pool3d", adaptive<3>);
+  registry.facts("aten::_adaptive_avg_pool2d", adaptive<2>);
+  registry.facts("aten::_adaptive_avg_pool3d", adaptive<3>);
+  registry.facts("aten::adaptive_max_pool1d", adaptive_with_indices<1>);
+  registry.facts("aten::adaptive_max_pool2d", adaptive_with_indices<2>);
+  registry.facts("aten::adaptive_max_pool3d", adaptive_with_indices<3>);
+  registry.facts("aten::fractional_max_pool2d", adaptive_with_indices<2>);
+  registry.facts("aten::fractional_max_pool3d", adaptive_with_indices<3>);
+  registry.facts("aten::max_unpool2d", adaptive<2>);
+  registry.facts("aten::max_unpool3d", adaptive<3>);
+  registry.condition("adaptive_output_divides", adaptive_output_divides);
+}
+
+}  // namespace compatcheck::symbolic

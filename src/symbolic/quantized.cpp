@@ -1,0 +1,134 @@
+// Quantized tensors and layers: facts.
+#include <algorithm>
+
+#include "symbolic/convolution.h"
+#include "symbolic/families.h"
+#include "symbolic/join.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+
+// The first argument, whatever it is called.
+TensorFact first(const Call& call) {
+  const auto* tensor = first_tensor(call);
+  return tensor ? *tensor : TensorFact{};
+}
+
+Fact with_dtype(const TensorFact& tensor, std::optional<DType> dtype) { return tensor_fact(dtype, tensor.shape); }
+
+// A tensor, or each of a list.
+Facts recast(const Call& call, std::optional<DType> dtype) {
+  const auto* list = call.input(0).list();
+  if (!list) return {with_dtype(first(call), dtype)};
+  if (!list->items) return {list_of(tensor_fact(dtype, std::nullopt))};
+  Facts items;
+  for (const Fact& item : *list->items) items.push_back(with_dtype(item.tensor() ? *item.tensor() : TensorFact{}, dtype));
+  return {list_fact(std::move(items))};
+}
+
+Facts quantize(const Call& call) { return recast(call, call.dtype("dtype")); }
+Facts dequantize(const Call& call) { return recast(call, DType::f32); }
+
+Facts int_repr(const Call& call) {
+  const TensorFact self = first(call);
+  if (!self.dtype) return {with_dtype(self, std::nullopt)};
+  switch (*self.dtype) {
+    case DType::qi8: return {with_dtype(self, DType::i8)};
+    case DType::qu8: return {with_dtype(self, DType::u8)};
+    case DType::qi32: return {with_dtype(self, DType::i32)};
+    default: return {with_dtype(self, std::nullopt)};
+  }
+}
+
+Facts fake_quantized_with_mask(const Call& call) { return {like(first(call)), with_dtype(first(call), DType::boolean)}; }
+
+Facts binary(const Call& call) {
+  const TensorFact &a = tensor_of(call, "qa"), &b = tensor_of(call, "qb");
+  return {tensor_fact(a.dtype, call.has("qb") ? broadcast(a.shape, b.shape) : a.shape)};
+}
+
+Facts cat(const Call& call) {
+  const auto tensors = tensor_list(call, "qx");
+  const auto dim = call.integer("dim");
+  if (!tensors || tensors->empty()) return {tensor_fact(std::nullopt, std::nullopt)};
+  return {tensor_fact(tensors->front().dtype, dim ? concatenated(*tensors, *dim) : std::nullopt)};
+}
+
+// ---- Layers, whose weight is packed
+
+const TensorFact& packed_weight(const Call& call, const char* argument) {
+  static const TensorFact unknown{};
+  const auto* weight = part_of(call.fact(argument), "weight").tensor();
+  return weight ? *weight : unknown;
+}
+
+// Dynamically quantized layers give floats.
+std::optional<DType> layer_dtype(const Call& call, const TensorFact& input) {
+  return call.op().find("_dynamic") != std::string_view::npos ? std::optional(DType::f32) : input.dtype;
+}
+
+Facts linear(const Call& call) {
+  const TensorFact input = first(call);
+  std::optional<Shape> shape = input.shape;
+  if (shape && !shape->empty()) shape->back() = size_at(packed_weight(call, "W_prepack"), 0);
+  return {tensor_fact(layer_dtype(call, input), std::move(shape))};
+}
+
+std::optional<std::vector<Dim>> numbers(const Fact& fact) {
+  const auto* list = fact.list();
+  if (!list || !list->items) return std::nullopt;
+  std::vector<Dim> result;
+  for (const Fact& item : *list->items) {
+    const auto* number = item.number();
+    result.push_back(number && number->integer ? *number->integer : Dim::unknown());
+  }
+  return result;
+}
+
+// Convolutions of one dimension are packed as of two, the first of size 1.
+void drop_first_dimension(TensorFact& weight, Windows& windows) {
+  weight.shape->erase(weight.shape->begin() + 2);
+  for (auto* list : {&windows.stride, &windows.padding, &windows.dilation, &windows.output_padding})
+    if (*list && (*list)->size() == 2) (*list)->erase((*list)->begin());
+}
+
+Facts convolution(const Call& call) {
+  const TensorFact input = first(call);
+  const char* argument = call.has("packed_weight") ? "packed_weight" : "weight";
+  const Fact& packed = call.fact(argument);
+  TensorFact weight = packed_weight(call, argument);
+  const auto *groups = part_of(packed, "groups").number(), *transposed = part_of(packed, "transpose").number();
+  const auto dtype = layer_dtype(call, input);
+  if (!weight.shape || !groups || !groups->integer || !transposed || !transposed->integer) return {tensor_fact(dtype, std::nullopt)};
+  Windows windows{.stride = numbers(part_of(packed, "stride")), .padding = numbers(part_of(packed, "padding")),
+                  .dilation = numbers(part_of(packed, "dilation")), .output_padding = numbers(part_of(packed, "output_padding")),
+                  .groups = *groups->integer, .transposed = transposed->integer->number() != 0};
+  if (call.op().find("1d") != std::string_view::npos && weight.shape->size() == 4) drop_first_dimension(weight, windows);
+  return {tensor_fact(dtype, convolved(input, weight, windows))};
+}
+
+}  // namespace
+
+void register_quantized(Registry& registry) {
+  for (const char* op : {"aten::quantize_per_tensor", "aten::quantize_per_channel", "aten::quantize_per_tensor_dynamic"}) registry.facts(op, quantize);
+  registry.facts("aten::dequantize", dequantize);
+  registry.facts("aten::int_repr", int_repr);
+  for (const char* op : {"aten::fake_quantize_per_tensor_affine_cachemask", "aten::fake_quantize_per_channel_affine_cachemask"})
+    registry.facts(op, fake_quantized_with_mask);
+  for (const char* op : {"add", "add_relu", "mul", "mul_relu"}) registry.facts("quantized::" + std::string(op), binary);
+  for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), cat);
+  for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16", "linear_relu_dynamic_fp16",
+                         "linear_leaky_relu", "linear_tanh"})
+    registry.facts("quantized::" + std::string(op), linear);
+  for (const std::string dims : {"1d", "2d", "3d"}) {
+    for (const std::string kind : {"conv" + dims, "conv" + dims + "_relu", "conv_transpose" + dims}) {
+      registry.facts("quantized::" + kind, convolution);
+      if (!kind.ends_with("_relu")) registry.facts("quantized::" + kind + "_dynamic", convolution);
+    }
+  }
+}
+
+}  // namespace compatcheck::symbolic

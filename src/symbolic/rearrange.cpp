@@ -1,0 +1,115 @@
+// Padding, rotation, pixels and channels moved about: facts.
+#include <algorithm>
+
+#include "symbolic/families.h"
+#include "symbolic/promotion.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
+
+// (before, after) pairs, the last dimension first; named for some operators.
+Facts pad(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto amounts = call.dims(call.has("pad") ? "pad" : "padding");
+  if (!self.shape || !amounts || amounts->size() % 2 || amounts->size() / 2 > self.shape->size())
+    return {tensor_fact(self.dtype, self.shape ? std::optional(unknown_sizes(self.shape->size())) : std::nullopt)};
+  Shape shape = *self.shape;
+  for (std::size_t i = 0; i < amounts->size() / 2; ++i) {
+    Dim& size = shape[shape.size() - 1 - i];
+    size = size + (*amounts)[2 * i] + (*amounts)[2 * i + 1];
+  }
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts rot90(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto turns = call.integer("k");
+  const auto dims = call.ints("dims");
+  if (!self.shape || !turns || !dims || dims->size() != 2) return {tensor_fact(self.dtype, std::nullopt)};
+  const auto a = wrap_dim((*dims)[0], self.shape->size()), b = wrap_dim((*dims)[1], self.shape->size());
+  if (!a || !b || self.shape->size() < 2) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  if (*turns % 2 != 0) std::swap(shape[*a], shape[*b]);
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts shuffled(const Call& call, const char* factor_argument, bool enlarge) {
+  const TensorFact& self = self_of(call);
+  const auto factor = call.dim(factor_argument);
+  if (!self.shape || self.shape->size() < 3 || !factor) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  Dim &channels = shape[shape.size() - 3], &height = shape[shape.size() - 2], &width = shape.back();
+  if (enlarge) {
+    channels = floor_div(channels, *factor * *factor);
+    height = height * *factor;
+    width = width * *factor;
+  } else {
+    channels = channels * *factor * *factor;
+    height = floor_div(height, *factor);
+    width = floor_div(width, *factor);
+  }
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts pixel_shuffle(const Call& call) { return shuffled(call, "upscale_factor", true); }
+Facts pixel_unshuffle(const Call& call) { return shuffled(call, "downscale_factor", false); }
+
+Facts combinations(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto r = call.integer("r");
+  const auto again = call.boolean("with_replacement");
+  const auto n = size_at(self, 0).number();
+  if (!r || *r < 1 || *r > 16) return {tensor_fact(self.dtype, std::nullopt)};
+  Dim rows = Dim::unknown();
+  if (n && again && *n < 1'000'000) {
+    const std::int64_t from = *again ? *n + *r - 1 : *n;
+    rows = from >= *r ? Dim(1) : Dim(0);
+    for (std::int64_t i = 1; i <= *r && rows.number() != 0; ++i) rows = floor_div(rows * Dim(from - *r + i), i);
+    if (*n == 0) rows = 0;
+  }
+  return {tensor_fact(self.dtype, Shape{rows, *r})};
+}
+
+// Powers of a vector as columns.
+Facts vander(const Call& call) {
+  const TensorFact& x = tensor_of(call, "x");
+  if (!x.shape || x.shape->empty()) return {tensor_fact(x.dtype, std::nullopt)};
+  Shape shape = *x.shape;
+  shape.push_back(call.is_none("N") ? shape.back() : call.dim("N").value_or(Dim::unknown()));
+  const auto dtype = x.dtype == ir::DType::boolean ? std::optional(ir::DType::i64) : x.dtype;
+  return {tensor_fact(dtype, std::move(shape))};
+}
+
+Facts covariance(const Call& call, bool floats) {
+  const TensorFact& self = self_of(call);
+  auto dtype = self.dtype ? std::optional(to_float(*self.dtype)) : std::nullopt;
+  if (floats && dtype && !ir::is_complex(*dtype) && !call.is_none("aweights")) {
+    const auto weights = call.dtype_of("aweights");
+    dtype = weights ? promote_types(*dtype, *weights) : std::nullopt;
+  }
+  if (!self.shape) return {tensor_fact(dtype, std::nullopt)};
+  if (self.shape->size() < 2) return {tensor_fact(dtype, Shape{})};
+  return {tensor_fact(dtype, Shape(2, (*self.shape)[0]))};
+}
+Facts cov(const Call& call) { return covariance(call, true); }
+Facts corrcoef(const Call& call) { return covariance(call, false); }
+
+}  // namespace
+
+void register_rearrange(Registry& registry) {
+  for (const char* op : {"aten::pad", "aten::constant_pad_nd", "aten::reflection_pad1d", "aten::reflection_pad2d", "aten::reflection_pad3d",
+                         "aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d", "aten::_pad_circular"})
+    registry.facts(op, pad);
+  registry.facts("aten::rot90", rot90);
+  registry.facts("aten::pixel_shuffle", pixel_shuffle);
+  registry.facts("aten::pixel_unshuffle", pixel_unshuffle);
+  registry.facts("aten::combinations", combinations);
+  for (const char* op : {"aten::vander", "aten::linalg_vander"}) registry.facts(op, vander);
+  registry.facts("aten::cov", cov);
+  registry.facts("aten::corrcoef", corrcoef);
+}
+
+}  // namespace compatcheck::symbolic

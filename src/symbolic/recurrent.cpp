@@ -1,0 +1,106 @@
+// Recurrent layers, on padded or packed sequences: facts and conditions.
+#include <algorithm>
+
+#include "symbolic/families.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+
+// hx: one tensor, or (hidden, cell).
+TensorFact state(const Call& call, std::size_t i) {
+  if (const auto* single = call.tensor("hx")) return i == 0 ? *single : TensorFact{};
+  const auto states = call.list("hx");
+  return states && i < states->size() && (*states)[i]->tensor() ? *(*states)[i]->tensor() : TensorFact{};
+}
+
+// The input with its features replaced by those of the hidden state, twice if both directions run.
+Fact sequence(const Call& call, std::optional<DType> dtype) {
+  const TensorFact &input = tensor_of(call, call.has("data") ? "data" : "input"), hidden = state(call, 0);
+  const auto both = call.boolean("bidirectional");
+  if (!input.shape || input.shape->empty()) return tensor_fact(dtype, std::nullopt);
+  Shape shape = *input.shape;
+  const Dim features = hidden.shape && !hidden.shape->empty() ? hidden.shape->back() : Dim::unknown();
+  shape.back() = both ? features * Dim(*both ? 2 : 1) : Dim::unknown();
+  return tensor_fact(dtype, std::move(shape));
+}
+
+std::optional<DType> input_dtype(const Call& call) { return call.dtype_of(call.has("data") ? "data" : "input"); }
+
+Facts layers(const Call& call) {
+  const auto dtype = input_dtype(call);
+  Facts facts{sequence(call, dtype)};
+  for (std::size_t i = 0; i + 1 < call.node().outputs().size(); ++i) facts.push_back(tensor_fact(dtype, state(call, i).shape));
+  return facts;
+}
+
+Facts cell(const Call& call) {
+  const auto dtype = call.dtype_of("input");
+  Facts facts;
+  for (std::size_t i = 0; i < call.node().outputs().size(); ++i) facts.push_back(tensor_fact(dtype, state(call, i).shape));
+  return facts;
+}
+
+// (time, batch, …) and lengths → (steps of all sequences, …) and the batch size at each step.
+Facts pack(const Call& call) {
+  const TensorFact &input = tensor_of(call, "input"), &lengths = tensor_of(call, "lengths");
+  std::optional<Shape> data;
+  if (input.shape && input.shape->size() >= 2) {
+    data = Shape(input.shape->begin() + 1, input.shape->end());
+    data->front() = Dim::unknown();
+  }
+  Dim longest = Dim::unknown();
+  if (lengths.contents && std::all_of(lengths.contents->begin(), lengths.contents->end(), [](const Dim& length) { return length.is_number(); })) {
+    std::int64_t total = 0, most = 0;
+    for (const Dim& length : *lengths.contents) {
+      total += *length.number();
+      most = std::max(most, *length.number());
+    }
+    longest = most;
+    if (data) data->front() = total;
+  }
+  return {tensor_fact(input.dtype, std::move(data)), tensor_fact(DType::i64, Shape{longest})};
+}
+
+Facts unpack(const Call& call) {
+  const TensorFact& data = tensor_of(call, "data");
+  const auto batch_first = call.boolean("batch_first");
+  const auto total = call.dim("total_length");
+  const Dim batch = Dim::unknown();
+  const Dim length = !total ? Dim::unknown() : total->is_number() && *total->number() <= 0 ? size_at(tensor_of(call, "batch_sizes"), 0) : *total;
+  std::optional<Shape> shape;
+  if (data.shape && batch_first) {
+    shape = *batch_first ? Shape{batch, length} : Shape{length, batch};
+    shape->insert(shape->end(), data.shape->begin() + 1, data.shape->end());
+  }
+  return {tensor_fact(data.dtype, std::move(shape)), tensor_fact(DType::i64, Shape{batch})};
+}
+
+// With proj_size each layer and direction has one weight more.
+Verdict without_projection(const Call& call) {
+  const auto params = call.list("params");
+  const auto biases = call.boolean("has_biases"), both = call.boolean("bidirectional");
+  const auto layers = call.integer("num_layers");
+  if (!params || !biases || !both || !layers) {
+    const Fact& fact = call.fact("params");
+    return {.truth = Truth::unknown, .message = "the weights of " + std::string(call.op()) + " aren't known one by one", .wants = fact.wants, .blame = fact.blame};
+  }
+  const std::int64_t expected = *layers * (*both ? 2 : 1) * (*biases ? 4 : 2);
+  if (static_cast<std::int64_t>(params->size()) == expected) return {.truth = Truth::yes};
+  return {.truth = Truth::no, .message = "the LSTM has " + std::to_string(params->size()) + " weights where one without proj_size has " + std::to_string(expected)};
+}
+
+}  // namespace
+
+void register_recurrent(Registry& registry) {
+  for (const char* op : {"aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu", "aten::quantized_lstm", "aten::quantized_gru"})
+    registry.facts(op, layers);
+  for (const char* op : {"aten::lstm_cell", "aten::gru_cell", "aten::rnn_tanh_cell", "aten::rnn_relu_cell"}) registry.facts(op, cell);
+  registry.facts("aten::_pack_padded_sequence", pack);
+  registry.facts("aten::_pad_packed_sequence", unpack);
+  registry.condition("lstm_without_projection", without_projection);
+}
+
+}  // namespace compatcheck::symbolic

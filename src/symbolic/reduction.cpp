@@ -1,0 +1,275 @@
+// Reductions that no rule word says, and order along a dimension: facts.
+#include <algorithm>
+
+#include "symbolic/families.h"
+#include "symbolic/promotion.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+
+const TensorFact& self_of(const Call& call) { return tensor_of(call, call.has("self") ? "self" : "input"); }
+
+std::optional<DType> as_float(std::optional<DType> dtype) { return dtype ? std::optional(to_float(*dtype)) : std::nullopt; }
+std::optional<DType> as_real(std::optional<DType> dtype) { return dtype ? std::optional(real_part(*dtype)) : std::nullopt; }
+
+// `dim` (absent, None or empty: all) and `keepdim`.
+std::optional<Shape> reduced(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto keep = call.has("keepdim") ? call.boolean("keepdim") : std::optional(false);
+  if (!self.shape || !keep) return std::nullopt;
+  if (call.is_none("dim")) return reduce_shape(*self.shape, std::nullopt, *keep);
+  const auto dims = call.ints("dim");
+  if (!dims) return std::nullopt;
+  return reduce_shape(*self.shape, dims->empty() ? std::nullopt : dims, *keep);
+}
+
+// Lengths of vectors and matrices: real, of the dtype asked for.
+Facts norm(const Call& call) { return {tensor_fact(as_real(dtype_or(call, as_float(self_of(call).dtype))), reduced(call))}; }
+
+Facts matrix_value(const Call& call) {  // without two dimensions: of matrices
+  const TensorFact& self = self_of(call);
+  const auto dtype = as_real(as_float(self.dtype));
+  if (!self.shape || self.shape->size() < 2) return {tensor_fact(dtype, std::nullopt)};
+  return {tensor_fact(dtype, Shape(self.shape->begin(), self.shape->end() - 2))};
+}
+
+Facts spread_of_values(const Call& call) { return {tensor_fact(as_real(self_of(call).dtype), reduced(call))}; }
+
+Facts spread_and_mean(const Call& call) {
+  const auto shape = reduced(call);
+  return {tensor_fact(as_real(self_of(call).dtype), shape), tensor_fact(self_of(call).dtype, shape)};
+}
+
+Facts pair_of_values(const Call& call) {
+  const auto shape = reduced(call);
+  return {tensor_fact(self_of(call).dtype, shape), tensor_fact(self_of(call).dtype, shape)};
+}
+
+// (values, indices) of a reduction; without `dim` in the overload only the value.
+Facts values_and_indices(const Call& call) {
+  const auto shape = reduced(call);
+  if (!call.has("dim")) return {tensor_fact(self_of(call).dtype, shape)};
+  return {tensor_fact(self_of(call).dtype, shape), tensor_fact(DType::i64, shape)};
+}
+
+// max and min: of all, along a dimension, or of two tensors.
+Facts extreme(const Call& call) {
+  if (!call.has("other")) return values_and_indices(call);
+  Promotion promotion;
+  promotion.add(call.fact("self"));
+  promotion.add(call.fact("other"));
+  return {tensor_fact(promotion.result(), broadcast(self_of(call).shape, tensor_of(call, "other").shape))};
+}
+
+Facts same_with_indices(const Call& call) { return {like(self_of(call)), tensor_fact(DType::i64, self_of(call).shape)}; }
+Facts order(const Call& call) { return {tensor_fact(DType::i64, self_of(call).shape)}; }
+
+Facts topk(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = dim_index(call, "dim", self);
+  std::optional<Shape> shape = self.shape;
+  if (shape && !shape->empty() && dim) (*shape)[*dim] = call.dim("k").value_or(Dim::unknown());
+  else if (shape && !dim) shape = unknown_sizes(shape->size());
+  return {tensor_fact(self.dtype, shape), tensor_fact(DType::i64, shape)};
+}
+
+// ---- Distinct values, whose number nobody knows before
+
+Fact when(const std::optional<bool>& asked, std::optional<Shape> shape) {
+  if (!asked) return tensor_fact(DType::i64, std::nullopt);
+  return tensor_fact(DType::i64, *asked ? std::move(shape) : std::optional(Shape{0}));
+}
+
+Facts unique(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const bool flat = call.is_none("dim");
+  const auto dim = flat ? std::nullopt : dim_index(call, "dim", self);
+  std::optional<Shape> values = flat ? std::optional(unknown_sizes(1)) : self.shape, inverse = self.shape;
+  if (!flat && values) {
+    if (!dim || *dim >= values->size()) values = unknown_sizes(values->size());
+    else (*values)[*dim] = Dim::unknown();
+    inverse = Shape{dim ? size_at(self, *dim) : Dim::unknown()};
+  }
+  const bool always_inverse = call.op() != "aten::unique_consecutive" && !flat;  // unique_dim computes both anyway
+  Facts facts{tensor_fact(self.dtype, std::move(values)), when(always_inverse ? true : call.boolean("return_inverse"), std::move(inverse))};
+  if (call.node().outputs().size() > 2) facts.push_back(when(always_inverse ? true : call.boolean("return_counts"), unknown_sizes(1)));
+  return facts;
+}
+
+// ---- Quantiles, histograms, counts
+
+Facts quantile(const Call& call) {
+  const TensorFact& self = self_of(call);
+  auto shape = reduced(call);
+  const auto* q = call.tensor("q");
+  if (q) {
+    if (!q->shape) shape.reset();
+    else if (shape && q->shape->size() == 1) shape->insert(shape->begin(), q->shape->front());
+  }
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Facts searched(const Call& call) {
+  const auto narrow = call.boolean("out_int32");
+  const auto dtype = narrow ? std::optional(*narrow ? DType::i32 : DType::i64) : std::nullopt;
+  return {tensor_fact(dtype, call.fact("self").number() ? std::optional(Shape{}) : tensor_of(call, "self").shape)};
+}
+
+Facts histogram_counts(const Call& call) { return {tensor_fact(self_of(call).dtype, Shape{call.dim("bins").value_or(Dim::unknown())})}; }
+
+// (histogram, edges): bins is their number, or the edges themselves.
+Facts histogram(const Call& call) {
+  const auto dtype = self_of(call).dtype;
+  const auto* edges = call.tensor("bins");
+  const Dim count = edges ? size_at(*edges, 0) - Dim(1) : call.dim("bins").value_or(Dim::unknown());
+  return {tensor_fact(dtype, Shape{count}), tensor_fact(dtype, Shape{count + Dim(1)})};
+}
+
+// Of points in several dimensions: (histogram, list of edges).
+Facts joint_histogram(const Call& call) {
+  const auto dtype = self_of(call).dtype;
+  const auto bins = call.list("bins");
+  if (!bins) return {tensor_fact(dtype, std::nullopt), list_of(tensor_fact(dtype, unknown_sizes(1)))};
+  Shape shape;
+  Facts edges;
+  for (const Fact* bin : *bins) {
+    const auto* given = bin->tensor();
+    const auto* number = bin->number();
+    shape.push_back(given ? size_at(*given, 0) - Dim(1) : number && number->integer ? *number->integer : Dim::unknown());
+    edges.push_back(tensor_fact(dtype, Shape{shape.back() + Dim(1)}));
+  }
+  return {tensor_fact(dtype, std::move(shape)), list_fact(std::move(edges))};
+}
+
+Facts bincount(const Call& call) {
+  if (call.is_none("weights")) return {tensor_fact(DType::i64, unknown_sizes(1))};
+  const auto dtype = call.dtype_of("weights");
+  return {tensor_fact(dtype == DType::f32 ? DType::f32 : DType::f64, unknown_sizes(1))};
+}
+
+Facts count_nonzero(const Call& call) { return {tensor_fact(DType::i64, reduced(call))}; }
+Facts isin(const Call& call) {
+  return {tensor_fact(DType::boolean, call.has("elements") ? tensor_of(call, "elements").shape : std::optional(Shape{}))};
+}
+
+Facts trace(const Call& call) {
+  const auto dtype = self_of(call).dtype;
+  const bool integers = dtype && (ir::is_integral(*dtype) || *dtype == DType::boolean);
+  return {tensor_fact(integers ? std::optional(DType::i64) : dtype, Shape{})};
+}
+
+Facts hash_tensor(const Call& call) { return {tensor_fact(DType::u64, reduced(call))}; }
+
+// Along `axis`, one result for each segment; the segments' batch dimensions lead.
+Facts segment_reduce(const Call& call) {
+  const TensorFact& data = tensor_of(call, "data");
+  const bool by_length = !call.is_none("lengths");
+  const TensorFact& segments = tensor_of(call, by_length ? "lengths" : "offsets");
+  const auto axis = call.integer("axis");
+  if (!data.shape || !segments.shape || segments.shape->empty() || !axis || *axis < 0 || static_cast<std::size_t>(*axis) >= data.shape->size())
+    return {tensor_fact(data.dtype, std::nullopt)};
+  Shape shape = *data.shape;
+  shape[static_cast<std::size_t>(*axis)] = segments.shape->back() - Dim(by_length ? 0 : 1);
+  return {tensor_fact(data.dtype, std::move(shape))};
+}
+
+// ---- Sums along a dimension of differences and areas
+
+Facts diff(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto n = call.integer("n");
+  const auto dim = dim_index(call, "dim", self);
+  Promotion promotion;
+  for (const char* argument : {"self", "prepend", "append"}) promotion.add(call.fact(argument));
+  auto dtype = promotion.result();
+  if (!self.shape || self.shape->empty() || !dim || !n) return {tensor_fact(dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  for (const char* more : {"prepend", "append"})
+    if (!call.is_none(more)) {
+      const TensorFact& tensor = tensor_of(call, more);
+      shape[*dim] = shape[*dim] + (tensor.shape && tensor.shape->empty() ? Dim(1) : size_at(tensor, *dim));
+    }
+  const Dim left = shape[*dim] - Dim(*n);
+  shape[*dim] = left.is_number() ? Dim(std::max<std::int64_t>(0, *left.number())) : left;
+  return {tensor_fact(dtype, std::move(shape))};
+}
+
+// Areas between samples; x, of one dimension or all, gives their places.
+std::optional<Shape> areas(const Call& call, bool cumulative) {
+  const TensorFact &y = tensor_of(call, "y"), &x = tensor_of(call, "x");
+  const auto dim = dim_index(call, "dim", y);
+  if (!dim || y.shape->empty()) return std::nullopt;
+  std::optional<Shape> shape = y.shape;
+  if (call.has("x")) {
+    if (!x.shape) return std::nullopt;
+    if (x.shape->size() != 1) {
+      if (x.shape->size() != y.shape->size()) return std::nullopt;
+      shape = broadcast(shape, x.shape);
+    }
+  }
+  const Dim samples = (*y.shape)[*dim];
+  if (cumulative) (*shape)[*dim] = samples.number() == 0 ? Dim(0) : agreed_dim((*shape)[*dim], samples) - Dim(1);
+  else shape->erase(shape->begin() + static_cast<std::ptrdiff_t>(*dim));
+  return shape;
+}
+
+std::optional<DType> area_dtype(const Call& call) {
+  Promotion promotion;
+  promotion.add(call.fact("y"));
+  promotion.add(call.has("x") ? call.fact("x") : call.fact("dx"));
+  return as_float(promotion.result());
+}
+
+Facts trapezoid(const Call& call) { return {tensor_fact(area_dtype(call), areas(call, false))}; }
+Facts cumulative_trapezoid(const Call& call) { return {tensor_fact(area_dtype(call), areas(call, true))}; }
+
+// One tensor for each dimension asked for.
+Facts gradient(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const Fact part = tensor_fact(as_float(self.dtype), self.shape);
+  if (call.is_none("dim")) {
+    if (call.fact("spacing").list() && call.list("spacing")) return {list_fact(Facts(call.list("spacing")->size(), part))};
+    return {self.shape && !call.fact("spacing").list() ? list_fact(Facts(self.shape->size(), part)) : list_of(part)};
+  }
+  const auto dims = call.dims("dim");
+  return {dims ? list_fact(Facts(dims->size(), part)) : list_of(part)};
+}
+
+}  // namespace
+
+void register_reduction(Registry& registry) {
+  for (const char* op : {"aten::norm", "aten::linalg_vector_norm", "aten::native_norm", "aten::frobenius_norm", "aten::nuclear_norm",
+                         "aten::linalg_matrix_norm", "aten::linalg_norm"})
+    registry.facts(op, norm);
+  registry.facts("aten::linalg_cond", matrix_value);
+  for (const char* op : {"aten::var", "aten::std"}) registry.facts(op, spread_of_values);
+  for (const char* op : {"aten::var_mean", "aten::std_mean"}) registry.facts(op, spread_and_mean);
+  registry.facts("aten::aminmax", pair_of_values);
+  for (const char* op : {"aten::median", "aten::nanmedian", "aten::mode", "aten::kthvalue"}) registry.facts(op, values_and_indices);
+  for (const char* op : {"aten::max", "aten::min"}) registry.facts(op, extreme);
+  for (const char* op : {"aten::sort", "aten::cummax", "aten::cummin"}) registry.facts(op, same_with_indices);
+  registry.facts("aten::argsort", order);
+  registry.facts("aten::topk", topk);
+  for (const char* op : {"aten::_unique", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::unique_dim_consecutive"})
+    registry.facts(op, unique);
+  for (const char* op : {"aten::quantile", "aten::nanquantile"}) registry.facts(op, quantile);
+  for (const char* op : {"aten::searchsorted", "aten::bucketize"}) registry.facts(op, searched);
+  registry.facts("aten::histc", histogram_counts);
+  registry.facts("aten::histogram", histogram);
+  registry.facts("aten::histogramdd", joint_histogram);
+  registry.facts("aten::bincount", bincount);
+  registry.facts("aten::count_nonzero", count_nonzero);
+  registry.facts("aten::isin", isin);
+  registry.facts("aten::trace", trace);
+  registry.facts("aten::hash_tensor", hash_tensor);
+  registry.facts("aten::segment_reduce", segment_reduce);
+  registry.facts("aten::diff", diff);
+  for (const char* op : {"aten::trapezoid", "aten::trapz"}) registry.facts(op, trapezoid);
+  registry.facts("aten::cumulative_trapezoid", cumulative_trapezoid);
+  registry.facts("aten::gradient", gradient);
+}
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,280 @@
+// Python's numbers: arithmetic, comparisons, conversions, and what tensors are asked for: facts.
+#include <cmath>
+
+#include "symbolic/families.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using ir::DType;
+using Kind = NumberFact::Kind;
+
+// ---- Operands and results
+
+// An int, a float, a bool, or a tensor's only element.
+NumberFact operand(const Call& call, std::size_t i) {
+  if (i >= call.node().inputs().size()) return {};
+  const Fact& fact = call.input(i);
+  if (const auto* number = fact.number()) return *number;
+  const auto* tensor = fact.tensor();
+  if (tensor && tensor->contents && tensor->contents->size() == 1) return {.kind = Kind::integer, .integer = tensor->contents->front()};
+  return {};
+}
+
+bool is_float(const NumberFact& number) { return number.kind == Kind::floating; }
+
+std::optional<double> as_double(const NumberFact& number) {
+  if (is_float(number)) return number.floating;
+  if (number.integer && number.integer->is_number()) return static_cast<double>(*number.integer->number());
+  return std::nullopt;
+}
+
+Fact floating(std::optional<double> value) { return {.value = NumberFact{.kind = Kind::floating, .floating = value}}; }
+Fact boolean(std::optional<bool> value) {
+  NumberFact number{.kind = Kind::boolean};
+  if (value) number.integer = Dim(*value ? 1 : 0);
+  return {.value = std::move(number)};
+}
+
+// What the schema says comes back: an int, a float or a bool; a Scalar is what its operands are.
+std::optional<Kind> result_kind(const Call& call) {
+  const auto* schema = call.node().schema();
+  if (!schema || schema->returns.empty()) return std::nullopt;
+  switch (schema->returns.front().type->kind) {
+    case ir::TypeKind::integer: return Kind::integer;
+    case ir::TypeKind::floating: return Kind::floating;
+    case ir::TypeKind::boolean: return Kind::boolean;
+    default: return std::nullopt;
+  }
+}
+
+// ---- Arithmetic
+
+using OnDims = Dim (*)(const Dim&, const Dim&);
+using OnDoubles = double (*)(double, double);
+
+Facts arithmetic(const Call& call, OnDims dims, OnDoubles doubles) {
+  const NumberFact a = operand(call, 0), b = operand(call, 1);
+  const auto kind = result_kind(call);
+  if (kind == Kind::floating || (!kind && (is_float(a) || is_float(b)))) {
+    const auto x = as_double(a), y = as_double(b);
+    return {floating(x && y ? std::optional(doubles(*x, *y)) : std::nullopt)};
+  }
+  if (kind != Kind::integer) return {};
+  return {integer_fact(a.integer && b.integer && !is_float(a) && !is_float(b) ? dims(*a.integer, *b.integer) : Dim::unknown())};
+}
+
+Facts add(const Call& call) {
+  return arithmetic(call, [](const Dim& a, const Dim& b) { return a + b; }, [](double a, double b) { return a + b; });
+}
+Facts subtract(const Call& call) {
+  return arithmetic(call, [](const Dim& a, const Dim& b) { return a - b; }, [](double a, double b) { return a - b; });
+}
+Facts multiply(const Call& call) {
+  return arithmetic(call, [](const Dim& a, const Dim& b) { return a * b; }, [](double a, double b) { return a * b; });
+}
+Facts floor_divide(const Call& call) { return arithmetic(call, floor_div, [](double a, double b) { return std::floor(a / b); }); }
+Facts remainder(const Call& call) {
+  return arithmetic(call, modulo, [](double a, double b) {
+    const double rest = std::fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  });
+}
+Dim larger(const Dim& a, const Dim& b) { return provably_at_least(a - b, 0) ? a : provably_at_least(b - a, 0) ? b : Dim::unknown(); }
+Dim smaller(const Dim& a, const Dim& b) { return provably_at_least(a - b, 0) ? b : provably_at_least(b - a, 0) ? a : Dim::unknown(); }
+Facts maximum(const Call& call) { return arithmetic(call, larger, [](double a, double b) { return b > a ? b : a; }); }
+Facts minimum(const Call& call) { return arithmetic(call, smaller, [](double a, double b) { return b < a ? b : a; }); }
+
+Facts divide(const Call& call) {
+  const auto a = as_double(operand(call, 0)), b = as_double(operand(call, 1));
+  return {floating(a && b && *b != 0 ? std::optional(*a / *b) : std::nullopt)};
+}
+
+Facts power(const Call& call) {
+  const auto kind = result_kind(call);
+  const auto a = as_double(operand(call, 0)), b = as_double(operand(call, 1));
+  if (kind == Kind::floating) return {floating(a && b ? std::optional(std::pow(*a, *b)) : std::nullopt)};
+  if (kind != Kind::integer) return {};
+  const double value = a && b && *b >= 0 ? std::pow(*a, *b) : 1e300;
+  return {integer_fact(std::abs(value) < 9e15 ? Dim(static_cast<std::int64_t>(value)) : Dim::unknown())};
+}
+
+Facts negate(const Call& call) {
+  const NumberFact a = operand(call, 0);
+  if (is_float(a)) return {floating(a.floating ? std::optional(-*a.floating) : std::nullopt)};
+  if (result_kind(call) != Kind::integer) return {};
+  return {integer_fact(a.integer ? Dim(-1) * *a.integer : Dim::unknown())};
+}
+
+// floor, ceil: ints of floats.
+template <double (*round)(double)> Facts rounded(const Call& call) {
+  const NumberFact a = operand(call, 0);
+  if (result_kind(call) != Kind::integer) return {};
+  if (!is_float(a)) return {integer_fact(a.integer.value_or(Dim::unknown()))};
+  return {integer_fact(a.floating && std::abs(*a.floating) < 9e15 ? Dim(static_cast<std::int64_t>(round(*a.floating))) : Dim::unknown())};
+}
+
+Facts absolute(const Call& call) {
+  const NumberFact a = operand(call, 0);
+  if (is_float(a)) return {floating(a.floating ? std::optional(std::abs(*a.floating)) : std::nullopt)};
+  if (result_kind(call) != Kind::integer) return {};
+  const bool positive = a.integer && provably_at_least(*a.integer, 0);
+  if (positive || !a.integer || !a.integer->is_number()) return {integer_fact(positive ? *a.integer : Dim::unknown())};
+  return {integer_fact(Dim(-1) * *a.integer)};
+}
+
+// ---- Comparisons
+
+// Whether a < b, or a ≤ b, as far as that is proved.
+std::optional<bool> is_less(const NumberFact& a, const NumberFact& b, bool or_equal) {
+  if (is_float(a) || is_float(b)) {
+    const auto x = as_double(a), y = as_double(b);
+    if (!x || !y) return std::nullopt;
+    return or_equal ? *x <= *y : *x < *y;
+  }
+  if (!a.integer || !b.integer) return std::nullopt;
+  if (provably_at_least(*b.integer - *a.integer, or_equal ? 0 : 1)) return true;
+  if (provably_at_least(*a.integer - *b.integer, or_equal ? 1 : 0)) return false;
+  return std::nullopt;
+}
+
+std::optional<bool> is_equal(const NumberFact& a, const NumberFact& b) {
+  if (is_float(a) || is_float(b)) {
+    const auto x = as_double(a), y = as_double(b);
+    return x && y ? std::optional(*x == *y) : std::nullopt;
+  }
+  if (!a.integer || !b.integer) return std::nullopt;
+  if (provably_equal(*a.integer, *b.integer)) return true;
+  const bool apart = provably_different(*a.integer, *b.integer) || is_less(a, b, false) == true || is_less(b, a, false) == true;
+  return apart ? std::optional(false) : std::nullopt;
+}
+
+std::optional<bool> inverted(std::optional<bool> value) { return value ? std::optional(!*value) : value; }
+
+Facts less(const Call& call) { return {boolean(is_less(operand(call, 0), operand(call, 1), false))}; }
+Facts less_equal(const Call& call) { return {boolean(is_less(operand(call, 0), operand(call, 1), true))}; }
+Facts greater(const Call& call) { return {boolean(is_less(operand(call, 1), operand(call, 0), false))}; }
+Facts greater_equal(const Call& call) { return {boolean(is_less(operand(call, 1), operand(call, 0), true))}; }
+
+// Strings and devices are for the passes to fold.
+bool on_numbers(const Call& call) { return call.input(0).number() && call.input(1).number(); }
+Facts equal(const Call& call) { return {boolean(on_numbers(call) ? is_equal(operand(call, 0), operand(call, 1)) : std::nullopt)}; }
+Facts different(const Call& call) { return {boolean(on_numbers(call) ? inverted(is_equal(operand(call, 0), operand(call, 1))) : std::nullopt)}; }
+
+// ---- Truth values
+
+std::optional<bool> truth_of(const NumberFact& number) {
+  if (is_float(number)) return number.floating ? std::optional(*number.floating != 0) : std::nullopt;
+  if (!number.integer) return std::nullopt;
+  if (number.integer->is_number()) return *number.integer->number() != 0;
+  return provably_at_least(*number.integer, 1) ? std::optional(true) : std::nullopt;
+}
+
+Facts truth(const Call& call) { return {boolean(truth_of(operand(call, 0)))}; }
+Facts negation(const Call& call) { return {boolean(inverted(truth_of(operand(call, 0))))}; }
+
+Facts conjunction(const Call& call) {
+  if (result_kind(call) != Kind::boolean) return {};
+  const auto a = truth_of(operand(call, 0)), b = truth_of(operand(call, 1));
+  if (a == false || b == false) return {boolean(false)};
+  return {boolean(a && b ? std::optional(true) : std::nullopt)};
+}
+
+Facts disjunction(const Call& call) {
+  if (result_kind(call) != Kind::boolean) return {};
+  const auto a = truth_of(operand(call, 0)), b = truth_of(operand(call, 1));
+  if (a == true || b == true) return {boolean(true)};
+  return {boolean(a && b ? std::optional(false) : std::nullopt)};
+}
+
+// `is` and `is not`, where one side is None.
+std::optional<bool> is_same(const Call& call) {
+  const Fact &a = call.input(0), &b = call.input(1);
+  const auto unknown = [](const Fact& fact) { return std::holds_alternative<std::monostate>(fact.value); };
+  if (unknown(a) || unknown(b) || (!a.is_none() && !b.is_none())) return std::nullopt;
+  return a.is_none() && b.is_none();
+}
+Facts identical(const Call& call) { return {boolean(is_same(call))}; }
+Facts not_identical(const Call& call) { return {boolean(inverted(is_same(call)))}; }
+
+// ---- Conversions
+
+Facts to_int(const Call& call) {
+  const NumberFact a = operand(call, 0);
+  if (!is_float(a)) return {integer_fact(a.integer.value_or(Dim::unknown()))};
+  return {integer_fact(a.floating && std::abs(*a.floating) < 9e15 ? Dim(static_cast<std::int64_t>(*a.floating)) : Dim::unknown())};
+}
+
+Facts to_float(const Call& call) { return {floating(as_double(operand(call, 0)))}; }
+
+// item(), ScalarImplicit: the only element, of the kind that the tensor's dtype says.
+Facts element(const Call& call) {
+  const auto* tensor = call.input(0).tensor();
+  if (!tensor) return {call.input(0).number() ? call.input(0) : Fact{}};
+  if (!tensor->dtype || ir::is_complex(*tensor->dtype)) return {};
+  if (ir::is_floating(*tensor->dtype)) return {floating(std::nullopt)};
+  const NumberFact value = operand(call, 0);
+  NumberFact number{.kind = *tensor->dtype == DType::boolean ? Kind::boolean : Kind::integer, .integer = value.integer};
+  return {{.value = std::move(number)}};
+}
+
+// ---- Ranges of loops
+
+Facts range_length(const Call& call) {
+  const auto low = operand(call, 0).integer, high = operand(call, 1).integer, step = operand(call, 2).integer;
+  if (!low || !high || !step || !step->is_number() || *step->number() <= 0) return {integer_fact(Dim::unknown())};
+  const Dim span = *high - *low;
+  if (span.is_number()) return {integer_fact(*span.number() > 0 ? ceil_div(span, *step) : Dim(0))};
+  return {integer_fact(provably_at_least(span, 0) ? ceil_div(span, *step) : Dim::unknown())};
+}
+
+Facts derive_index(const Call& call) {
+  const auto index = operand(call, 0).integer, start = operand(call, 1).integer, step = operand(call, 2).integer;
+  return {integer_fact(index && start && step ? *start + *index * *step : Dim::unknown())};
+}
+
+// ---- Asked of tensors
+
+std::optional<DType> dtype_of(const Call& call) { return call.input(0).tensor() ? call.input(0).tensor()->dtype : std::nullopt; }
+
+Facts dtype(const Call& call) {
+  const auto known = dtype_of(call);
+  return {integer_fact(known ? Dim(static_cast<std::int64_t>(*known)) : Dim::unknown())};
+}
+
+template <bool (*is)(DType)> Facts dtype_is(const Call& call) {
+  const auto known = dtype_of(call);
+  return {boolean(known ? std::optional(is(*known)) : std::nullopt)};
+}
+
+Facts first_size(const Call& call) {
+  const auto* tensor = call.input(0).tensor();
+  return {integer_fact(tensor ? size_at(*tensor, 0) : Dim::unknown())};
+}
+
+}  // namespace
+
+void register_scalar(Registry& registry) {
+  const std::pair<const char*, FactFunction> on_numbers[] = {
+      {"aten::add", add}, {"aten::sub", subtract}, {"aten::mul", multiply}, {"aten::div", divide}, {"aten::floordiv", floor_divide},
+      {"aten::remainder", remainder}, {"aten::pow", power}, {"aten::neg", negate}, {"aten::floor", rounded<std::floor>},
+      {"aten::ceil", rounded<std::ceil>}, {"prim::abs", absolute}, {"prim::max", maximum}, {"prim::min", minimum},
+      {"aten::lt", less}, {"aten::le", less_equal}, {"aten::gt", greater}, {"aten::ge", greater_equal}, {"aten::eq", equal},
+      {"aten::ne", different}, {"aten::__and__", conjunction}, {"aten::__or__", disjunction}, {"aten::__not__", negation},
+      {"aten::Bool", truth}, {"aten::Int", to_int}, {"aten::Float", to_float}, {"aten::__range_length", range_length},
+      {"aten::__derive_index", derive_index}};
+  for (const auto& [op, function] : on_numbers) registry.number_facts(op, function);
+  registry.facts("aten::__is__", identical);
+  registry.facts("aten::__isnot__", not_identical);
+  for (const char* op : {"aten::Int.Tensor", "aten::IntImplicit"}) registry.facts(op, to_int);
+  for (const char* op : {"aten::Float.Tensor", "aten::FloatImplicit"}) registry.facts(op, to_float);
+  for (const char* op : {"aten::Bool.Tensor", "aten::is_nonzero"}) registry.facts(op, truth);
+  for (const char* op : {"aten::item", "aten::ScalarImplicit"}) registry.facts(op, element);
+  registry.facts("prim::dtype", dtype);
+  registry.facts("aten::is_floating_point", dtype_is<ir::is_floating>);
+  registry.facts("aten::is_complex", dtype_is<ir::is_complex>);
+  registry.facts("aten::len.Tensor", first_size);
+}
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,149 @@
+// Lists and tuples: facts and conditions.
+#include <algorithm>
+
+#include "symbolic/families.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+constexpr std::size_t most_items = 4096;
+
+const std::optional<Facts>& items_of(const Call& call, std::size_t i) {
+  static const std::optional<Facts> unknown;
+  const auto* list = i < call.node().inputs().size() ? call.input(i).list() : nullptr;
+  return list ? list->items : unknown;
+}
+
+// What holds for every item of a list of unknown length.
+Fact common_item(const Call& call, std::size_t i) {
+  const auto* list = call.input(i).list();
+  return list && list->element ? *list->element : Fact{};
+}
+
+std::optional<std::int64_t> integer(const Call& call, std::size_t i) {
+  const auto* number = i < call.node().inputs().size() ? call.input(i).number() : nullptr;
+  return number && number->integer ? number->integer->number() : std::nullopt;
+}
+
+Facts construct(const Call& call) {
+  Facts items;
+  for (std::size_t i = 0; i < call.node().inputs().size(); ++i) items.push_back(call.input(i));
+  return {list_fact(std::move(items))};
+}
+
+Facts unpack(const Call& call) {
+  const std::size_t count = call.node().outputs().size();
+  if (const auto& items = items_of(call, 0)) return items->size() == count ? *items : Facts{};
+  return Facts(count, common_item(call, 0));
+}
+
+Facts item(const Call& call) {
+  const auto& items = items_of(call, 0);
+  const auto index = integer(call, 1);
+  if (items && index) {
+    const auto size = static_cast<std::int64_t>(items->size());
+    const std::int64_t at = *index < 0 ? *index + size : *index;
+    return {at >= 0 && at < size ? (*items)[static_cast<std::size_t>(at)] : Fact{}};
+  }
+  if (!items) return {common_item(call, 0)};
+  if (items->empty()) return {};
+  Fact common = items->front();
+  for (const Fact& other : *items) common = join(common, other);
+  return {common};
+}
+
+Facts length(const Call& call) {
+  const auto& items = items_of(call, 0);
+  return {integer_fact(items ? Dim(static_cast<std::int64_t>(items->size())) : Dim::unknown())};
+}
+
+Facts copy(const Call& call) { return {call.input(0)}; }
+
+Facts slice(const Call& call) {
+  const auto& items = items_of(call, 0);
+  const auto step = integer(call, 3);
+  const bool whole_start = call.input(1).is_none(), whole_end = call.input(2).is_none();
+  const auto start = integer(call, 1), end = integer(call, 2);
+  if (!items || !step || *step < 1 || (!whole_start && !start) || (!whole_end && !end)) {
+    if (!items) return {list_of(common_item(call, 0))};
+    return {};
+  }
+  const auto size = static_cast<std::int64_t>(items->size());
+  const auto place = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
+  Facts taken;
+  const std::int64_t last = whole_end ? size : place(*end);
+  for (std::int64_t i = whole_start ? 0 : place(*start); i < last; i += *step) taken.push_back((*items)[static_cast<std::size_t>(i)]);
+  return {list_fact(std::move(taken))};
+}
+
+Facts concatenate(const Call& call) {
+  const auto &a = items_of(call, 0), &b = items_of(call, 1);
+  if (!a || !b) return {};
+  Facts all = *a;
+  all.insert(all.end(), b->begin(), b->end());
+  return {list_fact(std::move(all))};
+}
+
+Facts repeated(const Call& call, std::size_t list, std::size_t number) {
+  const auto& items = items_of(call, list);
+  const auto count = integer(call, number);
+  if (!items || !count || items->size() * static_cast<std::size_t>(std::max<std::int64_t>(*count, 0)) > most_items) {
+    return {items && items->size() == 1 ? list_of(items->front()) : Fact{}};
+  }
+  Facts all;
+  for (std::int64_t i = 0; i < *count; ++i) all.insert(all.end(), items->begin(), items->end());
+  return {list_fact(std::move(all))};
+}
+Facts repeat(const Call& call) { return repeated(call, 0, 1); }
+Facts repeat_right(const Call& call) { return repeated(call, 1, 0); }
+
+// The equality of two lists of ints, as far as it is proved.
+Facts compared(const Call& call, bool wanted) {
+  const auto &a = items_of(call, 0), &b = items_of(call, 1);
+  if (!a || !b) return {};
+  if (a->size() != b->size()) return {boolean_fact(!wanted)};
+  bool all_equal = true;
+  for (std::size_t i = 0; i < a->size(); ++i) {
+    const auto *x = (*a)[i].number(), *y = (*b)[i].number();
+    if (!x || !y || !x->integer || !y->integer) return {};
+    if (provably_different(*x->integer, *y->integer)) return {boolean_fact(!wanted)};
+    all_equal &= provably_equal(*x->integer, *y->integer);
+  }
+  return {all_equal ? boolean_fact(wanted) : Fact{}};
+}
+Facts equal(const Call& call) { return compared(call, true); }
+Facts different(const Call& call) { return compared(call, false); }
+
+// ---- Conditions
+
+// Lists that ONNX can hold as a tensor: of numbers.
+Verdict list_of_numbers(const Call& call) {
+  const std::size_t position = call.op() == "aten::mul" && call.node().overload() == "right_" ? 1 : 0;
+  if (position >= call.node().inputs().size()) return {.truth = Truth::no, .message = "the call has no list"};
+  const ir::TypeRef& type = call.node().input(position)->type();
+  const auto is_number = [](ir::TypeKind kind) {
+    return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean;
+  };
+  if (ir::is(type, ir::TypeKind::list) && is_number(type->elements.front()->kind)) return {.truth = Truth::yes};
+  return {.truth = Truth::no, .message = "the list must be one of numbers (int[], float[] or bool[]), and is " + (type ? ir::to_string(*type) : std::string("of unknown type"))};
+}
+
+}  // namespace
+
+void register_sequence(Registry& registry) {
+  for (const char* op : {"prim::ListConstruct", "prim::TupleConstruct"}) registry.facts(op, construct);
+  for (const char* op : {"prim::ListUnpack", "prim::TupleUnpack"}) registry.facts(op, unpack);
+  for (const char* op : {"prim::TupleIndex", "aten::__getitem__.t", "aten::select.t"}) registry.facts(op, item);
+  for (const char* op : {"aten::len.t", "aten::len.any"}) registry.facts(op, length);
+  for (const char* op : {"aten::list.t", "prim::unchecked_cast"}) registry.facts(op, copy);
+  registry.facts("aten::slice.t", slice);
+  registry.facts("aten::add.t", concatenate);
+  registry.facts("aten::mul.left_t", repeat);
+  registry.facts("aten::mul.right_", repeat_right);
+  registry.facts("aten::eq.int_list", equal);
+  registry.facts("aten::ne.int_list", different);
+  registry.condition("list_of_numbers", list_of_numbers);
+}
+
+}  // namespace compatcheck::symbolic

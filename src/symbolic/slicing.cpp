@@ -1,0 +1,172 @@
+// Parts of a tensor by position: slices, single rows, diagonals, windows; and what is written there: facts.
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "symbolic/families.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
+
+// A place within 0 … size, as Python wraps and clamps; unknown where that isn't proved for a named size.
+Dim place_in(const Dim& place, const Dim& size) {
+  if (place.is_number() && size.is_number()) {
+    const std::int64_t at = *place.number(), n = *size.number();
+    return Dim(std::clamp<std::int64_t>(at < 0 ? at + n : at, 0, n));
+  }
+  const Dim at = place.is_number() && *place.number() < 0 ? place + size : place;
+  if (provably_at_least(at - size, 0)) return size;
+  return provably_at_least(at, 0) && provably_at_least(size - at, 0) ? at : Dim::unknown();
+}
+
+// The number of elements that start:end:step takes of a dimension.
+Dim slice_length(const Call& call, const Dim& size, std::int64_t step) {
+  const Dim end_given = call.is_none("end") ? size : call.dim("end").value_or(Dim::unknown());
+  const bool to_end = end_given.number() == std::numeric_limits<std::int64_t>::max() || provably_equal(end_given, size);
+  const Dim start = call.is_none("start") ? Dim(0) : place_in(call.dim("start").value_or(Dim::unknown()), size);
+  const Dim length = (to_end ? size : place_in(end_given, size)) - start;
+  if (length.is_number()) return ceil_div(std::max<std::int64_t>(*length.number(), 0), step);
+  return provably_at_least(length, 0) ? ceil_div(length, step) : Dim::unknown();
+}
+
+// The elements that a slice of `length` takes of a small vector.
+std::vector<Dim> sliced_contents(const Call& call, const std::vector<Dim>& contents, std::int64_t length, std::int64_t step) {
+  const auto size = static_cast<std::int64_t>(contents.size());
+  const std::int64_t start = call.integer("start").value_or(0);
+  const std::int64_t first = std::clamp<std::int64_t>(start < 0 ? start + size : start, 0, size);
+  std::vector<Dim> taken;
+  for (std::int64_t i = 0; i < length; ++i) taken.push_back(contents[static_cast<std::size_t>(first + i * step)]);
+  return taken;
+}
+
+Facts slice(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dim"), step = call.integer("step");
+  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index || !step || *step < 1) {
+    if (!self.shape) return {tensor_fact(self.dtype, std::nullopt)};
+    return {tensor_fact(self.dtype, unknown_sizes(self.shape->size()))};
+  }
+  Shape shape = *self.shape;
+  shape[*index] = slice_length(call, shape[*index], *step);
+  Fact result = tensor_fact(self.dtype, shape);
+  if (self.contents && shape.size() == 1 && shape[0].is_number() && (call.is_none("start") || call.integer("start")))
+    std::get<TensorFact>(result.value).contents = sliced_contents(call, *self.contents, *shape[0].number(), *step);
+  return {result};
+}
+
+Facts select(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dim");
+  const auto index = dim && self.shape && !self.shape->empty() ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*index));
+  Fact result = tensor_fact(self.dtype, std::move(shape));
+  if (self.contents && self.shape->size() == 1) {
+    const auto at = call.integer("index");
+    const auto position = at ? wrap_dim(*at, self.contents->size()) : std::nullopt;
+    if (position) std::get<TensorFact>(result.value).contents = std::vector<Dim>{(*self.contents)[*position]};
+  }
+  return {result};
+}
+
+Facts narrow(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dim");
+  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  shape[*index] = call.dim("length").value_or(Dim::unknown());
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+Dim diagonal_length(const Dim& rows, const Dim& columns, std::int64_t offset) {
+  if (rows.is_number() && columns.is_number()) {
+    const std::int64_t m = *rows.number(), n = *columns.number();
+    return Dim(std::max<std::int64_t>(0, offset >= 0 ? std::min(m, n - offset) : std::min(m + offset, n)));
+  }
+  return offset == 0 && provably_equal(rows, columns) ? rows : Dim::unknown();
+}
+
+// dim1 and dim2 give way to their diagonal, at the end.
+Facts diagonal(const Call& call) {
+  const TensorFact& self = call.has("A") ? tensor_of(call, "A") : self_of(call);
+  const auto offset = call.integer("offset"), first = call.integer("dim1"), second = call.integer("dim2");
+  if (!self.shape || !offset || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
+  const auto a = wrap_dim(*first, self.shape->size()), b = wrap_dim(*second, self.shape->size());
+  if (!a || !b || self.shape->size() < 2) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape;
+  for (std::size_t i = 0; i < self.shape->size(); ++i)
+    if (i != *a && i != *b) shape.push_back((*self.shape)[i]);
+  shape.push_back(diagonal_length((*self.shape)[*a], (*self.shape)[*b], *offset));
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+// Sliding windows of `size` at every `step`: their number in place of the dimension, their size at the end.
+Facts unfold(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dimension"), size = call.integer("size"), step = call.integer("step");
+  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index || !size || !step) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  if (shape.empty()) return {tensor_fact(self.dtype, Shape{*size})};
+  shape[*index] = floor_div(shape[*index] - Dim(*size), Dim(*step)) + Dim(1);
+  shape.push_back(Dim(*size));
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+// Square matrices with the last dimension on a diagonal.
+Facts diag_embed(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto offset = call.integer("offset"), first = call.integer("dim1"), second = call.integer("dim2");
+  if (!self.shape || self.shape->empty() || !offset || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
+  const std::size_t rank = self.shape->size() + 1;
+  const auto a = wrap_dim(*first, rank), b = wrap_dim(*second, rank);
+  if (!a || !b || *a == *b) return {tensor_fact(self.dtype, std::nullopt)};
+  const Dim side = self.shape->back() + Dim(std::abs(*offset));
+  Shape shape;
+  auto next = self.shape->begin();
+  for (std::size_t i = 0; i < rank; ++i) shape.push_back(i == *a || i == *b ? side : *next++);
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+// Of a vector the matrix, of a matrix the diagonal.
+Facts diag(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto offset = call.integer("diagonal");
+  if (!self.shape || !offset) return {tensor_fact(self.dtype, std::nullopt)};
+  if (self.shape->size() == 1) return {tensor_fact(self.dtype, Shape(2, (*self.shape)[0] + Dim(std::abs(*offset))))};
+  if (self.shape->size() != 2) return {tensor_fact(self.dtype, std::nullopt)};
+  return {tensor_fact(self.dtype, Shape{diagonal_length((*self.shape)[0], (*self.shape)[1], *offset)})};
+}
+
+Facts diagflat(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto offset = call.integer("offset");
+  const Dim side = self.shape && offset ? product(*self.shape) + Dim(std::abs(*offset)) : Dim::unknown();
+  return {tensor_fact(self.dtype, Shape{side, side})};
+}
+
+// select_scatter and the like: self with a part replaced.
+Facts replaced(const Call& call) { return {like(self_of(call))}; }
+
+}  // namespace
+
+void register_slicing(Registry& registry) {
+  for (const char* op : {"aten::slice.Tensor", "aten::slice_copy"}) registry.facts(op, slice);
+  for (const char* op : {"aten::select.int", "aten::select_copy"}) registry.facts(op, select);
+  for (const char* op : {"aten::narrow", "aten::narrow_copy"}) registry.facts(op, narrow);
+  for (const char* op : {"aten::diagonal", "aten::diagonal_copy", "aten::linalg_diagonal"}) registry.facts(op, diagonal);
+  for (const char* op : {"aten::unfold", "aten::unfold_copy"}) registry.facts(op, unfold);
+  registry.facts("aten::diag_embed", diag_embed);
+  registry.facts("aten::diag", diag);
+  registry.facts("aten::diagflat", diagflat);
+  for (const char* op : {"aten::select_scatter", "aten::slice_scatter", "aten::diagonal_scatter", "aten::as_strided_scatter"})
+    registry.facts(op, replaced);
+}
+
+}  // namespace compatcheck::symbolic

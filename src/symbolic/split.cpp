@@ -1,0 +1,149 @@
+// Cutting a tensor into a list: facts.
+#include <algorithm>
+
+#include "symbolic/families.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+// More pieces than this are not listed one by one.
+constexpr std::int64_t most_pieces = 4096;
+
+struct Cut {
+  const TensorFact& self;
+  std::optional<std::size_t> dim;
+
+  Fact piece(Dim size) const {
+    if (!self.shape) return tensor_fact(self.dtype, std::nullopt);
+    if (!dim || *dim >= self.shape->size()) return tensor_fact(self.dtype, unknown_sizes(self.shape->size()));
+    Shape shape = *self.shape;
+    shape[*dim] = std::move(size);
+    return tensor_fact(self.dtype, std::move(shape));
+  }
+  Fact unknown_pieces() const { return list_of(piece(Dim::unknown())); }
+  Fact pieces(const std::vector<Dim>& sizes) const {
+    Facts items;
+    for (const Dim& size : sizes) items.push_back(piece(size));
+    return list_fact(std::move(items));
+  }
+  Dim size() const { return dim ? size_at(self, *dim) : Dim::unknown(); }
+
+  // Pieces of `step`, the last one what is left.
+  Fact steps(const Dim& step) const {
+    const auto whole = size().number(), by = step.number();
+    if (whole && by && *by > 0 && *whole / *by < most_pieces) {
+      std::vector<Dim> sizes;
+      for (std::int64_t start = 0; start < *whole || sizes.empty(); start += *by) sizes.emplace_back(std::min(*by, *whole - start));
+      return pieces(sizes);
+    }
+    const Dim count = floor_div(size(), step);
+    if (count.is_number() && *count.number() > 0 && *count.number() < most_pieces && provably_equal(count * step, size()))
+      return pieces(std::vector<Dim>(static_cast<std::size_t>(*count.number()), step));
+    return unknown_pieces();
+  }
+};
+
+Cut cut_of(const Call& call) {
+  const TensorFact& self = tensor_of(call, "self");
+  return {self, dim_index(call, "dim", self)};
+}
+
+Facts chunk(const Call& call) {
+  const Cut cut = cut_of(call);
+  const auto chunks = call.integer("chunks");
+  if (!chunks || *chunks < 1) return {cut.unknown_pieces()};
+  if (cut.size().number() == 0 && *chunks < most_pieces) return {cut.pieces(std::vector<Dim>(static_cast<std::size_t>(*chunks), Dim(0)))};
+  if (cut.size().is_number()) return {cut.steps(ceil_div(cut.size(), *chunks))};
+  const Dim size = floor_div(cut.size(), *chunks);  // of a named dimension: only where it divides
+  return {provably_equal(size * Dim(*chunks), cut.size()) ? cut.steps(size) : cut.unknown_pieces()};
+}
+
+Facts split(const Call& call) {
+  const Cut cut = cut_of(call);
+  const char* argument = call.has("split_size") ? "split_size" : "split_sizes";
+  if (call.fact(argument).list()) {
+    const auto sizes = call.dims(argument);
+    return {sizes ? cut.pieces(*sizes) : cut.unknown_pieces()};
+  }
+  const auto step = call.dim(argument);
+  return {step ? cut.steps(*step) : cut.unknown_pieces()};
+}
+
+// Equal parts, the first ones longer by one.
+Fact sections(const Cut& cut, const std::optional<Dim>& count) {
+  if (!count || !count->is_number() || *count->number() < 1 || *count->number() >= most_pieces) return cut.unknown_pieces();
+  const Dim short_size = floor_div(cut.size(), *count), extra = cut.size() - short_size * *count;
+  if (!extra.is_number()) return cut.pieces(std::vector<Dim>(static_cast<std::size_t>(*count->number()), Dim::unknown()));
+  std::vector<Dim> sizes;
+  for (std::int64_t i = 0; i < *count->number(); ++i) sizes.push_back(i < *extra.number() ? short_size + Dim(1) : short_size);
+  return cut.pieces(sizes);
+}
+
+// Cuts at `places`, as Python slices count.
+Fact at_places(const Cut& cut, const std::vector<Dim>& places) {
+  std::vector<Dim> sizes;
+  const auto whole = cut.size().number();
+  const bool known = whole && std::all_of(places.begin(), places.end(), [](const Dim& place) { return place.is_number(); });
+  if (!known) return cut.pieces(std::vector<Dim>(places.size() + 1, Dim::unknown()));
+  const auto place = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + *whole : at, 0, *whole); };
+  std::int64_t start = 0;
+  for (const Dim& next : places) {
+    const std::int64_t end = place(*next.number());
+    sizes.emplace_back(std::max<std::int64_t>(0, end - start));
+    start = end;
+  }
+  sizes.emplace_back(*whole - start);
+  return cut.pieces(sizes);
+}
+
+Fact cut_by(const Call& call, const Cut& cut) {
+  if (call.has("sections")) return sections(cut, call.dim("sections"));
+  if (call.has("indices")) {
+    const auto places = call.dims("indices");
+    return places ? at_places(cut, *places) : cut.unknown_pieces();
+  }
+  const TensorFact& given = tensor_of(call, "tensor_indices_or_sections");
+  if (!given.contents || !given.shape) return cut.unknown_pieces();
+  return given.shape->empty() ? sections(cut, given.contents->front()) : at_places(cut, *given.contents);
+}
+
+Facts tensor_split(const Call& call) { return {cut_by(call, cut_of(call))}; }
+
+// Along the second dimension, of vectors the first.
+Facts hsplit(const Call& call) {
+  const TensorFact& self = tensor_of(call, "self");
+  return {cut_by(call, {self, self.shape ? std::optional<std::size_t>(self.shape->size() == 1 ? 0 : 1) : std::nullopt})};
+}
+Facts vsplit(const Call& call) { return {cut_by(call, {tensor_of(call, "self"), 0})}; }
+Facts dsplit(const Call& call) { return {cut_by(call, {tensor_of(call, "self"), 2})}; }
+
+Facts unbind(const Call& call) {
+  const Cut cut = cut_of(call);
+  if (!cut.dim || cut.self.shape->empty()) return {list_of(tensor_fact(cut.self.dtype, std::nullopt))};
+  Shape shape = *cut.self.shape;
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*cut.dim));
+  Fact item = tensor_fact(cut.self.dtype, std::move(shape));
+  const auto count = cut.size().number();
+  if (!count || *count >= most_pieces) return {list_of(std::move(item))};
+  Facts items(static_cast<std::size_t>(*count), item);
+  if (cut.self.contents && cut.self.shape->size() == 1)
+    for (std::size_t i = 0; i < items.size(); ++i) std::get<TensorFact>(items[i].value).contents = std::vector<Dim>{(*cut.self.contents)[i]};
+  return {list_fact(std::move(items))};
+}
+
+}  // namespace
+
+void register_split(Registry& registry) {
+  for (const char* op : {"aten::chunk", "aten::unsafe_chunk"}) registry.facts(op, chunk);
+  for (const char* op : {"aten::split", "aten::unsafe_split", "aten::split_copy", "aten::split_with_sizes",
+                         "aten::unsafe_split_with_sizes", "aten::split_with_sizes_copy"})
+    registry.facts(op, split);
+  registry.facts("aten::tensor_split", tensor_split);
+  registry.facts("aten::hsplit", hsplit);
+  registry.facts("aten::vsplit", vsplit);
+  registry.facts("aten::dsplit", dsplit);
+  for (const char* op : {"aten::unbind", "aten::unbind_copy"}) registry.facts(op, unbind);
+}
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,150 @@
+// The facts of every case of the operator corpus against the outputs that eager PyTorch recorded.
+//   corpus_facts [FOLDER [WORD]]    FOLDER: with index.jsonl; else $COMPATCHECK_CORPUS. WORD: only cases whose name begins so, verbosely.
+// Ends with 77 where there is no corpus.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "compatcheck/error.h"
+#include "convert/facts.h"
+#include "convert/oracle.h"
+#include "frontend/load.h"
+#include "ir/text.h"
+#include "passes/normalize.h"
+
+namespace compatcheck::convert {
+namespace {
+
+using nlohmann::json;
+
+ir::DType dtype_of(const std::string& numpy_name) {
+  static const std::map<std::string, ir::DType> names = {
+      {"float16", ir::DType::f16}, {"float32", ir::DType::f32}, {"float64", ir::DType::f64}, {"bfloat16", ir::DType::bf16},
+      {"int8", ir::DType::i8}, {"int16", ir::DType::i16}, {"int32", ir::DType::i32}, {"int64", ir::DType::i64},
+      {"uint8", ir::DType::u8}, {"uint16", ir::DType::u16}, {"uint32", ir::DType::u32}, {"uint64", ir::DType::u64},
+      {"bool", ir::DType::boolean}, {"complex32", ir::DType::c32}, {"complex64", ir::DType::c64}, {"complex128", ir::DType::c128}};
+  return names.at(numpy_name);
+}
+
+std::vector<Actual> read_tensors(const json& entry, const std::string& prefix) {
+  std::vector<Actual> tensors;
+  const json &shapes = entry.at(prefix + "_shapes"), &dtypes = entry.at(prefix + "_dtypes");
+  for (std::size_t i = 0; i < shapes.size(); ++i) tensors.push_back({dtype_of(dtypes[i]), shapes[i].get<std::vector<std::int64_t>>()});
+  return tensors;
+}
+
+void flatten(const symbolic::Fact& fact, std::vector<symbolic::Fact>& into) {
+  const auto* list = fact.list();
+  if (!list) into.push_back(fact);
+  else if (list->items)
+    for (const symbolic::Fact& item : *list->items) flatten(item, into);
+}
+
+bool has_open_list(const symbolic::Fact& fact) {
+  const auto* list = fact.list();
+  if (!list) return false;
+  return !list->items || std::any_of(list->items->begin(), list->items->end(), has_open_list);
+}
+
+struct Tally { int complete = 0, partial = 0; };
+
+class Corpus {
+ public:
+  Corpus(std::filesystem::path folder, std::string word) : folder_(std::move(folder)), word_(std::move(word)) {}
+
+  void check(const json& entry) {
+    const std::string id = entry.at("id");
+    if (!id.starts_with(word_)) return;
+    try {
+      check(entry, id);
+    } catch (const std::exception& error) {
+      report(id, error.what());
+    }
+  }
+
+  int summarize() const {
+    int complete = 0, all = 0;
+    for (const auto& [op, tally] : by_op_) {
+      complete += tally.complete;
+      all += tally.complete + tally.partial;
+      if (tally.partial) std::cout << op << ": " << tally.partial << " of " << tally.complete + tally.partial << " cases not wholly known\n";
+    }
+    std::cout << all << " cases, " << complete << " with all outputs known, " << differences_ << " differences\n";
+    return differences_ || !all ? 1 : 0;
+  }
+
+ private:
+  void check(const json& entry, const std::string& id) {
+    const auto path = folder_ / (id + ".pt");
+    const frontend::Loaded loaded = frontend_.load(path);
+    const auto& program = std::get<ir::Program>(loaded.content);
+    const passes::Normalized normalized = passes::normalize(program, schemas_);
+    const auto inputs = read_tensors(entry, "input"), outputs = read_tensors(entry, "output");
+    std::vector<InputFact> given;
+    for (std::size_t i = 0; i < normalized.graph.inputs().size() && i < inputs.size(); ++i) {
+      const std::string& name = normalized.graph.inputs()[i]->name();
+      given.push_back({name.empty() ? "input_" + std::to_string(i) : name, fact_of(inputs[i])});
+    }
+    const auto facts = state_facts(normalized.graph, given, table_, schemas_, registry_, &program);
+    if (!word_.empty()) print(normalized.graph, facts);
+    std::vector<symbolic::Fact> stated;
+    bool open = false;
+    for (const ir::Value* output : normalized.graph.outputs()) {
+      flatten(facts.of(output), stated);
+      open |= has_open_list(facts.of(output));
+    }
+    Tally& tally = by_op_[entry.at("op")];
+    if (open || stated.size() != outputs.size()) {
+      if (!open) report(id, std::to_string(stated.size()) + " outputs stated, " + std::to_string(outputs.size()) + " recorded");
+      ++tally.partial;
+      return;
+    }
+    bool complete = true;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Comparison comparison = compare(stated[i], outputs[i]);
+      if (!comparison.difference.empty()) report(id, "output " + std::to_string(i) + ": " + comparison.difference);
+      complete &= comparison.complete;
+    }
+    ++(complete ? tally.complete : tally.partial);
+  }
+
+  void report(const std::string& id, const std::string& what) {
+    ++differences_;
+    std::cout << id << ": " << what << "\n";
+  }
+
+  static void print(const ir::Graph& graph, const symbolic::FactTable& facts) {
+    std::cout << ir::print(graph);
+    ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+      for (const ir::Value* output : node->outputs()) std::cout << "  %" << output->name() << " " << node->op() << ": " << symbolic::to_string(facts.of(output)) << "\n";
+    });
+  }
+
+  std::filesystem::path folder_;
+  std::string word_;
+  frontend::Frontend frontend_{{.helper = COMPATCHECK_HELPER}};
+  mapping::Table table_ = mapping::Table::shipped();
+  schema::Registry schemas_;
+  symbolic::Registry registry_ = symbolic::shipped_registry();
+  std::map<std::string, Tally> by_op_;
+  int differences_ = 0;
+};
+
+}  // namespace
+}  // namespace compatcheck::convert
+
+int main(int count, char** arguments) {
+  const char* named = count > 1 ? arguments[1] : std::getenv("COMPATCHECK_CORPUS");
+  const std::filesystem::path folder = named ? named : "";
+  std::ifstream index(folder / "index.jsonl");
+  if (!named || !index) {
+    std::cout << "no corpus\n";
+    return 77;
+  }
+  compatcheck::convert::Corpus corpus(folder, count > 2 ? arguments[2] : "");
+  for (std::string line; std::getline(index, line);) corpus.check(nlohmann::json::parse(line));
+  return corpus.summarize();
+}

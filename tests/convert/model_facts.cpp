@@ -1,0 +1,121 @@
+// The facts of every value of real models against execution on random inputs.
+//   model_facts [FOLDER [WORD]]     FOLDER: of *.pt files; else $COMPATCHECK_MODELS. WORD: only files whose name begins so, verbosely.
+// Ends with 77 where there are no models.
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "compatcheck/error.h"
+#include "convert/facts.h"
+#include "convert/oracle.h"
+#include "frontend/load.h"
+#include "passes/normalize.h"
+
+namespace compatcheck::convert {
+namespace {
+
+using Values = std::map<std::uint32_t, const ir::Value*>;
+
+void collect(const ir::Block& block, Values& values) {
+  for (const ir::Value* input : block.inputs()) values[input->id()] = input;
+  for (const ir::Node* node : block) {
+    for (const ir::Value* output : node->outputs()) values[output->id()] = output;
+    for (const ir::Block* inner : node->blocks()) collect(*inner, values);
+  }
+}
+
+class Models {
+ public:
+  explicit Models(bool verbose) : verbose_(verbose) {}
+
+  void check(const std::filesystem::path& file) {
+    const std::string name = file.stem().string();
+    try {
+      compare_values(file, name);
+    } catch (const ModelError& error) {  // files that can't be run here; loading them is tested elsewhere
+      std::cout << name << ": not run: " << std::string(error.what()).substr(0, 120) << "\n";
+    } catch (const std::exception& error) {
+      report(name, error.what());
+    }
+  }
+
+  int summarize() const {
+    std::cout << models_ << " models, " << values_ << " values, " << complete_ << " wholly known, " << differences_ << " differences\n";
+    return differences_ || !models_ ? 1 : 0;
+  }
+
+ private:
+  void compare_values(const std::filesystem::path& file, const std::string& name) {
+    frontend::Loaded loaded = frontend_.load(file);
+    const auto* program = std::get_if<ir::Program>(&loaded.content);
+    if (!program) return;
+    schema::Registry schemas;
+    for (const auto& schema : program->stub_schemas) schemas.add(schema);
+    const passes::Normalized normalized = passes::normalize(*program, schemas);
+    Values values;
+    collect(*normalized.graph.top(), values);
+    const auto observed = frontend_.observe(file, normalized.graph, 1);
+    std::map<std::uint32_t, Actual> inputs;
+    for (const auto& tensor : observed) inputs.try_emplace(tensor.value, Actual{tensor.dtype, tensor.sizes});
+    std::vector<InputFact> given;
+    for (std::size_t i = 0; i < normalized.graph.inputs().size(); ++i) {
+      const ir::Value* input = normalized.graph.inputs()[i];
+      if (const auto found = inputs.find(input->id()); found != inputs.end())
+        given.push_back({input->name().empty() ? "input_" + std::to_string(i) : input->name(), fact_of(found->second)});
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const auto facts = state_facts(normalized.graph, given, table_, schemas, registry_, program);
+    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+    std::size_t known = 0;
+    std::set<std::string> open;
+    for (const auto& tensor : observed) {
+      const ir::Value* value = values.at(tensor.value);
+      const Comparison comparison = compare(facts.of(value), {tensor.dtype, tensor.sizes});
+      const std::string op = value->producer() ? value->producer()->op() : "an input";
+      if (!comparison.difference.empty()) report(name, "%" + value->name() + " of " + op + ": " + comparison.difference);
+      known += comparison.complete;
+      if (!comparison.complete) open.insert(op);
+    }
+    ++models_;
+    values_ += observed.size();
+    complete_ += known;
+    std::cout << name << ": " << known << " of " << observed.size() << " values known, " << values.size() << " in all, " << spent.count() << " ms";
+    for (const std::string& op : open) std::cout << " " << op;
+    std::cout << "\n";
+    if (verbose_)
+      for (const auto& [id, value] : values)
+        std::cout << "  %" << value->name() << " " << (value->producer() ? value->producer()->op() : "input") << ": " << symbolic::to_string(facts.of(value)) << "\n";
+  }
+
+  void report(const std::string& name, const std::string& what) {
+    ++differences_;
+    std::cout << name << ": " << what << "\n";
+  }
+
+  bool verbose_;
+  frontend::Frontend frontend_{{.helper = COMPATCHECK_HELPER}};
+  mapping::Table table_ = mapping::Table::shipped();
+  symbolic::Registry registry_ = symbolic::shipped_registry();
+  std::size_t models_ = 0, values_ = 0, complete_ = 0, differences_ = 0;
+};
+
+}  // namespace
+}  // namespace compatcheck::convert
+
+int main(int count, char** arguments) {
+  const char* named = count > 1 ? arguments[1] : std::getenv("COMPATCHECK_MODELS");
+  if (!named || !std::filesystem::is_directory(named)) {
+    std::cout << "no models\n";
+    return 77;
+  }
+  const std::string word = count > 2 ? arguments[2] : "";
+  constexpr std::uintmax_t largest = 300'000'000;  // bigger ones have the graph of a smaller one
+  std::set<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(named))
+    if (entry.path().extension() == ".pt" && entry.path().filename().string().starts_with(word) && entry.file_size() < largest) files.insert(entry.path());
+  compatcheck::convert::Models models(!word.empty());
+  for (const auto& file : files) models.check(file);
+  return models.summarize();
+}
