@@ -92,23 +92,35 @@ std::size_t read_training_as_false(ir::Graph& graph, const ir::Program& program)
   return changed;
 }
 
-std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program) {
+namespace {
+
+// Without aliases only values without memory are taken.
+std::size_t make_constants(ir::Graph& graph, const ir::Program& program, const Aliases* aliases) {
   const AttributeWrites writes(graph);
-  const Aliases aliases(graph, &program);
   std::size_t changed = 0;
   for (ir::Node* node : all_nodes(graph)) {
     if (!node->is("prim::GetAttr")) continue;
     const auto* object = object_of(node->input(0));
     if (!object || writes.contains({object->object, attribute_name(*node)})) continue;
     const ir::Constant* value = stored(program, object->object, attribute_name(*node));
-    if (!value) continue;
-    if (!is_placeless(*value) && aliases.reach_written(node->output())) continue;
-    if (value->get<ir::OpaqueConstant>()) continue;
+    if (!value || value->get<ir::OpaqueConstant>()) continue;
+    if (!is_placeless(*value) && (!aliases || aliases->reach_written(node->output()))) continue;
     replace(node->output(), constant_for(node, *value));
     node->erase();
     ++changed;
   }
   return changed;
+}
+
+}  // namespace
+
+std::size_t plain_attributes_to_constants(ir::Graph& graph, const ir::Program& program) {
+  return make_constants(graph, program, nullptr);
+}
+
+std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program) {
+  const Aliases aliases(graph, &program);
+  return make_constants(graph, program, &aliases);
 }
 
 namespace {

@@ -155,7 +155,33 @@ std::size_t sweep(ir::Block& block, const Liveness& live) {
   return removed;
 }
 
+bool only_computes(const ir::Node& node) {
+  if (has_effect(node) || writes(node)) return false;
+  for (const ir::Block* block : node.blocks())
+    for (const ir::Node* inner : *block)
+      if (!only_computes(*inner)) return false;
+  return true;
+}
+
+std::size_t remove_unused_of(ir::Block& block) {
+  std::size_t removed = 0;
+  for (ir::Node* node = block.last(); node;) {
+    ir::Node* previous = node->previous();
+    for (ir::Block* inner : node->blocks()) removed += remove_unused_of(*inner);
+    const auto outputs = node->outputs();
+    const bool used = std::any_of(outputs.begin(), outputs.end(), [](const ir::Value* output) { return !output->unused(); });
+    if (!used && only_computes(*node)) {
+      node->erase();
+      ++removed;
+    }
+    node = previous;
+  }
+  return removed;
+}
+
 }  // namespace
+
+std::size_t remove_unused(ir::Graph& graph) { return remove_unused_of(*graph.top()); }
 
 std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program) {
   const Liveness live(graph, program);

@@ -47,35 +47,51 @@ std::optional<ir::Constant> device_question(const ir::Node& node) {
 
 }  // namespace
 
-std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, const KnownValue& known) {
-  const Aliases aliases(graph, program);
+namespace {
+
+// A list that is written later must stay one list.
+bool list_changes(const ir::Node& node, const Aliases& aliases) {
+  if (!aliases.any_writes()) return false;
+  const auto inputs = node.inputs();
+  return aliases.written(node.output()) ||
+         std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* input) { return aliases.written(input); });
+}
+
+// What the node's output is known to be.
+std::optional<ir::Constant> known_result(const ir::Node& node, const KnownValue& known) {
+  if (auto result = result_of(node)) return result;
+  if (auto result = device_question(node)) return result;
+  return known ? known(*node.output()) : std::nullopt;
+}
+
+// Without aliases only results that hold no memory are taken.
+std::size_t fold(ir::Graph& graph, const Aliases* aliases, const KnownValue& known) {
   std::size_t folded = 0;
   for (ir::Node* node : all_nodes(graph)) {
     if (node->outputs().size() != 1 || node->is("prim::Constant") || node->output()->unused()) continue;
+    if (!aliases && holds_memory(node->output()->type())) continue;
     if (ir::Value* number = number_behind(*node)) {
       replace(node->output(), number);
-      node->erase();
-      ++folded;
-      continue;
+    } else {
+      auto result = known_result(*node, known);
+      if (!result || (holds_memory(node->output()->type()) && list_changes(*node, *aliases))) continue;
+      ir::TypeRef type = node->output()->type();
+      if (result->is_none() || ir::is(type, ir::TypeKind::number) || ir::is(type, ir::TypeKind::optional)) type = ir::type_of(*result);
+      replace(node->output(), constant_before(node, std::move(*result), type));
     }
-    auto result = result_of(*node);
-    if (!result) result = device_question(*node);
-    if (!result && known) result = known(*node->output());
-    if (!result) continue;
-    // A list that is written later must stay one list.
-    if (holds_memory(node->output()->type()) && aliases.any_writes()) {
-      const auto inputs = node->inputs();
-      if (aliases.written(node->output()) ||
-          std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* input) { return aliases.written(input); }))
-        continue;
-    }
-    ir::TypeRef type = node->output()->type();
-    if (result->is_none() || ir::is(type, ir::TypeKind::number) || ir::is(type, ir::TypeKind::optional)) type = ir::type_of(*result);
-    replace(node->output(), constant_before(node, std::move(*result), type));
     node->erase();
     ++folded;
   }
   return folded;
+}
+
+}  // namespace
+
+std::size_t fold_numbers(ir::Graph& graph) { return fold(graph, nullptr, {}); }
+
+std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, const KnownValue& known) {
+  const Aliases aliases(graph, program);
+  return fold(graph, &aliases, known);
 }
 
 }  // namespace compatcheck::passes

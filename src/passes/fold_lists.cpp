@@ -90,14 +90,22 @@ class Contents {
   bool dict_;
 };
 
-// append and its like return the list itself.
-void use_list_itself(const Aliases& aliases) {
-  for (ir::Node* writer : aliases.writers()) {
-    if (!writer->schema() || writer->outputs().size() != 1 || writer->schema()->returns.empty()) continue;
-    if (writer->schema()->returns[0].written && writer->schema()->arguments[0].written &&
-        (ir::is(writer->input(0)->type(), ir::TypeKind::list) || ir::is(writer->input(0)->type(), ir::TypeKind::dict)))
-      writer->output()->replace_all_uses_with(writer->input(0));
-  }
+bool is_container(const ir::Value* value) {
+  return ir::is(value->type(), ir::TypeKind::list) || ir::is(value->type(), ir::TypeKind::dict);
+}
+
+// append and its like return the list itself. Returns whether there are any such.
+bool use_list_itself(const ir::Graph& graph) {
+  bool any = false;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    const schema::Schema* schema = node->schema();
+    if (!schema || node->inputs().empty() || schema->arguments.empty() || !schema->arguments[0].written || !is_container(node->input(0)))
+      return;
+    any = true;
+    if (node->outputs().size() == 1 && !schema->returns.empty() && schema->returns[0].written)
+      node->output()->replace_all_uses_with(node->input(0));
+  });
+  return any;
 }
 
 class Folder {
@@ -186,11 +194,7 @@ class Folder {
 }  // namespace
 
 std::size_t fold_lists(ir::Graph& graph, const ir::Program* program) {
-  {
-    const Aliases before(graph, nullptr);
-    if (!before.any_writes()) return 0;
-    use_list_itself(before);
-  }
+  if (!use_list_itself(graph)) return 0;
   std::size_t folded = 0;
   std::vector<ir::Node*> candidates;
   for (ir::Node* node : all_nodes(graph))

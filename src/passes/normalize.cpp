@@ -25,6 +25,7 @@ struct Pass {
   std::size_t (*run)(Work&);
   // The step it reports, before and after the count, one or many; empty: housekeeping, not told.
   std::string_view verb, one, many;
+  bool first = false;  // also in the rounds that shrink the graph before memory is analysed
 };
 
 constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inline_calls(w.graph, *w.program) : 0; },
@@ -33,27 +34,32 @@ constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inli
 // Once more and more, until nothing changes.
 constexpr auto passes = std::to_array<Pass>({
     {"read_training_as_false", [](Work& w) { return w.program ? read_training_as_false(w.graph, *w.program) : 0; },
-     "read `training` as false in ", " place, saved as true", " places, saved as true"},
+     "read `training` as false in ", " place, saved as true", " places, saved as true", true},
     {"drop_remarks", [](Work& w) { return drop_remarks(w.graph); }, "dropped ", " print, warning or the like",
-     " prints, warnings and the like"},
+     " prints, warnings and the like", true},
     {"forward_attribute_writes", [](Work& w) { return forward_attribute_writes(w.graph); }, "took ",
      " attribute's value from the write before it", " attributes' values from the writes before them"},
+    {"plain_attributes_to_constants",
+     [](Work& w) { return w.program ? plain_attributes_to_constants(w.graph, *w.program) : 0; }, "made constants of ",
+     " plain attribute", " plain attributes", true},
     {"attributes_to_constants", [](Work& w) { return w.program ? attributes_to_constants(w.graph, *w.program) : 0; },
-     "made constants of ", " attribute read", " attribute reads"},
+     "made constants of ", " tensor or list attribute", " tensor and list attributes"},
     {"devices_to_cpu", [](Work& w) { return devices_to_cpu(w.graph); }, "moved ", " constant from cuda to cpu",
      " constants from cuda to cpu"},
-    {"pool_constants", [](Work& w) { return pool_constants(w.graph); }, "", "", ""},
-    {"drop_type_refinements", [](Work& w) { return drop_type_refinements(w.graph); }, "", "", ""},
+    {"pool_constants", [](Work& w) { return pool_constants(w.graph); }, "", "", "", true},
+    {"drop_type_refinements", [](Work& w) { return drop_type_refinements(w.graph); }, "", "", "", true},
     {"lower_tuples", [](Work& w) { return lower_tuples(w.graph); }, "took apart ", " tuple", " tuples"},
     {"dissolve_objects", [](Work& w) { return dissolve_objects(w.graph); }, "dissolved ", " object", " objects"},
     {"fold_lists", [](Work& w) { return fold_lists(w.graph, w.program); }, "followed the changes of ", " list or dict",
      " lists and dicts"},
     {"read_lists", [](Work& w) { return read_lists(w.graph, w.program); }, "read ", " item or length of known lists",
      " items and lengths of known lists"},
+    {"fold_numbers", [](Work& w) { return fold_numbers(w.graph); }, "computed ", " number beforehand", " numbers beforehand", true},
     {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.known); }, "computed ",
-     " value that is known beforehand", " values that are known beforehand"},
-    {"drop_assertions", [](Work& w) { return drop_assertions(w.graph); }, "dropped ", " assertion", " assertions"},
-    {"prune_branches", [](Work& w) { return prune_branches(w.graph); }, "settled ", " branch", " branches"},
+     " other value beforehand", " other values beforehand"},
+    {"drop_assertions", [](Work& w) { return drop_assertions(w.graph); }, "dropped ", " assertion", " assertions", true},
+    {"prune_branches", [](Work& w) { return prune_branches(w.graph); }, "settled ", " branch", " branches", true},
+    {"remove_unused", [](Work& w) { return remove_unused(w.graph); }, "", "", "", true},
     {"simplify_loops", [](Work& w) { return simplify_loops(w.graph); }, "", "", ""},
     {"unroll_loops", [](Work& w) { return unroll_loops(w.graph, w.budget); }, "unrolled ", " loop", " loops"},
     {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program); }, "merged ",
@@ -82,22 +88,30 @@ void report(const Pass& pass, std::size_t count, std::vector<std::string>& steps
 }
 
 // How often each pass changed something, in the table's order.
-std::array<std::size_t, passes.size()> run_to_rest(Work& work, const NormalizeOptions& options) {
-  std::array<std::size_t, passes.size()> counts{};
+using Counts = std::array<std::size_t, passes.size()>;
+
+void run_to_rest(Work& work, const NormalizeOptions& options, bool first_only, Counts& counts) {
   bool changed = true;
   for (int round = 0; changed && round < most_rounds; ++round) {
     changed = false;
     for (std::size_t i = 0; i < passes.size(); ++i) {
+      if (first_only && !passes[i].first) continue;
       const std::size_t count = apply(passes[i], work, options);
       counts[i] += count;
       changed = changed || count > 0;
     }
   }
+}
+
+Counts run_all(Work& work, const NormalizeOptions& options) {
+  Counts counts{};
+  run_to_rest(work, options, true, counts);
+  run_to_rest(work, options, false, counts);
   return counts;
 }
 
 void finish(Normalized& normalized, Work& work, const NormalizeOptions& options) {
-  const auto counts = run_to_rest(work, options);
+  const Counts counts = run_all(work, options);
   for (std::size_t i = 0; i < passes.size(); ++i) report(passes[i], counts[i], normalized.steps);
   schema::resolve(work.graph, work.registry);
   normalized.unresolved_writes = unresolved_writes(work.graph, work.program);
@@ -150,7 +164,7 @@ Normalized normalize(ir::Graph graph, const schema::Registry& registry, const No
 bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known) {
   Work work{graph, nullptr, registry, known};
   bool changed = false;
-  for (const std::size_t count : run_to_rest(work, {})) changed = changed || count > 0;
+  for (const std::size_t count : run_all(work, {})) changed = changed || count > 0;
   if (changed) schema::resolve(graph, registry);
   return changed;
 }

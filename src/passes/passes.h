@@ -24,7 +24,9 @@ std::size_t read_training_as_false(ir::Graph& graph, const ir::Program& program)
 // Reads that follow a write of the same attribute get the value that was written.
 std::size_t forward_attribute_writes(ir::Graph& graph);
 
-// Attributes that nothing writes become constants.
+// Attributes that nothing writes become constants; the first form leaves tensors, lists and dicts alone, and needs no
+// alias analysis.
+std::size_t plain_attributes_to_constants(ir::Graph& graph, const ir::Program& program);
 std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program);
 
 // Objects that the graph itself makes become the values of their attributes.
@@ -44,6 +46,7 @@ std::size_t pool_constants(ir::Graph& graph);        // each constant once, at t
 
 // What is known of a value from elsewhere, as from shapes of inputs; nullopt if nothing.
 using KnownValue = std::function<std::optional<ir::Constant>(const ir::Value&)>;
+std::size_t fold_numbers(ir::Graph& graph);          // but lists; needs no alias analysis
 std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, const KnownValue& known = {});
 
 std::size_t fold_lists(ir::Graph& graph, const ir::Program* program);  // append, insert, … on lists made here
@@ -59,6 +62,7 @@ std::size_t unroll_loops(ir::Graph& graph, std::size_t& budget);
 // ---- Clean-up
 
 std::size_t merge_common_subexpressions(ir::Graph& graph, const ir::Program* program);
+std::size_t remove_unused(ir::Graph& graph);         // what only computes, and nobody reads; needs no alias analysis
 std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program);
 
 // ---- Writes
