@@ -1,8 +1,7 @@
 #include <algorithm>
 
 #include "frontend/snapshot.h"
-#include "frontend/snapshot_format.h"
-#include "frontend/wire.h"
+#include "frontend/snapshot_reader.h"
 
 namespace compatcheck::frontend {
 namespace {
@@ -12,30 +11,12 @@ using wire::Reader;
 
 class Decoder {
  public:
-  Decoder(std::span<const std::uint8_t> bytes, Content content);
+  Decoder(std::span<const std::uint8_t> bytes, Content content) : in_(bytes, content) {}
   ir::Program program();
   ir::Graph graph();
   void expect_end() const { in_.expect_end(); }
 
  private:
-  void read_strings();
-  void read_types();
-  void read_locations();
-  void read_storages();
-
-  template <class Item> const Item& at(const std::vector<Item>& table) {
-    const std::uint64_t number = in_.unsigned_number();
-    if (number >= table.size()) Reader::damaged("it refers to what isn't there");
-    return table[static_cast<std::size_t>(number)];
-  }
-  const std::string& string() { return at(strings_); }
-  std::vector<std::string> strings();
-  const ir::TypeRef& type() { return at(types_); }
-  ir::TensorType tensor_type();
-  ir::DType dtype();
-  std::vector<std::int64_t> numbers();
-  std::optional<std::vector<std::optional<std::int64_t>>> optional_numbers();
-
   ir::Constant constant(std::size_t depth = 0);
   ir::Constants constants(std::size_t depth);
   ir::DictConstant dict(std::size_t depth);
@@ -51,133 +32,11 @@ class Decoder {
   ir::Class class_();
   void check(const ir::Program& program) const;
 
-  Reader in_;
-  std::vector<std::string> strings_;
-  std::vector<ir::TypeRef> types_;
-  std::vector<ir::LocationRef> locations_;
-  std::vector<std::shared_ptr<const ir::Storage>> storages_;
+  SnapshotReader in_;
   ir::Graph* graph_ = nullptr;
   std::vector<ir::Value*> values_;  // null once out of scope
   std::uint64_t objects_wanted_ = 0;
 };
-
-Decoder::Decoder(std::span<const std::uint8_t> bytes, Content content) : in_(bytes) {
-  for (const std::uint8_t expected : snapshot_format::magic)
-    if (in_.byte() != expected) Reader::damaged("it isn't a snapshot");
-  if (in_.unsigned_number() != snapshot_version)
-    throw ModelError("the loader speaks another version of the snapshot: it belongs to another compatcheck");
-  if (in_.byte() != static_cast<std::uint8_t>(content)) Reader::damaged("it holds something else");
-  read_strings();
-  read_types();
-  read_locations();
-  read_storages();
-}
-
-void Decoder::read_strings() {
-  const std::size_t count = in_.count();
-  strings_.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) strings_.push_back(in_.string());
-}
-
-void Decoder::read_types() {
-  const std::size_t count = in_.count();
-  types_.reserve(count + 1);
-  types_.push_back(nullptr);
-  std::vector<std::size_t> depths = {0};  // of each type, so that a chain of small records can't nest without end
-  for (std::size_t i = 0; i < count; ++i) {
-    auto type = std::make_shared<ir::Type>();
-    const std::uint8_t kind = in_.byte();
-    if (kind > static_cast<std::uint8_t>(ir::TypeKind::var)) Reader::damaged("a type is unknown");
-    type->kind = static_cast<ir::TypeKind>(kind);
-    if (type->kind == ir::TypeKind::tensor) type->tensor = tensor_type();
-    type->elements.resize(in_.count());
-    std::size_t depth = 0;
-    for (ir::TypeRef& element : type->elements) {
-      const std::uint64_t number = in_.unsigned_number();
-      if (number >= types_.size()) Reader::damaged("a type refers to a later one");
-      element = types_[static_cast<std::size_t>(number)];
-      depth = std::max(depth, depths[static_cast<std::size_t>(number)] + 1);
-    }
-    if (depth > deepest_nesting + 1) Reader::damaged("a type is nested too deeply");
-    type->name = string();
-    type->field_names = strings();
-    types_.push_back(std::move(type));
-    depths.push_back(depth);
-  }
-}
-
-void Decoder::read_locations() {
-  const std::size_t count = in_.count();
-  locations_.reserve(count + 1);
-  locations_.push_back(nullptr);
-  std::vector<std::size_t> depths = {0};  // releasing a chain is recursive
-  for (std::size_t i = 0; i < count; ++i) {
-    auto location = std::make_shared<ir::Location>();
-    location->file = string();
-    location->line = static_cast<int>(in_.number());
-    location->column = static_cast<int>(in_.number());
-    location->function = string();
-    location->text = string();
-    const std::uint64_t caller = in_.unsigned_number();
-    if (caller >= locations_.size()) Reader::damaged("a location refers to a later one");
-    location->caller = locations_[static_cast<std::size_t>(caller)];
-    depths.push_back(depths[static_cast<std::size_t>(caller)] + 1);
-    if (depths.back() > deepest_nesting + 1) Reader::damaged("calls are nested too deeply");
-    locations_.push_back(std::move(location));
-  }
-}
-
-void Decoder::read_storages() {
-  const std::size_t count = in_.count();
-  storages_.reserve(count + 1);
-  storages_.push_back(nullptr);
-  for (std::size_t i = 0; i < count; ++i) {
-    auto storage = std::make_shared<ir::Storage>();
-    storage->in_file = in_.boolean();
-    storage->file_offset = in_.unsigned_number();
-    storage->bytes = in_.unsigned_number();
-    storage->record = string();
-    const auto data = in_.blob();
-    storage->data.assign(data.begin(), data.end());
-    if (!storage->in_file && storage->bytes != data.size()) Reader::damaged("a storage's size is wrong");
-    storages_.push_back(std::move(storage));
-  }
-}
-
-std::vector<std::string> Decoder::strings() {
-  std::vector<std::string> all(in_.count());
-  for (std::string& text : all) text = string();
-  return all;
-}
-
-std::vector<std::int64_t> Decoder::numbers() {
-  std::vector<std::int64_t> all(in_.count());
-  for (std::int64_t& number : all) number = in_.number();
-  return all;
-}
-
-std::optional<std::vector<std::optional<std::int64_t>>> Decoder::optional_numbers() {
-  if (!in_.boolean()) return std::nullopt;
-  std::vector<std::optional<std::int64_t>> all(in_.count());
-  for (auto& number : all)
-    if (in_.boolean()) number = in_.number();
-  return all;
-}
-
-ir::DType Decoder::dtype() {
-  if (const auto known = ir::dtype_from_number(in_.byte())) return *known;
-  Reader::damaged("an element type is unknown");
-}
-
-ir::TensorType Decoder::tensor_type() {
-  ir::TensorType tensor;
-  if (in_.boolean()) tensor.dtype = dtype();
-  tensor.sizes = optional_numbers();
-  tensor.strides = optional_numbers();
-  if (const std::uint8_t grad = in_.byte()) tensor.requires_grad = grad == 2;
-  tensor.device = string();
-  return tensor;
-}
 
 ir::Quantizer Decoder::quantizer() {
   ir::Quantizer quantizer;
@@ -186,20 +45,20 @@ ir::Quantizer Decoder::quantizer() {
   quantizer.zero_point = in_.number();
   quantizer.scales.resize(in_.count());
   for (double& scale : quantizer.scales) scale = in_.real();
-  quantizer.zero_points = numbers();
+  quantizer.zero_points = in_.numbers();
   quantizer.axis = in_.number();
   return quantizer;
 }
 
 ir::TensorView Decoder::tensor() {
   ir::TensorView tensor;
-  tensor.dtype = dtype();
-  tensor.sizes = numbers();
-  tensor.strides = numbers();
+  tensor.dtype = in_.dtype();
+  tensor.sizes = in_.numbers();
+  tensor.strides = in_.numbers();
   tensor.offset = in_.number();
-  tensor.storage = at(storages_);
+  tensor.storage = in_.storage();
   tensor.requires_grad = in_.boolean();
-  tensor.device = string();
+  tensor.device = in_.text();
   if (in_.boolean()) tensor.quantizer = std::make_shared<ir::Quantizer>(quantizer());
   tensor.wrapped_number = in_.boolean();
   if (tensor.sizes.size() != tensor.strides.size()) Reader::damaged("a tensor's sizes and strides differ in rank");
@@ -214,8 +73,8 @@ ir::Constants Decoder::constants(std::size_t depth) {
 
 ir::DictConstant Decoder::dict(std::size_t depth) {
   ir::DictConstant dict;
-  dict.key = type();
-  dict.value = type();
+  dict.key = in_.type();
+  dict.value = in_.type();
   dict.items.resize(in_.count());
   for (auto& [key, item] : dict.items) {
     key = constant(depth);
@@ -226,8 +85,8 @@ ir::DictConstant Decoder::dict(std::size_t depth) {
 
 ir::EnumConstant Decoder::enumerator(std::size_t depth) {
   ir::EnumConstant held;
-  held.class_name = string();
-  held.name = string();
+  held.class_name = in_.text();
+  held.name = in_.text();
   if (in_.boolean()) held.value = std::make_shared<ir::Constant>(constant(depth));
   return held;
 }
@@ -253,10 +112,10 @@ ir::Constant Decoder::constant(std::size_t depth) {
       const double real = in_.real();
       return {std::complex<double>(real, in_.real())};
     }
-    case tag<std::string>(): return {string()};
+    case tag<std::string>(): return {in_.text()};
     case tag<ir::TensorView>(): return {tensor()};
-    case tag<ir::ListConstant>(): return {ir::ListConstant{type(), constants(inner)}};
-    case tag<ir::TupleConstant>(): return {ir::TupleConstant{type(), constants(inner)}};
+    case tag<ir::ListConstant>(): return {ir::ListConstant{in_.type(), constants(inner)}};
+    case tag<ir::TupleConstant>(): return {ir::TupleConstant{in_.type(), constants(inner)}};
     case tag<ir::DictConstant>(): return {dict(inner)};
     case tag<ir::ObjectConstant>(): {
       const std::uint64_t object = in_.unsigned_number();
@@ -264,24 +123,24 @@ ir::Constant Decoder::constant(std::size_t depth) {
       return {ir::ObjectConstant{static_cast<std::uint32_t>(object)}};
     }
     case tag<ir::EnumConstant>(): return {enumerator(inner)};
-    case tag<ir::DeviceConstant>(): return {ir::DeviceConstant{string()}};
-    case tag<ir::FunctionConstant>(): return {ir::FunctionConstant{string()}};
-    case tag<ir::OpaqueConstant>(): return {ir::OpaqueConstant{string()}};
+    case tag<ir::DeviceConstant>(): return {ir::DeviceConstant{in_.text()}};
+    case tag<ir::FunctionConstant>(): return {ir::FunctionConstant{in_.text()}};
+    case tag<ir::OpaqueConstant>(): return {ir::OpaqueConstant{in_.text()}};
     default: Reader::damaged("a constant is unknown");
   }
 }
 
 ir::Value* Decoder::used_value() {
-  ir::Value* value = at(values_);
+  ir::Value* value = in_.at(values_);
   if (!value) Reader::damaged("a value is used outside its block");
   return value;
 }
 
 void Decoder::node(ir::Block& into, std::size_t depth) {
-  const std::string& op = string();
-  const std::string& overload = string();
-  const std::string& module = string();
-  const ir::LocationRef& location = at(locations_);
+  const std::string& op = in_.text();
+  const std::string& overload = in_.text();
+  const std::string& module = in_.text();
+  const ir::LocationRef& location = in_.location();
   std::vector<ir::Value*> inputs(in_.count());
   for (ir::Value*& input : inputs) input = used_value();
   ir::Node* node = graph_->create(op, inputs);
@@ -290,13 +149,13 @@ void Decoder::node(ir::Block& into, std::size_t depth) {
   node->set_module(module);
   node->set_location(location);
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) {
-    const std::string& name = string();
+    const std::string& name = in_.text();
     node->set_attribute(name, constant());
   }
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) block(*node->add_block(), depth + 1);
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) {
-    ir::Value* output = node->add_output(type());
-    output->set_name(string());
+    ir::Value* output = node->add_output(in_.type());
+    output->set_name(in_.text());
     values_.push_back(output);
   }
 }
@@ -305,8 +164,8 @@ void Decoder::block(ir::Block& into, std::size_t depth) {
   if (depth > deepest_nesting) Reader::damaged("branches and loops are nested too deeply");
   const std::size_t outside = values_.size();
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) {
-    const ir::TypeRef& held = type();
-    values_.push_back(into.add_input(held, string()));
+    const ir::TypeRef& held = in_.type();
+    values_.push_back(into.add_input(held, in_.text()));
   }
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) node(into, depth);
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) into.add_output(used_value());
@@ -323,38 +182,38 @@ ir::Graph Decoder::graph() {
 
 ir::Function Decoder::function() {
   ir::Function function;
-  function.name = string();
+  function.name = in_.text();
   function.parameters.resize(in_.count());
   for (ir::Parameter& parameter : function.parameters) {
-    parameter.name = string();
-    parameter.type = type();
+    parameter.name = in_.text();
+    parameter.type = in_.type();
     if (in_.boolean()) parameter.default_value = constant();
   }
   function.returns.resize(in_.count());
-  for (ir::TypeRef& returned : function.returns) returned = type();
+  for (ir::TypeRef& returned : function.returns) returned = in_.type();
   function.graph = graph();
   return function;
 }
 
 ir::Class Decoder::class_() {
   ir::Class held;
-  held.name = string();
+  held.name = in_.text();
   held.is_module = in_.boolean();
   held.is_interface = in_.boolean();
   held.attributes.resize(in_.count());
   for (ir::ClassAttribute& attribute : held.attributes) {
-    attribute.name = string();
-    attribute.type = type();
+    attribute.name = in_.text();
+    attribute.type = in_.type();
     attribute.is_parameter = in_.boolean();
     attribute.is_buffer = in_.boolean();
   }
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) {
-    const std::string& name = string();
+    const std::string& name = in_.text();
     held.constants[name] = constant();
   }
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) {
-    const std::string& method = string();
-    held.methods[method] = string();
+    const std::string& method = in_.text();
+    held.methods[method] = in_.text();
   }
   return held;
 }
@@ -362,34 +221,34 @@ ir::Class Decoder::class_() {
 ir::Program Decoder::program() {
   ir::Program program;
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) {
-    const std::string& key = string();
+    const std::string& key = in_.text();
     program.classes[key] = class_();
   }
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) {
-    const std::string& key = string();
+    const std::string& key = in_.text();
     program.functions[key] = function();
   }
   program.objects.resize(in_.count());
   for (ir::Object& object : program.objects) {
-    object.class_name = string();
+    object.class_name = in_.text();
     object.attributes = constants(0);
   }
   program.root = static_cast<std::uint32_t>(in_.unsigned_number());
   program.recorded_inputs.resize(in_.count());
   for (ir::RecordedInput& input : program.recorded_inputs) {
-    input.name = string();
-    input.type = type();
+    input.name = in_.text();
+    input.type = in_.type();
   }
   program.notes.resize(in_.count());
   for (ir::LoadNote& note : program.notes) {
     note.kind = static_cast<ir::LoadNote::Kind>(
         std::min(in_.byte(), static_cast<std::uint8_t>(ir::LoadNote::Kind::other)));
-    note.subject = string();
-    note.message = string();
+    note.subject = in_.text();
+    note.message = in_.text();
   }
-  program.stub_schemas = strings();
-  program.producer = string();
-  program.libtorch_version = string();
+  program.stub_schemas = in_.texts();
+  program.producer = in_.text();
+  program.libtorch_version = in_.text();
   program.traced = in_.boolean();
   program.training = in_.boolean();
   check(program);

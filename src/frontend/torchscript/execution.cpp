@@ -94,7 +94,8 @@ class Session {
     interpreted_.emplace(model_);  // its attributes are written by nobody else
     ConstantSources sources{.file = model_.path,
                             .object = [this](std::uint32_t number) { return interpreted_->object(number); },
-                            .classes = [this]() -> torch::jit::CompilationUnit& { return interpreted_->classes(); }};
+                            .classes = [this]() -> torch::jit::CompilationUnit& { return interpreted_->classes(); },
+                            .body = [this](const std::string& name) -> const ir::Graph& { return interpreted_->program().functions.at(name).graph; }};
     Values all = as_graph_takes(inputs, input_types(graph_).size());
     if (all.size() + 1 == graph_.inputs().size()) all.insert(all.begin(), IValue(interpreted_->module()._ivalue()));
     at::manual_seed(seed_);

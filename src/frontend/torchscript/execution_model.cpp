@@ -13,9 +13,12 @@ namespace compatcheck::frontend::torchscript {
 
 using c10::IValue;
 
-ExecutionModel::ExecutionModel(const protocol::Model& model)
-    : model_(model), module_(torch::jit::load(model.path, at::Device(at::kCPU))) {
-  if (module_.hasattr("training")) module_.eval();
+torch::jit::Module& ExecutionModel::module() {
+  if (!module_) {
+    module_ = torch::jit::load(model_.path, at::Device(at::kCPU));
+    if (module_->hasattr("training")) module_->eval();
+  }
+  return *module_;
 }
 
 const ir::Program& ExecutionModel::program() {
@@ -24,7 +27,7 @@ const ir::Program& ExecutionModel::program() {
 }
 
 IValue ExecutionModel::object(std::uint32_t number) {
-  if (objects_.empty()) match({ir::ObjectConstant{program().root}}, module_._ivalue());
+  if (objects_.empty()) match({ir::ObjectConstant{program().root}}, module()._ivalue());
   const auto known = objects_.find(number);
   if (known != objects_.end()) return known->second;
   if (number >= program().objects.size()) throw InternalError("object " + std::to_string(number) + " isn't in the model");
@@ -56,7 +59,7 @@ void ExecutionModel::match(const ir::Constant& constant, const IValue& value) {
 // The parts' names: packed_parameters.h.
 IValue ExecutionModel::pack(const ir::Object& object) const {
   const auto& attributes = program_->classes.at(object.class_name).attributes;
-  ConstantReader reader({.file = model_.path, .object = {}, .classes = {}});
+  ConstantReader reader({.file = model_.path, .object = {}, .classes = {}, .body = {}});
   const auto part = [&](std::string_view name) {
     for (std::size_t i = 0; i < attributes.size(); ++i)
       if (attributes[i].name == name) return reader.read(object.attributes[i]);

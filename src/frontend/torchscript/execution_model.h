@@ -16,11 +16,11 @@ namespace compatcheck::frontend::torchscript {
 
 class ExecutionModel {
  public:
-  // torch::jit::load, to the CPU, in eval mode. Throws libtorch's exceptions.
-  explicit ExecutionModel(const protocol::Model& model);
+  // Nothing is read until it is asked for: a normalised graph seldom needs more than its own constants.
+  explicit ExecutionModel(protocol::Model model) : model_(std::move(model)) {}
 
-  torch::jit::Module& module() { return module_; }
-  torch::jit::CompilationUnit& classes() { return *module_._ivalue()->compilation_unit(); }
+  torch::jit::Module& module();  // torch::jit::load, to the CPU, in eval mode; throws libtorch's exceptions
+  torch::jit::CompilationUnit& classes() { return *module()._ivalue()->compilation_unit(); }
   const ir::Program& program();  // as the tool knows it
 
   // The live object, or packed parameters made anew from their parts. Throws ModelError for another that only the
@@ -32,7 +32,7 @@ class ExecutionModel {
   c10::IValue pack(const ir::Object& object) const;
 
   protocol::Model model_;
-  torch::jit::Module module_;
+  std::optional<torch::jit::Module> module_;
   std::optional<ir::Program> program_;
   std::map<std::uint32_t, c10::IValue> objects_;
 };

@@ -196,10 +196,20 @@ bool Interpreter::run_object(const ir::Node& node) {
     Values arguments = inputs_of(node);
     arguments.erase(arguments.begin());
     call_function(node, constants_.function(function->name), std::move(arguments));
+  } else if (node.is("prim::fork")) {
+    run_fork(node);
   } else {
     return false;
   }
   return true;
+}
+
+// At once, and the result stands for its future.
+void Interpreter::run_fork(const ir::Node& node) {
+  const ir::Constant* body = node.attribute("Subgraph");
+  const auto* named = body ? body->get<ir::FunctionConstant>() : nullptr;
+  if (!named) throw ModelError("prim::fork has no body");
+  define_outputs(node, Interpreter(constants_.sources().body(named->name), constants_.sources()).run(inputs_of(node)));
 }
 
 void Interpreter::call_function(const ir::Node& node, torch::jit::Function& function, Values arguments) {
@@ -222,6 +232,7 @@ bool Interpreter::is_instance(const ir::Node& node) const {
 }
 
 void Interpreter::run_operator(const ir::Node& node) {
+  if (node.is("aten::wait")) return define(*node.output(), get(node.input(0)));
   Values arguments = inputs_of(node);
   const IValue first = arguments.empty() ? IValue() : arguments[0];
   Values results = operators_.call(node.op(), node.overload(), std::move(arguments));

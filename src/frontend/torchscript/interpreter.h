@@ -43,6 +43,7 @@ class Interpreter {
   bool run_structural(const ir::Node& node);
   bool run_container(const ir::Node& node);
   bool run_object(const ir::Node& node);
+  void run_fork(const ir::Node& node);
   void run_operator(const ir::Node& node);
   void call_function(const ir::Node& node, torch::jit::Function& function, Values arguments);
   const c10::IValue& constant(const ir::Node& node);

@@ -14,6 +14,7 @@
 
 #include "frontend/torchscript/archive.h"
 #include "ir/constant.h"
+#include "ir/graph.h"
 #include "ir/type.h"
 
 namespace compatcheck::frontend::torchscript {
@@ -23,6 +24,7 @@ struct ConstantSources {
   std::string file;                                     // storages' places are in it
   std::function<c10::IValue(std::uint32_t)> object;     // of Program::objects
   std::function<torch::jit::CompilationUnit&()> classes;  // of the loaded module
+  std::function<const ir::Graph&(const std::string&)> body;  // of Program::functions, for what libtorch doesn't know by name
 };
 
 class ConstantReader {
@@ -34,6 +36,7 @@ class ConstantReader {
   // Tensor types lose what they say of shapes: lists of them are Tensor[] to every operator.
   c10::TypePtr type(const ir::Type& type);
   torch::jit::Function& function(const std::string& name);
+  const ConstantSources& sources() const { return sources_; }
 
  private:
   at::Tensor tensor(const ir::TensorView& view);
