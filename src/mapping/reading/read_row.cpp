@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "mapping/reading/read.h"
 #include "mapping/reading/suggest.h"
@@ -49,9 +50,10 @@ std::vector<std::string> onnx_names(const Source& source, const Node& node) {
   if (!node.is_list()) return {onnx_name(source, node)};
   if (node.items.empty()) fail(source, node, "`to` names no operator");
   std::vector<std::string> names;
+  std::set<std::string_view> seen;
   for (const Node& item : node.items) {
     names.push_back(onnx_name(source, item));
-    if (std::count(names.begin(), names.end(), names.back()) > 1) fail(source, item, "`" + names.back() + "` stands twice in `to`");
+    if (!seen.insert(item.text).second) fail(source, item, "`" + item.text + "` stands twice in `to`");
   }
   return names;
 }

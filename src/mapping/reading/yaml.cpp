@@ -49,6 +49,28 @@ std::string printable(std::string_view line) {
   return made;
 }
 
+// The line, or of a long one the part around the column, with the column in what is shown.
+std::pair<std::string, int> excerpt(std::string_view line, int column) {
+  constexpr int around = 120;
+  column = std::clamp(column, 1, characters(line) + 1);
+  const auto cut = [](std::string_view text, int count) {  // the bytes of the first `count` characters
+    std::size_t i = 0;
+    for (; i < text.size(); ++i)
+      if (!continues_character(text[i]) && count-- == 0) break;
+    return text.substr(0, i);
+  };
+  std::string before, after;
+  if (column > 2 * around) {
+    const int skipped = column - around;
+    line.remove_prefix(cut(line, skipped).size());
+    column -= skipped - 1;
+    before = "…";
+  }
+  const std::string_view kept = cut(line, column + around);
+  if (kept.size() < line.size()) after = "…";
+  return {before + printable(kept) + after, column};
+}
+
 class LineIndex {
  public:
   explicit LineIndex(std::string_view text) : text_(text) {
@@ -148,7 +170,7 @@ class Builder : public YAML::EventHandler {
     } else if (!parent.key) {
       take_key(parent, std::move(done));
     } else {
-      parent.node.pairs.emplace_back(std::move(*parent.key), std::move(done));
+      parent.node.pairs.push_back({std::move(*parent.key), std::move(done)});
       parent.key.reset();
     }
   }
@@ -182,6 +204,7 @@ void check_characters(const Source& source) {
     const auto refuse = [&](const char* message) {
       fail(source, Place{source.name(), line, characters(text.substr(line_start, i - line_start)) + 1}, message);
     };
+    if (i - line_start >= max_line && c != '\n') refuse("a line of more than 4096 bytes");
     if (length == 0) refuse("not UTF-8 text");
     if (c == '\t' && indentation) refuse("a tab; YAML is indented with spaces");
     if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F) refuse("a control character");
@@ -200,10 +223,8 @@ std::string describe(const Place& place, std::string_view message, std::string_v
   std::string described = place.file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": ";
   described += message;
   if (line.empty()) return described;
-  described += "\n";
-  described += printable(line);
-  described += "\n" + std::string(static_cast<std::size_t>(std::max(0, place.column - 1)), ' ') + "^";
-  return described;
+  const auto [shown, column] = excerpt(line, place.column);
+  return described + "\n" + shown + "\n" + std::string(static_cast<std::size_t>(column - 1), ' ') + "^";
 }
 
 DefectError::DefectError(mapping::Defect what, std::string_view line)
