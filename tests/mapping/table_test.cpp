@@ -1,5 +1,5 @@
 // Look-up: names, opsets, changes of meaning.
-#include <chrono>
+#include <ctime>
 
 #include "mapping/tables.h"
 
@@ -118,15 +118,15 @@ TEST(TableAliases, InACircleAreUnknown) {
   EXPECT_EQ(table.find("aten::c", "", 9, schema::Registry()).status, Status::unknown);
 }
 
-// The generous bound is for busy machines; measured: see the bench.
+// In processor time, which a busy machine doesn't change.
 TEST(ShippedTable, IsReadyAtOnce) {
-  const auto start = std::chrono::steady_clock::now();
-  const Table table = Table::shipped();
-  const bool found = table.find("aten::relu", "", 17, schema::Registry()).status == Status::rows;
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  const schema::Registry schemas;
+  const std::clock_t start = std::clock();
+  const bool found = Table::shipped().find("aten::relu", "", 17, schemas).status == Status::rows;
+  const double milliseconds = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_TRUE(found);
-  EXPECT_LT(took.count(), 20);
-  RecordProperty("microseconds", static_cast<int>(took.count() * 1000));
+  EXPECT_LT(milliseconds, 5);
+  RecordProperty("microseconds", static_cast<int>(milliseconds * 1000));
 }
 
 }  // namespace
