@@ -50,6 +50,7 @@ OperatorRows overlay_rows(OperatorRows user, const OperatorRows* before) {
 }  // namespace
 
 std::optional<std::string> functional_overload(std::string_view op, std::string_view overload, const schema::Registry& schemas) {
+  if (overload.empty()) return std::nullopt;   // no default overload is an out= form
   const schema::Schema* const out = schemas.find(op, overload);
   if (!out || !out->is_out()) return std::nullopt;
   std::vector<schema::Argument> arguments;
