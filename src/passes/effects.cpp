@@ -47,6 +47,14 @@ bool draws(const ir::Node& node) {
   return true;
 }
 
+// Batch normalisation writes its running statistics in training only.
+bool known_not_to_train(const ir::Node& node) {
+  if (!node.is("aten::_native_batch_norm_legit")) return false;
+  const auto i = node.schema()->argument_index("training");
+  const ir::Constant* training = i && *i < node.inputs().size() ? ir::constant_of(node.input(*i)) : nullptr;
+  return training && training->get<bool>() && !*training->get<bool>();
+}
+
 }  // namespace
 
 bool holds_memory(const ir::TypeRef& type) {
@@ -66,7 +74,7 @@ bool holds_memory(const ir::TypeRef& type) {
 std::vector<std::size_t> written_operands(const ir::Node& node) {
   if (node.is("prim::SetAttr")) return {0};
   std::vector<std::size_t> operands;
-  if (const schema::Schema* schema = node.schema()) {
+  if (const schema::Schema* schema = node.schema(); schema && !known_not_to_train(node)) {
     const std::size_t count = std::min(schema->arguments.size(), node.inputs().size());
     for (std::size_t i = 0; i < count; ++i)
       if (schema->arguments[i].written && holds_memory(node.input(i)->type())) operands.push_back(i);
@@ -76,7 +84,7 @@ std::vector<std::size_t> written_operands(const ir::Node& node) {
 
 bool writes(const ir::Node& node) {
   if (node.is("prim::SetAttr")) return true;
-  return node.schema() && node.schema()->writes();
+  return node.schema() && node.schema()->writes() && !known_not_to_train(node);
 }
 
 bool is_random(const ir::Node& node) {
