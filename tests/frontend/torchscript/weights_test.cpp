@@ -25,9 +25,10 @@ TEST(Weights, StayInTheFile) {
 }
 
 TEST(Weights, OfFrozenFilesAreConstants) {
+  const ir::Program program = read("resnet_small-frozen-traced");
   std::size_t in_file = 0;
-  for (const ir::Node* node : nodes(read("resnet_small-frozen-traced"), "prim::Constant"))
-    if (const auto* tensor = node->attribute("value")->get<ir::TensorView>()) {
+  for (const ir::Node* node : nodes(program, "prim::Constant"))
+    if (const auto* tensor = ir::constant_of(node->output()) ? ir::constant_of(node->output())->get<ir::TensorView>() : nullptr) {
       EXPECT_THAT(tensor->storage->record, testing::StartsWith("constants/"));
       in_file += tensor->storage->in_file;
     }
