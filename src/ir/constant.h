@@ -19,7 +19,7 @@ struct Storage {
   std::uint64_t file_offset = 0;           // of the first byte in the model file, if `in_file`
   std::uint64_t bytes = 0;
   bool in_file = false;
-  std::vector<std::uint8_t> data;          // the bytes, if not `in_file`; little-endian
+  std::vector<std::uint8_t> data;          // the bytes if not `in_file`, and of small storages; little-endian
   std::string record;                      // the archive's record name, for messages ("data/12")
 };
 

@@ -253,7 +253,7 @@ std::string write_body(const TensorView& tensor, const Elements& elements) {
 }  // namespace
 
 std::optional<Elements> elements_of(const TensorView& tensor) {
-  if (!tensor.storage || tensor.storage->in_file || tensor.quantizer) return std::nullopt;
+  if (!tensor.storage || tensor.quantizer) return std::nullopt;
   const std::size_t bytes = element_bytes(tensor.dtype);
   const std::vector<std::uint8_t>& data = tensor.storage->data;
   Elements elements;

@@ -63,7 +63,7 @@ Result complex(const ir::Node&, Arguments in) {
 // The only element of a tensor whose bytes are at hand.
 template <class T>
 std::optional<T> only_element(const ir::TensorView& view) {
-  if (view.elements() != 1 || !view.storage || view.storage->in_file || view.offset < 0) return std::nullopt;
+  if (view.elements() != 1 || !view.storage || view.offset < 0) return std::nullopt;
   const std::size_t at = static_cast<std::size_t>(view.offset) * sizeof(T);
   if (view.storage->data.size() < at + sizeof(T)) return std::nullopt;
   T value;

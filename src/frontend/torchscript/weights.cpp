@@ -11,6 +11,9 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
+// Sizes, divisors and indices that tracing wrote as tensors: they come along, so that shapes can be computed with them.
+constexpr std::uint64_t small_storage_bytes = 512;
+
 // Bytes of one element of "FloatStorage"; 0 if the name is unknown, which libtorch refuses by itself.
 std::size_t element_bytes(std::string_view storage_type) {
   if (!storage_type.ends_with("Storage")) return 0;
@@ -119,6 +122,10 @@ c10::Storage Weights::storage_of(const Record& record, const PickledStorage& nam
   } else {
     made->in_file = true;
     made->file_offset = record.offset;
+    if (record.bytes <= small_storage_bytes) {
+      const auto bytes = archive_.contents(record);
+      made->data.assign(bytes.begin(), bytes.end());
+    }
     storage = c10::Storage(c10::Storage::use_byte_size_t(), record.bytes,
                            at::DataPtr(archive_.contents(record).data(), at::kCPU), nullptr, false);
   }
