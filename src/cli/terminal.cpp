@@ -58,16 +58,19 @@ void write_stdout(const std::string& text) {
 }
 
 void write_file(const std::filesystem::path& file, const std::string& text) {
-  std::filesystem::path temporary = file;
-  temporary += ".tmp" + std::to_string(getpid());
-  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
+  std::error_code error;
+  // A device or pipe is written as it is: renaming would put a file in its place.
+  const bool in_place = std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
+  std::filesystem::path target = file;
+  if (!in_place) target += ".tmp" + std::to_string(getpid());
+  std::ofstream stream(target, std::ios::binary | std::ios::trunc);
   stream << text;
   stream.close();
-  std::error_code error;
-  if (stream) std::filesystem::rename(temporary, file, error);
+  error.clear();
+  if (stream && !in_place) std::filesystem::rename(target, file, error);
   if (stream && !error) return;
   const std::string why = error ? error.message() : std::strerror(errno);
-  std::filesystem::remove(temporary, error);
+  if (!in_place) std::filesystem::remove(target, error);
   throw UsageError(file.string() + " can't be written: " + why);
 }
 
