@@ -64,7 +64,7 @@ void Aliases::solve(const ir::Graph& graph) {
   sets_.resize(graph.value_limit());
   for (ir::Value* input : graph.inputs()) {
     if (!holds_memory(input->type())) continue;
-    const LocationId id = add_location({MemoryLocation::Kind::input, nullptr, input->name(), {}, {}});
+    const LocationId id = add_location({MemoryLocation::Kind::input, nullptr, input->name(), {}, {}, nullptr});
     if (is_container(input->type())) insert(locations_[id].contents, add_location(locations_[id]));
     insert(set_of(input), id);
   }
@@ -237,7 +237,7 @@ void Aliases::assign_all_inputs(const ir::Node& node, const ir::Value* to) {
 
 LocationId Aliases::fresh(const ir::Value* value) {
   auto [at, added] = made_.try_emplace(value, 0);
-  if (added) at->second = add_location({MemoryLocation::Kind::fresh, value->producer(), value->name(), {}, {}});
+  if (added) at->second = add_location({MemoryLocation::Kind::fresh, value->producer(), value->name(), {}, {}, nullptr});
   insert(set_of(value), at->second);
   return at->second;
 }
@@ -254,7 +254,8 @@ void Aliases::get(const ir::Value* to, const ir::Value* container) {
 }
 
 // What chunk, split and unbind give doesn't overlap, if the tensor that was split is whole memory of its own: x.chunk(2)
-// of a linear's result, not of an expanded view. Each part is a location beside the whole's.
+// of a linear's result, not of an expanded view. Each part is a location beside the whole's. Parts of two splits do
+// overlap: the second one's are views of the whole.
 bool Aliases::get_parts(const ir::Node& unpack) {
   constexpr auto splits = std::to_array<std::string_view>(
       {"aten::chunk", "aten::split", "aten::split_with_sizes", "aten::tensor_split", "aten::unbind",
@@ -264,10 +265,12 @@ bool Aliases::get_parts(const ir::Node& unpack) {
   const Set& whole = set_of(split->input(0));
   if (whole.size() != 1 || locations_[whole[0]].maker != split->input(0)->producer() || !locations_[whole[0]].maker) return false;
   const LocationId base = whole[0];
+  if (locations_[base].split && locations_[base].split != &unpack) return false;
+  locations_[base].split = &unpack;
   for (const ir::Value* output : unpack.outputs()) {
     auto [at, added] = made_.try_emplace(output, 0);
     if (added) {
-      at->second = add_location({MemoryLocation::Kind::fresh, locations_[base].maker, output->name(), {}, {}});
+      at->second = add_location({MemoryLocation::Kind::fresh, locations_[base].maker, output->name(), {}, {}, nullptr});
       locations_[base].parts.push_back(at->second);
     }
     insert(set_of(output), at->second);
@@ -296,7 +299,7 @@ LocationId Aliases::location_of(const ir::Constant& constant, const void* identi
   const auto* tensor = constant.get<ir::TensorView>();
   const void* key = tensor && tensor->storage ? static_cast<const void*>(tensor->storage.get()) : identity;
   if (auto at = constants_.find(key); at != constants_.end()) return at->second;
-  const LocationId id = add_location({MemoryLocation::Kind::constant, nullptr, {}, {}, {}});
+  const LocationId id = add_location({MemoryLocation::Kind::constant, nullptr, {}, {}, {}, nullptr});
   constants_[key] = id;
   auto hold = [&](const ir::Constant& item) {
     const LocationId held = location_of(item, &item);
@@ -314,7 +317,7 @@ LocationId Aliases::location_of(const ir::Constant& constant, const void* identi
 
 LocationId Aliases::object_location(std::uint32_t object) {
   if (auto at = objects_.find(object); at != objects_.end()) return at->second;
-  const LocationId id = add_location({MemoryLocation::Kind::object, nullptr, {}, {}, {}});
+  const LocationId id = add_location({MemoryLocation::Kind::object, nullptr, {}, {}, {}, nullptr});
   objects_[object] = id;
   object_of_[id] = object;
   return id;
@@ -325,7 +328,7 @@ Aliases::Set& Aliases::cell(std::uint32_t object, const std::string& attribute) 
   Set& memory = at->second;
   if (!program_ && added) {
     if (!unknown_attribute_) {
-      unknown_attribute_ = add_location({MemoryLocation::Kind::attribute, nullptr, attribute, {}, {}});
+      unknown_attribute_ = add_location({MemoryLocation::Kind::attribute, nullptr, attribute, {}, {}, nullptr});
       insert(locations_[*unknown_attribute_].contents, *unknown_attribute_);
     }
     insert(memory, *unknown_attribute_);

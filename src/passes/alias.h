@@ -25,7 +25,8 @@ struct MemoryLocation {
   const ir::Node* maker = nullptr;      // fresh
   std::string name;                     // input or attribute, for messages
   std::vector<LocationId> contents;     // what a list, dict, tuple or object may hold; sorted
-  std::vector<LocationId> parts;        // pieces that don't overlap: of a split, each its own
+  std::vector<LocationId> parts;        // pieces that don't overlap: of one split, each its own
+  const ir::Node* split = nullptr;      // that one
 };
 
 class Aliases {
