@@ -11,6 +11,7 @@ using ir::DType;
 Fact cast(const TensorFact& self, std::optional<DType> dtype) {
   TensorFact result = self;
   result.dtype = dtype;
+  result.wrapped_number = self.wrapped_number && self.dtype == dtype;
   const bool keeps = dtype && (dtype == self.dtype || dtype == DType::i64 || (dtype == DType::i32 && self.dtype != DType::i64));
   if (!keeps) result.contents.reset();
   return {.value = std::move(result)};

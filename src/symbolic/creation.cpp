@@ -201,8 +201,7 @@ Facts tensor(const Call& call) {
   const char* argument = call.has("data") ? "data" : "t";
   const Fact& data = call.fact(argument);
   if (const auto* given = data.tensor()) {
-    TensorFact result = *given;
-    result.dtype = dtype_or(call, given->dtype);
+    TensorFact result{.dtype = dtype_or(call, given->dtype), .shape = given->shape};
     return {{.value = std::move(result)}};
   }
   const ir::Value* value = call.value(argument);

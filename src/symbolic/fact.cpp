@@ -29,10 +29,10 @@ std::optional<std::int64_t> element(const ir::TensorView& view, std::int64_t pos
   }
 }
 
-// Of tensors whose bytes came along; those in the file are weights.
+// Of tensors whose bytes came along; others are weights.
 std::optional<std::vector<Dim>> small_contents(const ir::TensorView& view) {
   const std::int64_t count = view.elements();
-  if (!view.storage || view.storage->in_file || count > small_elements) return std::nullopt;
+  if (!view.storage || count > small_elements) return std::nullopt;
   std::vector<Dim> contents;
   std::vector<std::int64_t> index(view.sizes.size(), 0);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -51,7 +51,7 @@ std::optional<std::vector<Dim>> small_contents(const ir::TensorView& view) {
 
 Fact tensor_fact(const ir::TensorView& view) {
   TensorFact tensor{.dtype = view.dtype, .shape = Shape(view.sizes.begin(), view.sizes.end()),
-                    .contents = small_contents(view), .known_constant = true};
+                    .contents = small_contents(view), .wrapped_number = view.wrapped_number, .known_constant = true};
   return {.value = std::move(tensor)};
 }
 

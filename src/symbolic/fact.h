@@ -29,6 +29,7 @@ struct TensorFact {
   std::optional<ir::DType> dtype{};
   std::optional<Shape> shape{};                   // absent: unknown rank
   std::optional<std::vector<Dim>> contents{};     // elements of an integer tensor (at most `most_contents`), in row-major order
+  bool wrapped_number = false;                  // a Python number that tracing made a tensor of: it promotes as the number
   bool known_constant = false;                  // a prim::Constant or a parameter: its elements are known when converting
 };
 struct Fact;

@@ -15,8 +15,10 @@ Facts reduced(const Call& call, std::optional<DType> dtype, std::optional<Shape>
   return {tensor_fact(dtype, *reduction == 0 ? std::move(unreduced) : std::optional(Shape{}))};
 }
 
-// Of several tensor arguments that broadcast.
-Facts elementwise(const Call& call, std::initializer_list<const char*> arguments) {
+std::optional<DType> as_float(std::optional<DType> dtype) { return dtype ? std::optional(to_float(*dtype)) : std::nullopt; }
+
+// Of several tensor arguments that broadcast; with a margin, a float, integers become floats.
+Facts elementwise(const Call& call, std::initializer_list<const char*> arguments, bool margin = false) {
   Promotion promotion;
   std::optional<Shape> shape = Shape{};
   for (const char* argument : arguments) {
@@ -24,12 +26,13 @@ Facts elementwise(const Call& call, std::initializer_list<const char*> arguments
     promotion.add(call.fact(argument));
     shape = broadcast(shape, tensor_of(call, argument).shape);
   }
-  return reduced(call, promotion.result(), std::move(shape));
+  return reduced(call, margin ? as_float(promotion.result()) : promotion.result(), std::move(shape));
 }
 
 Facts between(const Call& call) { return elementwise(call, {"self", "target"}); }
-Facts poisson(const Call& call) { return elementwise(call, {"input", "target"}); }
-Facts margin_ranking(const Call& call) { return elementwise(call, {"input1", "input2", "target"}); }
+Facts poisson(const Call& call) { return elementwise(call, {"input", "target"}, true); }
+Facts margin_ranking(const Call& call) { return elementwise(call, {"input1", "input2", "target"}, true); }
+Facts hinge(const Call& call) { return elementwise(call, {"self", "target"}, true); }
 Facts with_logits(const Call& call) { return elementwise(call, {"self", "target", "weight"}); }
 Facts of_self(const Call& call) { return reduced(call, call.dtype_of("self"), tensor_of(call, "self").shape); }
 
@@ -55,8 +58,7 @@ Facts cosine_embedding(const Call& call) {
   Promotion promotion;
   promotion.add(call.fact("input1"));
   promotion.add(call.fact("input2"));
-  const auto dtype = promotion.result();
-  return reduced(call, dtype ? std::optional(to_float(*dtype)) : std::nullopt, tensor_of(call, "target").shape);
+  return reduced(call, as_float(promotion.result()), tensor_of(call, "target").shape);
 }
 
 Facts triplet(const Call& call) {
@@ -64,7 +66,7 @@ Facts triplet(const Call& call) {
   for (const char* argument : {"anchor", "positive", "negative"}) promotion.add(call.fact(argument));
   auto shape = broadcast(broadcast(tensor_of(call, "anchor").shape, tensor_of(call, "positive").shape), tensor_of(call, "negative").shape);
   if (shape && !shape->empty()) shape->pop_back();
-  return reduced(call, promotion.result(), std::move(shape));
+  return reduced(call, as_float(promotion.result()), std::move(shape));
 }
 
 Facts ctc(const Call& call) {
@@ -80,8 +82,7 @@ std::optional<DType> float_of(const Call& call, const char* a, const char* b) {
   Promotion promotion;
   promotion.add(call.fact(a));
   promotion.add(call.fact(b));
-  const auto dtype = promotion.result();
-  return dtype ? std::optional(to_float(*dtype)) : std::nullopt;
+  return as_float(promotion.result());
 }
 
 Facts cosine_similarity(const Call& call) {
@@ -117,8 +118,9 @@ Facts dist(const Call& call) { return {tensor_fact(float_of(call, "self", "other
 
 void register_loss(Registry& registry) {
   for (const char* op : {"aten::mse_loss", "aten::l1_loss", "aten::smooth_l1_loss", "aten::huber_loss", "aten::soft_margin_loss",
-                         "aten::kl_div", "aten::hinge_embedding_loss"})
+                         "aten::kl_div"})
     registry.facts(op, between);
+  registry.facts("aten::hinge_embedding_loss", hinge);
   registry.facts("aten::poisson_nll_loss", poisson);
   registry.facts("aten::margin_ranking_loss", margin_ranking);
   registry.facts("aten::binary_cross_entropy", of_self);

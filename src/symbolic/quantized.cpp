@@ -124,7 +124,7 @@ void register_quantized(Registry& registry) {
                          "linear_leaky_relu", "linear_tanh"})
     registry.facts("quantized::" + std::string(op), linear);
   for (const std::string dims : {"1d", "2d", "3d"}) {
-    for (const std::string kind : {"conv" + dims, "conv" + dims + "_relu", "conv_transpose" + dims}) {
+    for (const std::string& kind : {"conv" + dims, "conv" + dims + "_relu", "conv_transpose" + dims}) {
       registry.facts("quantized::" + kind, convolution);
       if (!kind.ends_with("_relu")) registry.facts("quantized::" + kind + "_dynamic", convolution);
     }

@@ -91,8 +91,9 @@ Facts covariance(const Call& call, bool floats) {
     dtype = weights ? promote_types(*dtype, *weights) : std::nullopt;
   }
   if (!self.shape) return {tensor_fact(dtype, std::nullopt)};
-  if (self.shape->size() < 2) return {tensor_fact(dtype, Shape{})};
-  return {tensor_fact(dtype, Shape(2, (*self.shape)[0]))};
+  const Dim variables = self.shape->size() < 2 ? Dim(1) : (*self.shape)[0];  // sizes of 1 are squeezed
+  if (!variables.is_number()) return {tensor_fact(dtype, std::nullopt)};
+  return {tensor_fact(dtype, variables.number() == 1 ? Shape{} : Shape(2, variables))};
 }
 Facts cov(const Call& call) { return covariance(call, true); }
 Facts corrcoef(const Call& call) { return covariance(call, false); }

@@ -29,10 +29,19 @@ Fact sequence(const Call& call, std::optional<DType> dtype) {
 
 std::optional<DType> input_dtype(const Call& call) { return call.dtype_of(call.has("data") ? "data" : "input"); }
 
+// One state for each layer and direction, whatever hx has more.
+std::optional<Shape> last_state(const Call& call, std::size_t i) {
+  std::optional<Shape> shape = state(call, i).shape;
+  const auto both = call.boolean("bidirectional");
+  const auto layers = call.dim("num_layers");
+  if (shape && !shape->empty()) shape->front() = both && layers ? *layers * Dim(*both ? 2 : 1) : Dim::unknown();
+  return shape;
+}
+
 Facts layers(const Call& call) {
   const auto dtype = input_dtype(call);
   Facts facts{sequence(call, dtype)};
-  for (std::size_t i = 0; i + 1 < call.node().outputs().size(); ++i) facts.push_back(tensor_fact(dtype, state(call, i).shape));
+  for (std::size_t i = 0; i + 1 < call.node().outputs().size(); ++i) facts.push_back(tensor_fact(dtype, last_state(call, i)));
   return facts;
 }
 

@@ -113,8 +113,22 @@ Facts ravel(const Call& call) {
   return {reshaped(self, Shape{self.shape ? product(*self.shape) : Dim::unknown()})};
 }
 
-// as_strided, sum_to_size: what `size` says.
 Facts sized(const Call& call) { return {tensor_fact(self_of(call).dtype, call.dims("size"))}; }
+
+// A sum, of integers i64, unless the sizes are the same already.
+Facts sum_to_size(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto size = call.dims("size");
+  auto dtype = self.dtype;
+  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype)) {
+    const auto equal = [](const Dim& a, const Dim& b) { return provably_equal(a, b); };
+    const bool unchanged = size && self.shape && std::equal(size->begin(), size->end(), self.shape->begin(), self.shape->end(), equal);
+    const bool summed = size && self.shape && (size->size() != self.shape->size() ||
+                        !std::equal(size->begin(), size->end(), self.shape->begin(), [](const Dim& a, const Dim& b) { return !provably_different(a, b); }));
+    if (!unchanged) dtype = summed ? std::optional(DType::i64) : std::nullopt;
+  }
+  return {tensor_fact(dtype, size)};
+}
 
 Facts unflatten(const Call& call) {
   const TensorFact& self = self_of(call);
@@ -298,7 +312,8 @@ void register_view(Registry& registry) {
   registry.facts("aten::reshape_as", like_other);
   registry.facts("aten::flatten", flatten);
   registry.facts("aten::ravel", ravel);
-  for (const char* op : {"aten::as_strided", "aten::as_strided_copy", "aten::sum_to_size"}) registry.facts(op, sized);
+  for (const char* op : {"aten::as_strided", "aten::as_strided_copy"}) registry.facts(op, sized);
+  registry.facts("aten::sum_to_size", sum_to_size);
   registry.facts("aten::unflatten", unflatten);
   registry.facts("aten::unsqueeze", unsqueeze);
   registry.facts("aten::unsqueeze_copy", unsqueeze);

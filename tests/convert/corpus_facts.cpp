@@ -123,9 +123,15 @@ class Corpus {
     });
   }
 
+  static frontend::LoadOptions options() {
+    frontend::LoadOptions options;
+    options.helper = COMPATCHECK_HELPER;
+    return options;
+  }
+
   std::filesystem::path folder_;
   std::string word_;
-  frontend::Frontend frontend_{{.helper = COMPATCHECK_HELPER}};
+  frontend::Frontend frontend_{options()};
   mapping::Table table_ = mapping::Table::shipped();
   schema::Registry schemas_;
   symbolic::Registry registry_ = symbolic::shipped_registry();

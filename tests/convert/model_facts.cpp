@@ -94,8 +94,14 @@ class Models {
     std::cout << name << ": " << what << "\n";
   }
 
+  static frontend::LoadOptions options() {
+    frontend::LoadOptions options;
+    options.helper = COMPATCHECK_HELPER;
+    return options;
+  }
+
   bool verbose_;
-  frontend::Frontend frontend_{{.helper = COMPATCHECK_HELPER}};
+  frontend::Frontend frontend_{options()};
   mapping::Table table_ = mapping::Table::shipped();
   symbolic::Registry registry_ = symbolic::shipped_registry();
   std::size_t models_ = 0, values_ = 0, complete_ = 0, differences_ = 0;
