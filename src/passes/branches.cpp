@@ -31,6 +31,16 @@ ir::Value* condition_itself(ir::Node* branch, std::size_t i) {
   return node_before(branch, "aten::__not__", {&condition, 1}, {&type, 1})->output();
 }
 
+// An earlier output that is the same whichever way the branch goes; null if there is none.
+ir::Value* twin(const ir::Node* branch, std::size_t i) {
+  for (std::size_t j = 0; j < i; ++j)
+    if (branch->blocks()[0]->outputs()[j] == branch->blocks()[0]->outputs()[i] &&
+        branch->blocks()[1]->outputs()[j] == branch->blocks()[1]->outputs()[i] &&
+        ir::same_structure(*branch->output(j)->type(), *branch->output(i)->type()))
+      return branch->output(j);
+  return nullptr;
+}
+
 // `c` is known inside If(c).
 std::size_t know_condition(ir::Node* branch) {
   ir::Value* condition = branch->input(0);
@@ -62,6 +72,7 @@ std::size_t prune_branches(ir::Graph& graph) {
     for (std::size_t i = node->outputs().size(); i-- > 0;) {
       ir::Value* same = node->output(i)->unused() ? nullptr : common_value(node, i);
       if (!same && !node->output(i)->unused()) same = condition_itself(node, i);
+      if (!same && !node->output(i)->unused()) same = twin(node, i);
       if (!same) continue;
       replace(node->output(i), same);
       node->erase_output(i);

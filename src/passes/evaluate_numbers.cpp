@@ -242,7 +242,8 @@ const Evaluators& number_evaluators() {
       {"aten::sin", real_function<std::sin>}, {"aten::cos", real_function<std::cos>}, {"aten::tan", real_function<std::tan>},
       {"aten::Int", int_of}, {"aten::Float", float_of}, {"aten::Bool", bool_of},
       {"aten::__range_length", range_length}, {"aten::__derive_index", range_item},
-      {"aten::is_scripting", always<true>}, {"aten::is_grad_enabled", always<false>},
+      // As a model runs that is just called: the paths that are written for training's sake are those of plain operators.
+      {"aten::is_scripting", always<true>}, {"aten::is_grad_enabled", always<true>},
       {"aten::is_autocast_enabled", always<false>}, {"aten::is_autocast_cpu_enabled", always<false>}};
   return table;
 }

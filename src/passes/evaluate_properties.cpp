@@ -60,6 +60,11 @@ Result complex(const ir::Node&, Arguments in) {
   return view && in.size() == 1 ? Result(Constant{ir::is_complex(view->dtype)}) : std::nullopt;
 }
 
+Result wants_gradient(const ir::Node&, Arguments in) {
+  const auto* view = tensor(in);
+  return view && in.size() == 1 ? Result(Constant{view->requires_grad}) : std::nullopt;
+}
+
 // The only element of a tensor whose bytes are at hand.
 template <class T>
 std::optional<T> only_element(const ir::TensorView& view) {
@@ -181,6 +186,7 @@ const Evaluators& property_evaluators() {
   static const Evaluators table = {
       {"aten::size", size}, {"aten::dim", rank}, {"aten::numel", elements}, {"aten::len", first_extent},
       {"prim::dtype", dtype}, {"aten::is_floating_point", floating}, {"aten::is_complex", complex},
+      {"prim::requires_grad", wants_gradient},
       {"aten::Int", int_of}, {"aten::IntImplicit", int_of}, {"aten::Float", float_of}, {"aten::FloatImplicit", float_of},
       {"aten::Bool", bool_of}, {"aten::__is__", identity<false>}, {"aten::__isnot__", identity<true>},
       {"prim::isinstance", is_instance}};

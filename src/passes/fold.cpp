@@ -17,6 +17,7 @@ bool compares_identity(const ir::Node& node) { return node.is("aten::__is__") ||
 // What the operator's inputs are known to be; nullopt unless that is enough to try.
 std::optional<ir::Constant> result_of(const ir::Node& node) {
   if (!can_evaluate(node)) return std::nullopt;
+  if (compares_identity(node) && node.input(0) == node.input(1)) return ir::Constant{node.is("aten::__is__")};
   std::vector<const ir::Constant*> arguments;
   // Types alone decide these two, whatever the value is.
   const bool by_type = compares_identity(node) || node.is("prim::isinstance");
@@ -36,12 +37,16 @@ ir::Value* number_behind(const ir::Node& node) {
   return ir::is(tensor->input(0)->type(), ir::TypeKind::integer) ? tensor->input(0) : nullptr;
 }
 
-// Loading places every tensor on the CPU.
-std::optional<ir::Constant> device_question(const ir::Node& node) {
-  if (node.inputs().size() != 1 || !ir::is(node.input(0)->type(), ir::TypeKind::tensor)) return std::nullopt;
+// Loading places every tensor on the CPU; ONNX knows no nested ones.
+std::optional<ir::Constant> property_of_all(const ir::Node& node) {
+  if (node.inputs().size() != 1) return std::nullopt;
+  if (const auto* device = node.is("prim::type") ? known<ir::DeviceConstant>(node.input(0)) : nullptr)
+    return ir::Constant{device->device.substr(0, device->device.find(':'))};
+  if (!ir::is(node.input(0)->type(), ir::TypeKind::tensor)) return std::nullopt;
   if (node.is("prim::device")) return ir::Constant{ir::DeviceConstant{"cpu"}};
   if (node.is("prim::is_cuda")) return ir::Constant{false};
   if (node.is("prim::is_cpu")) return ir::Constant{true};
+  if (node.is("prim::is_nested")) return ir::Constant{false};
   return std::nullopt;
 }
 
@@ -58,10 +63,10 @@ bool list_changes(const ir::Node& node, const Aliases& aliases) {
 }
 
 // What the node's output is known to be.
-std::optional<ir::Constant> known_result(const ir::Node& node, const KnownValue& known) {
+std::optional<ir::Constant> known_result(const ir::Node& node, const KnownValue& from_elsewhere) {
   if (auto result = result_of(node)) return result;
-  if (auto result = device_question(node)) return result;
-  return known ? known(*node.output()) : std::nullopt;
+  if (auto result = property_of_all(node)) return result;
+  return from_elsewhere ? from_elsewhere(*node.output()) : std::nullopt;
 }
 
 // Without aliases only results that hold no memory are taken.

@@ -41,6 +41,7 @@ class Reader {
     if (node->is("aten::__getitem__")) return give_item(node);
     if (node->is("aten::slice")) return give_slice(node);
     if (node->is("aten::add")) return give_sum(node);
+    if (node->is("aten::any") || node->is("aten::all")) return give_verdict(node);
     if (node->is("aten::list") || node->is("aten::copy")) return give_copy(node);
     return false;
   }
@@ -75,6 +76,18 @@ class Reader {
     const auto all = index ? items(node->input(0), nullptr) : std::nullopt;
     const auto at = all ? position(*index, all->size()) : std::nullopt;
     return at && give(node, (*all)[*at]);
+  }
+
+  // One True makes any, one False unmakes all, whatever the others are.
+  bool give_verdict(ir::Node* node) {
+    const auto all = items(node->input(0), nullptr);
+    if (!all || node->inputs().size() != 1) return false;
+    const bool wanted = node->is("aten::any");
+    const bool found = std::any_of(all->begin(), all->end(), [&](const ir::Value* item) {
+      const bool* flag = known<bool>(item);
+      return flag && *flag == wanted;
+    });
+    return found && give(node, constant_before(node, {wanted}));
   }
 
   bool give_slice(ir::Node* node) {
