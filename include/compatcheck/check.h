@@ -23,7 +23,6 @@ struct CheckOptions {
   int opset = default_opset;
   // "[NAME=][DTYPE:]DIM,DIM,…", in order or by name, as --input of the command line.
   std::vector<std::string> inputs;
-  std::optional<std::filesystem::path> inputs_from;
   FailOn fail_on = FailOn::unconvertible;
   std::optional<int> max_missing;      // more missing operators than this fail the gate
   bool exit_zero = false;

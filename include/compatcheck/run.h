@@ -1,4 +1,4 @@
-// What every long call takes: where to log, how to show progress, how to stop.
+// What every long call takes: how to show progress, how to stop.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,6 @@
 
 namespace compatcheck {
 
-enum class LogLevel : std::uint8_t { warning, info, debug };
-
 struct Progress {
   std::string_view stage;       // "load", "check"
   std::uint64_t done = 0;
@@ -20,7 +18,6 @@ struct Progress {
 
 // All optional. The library itself prints nothing, exits never and installs no signal handler.
 struct RunOptions {
-  std::function<void(LogLevel, std::string_view)> log;
   std::function<void(const Progress&)> progress;
   std::shared_ptr<const std::atomic<bool>> cancel;  // set to true: the call throws Cancelled soon after
 };

@@ -26,13 +26,18 @@ struct Prepared {
 Prepared prepare(const Model::State& model, const CheckOptions& options) {
   Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .unresolved_writes = {}};
   const auto inputs = analysis::match_inputs(options.inputs, prepared.graph);
+  const ir::Program* program = model.program ? &*model.program : nullptr;
+  const auto state = [&] {
+    prepared.facts = convert::state_facts(prepared.graph, inputs, model.table, model.schemas, model.registry, program);
+  };
+  state();
   for (int round = 0; round < fold_rounds; ++round) {
-    prepared.facts = convert::state_facts(prepared.graph, inputs, model.table, model.schemas, model.registry);
     const auto changes = convert::fold_with_facts(prepared.graph, prepared.facts, model.schemas);
     if (changes.empty()) break;
     prepared.steps.insert(prepared.steps.end(), changes.begin(), changes.end());
+    state();
   }
-  for (const auto& write : passes::unresolved_writes(prepared.graph, model.program ? &*model.program : nullptr))
+  for (const auto& write : passes::unresolved_writes(prepared.graph, program))
     prepared.unresolved_writes.emplace(write.node, write.why);
   return prepared;
 }
@@ -119,6 +124,7 @@ std::vector<Report> check(const Model& model, std::span<const int> opsets, const
   const Prepared prepared = prepare(state, options);
   const convert::Context context{state.table, state.schemas, state.registry, prepared.facts, prepared.unresolved_writes};
   ModelInfo info = describe_model(state, prepared);
+  if (options.hash && !std::filesystem::is_regular_file(state.path)) throw UsageError("--hash needs a file, not " + state.path);
   if (options.hash) info.sha256 = frontend::sha256_of_file(state.path);
   const auto lowest = convert::lowest_opset(prepared.graph, context);
   std::vector<Report> reports;

@@ -64,6 +64,12 @@ std::string known_names(const std::vector<InputLeaf>& leaves) {
   return names.empty() ? "the model has no inputs" : "the model's inputs are " + names;
 }
 
+// Numbers, texts, devices: what has no dtype and sizes to state.
+bool is_plain(const ir::TypeRef& type) {
+  return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating) || ir::is(type, ir::TypeKind::boolean) ||
+         ir::is(type, ir::TypeKind::string) || ir::is(type, ir::TypeKind::device);
+}
+
 bool names_leaf(const std::string& name, const std::vector<InputLeaf>& leaves) {
   return std::any_of(leaves.begin(), leaves.end(), [&](const InputLeaf& leaf) {
     // A list's or dict's members aren't known to the graph: any member name goes.
@@ -118,6 +124,9 @@ std::vector<convert::InputFact> match_inputs(std::span<const std::string> texts,
     } else if (!names_leaf(spec.name, leaves)) {
       throw UsageError("--input " + text + ": no input '" + spec.name + "'; " + known_names(leaves));
     }
+    const auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](const InputLeaf& candidate) { return candidate.name == spec.name; });
+    if (leaf != leaves.end() && !spec.none && is_plain(leaf->type))
+      throw UsageError("--input " + text + ": input '" + spec.name + "' is no tensor, but " + ir::to_string(*leaf->type));
     if (!given.insert(spec.name).second) throw UsageError("--input " + text + ": input '" + spec.name + "' is given twice");
     facts.push_back({spec.name, fact_of(spec)});
   }

@@ -38,7 +38,8 @@ void name_inputs_plainly(ir::Graph& graph) {
   for (ir::Value* input : graph.inputs()) {
     const auto dot = input->name().rfind('.');
     const bool numbered = dot != std::string::npos && dot > 0 && input->name().find_first_not_of("0123456789", dot + 1) == std::string::npos;
-    const std::string plain = numbered ? input->name().substr(0, dot) : input->name();
+    std::string plain = numbered ? input->name().substr(0, dot) : input->name();
+    if (plain.find_first_not_of("0123456789") == std::string::npos) plain = "input_" + std::to_string(input->index());
     if (taken.insert(plain).second) input->set_name(plain);
   }
 }

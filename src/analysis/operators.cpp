@@ -47,7 +47,7 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
     else from = std::max(from.value_or(0), *call->available_from);
   }
   if (!never) summary.available_from = from;
-  if (calls.front()->structural) {
+  if (std::all_of(calls.begin(), calls.end(), [](const Outcome* call) { return call->structural; })) {
     summary.operator_class = OperatorClass::structural;
     return summary;
   }
@@ -59,7 +59,7 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
   }
   summary.operator_class = row->one_to_one() ? OperatorClass::one_to_one : OperatorClass::one_to_many;
   summary.onnx = row->to;
-  summary.since = calls.front()->since;
+  if (calls.front()->since > 0) summary.since = calls.front()->since;
   return summary;
 }
 
@@ -88,7 +88,7 @@ Summary summarize(const convert::Assessment& assessment, const std::vector<Opera
   std::map<Status, std::map<Name, int>> operators_by_status;
   int converted = 0;
   for (const Outcome& outcome : assessment.outcomes) {
-    if (outcome.structural) continue;
+    if (outcome.structural && outcome.status == Status::ok) continue;
     ++summary.nodes;
     if (outcome.status == Status::ok) ++converted;
     else ++operators_by_status[outcome.status][{outcome.node->op(), outcome.node->overload()}];
@@ -100,7 +100,7 @@ Summary summarize(const convert::Assessment& assessment, const std::vector<Opera
   for (const auto& [status, names] : operators_by_status) failing.insert(names.begin(), names.end());
   if (summary.nodes > 0) summary.coverage_nodes = static_cast<double>(converted) / summary.nodes;
   if (summary.operators > 0)
-    summary.coverage_operators = 1.0 - static_cast<double>(failing.size()) / summary.operators;
+    summary.coverage_operators = std::max(0.0, 1.0 - static_cast<double>(failing.size()) / summary.operators);
   summary.convertible = assessment.convertible();
   return summary;
 }

@@ -41,7 +41,9 @@ void apply_environment(Options& options, const Option& option) {
   if (!value || !*value) return;
   try {
     if (option.value.empty()) {
-      if (std::string_view(value) != "0") option.apply(options, "");
+      const std::string_view given(value);
+      if (given == "1" || given == "true") option.apply(options, "");
+      else if (given != "0" && given != "false") throw UsageError(std::string(given) + ": expected 1, true, 0 or false");
     } else if (option.repeatable) {
       for (const auto& line : lines(value)) option.apply(options, line);
     } else {

@@ -47,7 +47,9 @@ void check_model(Run& run, Loader& loader, const std::string& file, const Opsets
     run.reports.insert(run.reports.end(), reports.begin(), reports.end());
   } catch (const UsageError& error) {
     fail(error, exit_usage);
-  } catch (const Error& error) {
+  } catch (const TableError& error) {
+    fail(error, exit_usage);
+  } catch (const std::exception& error) {
     fail(error, exit_unreadable);
   }
 }

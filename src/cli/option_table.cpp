@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <limits>
 
 namespace compatcheck::cli {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 template <class Number> Number positive(const char* option, const std::string& text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < Number{})
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= Number{}) || value > std::numeric_limits<Number>::max())
     throw UsageError(std::string(option) + " " + text + ": expected a number, at least 0");
   return value;
 }

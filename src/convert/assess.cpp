@@ -48,15 +48,24 @@ void take(Outcome& outcome, const Row& row, const symbolic::Call& call) {
   }
 }
 
+// By number of arguments alone: their types can be known too little to tell an overload.
+bool fits_some_overload(const ir::Node& node, const schema::Registry& schemas) {
+  if (node.schema()) return true;
+  const auto overloads = schemas.overloads(node.op());
+  return overloads.empty() || std::any_of(overloads.begin(), overloads.end(), [&](const schema::Schema* schema) {
+    return schema->variadic_arguments || schema->arguments.size() == node.inputs().size();
+  });
+}
+
 // The first row that applies; what stands in the way of the first mapped one if none does.
-void try_rows(Outcome& outcome, const Lookup& found, const symbolic::Call& call, const symbolic::Registry& registry,
-              const Earlier& earlier) {
+void try_rows(Outcome& outcome, const Lookup& found, const symbolic::Call& call, const Context& context, const Earlier& earlier) {
   std::string broken;
+  if (!fits_some_overload(call.node(), context.schemas))
+    return refuse(outcome, nullptr, "the arguments fit no overload of " + call.node().op());
   for (const Row& row : found.rows) {
-    const bool conditional = !row.when.empty() || !row.required.empty();
-    if (conditional && !call.node().schema())
-      return refuse(outcome, &row, "the arguments fit no overload of " + call.node().op());
-    const auto verdict = symbolic::applies(row, call, registry);
+    if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
+      return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
+    const auto verdict = symbolic::applies(row, call, context.registry);
     if (verdict.truth == Truth::yes) return take(outcome, row, call);
     if (verdict.truth == Truth::unknown) {
       outcome.row = &row;
@@ -88,6 +97,11 @@ void state_missing(Outcome& outcome, const Lookup& found, int opset) {
   outcome.reason = "no mapping at opset " + std::to_string(opset);
 }
 
+// Normalising inlines every call that it can see through; text of a graph may hold calls whose code isn't there.
+bool is_call(const ir::Node& node) {
+  return node.is("prim::CallMethod") || node.is("prim::CallFunction") || node.is("prim::fork");
+}
+
 Outcome assess_node(const ir::Node& node, const Context& context, int opset, const Earlier& earlier) {
   Outcome outcome;
   outcome.node = &node;
@@ -100,9 +114,12 @@ Outcome assess_node(const ir::Node& node, const Context& context, int opset, con
   outcome.rows = found.op;
   outcome.since = found.since;
   switch (found.status) {
-    case Lookup::Status::structural: outcome.structural = true; break;
+    case Lookup::Status::structural:
+      outcome.structural = true;
+      if (is_call(node)) refuse(outcome, nullptr, "a call that could not be inlined: what it computes isn't known");
+      break;
     case Lookup::Status::rows:
-      try_rows(outcome, found, symbolic::Call(node, context.facts), context.registry, earlier);
+      try_rows(outcome, found, symbolic::Call(node, context.facts), context, earlier);
       break;
     case Lookup::Status::missing:
     case Lookup::Status::stale:

@@ -118,9 +118,24 @@ std::string_view arity_fault_of_loop(const Node& node) {
   return {};
 }
 
+// Operators of TorchScript's own that are read by position everywhere: the fewest inputs and outputs that they have.
+struct Arity { std::string_view op; std::size_t inputs, outputs; };
+constexpr Arity arities[] = {
+    {"prim::GetAttr", 1, 1}, {"prim::SetAttr", 2, 0}, {"prim::CallMethod", 1, 0}, {"prim::CallFunction", 1, 0},
+    {"prim::TupleIndex", 2, 1}, {"prim::TupleSlice", 1, 1}, {"prim::TupleUnpack", 1, 0}, {"prim::TupleConstruct", 0, 1},
+    {"prim::ListUnpack", 1, 0}, {"prim::ListConstruct", 0, 1}, {"prim::DictConstruct", 0, 1}, {"prim::NumToTensor", 1, 1},
+    {"prim::dtype", 1, 1}, {"prim::device", 1, 1}, {"prim::layout", 1, 1}, {"prim::shape", 1, 1}, {"prim::data", 1, 1},
+    {"prim::unchecked_cast", 1, 1}, {"prim::annotate", 1, 1}, {"prim::unchecked_unwrap_optional", 1, 1},
+    {"prim::isinstance", 1, 1}, {"prim::Uninitialized", 0, 1}, {"prim::CreateObject", 0, 1}, {"prim::min", 1, 1},
+    {"prim::max", 1, 1}, {"prim::abs", 1, 1}, {"prim::tolist", 1, 1}, {"prim::type", 1, 1}, {"prim::rangelist", 1, 1},
+    {"prim::is_cuda", 1, 1}, {"prim::requires_grad", 1, 1}, {"prim::itemsize", 1, 1}, {"prim::StringIndex", 2, 1}};
+
 }  // namespace
 
 std::string_view arity_fault(const Node& node) {
+  for (const Arity& arity : arities)
+    if (node.is(arity.op) && (node.inputs().size() < arity.inputs || node.outputs().size() < arity.outputs))
+      return "too few inputs or outputs for this operator";
   if (node.is("prim::If")) return arity_fault_of_if(node);
   if (node.is("prim::Loop")) return arity_fault_of_loop(node);
   if (node.is("prim::Constant") && (!node.inputs().empty() || node.outputs().size() != 1))

@@ -21,7 +21,7 @@ Json tensors(const std::vector<TensorInfo>& infos) {
     if (info.shape) {
       shape = Json::array();
       for (const auto& dim : *info.shape) {
-        const bool number = !dim.empty() && dim.find_first_not_of("0123456789") == std::string::npos;
+        const bool number = !dim.empty() && dim.size() < 19 && dim.find_first_not_of("0123456789") == std::string::npos;
         if (number) shape.push_back(std::stoll(dim));
         else shape.push_back(dim == "?" ? Json(nullptr) : Json(dim));
       }

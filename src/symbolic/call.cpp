@@ -1,6 +1,5 @@
 #include "symbolic/call.h"
 
-#include "compatcheck/error.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -47,14 +46,14 @@ bool Call::has(std::string_view argument) const {
 }
 
 const ir::Value* Call::value(std::string_view argument) const {
-  if (!node_.schema())
-    throw InternalError(node_.op() + ": argument " + std::string(argument) + " read of a call without a schema");
+  if (!node_.schema()) return nullptr;
   const auto index = node_.schema()->argument_index(argument);
   return index && *index < node_.inputs().size() ? node_.input(*index) : nullptr;
 }
 
 const Fact& Call::fact(std::string_view argument) const {
   if (const ir::Value* given = value(argument)) return facts_.of(given);
+  if (!node_.schema()) return nothing_known;  // no arguments by name
   return none;
 }
 

@@ -265,19 +265,22 @@ bool is_tensor_argument(const schema::Argument& argument) {
   return type->kind == ir::TypeKind::tensor;
 }
 
+// A tensor, a list of them, None, or an argument of which nothing is known.
+Verdict tensors_in(const Fact& fact, const std::string& name, const Predicate& predicate) {
+  if (fact.is_none()) return yes();
+  const auto* list = fact.list();
+  if (!list) return Test(fact, name)(predicate);
+  if (!list->items) return list->element ? tensors_in(*list->element, "each of " + name, predicate) : not_known(fact, "the members of " + name + " aren't known");
+  Verdict total = yes();
+  for (const Fact& item : *list->items) combine_all(total, tensors_in(item, name, predicate));
+  return total;
+}
+
 Verdict every_tensor(const Predicate& predicate, const Call& call) {
   Verdict total = yes();
   const auto& arguments = call.node().schema()->arguments;
-  for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i) {
-    if (!is_tensor_argument(arguments[i])) continue;
-    const Fact& fact = call.input(i);
-    if (fact.tensor()) {
-      combine_all(total, Test(fact, arguments[i].name)(predicate));
-    } else if (const auto* list = fact.list(); list && list->items) {
-      for (const Fact& item : *list->items)
-        if (item.tensor()) combine_all(total, Test(item, arguments[i].name)(predicate));
-    }
-  }
+  for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i)
+    if (is_tensor_argument(arguments[i])) combine_all(total, tensors_in(call.input(i), arguments[i].name, predicate));
   return total;
 }
 
