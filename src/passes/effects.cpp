@@ -97,8 +97,8 @@ bool is_random(const ir::Node& node) {
 
 bool has_effect(const ir::Node& node) {
   if (is_prim(node)) return !one_of(node.op(), computing) && !node.schema() && !node.is("prim::SetAttr");
-  // An operator without results is there for what it does.
-  return node.outputs().empty() && !writes(node);
+  // An operator without results is there for what it does; of one that nobody knows, nobody knows.
+  return (node.outputs().empty() && !writes(node)) || !node.schema();
 }
 
 bool is_remark(const ir::Node& node) { return one_of(node.op(), remarks); }
