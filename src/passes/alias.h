@@ -68,6 +68,9 @@ class Aliases {
   void flow_loop(const ir::Node& node);
   void find_writers();
 
+  static bool is_container(const ir::TypeRef& type);
+  static bool insert(Set& set, LocationId id);  // whether it is new
+
   Set& set_of(const ir::Value* value);
   void assign(const ir::Value* to, const ir::Value* from);
   void assign_all_inputs(const ir::Node& node, const ir::Value* to);

@@ -1,4 +1,8 @@
 // Changes of dtype and device: facts.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -7,13 +11,28 @@ namespace {
 
 using ir::DType;
 
-// Integers stay what they are in another integer type.
+// Whole numbers that the dtype holds exactly, named sizes too, which are far below.
+bool holds(DType dtype, const std::vector<Dim>& contents) {
+  std::int64_t most = 0;
+  switch (dtype) {
+    case DType::i64: return true;
+    case DType::i32: most = 2'147'483'647; break;
+    case DType::f32: case DType::f64: most = 16'777'216; break;
+    default: return false;
+  }
+  return std::all_of(contents.begin(), contents.end(), [&](const Dim& dim) { return !dim.is_number() || std::abs(*dim.number()) <= most; });
+}
+
 Fact cast(const TensorFact& self, std::optional<DType> dtype) {
   TensorFact result = self;
   result.dtype = dtype;
   result.wrapped_number = self.wrapped_number && self.dtype == dtype;
-  const bool keeps = dtype && (dtype == self.dtype || dtype == DType::i64 || (dtype == DType::i32 && self.dtype != DType::i64));
-  if (!keeps) result.contents.reset();
+  if (dtype == self.dtype) return {.value = std::move(result)};
+  if (!dtype || !result.contents || !holds(*dtype, *result.contents)) result.contents.reset();
+  result.fraction.reset();
+  if (dtype && self.fraction && *dtype == DType::f64) result.fraction = self.fraction;
+  if (dtype && self.fraction && *dtype == DType::f32) set_number(result, static_cast<float>(*self.fraction));
+  if (dtype == DType::i64 && self.fraction && std::abs(*self.fraction) < 9e15) set_number(result, std::trunc(*self.fraction));
   return {.value = std::move(result)};
 }
 

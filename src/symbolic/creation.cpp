@@ -153,6 +153,8 @@ std::optional<std::vector<Dim>> contents_of(const Fact& fact) {
 Fact scalar(std::optional<DType> dtype, const Fact& number) {
   TensorFact tensor{.dtype = dtype, .shape = Shape{}};
   if (dtype && (ir::is_integral(*dtype) || *dtype == DType::boolean)) tensor.contents = contents_of(number);
+  const auto* given = number.number();
+  if (dtype == DType::f64 && given && given->floating) set_number(tensor, *given->floating);
   return {.value = std::move(tensor)};
 }
 

@@ -1,6 +1,7 @@
 #include "symbolic/fact.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace compatcheck::symbolic {
@@ -49,9 +50,28 @@ std::optional<std::vector<Dim>> small_contents(const ir::TensorView& view) {
   return contents;
 }
 
+// The element of a tensor of one float whose bytes came along.
+std::optional<double> only_number(const ir::TensorView& view) {
+  if (!view.storage || view.storage->in_file || view.elements() != 1 || view.offset < 0) return std::nullopt;
+  const std::size_t at = static_cast<std::size_t>(view.offset) * ir::element_bytes(view.dtype);
+  const auto& data = view.storage->data;
+  if (view.dtype == ir::DType::f64 && at + sizeof(double) <= data.size()) {
+    double value;
+    std::memcpy(&value, &data[at], sizeof value);
+    return value;
+  }
+  if (view.dtype == ir::DType::f32 && at + sizeof(float) <= data.size()) {
+    float value;
+    std::memcpy(&value, &data[at], sizeof value);
+    return value;
+  }
+  return std::nullopt;
+}
+
 Fact tensor_fact(const ir::TensorView& view) {
   TensorFact tensor{.dtype = view.dtype, .shape = Shape(view.sizes.begin(), view.sizes.end()),
                     .contents = small_contents(view), .wrapped_number = view.wrapped_number, .known_constant = true};
+  if (const auto number = only_number(view)) set_number(tensor, *number);
   return {.value = std::move(tensor)};
 }
 
@@ -79,6 +99,7 @@ TensorFact join_tensors(const TensorFact& a, const TensorFact& b) {
       std::equal(a.contents->begin(), a.contents->end(), b.contents->begin(),
                  [](const Dim& x, const Dim& y) { return provably_equal(x, y); }))
     joined.contents = a.contents;
+  if (a.fraction && b.fraction && *a.fraction == *b.fraction) joined.fraction = a.fraction;
   return joined;
 }
 
@@ -118,6 +139,14 @@ std::string spell_shape(const TensorFact& tensor) {
 }
 
 }  // namespace
+
+void set_number(TensorFact& tensor, double number) {
+  constexpr double exact = 16777216;  // whole numbers up to here are exact in f32
+  tensor.contents.reset();
+  tensor.fraction.reset();
+  if (number == std::floor(number) && std::abs(number) <= exact) tensor.contents = std::vector<Dim>{Dim(static_cast<std::int64_t>(number))};
+  else tensor.fraction = number;
+}
 
 Fact fact_of(const ir::Constant& constant) {
   if (constant.is_none()) return {.value = NoneFact{}};

@@ -28,7 +28,9 @@ inline constexpr std::size_t most_contents = 64;
 struct TensorFact {
   std::optional<ir::DType> dtype{};
   std::optional<Shape> shape{};                   // absent: unknown rank
-  std::optional<std::vector<Dim>> contents{};     // elements of an integer tensor (at most `most_contents`), in row-major order
+  // Elements, at most `most_contents`, in row-major order: of integer tensors, and of floating ones that hold whole numbers.
+  std::optional<std::vector<Dim>> contents{};
+  std::optional<double> fraction{};               // the only element of a floating tensor, where it isn't whole
   bool wrapped_number = false;                  // a Python number that tracing made a tensor of: it promotes as the number
   bool known_constant = false;                  // a prim::Constant or a parameter: its elements are known when converting
 };
@@ -68,6 +70,8 @@ Fact fact_of(const ir::Constant& constant, const ir::Program& program);
 const Fact& part_of(const Fact& object, std::string_view name);
 // What holds in both: at the joins of If and Loop.
 Fact join(const Fact& a, const Fact& b);
+// The only element of a floating tensor: among its contents if it is whole.
+void set_number(TensorFact& tensor, double number);
 std::string to_string(const Fact& fact);        // "f32[batch, 3, 224, 224]", "int 3", "f32[*]", "?"
 
 }  // namespace compatcheck::symbolic

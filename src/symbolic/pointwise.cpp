@@ -2,8 +2,9 @@
 #include "symbolic/pointwise.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
-#include "compatcheck/error.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 
@@ -44,8 +45,20 @@ using Contents = std::vector<Dim>;
 std::optional<Contents> contents_of(const Fact& fact) {
   if (const auto* tensor = fact.tensor()) return tensor->contents;
   const auto* number = fact.number();
-  if (!number || number->kind == NumberFact::Kind::floating || !number->integer) return std::nullopt;
-  return Contents{*number->integer};
+  if (!number) return std::nullopt;
+  if (number->integer) return Contents{*number->integer};
+  TensorFact whole;
+  if (number->floating) set_number(whole, *number->floating);
+  return whole.contents;
+}
+
+// The only element, of a number too.
+std::optional<double> single(const Fact& fact) {
+  if (const auto* number = fact.number(); number && number->floating) return number->floating;
+  if (const auto* tensor = fact.tensor(); tensor && tensor->fraction) return tensor->fraction;
+  const auto contents = contents_of(fact);
+  if (!contents || contents->size() != 1 || !contents->front().is_number()) return std::nullopt;
+  return static_cast<double>(*contents->front().number());
 }
 
 using Operation = Dim (*)(const Dim&, const Dim&);
@@ -98,12 +111,39 @@ std::optional<Contents> computed_contents(const Call& call) {
   return result;
 }
 
+template <class Float> std::optional<double> computed(std::string_view op, double x, double y) {
+  const auto a = static_cast<Float>(x), b = static_cast<Float>(y);
+  if (op == "aten::add") return a + b;
+  if (op == "aten::sub") return a - b;
+  if (op == "aten::rsub") return b - a;
+  if (op == "aten::mul") return a * b;
+  return op == "aten::div" && b != 0 ? std::optional<double>(a / b) : std::nullopt;
+}
+
+// Arithmetic on single floats, in the precision of the result.
+std::optional<double> computed_number(const Call& call, DType dtype) {
+  if (!call.has("self") || !call.has("other") || !call.is_none("rounding_mode")) return std::nullopt;
+  if (!call.is_none("alpha") && call.number("alpha") != 1) return std::nullopt;
+  const auto a = single(call.fact("self")), b = single(call.fact("other"));
+  if (!a || !b) return std::nullopt;
+  return dtype == DType::f32 ? computed<float>(call.op(), *a, *b) : computed<double>(call.op(), *a, *b);
+}
+
+bool are_exact(const Contents& contents) {
+  return std::all_of(contents.begin(), contents.end(), [](const Dim& dim) { return !dim.is_number() || std::abs(*dim.number()) <= 16'777'216; });
+}
+
 }  // namespace
 
 Fact pointwise_fact(const Call& call, Operands operands) {
   TensorFact result{.dtype = operands.dtype, .shape = std::move(operands.shape)};
-  const bool vector = result.shape && result.shape->size() <= 1;
-  if (vector && result.dtype && ir::is_integral(*result.dtype)) result.contents = computed_contents(call);
+  if (!result.shape || result.shape->size() > 1 || !result.dtype) return {.value = std::move(result)};
+  const bool floats = *result.dtype == DType::f32 || *result.dtype == DType::f64;
+  if (!floats && !ir::is_integral(*result.dtype)) return {.value = std::move(result)};
+  result.contents = computed_contents(call);
+  if (floats && result.contents && !are_exact(*result.contents)) result.contents.reset();
+  if (floats && !result.contents && product(*result.shape).number() == 1)
+    if (const auto number = computed_number(call, *result.dtype)) set_number(result, *number);
   return {.value = std::move(result)};
 }
 
@@ -127,6 +167,14 @@ Facts div(const Call& call) {
 Facts magnitude(const Call& call) {
   const TensorFact& self = tensor_of(call, call.has("self") ? "self" : "x");
   return {tensor_fact(self.dtype ? std::optional(real_part(*self.dtype)) : std::nullopt, self.shape)};
+}
+
+// floor, ceil …: whole numbers stay what they are.
+template <double (*round)(double)> Facts rounded(const Call& call) {
+  const TensorFact& self = self_of(call);
+  TensorFact result{.dtype = self.dtype, .shape = self.shape, .contents = self.contents};
+  if (self.fraction) set_number(result, round(*self.fraction));
+  return {{.value = std::move(result)}};
 }
 
 Facts float_power(const Call& call) {
@@ -177,7 +225,7 @@ struct Named { const char* word; std::initializer_list<const char*> ops; };
 const std::initializer_list<Named> named_by_word = {
     {"same", {"bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal_", "normal_functional", "uniform", "random",
               "poisson", "renorm", "fft_fftshift", "fft_ifftshift", "channel_shuffle", "native_channel_shuffle", "fliplr", "flipud",
-              "msort", "rms_norm", "frac", "trunc", "fix", "sgn", "logcumsumexp", "copy", "copy_", "conj", "conj_physical_", "feature_alpha_dropout"}},
+              "msort", "rms_norm", "frac", "sgn", "logcumsumexp", "copy", "copy_", "conj", "conj_physical_", "feature_alpha_dropout"}},
     {"same_float", {"acosh", "asinh", "atanh", "cosh", "sinh", "deg2rad", "rad2deg", "digamma", "erfc", "erfinv", "exp2", "expm1", "i0",
                     "lgamma", "mvlgamma", "sinc", "special_airy_ai", "special_bessel_j0", "special_bessel_j1", "special_bessel_y0",
                     "special_bessel_y1", "special_entr", "special_i0e", "special_i1", "special_i1e", "special_log_ndtr",
@@ -205,6 +253,9 @@ const std::initializer_list<Named> named_by_word = {
 void register_pointwise(Registry& registry) {
   for (const char* op : {"aten::div.Tensor_mode", "aten::div.Scalar_mode", "aten::divide.Tensor_mode", "aten::divide.Scalar_mode"}) registry.facts(op, div);
   for (const char* op : {"aten::abs", "aten::absolute", "prim::abs"}) registry.facts(op, magnitude);
+  registry.facts("aten::floor", rounded<std::floor>);
+  registry.facts("aten::ceil", rounded<std::ceil>);
+  registry.facts("aten::trunc", rounded<std::trunc>);
   registry.facts("aten::float_power", float_power);
   registry.facts("aten::ldexp", ldexp);
   registry.facts("aten::frexp.Tensor", frexp);

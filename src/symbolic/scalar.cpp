@@ -19,6 +19,7 @@ NumberFact operand(const Call& call, std::size_t i) {
   if (const auto* number = fact.number()) return *number;
   const auto* tensor = fact.tensor();
   if (tensor && tensor->contents && tensor->contents->size() == 1) return {.kind = Kind::integer, .integer = tensor->contents->front()};
+  if (tensor && tensor->fraction) return {.kind = Kind::floating, .integer = {}, .floating = tensor->fraction};
   return {};
 }
 
@@ -213,8 +214,8 @@ Facts element(const Call& call) {
   const auto* tensor = call.input(0).tensor();
   if (!tensor) return {call.input(0).number() ? call.input(0) : Fact{}};
   if (!tensor->dtype || ir::is_complex(*tensor->dtype)) return {};
-  if (ir::is_floating(*tensor->dtype)) return {floating(std::nullopt)};
   const NumberFact value = operand(call, 0);
+  if (ir::is_floating(*tensor->dtype)) return {floating(as_double(value))};
   NumberFact number{.kind = *tensor->dtype == DType::boolean ? Kind::boolean : Kind::integer, .integer = value.integer};
   return {{.value = std::move(number)}};
 }

@@ -13,7 +13,7 @@ const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
 
 // The same elements in another shape: what is known of them stays.
 Fact reshaped(const TensorFact& self, std::optional<Shape> shape) {
-  return {.value = TensorFact{.dtype = self.dtype, .shape = std::move(shape), .contents = self.contents, .known_constant = self.known_constant}};
+  return {.value = TensorFact{.dtype = self.dtype, .shape = std::move(shape), .contents = self.contents, .fraction = self.fraction, .known_constant = self.known_constant}};
 }
 
 Facts identity(const Call& call) { return {reshaped(self_of(call), self_of(call).shape)}; }

@@ -34,7 +34,8 @@ Facts pointwise(const Call& call) { return {pointwise_fact(call, pointwise_opera
 
 Facts pointwise_float(const Call& call) {
   auto operands = pointwise_operands(call);
-  return {tensor_fact(as_float(operands.dtype), std::move(operands.shape))};
+  operands.dtype = as_float(operands.dtype);
+  return {pointwise_fact(call, std::move(operands))};
 }
 
 Facts comparison(const Call& call) { return {tensor_fact(DType::boolean, pointwise_operands(call).shape)}; }

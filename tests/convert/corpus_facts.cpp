@@ -119,7 +119,7 @@ class Corpus {
   static void print(const ir::Graph& graph, const symbolic::FactTable& facts) {
     std::cout << ir::print(graph);
     ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
-      for (const ir::Value* output : node->outputs()) std::cout << "  %" << output->name() << " " << node->op() << ": " << symbolic::to_string(facts.of(output)) << "\n";
+      for (const ir::Value* output : node->outputs()) std::cout << "  %" << output->name() << " " << node->op() << ": " << spell(facts.of(output)) << "\n";
     });
   }
 

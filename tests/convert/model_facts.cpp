@@ -86,7 +86,7 @@ class Models {
     std::cout << "\n";
     if (verbose_)
       for (const auto& [id, value] : values)
-        std::cout << "  %" << value->name() << " " << (value->producer() ? value->producer()->op() : "input") << ": " << symbolic::to_string(facts.of(value)) << "\n";
+        std::cout << "  %" << value->name() << " " << (value->producer() ? value->producer()->op() : "input") << (value->producer() && !value->producer()->schema() ? " (no schema)" : "") << ": " << spell(facts.of(value)) << "\n";
   }
 
   void report(const std::string& name, const std::string& what) {

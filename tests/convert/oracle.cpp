@@ -8,6 +8,18 @@ symbolic::Fact fact_of(const Actual& actual) {
 
 std::string to_string(const Actual& actual) { return symbolic::to_string(fact_of(actual)); }
 
+std::string spell(const symbolic::Fact& fact) {
+  std::string text = symbolic::to_string(fact);
+  const auto* tensor = fact.tensor();
+  if (tensor && tensor->contents) {
+    text += " {";
+    for (const auto& dim : *tensor->contents) text += " " + dim.to_string();
+    text += " }";
+  }
+  if (tensor && tensor->fraction) text += " { " + std::to_string(*tensor->fraction) + " }";
+  return text;
+}
+
 Comparison compare(const symbolic::Fact& fact, const Actual& actual) {
   Comparison result;
   const auto* tensor = fact.tensor();

@@ -21,5 +21,6 @@ struct Comparison {
 Comparison compare(const symbolic::Fact& fact, const Actual& actual);
 symbolic::Fact fact_of(const Actual& actual);
 std::string to_string(const Actual& actual);
+std::string spell(const symbolic::Fact& fact);  // with its contents
 
 }  // namespace compatcheck::convert

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/function.h>
 
 #include <algorithm>
@@ -21,6 +22,12 @@ namespace {
 
 using c10::IValue;
 using Values = std::vector<IValue>;
+
+// One thread: sums come out the same, and threads that wait for each other on a busy machine take minutes.
+struct PlainExecution {
+  at::NoGradGuard no_gradients;
+  PlainExecution() { at::set_num_threads(1); }
+};
 
 bool is_object(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::module) || ir::is(type, ir::TypeKind::named); }
 
@@ -130,7 +137,7 @@ class Session {
 }  // namespace
 
 protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& request) {
-  const at::NoGradGuard no_gradients;
+  const PlainExecution plain;
   Session session(request.model, request.graph, request.seed);
   struct Ran { Values given, after, outputs; };
   const Ran expected = session.first_that_runs(session.argument_types(request.method), [&](const Values& inputs) {
@@ -151,7 +158,7 @@ protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& req
 }
 
 protocol::ObserveReply observe(const protocol::ObserveRequest& request) {
-  const at::NoGradGuard no_gradients;
+  const PlainExecution plain;
   Session session(request.model, request.graph, request.seed);
   std::vector<std::uint32_t> positions(session.graph().value_limit());
   const auto values = values_in_order(session.graph());

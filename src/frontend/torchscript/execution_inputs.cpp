@@ -16,6 +16,7 @@ using c10::IValue;
 using ir::TypeKind;
 using Sizes = std::vector<std::int64_t>;
 
+// What tensors hold; floats are from one to two where integers are below two, else normally distributed.
 enum class Integers : std::uint8_t { below_ten, below_two, falling_from_four, ones, zeros };
 constexpr std::array all_integers = {Integers::below_ten, Integers::below_two, Integers::falling_from_four, Integers::ones, Integers::zeros};
 
@@ -92,6 +93,7 @@ class Maker {
     if (dtype == at::kBool) return at::randint(0, 2, shape, generator_, at::kLong).to(at::kBool);
     if (c10::isIntegralType(dtype, false)) return integers(shape).to(dtype);
     if (c10::isQIntType(dtype)) return at::quantize_per_tensor(at::randn(shape, generator_), 0.05, dtype == at::kQUInt8 ? 128 : 0, dtype);
+    if (integers_ == Integers::below_two && !c10::isComplexType(dtype)) return at::rand(shape, generator_, at::kDouble).add(1).to(dtype);
     return at::randn(shape, generator_, c10::isComplexType(dtype) ? at::kComplexDouble : at::kDouble).to(dtype);
   }
 

@@ -196,6 +196,10 @@ bool Interpreter::run_object(const ir::Node& node) {
     Values arguments = inputs_of(node);
     arguments.erase(arguments.begin());
     call_function(node, constants_.function(function->name), std::move(arguments));
+  } else if (node.is("prim::CreateObject")) {
+    const auto type = constants_.type(*node.output()->type())->cast<c10::ClassType>();
+    if (!type) throw ModelError("the class " + ir::to_string(*node.output()->type()) + " is not in the file");
+    define(*node.output(), c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, type), type->numAttributes()));
   } else if (node.is("prim::fork")) {
     run_fork(node);
   } else {

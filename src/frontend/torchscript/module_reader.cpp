@@ -39,6 +39,8 @@ ModuleReader::ModuleReader(const Archive& archive, caffe2::serialize::PyTorchStr
 }
 
 c10::intrusive_ptr<c10::ivalue::Object> ModuleReader::read() {
+  if (archive_.find("model.json"))
+    throw ModelError("is an archive as torch 1.0 to 1.2 wrote them; load it with torch.jit.load and save it again");
   if (archive_.find("constants.pkl")) {
     const c10::IValue table = unpickle("constants", at::kCPU, true);
     check_tensors(table);

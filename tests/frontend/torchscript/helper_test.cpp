@@ -1,6 +1,8 @@
 // The helper program itself, asked by its client.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "compatcheck/error.h"
 #include "frontend/load.h"
 #include "models.h"
@@ -36,6 +38,18 @@ TEST(Helper, ListsTheSchemasOfItsLibtorch) {
   const auto schemas = frontend.registered_schemas();
   EXPECT_GT(schemas.size(), 3000u);
   EXPECT_THAT(schemas, testing::Contains("aten::relu(Tensor self) -> Tensor"));
+}
+
+// The wheels bring a library of operators for torch's own tests.
+TEST(Helper, LoadsOperatorLibraries) {
+  const char* libtorch = std::getenv("COMPATCHECK_LIBTORCH");
+  const std::string library = std::string(libtorch ? libtorch : "") + "/lib/libaoti_custom_ops.so";
+  if (!std::filesystem::exists(library)) GTEST_SKIP() << library << " isn't there";
+  LoadOptions options = with_helper();
+  options.op_libraries = {library};
+  Frontend frontend(options);
+  frontend.load(torchscript::model("my_add-traced"));
+  EXPECT_THAT(frontend.registered_schemas(), testing::Contains(testing::HasSubstr("aoti_custom_ops::")));
 }
 
 TEST(Helper, AnOperatorLibraryThatIsNotThereIsTheUsersMistake) {
