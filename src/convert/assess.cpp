@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "convert/branches.h"
+#include "compatcheck/error.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::convert {
@@ -12,40 +13,10 @@ using mapping::Lookup;
 using mapping::Row;
 using symbolic::Truth;
 
-// Outcomes of earlier nodes at the same opset, for what hangs on a node that failed.
-using Earlier = std::unordered_map<const ir::Node*, Status>;
-
 void refuse(Outcome& outcome, const Row* row, std::string reason) {
   outcome.status = Status::refused;
   outcome.reason = std::move(reason);
   if (row) outcome.hint = row->hint;
-}
-
-void leave_open(Outcome& outcome, const symbolic::Verdict& verdict, const Earlier& earlier) {
-  const auto blamed = verdict.blame ? earlier.find(verdict.blame) : earlier.end();
-  if (blamed != earlier.end() && blamed->second != Status::ok) outcome.status = Status::unassessed;
-  else if (!verdict.wants.empty()) outcome.status = Status::needs_input;
-  else return refuse(outcome, outcome.row, verdict.message);  // no input would settle it
-  outcome.reason = verdict.message;
-  outcome.wants = verdict.wants;
-}
-
-void take(Outcome& outcome, const Row& row, const symbolic::Call& call) {
-  outcome.row = &row;
-  switch (row.kind) {
-    case Row::Kind::mapped: {
-      const auto dtypes = symbolic::takes_dtypes(row, call);
-      if (dtypes.truth == Truth::yes) outcome.status = Status::ok;
-      else refuse(outcome, &row, dtypes.message);
-      return;
-    }
-    case Row::Kind::refuse: refuse(outcome, &row, row.reason); return;
-    case Row::Kind::missing:
-      outcome.status = Status::missing;
-      outcome.reason = row.reason;
-      outcome.hint = row.hint;
-      return;
-  }
 }
 
 // By number of arguments alone: their types can be known too little to tell an overload.
@@ -55,28 +26,6 @@ bool fits_some_overload(const ir::Node& node, const schema::Registry& schemas) {
   return overloads.empty() || std::any_of(overloads.begin(), overloads.end(), [&](const schema::Schema* schema) {
     return schema->variadic_arguments || schema->arguments.size() == node.inputs().size();
   });
-}
-
-// The first row that applies; what stands in the way of the first mapped one if none does.
-void try_rows(Outcome& outcome, const Lookup& found, const symbolic::Call& call, const Context& context, const Earlier& earlier) {
-  std::string broken;
-  if (!fits_some_overload(call.node(), context.schemas))
-    return refuse(outcome, nullptr, "the arguments fit no overload of " + call.node().op());
-  for (const Row& row : found.rows) {
-    if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
-      return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
-    const auto verdict = symbolic::applies(row, call, context.registry);
-    if (verdict.truth == Truth::yes) return take(outcome, row, call);
-    if (verdict.truth == Truth::unknown) {
-      outcome.row = &row;
-      return leave_open(outcome, verdict, earlier);
-    }
-    if (row.kind == Row::Kind::mapped && broken.empty()) {
-      broken = verdict.message;
-      outcome.row = &row;
-    }
-  }
-  refuse(outcome, outcome.row, broken);
 }
 
 void state_missing(Outcome& outcome, const Lookup& found, int opset) {
@@ -102,32 +51,6 @@ bool is_call(const ir::Node& node) {
   return node.is("prim::CallMethod") || node.is("prim::CallFunction") || node.is("prim::fork");
 }
 
-Outcome assess_node(const ir::Node& node, const Context& context, int opset, const Earlier& earlier) {
-  Outcome outcome;
-  outcome.node = &node;
-  if (const auto write = context.unresolved_writes.find(&node); write != context.unresolved_writes.end()) {
-    outcome.unresolved_write = true;
-    refuse(outcome, nullptr, write->second);
-    return outcome;
-  }
-  const Lookup found = context.table.find(node.op(), node.overload(), opset, context.schemas);
-  outcome.rows = found.op;
-  outcome.since = found.since;
-  switch (found.status) {
-    case Lookup::Status::structural:
-      outcome.structural = true;
-      if (is_call(node)) refuse(outcome, nullptr, "a call that could not be inlined: what it computes isn't known");
-      break;
-    case Lookup::Status::rows:
-      try_rows(outcome, found, symbolic::Call(node, context.facts), context, earlier);
-      break;
-    case Lookup::Status::missing:
-    case Lookup::Status::stale:
-    case Lookup::Status::unknown: state_missing(outcome, found, opset); break;
-  }
-  return outcome;
-}
-
 // A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet. Nor is a write in a loop that
 // shapes will unroll.
 void leave_to_inputs(Outcome& outcome, const symbolic::FactTable& facts) {
@@ -141,39 +64,184 @@ void leave_to_inputs(Outcome& outcome, const symbolic::FactTable& facts) {
 
 bool is_failure(Status status) { return status == Status::missing || status == Status::refused; }
 
-std::optional<int> available_from(const Outcome& outcome, const Context& context, int opset) {
-  if (!outcome.rows || outcome.unresolved_write) return std::nullopt;
-  for (int higher = opset + 1; higher <= mapping::highest_opset; ++higher)
-    if (assess_node(*outcome.node, context, higher, {}).status == Status::ok) return higher;
-  return std::nullopt;
-}
+// Values on trial: constants as they are, all else by its facts.
+class TrialOperands {
+ public:
+  TrialOperands(const Context& context, onnx::Builder& builder) : context_(context), builder_(builder) {}
+
+  const handlers::Operand& of(const ir::Value* value) {
+    const auto [at, added] = operands_.try_emplace(value);
+    if (!added) return at->second;
+    if (const ir::Constant* constant = ir::constant_of(value)) return at->second = handlers::operand_of(*constant, context_.program, builder_);
+    const auto fresh = [this](ir::DType dtype, bool sequence) {
+      return onnx::Value{builder_.model().add_value({.kind = sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor, .dtype = dtype, .shape = {}, .name = {}}), dtype, sequence};
+    };
+    return at->second = handlers::operand_of(context_.facts.of(value), value->type(), fresh);
+  }
+
+ private:
+  const Context& context_;
+  onnx::Builder& builder_;
+  std::unordered_map<const ir::Value*, handlers::Operand> operands_;
+};
 
 }  // namespace
+
+void Assessor::take(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
+  Outcome& outcome = attempt.outcome;
+  outcome.row = &row;
+  switch (row.kind) {
+    case Row::Kind::mapped: {
+      const auto dtypes = symbolic::takes_dtypes(row, call);
+      if (dtypes.truth != Truth::yes) return refuse(outcome, &row, dtypes.message);
+      outcome.status = Status::ok;
+      return try_nodes(attempt, row, call, opset);
+    }
+    case Row::Kind::refuse: return refuse(outcome, &row, row.reason);
+    case Row::Kind::missing:
+      outcome.status = Status::missing;
+      outcome.reason = row.reason;
+      outcome.hint = row.hint;
+      return;
+  }
+}
+
+void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
+  Outcome& outcome = attempt.outcome;
+  const Way way(call.node(), row, *outcome.rows, context_);
+  if (!way.exists()) return;
+  onnx::Model model;
+  model.opset = opset;
+  onnx::Builder builder(model, context_.moved, attempt.range);
+  TrialOperands operands(context_, builder);
+  const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
+  handlers::Emission emission(call, &row, word, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+  outcome.handled = true;
+  try {
+    if (row.random || !known_results(call, builder)) way.emit(emission);
+    outcome.emitted = builder.take_emitted();
+  } catch (const onnx::Refusal& refusal) {
+    refuse(outcome, &row, refusal.reason);
+    if (!refusal.hint.empty()) outcome.hint = refusal.hint;
+  } catch (const handlers::Wanting& wanting) {
+    attempt.open = wanting.verdict;
+  } catch (const InternalError& error) {
+    refuse(outcome, &row, std::string("this call can't be converted yet: ") + error.what());
+  }
+  attempt.range = builder.range();
+}
+
+// The first row that applies; what stands in the way of the first mapped one if none does.
+void Assessor::try_rows(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
+  Outcome& outcome = attempt.outcome;
+  std::string broken;
+  if (!fits_some_overload(call.node(), context_.schemas))
+    return refuse(outcome, nullptr, "the arguments fit no overload of " + call.node().op());
+  for (const Row& row : found.rows) {
+    if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
+      return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
+    auto verdict = symbolic::applies(row, call, context_.registry);
+    if (verdict.truth == Truth::yes) return take(attempt, row, call, opset);
+    if (verdict.truth == Truth::unknown) {
+      outcome.row = &row;
+      attempt.open = std::move(verdict);
+      return;
+    }
+    if (row.kind == Row::Kind::mapped && broken.empty()) {
+      broken = verdict.message;
+      outcome.row = &row;
+    }
+  }
+  refuse(outcome, outcome.row, broken);
+}
+
+Assessor::Attempt Assessor::attempt(const ir::Node& node, int opset) {
+  Attempt attempt{.outcome = {}, .open = {}, .range = {mapping::lowest_opset, mapping::highest_opset}};
+  Outcome& outcome = attempt.outcome;
+  outcome.node = &node;
+  if (const auto write = context_.unresolved_writes.find(&node); write != context_.unresolved_writes.end()) {
+    outcome.unresolved_write = true;
+    refuse(outcome, nullptr, write->second);
+    return attempt;
+  }
+  const Lookup& found = lookups_.find(node, opset);
+  attempt.range = lookups_.range(node, opset);
+  outcome.rows = found.op;
+  outcome.since = found.since;
+  switch (found.status) {
+    case Lookup::Status::structural:
+      outcome.structural = true;
+      if (is_call(node)) refuse(outcome, nullptr, "a call that could not be inlined: what it computes isn't known");
+      break;
+    case Lookup::Status::rows: try_rows(attempt, found, symbolic::Call(node, context_.facts), opset); break;
+    case Lookup::Status::missing:
+    case Lookup::Status::stale:
+    case Lookup::Status::unknown:
+      state_missing(outcome, found, opset);
+      attempt.range = {opset, opset};   // the reason names it
+      break;
+  }
+  return attempt;
+}
+
+const Assessor::Attempt& Assessor::attempt_at(const ir::Node& node, int opset) {
+  auto& known = attempts_[&node];
+  const auto holds = [&](const Attempt& attempt) { return attempt.range.from <= opset && opset <= attempt.range.to; };
+  if (const auto found = std::ranges::find_if(known, holds); found != known.end()) return *found;
+  return known.emplace_back(attempt(node, opset));
+}
+
+Outcome Assessor::outcome_at(const ir::Node& node, int opset, const Earlier& earlier) {
+  const Attempt& attempt = attempt_at(node, opset);
+  Outcome outcome = attempt.outcome;
+  if (!attempt.open) return outcome;
+  const symbolic::Verdict& open = *attempt.open;
+  const auto blamed = open.blame ? earlier.find(open.blame) : earlier.end();
+  if (blamed != earlier.end() && blamed->second != Status::ok) outcome.status = Status::unassessed;
+  else if (!open.wants.empty()) outcome.status = Status::needs_input;
+  else {
+    refuse(outcome, outcome.row, open.message);  // no input would settle it
+    return outcome;
+  }
+  outcome.reason = open.message;
+  outcome.wants = open.wants;
+  return outcome;
+}
+
+std::optional<int> Assessor::available_from(const Outcome& outcome, int opset) {
+  if (!outcome.rows || outcome.unresolved_write) return std::nullopt;
+  for (int higher = opset + 1; higher <= mapping::highest_opset; ++higher)
+    if (outcome_at(*outcome.node, higher, {}).status == Status::ok) return higher;
+  return std::nullopt;
+}
 
 bool Assessment::convertible() const {
   return std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) { return outcome.status == Status::ok; });
 }
 
-Assessment assess(const ir::Graph& graph, const Context& context, int opset) {
+Assessment Assessor::assess(int opset) {
   Assessment assessment;
   Earlier earlier;
-  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
-    Outcome outcome = assess_node(*node, context, opset, earlier);
-    if (is_failure(outcome.status)) leave_to_inputs(outcome, context.facts);
+  ir::for_each_node(*graph_.top(), [&](const ir::Node* node) {
+    Outcome outcome = outcome_at(*node, opset, earlier);
+    if (is_failure(outcome.status)) leave_to_inputs(outcome, context_.facts);
     earlier[node] = outcome.status;
-    if (is_failure(outcome.status)) outcome.available_from = available_from(outcome, context, opset);
+    if (is_failure(outcome.status)) outcome.available_from = available_from(outcome, opset);
     assessment.outcomes.push_back(std::move(outcome));
   });
   return assessment;
 }
 
-std::optional<int> lowest_opset(const ir::Graph& graph, const Context& context) {
+std::optional<int> Assessor::lowest_opset() {
   std::vector<const ir::Node*> nodes;
-  ir::for_each_node(*graph.top(), [&](const ir::Node* node) { nodes.push_back(node); });
+  ir::for_each_node(*graph_.top(), [&](const ir::Node* node) { nodes.push_back(node); });
   // The node that failed last is tried first: usually one operator decides for many opsets.
   std::size_t first = 0;
   for (int opset = mapping::lowest_opset; opset <= mapping::highest_opset; ++opset) {
-    const auto ok = [&](const ir::Node* node) { return assess_node(*node, context, opset, {}).status == Status::ok; };
+    const auto ok = [&](const ir::Node* node) {
+      const Attempt& attempt = attempt_at(*node, opset);
+      return attempt.outcome.status == Status::ok && !attempt.open;
+    };
     if (!nodes.empty() && !ok(nodes[first])) continue;
     const auto failing = std::find_if_not(nodes.begin(), nodes.end(), ok);
     if (failing == nodes.end()) return opset;

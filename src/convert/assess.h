@@ -1,5 +1,5 @@
-// The verdict on every node at one opset. Until handlers exist a verdict is the row and its conditions applied to
-// the call; the dry conversion takes over behind this same interface.
+// The verdict on every node at one opset: the row and its conditions applied to the call, then its nodes emitted on trial. A row
+// for which no handler is written yet counts as it stands (Outcome::handled is false).
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "convert/calls.h"
+#include "convert/context.h"
 #include "ir/graph.h"
-#include "mapping/table.h"
-#include "symbolic/call.h"
-#include "symbolic/registry.h"
 
 namespace compatcheck::convert {
 
@@ -29,6 +28,8 @@ struct Outcome {
   int since = 0;                        // the opset of the entry that held
   std::optional<int> available_from;    // lowest opset above at which this call is ok
   std::vector<std::uint32_t> wants;     // needs_input: the model inputs that would settle it
+  bool handled = false;                 // its nodes were emitted, on trial
+  std::vector<std::string> emitted;     // ok: the ONNX operators of those nodes, plumbing included
 };
 
 struct Assessment {
@@ -36,18 +37,36 @@ struct Assessment {
   bool convertible() const;             // every outcome ok
 };
 
-struct Context {
-  const mapping::Table& table;
-  const schema::Registry& schemas;
-  const symbolic::Registry& registry;
-  const symbolic::FactTable& facts;
-  // Writes that normalising left in place, and why each can't be expressed.
-  const std::unordered_map<const ir::Node*, std::string>& unresolved_writes;
+// Outcomes are remembered for the opsets at which they hold. The graph and the context must outlive it.
+class Assessor {
+ public:
+  Assessor(const ir::Graph& graph, const Context& context) : graph_(graph), context_(context), lookups_(context) {}
+
+  Assessment assess(int opset);
+  // The lowest opset at which every node is ok, going up from the lowest; nullopt if there is none.
+  std::optional<int> lowest_opset();
+
+ private:
+  // What stands in the way of a row while something isn't known; the node to blame may have failed at one opset only.
+  struct Attempt {
+    Outcome outcome;
+    std::optional<symbolic::Verdict> open;
+    onnx::OpsetRange range;
+  };
+  using Earlier = std::unordered_map<const ir::Node*, Status>;  // of the same opset, for what hangs on a node that failed
+
+  Outcome outcome_at(const ir::Node& node, int opset, const Earlier& earlier);
+  const Attempt& attempt_at(const ir::Node& node, int opset);
+  Attempt attempt(const ir::Node& node, int opset);
+  void try_rows(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, int opset);
+  void take(Attempt& attempt, const mapping::Row& row, const symbolic::Call& call, int opset);
+  void try_nodes(Attempt& attempt, const mapping::Row& row, const symbolic::Call& call, int opset);
+  std::optional<int> available_from(const Outcome& outcome, int opset);
+
+  const ir::Graph& graph_;
+  const Context& context_;
+  Lookups lookups_;
+  std::unordered_map<const ir::Node*, std::vector<Attempt>> attempts_;
 };
-
-Assessment assess(const ir::Graph& graph, const Context& context, int opset);
-
-// The lowest opset at which every node is ok, going up from the lowest; nullopt if there is none.
-std::optional<int> lowest_opset(const ir::Graph& graph, const Context& context);
 
 }  // namespace compatcheck::convert

@@ -1,0 +1,117 @@
+#include "convert/calls.h"
+
+#include <algorithm>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::convert {
+namespace {
+
+using handlers::Operand;
+using symbolic::Dim;
+using symbolic::Fact;
+
+bool same(const mapping::Lookup& a, const mapping::Lookup& b) {
+  return a.status == b.status && a.op == b.op && a.rows.data() == b.rows.data() && a.rows.size() == b.rows.size();
+}
+
+struct NotKnown {};
+
+std::optional<Operand> known_tensor(const symbolic::TensorFact& tensor, onnx::Builder& builder) {
+  if (!tensor.dtype || !tensor.shape || !onnx::data_type(*tensor.dtype)) return std::nullopt;
+  onnx::Ints dims;
+  std::int64_t elements = 1;
+  for (const Dim& dim : *tensor.shape) {
+    if (!dim.is_number()) return std::nullopt;
+    dims.push_back(*dim.number());
+    elements *= dims.back();
+  }
+  if (elements == 0) return Operand{builder.constant({.dtype = *tensor.dtype, .dims = dims, .bytes = {}, .view = {}})};
+  const bool whole = ir::is_integral(*tensor.dtype) || *tensor.dtype == ir::DType::boolean;
+  if (!whole || !tensor.contents || static_cast<std::int64_t>(tensor.contents->size()) != elements) return std::nullopt;
+  onnx::Ints numbers;
+  for (const Dim& dim : *tensor.contents) {
+    if (!dim.is_number()) return std::nullopt;
+    numbers.push_back(*dim.number());
+  }
+  return Operand{builder.constant(onnx::make_tensor(*tensor.dtype, dims, numbers))};
+}
+
+std::optional<Operand> known(const Fact& fact, const ir::TypeRef& type, onnx::Builder& builder) {
+  if (const auto* tensor = fact.tensor()) return known_tensor(*tensor, builder);
+  if (const auto* list = fact.list(); list && list->items) {
+    handlers::List made;
+    for (const Fact& item : *list->items) {
+      auto operand = known(item, type && !type->elements.empty() ? type->elements.front() : nullptr, builder);
+      if (!operand) return std::nullopt;
+      made.items.push_back(*std::move(operand));
+    }
+    return Operand{std::move(made)};
+  }
+  if (!fact.number() && !fact.is_none() && !std::holds_alternative<symbolic::ConstantFact>(fact.value)) return std::nullopt;
+  try {
+    return handlers::operand_of(fact, type, [](ir::DType, bool) -> onnx::Value { throw NotKnown{}; });
+  } catch (const NotKnown&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+onnx::MovedAttributes moved_attributes(const mapping::Table& table) {
+  onnx::MovedAttributes moved;
+  for (const auto& change : table.onnx_changes())
+    for (const auto& pair : change.moved) moved[change.op].push_back(pair);
+  return moved;
+}
+
+const Lookups::History& Lookups::history(const ir::Node& node) {
+  const auto [at, added] = histories_.try_emplace({node.op(), node.overload()});
+  if (added)
+    for (int opset = mapping::lowest_opset; opset <= mapping::highest_opset; ++opset)
+      at->second[static_cast<std::size_t>(opset)] = context_.table.find(node.op(), node.overload(), opset, context_.schemas);
+  return at->second;
+}
+
+const mapping::Lookup& Lookups::find(const ir::Node& node, int opset) { return history(node)[static_cast<std::size_t>(opset)]; }
+
+onnx::OpsetRange Lookups::range(const ir::Node& node, int opset) {
+  const History& all = history(node);
+  const auto equal = [&](int other) { return same(all[static_cast<std::size_t>(opset)], all[static_cast<std::size_t>(other)]); };
+  onnx::OpsetRange range{opset, opset};
+  while (range.from > mapping::lowest_opset && equal(range.from - 1)) --range.from;
+  while (range.to < mapping::highest_opset && equal(range.to + 1)) ++range.to;
+  return range;
+}
+
+bool is_on_numbers(const schema::Schema& schema) {
+  const auto number = [](const schema::Argument& argument) {
+    const auto kind = argument.type->kind;
+    return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean || kind == ir::TypeKind::number;
+  };
+  return std::ranges::all_of(schema.arguments, number) && std::ranges::all_of(schema.returns, number);
+}
+
+Way::Way(const ir::Node& node, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context) {
+  const bool numbers = node.schema() && is_on_numbers(*node.schema());
+  handler_ = numbers ? context.handlers.find_number(mapping::split_overload(rows.name).first) : context.handlers.find(rows.name);
+  plain_ = handlers::is_plain(row) && node.schema();
+  if (numbers && !handler_ && !plain_) handler_ = context.handlers.find(rows.name);
+}
+
+void Way::emit(handlers::Emission& emission) const {
+  if (handler_) handler_(emission);
+  else handlers::emit_row(emission);
+}
+
+std::optional<std::vector<Operand>> known_results(const symbolic::Call& call, onnx::Builder& builder) {
+  std::vector<Operand> results;
+  for (const ir::Value* output : call.node().outputs()) {
+    auto operand = known(call.facts().of(output), output->type(), builder);
+    if (!operand) return std::nullopt;
+    results.push_back(*std::move(operand));
+  }
+  return results.empty() ? std::nullopt : std::optional(std::move(results));
+}
+
+}  // namespace compatcheck::convert

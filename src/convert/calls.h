@@ -1,0 +1,49 @@
+// One call: its row, and its nodes. The dry run of `check` and the conversion both come here.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "convert/context.h"
+#include "handlers/emission.h"
+
+namespace compatcheck::convert {
+
+// What the table says of an operator at every opset; looked up once for each.
+class Lookups {
+ public:
+  explicit Lookups(const Context& context) : context_(context) {}
+  const mapping::Lookup& find(const ir::Node& node, int opset);
+  // The opsets around `opset` with the same answer.
+  onnx::OpsetRange range(const ir::Node& node, int opset);
+
+ private:
+  using History = std::array<mapping::Lookup, mapping::highest_opset + 1>;
+  const History& history(const ir::Node& node);
+  const Context& context_;
+  std::map<std::pair<std::string, std::string>, History> histories_;
+};
+
+// How a row becomes nodes: a handler, the row alone, or nothing yet.
+class Way {
+ public:
+  Way(const ir::Node& node, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context);
+  bool exists() const { return handler_ || plain_; }
+  void emit(handlers::Emission& emission) const;
+
+ private:
+  handlers::Handler handler_ = nullptr;
+  bool plain_ = false;
+};
+
+// What each output of a call is, where facts alone tell: numbers, small integer tensors, tensors without elements.
+std::optional<std::vector<handlers::Operand>> known_results(const symbolic::Call& call, onnx::Builder& builder);
+
+// The overload takes and gives Python's numbers alone.
+bool is_on_numbers(const schema::Schema& schema);
+
+}  // namespace compatcheck::convert

@@ -1,0 +1,32 @@
+// What the verdicts and the conversion of one graph read.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "handlers/registry.h"
+#include "ir/graph.h"
+#include "ir/program.h"
+#include "mapping/table.h"
+#include "onnx/builder.h"
+#include "schema/schema.h"
+#include "symbolic/call.h"
+#include "symbolic/registry.h"
+
+namespace compatcheck::convert {
+
+struct Context {
+  const mapping::Table& table;
+  const schema::Registry& schemas;
+  const symbolic::Registry& registry;
+  const handlers::Registry& handlers;
+  const onnx::MovedAttributes& moved;      // of the table
+  const symbolic::FactTable& facts;
+  // Writes that normalising left in place, and why each can't be expressed.
+  const std::unordered_map<const ir::Node*, std::string>& unresolved_writes;
+  const ir::Program* program = nullptr;    // holds packed parameters; null for graph text
+};
+
+onnx::MovedAttributes moved_attributes(const mapping::Table& table);
+
+}  // namespace compatcheck::convert

@@ -1,0 +1,378 @@
+#include "convert/lower.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <unordered_map>
+
+#include "compatcheck/error.h"
+#include "convert/calls.h"
+#include "symbolic/condition.h"
+
+namespace compatcheck::convert {
+namespace {
+
+using handlers::Known;
+using handlers::List;
+using handlers::Number;
+using handlers::Operand;
+using onnx::Value;
+using onnx::Values;
+using symbolic::Fact;
+
+std::string describe(const ir::Node& node) {
+  std::string text = node.op();
+  if (!node.module().empty()) text += " in " + node.module();
+  return text;
+}
+
+onnx::Dimension dimension(const symbolic::Dim& dim) {
+  if (const auto number = dim.number()) return {*number, {}};
+  return {std::nullopt, dim.is_unknown() ? std::string() : dim.to_string()};
+}
+
+std::optional<std::vector<onnx::Dimension>> shape_of(const Fact& fact) {
+  const auto* tensor = fact.tensor();
+  if (!tensor || !tensor->shape) {
+    if (fact.number()) return std::vector<onnx::Dimension>{};
+    return std::nullopt;
+  }
+  std::vector<onnx::Dimension> dims;
+  for (const auto& dim : *tensor->shape) dims.push_back(dimension(dim));
+  return dims;
+}
+
+class Lowering {
+ public:
+  Lowering(const ir::Graph& graph, const Context& context, const LowerOptions& options)
+      : graph_(graph), context_(context), options_(options), builder_(model_, context.moved, {options.opset, options.opset}), lookups_(context) {
+    model_.opset = options.opset;
+  }
+
+  onnx::Model run() {
+    inputs();
+    block(*graph_.top());
+    outputs();
+    return std::move(model_);
+  }
+
+ private:
+  // ---- Inputs and outputs
+
+  void inputs() {
+    for (const ir::Value* input : graph_.inputs()) {
+      const std::string name = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
+      operands_[input] = input_operand(context_.facts.of(input), input->type(), name);
+    }
+    if (!options_.input_names.empty() && options_.input_names.size() != model_.graph.inputs.size())
+      throw UsageError("--input-names has " + std::to_string(options_.input_names.size()) + " names, the ONNX model has " +
+                       std::to_string(model_.graph.inputs.size()) + " inputs");
+    for (std::size_t i = 0; i < options_.input_names.size(); ++i) model_.values[model_.graph.inputs[i]].name = options_.input_names[i];
+  }
+
+  Operand input_operand(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
+    if (const auto* list = fact.list(); list && list->items) {
+      List made;
+      for (std::size_t i = 0; i < list->items->size(); ++i) {
+        const ir::TypeRef element = !type || type->elements.empty() ? nullptr : type->elements[std::min(i, type->elements.size() - 1)];
+        made.items.push_back(input_operand((*list->items)[i], element, name + "." + std::to_string(i)));
+      }
+      return {std::move(made)};
+    }
+    return handlers::operand_of(fact, type, [&](ir::DType dtype, bool sequence) {
+      if (!onnx::data_type(dtype)) throw ModelError("the input " + name + " is " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of");
+      return builder_.add_input(dtype, shape_of(fact), name, sequence);
+    });
+  }
+
+  void outputs() {
+    const auto values = graph_.outputs();
+    std::vector<std::pair<std::string, Value>> named;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      collect(operand(values[i]), context_.facts.of(values[i]), "output_" + std::to_string(i), named);
+    if (!options_.output_names.empty() && options_.output_names.size() != named.size())
+      throw UsageError("--output-names has " + std::to_string(options_.output_names.size()) + " names, the ONNX model has " +
+                       std::to_string(named.size()) + " outputs");
+    std::set<onnx::ValueId> taken(model_.graph.inputs.begin(), model_.graph.inputs.end());
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      Value value = named[i].second;
+      // A value has one name, and an input or a constant isn't an output by itself.
+      if (!taken.insert(value.id).second || builder_.constant_of(value)) value = builder_.node("Identity", {value});
+      onnx::ValueInfo& info = model_.values[value.id];
+      info.name = options_.output_names.empty() ? named[i].first : options_.output_names[i];
+      if (!info.shape) info.shape = output_shapes_[i];
+      model_.graph.outputs.push_back(value.id);
+    }
+    if (named.empty()) throw ModelError("the model gives no tensor: an ONNX model needs an output");
+  }
+
+  void collect(const Operand& operand, const Fact& fact, const std::string& name, std::vector<std::pair<std::string, Value>>& into) {
+    if (operand.is_none()) return;
+    if (const List* list = operand.list()) {
+      const auto* facts = fact.list();
+      for (std::size_t i = 0; i < list->items.size(); ++i)
+        collect(list->items[i], facts && facts->items && i < facts->items->size() ? (*facts->items)[i] : Fact{}, name + "." + std::to_string(i), into);
+      return;
+    }
+    if (const auto* dict = std::get_if<handlers::Dict>(&operand.value)) {
+      for (const auto& [key, member] : dict->items) {
+        const auto* text = key.get<std::string>();
+        const auto* number = key.get<std::int64_t>();
+        collect(member, {}, text ? *text : name + "." + (number ? std::to_string(*number) : std::to_string(into.size())), into);
+      }
+      return;
+    }
+    Values values;
+    if (const auto* quantized = std::get_if<handlers::Quantized>(&operand.value)) values.push_back(dequantized(*quantized));
+    else handlers::spill(operand, value_form(operand), builder_, values);
+    if (values.empty()) throw ModelError("the model's output " + name + " is no tensor: ONNX has no value for it");
+    into.emplace_back(name, values.front());
+    output_shapes_.push_back(values.front().sequence ? std::nullopt : shape_of(fact));
+  }
+
+  Value dequantized(const handlers::Quantized& quantized) {
+    onnx::Arguments attributes;
+    if (quantized.axis) attributes.push_back({"axis", *quantized.axis});
+    return builder_.node("DequantizeLinear", {quantized.integers, quantized.scale, quantized.zero_point}, attributes);
+  }
+
+  // A number that is known leaves as a value all the same.
+  static Operand value_form(const Operand& operand) {
+    if (const Number* number = operand.number()) return {Number{Value{1, number->dtype()}}};
+    return operand;
+  }
+
+  // ---- Values
+
+  const Operand& operand(const ir::Value* value) {
+    const auto [at, added] = operands_.try_emplace(value);
+    if (!added) return at->second;
+    const ir::Constant* constant = ir::constant_of(value);
+    if (!constant) throw InternalError("%" + value->name() + " is used before it is made");
+    const std::size_t before = model_.initializers.size();
+    Operand made = handlers::operand_of(*constant, context_.program, builder_);
+    const ir::Constant* path = value->producer()->attribute("path");
+    if (path && model_.initializers.size() == before + 1) model_.values[model_.initializers.back().value].name = *path->get<std::string>();
+    return operands_[value] = std::move(made);   // `at` may have moved
+  }
+
+  // ---- Nodes
+
+  void block(const ir::Block& block) {
+    for (const ir::Node* node : block) {
+      builder_.set_origin(node);
+      this->node(*node);
+    }
+  }
+
+  void node(const ir::Node& node) {
+    try {
+      if (node.is("prim::If")) return branch(node);
+      if (node.is("prim::Loop")) return loop(node);
+      if (context_.table.is_structural(node.op())) return structural(node);
+      call(node);
+    } catch (const onnx::Refusal& refusal) {
+      throw ModelError(describe(node) + ": " + refusal.reason);
+    } catch (const handlers::Wanting& wanting) {
+      throw ModelError(describe(node) + ": " + wanting.verdict.message);
+    }
+  }
+
+  const mapping::Row& row_of(const ir::Node& node, const mapping::Lookup& found, const symbolic::Call& call) {
+    for (const mapping::Row& row : found.rows)
+      if (symbolic::applies(row, call, context_.registry).truth == symbolic::Truth::yes && row.kind == mapping::Row::Kind::mapped) return row;
+    throw InternalError("no row maps " + describe(node));
+  }
+
+  void call(const ir::Node& node) {
+    const mapping::Lookup& found = lookups_.find(node, options_.opset);
+    const symbolic::Call call(node, context_.facts);
+    const mapping::Row& row = row_of(node, found, call);
+    const Way way(node, row, *found.op, context_);
+    if (!way.exists()) throw ModelError(describe(node) + ": no handler is written for this operator yet");
+    if (!row.random)
+      if (auto known = known_results(call, builder_)) {
+        for (std::size_t i = 0; i < known->size(); ++i) operands_[node.output(i)] = std::move((*known)[i]);
+        return;
+      }
+    handlers::Emission emission(call, &row, context_.table.facts(node.op(), node.overload(), context_.schemas), builder_,
+                                [this](const ir::Value* value) -> const Operand& { return operand(value); });
+    way.emit(emission);
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+      const auto& result = emission.results()[i];
+      if (result) operands_[node.output(i)] = *result;
+      else if (!node.output(i)->unused()) throw InternalError("the handler of " + describe(node) + " gave no output " + std::to_string(i));
+    }
+  }
+
+  // ---- Operators that compute nothing
+
+  void structural(const ir::Node& node) {
+    const auto give = [&](Operand operand) { operands_[node.output()] = std::move(operand); };
+    if (node.is("prim::Constant")) return;   // made where it is used
+    if (node.is("prim::ListConstruct") || node.is("prim::TupleConstruct")) {
+      List list;
+      for (const ir::Value* input : node.inputs()) list.items.push_back(operand(input));
+      return give({std::move(list)});
+    }
+    if (node.is("prim::DictConstruct")) {
+      handlers::Dict dict;
+      for (std::size_t i = 0; i + 1 < node.inputs().size(); i += 2) dict.items.emplace_back(key_of(node.input(i)), operand(node.input(i + 1)));
+      return give({std::move(dict)});
+    }
+    if (node.is("prim::ListUnpack") || node.is("prim::TupleUnpack")) return unpack(node);
+    if (node.is("prim::TupleIndex")) {
+      const auto index = symbolic::Call(node, context_.facts).facts().of(node.input(1)).number();
+      const List* list = operand(node.input(0)).list();
+      if (!list || !index || !index->integer || !index->integer->is_number()) throw onnx::Refusal{"which member of the tuple isn't known"};
+      std::int64_t at = *index->integer->number();
+      if (at < 0) at += static_cast<std::int64_t>(list->items.size());
+      return give(list->items.at(static_cast<std::size_t>(at)));
+    }
+    if (node.is("prim::NumToTensor")) {
+      Values values;
+      const auto* tensor = context_.facts.of(node.output()).tensor();
+      handlers::spill(operand(node.input(0)), value_form(operand(node.input(0))), builder_, values);
+      return give({tensor && tensor->dtype ? builder_.cast(values.front(), *tensor->dtype) : values.front()});
+    }
+    if (!node.outputs().empty() && is_same_value(node)) return give(operand(node.input(0)));
+    // Known while converting, or without a value that anything computed reads.
+    for (const ir::Value* output : node.outputs()) {
+      const Fact& fact = context_.facts.of(output);
+      operands_[output] = handlers::operand_of(fact, output->type(), [&](ir::DType, bool) -> Value {
+        if (output->unused()) return {};
+        throw ModelError(describe(node) + ": its value isn't known while converting");
+      });
+    }
+  }
+
+  static bool is_same_value(const ir::Node& node) {
+    static const std::set<std::string_view> names = {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::data", "aten::_unwrap_optional"};
+    return names.contains(node.op());
+  }
+
+  ir::Constant key_of(const ir::Value* value) {
+    if (const ir::Constant* constant = ir::constant_of(value)) return *constant;
+    if (const auto* known = std::get_if<Known>(&operand(value).value)) return known->value;
+    throw onnx::Refusal{"a dictionary's key is known only when the model runs"};
+  }
+
+  void unpack(const ir::Node& node) {
+    const Operand& given = operand(node.input(0));
+    if (const List* list = given.list()) {
+      if (list->items.size() != node.outputs().size()) throw onnx::Refusal{"a list of " + std::to_string(list->items.size()) + " is unpacked into " + std::to_string(node.outputs().size())};
+      const std::vector<Operand> items = list->items;
+      for (std::size_t i = 0; i < items.size(); ++i) operands_[node.output(i)] = items[i];
+      return;
+    }
+    const auto member = [&](std::size_t i) -> Operand {
+      const auto index = static_cast<std::int64_t>(i);
+      if (const auto* sequence = std::get_if<handlers::Sequence>(&given.value)) return {builder_.node("SequenceAt", {sequence->value, builder_.integer(index)})};
+      if (const auto* vector = std::get_if<handlers::Vector>(&given.value)) return {Number{builder_.gather(vector->value, builder_.integer(index), 0)}};
+      throw onnx::Refusal{"a value that is no list is unpacked"};
+    };
+    std::vector<Operand> made;
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) made.push_back(member(i));
+    for (std::size_t i = 0; i < made.size(); ++i) operands_[node.output(i)] = std::move(made[i]);
+  }
+
+  // ---- Control flow
+
+  // The form of what leaves an If or goes round a Loop; its values are only counted.
+  Operand form_of(const ir::Value* value) {
+    return handlers::operand_of(context_.facts.of(value), value->type(), [](ir::DType dtype, bool sequence) { return Value{1, dtype, sequence}; });
+  }
+
+  Value boolean(const ir::Value* value) {
+    Values values;
+    handlers::spill(operand(value), {Number{Value{1, ir::DType::boolean}}}, builder_, values);
+    return values.front();
+  }
+
+  // What leaves a body is made in it.
+  Values in_body(const onnx::Graph& body, Values values) {
+    std::set<onnx::ValueId> made;
+    for (const onnx::Node& node : body.nodes) made.insert(node.outputs.begin(), node.outputs.end());
+    for (Value& value : values)
+      if (!made.erase(value.id)) value = builder_.node("Identity", {value});
+    return values;
+  }
+
+  void branch(const ir::Node& node) {
+    const Value condition = boolean(node.input(0));
+    std::vector<Operand> forms;
+    for (const ir::Value* output : node.outputs()) forms.push_back(form_of(output));
+    std::shared_ptr<onnx::Graph> bodies[2];
+    std::vector<ir::DType> dtypes;
+    std::vector<bool> sequences;
+    for (std::size_t i = 0; i < 2; ++i) {
+      bodies[i] = builder_.begin_body();
+      block(*node.blocks()[i]);
+      builder_.set_origin(&node);
+      Values values;
+      for (std::size_t o = 0; o < forms.size(); ++o) handlers::spill(operand(node.blocks()[i]->outputs()[o]), forms[o], builder_, values);
+      values = in_body(*bodies[i], std::move(values));
+      if (i == 0)
+        for (const Value& value : values) dtypes.push_back(value.dtype), sequences.push_back(value.sequence);
+      builder_.end_body(values);
+    }
+    Values results = builder_.control("If", {condition}, {{"then_branch", bodies[0]}, {"else_branch", bodies[1]}}, dtypes, sequences);
+    std::size_t at = 0;
+    for (std::size_t o = 0; o < forms.size(); ++o) operands_[node.output(o)] = handlers::refill(forms[o], results, at);
+  }
+
+  // prim::Loop(trip count, condition, carried…): its block takes (index, carried…), gives (condition, carried…).
+  void loop(const ir::Node& node) {
+    const ir::Block& inner = *node.blocks()[0];
+    std::vector<Operand> forms;
+    for (const ir::Value* output : node.outputs()) forms.push_back(form_of(output));
+    Values given{trip_count(node.input(0)), boolean(node.input(1))};
+    for (std::size_t i = 0; i < forms.size(); ++i) handlers::spill(operand(node.input(i + 2)), forms[i], builder_, given);
+    const auto body = builder_.begin_body();
+    operands_[inner.inputs()[0]] = {Number{builder_.body_input(ir::DType::i64)}};
+    builder_.body_input(ir::DType::boolean);
+    Values carried;
+    for (std::size_t i = 2; i < given.size(); ++i) carried.push_back(builder_.body_input(given[i].dtype, given[i].sequence));
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < forms.size(); ++i) operands_[inner.inputs()[i + 1]] = handlers::refill(forms[i], carried, at);
+    block(inner);
+    builder_.set_origin(&node);
+    Values leaving{boolean(inner.outputs()[0])};
+    for (std::size_t i = 0; i < forms.size(); ++i) handlers::spill(operand(inner.outputs()[i + 1]), forms[i], builder_, leaving);
+    leaving = in_body(*body, std::move(leaving));
+    builder_.end_body(leaving);
+    std::vector<ir::DType> dtypes;
+    std::vector<bool> sequences;
+    for (std::size_t i = 1; i < leaving.size(); ++i) dtypes.push_back(leaving[i].dtype), sequences.push_back(leaving[i].sequence);
+    Values results = builder_.control("Loop", given, {{"body", body}}, dtypes, sequences);
+    at = 0;
+    for (std::size_t o = 0; o < forms.size(); ++o) operands_[node.output(o)] = handlers::refill(forms[o], results, at);
+  }
+
+  // Absent for a while loop, whose count is the greatest int.
+  Value trip_count(const ir::Value* value) {
+    const Number* number = operand(value).number();
+    const auto* known = number ? std::get_if<std::int64_t>(&number->value) : nullptr;
+    if (known && *known == std::numeric_limits<std::int64_t>::max()) return {};
+    Values values;
+    handlers::spill(operand(value), {Number{Value{1, ir::DType::i64}}}, builder_, values);
+    return values.front();
+  }
+
+  const ir::Graph& graph_;
+  const Context& context_;
+  const LowerOptions& options_;
+  onnx::Model model_;
+  onnx::Builder builder_;
+  Lookups lookups_;
+  std::unordered_map<const ir::Value*, Operand> operands_;
+  std::vector<std::optional<std::vector<onnx::Dimension>>> output_shapes_;
+};
+
+}  // namespace
+
+onnx::Model lower(const ir::Graph& graph, const Context& context, const LowerOptions& options) {
+  return Lowering(graph, context, options).run();
+}
+
+}  // namespace compatcheck::convert

@@ -1,0 +1,324 @@
+#include "handlers/emission.h"
+
+#include <algorithm>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+using symbolic::Fact;
+using symbolic::Truth;
+
+std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+
+const Operand none{None{}};
+
+}  // namespace
+
+Emission::Emission(const symbolic::Call& of, const mapping::Row* row, std::string_view facts_word, onnx::Builder& builder, OperandOf operands)
+    : call(of), build(builder), row_(row), facts_word_(facts_word), operands_(std::move(operands)), results_(of.node().outputs().size()) {}
+
+bool Emission::row_has(std::string_view onnx_op) const { return row_ && std::ranges::find(row_->to, onnx_op) != row_->to.end(); }
+
+// ---- Facts
+
+void Emission::want(const Fact& fact, std::string message) const {
+  throw Wanting{{.truth = Truth::unknown, .message = std::move(message), .wants = fact.wants, .blame = fact.blame}};
+}
+
+void Emission::want(std::string_view argument, std::string_view what) const {
+  want(call.fact(argument), std::string(what) + " of " + quoted(argument) + " isn't known");
+}
+
+bool Emission::given(std::string_view argument) const {
+  if (!call.has(argument)) return false;
+  const Fact& fact = call.fact(argument);
+  if (fact.is_none()) return false;
+  if (std::holds_alternative<std::monostate>(fact.value)) {
+    const ir::Value* value = call.value(argument);
+    if (value && ir::is(value->type(), ir::TypeKind::optional)) want(argument, "whether there is a value");
+  }
+  return true;
+}
+
+DType Emission::dtype(std::string_view tensor) const {
+  if (const auto known = call.dtype_of(tensor)) return *known;
+  if (const auto* number = call.fact(tensor).number())
+    return number->kind == symbolic::NumberFact::Kind::floating ? symbolic::default_float
+           : number->kind == symbolic::NumberFact::Kind::boolean ? DType::boolean : DType::i64;
+  want(tensor, "the dtype");
+}
+
+std::int64_t Emission::rank(std::string_view tensor) const {
+  if (const auto known = call.rank(tensor)) return static_cast<std::int64_t>(*known);
+  if (call.fact(tensor).number()) return 0;
+  want(tensor, "the rank");
+}
+
+const Shape& Emission::shape(std::string_view tensor) const {
+  const auto* known = call.tensor(tensor);
+  if (!known || !known->shape) want(tensor, "the rank");
+  return *known->shape;
+}
+
+std::optional<std::int64_t> Emission::size(std::string_view tensor, std::int64_t axis) const {
+  return shape(tensor).at(static_cast<std::size_t>(wrap(axis, rank(tensor)))).number();
+}
+
+std::int64_t Emission::known_size(std::string_view tensor, std::int64_t axis) const {
+  if (const auto known = size(tensor, axis)) return *known;
+  want(tensor, "the size of dimension " + std::to_string(axis));
+}
+
+std::int64_t Emission::integer(std::string_view argument) const {
+  if (const auto known = call.integer(argument)) return *known;
+  want(argument, "the value");
+}
+
+std::int64_t Emission::integer(std::string_view argument, std::int64_t if_none) const { return given(argument) ? integer(argument) : if_none; }
+
+double Emission::number(std::string_view argument) const {
+  if (const auto known = call.number(argument)) return *known;
+  want(argument, "the value");
+}
+
+double Emission::number(std::string_view argument, double if_none) const { return given(argument) ? number(argument) : if_none; }
+
+bool Emission::boolean(std::string_view argument) const {
+  if (!given(argument)) return false;
+  if (const auto known = call.boolean(argument)) return *known;
+  want(argument, "the value");
+}
+
+std::string Emission::string(std::string_view argument) const {
+  if (auto known = call.string(argument)) return *std::move(known);
+  want(argument, "the value");
+}
+
+Ints Emission::ints(std::string_view argument) const {
+  if (auto known = call.ints(argument)) return *std::move(known);
+  want(argument, "the value");
+}
+
+std::vector<double> Emission::floats(std::string_view argument) const {
+  if (auto known = call.floats(argument)) return *std::move(known);
+  want(argument, "the value");
+}
+
+std::int64_t Emission::wrap(std::int64_t dim, std::int64_t rank) const {
+  const std::int64_t dims = std::max<std::int64_t>(rank, 1);
+  if (dim < -dims || dim >= dims) throw Refusal{"dimension " + std::to_string(dim) + " is out of range for rank " + std::to_string(rank)};
+  return dim < 0 ? dim + dims : dim;
+}
+
+std::int64_t Emission::axis(std::string_view argument, std::string_view tensor) const { return wrap(integer(argument), rank(tensor)); }
+
+Ints Emission::axes(std::string_view argument, std::string_view tensor) const {
+  const std::int64_t dims = rank(tensor);
+  Ints made;
+  if (given(argument)) {
+    const auto* number = call.fact(argument).number();
+    if (number) made.push_back(wrap(integer(argument), dims));
+    else for (const std::int64_t dim : ints(argument)) made.push_back(wrap(dim, dims));
+  }
+  if (made.empty())
+    for (std::int64_t dim = 0; dim < dims; ++dim) made.push_back(dim);
+  std::ranges::sort(made);
+  if (std::ranges::adjacent_find(made) != made.end()) throw Refusal{"a dimension is given twice"};
+  if (dims == 0) made.clear();
+  return made;
+}
+
+const Fact& Emission::output_fact(std::size_t output) const { return call.facts().of(call.node().output(output)); }
+
+DType Emission::output_dtype(std::size_t output) const {
+  const Fact& fact = output_fact(output);
+  if (const auto* tensor = fact.tensor(); tensor && tensor->dtype) return *tensor->dtype;
+  if (const auto* number = fact.number())
+    return number->kind == symbolic::NumberFact::Kind::floating ? DType::f64 : number->kind == symbolic::NumberFact::Kind::boolean ? DType::boolean : DType::i64;
+  want(fact, "the dtype of the result isn't known");
+}
+
+const Shape& Emission::output_shape(std::size_t output) const {
+  const auto* tensor = output_fact(output).tensor();
+  if (!tensor || !tensor->shape) want(output_fact(output), "the rank of the result isn't known");
+  return *tensor->shape;
+}
+
+std::int64_t Emission::output_rank(std::size_t output) const { return static_cast<std::int64_t>(output_shape(output).size()); }
+
+bool Emission::output_used(std::size_t output) const { return output < call.node().outputs().size() && !call.node().output(output)->unused(); }
+
+// ---- Arguments
+
+const Operand& Emission::operand(std::string_view argument) const {
+  const ir::Value* value = call.value(argument);
+  return value ? operands_(value) : none;
+}
+
+Value Emission::as_tensor(const Operand& operand, std::string_view what) {
+  if (const Value* tensor = operand.tensor()) return *tensor;
+  if (const Number* number = operand.number()) {
+    if (const Value* value = std::get_if<Value>(&number->value)) return *value;
+    if (const auto* floating = std::get_if<double>(&number->value)) return build.scalar(DType::f64, *floating);
+    if (const auto* boolean = std::get_if<bool>(&number->value)) return build.scalar(DType::boolean, std::int64_t{*boolean});
+    return build.scalar(DType::i64, std::get<std::int64_t>(number->value));
+  }
+  if (const auto* vector = std::get_if<Vector>(&operand.value)) return vector->value;
+  throw Refusal{quoted(what) + " is no tensor"};
+}
+
+Value Emission::as_vector(const Operand& operand, std::string_view what) {
+  if (const auto* vector = std::get_if<Vector>(&operand.value)) return cast(vector->value, DType::i64);
+  if (const List* list = operand.list()) {
+    if (list->items.empty()) return integers({});
+    Values parts;
+    Ints known;   // neighbouring constants make one part
+    const auto flush = [&] {
+      if (!known.empty()) parts.push_back(integers(std::exchange(known, {})));
+    };
+    for (const Operand& item : list->items) {
+      const Number* number = item.number();
+      if (const auto* integer = number ? std::get_if<std::int64_t>(&number->value) : nullptr) {
+        known.push_back(*integer);
+        continue;
+      }
+      flush();
+      const Value value = cast(as_tensor(item, what), DType::i64);
+      parts.push_back(build.reshape(value, {1}));   // tracing passes tensors of one element as ints
+    }
+    flush();
+    return build.concat(parts, 0);
+  }
+  return build.reshape(cast(as_tensor(operand, what), DType::i64), {1});
+}
+
+Value Emission::tensor(std::string_view argument) { return as_tensor(operand(argument), argument); }
+Value Emission::tensor(std::string_view argument, DType dtype) { return cast(tensor(argument), dtype); }
+Value Emission::optional_tensor(std::string_view argument) { return given(argument) ? tensor(argument) : Value{}; }
+
+Values Emission::tensors(std::string_view argument) {
+  const Operand& given = operand(argument);
+  const List* list = given.list();
+  if (!list) {
+    if (std::holds_alternative<Sequence>(given.value)) throw Refusal{"how many tensors " + quoted(argument) + " holds is known only when the model runs"};
+    throw Refusal{quoted(argument) + " is no list of tensors"};
+  }
+  Values made;
+  for (const Operand& item : list->items) made.push_back(item.is_none() ? Value{} : as_tensor(item, argument));
+  return made;
+}
+
+Value Emission::number_value(std::string_view argument, DType dtype) {
+  if (const auto known = call.number(argument); known && call.fact(argument).number()) {
+    if (const auto integer = call.integer(argument)) return build.scalar(dtype, *integer);
+    return build.scalar(dtype, *known);
+  }
+  return cast(tensor(argument), dtype);
+}
+
+Value Emission::int_vector(std::string_view argument) {
+  if (const auto known = call.ints(argument)) return integers(*known);
+  return as_vector(operand(argument), argument);
+}
+
+// ---- Sizes
+
+Value Emission::shape_of(std::string_view argument) {
+  const auto* known = call.tensor(argument);
+  if (known && known->shape && std::ranges::all_of(*known->shape, [](const Dim& dim) { return dim.is_number(); })) {
+    Ints sizes;
+    for (const Dim& dim : *known->shape) sizes.push_back(*dim.number());
+    return integers(sizes);
+  }
+  return node("Shape", {tensor(argument)});
+}
+
+Value Emission::size_of(std::string_view argument, std::int64_t axis) {
+  if (const auto known = size(argument, axis)) return integers({*known});
+  return build.gather(node("Shape", {tensor(argument)}), integers({wrap(axis, rank(argument))}), 0);
+}
+
+Value Emission::dim_value(const Dim& dim) {
+  if (const auto known = dim.number()) return integers({*known});
+  if (dim.is_unknown() || !call.node().schema()) return {};
+  for (const auto& argument : call.node().schema()->arguments) {
+    const auto* tensor = call.tensor(argument.name);
+    if (tensor && tensor->shape)
+      for (std::size_t i = 0; i < tensor->shape->size(); ++i)
+        if (provably_equal((*tensor->shape)[i], dim)) return size_of(argument.name, static_cast<std::int64_t>(i));
+    // Ints that the call itself is given.
+    const Fact& fact = call.fact(argument.name);
+    const auto equals = [&](const Fact& item) { return item.number() && item.number()->integer && provably_equal(*item.number()->integer, dim); };
+    if (equals(fact)) return as_vector(operand(argument.name), argument.name);
+    if (const auto* list = fact.list(); list && list->items)
+      for (std::size_t i = 0; i < list->items->size(); ++i)
+        if (const List* items = operand(argument.name).list(); items && equals((*list->items)[i])) return as_vector(items->items[i], argument.name);
+  }
+  return {};
+}
+
+Value Emission::dims_value(const Shape& dims) {
+  Values parts;
+  for (const Dim& dim : dims) {
+    parts.push_back(dim_value(dim));
+    if (!parts.back()) throw Refusal{"a size of the result, " + dim.to_string() + ", can't be computed from the arguments"};
+  }
+  return parts.empty() ? integers({}) : build.concat(parts, 0);
+}
+
+Value Emission::reshape(const Value& value, const Shape& from, const Shape& to) {
+  if (from.size() == to.size() && std::equal(from.begin(), from.end(), to.begin(), [](const Dim& a, const Dim& b) { return provably_equal(a, b); })) return value;
+  Ints constants;
+  std::vector<std::size_t> open;
+  bool zero = false;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (const auto number = to[i].number()) zero |= *number == 0, constants.push_back(*number);
+    else if (i < from.size() && provably_equal(from[i], to[i])) constants.push_back(0);
+    else open.push_back(i), constants.push_back(-1);
+  }
+  // Reshape reads 0 as "as it was": sizes that are 0 need the same place or are told by another way.
+  if (!zero && open.size() <= 1) return build.reshape(value, constants);
+  if (zero && open.empty() && at_least(14)) return node("Reshape", {value, integers(constants)}, {{"allowzero", 1}});
+  return node("Reshape", {value, dims_value(to)});
+}
+
+// ---- Results
+
+void Emission::give(std::size_t output, const Value& tensor) {
+  if (output >= results_.size()) throw InternalError(std::string(call.op()) + " has no output " + std::to_string(output));
+  const Fact& fact = output_fact(output);
+  if (const auto* number = fact.number(); number || (!fact.tensor() && call.node().output(output)->type() &&
+                                                     (ir::is(call.node().output(output)->type(), ir::TypeKind::integer) || ir::is(call.node().output(output)->type(), ir::TypeKind::floating) ||
+                                                      ir::is(call.node().output(output)->type(), ir::TypeKind::boolean)))) {
+    const auto kind = call.node().output(output)->type() ? call.node().output(output)->type()->kind : ir::TypeKind::integer;
+    const DType dtype = number ? output_dtype(output) : kind == ir::TypeKind::floating ? DType::f64 : kind == ir::TypeKind::boolean ? DType::boolean : DType::i64;
+    results_[output] = Operand{Number{cast(tensor, dtype)}};
+    return;
+  }
+  results_[output] = Operand{cast(tensor, output_dtype(output))};
+}
+
+void Emission::give_list(std::size_t output, const Values& tensors) {
+  List list;
+  const auto* facts = output_fact(output).list();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const auto* item = facts && facts->items && i < facts->items->size() ? (*facts->items)[i].tensor() : nullptr;
+    list.items.push_back({item && item->dtype ? cast(tensors[i], *item->dtype) : tensors[i]});
+  }
+  give_operand(output, {std::move(list)});
+}
+
+void Emission::give_vector(std::size_t output, const Value& vector) {
+  const auto* facts = output_fact(output).list();
+  if (!facts || !facts->items) return give_operand(output, {Vector{vector}});
+  List list;
+  for (std::size_t i = 0; i < facts->items->size(); ++i)
+    list.items.push_back({Number{build.gather(vector, build.integer(static_cast<std::int64_t>(i)), 0)}});
+  give_operand(output, {std::move(list)});
+}
+
+void Emission::give_operand(std::size_t output, Operand operand) { results_.at(output) = std::move(operand); }
+
+}  // namespace compatcheck::handlers

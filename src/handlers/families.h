@@ -1,0 +1,10 @@
+// The families of operators: each registers its handlers. One line a family here and in families.cpp.
+#pragma once
+
+#include "handlers/registry.h"
+
+namespace compatcheck::handlers {
+
+void register_activation(Registry& registry);
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,235 @@
+#include "handlers/operand.h"
+
+#include "handlers/emission.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+using ir::DType;
+using ir::TypeKind;
+using symbolic::Fact;
+using symbolic::NumberFact;
+
+Wanting unknown_dtype(const Fact& fact) {
+  return {{.truth = symbolic::Truth::unknown, .message = "the dtype of a tensor isn't known", .wants = fact.wants, .blame = fact.blame}};
+}
+
+DType stored_as(DType quantized) { return quantized == DType::qi8 ? DType::i8 : quantized == DType::qi32 ? DType::i32 : DType::u8; }
+
+DType dtype_of(NumberFact::Kind kind) {
+  return kind == NumberFact::Kind::floating ? DType::f64 : kind == NumberFact::Kind::boolean ? DType::boolean : DType::i64;
+}
+
+std::optional<DType> dtype_of(TypeKind kind) {
+  if (kind == TypeKind::integer) return DType::i64;
+  if (kind == TypeKind::floating) return DType::f64;
+  if (kind == TypeKind::boolean) return DType::boolean;
+  return std::nullopt;
+}
+
+Operand number(const NumberFact& fact, const FreshValue& fresh) {
+  if (fact.kind == NumberFact::Kind::floating) {
+    if (fact.floating) return {Number{*fact.floating}};
+  } else if (fact.integer && fact.integer->is_number()) {
+    const std::int64_t known = *fact.integer->number();
+    if (fact.kind == NumberFact::Kind::boolean) return {Number{known != 0}};
+    return {Number{known}};
+  }
+  return {Number{fresh(dtype_of(fact.kind), false)}};
+}
+
+Operand list(const symbolic::ListFact& fact, const ir::TypeRef& type, const FreshValue& fresh) {
+  const bool tuple = ir::is(type, TypeKind::tuple);
+  const auto element_type = [&](std::size_t i) -> ir::TypeRef {
+    if (!type || type->elements.empty()) return nullptr;
+    return tuple ? (i < type->elements.size() ? type->elements[i] : nullptr) : type->elements.front();
+  };
+  if (fact.items) {
+    List made;
+    for (std::size_t i = 0; i < fact.items->size(); ++i) made.items.push_back(operand_of((*fact.items)[i], element_type(i), fresh));
+    return {std::move(made)};
+  }
+  const ir::TypeRef element = element_type(0);
+  if (element)
+    if (const auto dtype = dtype_of(element->kind)) return {Vector{fresh(*dtype, false)}};
+  if (!ir::is(element, TypeKind::tensor)) return {Unresolved{}};
+  const auto* tensor = fact.element ? fact.element->tensor() : nullptr;
+  if (!tensor || !tensor->dtype) throw unknown_dtype(fact.element ? *fact.element : Fact{});
+  return {Sequence{fresh(*tensor->dtype, true)}};
+}
+
+}  // namespace
+
+DType Number::dtype() const {
+  if (std::holds_alternative<std::int64_t>(value)) return DType::i64;
+  if (std::holds_alternative<double>(value)) return DType::f64;
+  if (std::holds_alternative<bool>(value)) return DType::boolean;
+  return std::get<Value>(value).dtype;
+}
+
+Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& fresh) {
+  if (fact.is_none()) return {None{}};
+  if (const auto* tensor = fact.tensor()) {
+    if (!tensor->dtype) throw unknown_dtype(fact);
+    if (ir::is_quantized(*tensor->dtype))
+      return {Quantized{fresh(stored_as(*tensor->dtype), false), fresh(DType::f32, false), fresh(stored_as(*tensor->dtype), false), {}}};
+    return {fresh(*tensor->dtype, false)};
+  }
+  if (const auto* known = fact.number()) return number(*known, fresh);
+  if (const auto* known = fact.list()) return list(*known, type, fresh);
+  if (const auto* known = std::get_if<symbolic::ConstantFact>(&fact.value)) return {Known{known->value}};
+  if (type && (type->kind == TypeKind::tensor || (type->kind == TypeKind::optional && type->elements.front()->kind == TypeKind::tensor))) throw unknown_dtype(fact);
+  if (type)
+    if (const auto dtype = dtype_of(type->kind)) return {Number{fresh(*dtype, false)}};
+  return {Unresolved{}};
+}
+
+namespace {
+
+// Whole where the bytes came along, else a place in the file.
+onnx::TensorData data_of(const ir::TensorView& view) {
+  const DType dtype = ir::is_quantized(view.dtype) ? stored_as(view.dtype) : view.dtype;
+  onnx::TensorData data{.dtype = dtype, .dims = view.sizes, .bytes = {}, .view = view};
+  data.view->dtype = dtype;
+  const std::size_t width = ir::element_bytes(dtype);
+  const bool at_hand = view.storage && view.storage->data.size() == view.storage->bytes && width;
+  if (!at_hand && !(view.storage && view.elements() == 0)) return data;
+  std::vector<std::uint8_t> bytes;
+  const std::int64_t count = view.elements();
+  bytes.reserve(static_cast<std::size_t>(count) * width);
+  Ints at(view.sizes.size(), 0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t place = view.offset;
+    for (std::size_t d = 0; d < at.size(); ++d) place += at[d] * view.strides[d];
+    const auto begin = static_cast<std::size_t>(place) * width;
+    if (begin + width > view.storage->data.size()) return data;
+    bytes.insert(bytes.end(), view.storage->data.begin() + static_cast<std::ptrdiff_t>(begin), view.storage->data.begin() + static_cast<std::ptrdiff_t>(begin + width));
+    for (std::size_t d = at.size(); d-- > 0 && ++at[d] == view.sizes[d];) at[d] = 0;
+  }
+  data.view.reset();
+  data.bytes = std::move(bytes);
+  return data;
+}
+
+Operand quantized_of(const ir::TensorView& view, onnx::Builder& builder) {
+  const DType stored = stored_as(view.dtype);
+  const ir::Quantizer& quantizer = *view.quantizer;
+  const auto count = static_cast<std::int64_t>(quantizer.scales.size());
+  if (!quantizer.per_channel)
+    return {Quantized{builder.constant(data_of(view)), builder.scalar(DType::f32, quantizer.scale), builder.scalar(stored, quantizer.zero_point), {}}};
+  return {Quantized{builder.constant(data_of(view)), builder.constant(onnx::make_tensor(DType::f32, {count}, quantizer.scales)),
+                    builder.constant(onnx::make_tensor(stored, {count}, quantizer.zero_points)), quantizer.axis}};
+}
+
+template <class Constants> List list_of(const Constants& items, const ir::Program* program, onnx::Builder& builder) {
+  List list;
+  for (const ir::Constant& item : items) list.items.push_back(operand_of(item, program, builder));
+  return list;
+}
+
+}  // namespace
+
+Operand operand_of(const ir::Constant& constant, const ir::Program* program, onnx::Builder& builder) {
+  if (constant.is_none()) return {None{}};
+  if (const auto* integer = constant.get<std::int64_t>()) return {Number{*integer}};
+  if (const auto* floating = constant.get<double>()) return {Number{*floating}};
+  if (const auto* boolean = constant.get<bool>()) return {Number{*boolean}};
+  if (const auto* view = constant.get<ir::TensorView>()) {
+    if (!view->storage) return {Unresolved{}};
+    if (ir::is_quantized(view->dtype)) return view->quantizer ? quantized_of(*view, builder) : Operand{Unresolved{}};
+    return {builder.constant(data_of(*view))};
+  }
+  if (const auto* list = constant.get<ir::ListConstant>()) return {list_of(list->items, program, builder)};
+  if (const auto* tuple = constant.get<ir::TupleConstant>()) return {list_of(tuple->items, program, builder)};
+  if (const auto* dict = constant.get<ir::DictConstant>()) {
+    Dict made;
+    for (const auto& [key, value] : dict->items) made.items.emplace_back(key, operand_of(value, program, builder));
+    return {std::move(made)};
+  }
+  if (const auto* object = constant.get<ir::ObjectConstant>(); object && program && object->object < program->objects.size()) {
+    const ir::Object& held = program->objects[object->object];
+    const auto type = program->classes.find(held.class_name);
+    if (type != program->classes.end()) return {Object{&type->second, &held}};
+  }
+  return {Known{constant}};
+}
+
+namespace {
+
+Value value_of(const Number& number, onnx::Builder& builder) {
+  if (const auto* value = std::get_if<Value>(&number.value)) return *value;
+  if (const auto* floating = std::get_if<double>(&number.value)) return builder.scalar(DType::f64, *floating);
+  if (const auto* boolean = std::get_if<bool>(&number.value)) return builder.scalar(DType::boolean, std::int64_t{*boolean});
+  return builder.scalar(DType::i64, std::get<std::int64_t>(number.value));
+}
+
+Value tensor_of(const Operand& operand, onnx::Builder& builder) {
+  if (const Value* tensor = operand.tensor()) return *tensor;
+  if (const Number* number = operand.number()) return value_of(*number, builder);
+  throw onnx::Refusal{"a list holds what is neither a tensor nor a number"};
+}
+
+Value sequence_of(const List& list, DType dtype, onnx::Builder& builder) {
+  if (list.items.empty()) return builder.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(dtype)}}, dtype);
+  Values members;
+  for (const Operand& item : list.items) members.push_back(builder.cast(tensor_of(item, builder), dtype));
+  return builder.node("SequenceConstruct", members);
+}
+
+}  // namespace
+
+Value vector_of(const List& list, DType dtype, onnx::Builder& builder) {
+  Values parts;
+  for (const Operand& item : list.items) parts.push_back(builder.reshape(builder.cast(tensor_of(item, builder), dtype), {1}));
+  return parts.empty() ? builder.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}}) : builder.concat(parts, 0);
+}
+
+void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Values& into) {
+  if (const Value* tensor = form.tensor()) return into.push_back(builder.cast(tensor_of(given, builder), tensor->dtype));
+  if (const Number* number = form.number()) {
+    if (!std::holds_alternative<Value>(number->value)) return;   // known: needs no value
+    return into.push_back(builder.cast(tensor_of(given, builder), number->dtype()));
+  }
+  if (const List* list = form.list()) {
+    const List* items = given.list();
+    if (!items || items->items.size() != list->items.size()) throw onnx::Refusal{"a list has another length on one path than on the other"};
+    for (std::size_t i = 0; i < list->items.size(); ++i) spill(items->items[i], list->items[i], builder, into);
+    return;
+  }
+  if (const auto* vector = std::get_if<Vector>(&form.value)) {
+    if (const auto* same = std::get_if<Vector>(&given.value)) return into.push_back(builder.cast(same->value, vector->value.dtype));
+    if (const List* items = given.list()) return into.push_back(vector_of(*items, vector->value.dtype, builder));
+  }
+  if (const auto* sequence = std::get_if<Sequence>(&form.value)) {
+    if (const auto* same = std::get_if<Sequence>(&given.value)) return into.push_back(same->value);
+    if (const List* items = given.list()) return into.push_back(sequence_of(*items, sequence->value.dtype, builder));
+  }
+  if (std::holds_alternative<Quantized>(form.value)) {
+    if (const auto* same = std::get_if<Quantized>(&given.value)) {
+      into.insert(into.end(), {same->integers, same->scale, same->zero_point});
+      return;
+    }
+  }
+  if (form.is_none() && given.is_none()) return;
+  if (std::holds_alternative<Known>(form.value) && std::holds_alternative<Known>(given.value)) return;
+  throw onnx::Refusal{"a value has a type that ONNX has no value of"};
+}
+
+Operand refill(const Operand& form, const Values& values, std::size_t& at) {
+  if (form.tensor()) return {values.at(at++)};
+  if (const Number* number = form.number()) return std::holds_alternative<Value>(number->value) ? Operand{Number{values.at(at++)}} : form;
+  if (std::holds_alternative<Vector>(form.value)) return {Vector{values.at(at++)}};
+  if (std::holds_alternative<Sequence>(form.value)) return {Sequence{values.at(at++)}};
+  if (std::holds_alternative<Quantized>(form.value)) {
+    const std::size_t first = std::exchange(at, at + 3);
+    return {Quantized{values.at(first), values.at(first + 1), values.at(first + 2), {}}};
+  }
+  if (const List* list = form.list()) {
+    List made;
+    for (const Operand& item : list->items) made.items.push_back(refill(item, values, at));
+    return {std::move(made)};
+  }
+  return form;
+}
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,64 @@
+// What stands for a TorchScript value while nodes are emitted. Which form a value has follows from its type and facts alone,
+// never from how its producer was converted: so a single call can be tried at any opset without the rest of its graph.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/program.h"
+#include "onnx/builder.h"
+#include "symbolic/fact.h"
+
+namespace compatcheck::handlers {
+
+using onnx::Value;
+using onnx::Values;
+
+struct Operand;
+
+struct None {};
+// A Python int (i64), float (f64) or bool: known while converting, or a value without dimensions.
+struct Number {
+  std::variant<std::int64_t, double, bool, Value> value;
+  ir::DType dtype() const;
+};
+struct List { std::vector<Operand> items; };                       // a list or tuple of known length
+struct Vector { Value value; };                                    // a list of ints, floats or bools of unknown length, as a tensor
+struct Sequence { Value value; };                                  // a list of tensors of unknown length
+struct Dict { std::vector<std::pair<ir::Constant, Operand>> items; };
+struct Known { ir::Constant value; };                              // strings, devices, modules …
+struct Object { const ir::Class* type = nullptr; const ir::Object* object = nullptr; };   // packed parameters of quantized layers
+// A tensor of PyTorch's quantized dtypes: its integers, and what they stand for. Per channel if `axis` is set.
+struct Quantized { Value integers, scale, zero_point; std::optional<std::int64_t> axis; };
+struct Unresolved {};                                              // of a type that no ONNX value has
+
+struct Operand {
+  std::variant<None, Value /* a tensor */, Number, List, Vector, Sequence, Dict, Known, Object, Quantized, Unresolved> value;
+
+  bool is_none() const { return std::holds_alternative<None>(value); }
+  const Value* tensor() const { return std::get_if<Value>(&value); }
+  const Number* number() const { return std::get_if<Number>(&value); }
+  const List* list() const { return std::get_if<List>(&value); }
+};
+
+// The form of a value with these facts and this type; `fresh` makes each ONNX value in it. Throws Wanting where a tensor's
+// dtype isn't known.
+using FreshValue = std::function<Value(ir::DType, bool sequence)>;
+Operand operand_of(const symbolic::Fact& fact, const ir::TypeRef& type, const FreshValue& fresh);
+
+// What a constant of the graph becomes: a tensor is an initializer. `program` (may be null) holds the objects.
+Operand operand_of(const ir::Constant& constant, const ir::Program* program, onnx::Builder& builder);
+
+// The ONNX values of `given` in the form of `form`: numbers become values, lists become sequences. Throws Refusal where that
+// can't be.
+void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Values& into);
+// The other way: an operand of that form whose values are taken from `values`, in order.
+Operand refill(const Operand& form, const Values& values, std::size_t& at);
+// One dimension of ints, floats or bools.
+Value vector_of(const List& list, ir::DType dtype, onnx::Builder& builder);
+
+}  // namespace compatcheck::handlers

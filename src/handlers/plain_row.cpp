@@ -1,0 +1,177 @@
+// A row that is one ONNX operator needs no handler.
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "compatcheck/error.h"
+#include "handlers/registry.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+using mapping::ArgumentKind;
+using mapping::Binding;
+using mapping::Literal;
+
+bool is_tensor(const ir::TypeRef& type) {
+  if (!type) return false;
+  if (type->kind == ir::TypeKind::tensor) return true;
+  const bool holds = type->kind == ir::TypeKind::optional || type->kind == ir::TypeKind::list;
+  return holds && is_tensor(type->elements.front());
+}
+
+// Arguments without a meaning in ONNX.
+bool is_ignored(std::string_view name) {
+  static const std::set<std::string_view> ignored = {"memory_format", "non_blocking", "copy", "generator", "out", "pin_memory", "device", "layout", "requires_grad", "implicit"};
+  return ignored.contains(name);
+}
+
+bool fits_word(std::string_view word, std::initializer_list<std::string_view> words) { return std::ranges::find(words, word) != words.end(); }
+
+// The dtype in which tensors are computed: what the facts word says of the result; nullopt: each keeps its own.
+std::optional<DType> compute_dtype(const Emission& e) {
+  const std::string_view word = e.facts_word();
+  if (fits_word(word, {"pointwise", "pointwise_float", "same_float", "reduce_sum", "reduce_float", "scan_sum"})) return e.output_dtype();
+  if (word != "comparison") return std::nullopt;
+  symbolic::Promotion promotion;
+  for (std::size_t i = 0; i < e.call.node().inputs().size(); ++i) promotion.add(e.call.input(i));
+  const auto dtype = promotion.result();
+  if (!dtype) e.want(e.call.node().schema()->arguments.front().name, "the dtype");
+  return dtype;
+}
+
+void add_input(Emission& e, std::string_view name, Values& inputs) {
+  const auto dtype = compute_dtype(e);
+  const auto cast = [&](const Value& value) { return dtype && value ? e.cast(value, *dtype) : value; };
+  const Operand& operand = e.operand(name);
+  if (operand.list()) {
+    for (const Value& member : e.tensors(name)) inputs.push_back(cast(member));
+    return;
+  }
+  if (!e.given(name)) {
+    inputs.push_back({});
+    return;
+  }
+  if (operand.number() && !dtype && !inputs.empty() && e.call.fact(name).number()->kind == symbolic::NumberFact::Kind::floating) {
+    inputs.push_back(e.number_value(name, inputs.front().dtype));
+    return;
+  }
+  inputs.push_back(cast(e.tensor(name)));
+}
+
+onnx::Argument literal(const std::vector<Literal>& literals, bool is_list) {
+  const auto number = [](const Literal& one) {
+    if (const auto* floating = std::get_if<double>(&one)) return *floating;
+    if (const auto* boolean = std::get_if<bool>(&one)) return *boolean ? 1.0 : 0.0;
+    return static_cast<double>(std::get<std::int64_t>(one));
+  };
+  const bool floating = std::ranges::any_of(literals, [](const Literal& one) { return std::holds_alternative<double>(one); });
+  if (!is_list) {
+    if (const auto* text = std::get_if<std::string>(&literals.front())) return *text;
+    if (const auto* boolean = std::get_if<bool>(&literals.front())) return *boolean;
+    if (floating) return number(literals.front());
+    return std::get<std::int64_t>(literals.front());
+  }
+  if (!literals.empty() && std::holds_alternative<std::string>(literals.front())) {
+    std::vector<std::string> words;
+    for (const Literal& one : literals) words.push_back(std::get<std::string>(one));
+    return words;
+  }
+  std::vector<double> floats;
+  Ints ints;
+  for (const Literal& one : literals) floating ? floats.push_back(number(one)) : ints.push_back(static_cast<std::int64_t>(number(one)));
+  return floating ? onnx::Argument(floats) : onnx::Argument(ints);
+}
+
+// What the schema of the ONNX operator wants where the row leaves it open.
+ArgumentKind kind_for(Emission& e, std::string_view attribute, const Binding& binding) {
+  if (binding.kind != ArgumentKind::automatic) return binding.kind;
+  const auto [domain, name] = mapping::split_domain(e.row().to.front());
+  const onnx::Attribute* found = nullptr;
+  for (const onnx::Schema& version : onnx::versions(name, domain))
+    if (const auto* here = version.attribute(attribute)) found = here;
+  if (!found) {
+    const symbolic::Fact& fact = e.call.fact(binding.argument);
+    if (const auto* number = fact.number()) return number->kind == symbolic::NumberFact::Kind::floating ? ArgumentKind::floating : ArgumentKind::integer;
+    return fact.list() ? ArgumentKind::integers : ArgumentKind::string;
+  }
+  switch (found->type) {
+    case onnx::AttributeType::floating: return ArgumentKind::floating;
+    case onnx::AttributeType::integer: return ArgumentKind::integer;
+    case onnx::AttributeType::string: return ArgumentKind::string;
+    case onnx::AttributeType::floats: return ArgumentKind::floats;
+    default: return ArgumentKind::integers;
+  }
+}
+
+bool is_axis(std::string_view attribute, std::string_view argument) {
+  return (attribute == "axis" || attribute == "axes") && (argument == "dim" || argument == "dims" || argument == "axis");
+}
+
+// The tensor whose dimensions an axis counts.
+std::string first_tensor(const Emission& e) {
+  for (const auto& argument : e.call.node().schema()->arguments)
+    if (is_tensor(argument.type) && e.call.tensor(argument.name)) return argument.name;
+  return "self";
+}
+
+std::optional<onnx::Argument> bound(Emission& e, std::string_view attribute, const Binding& binding) {
+  if (binding.argument.empty()) return literal(binding.constant, binding.constant_is_list);
+  if (!e.given(binding.argument)) return std::nullopt;
+  const std::string& name = binding.argument;
+  switch (kind_for(e, attribute, binding)) {
+    case ArgumentKind::integer: return is_axis(attribute, name) && e.call.rank(first_tensor(e)) ? e.axis(name, first_tensor(e)) : e.integer(name);
+    case ArgumentKind::boolean: return e.boolean(name);
+    case ArgumentKind::floating: return e.number(name);
+    case ArgumentKind::integers: return is_axis(attribute, name) ? e.axes(name, first_tensor(e)) : e.ints(name);
+    case ArgumentKind::floats: return e.floats(name);
+    case ArgumentKind::string: return e.string(name);
+    case ArgumentKind::dtype: {
+      const auto dtype = e.call.dtype(name);
+      if (!dtype) e.want(name, "the value");
+      return std::int64_t{onnx::data_type(*dtype)};
+    }
+    case ArgumentKind::none: return std::nullopt;
+    default: return e.tensor(name);
+  }
+}
+
+bool is_default(const Emission& e, const schema::Argument& argument) {
+  if (!argument.default_value) return false;
+  const symbolic::Fact& given = e.call.fact(argument.name);
+  return symbolic::to_string(given) == symbolic::to_string(symbolic::fact_of(*argument.default_value));
+}
+
+// An argument that would be dropped silently.
+void refuse_unspoken(const Emission& e, const std::vector<std::string>& inputs) {
+  std::set<std::string_view> spoken(inputs.begin(), inputs.end());
+  for (const auto& [attribute, binding] : e.row().attributes) spoken.insert(binding.argument);
+  for (const auto& conditions : e.row().when)
+    for (const auto& condition : conditions) spoken.insert(condition.argument);
+  for (const auto& argument : e.call.node().schema()->arguments)
+    if (!spoken.contains(argument.name) && !is_ignored(argument.name) && !is_tensor(argument.type) && !is_default(e, argument) && argument.name != "dtype")
+      throw Refusal{"the row says nothing of '" + argument.name + "', which this call gives"};
+}
+
+}  // namespace
+
+bool is_plain(const mapping::Row& row) { return row.kind == mapping::Row::Kind::mapped && row.one_to_one(); }
+
+void emit_row(Emission& e) {
+  std::vector<std::string> names;
+  if (e.row().inputs) names = *e.row().inputs;
+  else
+    for (const auto& argument : e.call.node().schema()->arguments)
+      if (is_tensor(argument.type) && !argument.keyword_only) names.push_back(argument.name);
+  refuse_unspoken(e, names);
+  Values inputs;
+  for (const auto& name : names) add_input(e, name, inputs);
+  Arguments attributes;
+  for (const auto& [attribute, binding] : e.row().attributes)
+    if (auto value = bound(e, attribute, binding)) attributes.push_back({attribute, *std::move(value)});
+  const std::size_t count = e.call.node().outputs().size();
+  const auto made = e.build.nodes(e.row().to.front(), inputs, count, attributes, e.output_dtype());
+  for (std::size_t i = 0; i < count; ++i) e.give(i, made[i]);
+}
+
+}  // namespace compatcheck::handlers

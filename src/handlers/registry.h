@@ -1,0 +1,40 @@
+// Which function emits which operator.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "handlers/emission.h"
+
+namespace compatcheck::handlers {
+
+using Handler = void (*)(Emission&);
+
+class Registry {
+ public:
+  // By the name of the operator's rows: "aten::cat", or "aten::max.dim" for an overload with rows of its own. Throws
+  // InternalError when the name is registered already.
+  void handler(std::string_view op, Handler function);
+  // For the overloads on Python's numbers, which share rows with the operator on tensors: "aten::add" of two ints.
+  void number_handler(std::string_view op, Handler function);
+  // Of these rows; null if none. `rows` is the canonical name: after aliases, in-place and out= forms.
+  Handler find(std::string_view rows) const;
+  Handler find_number(std::string_view op) const;
+  std::vector<std::string_view> names() const;
+
+ private:
+  std::map<std::string, Handler, std::less<>> handlers_, numbers_;
+};
+
+// Every shipped family.
+Registry shipped_handlers();
+
+// Emits a row that is one ONNX operator from the row alone: inputs, attributes, casts by the operator's `facts:` word.
+// Throws Refusal for an argument that the row doesn't speak of and that isn't left at its default.
+void emit_row(Emission& emission);
+// Whether emit_row can: one operator, or none to be chosen.
+bool is_plain(const mapping::Row& row);
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,150 @@
+// Adds nodes to a model as one opset's schemas allow them. Handlers name attributes as any opset calls them: what became an
+// input by now is given as one, dtypes that the operator or the runtime doesn't take go through casts that change no value.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "onnx/model.h"
+#include "onnx/schema.h"
+
+namespace compatcheck::onnx {
+
+// A value of the model that is made; false: absent.
+struct Value {
+  ValueId id = absent;
+  ir::DType dtype = ir::DType::f32;    // of a sequence: of its tensors
+  bool sequence = false;
+
+  explicit operator bool() const { return id != absent; }
+};
+
+// What this opset can't express. Handlers throw it too: the call is then refused (CC005).
+struct Refusal {
+  std::string reason;
+  std::string hint{};
+};
+
+// What an attribute is set to; a Value where it may be an input by now.
+class Argument {
+ public:
+  using Variant = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+                               std::vector<std::string>, TensorData, std::shared_ptr<Graph>, Value>;
+  Argument(int value) : value_(std::int64_t{value}) {}                        // NOLINT: arguments are written as they are
+  Argument(std::int64_t value) : value_(value) {}                             // NOLINT
+  Argument(bool value) : value_(std::int64_t{value}) {}                       // NOLINT
+  Argument(double value) : value_(value) {}                                   // NOLINT
+  Argument(const char* value) : value_(std::string(value)) {}                 // NOLINT
+  Argument(std::string value) : value_(std::move(value)) {}                   // NOLINT
+  Argument(std::vector<std::int64_t> value) : value_(std::move(value)) {}     // NOLINT
+  Argument(std::vector<double> value) : value_(std::move(value)) {}           // NOLINT
+  Argument(std::vector<std::string> value) : value_(std::move(value)) {}      // NOLINT
+  Argument(TensorData value) : value_(std::move(value)) {}                    // NOLINT
+  Argument(std::shared_ptr<Graph> value) : value_(std::move(value)) {}        // NOLINT
+  Argument(Value value) : value_(value) {}                                    // NOLINT
+  const Variant& variant() const { return value_; }
+
+ private:
+  Variant value_;
+};
+
+struct NamedArgument {
+  std::string_view name;
+  Argument value;
+};
+using Arguments = std::vector<NamedArgument>;
+using Values = std::vector<Value>;
+using Ints = std::vector<std::int64_t>;
+
+// Attributes that became inputs: operator → (attribute, input). From mappings/onnx_changes.yaml.
+using MovedAttributes = std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>>;
+
+// The opsets within which everything that was asked of the builder has the same answer.
+struct OpsetRange {
+  int from = 0, to = 0;
+};
+
+class Builder {
+ public:
+  Builder(Model& model, const MovedAttributes& moved, OpsetRange all);
+
+  // Asking narrows the range.
+  bool at_least(int opset);
+  // The version in force; null if the opset has none that isn't deprecated.
+  const Schema* schema(std::string_view op, std::string_view domain = {});
+  bool has(std::string_view op) { return schema(op) != nullptr; }
+  void narrow(OpsetRange range);
+  OpsetRange range() const { return range_; }
+
+  // "Conv", or "domain::Name". `dtype` is the output's where no input tells. Throws Refusal for what this opset's schema
+  // doesn't allow, InternalError for what no opset's does.
+  Value node(std::string_view op, const Values& inputs, const Arguments& attributes = {}, std::optional<ir::DType> dtype = {});
+  Values nodes(std::string_view op, const Values& inputs, std::size_t outputs, const Arguments& attributes = {},
+               std::optional<ir::DType> dtype = {});
+
+  // ---- Constants: initializers of the model, each once
+  Value constant(TensorData data);
+  Value ints(const Ints& values);                                   // i64, one dimension
+  Value integer(std::int64_t value) { return scalar(ir::DType::i64, value); }
+  Value scalar(ir::DType dtype, double value);                      // without dimensions
+  Value scalar(ir::DType dtype, std::int64_t value);
+  Value scalar(ir::DType dtype, int value) { return scalar(dtype, std::int64_t{value}); }
+  const TensorData* constant_of(const Value& value) const;          // null: computed when the model runs
+  std::optional<Ints> ints_of(const Value& value) const;            // of a constant
+
+  // ---- Folded where the operand is a constant
+  Value cast(const Value& value, ir::DType dtype);                  // the value itself if it has the dtype
+  Value transpose(const Value& value, const Ints& permutation);
+  Value reshape(const Value& value, const Ints& dims);              // dims as Reshape's: one may be -1
+  Value unsqueeze(const Value& value, const Ints& axes);            // axes of the result, not negative
+  Value squeeze(const Value& value, const Ints& axes);
+  Value concat(const Values& parts, std::int64_t axis);             // one part: itself; vectors of constants: folded
+  Value gather(const Value& data, const Value& indices, std::int64_t axis);
+  // Bounds as Slice's.
+  Value slice(const Value& data, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps = {});
+
+  // ---- Bodies of If, Loop and Scan
+  std::shared_ptr<Graph> begin_body();
+  Value body_input(ir::DType dtype, bool sequence = false);
+  void end_body(const Values& outputs);
+  // "If" or "Loop", whose outputs have the dtypes of what leaves the body.
+  Values control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<ir::DType>& dtypes,
+                 const std::vector<bool>& sequences);
+
+  Value add_input(ir::DType dtype, std::optional<std::vector<Dimension>> shape, std::string name, bool sequence = false);
+  Model& model() { return model_; }
+  void set_origin(const ir::Node* origin) { origin_ = origin; }
+  // Operators added since the last call, in order.
+  std::vector<std::string> take_emitted() { return std::exchange(emitted_, {}); }
+
+ private:
+  struct Call;
+  void place_attributes(Call& call, const Arguments& attributes);
+  void place_moved(Call& call, std::string_view attribute, const std::string& input, const Argument& value);
+  void check_inputs(Call& call);
+  void widen(Call& call);
+  std::vector<ir::DType> output_dtypes(const Call& call, std::size_t outputs, std::optional<ir::DType> dtype) const;
+  Values append(Call& call, std::size_t outputs, const std::vector<ir::DType>& dtypes);
+  Value add_constant(TensorData data);
+  std::optional<TensorData> known(const Value& value) const;
+
+  Model& model_;
+  const MovedAttributes& moved_;
+  OpsetRange range_;
+  std::vector<std::shared_ptr<Graph>> bodies_;
+  const ir::Node* origin_ = nullptr;
+  std::vector<std::string> emitted_;
+  std::map<ValueId, std::size_t> constants_;                        // index into initializers
+  std::multimap<std::size_t, std::size_t> by_hash_;
+};
+
+}  // namespace compatcheck::onnx

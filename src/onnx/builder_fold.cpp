@@ -1,0 +1,228 @@
+// Constants, and the nodes that aren't needed where their operand is one.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string_view>
+
+#include "onnx/builder.h"
+
+namespace compatcheck::onnx {
+namespace {
+
+using ir::DType;
+
+// Beyond it a constant is computed when the model runs, rather than stored.
+constexpr std::int64_t most_folded = 1 << 16;
+
+std::size_t hash_of(const TensorData& data) {
+  std::size_t hash = std::hash<int>{}(static_cast<int>(data.dtype));
+  const auto mix = [&](std::size_t more) { hash = hash * 1099511628211ULL ^ more; };
+  for (const std::int64_t dim : data.dims) mix(static_cast<std::size_t>(dim));
+  mix(std::hash<std::string_view>{}({reinterpret_cast<const char*>(data.bytes.data()), data.bytes.size()}));
+  if (data.view) mix(std::hash<const void*>{}(data.view->storage.get())), mix(static_cast<std::size_t>(data.view->offset));
+  return hash;
+}
+
+bool same_view(const ir::TensorView& a, const ir::TensorView& b) {
+  return a.dtype == b.dtype && a.storage == b.storage && a.offset == b.offset && a.sizes == b.sizes && a.strides == b.strides;
+}
+
+bool equal(const TensorData& a, const TensorData& b) {
+  if (a.dtype != b.dtype || a.dims != b.dims || a.bytes != b.bytes || a.view.has_value() != b.view.has_value()) return false;
+  return !a.view || same_view(*a.view, *b.view);
+}
+
+// Strides of a row-major tensor.
+Ints row_major(const Ints& dims) {
+  Ints strides(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<std::int64_t>(1, dims[i]);
+  return strides;
+}
+
+// The elements of `data` at the places that a strided window gives.
+TensorData window(const TensorData& data, const Ints& dims, const Ints& strides, std::int64_t offset) {
+  const auto width = static_cast<std::int64_t>(ir::element_bytes(data.dtype));
+  TensorData made{.dtype = data.dtype, .dims = dims, .bytes = {}, .view = {}};
+  const std::int64_t count = made.elements();
+  made.bytes.reserve(static_cast<std::size_t>(count * width));
+  Ints at(dims.size(), 0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t place = std::inner_product(at.begin(), at.end(), strides.begin(), offset) * width;
+    made.bytes.insert(made.bytes.end(), data.bytes.begin() + place, data.bytes.begin() + place + width);
+    for (std::size_t d = dims.size(); d-- > 0 && ++at[d] == dims[d];) at[d] = 0;
+  }
+  return made;
+}
+
+// Reshape's dims with 0 and -1 settled; nullopt if they don't fit.
+std::optional<Ints> settled(const Ints& dims, const TensorData& data) {
+  Ints made = dims;
+  std::int64_t known = 1;
+  std::optional<std::size_t> open;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (made[i] == 0 && i < data.dims.size()) made[i] = data.dims[i];
+    if (made[i] == -1) open = i;
+    else known *= made[i];
+  }
+  if (open) {
+    if (known == 0) return std::nullopt;
+    made[*open] = data.elements() / known;
+  }
+  return std::accumulate(made.begin(), made.end(), std::int64_t{1}, std::multiplies<>()) == data.elements() ? std::optional(made) : std::nullopt;
+}
+
+std::optional<TensorData> reshaped(TensorData data, const Ints& dims) {
+  const auto made = settled(dims, data);
+  if (!made) return std::nullopt;
+  if (data.view) {
+    if (!data.view->contiguous()) return std::nullopt;
+    data.view->sizes = *made;
+    data.view->strides = row_major(*made);
+  }
+  data.dims = *made;
+  return data;
+}
+
+}  // namespace
+
+Value Builder::add_constant(TensorData data) {
+  const ValueId id = model_.add_value({.kind = ValueInfo::Kind::tensor, .dtype = data.dtype, .shape = {}, .name = {}});
+  constants_.emplace(id, model_.initializers.size());
+  const DType dtype = data.dtype;
+  model_.initializers.push_back({id, std::move(data)});
+  return {id, dtype};
+}
+
+Value Builder::constant(TensorData data) {
+  const std::size_t hash = hash_of(data);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto it = first; it != last; ++it)
+    if (const Initializer& known = model_.initializers[it->second]; equal(known.data, data)) return {known.value, data.dtype};
+  by_hash_.emplace(hash, model_.initializers.size());
+  return add_constant(std::move(data));
+}
+
+Value Builder::ints(const Ints& values) { return constant(make_tensor(DType::i64, {static_cast<std::int64_t>(values.size())}, values)); }
+Value Builder::scalar(DType dtype, double value) { return constant(make_tensor(dtype, {}, std::vector<double>{value})); }
+Value Builder::scalar(DType dtype, std::int64_t value) { return constant(make_tensor(dtype, {}, Ints{value})); }
+
+const TensorData* Builder::constant_of(const Value& value) const {
+  const auto found = constants_.find(value.id);
+  return found == constants_.end() ? nullptr : &model_.initializers[found->second].data;
+}
+
+std::optional<Ints> Builder::ints_of(const Value& value) const {
+  const TensorData* data = constant_of(value);
+  return data ? as_ints(*data) : std::nullopt;
+}
+
+// A copy: adding initializers moves them.
+std::optional<TensorData> Builder::known(const Value& value) const {
+  const TensorData* data = constant_of(value);
+  return data && (data->view || data->elements() <= most_folded) ? std::optional(*data) : std::nullopt;
+}
+
+Value Builder::cast(const Value& value, DType dtype) {
+  if (!value || value.dtype == dtype) return value;
+  if (auto data = known(value)) {
+    if (data->view) {
+      data->dtype = dtype;   // cast as it is written
+      return constant(std::move(*data));
+    }
+    if (const auto whole = as_ints(*data)) return constant(make_tensor(dtype, data->dims, *whole));
+    if (const auto numbers = as_floats(*data)) return constant(make_tensor(dtype, data->dims, *numbers));
+  }
+  if (!data_type(dtype)) throw Refusal{"ONNX has no tensors of " + std::string(ir::name(dtype))};
+  return node("Cast", {value}, {{"to", data_type(dtype)}}, dtype);
+}
+
+Value Builder::transpose(const Value& value, const Ints& permutation) {
+  Ints straight(permutation.size());
+  std::iota(straight.begin(), straight.end(), 0);
+  if (permutation == straight) return value;
+  if (auto data = known(value); data && data->dims.size() == permutation.size()) {
+    const Ints strides = data->view ? Ints(data->view->strides) : row_major(data->dims);
+    Ints dims, moved;
+    for (const std::int64_t axis : permutation) {
+      dims.push_back(data->dims[static_cast<std::size_t>(axis)]);
+      moved.push_back(strides[static_cast<std::size_t>(axis)]);
+    }
+    if (!data->view) return constant(window(*data, dims, moved, 0));
+    data->dims = data->view->sizes = dims;
+    data->view->strides = moved;
+    return constant(std::move(*data));
+  }
+  return node("Transpose", {value}, {{"perm", permutation}});
+}
+
+Value Builder::reshape(const Value& value, const Ints& dims) {
+  if (auto data = known(value))
+    if (auto made = reshaped(std::move(*data), dims)) return constant(std::move(*made));
+  return node("Reshape", {value, ints(dims)});
+}
+
+Value Builder::unsqueeze(const Value& value, const Ints& axes) {
+  if (axes.empty()) return value;
+  if (const TensorData* data = constant_of(value)) {
+    Ints dims = data->dims;
+    Ints sorted = axes;
+    std::ranges::sort(sorted);
+    for (const std::int64_t axis : sorted) dims.insert(dims.begin() + axis, 1);
+    if (auto copy = known(value))
+      if (auto made = reshaped(std::move(*copy), dims)) return constant(std::move(*made));
+  }
+  return node("Unsqueeze", {value}, {{"axes", axes}});
+}
+
+Value Builder::squeeze(const Value& value, const Ints& axes) {
+  if (axes.empty()) return value;
+  if (auto data = known(value)) {
+    Ints dims;
+    for (std::size_t i = 0; i < data->dims.size(); ++i)
+      if (std::ranges::find(axes, static_cast<std::int64_t>(i)) == axes.end()) dims.push_back(data->dims[i]);
+    if (auto made = reshaped(std::move(*data), dims)) return constant(std::move(*made));
+  }
+  return node("Squeeze", {value}, {{"axes", axes}});
+}
+
+Value Builder::concat(const Values& parts, std::int64_t axis) {
+  if (parts.size() == 1) return parts.front();
+  std::vector<TensorData> vectors;
+  for (const Value& part : parts) {
+    auto data = known(part);
+    if (!data || data->view || data->dims.size() != 1) return node("Concat", parts, {{"axis", axis}});
+    vectors.push_back(std::move(*data));
+  }
+  TensorData joined = vectors.front();
+  for (std::size_t i = 1; i < vectors.size(); ++i) {
+    joined.dims[0] += vectors[i].dims[0];
+    joined.bytes.insert(joined.bytes.end(), vectors[i].bytes.begin(), vectors[i].bytes.end());
+  }
+  return constant(std::move(joined));
+}
+
+Value Builder::gather(const Value& data, const Value& indices, std::int64_t axis) {
+  const auto from = known(data);
+  const auto at = known(indices);
+  if (from && at && !from->view && !at->view && from->dims.size() == 1) {
+    const auto places = as_ints(*at).value();
+    TensorData made{.dtype = from->dtype, .dims = at->dims, .bytes = {}, .view = {}};
+    const std::size_t width = ir::element_bytes(from->dtype);
+    for (std::int64_t place : places) {
+      if (place < 0) place += from->dims[0];
+      if (place < 0 || place >= from->dims[0]) throw Refusal{"an index is out of range"};
+      const auto* begin = from->bytes.data() + static_cast<std::size_t>(place) * width;
+      made.bytes.insert(made.bytes.end(), begin, begin + width);
+    }
+    return constant(std::move(made));
+  }
+  return node("Gather", {data, indices}, {{"axis", axis}});
+}
+
+Value Builder::slice(const Value& data, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps) {
+  Arguments arguments{{"starts", starts}, {"ends", ends}, {"axes", axes}};
+  if (!std::ranges::all_of(steps, [](std::int64_t step) { return step == 1; })) arguments.push_back({"steps", steps});
+  return node("Slice", {data}, arguments);
+}
+
+}  // namespace compatcheck::onnx

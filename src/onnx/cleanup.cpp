@@ -1,0 +1,192 @@
+#include "onnx/cleanup.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "ir/graph.h"
+
+namespace compatcheck::onnx {
+namespace {
+
+using Substitution = std::unordered_map<ValueId, ValueId>;
+
+template <class Visit> void for_each_body(Node& node, Visit&& visit) {
+  for (NodeAttribute& attribute : node.attributes)
+    if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute.value)) visit(**body);
+}
+
+ValueId resolve(const Substitution& to, ValueId value) {
+  for (auto found = to.find(value); found != to.end(); found = to.find(value)) value = found->second;
+  return value;
+}
+
+void substitute(Graph& graph, const Substitution& to) {
+  for (Node& node : graph.nodes) {
+    for (ValueId& input : node.inputs) input = resolve(to, input);
+    for_each_body(node, [&](Graph& body) { substitute(body, to); });
+  }
+  for (ValueId& output : graph.outputs) output = resolve(to, output);
+}
+
+// ---- Dead nodes
+
+void mark_read(Node& node, std::vector<bool>& read);
+
+// Keeps what is read, from the last node to the first; `read` holds what is read around and after the graph.
+void sweep(Graph& graph, std::vector<bool>& read) {
+  for (const ValueId output : graph.outputs) read[output] = true;
+  std::vector<bool> keep(graph.nodes.size());
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    Node& node = graph.nodes[i];
+    keep[i] = std::ranges::any_of(node.outputs, [&](ValueId output) { return read[output]; });
+    if (keep[i]) mark_read(node, read);
+  }
+  std::vector<Node> kept;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (keep[i]) kept.push_back(std::move(graph.nodes[i]));
+  graph.nodes = std::move(kept);
+}
+
+void mark_read(Node& node, std::vector<bool>& read) {
+  for_each_body(node, [&](Graph& body) { sweep(body, read); });
+  for (const ValueId input : node.inputs) read[input] = true;
+}
+
+// ---- Equal nodes
+
+bool is_random(const Node& node) {
+  static const std::set<std::string_view> names = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"};
+  return names.contains(node.op);
+}
+
+template <class T> void put(std::string& key, const T& value) { key.append(reinterpret_cast<const char*>(&value), sizeof(T)); }
+
+bool put_attribute(std::string& key, const AttributeValue& value) {
+  put(key, static_cast<char>('a' + value.index()));
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) put(key, *integer);
+  else if (const auto* floating = std::get_if<double>(&value)) put(key, *floating);
+  else if (const auto* text = std::get_if<std::string>(&value)) key += *text + '\0';
+  else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value)) {
+    for (const auto one : *ints) put(key, one);
+  } else if (const auto* floats = std::get_if<std::vector<double>>(&value)) {
+    for (const auto one : *floats) put(key, one);
+  } else if (const auto* data = std::get_if<TensorData>(&value); data && !data->view) {
+    put(key, data->dtype);
+    for (const auto dim : data->dims) put(key, dim);
+    key.append(reinterpret_cast<const char*>(data->bytes.data()), data->bytes.size());
+  } else return false;
+  return true;
+}
+
+std::string key_of(const Node& node) {
+  if (is_random(node) || !node.domain.empty()) return {};
+  std::string key = node.op + '\0' + std::to_string(node.outputs.size()) + '\0';
+  for (const ValueId input : node.inputs) put(key, input);
+  for (const NodeAttribute& attribute : node.attributes) {
+    key += '\0' + attribute.name + '=';
+    if (!put_attribute(key, attribute.value)) return {};
+  }
+  return key;
+}
+
+// What leaves a graph keeps its node: two outputs can't be one value.
+std::set<ValueId> outputs_of_all(Model& model) {
+  std::set<ValueId> outputs(model.graph.outputs.begin(), model.graph.outputs.end());
+  for_each_node(model.graph, [&](Node& node) { for_each_body(node, [&](Graph& body) { outputs.insert(body.outputs.begin(), body.outputs.end()); }); });
+  return outputs;
+}
+
+void merge_in(Graph& graph, Substitution& to, const std::set<ValueId>& outputs) {
+  std::map<std::string, const Node*> first;
+  std::vector<Node> kept;
+  kept.reserve(graph.nodes.size());   // `first` points into it
+  for (Node& node : graph.nodes) {
+    for (ValueId& input : node.inputs) input = resolve(to, input);
+    for_each_body(node, [&](Graph& body) { merge_in(body, to, outputs); });
+    const std::string key = key_of(node);
+    const auto known = key.empty() ? first.end() : first.find(key);
+    if (known != first.end() && std::ranges::none_of(node.outputs, [&](ValueId output) { return outputs.contains(output); })) {
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) to[node.outputs[i]] = known->second->outputs[i];
+      continue;
+    }
+    kept.push_back(std::move(node));
+    if (!key.empty()) first.emplace(key, &kept.back());
+  }
+  graph.nodes = std::move(kept);
+}
+
+// ---- Names
+
+class Names {
+ public:
+  std::string unique(const std::string& wanted) {
+    std::string name = wanted;
+    for (int& count = counts_[wanted]; !taken_.insert(name).second;) name = wanted + "_" + std::to_string(++count);
+    return name;
+  }
+  bool take(const std::string& name) { return taken_.insert(name).second; }
+
+ private:
+  std::set<std::string> taken_;
+  std::map<std::string, int> counts_;
+};
+
+std::string path_of(const Node& node) {
+  std::string path = "/";
+  if (node.origin && !node.origin->module().empty()) path += node.origin->module() + "/";
+  return path + node.op;
+}
+
+void name_nodes(Graph& graph, Model& model, Names& nodes, Names& values) {
+  for (const ValueId input : graph.inputs)
+    if (std::string& name = model.values[input].name; name.empty()) name = values.unique("input");
+  for (Node& node : graph.nodes) {
+    node.name = nodes.unique(path_of(node));
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      if (std::string& name = model.values[node.outputs[i]].name; node.outputs[i] != absent && name.empty())
+        name = values.unique(node.name + "_output_" + std::to_string(i));
+    for_each_body(node, [&](Graph& body) { name_nodes(body, model, nodes, values); });
+  }
+}
+
+}  // namespace
+
+void remove_dead(Model& model) {
+  std::vector<bool> read(model.values.size());
+  sweep(model.graph, read);
+  std::erase_if(model.initializers, [&](const Initializer& initializer) { return !read[initializer.value]; });
+}
+
+void remove_identities(Model& model) {
+  const std::set<ValueId> outputs = outputs_of_all(model);
+  Substitution to;
+  for_each_node(model.graph, [&](Node& node) {
+    if (node.op == "Identity" && node.domain.empty() && !outputs.contains(node.outputs[0])) to[node.outputs[0]] = node.inputs[0];
+  });
+  substitute(model.graph, to);
+}
+
+void merge_equal(Model& model) {
+  Substitution to;
+  merge_in(model.graph, to, outputs_of_all(model));
+  substitute(model.graph, to);
+}
+
+void name_all(Model& model) {
+  Names nodes, values;
+  values.take("");
+  // The names of inputs and outputs are the user's.
+  for (const ValueId input : model.graph.inputs) values.take(model.values[input].name);
+  for (const ValueId output : model.graph.outputs) values.take(model.values[output].name);
+  std::size_t constants = 0;
+  for (const Initializer& initializer : model.initializers) {
+    std::string& name = model.values[initializer.value].name;
+    name = values.unique(name.empty() ? "constant_" + std::to_string(constants++) : name);
+  }
+  name_nodes(model.graph, model, nodes, values);
+}
+
+}  // namespace compatcheck::onnx

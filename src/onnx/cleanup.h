@@ -1,0 +1,17 @@
+// Passes on a finished model. Each keeps what the model computes.
+#pragma once
+
+#include "onnx/model.h"
+
+namespace compatcheck::onnx {
+
+// Nodes and initializers that nothing reads.
+void remove_dead(Model& model);
+// Identity nodes, but for those that give an output its own name.
+void remove_identities(Model& model);
+// Of equal nodes with equal inputs in one graph the first stays; random ones all stay.
+void merge_equal(Model& model);
+// Names what has none yet, after modules and operators ("/encoder/layer.0/MatMul_output_0"). All names are unique.
+void name_all(Model& model);
+
+}  // namespace compatcheck::onnx

@@ -1,0 +1,109 @@
+// An ONNX model while it is made: values by number, weights as places in the model file that they come from.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/constant.h"
+#include "ir/dtype.h"
+
+namespace compatcheck::ir {
+class Node;
+}
+
+namespace compatcheck::onnx {
+
+using ValueId = std::uint32_t;
+inline constexpr ValueId absent = 0;   // an optional input that isn't given, an output that nobody reads
+
+// A tensor as ONNX stores it: row-major, little-endian.
+struct TensorData {
+  ir::DType dtype = ir::DType::f32;
+  std::vector<std::int64_t> dims;
+  std::vector<std::uint8_t> bytes;     // the elements, unless `view`
+  // Elements where they lie in the file, perhaps strided; of another dtype than `dtype` they are cast as they are written.
+  std::optional<ir::TensorView> view;
+
+  std::int64_t elements() const;
+};
+
+// Null or number if it is known, else a name; empty: unknown.
+struct Dimension {
+  std::optional<std::int64_t> size;
+  std::string name;
+};
+
+struct ValueInfo {
+  enum class Kind : std::uint8_t { tensor, sequence };
+  Kind kind = Kind::tensor;
+  ir::DType dtype = ir::DType::f32;    // of a sequence: of its tensors
+  std::optional<std::vector<Dimension>> shape;
+  std::string name;                    // empty: named when the model is finished
+};
+
+struct Graph;
+using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+                                    std::vector<std::string>, TensorData, std::shared_ptr<Graph>>;
+struct NodeAttribute {
+  std::string name;
+  AttributeValue value;
+};
+
+struct Node {
+  std::string op, domain;
+  std::vector<ValueId> inputs, outputs;
+  std::vector<NodeAttribute> attributes;
+  std::string name;                    // empty: named when the model is finished
+  const ir::Node* origin = nullptr;    // the call that it comes from
+
+  const NodeAttribute* attribute(std::string_view name) const;  // null if there is none
+};
+
+// The model's, or the body of an If or Loop, which sees the values of the graphs around it.
+struct Graph {
+  std::vector<Node> nodes;             // in an order in which they can run
+  std::vector<ValueId> inputs, outputs;
+};
+
+struct Initializer {
+  ValueId value = absent;
+  TensorData data;
+};
+
+struct Model {
+  int opset = 0;
+  std::vector<std::pair<std::string, int>> domains;  // beside ONNX's own
+  std::vector<ValueInfo> values{ValueInfo{}};        // by ValueId; the first stands for `absent`
+  Graph graph;
+  std::vector<Initializer> initializers;
+  std::string producer_version;
+
+  ValueId add_value(ValueInfo info);
+};
+
+// Visits a graph's nodes and those of the bodies inside them, in order.
+template <class GraphType, class Visit> void for_each_node(GraphType& graph, Visit&& visit) {
+  for (auto& node : graph.nodes) {
+    visit(node);
+    for (auto& attribute : node.attributes)
+      if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute.value)) for_each_node(**body, visit);
+  }
+}
+
+// TensorProto.DataType's number; 0 for a dtype that ONNX lacks.
+int data_type(ir::DType dtype);
+std::optional<ir::DType> dtype_from_data_type(std::int64_t number);
+
+// A tensor of numbers known while converting, each cast to `dtype` as PyTorch casts.
+TensorData make_tensor(ir::DType dtype, std::vector<std::int64_t> dims, const std::vector<double>& numbers);
+TensorData make_tensor(ir::DType dtype, std::vector<std::int64_t> dims, const std::vector<std::int64_t>& numbers);
+// The elements of a small tensor without a view; nullopt for others and for dtypes that aren't real numbers.
+std::optional<std::vector<std::int64_t>> as_ints(const TensorData& data);
+std::optional<std::vector<double>> as_floats(const TensorData& data);
+
+}  // namespace compatcheck::onnx

@@ -1,0 +1,157 @@
+#include "onnx/proto.h"
+
+#include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::onnx {
+namespace {
+
+void set_data(::onnx::TensorProto& proto, const TensorData& data) {
+  proto.set_data_type(data_type(data.dtype));
+  for (const std::int64_t dim : data.dims) proto.add_dims(dim);
+  if (!data.view) proto.set_raw_data(data.bytes.data(), data.bytes.size());
+}
+
+class Writer {
+ public:
+  explicit Writer(const Model& model) : model_(model) {}
+
+  ::onnx::ModelProto write() {
+    ::onnx::ModelProto proto;
+    auto* opset = proto.add_opset_import();
+    opset->set_domain("");
+    opset->set_version(model_.opset);
+    for (const auto& [domain, version] : model_.domains) {
+      auto* import = proto.add_opset_import();
+      import->set_domain(domain);
+      import->set_version(version);
+    }
+    proto.set_producer_name("compatcheck");
+    proto.set_producer_version(model_.producer_version);
+    auto* graph = proto.mutable_graph();
+    graph->set_name("main");
+    write(model_.graph, *graph);
+    for (const Initializer& initializer : model_.initializers) {
+      auto* tensor = graph->add_initializer();
+      tensor->set_name(name(initializer.value));
+      set_data(*tensor, initializer.data);
+    }
+    return proto;
+  }
+
+ private:
+  const std::string& name(ValueId value) const { return model_.values[value].name; }
+
+  void write(const Graph& graph, ::onnx::GraphProto& proto) const {
+    for (const Node& node : graph.nodes) write(node, *proto.add_node());
+    for (const ValueId input : graph.inputs) write(input, *proto.add_input());
+    for (const ValueId output : graph.outputs) write(output, *proto.add_output());
+  }
+
+  void write(ValueId value, ::onnx::ValueInfoProto& proto) const {
+    const ValueInfo& info = model_.values[value];
+    proto.set_name(info.name);
+    auto* type = info.kind == ValueInfo::Kind::sequence ? proto.mutable_type()->mutable_sequence_type()->mutable_elem_type() : proto.mutable_type();
+    type->mutable_tensor_type()->set_elem_type(data_type(info.dtype));
+    if (!info.shape || info.kind == ValueInfo::Kind::sequence) return;
+    auto* shape = type->mutable_tensor_type()->mutable_shape();
+    for (const Dimension& dim : *info.shape) {
+      auto* made = shape->add_dim();
+      if (dim.size) made->set_dim_value(*dim.size);
+      else if (!dim.name.empty()) made->set_dim_param(dim.name);
+    }
+  }
+
+  void write(const Node& node, ::onnx::NodeProto& proto) const {
+    proto.set_op_type(node.op);
+    proto.set_domain(node.domain);
+    proto.set_name(node.name);
+    for (const ValueId input : node.inputs) proto.add_input(name(input));
+    for (const ValueId output : node.outputs) proto.add_output(name(output));
+    for (const NodeAttribute& attribute : node.attributes) write(attribute, *proto.add_attribute());
+  }
+
+  void write(const NodeAttribute& attribute, ::onnx::AttributeProto& proto) const {
+    using Proto = ::onnx::AttributeProto;
+    proto.set_name(attribute.name);
+    const AttributeValue& value = attribute.value;
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      proto.set_type(Proto::INT);
+      proto.set_i(*integer);
+    } else if (const auto* floating = std::get_if<double>(&value)) {
+      proto.set_type(Proto::FLOAT);
+      proto.set_f(static_cast<float>(*floating));
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      proto.set_type(Proto::STRING);
+      proto.set_s(*text);
+    } else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value)) {
+      proto.set_type(Proto::INTS);
+      for (const std::int64_t one : *ints) proto.add_ints(one);
+    } else if (const auto* floats = std::get_if<std::vector<double>>(&value)) {
+      proto.set_type(Proto::FLOATS);
+      for (const double one : *floats) proto.add_floats(static_cast<float>(one));
+    } else if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+      proto.set_type(Proto::STRINGS);
+      for (const std::string& one : *texts) proto.add_strings(one);
+    } else if (const auto* data = std::get_if<TensorData>(&value)) {
+      proto.set_type(Proto::TENSOR);
+      set_data(*proto.mutable_t(), *data);
+    } else {
+      proto.set_type(Proto::GRAPH);
+      const auto& body = std::get<std::shared_ptr<Graph>>(value);
+      proto.mutable_g()->set_name(attribute.name);
+      write(*body, *proto.mutable_g());
+    }
+  }
+
+  const Model& model_;
+};
+
+// The lowest IR version that knows the opset; before 4 every initializer must be an input, too.
+int ir_version(int opset) {
+  // Source: onnx/docs/Versioning.md, the table of released versions.
+  static constexpr std::pair<int, int> first_opset[] = {{9, 4}, {10, 5}, {11, 6}, {12, 7}, {15, 8}, {19, 9}, {21, 10}, {23, 11}, {24, 12}, {25, 13}};
+  int version = 4;
+  for (const auto& [from, with] : first_opset)
+    if (opset >= from) version = std::max(version, with);
+  return version;
+}
+
+}  // namespace
+
+::onnx::ModelProto to_proto(const Model& model) {
+  auto proto = Writer(model).write();
+  proto.set_ir_version(ir_version(model.opset));
+  return proto;
+}
+
+void check(const ::onnx::ModelProto& skeleton, const Model& model) {
+  ::onnx::ModelProto copy = skeleton;
+  auto& initializers = *copy.mutable_graph()->mutable_initializer();
+  std::set<std::string> far;
+  for (const Initializer& initializer : model.initializers)
+    if (initializer.data.view) far.insert(model.values[initializer.value].name);
+  for (const auto& initializer : initializers) {
+    if (!far.contains(initializer.name())) continue;
+    auto* input = copy.mutable_graph()->add_input();
+    input->set_name(initializer.name());
+    auto* type = input->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(initializer.data_type());
+    for (const auto dim : initializer.dims()) type->mutable_shape()->add_dim()->set_dim_value(dim);
+    if (initializer.dims().empty()) type->mutable_shape();
+  }
+  initializers.erase(std::remove_if(initializers.begin(), initializers.end(), [&](const auto& one) { return far.contains(one.name()); }), initializers.end());
+  try {
+    ::onnx::checker::check_model(copy);
+    ::onnx::shape_inference::InferShapes(copy, ::onnx::OpSchemaRegistry::Instance(), ::onnx::ShapeInferenceOptions(true, 1, false));
+  } catch (const std::exception& error) {
+    throw InternalError(std::string("the ONNX model isn't valid: ") + error.what());
+  }
+}
+
+}  // namespace compatcheck::onnx

@@ -1,0 +1,17 @@
+// A finished model in onnx's own message, checked as onnx checks it.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include "onnx/model.h"
+
+namespace compatcheck::onnx {
+
+// Everything but the elements of initializers whose data is a view: those carry their name, type and dims alone.
+::onnx::ModelProto to_proto(const Model& model);
+
+// The skeleton with such initializers stood in for by typed inputs: onnx's checker, then strict inference of types and shapes.
+// Throws InternalError with what onnx says.
+void check(const ::onnx::ModelProto& skeleton, const Model& model);
+
+}  // namespace compatcheck::onnx
