@@ -4,44 +4,13 @@
 #include "analysis/boundary.h"
 #include "analysis/findings.h"
 #include "analysis/gate.h"
-#include "analysis/input_spec.h"
 #include "analysis/model_state.h"
+#include "analysis/prepare.h"
 #include "convert/assess.h"
-#include "convert/facts.h"
 #include "frontend/sha256.h"
-#include "passes/passes.h"
 
 namespace compatcheck {
 namespace {
-
-// Each round of folding can only settle what the last one left; more than a few mean that nothing is gained.
-constexpr int fold_rounds = 4;
-
-struct Prepared {
-  ir::Graph graph;
-  symbolic::FactTable facts;
-  std::vector<std::string> steps;
-  std::unordered_map<const ir::Node*, std::string> unresolved_writes;
-};
-
-Prepared prepare(const Model::State& model, const CheckOptions& options) {
-  Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .unresolved_writes = {}};
-  const auto inputs = analysis::match_inputs(options.inputs, prepared.graph);
-  const ir::Program* program = model.program ? &*model.program : nullptr;
-  const auto state = [&] {
-    prepared.facts = convert::state_facts(prepared.graph, inputs, model.table, model.schemas, model.registry, program);
-  };
-  state();
-  for (int round = 0; round < fold_rounds; ++round) {
-    const auto changes = convert::fold_with_facts(prepared.graph, prepared.facts, model.schemas);
-    if (changes.empty()) break;
-    prepared.steps.insert(prepared.steps.end(), changes.begin(), changes.end());
-    state();
-  }
-  for (const auto& write : passes::unresolved_writes(prepared.graph, program))
-    prepared.unresolved_writes.emplace(write.node, write.why);
-  return prepared;
-}
 
 TensorInfo describe(const std::string& name, const ir::Value& value, const symbolic::Fact& fact) {
   TensorInfo info{.name = name, .dtype = "?", .shape = {}};
@@ -65,7 +34,7 @@ std::string describe_format(const Model::State& model) {
   return text + (model.program->traced ? "traced)" : "scripted)");
 }
 
-ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
+ModelInfo describe_model(const Model::State& model, const analysis::Prepared& prepared) {
   ModelInfo info;
   info.path = model.path;
   info.identity = model.identity;
@@ -86,11 +55,11 @@ ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
   return info;
 }
 
-Verdict verdict_of(const convert::Assessment& assessment) {
+Verdict verdict_of(const conversion::Assessment& assessment) {
   bool wanting = false;
   for (const auto& outcome : assessment.outcomes) {
-    if (outcome.status == convert::Status::missing || outcome.status == convert::Status::refused) return Verdict::no;
-    wanting |= outcome.status != convert::Status::ok;
+    if (outcome.status == conversion::Status::missing || outcome.status == conversion::Status::refused) return Verdict::no;
+    wanting |= outcome.status != conversion::Status::ok;
   }
   return wanting ? Verdict::needs_input : Verdict::yes;
 }
@@ -102,9 +71,9 @@ Report report_of(ModelInfo info, const std::string& libtorch) {
   return report;
 }
 
-Report report_at(int opset, const ModelInfo& info, const Prepared& prepared, const convert::Context& context,
-                 const CheckOptions& options, const std::string& libtorch) {
-  const auto assessment = convert::assess(prepared.graph, context, opset);
+Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& prepared, const conversion::Context& context,
+                 conversion::Assessor& assessor, const CheckOptions& options, const std::string& libtorch) {
+  const auto assessment = assessor.assess(opset);
   Report report = report_of(info, libtorch);
   report.opset = opset;
   report.verdict = verdict_of(assessment);
@@ -124,17 +93,18 @@ void check_opset(int opset) {
 
 std::vector<Report> check_at(std::span<const int> opsets, const Model::State& state, const CheckOptions& options) {
   for (const int opset : opsets) check_opset(opset);
-  const Prepared prepared = prepare(state, options);
-  const convert::Context context{state.table, state.schemas, state.registry, prepared.facts, prepared.unresolved_writes};
+  const analysis::Prepared prepared = analysis::prepare(state, options.inputs);
+  const conversion::Context context = analysis::context_of(state, prepared);
+  conversion::Assessor assessor(prepared.graph, context);
   ModelInfo info = describe_model(state, prepared);
   if (options.hash && !std::filesystem::is_regular_file(state.path)) throw UsageError("--hash needs a file, not " + state.path);
   if (options.hash) info.sha256 = frontend::sha256_of_file(state.path);
-  const auto lowest = convert::lowest_opset(prepared.graph, context);
+  const auto lowest = assessor.lowest_opset();
   std::vector<Report> reports;
   for (const int opset : opsets) {
     if (options.run.cancel && *options.run.cancel) throw Cancelled("cancelled");
     if (options.run.progress) options.run.progress({.stage = "check", .done = reports.size(), .total = opsets.size()});
-    reports.push_back(report_at(opset, info, prepared, context, options, state.program ? state.program->libtorch_version : ""));
+    reports.push_back(report_at(opset, info, prepared, context, assessor, options, state.program ? state.program->libtorch_version : ""));
     if (reports.back().summary.unassessed == 0) reports.back().summary.lowest_opset = lowest;
   }
   return reports;

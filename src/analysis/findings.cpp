@@ -10,8 +10,8 @@
 namespace compatcheck::analysis {
 namespace {
 
-using convert::Outcome;
-using convert::Status;
+using conversion::Outcome;
+using conversion::Status;
 
 struct Numbered {
   const Outcome* outcome;
@@ -50,7 +50,7 @@ std::string_view rule_of(const Outcome& outcome) {
 }
 
 // What the operator becomes at the opset that helps: "GridSample".
-std::string onnx_at(const Outcome& outcome, int opset, const convert::Context& context) {
+std::string onnx_at(const Outcome& outcome, int opset, const conversion::Context& context) {
   const auto found = context.table.find(outcome.node->op(), outcome.node->overload(), opset, context.schemas);
   for (const auto& row : found.rows)
     if (row.kind == mapping::Row::Kind::mapped) return mapping::joined(row.to);
@@ -67,7 +67,7 @@ std::string without_opset(const std::string& hint) {
   return hint.compare(rest, otherwise.size(), otherwise) == 0 ? hint.substr(rest + otherwise.size()) : hint;
 }
 
-std::string help_of(const Outcome& outcome, std::string_view rule, const convert::Context& context) {
+std::string help_of(const Outcome& outcome, std::string_view rule, const conversion::Context& context) {
   const std::string& op = outcome.node->op();
   if (rule == "CC003") {
     return "--op-library with the library that registers it, and a row in a --mappings file: " + op + ": {9: {to: your.domain::" +
@@ -84,7 +84,7 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const convert
 
 class Collector {
  public:
-  Collector(const ir::Graph& graph, const convert::Context& context) : graph_(graph), context_(context) {}
+  Collector(const ir::Graph& graph, const conversion::Context& context) : graph_(graph), context_(context) {}
 
   void add(const Numbered& numbered) {
     const Outcome& outcome = *numbered.outcome;
@@ -166,14 +166,14 @@ class Collector {
   }
 
   const ir::Graph& graph_;
-  const convert::Context& context_;
+  const conversion::Context& context_;
   std::map<Key, Finding> findings_;
   std::map<std::uint32_t, Finding> wanting_;
 };
 
 }  // namespace
 
-std::vector<Finding> collect_findings(const ir::Graph& graph, const convert::Assessment& assessment, const convert::Context& context) {
+std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context) {
   Collector collector(graph, context);
   std::uint32_t index = 0;
   for (const Outcome& outcome : assessment.outcomes) collector.add({&outcome, index++});

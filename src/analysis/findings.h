@@ -9,12 +9,12 @@
 
 namespace compatcheck::analysis {
 
-std::vector<OperatorSummary> summarize_operators(const convert::Assessment& assessment, const convert::Context& context, int opset);
+std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& assessment, const conversion::Context& context, int opset);
 
 // Sorted by severity, then by number of nodes. `graph` is the one that was assessed.
-std::vector<Finding> collect_findings(const ir::Graph& graph, const convert::Assessment& assessment, const convert::Context& context);
+std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context);
 
-Summary summarize(const convert::Assessment& assessment, const std::vector<OperatorSummary>& operators);
+Summary summarize(const conversion::Assessment& assessment, const std::vector<OperatorSummary>& operators);
 
 // "grid_sampler(input, grid, 0, 0, False)": the call as its author would write it, cut to one line.
 std::string spell_call(const ir::Node& node);

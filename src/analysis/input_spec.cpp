@@ -111,9 +111,9 @@ std::vector<InputLeaf> input_leaves(const ir::Graph& graph) {
   return leaves;
 }
 
-std::vector<convert::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph) {
+std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph) {
   const auto leaves = input_leaves(graph);
-  std::vector<convert::InputFact> facts;
+  std::vector<conversion::InputFact> facts;
   std::set<std::string> given;
   std::size_t position = 0;
   for (const auto& text : texts) {

@@ -33,6 +33,6 @@ std::vector<InputLeaf> input_leaves(const ir::Graph& graph);
 
 // Specs matched to inputs, in order or by name. Throws UsageError for a name that the model doesn't have (with the ones
 // that it has), for too many, for one given twice.
-std::vector<convert::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph);
+std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph);
 
 }  // namespace compatcheck::analysis

@@ -72,6 +72,8 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path) {
   state->identity = std::move(loaded.identity);
   state->parameters = loaded.parameters;
   state->table = table;
+  state->moved = conversion::moved_attributes(table);
+  state->file = loaded.file;
   for (const auto& schema : table.schemas()) state->schemas.add(schema);
 
   report_stage(options.run, "normalize");

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compatcheck/load.h"
+#include "convert/context.h"
+#include "frontend/input_file.h"
 #include "frontend/load.h"
 #include "ir/graph.h"
 #include "ir/program.h"
@@ -29,6 +32,9 @@ struct Model::State {
   schema::Registry schemas;           // shipped, users' and stubs
   mapping::Table table = mapping::Table::shipped();
   symbolic::Registry registry = symbolic::shipped_registry();
+  handlers::Registry handlers = handlers::shipped_handlers();
+  onnx::MovedAttributes moved;        // of the table
+  std::shared_ptr<const frontend::InputFile> file;   // what the weights lie in
 };
 
 }  // namespace compatcheck

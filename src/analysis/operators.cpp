@@ -7,8 +7,8 @@
 namespace compatcheck::analysis {
 namespace {
 
-using convert::Outcome;
-using convert::Status;
+using conversion::Outcome;
+using conversion::Status;
 using Name = std::pair<std::string, std::string>;  // operator, overload
 
 bool stands_for_more(const mapping::Row* row, const mapping::Row* other) {
@@ -32,7 +32,7 @@ const mapping::Row* first_mapped(const mapping::Lookup& found) {
 
 bool blocks(Status status) { return status == Status::missing || status == Status::refused; }
 
-OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& calls, const convert::Context& context, int opset) {
+OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& calls, const conversion::Context& context, int opset) {
   OperatorSummary summary;
   summary.op = name.first;
   summary.overload = name.second;
@@ -65,7 +65,7 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
 
 }  // namespace
 
-std::vector<OperatorSummary> summarize_operators(const convert::Assessment& assessment, const convert::Context& context, int opset) {
+std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& assessment, const conversion::Context& context, int opset) {
   std::map<Name, std::vector<const Outcome*>> by_name;
   for (const Outcome& outcome : assessment.outcomes)
     by_name[{outcome.node->op(), outcome.node->overload()}].push_back(&outcome);
@@ -74,7 +74,7 @@ std::vector<OperatorSummary> summarize_operators(const convert::Assessment& asse
   return operators;
 }
 
-Summary summarize(const convert::Assessment& assessment, const std::vector<OperatorSummary>& operators) {
+Summary summarize(const conversion::Assessment& assessment, const std::vector<OperatorSummary>& operators) {
   Summary summary;
   for (const auto& op : operators) {
     switch (op.operator_class) {

@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <iostream>
-#include <iterator>
 
 #include "cli/commands.h"
 #include "cli/model_files.h"
+#include "cli/read_model.h"
 #include "cli/terminal.h"
 
 namespace compatcheck::cli {
@@ -15,12 +14,6 @@ struct Run {
 };
 
 std::string display_name(const std::string& file) { return file == "-" ? "<stdin>" : file; }
-
-Model load_model(Loader& loader, const std::string& file) {
-  if (file != "-") return loader.load(file);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-  return loader.load(std::as_bytes(std::span(bytes)), display_name(file));
-}
 
 int exit_code(std::span<const Report> reports, bool one_is_enough) {
   int lowest = reports.front().exit_code, highest = 0;
@@ -35,7 +28,7 @@ int exit_code(std::span<const Report> reports, bool one_is_enough) {
 void check_model(Run& run, Loader& loader, const std::string& file, const Options& options, ProgressLine& progress) {
   std::vector<Report> reports;
   try {
-    reports = check(load_model(loader, file), options.opsets.values, options.check);
+    reports = check(read_model(loader, file), options.opsets.values, options.check);
     progress.clear();
     for (const auto& warning : reports.front().model.warnings) write_message(display_name(file) + ": warning: " + warning);
   } catch (const std::exception& error) {

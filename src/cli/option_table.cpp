@@ -24,21 +24,52 @@ When parse_when(const char* option, const std::string& text) {
   throw UsageError(std::string(option) + " " + text + ": expected one of auto, always, never");
 }
 
+ExternalData parse_external_data(const std::string& text) {
+  if (text == "auto") return ExternalData::automatic;
+  if (text == "always") return ExternalData::always;
+  if (text == "never") return ExternalData::never;
+  throw UsageError("--external-data " + text + ": expected one of auto, always, never");
+}
+
+// "a,b"; every name is given, and none twice.
+std::vector<std::string> split_names(const char* option, const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    names.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+    if (names.back().empty()) throw UsageError(std::string(option) + " " + text + ": a name is empty");
+    if (std::find(names.begin(), names.end() - 1, names.back()) != names.end() - 1)
+      throw UsageError(std::string(option) + " " + text + ": '" + names.back() + "' stands there twice");
+  }
+  return names;
+}
+
 constexpr std::array table{
     Option{"--opset", "", "N", "", false, "check", "opset to check for: N, a list N,M, a range N-M, or all (default 17)",
            [](Options& o, const std::string& v) { o.opsets = parse_opsets(v); }},
     Option{"--opset", "", "N", "", false, "ops explain", "opset (default: 17 of ops, all of explain)",
            [](Options& o, const std::string& v) { o.opset = parse_opset(v); }},
-    Option{"--input", "", "[NAME=][DTYPE:]DIM,..", "", true, "check",
+    Option{"--opset", "", "N", "", false, "convert", "opset of the ONNX model (default 17)",
+           [](Options& o, const std::string& v) { o.opset = parse_opset(v); }},
+    Option{"--output", "-o", "FILE", "<file>", false, "convert", "the ONNX file to write",
+           [](Options& o, const std::string& v) { o.output = v; }},
+    Option{"--input", "", "[NAME=][DTYPE:]DIM,..", "", true, "check convert",
            "dtype and sizes of an input, in order or by name; a DIM is a number or a name for a size that varies",
            [](Options& o, const std::string& v) { o.check.inputs.push_back(v); }},
-    Option{"--method", "", "NAME", "", false, "check", "method to check (default forward)",
+    Option{"--input-names", "", "A,B", "", false, "convert", "names of the ONNX model's inputs, in order",
+           [](Options& o, const std::string& v) { o.convert.input_names = split_names("--input-names", v); }},
+    Option{"--output-names", "", "A,B", "", false, "convert", "names of the ONNX model's outputs, in order",
+           [](Options& o, const std::string& v) { o.convert.output_names = split_names("--output-names", v); }},
+    Option{"--external-data", "", "WHEN", "auto always never", false, "convert", "weights in a file of their own (auto: above 2 GB)",
+           [](Options& o, const std::string& v) { o.convert.external_data = parse_external_data(v); }},
+    Option{"--method", "", "NAME", "", false, "check convert", "method to check (default forward)",
            [](Options& o, const std::string& v) { o.load.method = v; }},
-    Option{"--mappings", "", "FILE|DIR", "<file>", true, "check ops explain", "mapping tables of your own; later ones win",
+    Option{"--mappings", "", "FILE|DIR", "<file>", true, "check convert ops explain", "mapping tables of your own; later ones win",
            [](Options& o, const std::string& v) { o.load.mappings.emplace_back(v); }},
-    Option{"--op-library", "", "LIB.so", "<file>", true, "check", "shared library that registers custom operators",
+    Option{"--op-library", "", "LIB.so", "<file>", true, "check convert", "shared library that registers custom operators",
            [](Options& o, const std::string& v) { o.load.op_libraries.emplace_back(v); }},
-    Option{"--libtorch", "", "DIR", "<folder>", false, "check", "libtorch to load models with (default: searched for)",
+    Option{"--libtorch", "", "DIR", "<folder>", false, "check convert", "libtorch to load models with (default: searched for)",
            [](Options& o, const std::string& v) { o.load.libtorch = v; }},
     Option{"--format", "", "FORMAT", "text json jsonl", false, "check", "format of stdout",
            [](Options& o, const std::string& v) { o.format = parse_format(v); }},
@@ -55,17 +86,17 @@ constexpr std::array table{
            [](Options& o, const std::string&) { o.check.exit_zero = true; }},
     Option{"--hash", "", "", "", false, "check", "put the model's SHA-256 into the report",
            [](Options& o, const std::string&) { o.check.hash = true; }},
-    Option{"--timeout", "", "S", "", false, "check", "seconds for loading one model (default 120)",
+    Option{"--timeout", "", "S", "", false, "check convert", "seconds for loading one model (default 120)",
            [](Options& o, const std::string& v) { o.load.timeout_seconds = positive<double>("--timeout", v); }},
-    Option{"--memory", "", "MB", "", false, "check", "memory for loading one model, weights not counted (default 8192)",
+    Option{"--memory", "", "MB", "", false, "check convert", "memory for loading one model, weights not counted (default 8192)",
            [](Options& o, const std::string& v) { o.load.memory_mb = positive<std::uint64_t>("--memory", v); }},
-    Option{"--progress", "", "WHEN", "auto always never", false, "check", "show progress on stderr",
+    Option{"--progress", "", "WHEN", "auto always never", false, "check convert", "show progress on stderr",
            [](Options& o, const std::string& v) { o.progress = parse_when("--progress", v); }},
-    Option{"--color", "", "WHEN", "auto always never", false, "check ops explain lint", "colours",
+    Option{"--color", "", "WHEN", "auto always never", false, "check convert ops explain lint", "colours",
            [](Options& o, const std::string& v) { o.color = parse_when("--color", v); }},
-    Option{"--quiet", "-q", "", "", false, "check", "only findings that fail the gate, and the last line",
+    Option{"--quiet", "-q", "", "", false, "check convert", "only findings that fail the gate, and the last line",
            [](Options& o, const std::string&) { o.quiet = true; }},
-    Option{"--verbose", "-v", "", "", true, "check", "every site and operator; twice: normalisation steps too",
+    Option{"--verbose", "-v", "", "", true, "check convert", "every site and operator; twice: normalisation steps too",
            [](Options& o, const std::string&) { ++o.verbosity; }},
 };
 

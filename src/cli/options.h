@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compatcheck/check.h"
+#include "compatcheck/convert.h"
 #include "compatcheck/reference.h"
 #include "compatcheck/render.h"
 
@@ -30,7 +31,9 @@ struct Options {
   LoadOptions load;
   CheckOptions check;
   Opsets opsets;                       // of check
-  std::optional<int> opset;            // of ops and explain
+  ConvertOptions convert;              // but for what `check` holds: inputs
+  std::filesystem::path output;        // of convert
+  std::optional<int> opset;            // of convert, ops and explain
   Format format = Format::text;        // of check
   ReferenceFormat reference_format = ReferenceFormat::text;  // of ops and explain
   std::vector<ReportFile> reports;

@@ -6,7 +6,7 @@
 #include "compatcheck/error.h"
 #include "symbolic/condition.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 namespace {
 
 using mapping::Lookup;
@@ -108,7 +108,7 @@ void Assessor::take(Attempt& attempt, const Row& row, const symbolic::Call& call
 
 void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
   Outcome& outcome = attempt.outcome;
-  const Way way(call.node(), row, *outcome.rows, context_);
+  const Way way(call, row, *outcome.rows, context_);
   if (!way.exists()) return;
   onnx::Model model;
   model.opset = opset;
@@ -250,4 +250,4 @@ std::optional<int> Assessor::lowest_opset() {
   return std::nullopt;
 }
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

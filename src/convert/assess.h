@@ -12,7 +12,7 @@
 #include "convert/context.h"
 #include "ir/graph.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 
 enum class Status : std::uint8_t { ok, missing, refused, needs_input, unassessed };
 
@@ -69,4 +69,4 @@ class Assessor {
   std::unordered_map<const ir::Node*, std::vector<Attempt>> attempts_;
 };
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 namespace {
 
 constexpr std::array<std::string_view, 10> shape_readers{
@@ -74,4 +74,4 @@ std::vector<std::uint32_t> inputs_deciding(const ir::Block& block, const symboli
   return {};
 }
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

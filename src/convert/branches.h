@@ -7,7 +7,7 @@
 #include "ir/graph.h"
 #include "symbolic/call.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 
 enum class Around : std::uint8_t { branches, branches_and_loops };
 
@@ -16,4 +16,4 @@ enum class Around : std::uint8_t { branches, branches_and_loops };
 // --input would tell.
 std::vector<std::uint32_t> inputs_deciding(const ir::Block& block, const symbolic::FactTable& facts, Around around);
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

@@ -4,7 +4,7 @@
 
 #include "compatcheck/error.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 namespace {
 
 using handlers::Operand;
@@ -92,10 +92,11 @@ bool is_on_numbers(const schema::Schema& schema) {
   return std::ranges::all_of(schema.arguments, number) && std::ranges::all_of(schema.returns, number);
 }
 
-Way::Way(const ir::Node& node, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context) {
+Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context) {
+  const ir::Node& node = call.node();
   const bool numbers = node.schema() && is_on_numbers(*node.schema());
   handler_ = numbers ? context.handlers.find_number(mapping::split_overload(rows.name).first) : context.handlers.find(rows.name);
-  plain_ = handlers::is_plain(row) && node.schema();
+  plain_ = handlers::is_plain(row) && node.schema() && handlers::unspoken_argument(row, call).empty();
   if (numbers && !handler_ && !plain_) handler_ = context.handlers.find(rows.name);
 }
 
@@ -114,4 +115,4 @@ std::optional<std::vector<Operand>> known_results(const symbolic::Call& call, on
   return results.empty() ? std::nullopt : std::optional(std::move(results));
 }
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

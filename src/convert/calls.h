@@ -11,7 +11,7 @@
 #include "convert/context.h"
 #include "handlers/emission.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 
 // What the table says of an operator at every opset; looked up once for each.
 class Lookups {
@@ -31,7 +31,7 @@ class Lookups {
 // How a row becomes nodes: a handler, the row alone, or nothing yet.
 class Way {
  public:
-  Way(const ir::Node& node, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context);
+  Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context);
   bool exists() const { return handler_ || plain_; }
   void emit(handlers::Emission& emission) const;
 
@@ -46,4 +46,4 @@ std::optional<std::vector<handlers::Operand>> known_results(const symbolic::Call
 // The overload takes and gives Python's numbers alone.
 bool is_on_numbers(const schema::Schema& schema);
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

@@ -13,7 +13,7 @@
 #include "symbolic/call.h"
 #include "symbolic/registry.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 
 struct Context {
   const mapping::Table& table;
@@ -29,4 +29,4 @@ struct Context {
 
 onnx::MovedAttributes moved_attributes(const mapping::Table& table);
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

@@ -9,7 +9,7 @@
 #include "passes/alias.h"
 #include "passes/normalize.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 namespace {
 
 using symbolic::Dim;
@@ -373,4 +373,4 @@ std::vector<std::string> fold_with_facts(ir::Graph& graph, const FactTable& fact
   return {"folded what the inputs' dtypes and shapes settle"};
 }
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

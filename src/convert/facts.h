@@ -12,7 +12,7 @@
 #include "symbolic/call.h"
 #include "symbolic/registry.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 
 // What is said of one model input, from --input, example inputs or the file.
 struct InputFact {
@@ -35,4 +35,4 @@ symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Ta
 // report's steps; facts must be stated again after a change.
 std::vector<std::string> fold_with_facts(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas);
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

@@ -9,7 +9,7 @@
 #include "convert/calls.h"
 #include "symbolic/condition.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 namespace {
 
 using handlers::Known;
@@ -188,7 +188,7 @@ class Lowering {
     const mapping::Lookup& found = lookups_.find(node, options_.opset);
     const symbolic::Call call(node, context_.facts);
     const mapping::Row& row = row_of(node, found, call);
-    const Way way(node, row, *found.op, context_);
+    const Way way(call, row, *found.op, context_);
     if (!way.exists()) throw ModelError(describe(node) + ": no handler is written for this operator yet");
     if (!row.random)
       if (auto known = known_results(call, builder_)) {
@@ -375,4 +375,4 @@ onnx::Model lower(const ir::Graph& graph, const Context& context, const LowerOpt
   return Lowering(graph, context, options).run();
 }
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

@@ -8,7 +8,7 @@
 #include "ir/graph.h"
 #include "onnx/model.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 
 struct LowerOptions {
   int opset = 17;
@@ -19,4 +19,4 @@ struct LowerOptions {
 // call where something can't be expressed that no single call shows, InternalError where the trial promised more.
 onnx::Model lower(const ir::Graph& graph, const Context& context, const LowerOptions& options);
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

@@ -34,7 +34,7 @@ template <class Wanted> Wanted expect(protocol::Reply reply) {
 Loaded load_text(const InputFile& file, const std::string& display_name) {
   if (file.size() > longest_text) throw ModelError(display_name + ": is too long for a graph as text");
   const auto bytes = file.read(0, file.size());
-  Loaded loaded{.format = Format::graph_text, .file_bytes = file.size(), .identity = sha256_of(bytes), .parameters = {}, .content = {}};
+  Loaded loaded{.format = Format::graph_text, .file_bytes = file.size(), .identity = sha256_of(bytes), .parameters = {}, .content = {}, .file = {}};
   ir::Graph graph = text::read_graph(bytes, display_name);  // its messages name the place
   loaded.parameters = count_parameters(graph);
   loaded.content = std::move(graph);
@@ -69,7 +69,7 @@ Loaded Frontend::State::load(const InputFile& file, const std::filesystem::path&
     const auto reply = expect<protocol::LoadReply>(helper.ask(request, &file, attach));
     ir::Program program = decode_program(reply.program);
     Loaded loaded{.format = Format::torchscript, .file_bytes = file.size(), .identity = identity(*recognition.directory),
-                  .parameters = count_parameters(program), .content = {}};
+                  .parameters = count_parameters(program), .content = {}, .file = {}};
     loaded.content = std::move(program);
     return loaded;
   });
@@ -81,13 +81,17 @@ Frontend::Frontend(Frontend&&) noexcept = default;
 Frontend& Frontend::operator=(Frontend&&) noexcept = default;
 
 Loaded Frontend::load(const std::filesystem::path& path) {
-  const InputFile file = naming(path.string(), [&] { return InputFile(path); });
-  return state_->load(file, path, path.string(), false);
+  auto file = naming(path.string(), [&] { return std::make_shared<const InputFile>(path); });
+  Loaded loaded = state_->load(*file, path, path.string(), false);
+  loaded.file = std::move(file);
+  return loaded;
 }
 
 Loaded Frontend::load_bytes(std::span<const std::uint8_t> bytes, const std::string& display_name) {
-  const InputFile file = naming(display_name, [&] { return InputFile(bytes); });
-  return state_->load(file, display_name, display_name, true);
+  auto file = naming(display_name, [&] { return std::make_shared<const InputFile>(bytes); });
+  Loaded loaded = state_->load(*file, display_name, display_name, true);
+  loaded.file = std::move(file);
+  return loaded;
 }
 
 Frontend::Execution Frontend::compare_execution(const std::filesystem::path& path, const ir::Graph& graph,

@@ -15,6 +15,8 @@
 
 namespace compatcheck::frontend {
 
+class InputFile;
+
 enum class Format : std::uint8_t {
   torchscript,         // zip archive with code/
   graph_text,          // TorchScript's textual notation
@@ -44,6 +46,7 @@ struct Loaded {
   std::string identity;                       // hash of the zip directory: names, sizes, CRCs; of the bytes for text
   Parameters parameters;                      // distinct storages counted once
   std::variant<ir::Program, ir::Graph> content;  // Graph: from text
+  std::shared_ptr<const InputFile> file;      // open: what storages in the file are places of
 };
 
 // Owns at most one helper process, started when the first TorchScript file is opened and again after a crash.

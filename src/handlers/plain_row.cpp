@@ -136,26 +136,27 @@ std::optional<onnx::Argument> bound(Emission& e, std::string_view attribute, con
   }
 }
 
-bool is_default(const Emission& e, const schema::Argument& argument) {
+bool is_default(const symbolic::Call& call, const schema::Argument& argument) {
   if (!argument.default_value) return false;
-  const symbolic::Fact& given = e.call.fact(argument.name);
+  const symbolic::Fact& given = call.fact(argument.name);
   return symbolic::to_string(given) == symbolic::to_string(symbolic::fact_of(*argument.default_value));
-}
-
-// An argument that would be dropped silently.
-void refuse_unspoken(const Emission& e, const std::vector<std::string>& inputs) {
-  std::set<std::string_view> spoken(inputs.begin(), inputs.end());
-  for (const auto& [attribute, binding] : e.row().attributes) spoken.insert(binding.argument);
-  for (const auto& conditions : e.row().when)
-    for (const auto& condition : conditions) spoken.insert(condition.argument);
-  for (const auto& argument : e.call.node().schema()->arguments)
-    if (!spoken.contains(argument.name) && !is_ignored(argument.name) && !is_tensor(argument.type) && !is_default(e, argument) && argument.name != "dtype")
-      throw Refusal{"the row says nothing of '" + argument.name + "', which this call gives"};
 }
 
 }  // namespace
 
 bool is_plain(const mapping::Row& row) { return row.kind == mapping::Row::Kind::mapped && row.one_to_one(); }
+
+std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& call) {
+  std::set<std::string_view> spoken;
+  if (row.inputs) spoken.insert(row.inputs->begin(), row.inputs->end());
+  for (const auto& [attribute, binding] : row.attributes) spoken.insert(binding.argument);
+  for (const auto& conditions : row.when)
+    for (const auto& condition : conditions) spoken.insert(condition.argument);
+  for (const auto& argument : call.node().schema()->arguments)
+    if (!spoken.contains(argument.name) && !is_ignored(argument.name) && !is_tensor(argument.type) && !is_default(call, argument) && argument.name != "dtype")
+      return argument.name;
+  return {};
+}
 
 void emit_row(Emission& e) {
   std::vector<std::string> names;
@@ -163,7 +164,6 @@ void emit_row(Emission& e) {
   else
     for (const auto& argument : e.call.node().schema()->arguments)
       if (is_tensor(argument.type) && !argument.keyword_only) names.push_back(argument.name);
-  refuse_unspoken(e, names);
   Values inputs;
   for (const auto& name : names) add_input(e, name, inputs);
   Arguments attributes;

@@ -32,9 +32,10 @@ class Registry {
 Registry shipped_handlers();
 
 // Emits a row that is one ONNX operator from the row alone: inputs, attributes, casts by the operator's `facts:` word.
-// Throws Refusal for an argument that the row doesn't speak of and that isn't left at its default.
 void emit_row(Emission& emission);
-// Whether emit_row can: one operator, or none to be chosen.
-bool is_plain(const mapping::Row& row);
+bool is_plain(const mapping::Row& row);   // it is one ONNX operator
+// An argument that the row doesn't speak of and that the call doesn't leave at its default: emit_row would drop it. Empty if
+// there is none.
+std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& call);
 
 }  // namespace compatcheck::handlers

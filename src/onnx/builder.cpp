@@ -17,7 +17,14 @@ std::pair<std::string_view, std::string_view> split(std::string_view op) {
 
 std::string describe(const Schema& schema) { return std::string(schema.name); }
 
-std::string opset_text(int opset) { return " at opset " + std::to_string(opset); }
+// The first version above that a predicate holds for, as words for a refusal: refusals hold for a range of opsets, so they don't name
+// the one asked for.
+template <class Holds> Refusal refusal_until(const Schema& schema, const std::string& reason, Holds&& holds) {
+  for (const Schema& version : versions(schema.name, schema.domain))
+    if (version.since > schema.since && !version.deprecated && holds(version))
+      return {reason + " before opset " + std::to_string(version.since), "use opset " + std::to_string(version.since)};
+  return {reason};
+}
 
 // A type such as "tensor(int64)", as opposed to a parameter.
 bool is_type(std::string_view type) { return type.find('(') != std::string_view::npos; }
@@ -119,7 +126,9 @@ Values Builder::nodes(std::string_view op, const Values& inputs, std::size_t out
     call.schema = schema(name, domain);
     if (!call.schema) {
       if (versions(name, domain).empty()) throw InternalError("ONNX has no operator " + std::string(op));
-      throw Refusal{"ONNX has no " + std::string(op) + opset_text(model_.opset)};
+      const Schema& first = versions(name, domain).front();
+      if (first.since > model_.opset) throw Refusal{"ONNX has no " + std::string(op) + " before opset " + std::to_string(first.since), "use opset " + std::to_string(first.since)};
+      throw Refusal{"ONNX no longer has " + std::string(op)};
     }
   }
   place_attributes(call, attributes);
@@ -183,7 +192,8 @@ void Builder::place_attributes(Call& call, const Arguments& attributes) {
       }
       if (!*value) continue;
       const TensorData* data = constant_of(*value);
-      if (!data) throw Refusal{describe(*call.schema) + " takes " + std::string(name) + " as a constant" + opset_text(model_.opset)};
+      if (!data)
+        throw refusal_until(*call.schema, describe(*call.schema) + " takes " + std::string(name) + " as a constant", [&](const Schema& version) { return !version.attribute(name); });
       if (attribute->type == AttributeType::integers) call.node.attributes.push_back({std::string(name), as_ints(*data).value()});
       else if (attribute->type == AttributeType::integer) call.node.attributes.push_back({std::string(name), as_ints(*data).value().at(0)});
       else if (attribute->type == AttributeType::floating) call.node.attributes.push_back({std::string(name), as_floats(*data).value().at(0)});
@@ -277,7 +287,8 @@ void Builder::widen(Call& call) {
     const auto found = std::ranges::find_if(candidates, serves);
     if (found == candidates.end()) {
       if (accepts(*formal, value)) continue;   // this runtime lacks it; another may not
-      throw Refusal{describe(schema) + " takes no " + std::string(value.sequence ? "sequence of " : "") + std::string(ir::name(value.dtype)) + opset_text(model_.opset)};
+      throw refusal_until(schema, describe(schema) + " takes no " + std::string(value.sequence ? "sequence of " : "") + std::string(ir::name(value.dtype)),
+                          [&](const Schema& version) { const Formal* same = formal_at(version.inputs, i); return same && accepts(*same, value); });
     }
     if (!is_type(formal->type)) {
       call.widened.emplace(formal->type, value.dtype);
@@ -353,7 +364,7 @@ Values Builder::control(std::string_view op, const Values& inputs, const Argumen
   Values made;
   for (std::size_t i = 0; i < dtypes.size(); ++i) {
     if (sequences[i] && !accepts(found->outputs.front(), {1, dtypes[i], true}))
-      throw Refusal{std::string(op) + " takes no lists of tensors" + opset_text(model_.opset)};
+      throw refusal_until(*found, std::string(op) + " takes no lists of tensors", [&](const Schema& version) { return accepts(version.outputs.front(), {1, dtypes[i], true}); });
     const auto kind = sequences[i] ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor;
     made.push_back({model_.add_value({.kind = kind, .dtype = dtypes[i], .shape = {}, .name = {}}), dtypes[i], sequences[i]});
     node.outputs.push_back(made.back().id);

@@ -15,7 +15,7 @@
 #include "ir/text.h"
 #include "passes/normalize.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 namespace {
 
 using nlohmann::json;
@@ -151,7 +151,7 @@ class Corpus {
 };
 
 }  // namespace
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion
 
 int main(int count, char** arguments) {
   const char* named = count > 1 ? arguments[1] : std::getenv("COMPATCHECK_CORPUS");
@@ -161,7 +161,7 @@ int main(int count, char** arguments) {
     std::cout << "no corpus\n";
     return 77;
   }
-  compatcheck::convert::Corpus corpus(folder, count > 2 ? arguments[2] : "");
+  compatcheck::conversion::Corpus corpus(folder, count > 2 ? arguments[2] : "");
   for (std::string line; std::getline(index, line);) corpus.check(nlohmann::json::parse(line));
   return corpus.summarize();
 }

@@ -13,7 +13,7 @@
 #include "frontend/load.h"
 #include "passes/normalize.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 namespace {
 
 using Values = std::map<std::uint32_t, const ir::Value*>;
@@ -131,7 +131,7 @@ class Models {
 };
 
 }  // namespace
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion
 
 int main(int count, char** arguments) {
   const char* named = count > 1 ? arguments[1] : std::getenv("COMPATCHECK_MODELS");
@@ -144,7 +144,7 @@ int main(int count, char** arguments) {
   std::set<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(named))
     if (entry.path().extension() == ".pt" && entry.path().filename().string().starts_with(word) && entry.file_size() < largest) files.insert(entry.path());
-  compatcheck::convert::Models models(!word.empty());
+  compatcheck::conversion::Models models(!word.empty());
   for (const auto& file : files) models.check(file);
   return models.summarize();
 }

@@ -1,6 +1,6 @@
 #include "convert/oracle.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 
 symbolic::Fact fact_of(const Actual& actual) {
   return {.value = symbolic::TensorFact{.dtype = actual.dtype, .shape = symbolic::Shape(actual.sizes.begin(), actual.sizes.end())}};
@@ -63,4 +63,4 @@ Comparison compare(const symbolic::Fact& fact, const Actual& actual) {
   return result;
 }
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

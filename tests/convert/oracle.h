@@ -7,7 +7,7 @@
 #include "symbolic/evaluate.h"
 #include "symbolic/fact.h"
 
-namespace compatcheck::convert {
+namespace compatcheck::conversion {
 
 struct Actual {
   ir::DType dtype{};
@@ -28,4 +28,4 @@ symbolic::Fact evaluated(symbolic::Fact fact, const symbolic::Sizes& sizes);
 std::string to_string(const Actual& actual);
 std::string spell(const symbolic::Fact& fact);  // with its contents
 
-}  // namespace compatcheck::convert
+}  // namespace compatcheck::conversion

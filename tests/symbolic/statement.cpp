@@ -49,7 +49,7 @@ const ir::Node& Statement::node(std::string_view op) const {
 
 Statement state(const std::map<std::string, std::string>& inputs, const std::string& body) {
   std::string parameters;
-  std::vector<convert::InputFact> given;
+  std::vector<conversion::InputFact> given;
   for (const auto& [name, what] : inputs) {
     parameters += (parameters.empty() ? "%" : ", %") + name + " : " + (what == "int" ? "int" : "Tensor");
     if (what != "int" && what != "anything") given.push_back({name, parse_fact(what)});
@@ -57,7 +57,7 @@ Statement state(const std::map<std::string, std::string>& inputs, const std::str
   static const Registry registry = shipped_registry();
   Statement statement{.graph = ir::parse_graph("graph(" + parameters + "):\n" + body + "\n"), .facts = {}};
   schema::resolve(statement.graph, schemas());
-  statement.facts = convert::state_facts(statement.graph, given, mapping::Table::shipped(), schemas(), registry);
+  statement.facts = conversion::state_facts(statement.graph, given, mapping::Table::shipped(), schemas(), registry);
   return statement;
 }
 

@@ -1,0 +1,31 @@
+// Writing the ONNX model.
+//
+//   auto report = compatcheck::convert(model, "model.onnx", {.opset = 17});
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compatcheck/check.h"
+#include "compatcheck/load.h"
+#include "compatcheck/report.h"
+
+namespace compatcheck {
+
+enum class ExternalData : std::uint8_t { automatic, always, never };  // automatic: for models above 2 GB
+
+struct ConvertOptions {
+  int opset = default_opset;
+  std::vector<std::string> inputs;                      // as CheckOptions::inputs
+  std::vector<std::string> input_names, output_names;   // of the ONNX model, in order; empty: the model's own
+  ExternalData external_data = ExternalData::automatic; // weights in FILE.data beside FILE
+  RunOptions run;
+};
+
+// The report is that of check() with the same options. FILE is written if its verdict is yes, and is whole or as it was. Throws
+// UsageError for an option or a file that can't be written, ModelError where a weight can't be read.
+Report convert(const Model& model, const std::filesystem::path& file, const ConvertOptions& options = {});
+
+}  // namespace compatcheck

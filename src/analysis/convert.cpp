@@ -1,0 +1,43 @@
+// compatcheck::convert: the check, then the same calls emitted for good.
+#include "compatcheck/convert.h"
+
+#include "analysis/boundary.h"
+#include "analysis/prepare.h"
+#include "convert/lower.h"
+#include "onnx/cleanup.h"
+#include "onnx/write.h"
+
+namespace compatcheck {
+namespace {
+
+onnx::ExternalData external_data(ExternalData asked) {
+  return asked == ExternalData::always ? onnx::ExternalData::always : asked == ExternalData::never ? onnx::ExternalData::never : onnx::ExternalData::automatic;
+}
+
+void write_model(const Model::State& state, const std::filesystem::path& file, const ConvertOptions& options) {
+  const analysis::Prepared prepared = analysis::prepare(state, options.inputs);
+  const conversion::Context context = analysis::context_of(state, prepared);
+  onnx::Model model = conversion::lower(prepared.graph, context, {options.opset, options.input_names, options.output_names});
+  model.producer_version = COMPATCHECK_VERSION;
+  onnx::remove_identities(model);
+  onnx::merge_equal(model);
+  onnx::remove_dead(model);
+  onnx::name_all(model);
+  const auto progress = [&](std::uint64_t done, std::uint64_t total) {
+    if (options.run.cancel && *options.run.cancel) throw Cancelled("cancelled");
+    if (options.run.progress) options.run.progress({.stage = "write", .done = done, .total = total});
+  };
+  onnx::write(model, state.file ? state.file->descriptor() : -1, file, {external_data(options.external_data), progress});
+}
+
+}  // namespace
+
+Report convert(const Model& model, const std::filesystem::path& file, const ConvertOptions& options) {
+  return analysis::guarded(model.path(), [&] {
+    Report report = check(model, {.opset = options.opset, .inputs = options.inputs, .run = options.run});
+    if (report.convertible()) write_model(model.state(), file, options);
+    return report;
+  });
+}
+
+}  // namespace compatcheck

@@ -1,0 +1,41 @@
+#include "analysis/prepare.h"
+
+#include "analysis/input_spec.h"
+#include "convert/facts.h"
+#include "passes/passes.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+// Each round of folding can only settle what the last one left; more than a few mean that nothing is gained.
+constexpr int fold_rounds = 4;
+
+const ir::Program* program_of(const Model::State& model) { return model.program ? &*model.program : nullptr; }
+
+}  // namespace
+
+Prepared prepare(const Model::State& model, const std::vector<std::string>& texts) {
+  Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .unresolved_writes = {}};
+  const auto inputs = match_inputs(texts, prepared.graph);
+  const ir::Program* program = program_of(model);
+  const auto state = [&] {
+    prepared.facts = conversion::state_facts(prepared.graph, inputs, model.table, model.schemas, model.registry, program);
+  };
+  state();
+  for (int round = 0; round < fold_rounds; ++round) {
+    const auto changes = conversion::fold_with_facts(prepared.graph, prepared.facts, model.schemas);
+    if (changes.empty()) break;
+    prepared.steps.insert(prepared.steps.end(), changes.begin(), changes.end());
+    state();
+  }
+  for (const auto& write : passes::unresolved_writes(prepared.graph, program))
+    prepared.unresolved_writes.emplace(write.node, write.why);
+  return prepared;
+}
+
+conversion::Context context_of(const Model::State& model, const Prepared& prepared) {
+  return {.table = model.table, .schemas = model.schemas, .registry = model.registry, .handlers = model.handlers, .moved = model.moved,
+          .facts = prepared.facts, .unresolved_writes = prepared.unresolved_writes, .program = program_of(model)};
+}
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,27 @@
+// A model ready for verdicts and conversion: its inputs are said, facts are stated and folded.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/model_state.h"
+#include "convert/context.h"
+#include "ir/graph.h"
+#include "symbolic/call.h"
+
+namespace compatcheck::analysis {
+
+struct Prepared {
+  ir::Graph graph;
+  symbolic::FactTable facts;
+  std::vector<std::string> steps;
+  std::unordered_map<const ir::Node*, std::string> unresolved_writes;
+};
+
+// `inputs` as --input. Throws UsageError for one that doesn't fit the model.
+Prepared prepare(const Model::State& model, const std::vector<std::string>& inputs);
+// Both must outlive it.
+conversion::Context context_of(const Model::State& model, const Prepared& prepared);
+
+}  // namespace compatcheck::analysis

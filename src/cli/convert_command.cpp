@@ -1,0 +1,29 @@
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/read_model.h"
+#include "cli/terminal.h"
+
+namespace compatcheck::cli {
+
+int run_convert(const Options& options) {
+  if (options.positional.size() != 1) throw UsageError("which model? usage: compatcheck convert MODEL -o FILE (--help lists the options)");
+  if (options.output.empty()) throw UsageError("where to? compatcheck convert " + options.positional.front() + " -o FILE");
+  ProgressLine progress(options.progress);
+  Loader loader(options.load);
+  ConvertOptions asked = options.convert;
+  asked.opset = options.opset.value_or(default_opset);
+  asked.inputs = options.check.inputs;
+  asked.run.progress = [&](const Progress& at) {
+    if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");
+  };
+  const Report report = convert(read_model(loader, options.positional.front()), options.output, asked);
+  progress.clear();
+  if (!report.convertible())
+    write_stdout(render(report, Format::text, {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity}));
+  else if (!options.quiet)
+    std::fprintf(stderr, "compatcheck: %s: written, opset %d\n", options.output.c_str(), asked.opset);
+  return report.convertible() ? exit_passed : exit_findings;
+}
+
+}  // namespace compatcheck::cli

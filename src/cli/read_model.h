@@ -1,0 +1,12 @@
+// A model by the word on the command line: a file, or '-' for stdin.
+#pragma once
+
+#include <string>
+
+#include "compatcheck/load.h"
+
+namespace compatcheck::cli {
+
+Model read_model(Loader& loader, const std::string& file);
+
+}  // namespace compatcheck::cli
