@@ -1,5 +1,6 @@
 # The product: the program, the TorchScript helper program in libexec, and one static library with every room, for
-# find_package(compatcheck). Of other libraries it needs yaml-cpp alone; onnx serves the build, which makes data from it.
+# find_package(compatcheck). Of other libraries it needs Debian's yaml-cpp and protobuf, and the onnx that was built for it,
+# which comes along.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -11,6 +12,8 @@ set_target_properties(libcompatcheck PROPERTIES
   OUTPUT_NAME compatcheck ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib LINKER_LANGUAGE CXX)
 install(TARGETS libcompatcheck ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/compatcheck DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+install(FILES ${Onnx_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR}/compatcheck)
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

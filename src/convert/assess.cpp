@@ -126,7 +126,8 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
   } catch (const handlers::Wanting& wanting) {
     attempt.open = wanting.verdict;
   } catch (const InternalError& error) {
-    refuse(outcome, &row, std::string("this call can't be converted yet: ") + error.what());
+    if (way.by_row_alone()) outcome.handled = false;   // the row isn't plain after all: it waits for its handler
+    else refuse(outcome, &row, std::string("this call can't be converted yet: ") + error.what());
   }
   attempt.range = builder.range();
 }

@@ -33,6 +33,7 @@ class Way {
  public:
   Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context);
   bool exists() const { return handler_ || plain_; }
+  bool by_row_alone() const { return !handler_ && plain_; }
   void emit(handlers::Emission& emission) const;
 
  private:

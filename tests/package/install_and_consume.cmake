@@ -17,4 +17,8 @@ execute_process(COMMAND ${WORK}/build/consumer ${CMAKE_CURRENT_LIST_DIR}/consume
 if(NOT output MATCHES "aten::linalg_pinv")
   message(FATAL_ERROR "the consumer's report doesn't name the missing operator:\n${output}")
 endif()
+run(${WORK}/build/consumer ${CMAKE_CURRENT_LIST_DIR}/consumer/convertible.txt ${WORK}/model.onnx)
+if(NOT EXISTS ${WORK}/model.onnx)
+  message(FATAL_ERROR "the consumer wrote no ONNX file")
+endif()
 run(${WORK}/installed/bin/compatcheck --version)
