@@ -39,8 +39,11 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
   summary.nodes = static_cast<int>(calls.size());
   std::optional<int> from;
   bool never = false, missing = false;
+  summary.verified = true;
   for (const Outcome* call : calls) {
     missing |= call->status == Status::missing;
+    summary.verified &= call->handled || call->structural;
+    for (const auto& onnx : call->emitted) ++summary.emitted[onnx];
     if (!blocks(call->status)) continue;
     ++summary.blocked;
     if (!call->available_from) never = true;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compatcheck/reference.h"
+#include "handlers/registry.h"
 #include "mapping/table.h"
 #include "schema/schema.h"
 
@@ -13,6 +14,7 @@ namespace compatcheck::reference {
 struct Effective {
   mapping::Table table = mapping::Table::shipped();
   schema::Registry schemas;
+  handlers::Registry handlers = handlers::shipped_handlers();
 };
 
 Effective effective(const ReferenceOptions& options);

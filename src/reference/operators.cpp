@@ -23,6 +23,7 @@ struct Line {
   std::string when;
   int since = 0;
   std::optional<int> available_from;
+  bool verified = false;        // a handler, or the row alone, makes its nodes
 };
 
 std::string class_of(const Row& row) {
@@ -39,17 +40,17 @@ void add_lines(std::vector<Line>& lines, const std::string& name, int opset, con
   const Lookup found = in_force.table.find(op, overload, opset, in_force.schemas);
   const auto from = in_force.table.available_from(op, overload, opset, in_force.schemas);
   if (found.status == Lookup::Status::structural) {
-    lines.push_back({name, "structural", "", "", 0, {}});
+    lines.push_back({name, "structural", "", "", 0, {}, true});
     return;
   }
   if (found.rows.empty()) {
     const bool listed = found.status != Lookup::Status::unknown;
-    lines.push_back({name, "missing", listed ? "no mapping at this opset" : "no row", "", 0, from});
+    lines.push_back({name, "missing", listed ? "no mapping at this opset" : "no row", "", 0, from, false});
     return;
   }
   for (const Row& row : found.rows)
     lines.push_back({name, class_of(row), why(row), reference::spell_when(row.when), found.since,
-                     row.kind == Row::Kind::missing ? from : std::nullopt});
+                     row.kind == Row::Kind::missing ? from : std::nullopt, handlers::is_plain(row) || in_force.handlers.find(found.op->name)});
 }
 
 std::string text(const std::vector<Line>& lines, int opset, const ReferenceOptions& options) {
@@ -77,7 +78,7 @@ std::string markdown(const std::vector<Line>& lines, int opset) {
 std::string json(const std::vector<Line>& lines, int opset) {
   Json rows = Json::array();
   for (const Line& line : lines)
-    rows.push_back({{"op", line.op}, {"class", line.operator_class}, {"verified", false}, {"result", line.result}, {"when", line.when},
+    rows.push_back({{"op", line.op}, {"class", line.operator_class}, {"verified", line.verified}, {"result", line.result}, {"when", line.when},
                     {"since", line.since ? Json(line.since) : Json(nullptr)},
                     {"available_from", line.available_from ? Json(*line.available_from) : Json(nullptr)}});
   return Json{{"opset", opset}, {"operators", std::move(rows)}}.dump(2) + "\n";

@@ -164,7 +164,7 @@ std::string steps(const Report& report, const Style& style) {
 
 int unverified(const Report& report) {
   return static_cast<int>(std::count_if(report.operators.begin(), report.operators.end(), [](const OperatorSummary& op) {
-    return !op.verified && (op.operator_class == OperatorClass::one_to_one || op.operator_class == OperatorClass::one_to_many);
+    return !op.verified && op.blocked < op.nodes && (op.operator_class == OperatorClass::one_to_one || op.operator_class == OperatorClass::one_to_many);
   }));
 }
 
