@@ -1,0 +1,138 @@
+#include "onnx/builder.h"
+
+#include <gmock/gmock.h>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::onnx {
+namespace {
+
+using ir::DType;
+using testing::ElementsAre;
+
+const MovedAttributes moved{{"ReduceSum", {{"axes", "axes"}}}, {"TopK", {{"k", "K"}}}, {"Clip", {{"min", "min"}, {"max", "max"}}}};
+
+// A model under construction at one opset, with inputs of given dtypes.
+struct Made {
+  explicit Made(int opset) : builder(model, moved, {7, 26}) { model.opset = opset; }
+  Value input(DType dtype) { return builder.add_input(dtype, std::nullopt, "x" + std::to_string(model.graph.inputs.size())); }
+  const Node& last() const { return model.graph.nodes.back(); }
+  std::vector<std::string> operators() const {
+    std::vector<std::string> names;
+    for (const Node& node : model.graph.nodes) names.push_back(node.op);
+    return names;
+  }
+  Model model;
+  Builder builder;
+};
+
+std::string refusal(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Refusal& refused) {
+    return refused.reason;
+  }
+  return "not refused";
+}
+
+TEST(Builder, AnAttributeThatBecameAnInputIsGivenAsOne) {
+  Made old(12), newer(13);
+  old.builder.node("ReduceSum", {old.input(DType::f32)}, {{"axes", Ints{1}}});
+  EXPECT_EQ(std::get<Ints>(old.last().attribute("axes")->value), Ints{1});
+  newer.builder.node("ReduceSum", {newer.input(DType::f32)}, {{"axes", Ints{1}}});
+  ASSERT_EQ(newer.last().inputs.size(), 2u);
+  EXPECT_EQ(as_ints(newer.model.initializers.front().data), Ints{1});
+}
+
+TEST(Builder, AnInputThatWasAnAttributeTakesAConstant) {
+  Made old(9), newer(10);
+  const auto topk = [](Made& made, const Value& k) { made.builder.nodes("TopK", {made.input(DType::f32)}, 2, {{"k", k}, {"axis", 1}}); };
+  topk(old, old.builder.ints({3}));
+  EXPECT_EQ(std::get<std::int64_t>(old.last().attribute("k")->value), 3);
+  EXPECT_EQ(refusal([&] { topk(old, old.input(DType::i64)); }), "TopK takes k as a constant before opset 10");
+  topk(newer, newer.input(DType::i64));
+  EXPECT_EQ(newer.last().inputs.size(), 2u);
+}
+
+TEST(Builder, AFloatThatBecameAnInputHasTheTensorsDtype) {
+  Made made(13);
+  made.builder.node("Clip", {made.input(DType::f64)}, {{"min", 0.5}});
+  EXPECT_EQ(made.model.initializers.front().data.dtype, DType::f64);
+  EXPECT_TRUE(made.model.initializers.front().data.dims.empty());
+}
+
+TEST(Builder, ANewerAttributeMayBeGivenAtItsDefault) {
+  Made made(8);
+  made.builder.node("MaxPool", {made.input(DType::f32)}, {{"kernel_shape", Ints{2, 2}}, {"ceil_mode", 0}, {"dilations", Ints{1, 1}}});
+  EXPECT_EQ(made.last().attributes.size(), 1u);
+  EXPECT_EQ(refusal([&] { made.builder.node("MaxPool", {made.input(DType::f32)}, {{"kernel_shape", Ints{2, 2}}, {"ceil_mode", 1}}); }),
+            "MaxPool has no ceil_mode before opset 10");
+}
+
+TEST(Builder, TypesThatNoKernelTakesGoThroughAWiderOneAndBack) {
+  Made made(17);
+  const Value sum = made.builder.node("ReduceSum", {made.input(DType::i16)}, {{"keepdims", 0}});
+  EXPECT_EQ(sum.dtype, DType::i16);
+  EXPECT_THAT(made.operators(), ElementsAre("Cast", "ReduceSum", "Cast"));
+}
+
+TEST(Builder, WhatWouldLoseValuesIsRefused) {
+  Made made(13);
+  EXPECT_EQ(refusal([&] { made.builder.node("Relu", {made.input(DType::i64)}); }), "Relu takes no i64 before opset 14");
+  EXPECT_EQ(refusal([&] { made.builder.node("Gelu", {made.input(DType::f32)}); }), "ONNX has no Gelu before opset 20");
+}
+
+TEST(Builder, MixedDtypesAreADefect) {
+  Made made(17);
+  EXPECT_THROW(made.builder.node("Add", {made.input(DType::f32), made.input(DType::i64)}), InternalError);
+  EXPECT_THROW(made.builder.node("Add", {made.input(DType::f32)}), InternalError);
+  EXPECT_THROW(made.builder.node("NoSuchOperator", {}), InternalError);
+}
+
+TEST(Builder, TheRangeIsThatOfTheVersionsAsked) {
+  Made made(12);
+  made.builder.node("Add", {made.input(DType::f32), made.input(DType::f32)});   // 7 to 12
+  EXPECT_EQ(made.builder.range().from, 7);
+  EXPECT_EQ(made.builder.range().to, 12);
+  EXPECT_TRUE(made.builder.at_least(11));
+  EXPECT_EQ(made.builder.range().from, 11);
+}
+
+TEST(Builder, EqualConstantsAreOne) {
+  Made made(17);
+  EXPECT_EQ(made.builder.ints({1, 2}).id, made.builder.ints({1, 2}).id);
+  EXPECT_NE(made.builder.scalar(DType::f32, 1).id, made.builder.scalar(DType::f64, 1).id);
+}
+
+TEST(Builder, ConstantsAreFolded) {
+  Made made(17);
+  Builder& b = made.builder;
+  const Value matrix = b.constant(make_tensor(DType::f32, {2, 3}, Ints{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(as_floats(*b.constant_of(b.transpose(matrix, {1, 0}))), (std::vector<double>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(b.constant_of(b.reshape(matrix, {3, -1}))->dims, (Ints{3, 2}));
+  EXPECT_EQ(b.constant_of(b.reshape(matrix, {0, 3, 1}))->dims, (Ints{2, 3, 1}));
+  EXPECT_EQ(b.constant_of(b.unsqueeze(matrix, {0, 3}))->dims, (Ints{1, 2, 3, 1}));
+  EXPECT_EQ(b.constant_of(b.squeeze(b.unsqueeze(matrix, {1}), {1}))->dims, (Ints{2, 3}));
+  EXPECT_EQ(b.ints_of(b.concat({b.ints({1}), b.ints({2, 3})}, 0)), (Ints{1, 2, 3}));
+  EXPECT_EQ(b.ints_of(b.gather(b.ints({5, 6, 7}), b.ints({-1, 0}), 0)), (Ints{7, 5}));
+  EXPECT_EQ(b.ints_of(b.cast(b.scalar(DType::f32, -1.9), DType::i64)), Ints{-1});
+  EXPECT_TRUE(made.model.graph.nodes.empty());
+}
+
+TEST(Builder, AWeightInTheFileIsTransposedByItsStrides) {
+  Made made(17);
+  auto storage = std::make_shared<ir::Storage>();
+  storage->in_file = true;
+  storage->bytes = 24;
+  ir::TensorView view;
+  view.sizes = {2, 3};
+  view.strides = {3, 1};
+  view.storage = storage;
+  const TensorData data{.dtype = DType::f32, .dims = {2, 3}, .bytes = {}, .view = view};
+  const Value turned = made.builder.transpose(made.builder.constant(data), {1, 0});
+  EXPECT_EQ(made.builder.constant_of(turned)->view->strides, (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(made.builder.constant_of(turned)->dims, (Ints{3, 2}));
+}
+
+}  // namespace
+}  // namespace compatcheck::onnx
