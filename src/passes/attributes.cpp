@@ -64,7 +64,15 @@ std::string parameter_name(const ir::Node& read) {
   return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
 
-ir::Value* constant_for(ir::Node* read, const ir::Constant& value) {
+// Of an object that no module is, packed parameters for example: operators tell such classes apart.
+ir::TypeRef class_of(const ir::ObjectConstant& object, const ir::Program& program) {
+  if (object.object >= program.objects.size()) return nullptr;
+  const std::string& name = program.objects[object.object].class_name;
+  const auto found = program.classes.find(name);
+  return found == program.classes.end() || found->second.is_module ? nullptr : ir::named_type(name);
+}
+
+ir::Value* constant_for(ir::Node* read, const ir::Constant& value, const ir::Program& program) {
   ir::Node* constant = read->graph()->create_constant(value);
   constant->copy_origin(*read);
   constant->insert_before(read);
@@ -72,6 +80,8 @@ ir::Value* constant_for(ir::Node* read, const ir::Constant& value) {
   // What the class declares may say more than the value: the element type of an empty list.
   if (!value.is_none() && !value.get<ir::TensorView>() && !value.get<ir::ObjectConstant>())
     constant->output()->set_type(read->output()->type());
+  if (const auto* object = value.get<ir::ObjectConstant>())
+    if (const auto type = class_of(*object, program)) constant->output()->set_type(type);
   return constant->output();
 }
 
@@ -105,7 +115,7 @@ std::size_t make_constants(ir::Graph& graph, const ir::Program& program, const A
     const ir::Constant* value = stored(program, object->object, attribute_name(*node));
     if (!value || value->get<ir::OpaqueConstant>()) continue;
     if (!is_placeless(*value) && (!aliases || aliases->reach_written(node->output()))) continue;
-    replace(node->output(), constant_for(node, *value));
+    replace(node->output(), constant_for(node, *value, program));
     node->erase();
     ++changed;
   }

@@ -30,7 +30,8 @@ struct NormalizeOptions {
   std::function<void(const ir::Graph&, std::string_view pass)> after_pass;
 };
 
-// Throws ModelError where the root object has no such method, or calls itself without end.
+// The registry must outlive the graph, whose nodes point at its schemas. Throws ModelError where the root object has no
+// such method, or calls itself without end.
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options = {});
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options = {});
 
