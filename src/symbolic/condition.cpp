@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace compatcheck::symbolic {
 namespace {
@@ -45,18 +46,25 @@ std::string spell(const std::vector<Literal>& literals, const char* separator) {
 
 Truth truth(bool value) { return value ? Truth::yes : Truth::no; }
 
+Truth equals_integer(const std::optional<Dim>& value, std::int64_t wanted) {
+  if (!value) return Truth::unknown;
+  if (value->is_number()) return truth(*value->number() == wanted);
+  const bool apart = provably_different(*value, Dim(wanted)) || (wanted < std::numeric_limits<std::int64_t>::max() && provably_at_least(*value, wanted + 1));
+  return apart ? Truth::no : Truth::unknown;
+}
+
+// As Python compares, True with 1 too; but a literal true or false is for bools alone.
 Truth equals_number(const NumberFact& number, const Literal& literal) {
-  double wanted = 0;
-  if (const auto* boolean = std::get_if<bool>(&literal)) wanted = *boolean ? 1 : 0;
-  else if (const auto* integer = std::get_if<std::int64_t>(&literal)) wanted = static_cast<double>(*integer);
-  else if (const auto* floating = std::get_if<double>(&literal)) wanted = *floating;
-  else return Truth::no;  // None or a string
-  if (number.kind == NumberFact::Kind::floating)
-    return number.floating ? truth(*number.floating == wanted) : Truth::unknown;
-  if (!number.integer) return Truth::unknown;
-  if (number.integer->is_number()) return truth(static_cast<double>(*number.integer->number()) == wanted);
-  return wanted == std::floor(wanted) && provably_different(*number.integer, Dim(static_cast<std::int64_t>(wanted)))
-             ? Truth::no : Truth::unknown;
+  if (const auto* boolean = std::get_if<bool>(&literal))
+    return number.kind == NumberFact::Kind::boolean ? equals_integer(number.integer, *boolean ? 1 : 0) : Truth::no;
+  const auto* integer = std::get_if<std::int64_t>(&literal);
+  const auto* floating = std::get_if<double>(&literal);
+  if (!integer && !floating) return Truth::no;  // None or a string
+  const double wanted = integer ? static_cast<double>(*integer) : *floating;
+  if (number.kind == NumberFact::Kind::floating) return number.floating ? truth(*number.floating == wanted) : Truth::unknown;
+  if (integer) return equals_integer(number.integer, *integer);
+  if (wanted != std::floor(wanted) || std::abs(wanted) > 9e15) return Truth::no;
+  return equals_integer(number.integer, static_cast<std::int64_t>(wanted));
 }
 
 Truth equals(const Fact& fact, const Literal& literal) {
@@ -164,12 +172,16 @@ class Test {
   }
 
   static bool is_constant_fact(const Fact& fact) {
-    if (const auto* tensor = fact.tensor()) return tensor->known_constant || tensor->contents.has_value();
+    if (const auto* tensor = fact.tensor()) return tensor->known_constant || tensor->fraction || are_numbers(tensor->contents);
     if (const auto* number = fact.number())
       return number->floating || (number->integer && number->integer->is_number());
     if (const auto* list = fact.list())
       return list->items && std::all_of(list->items->begin(), list->items->end(), is_constant_fact);
     return !std::holds_alternative<std::monostate>(fact.value);
+  }
+
+  static bool are_numbers(const std::optional<std::vector<Dim>>& contents) {
+    return contents && std::all_of(contents->begin(), contents->end(), [](const Dim& dim) { return dim.is_number(); });
   }
 
   Verdict in_range(const Predicate& predicate) const {
@@ -179,8 +191,16 @@ class Test {
     if (!number) return known(fact_.is_none() || fact_.list() ? Truth::no : Truth::unknown, needed);
     std::optional<double> value = number->floating;
     if (number->integer && number->integer->is_number()) value = static_cast<double>(*number->integer->number());
-    if (!value) return known(Truth::unknown, needed);
+    if (!value) return known(named_in_range(number->integer, predicate), needed);
     return known(truth((!predicate.min || *value >= *predicate.min) && (!predicate.max || *value <= *predicate.max)), needed);
+  }
+
+  // A named size is at least 1.
+  static Truth named_in_range(const std::optional<Dim>& dim, const Predicate& predicate) {
+    if (!dim) return Truth::unknown;
+    if (predicate.max && provably_at_least(*dim, static_cast<std::int64_t>(std::floor(*predicate.max)) + 1)) return Truth::no;
+    const bool enough = !predicate.min || provably_at_least(*dim, static_cast<std::int64_t>(std::ceil(*predicate.min)));
+    return enough && !predicate.max ? Truth::yes : Truth::unknown;
   }
 
   Verdict each(const Predicate& predicate) const {

@@ -47,9 +47,13 @@ std::optional<Terms> product(const Terms& a, const Terms& b) {
   return result;
 }
 
-std::string join(const std::vector<std::string>& atoms) {
+bool is_quotient(const std::string& atom) { return atom.find("//") != std::string::npos; }
+
+// A quotient in a product stands in parentheses.
+std::string join(const std::vector<std::string>& atoms, bool alone) {
+  if (alone && atoms.size() == 1) return atoms.front();
   std::string text;
-  for (const auto& atom : atoms) text += (text.empty() ? "" : "*") + atom;
+  for (const auto& atom : atoms) text += (text.empty() ? "" : "*") + (is_quotient(atom) ? "(" + atom + ")" : atom);
   return text;
 }
 
@@ -59,9 +63,10 @@ std::string spell(const Terms& terms) {
   auto append = [&](const std::vector<std::string>& atoms, std::int64_t coefficient) {
     const auto bits = static_cast<std::uint64_t>(coefficient);
     const std::string magnitude = std::to_string(coefficient < 0 ? 0 - bits : bits);
-    text += text.empty() ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
+    const bool leads = text.empty(), one = magnitude == "1";
+    text += leads ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
     if (atoms.empty()) text += magnitude;
-    else text += (magnitude == "1" ? "" : magnitude + "*") + join(atoms);
+    else text += (one ? "" : magnitude + "*") + join(atoms, one && !(leads && coefficient < 0));
   };
   for (const auto& [atoms, coefficient] : terms)
     if (!atoms.empty()) append(atoms, coefficient);
@@ -160,6 +165,23 @@ Division divide_terms(const Terms& a, const Terms& b) {
 
 }  // namespace
 
+namespace {
+
+// (x//3)//2 is x//6.
+std::optional<Dim> nested_quotient(const Terms& numerator, const Dim& by) {
+  if (numerator.size() != 1 || numerator.begin()->second != 1 || numerator.begin()->first.size() != 1) return std::nullopt;
+  const std::string& atom = numerator.begin()->first.front();
+  const auto slashes = atom.rfind("//");
+  if (slashes == std::string::npos || !by.is_number() || *by.number() <= 0) return std::nullopt;
+  const std::string divisor = atom.substr(slashes + 2);
+  if (divisor.empty() || divisor.size() > 9 || divisor.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  const Dim product = Dim(std::stoll(divisor)) * by;
+  if (!product.is_number()) return std::nullopt;
+  return Dim::symbol(atom.substr(0, slashes + 2) + product.to_string());
+}
+
+}  // namespace
+
 Dim floor_div(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown() || b.number() == 0) return Dim::unknown();
   if (a.is_number() && b.is_number()) {
@@ -174,6 +196,7 @@ Dim floor_div(const Dim& a, const Dim& b) {
   if (division.rest.empty()) return whole;
   const Dim rest = DimTerms::make(division.rest);
   if (rest.is_number() && b.is_number()) return whole + floor_div(rest, b);
+  if (const auto nested = nested_quotient(division.rest, b)) return whole + *nested;
   return whole + Dim::symbol(operand(division.rest) + "//" + operand(denominator));
 }
 
@@ -193,7 +216,7 @@ bool provably_at_least(const Dim& a, std::int64_t bound) {
   if (a.is_unknown()) return false;
   std::int64_t least = 0;
   for (const auto& [atoms, coefficient] : DimTerms::of(a)) {
-    const bool named = std::none_of(atoms.begin(), atoms.end(), [](const auto& atom) { return atom.find("//") != std::string::npos || atom.front() == any_mark; });
+    const bool named = std::none_of(atoms.begin(), atoms.end(), [](const auto& atom) { return is_quotient(atom) || atom.front() == any_mark; });
     if (!atoms.empty() && (coefficient < 0 || !named)) return false;
     if (__builtin_add_overflow(least, coefficient, &least)) return false;
   }

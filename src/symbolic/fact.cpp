@@ -52,7 +52,7 @@ std::optional<std::vector<Dim>> small_contents(const ir::TensorView& view) {
 
 // The element of a tensor of one float whose bytes came along.
 std::optional<double> only_number(const ir::TensorView& view) {
-  if (!view.storage || view.storage->in_file || view.elements() != 1 || view.offset < 0) return std::nullopt;
+  if (!view.storage || view.elements() != 1 || view.offset < 0) return std::nullopt;
   const std::size_t at = static_cast<std::size_t>(view.offset) * ir::element_bytes(view.dtype);
   const auto& data = view.storage->data;
   if (view.dtype == ir::DType::f64 && at + sizeof(double) <= data.size()) {

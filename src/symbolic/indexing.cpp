@@ -169,7 +169,7 @@ Facts repeat_interleave(const Call& call) {
 void register_indexing(Registry& registry) {
   for (const char* op : {"aten::index", "aten::_unsafe_index"}) registry.facts(op, index);
   registry.facts("aten::_unsafe_masked_index", unsafe_masked_index);
-  for (const char* op : {"aten::index_select", "aten::index_select_copy"}) registry.facts(op, index_select);
+  registry.facts("aten::index_select", index_select);
   for (const char* op : {"aten::gather", "aten::take"}) registry.facts(op, gather);
   registry.facts("aten::take_along_dim", take_along_dim);
   registry.facts("aten::masked_select", masked_select);

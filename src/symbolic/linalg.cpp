@@ -103,11 +103,16 @@ Facts lu_unpack(const Call& call) {
 
 // ---- Solving A·X = B
 
-// B is a vector if it has one dimension, or one less than A with A's batch.
-bool is_vector(const TensorFact& a, const TensorFact& b) {
+// B is a vector if it has one dimension, or one less than A with A's batch; nullopt where the sizes don't tell.
+std::optional<bool> is_vector(const TensorFact& a, const TensorFact& b) {
   if (b.shape->size() == 1) return true;
   if (a.shape->size() != b.shape->size() + 1) return false;
-  return std::equal(b.shape->begin(), b.shape->end(), a.shape->begin(), [](const Dim& x, const Dim& y) { return provably_equal(x, y); });
+  bool all_equal = true;
+  for (std::size_t i = 0; i < b.shape->size(); ++i) {
+    if (provably_different((*a.shape)[i], (*b.shape)[i])) return false;
+    all_equal &= provably_equal((*a.shape)[i], (*b.shape)[i]);
+  }
+  return all_equal ? std::optional(true) : std::nullopt;
 }
 
 Facts solve(const Call& call) {
@@ -115,7 +120,9 @@ Facts solve(const Call& call) {
   if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->empty()) return {};
   const Shape batch(a.shape->begin(), a.shape->end() - 2);
   const Fact info = tensor_fact(DType::i32, batch);
-  if (is_vector(a, b)) {
+  const auto vector = is_vector(a, b);
+  if (!vector) return {tensor_fact(b.dtype, std::nullopt), info};
+  if (*vector) {
     Shape shape = batch;
     shape.push_back(b.shape->back());
     return {tensor_fact(b.dtype, std::move(shape)), info};
@@ -190,7 +197,7 @@ void register_linalg(Registry& registry) {
   for (const char* op : {"aten::linalg_eigh", "aten::linalg_eigvalsh"}) registry.facts(op, of_matrix<eigen_real>);
   registry.facts("aten::linalg_svdvals", of_matrix<singular_values>);
   for (const char* op : {"aten::linalg_pinv", "aten::pinverse"}) registry.facts(op, of_matrix<transposed>);
-  for (const char* op : {"aten::linalg_matrix_rank", "aten::matrix_rank"}) registry.facts(op, of_matrix<rank>);
+  registry.facts("aten::linalg_matrix_rank", of_matrix<rank>);
   for (const char* op : {"aten::linalg_lu_factor", "aten::linalg_lu_factor_ex", "aten::_lu_with_info", "aten::linalg_ldl_factor",
                          "aten::linalg_ldl_factor_ex"})
     registry.facts(op, of_matrix<factor>);

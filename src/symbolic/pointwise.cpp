@@ -219,34 +219,8 @@ Facts dropout_backward(const Call& call) {
 }
 Facts softmax_backward(const Call& call) { return {tensor_fact(call.dtype("input_dtype"), tensor_of(call, "grad_output").shape)}; }
 
-struct Named { const char* word; std::initializer_list<const char*> ops; };
-
-// Operators without a row of their own.
-const std::initializer_list<Named> named_by_word = {
-    {"same", {"bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal_", "normal_functional", "uniform", "random",
-              "poisson", "renorm", "fft_fftshift", "fft_ifftshift", "channel_shuffle", "native_channel_shuffle", "fliplr", "flipud",
-              "msort", "rms_norm", "frac", "sgn", "logcumsumexp", "copy", "copy_", "conj", "conj_physical_", "feature_alpha_dropout"}},
-    {"same_float", {"acosh", "asinh", "atanh", "cosh", "sinh", "deg2rad", "rad2deg", "digamma", "erfc", "erfinv", "exp2", "expm1", "i0",
-                    "lgamma", "mvlgamma", "sinc", "special_airy_ai", "special_bessel_j0", "special_bessel_j1", "special_bessel_y0",
-                    "special_bessel_y1", "special_entr", "special_i0e", "special_i1", "special_i1e", "special_log_ndtr",
-                    "special_modified_bessel_i0", "special_modified_bessel_i1", "special_modified_bessel_k0",
-                    "special_modified_bessel_k1", "special_ndtr", "special_ndtri", "special_scaled_modified_bessel_k0",
-                    "special_scaled_modified_bessel_k1", "special_spherical_bessel_j0", "polygamma", "special_polygamma",
-                    "special_digamma", "special_erf", "special_erfc", "special_erfinv", "special_exp2", "special_expm1",
-                    "special_gammaln", "special_i0", "special_log1p", "special_logit", "special_psi", "special_sinc", "special_multigammaln"}},
-    {"pointwise", {"bitwise_xor", "__xor__", "fmax", "fmin", "gcd", "lcm", "heaviside", "hypot", "nextafter", "logaddexp", "logaddexp2", "addcdiv"}},
-    {"pointwise_float", {"copysign", "igamma", "igammac", "xlogy", "special_xlogy", "special_xlog1py", "special_zeta",
-                         "special_chebyshev_polynomial_t", "special_chebyshev_polynomial_u", "special_chebyshev_polynomial_v",
-                         "special_chebyshev_polynomial_w", "special_hermite_polynomial_h", "special_hermite_polynomial_he",
-                         "special_laguerre_polynomial_l", "special_legendre_polynomial_p", "special_shifted_chebyshev_polynomial_t",
-                         "special_shifted_chebyshev_polynomial_u", "special_shifted_chebyshev_polynomial_v",
-                         "special_shifted_chebyshev_polynomial_w", "special_gammainc", "special_gammaincc"}},
-    {"comparison", {"isclose"}},
-    {"test", {"isneginf", "isposinf", "isreal", "signbit"}},
-    {"scan_sum", {"cumprod"}},
-    {"reduce_sum", {"nansum"}},
-    {"reduce_float", {"nanmean"}},
-};
+// In-place operators and the like whose functional form has no row.
+const std::initializer_list<const char*> like_first = {"aten::normal_", "aten::normal_functional", "aten::fix", "aten::copy_", "aten::conj_physical_"};
 
 }  // namespace
 
@@ -264,8 +238,7 @@ void register_pointwise(Registry& registry) {
   registry.facts("aten::max_pool2d_with_indices_backward", like_self);
   registry.facts("aten::native_dropout_backward", dropout_backward);
   registry.facts("aten::_softmax_backward_data", softmax_backward);
-  for (const Named& named : named_by_word)
-    for (const char* op : named.ops) registry.facts("aten::" + std::string(op), registry.find_fact_word(named.word));
+  for (const char* op : like_first) registry.facts(op, registry.find_fact_word("same"));
 }
 
 }  // namespace compatcheck::symbolic

@@ -19,10 +19,12 @@ int float_rank(DType dtype) {
 
 DType complex_of_rank(int rank) { return rank == 1 ? DType::c32 : rank == 2 ? DType::c64 : DType::c128; }
 
+// There is none of bf16's precision.
+DType complex_of(DType floating) { return complex_of_rank(floating == DType::bf16 ? 2 : std::max(1, float_rank(floating))); }
+
 int complex_rank(DType dtype) { return dtype == DType::c32 ? 1 : dtype == DType::c64 ? 2 : 3; }
 
 std::optional<DType> promote_integers(DType a, DType b) {
-  if (is_unsigned_wide(a) || is_unsigned_wide(b)) return std::nullopt;
   if ((a == DType::u8 && b == DType::i8) || (a == DType::i8 && b == DType::u8)) return DType::i16;
   return ir::element_bytes(a) >= ir::element_bytes(b) ? (a == DType::u8 ? b : a) : b;
 }
@@ -50,8 +52,9 @@ std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> l
   if (!higher || !lower) return higher ? higher : lower;
   if (ir::is_complex(*higher)) return higher;
   if (ir::is_floating(*higher))
-    return ir::is_complex(*lower) ? std::optional(complex_of_rank(std::max(1, float_rank(*higher)))) : higher;
-  return is_kind_above(*lower, *higher) ? promote_types(*higher, *lower) : higher;
+    return ir::is_complex(*lower) ? std::optional(complex_of(*higher)) : higher;
+  if (!is_kind_above(*lower, *higher)) return higher;
+  return ir::is_integral(*lower) ? promote_types(*higher, *lower) : lower;
 }
 
 }  // namespace
@@ -59,6 +62,10 @@ std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> l
 std::optional<DType> promote_types(DType a, DType b) {
   if (a == b) return a;
   if (ir::is_quantized(a) || ir::is_quantized(b)) return std::nullopt;
+  if (is_unsigned_wide(a) || is_unsigned_wide(b)) {
+    const DType other = is_unsigned_wide(a) ? b : a;
+    return ir::is_floating(other) ? std::optional(other) : std::nullopt;
+  }
   if (ir::is_complex(a)) return promote_complex(a, b);
   if (ir::is_complex(b)) return promote_complex(b, a);
   if (ir::is_floating(a) && ir::is_floating(b)) return promote_floats(a, b);

@@ -193,7 +193,7 @@ Facts diff(const Call& call) {
       shape[*dim] = shape[*dim] + (tensor.shape && tensor.shape->empty() ? Dim(1) : size_at(tensor, *dim));
     }
   const Dim left = shape[*dim] - Dim(*n);
-  shape[*dim] = left.is_number() ? Dim(std::max<std::int64_t>(0, *left.number())) : left;
+  shape[*dim] = left.is_number() ? Dim(std::max<std::int64_t>(0, *left.number())) : provably_at_least(left, 0) ? left : Dim::unknown();
   return {tensor_fact(dtype, std::move(shape))};
 }
 

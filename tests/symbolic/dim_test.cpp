@@ -1,0 +1,103 @@
+#include "symbolic/dim.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "symbolic/evaluate.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+const Dim h = Dim::symbol("h"), w = Dim::symbol("w");
+
+TEST(Dim, SpellsAsPeopleWrite) {
+  EXPECT_EQ((Dim(2) * h + Dim(1)).to_string(), "2*h + 1");
+  EXPECT_EQ((h - Dim(1)).to_string(), "h - 1");
+  EXPECT_EQ((h * w).to_string(), "h*w");
+  EXPECT_EQ((floor_div(h - Dim(1), 2) + Dim(1)).to_string(), "(h - 1)//2 + 1");
+  EXPECT_EQ((Dim(0) - h).to_string(), "-h");
+  EXPECT_EQ((Dim(2) * floor_div(h, 2) + w * floor_div(h, 3) - floor_div(w, 2)).to_string(), "2*(h//2) + (h//3)*w - w//2");
+  EXPECT_EQ((Dim(0) - floor_div(h, 2)).to_string(), "-(h//2)");
+  EXPECT_EQ(Dim::unknown().to_string(), "?");
+}
+
+TEST(Dim, EqualExpressionsCompareEqual) {
+  EXPECT_TRUE(provably_equal((h + Dim(1)) * (h - Dim(1)), h * h - Dim(1)));
+  EXPECT_TRUE(provably_equal(h * w, w * h));
+  EXPECT_TRUE(provably_equal(floor_div(Dim(4) * h, 2), Dim(2) * h));
+  EXPECT_TRUE(provably_equal(floor_div(Dim(2) * h + Dim(1), 2), h));
+  EXPECT_TRUE(provably_equal(floor_div(h * w, w), h));
+  EXPECT_TRUE(provably_equal(floor_div(floor_div(h - Dim(1), 2), 2), floor_div(h - Dim(1), 4)));
+  EXPECT_TRUE(provably_equal(h - h, 0));
+  EXPECT_FALSE(provably_equal(h, w));
+  EXPECT_TRUE(provably_different(h, h + Dim(1)));
+  EXPECT_FALSE(provably_different(h, w));
+}
+
+TEST(Dim, UnknownEqualsNothing) {
+  EXPECT_FALSE(provably_equal(Dim::unknown(), Dim::unknown()));
+  EXPECT_FALSE(provably_different(Dim::unknown(), Dim(1)));
+  EXPECT_TRUE((Dim::unknown() * Dim(0)).is_unknown());
+  EXPECT_TRUE(floor_div(h, 0).is_unknown());
+}
+
+TEST(Dim, OverflowIsUnknown) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max(), least = std::numeric_limits<std::int64_t>::min();
+  EXPECT_TRUE((Dim(most) + Dim(1)).is_unknown());
+  EXPECT_TRUE((Dim(most) * Dim(2)).is_unknown());
+  EXPECT_TRUE((Dim(most) * h * Dim(2)).is_unknown());
+  EXPECT_TRUE(floor_div(Dim(least), -1).is_unknown());
+  EXPECT_EQ(Dim(least).to_string(), "-9223372036854775808");
+}
+
+TEST(Dim, SizesAreAtLeastOne) {
+  EXPECT_TRUE(provably_at_least(h, 1));
+  EXPECT_FALSE(provably_at_least(h, 2));
+  EXPECT_TRUE(provably_at_least(h * w + h - Dim(2), 0));
+  EXPECT_FALSE(provably_at_least(h - w, 0));
+  EXPECT_FALSE(provably_at_least(floor_div(h, 2), 1));
+  EXPECT_FALSE(provably_at_least(Dim::any_integer("n"), 0));
+  EXPECT_EQ(Dim::any_integer("n").to_string(), "n");
+  EXPECT_FALSE(provably_equal(Dim::any_integer("n"), Dim::symbol("n")));
+}
+
+// Random expressions: the normal form has the value that the steps have, and equal or different ones are.
+TEST(Dim, NormalFormKeepsValues) {
+  std::mt19937 random(7);
+  const auto below = [&](int bound) { return static_cast<int>(random() % static_cast<unsigned>(bound)); };
+  struct Pair { Dim dim; std::int64_t value; };
+  for (int round = 0; round < 3000; ++round) {
+    const Sizes sizes = {{"a", 1 + below(9)}, {"b", 1 + below(9)}, {"c", 1 + below(9)}};
+    std::vector<Pair> made;
+    for (const auto& [name, size] : sizes) made.push_back({Dim::symbol(name), size});
+    for (const std::int64_t number : {0, 1, 2, 3, -1, 7}) made.push_back({Dim(number), number});
+    for (int step = 0; step < 12; ++step) {
+      const Pair x = made[static_cast<std::size_t>(below(static_cast<int>(made.size())))], y = made[static_cast<std::size_t>(below(static_cast<int>(made.size())))];
+      if (std::abs(x.value) > 100'000 || std::abs(y.value) > 100'000) continue;
+      switch (below(5)) {
+        case 0: made.push_back({x.dim + y.dim, x.value + y.value}); break;
+        case 1: made.push_back({x.dim - y.dim, x.value - y.value}); break;
+        case 2: made.push_back({x.dim * y.dim, x.value * y.value}); break;
+        case 3:
+          if (y.value == 0) continue;
+          made.push_back({floor_div(x.dim, y.dim), static_cast<std::int64_t>(std::floor(static_cast<double>(x.value) / static_cast<double>(y.value)))});
+          break;
+        default:
+          if (y.value == 0) continue;
+          made.push_back({modulo(x.dim, y.dim), x.value - y.value * static_cast<std::int64_t>(std::floor(static_cast<double>(x.value) / static_cast<double>(y.value)))});
+      }
+      const Pair& last = made.back();
+      const auto value = evaluate(last.dim, sizes);
+      ASSERT_TRUE(!value || *value == last.value) << last.dim.to_string() << " of " << x.dim.to_string() << " and " << y.dim.to_string();
+      ASSERT_TRUE(!provably_equal(last.dim, x.dim) || last.value == x.value) << last.dim.to_string();
+      ASSERT_TRUE(!provably_different(last.dim, x.dim) || last.value != x.value) << last.dim.to_string();
+      for (const std::int64_t bound : {-2, 0, 1, 5}) ASSERT_TRUE(!provably_at_least(last.dim, bound) || last.value >= bound) << last.dim.to_string();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace compatcheck::symbolic

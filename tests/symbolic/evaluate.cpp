@@ -1,0 +1,79 @@
+#include "symbolic/evaluate.h"
+
+#include <cctype>
+#include <stdexcept>
+
+namespace compatcheck::symbolic {
+namespace {
+
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
+
+struct UnknownName {};
+
+// sum: product (('+' | '-') product)*; product: factor (('*' | '//') factor)*; factor: number, name, '-' factor, '(' sum ')'.
+class Expression {
+ public:
+  Expression(std::string text, const Sizes& sizes) : text_(std::move(text)), sizes_(sizes) {}
+
+  std::int64_t value() {
+    const std::int64_t result = sum();
+    if (at_ != text_.size()) throw std::runtime_error("can't read " + text_);
+    return result;
+  }
+
+ private:
+  bool take(const std::string& token) {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    if (text_.compare(at_, token.size(), token) != 0) return false;
+    at_ += token.size();
+    return true;
+  }
+  std::int64_t sum() {
+    std::int64_t result = product();
+    for (;;) {
+      if (take("+")) result += product();
+      else if (take("-")) result -= product();
+      else return result;
+    }
+  }
+  std::int64_t product() {
+    std::int64_t result = factor();
+    for (;;) {
+      if (take("//")) result = floor_quotient(result, factor());
+      else if (take("*")) result *= factor();
+      else return result;
+    }
+  }
+  std::int64_t factor() {
+    if (take("-")) return -factor();
+    if (take("(")) {
+      const std::int64_t inner = sum();
+      if (!take(")")) throw std::runtime_error("no ) in " + text_);
+      return inner;
+    }
+    std::string word;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.')) word += text_[at_++];
+    if (word.empty()) throw std::runtime_error("can't read " + text_);
+    if (std::isdigit(static_cast<unsigned char>(word[0]))) return std::stoll(word);
+    const auto size = sizes_.find(word);
+    if (size == sizes_.end()) throw UnknownName{};
+    return size->second;
+  }
+
+  std::string text_;
+  const Sizes& sizes_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> evaluate(const Dim& dim, const Sizes& sizes) {
+  if (dim.is_unknown()) return std::nullopt;
+  try {
+    return Expression(dim.to_string(), sizes).value();
+  } catch (const UnknownName&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace compatcheck::symbolic
