@@ -49,7 +49,7 @@ bool has_open_list(const symbolic::Fact& fact) {
   return !list->items || std::any_of(list->items->begin(), list->items->end(), has_open_list);
 }
 
-struct Tally { int complete = 0, partial = 0; };
+struct Tally { int complete = 0, partial = 0, named = 0; };
 
 class Corpus {
  public:
@@ -66,13 +66,14 @@ class Corpus {
   }
 
   int summarize() const {
-    int complete = 0, all = 0;
+    int complete = 0, named = 0, all = 0;
     for (const auto& [op, tally] : by_op_) {
       complete += tally.complete;
+      named += tally.named;
       all += tally.complete + tally.partial;
       if (tally.partial) std::cout << op << ": " << tally.partial << " of " << tally.complete + tally.partial << " cases not wholly known\n";
     }
-    std::cout << all << " cases, " << complete << " with all outputs known, " << differences_ << " differences\n";
+    std::cout << all << " cases, " << complete << " with all outputs known, " << named << " of named sizes too, " << differences_ << " differences\n";
     return differences_ || !all ? 1 : 0;
   }
 
@@ -83,32 +84,42 @@ class Corpus {
     const auto& program = std::get<ir::Program>(loaded.content);
     const passes::Normalized normalized = passes::normalize(program, schemas_);
     const auto inputs = read_tensors(entry, "input"), outputs = read_tensors(entry, "output");
-    std::vector<InputFact> given;
+    symbolic::Sizes sizes;
+    std::vector<InputFact> given, named;
     for (std::size_t i = 0; i < normalized.graph.inputs().size() && i < inputs.size(); ++i) {
-      const std::string& name = normalized.graph.inputs()[i]->name();
-      given.push_back({name.empty() ? "input_" + std::to_string(i) : name, fact_of(inputs[i])});
+      const std::string& own = normalized.graph.inputs()[i]->name();
+      const std::string name = own.empty() ? "input_" + std::to_string(i) : own;
+      given.push_back({name, fact_of(inputs[i])});
+      named.push_back({name, with_named_sizes(inputs[i], sizes)});
     }
-    const auto facts = state_facts(normalized.graph, given, table_, schemas_, registry_, &program);
-    if (!word_.empty()) print(normalized.graph, facts);
+    const bool complete = compare_outputs(normalized.graph, given, program, {}, outputs, id);
+    Tally& tally = by_op_[entry.at("op")];
+    ++(complete ? tally.complete : tally.partial);
+    tally.named += compare_outputs(normalized.graph, named, program, sizes, outputs, id + " with named sizes");
+  }
+
+  // Whether all outputs are known.
+  bool compare_outputs(const ir::Graph& graph, const std::vector<InputFact>& given, const ir::Program& program, const symbolic::Sizes& sizes,
+                       const std::vector<Actual>& outputs, const std::string& id) {
+    const auto facts = state_facts(graph, given, table_, schemas_, registry_, &program);
+    if (!word_.empty()) print(graph, facts);
     std::vector<symbolic::Fact> stated;
     bool open = false;
-    for (const ir::Value* output : normalized.graph.outputs()) {
+    for (const ir::Value* output : graph.outputs()) {
       flatten(facts.of(output), stated);
       open |= has_open_list(facts.of(output));
     }
-    Tally& tally = by_op_[entry.at("op")];
     if (open || stated.size() != outputs.size()) {
       if (!open) report(id, std::to_string(stated.size()) + " outputs stated, " + std::to_string(outputs.size()) + " recorded");
-      ++tally.partial;
-      return;
+      return false;
     }
     bool complete = true;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const Comparison comparison = compare(stated[i], outputs[i]);
-      if (!comparison.difference.empty()) report(id, "output " + std::to_string(i) + ": " + comparison.difference);
+      const Comparison comparison = compare(evaluated(stated[i], sizes), outputs[i]);
+      if (!comparison.difference.empty()) report(id, "output " + std::to_string(i) + ": " + comparison.difference + " by " + symbolic::to_string(stated[i]));
       complete &= comparison.complete;
     }
-    ++(complete ? tally.complete : tally.partial);
+    return complete;
   }
 
   void report(const std::string& id, const std::string& what) {

@@ -1,4 +1,4 @@
-// The facts of every value of real models against execution on random inputs.
+// The facts of every value of real models against execution on random inputs, with the inputs' sizes as numbers and as names.
 //   model_facts [FOLDER [WORD]]     FOLDER: of *.pt files; else $COMPATCHECK_MODELS. WORD: only files whose name begins so, verbosely.
 // Ends with 77 where there are no models.
 #include <chrono>
@@ -42,7 +42,7 @@ class Models {
   }
 
   int summarize() const {
-    std::cout << models_ << " models, " << values_ << " values, " << complete_ << " wholly known, " << differences_ << " differences\n";
+    std::cout << models_ << " models, " << values_ << " values, " << complete_ << " wholly known, " << named_ << " with named sizes, " << differences_ << " differences\n";
     return differences_ || !models_ ? 1 : 0;
   }
 
@@ -65,6 +65,7 @@ class Models {
       if (const auto found = inputs.find(input->id()); found != inputs.end())
         given.push_back({input->name().empty() ? "input_" + std::to_string(i) : input->name(), fact_of(found->second)});
     }
+    compare_named(normalized.graph, observed, inputs, schemas, program, values, name);
     const auto start = std::chrono::steady_clock::now();
     const auto facts = state_facts(normalized.graph, given, table_, schemas, registry_, program);
     const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
@@ -89,6 +90,28 @@ class Models {
         std::cout << "  %" << value->name() << " " << (value->producer() ? value->producer()->op() : "input") << (value->producer() && !value->producer()->schema() ? " (no schema)" : "") << ": " << spell(facts.of(value)) << "\n";
   }
 
+  // Every size of the inputs by a name: what is stated then has the observed value for the observed sizes.
+  void compare_named(const ir::Graph& graph, const std::vector<frontend::Frontend::ObservedTensor>& observed,
+                     const std::map<std::uint32_t, Actual>& inputs, const schema::Registry& schemas, const ir::Program* program,
+                     const Values& values, const std::string& name) {
+    std::vector<InputFact> given;
+    symbolic::Sizes sizes;
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      const ir::Value* input = graph.inputs()[i];
+      if (const auto found = inputs.find(input->id()); found != inputs.end())
+        given.push_back({input->name().empty() ? "input_" + std::to_string(i) : input->name(), with_named_sizes(found->second, sizes)});
+    }
+    const auto facts = state_facts(graph, given, table_, schemas, registry_, program);
+    for (const auto& tensor : observed) {
+      const ir::Value* value = values.at(tensor.value);
+      const Comparison comparison = compare(evaluated(facts.of(value), sizes), {tensor.dtype, tensor.sizes});
+      named_ += comparison.complete;
+      if (verbose_ && !comparison.complete) std::cout << "  named: " << (value->producer() ? value->producer()->op() : "an input") << " " << symbolic::to_string(facts.of(value)) << "\n";
+      if (!comparison.difference.empty())
+        report(name, "named sizes: %" + value->name() + " of " + (value->producer() ? value->producer()->op() : "an input") + ": " + comparison.difference + " by " + symbolic::to_string(facts.of(value)));
+    }
+  }
+
   void report(const std::string& name, const std::string& what) {
     ++differences_;
     std::cout << name << ": " << what << "\n";
@@ -104,7 +127,7 @@ class Models {
   frontend::Frontend frontend_{options()};
   mapping::Table table_ = mapping::Table::shipped();
   symbolic::Registry registry_ = symbolic::shipped_registry();
-  std::size_t models_ = 0, values_ = 0, complete_ = 0, differences_ = 0;
+  std::size_t models_ = 0, values_ = 0, complete_ = 0, named_ = 0, differences_ = 0;
 };
 
 }  // namespace

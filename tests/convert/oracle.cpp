@@ -6,6 +6,23 @@ symbolic::Fact fact_of(const Actual& actual) {
   return {.value = symbolic::TensorFact{.dtype = actual.dtype, .shape = symbolic::Shape(actual.sizes.begin(), actual.sizes.end())}};
 }
 
+symbolic::Fact with_named_sizes(const Actual& actual, symbolic::Sizes& sizes) {
+  symbolic::TensorFact tensor{.dtype = actual.dtype, .shape = symbolic::Shape{}};
+  for (const std::int64_t size : actual.sizes) {
+    const std::string symbol = "s" + std::to_string(sizes.size());
+    tensor.shape->push_back(size < 1 ? symbolic::Dim(size) : symbolic::Dim::symbol(symbol));  // named sizes are at least 1
+    sizes[symbol] = size;
+  }
+  return {.value = std::move(tensor)};
+}
+
+symbolic::Fact evaluated(symbolic::Fact fact, const symbolic::Sizes& sizes) {
+  if (auto* tensor = std::get_if<symbolic::TensorFact>(&fact.value); tensor && tensor->shape)
+    for (symbolic::Dim& dim : *tensor->shape)
+      if (const auto number = symbolic::evaluate(dim, sizes)) dim = *number;
+  return fact;
+}
+
 std::string to_string(const Actual& actual) { return symbolic::to_string(fact_of(actual)); }
 
 std::string spell(const symbolic::Fact& fact) {

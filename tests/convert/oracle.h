@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "symbolic/evaluate.h"
 #include "symbolic/fact.h"
 
 namespace compatcheck::convert {
@@ -20,6 +21,10 @@ struct Comparison {
 
 Comparison compare(const symbolic::Fact& fact, const Actual& actual);
 symbolic::Fact fact_of(const Actual& actual);
+// The same tensor with every size by a name of its own, which `sizes` gets with its value.
+symbolic::Fact with_named_sizes(const Actual& actual, symbolic::Sizes& sizes);
+// The fact for those sizes.
+symbolic::Fact evaluated(symbolic::Fact fact, const symbolic::Sizes& sizes);
 std::string to_string(const Actual& actual);
 std::string spell(const symbolic::Fact& fact);  // with its contents
 
