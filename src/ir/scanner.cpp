@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compatcheck/error.h"
+#include "compatcheck/printable.h"
 
 namespace compatcheck::ir {
 namespace {
@@ -17,14 +18,28 @@ bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') |
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_value_name(char c) { return is_word(c) || c == '.' || c == '/' || c == '-' || c == '$' || c == '@'; }
 
+// From 0x80 to 0xbf: within a UTF-8 character.
+bool continues_character(std::string_view text, std::size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+}
+
+std::size_t characters(std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) count += continues_character(text, i) ? 0 : 1;
+  return count;
+}
+
 // The part of the line around the column, and where the caret goes under it.
-std::string with_caret(std::string_view line, std::size_t column) {
+std::string with_caret(std::string line, std::size_t column) {
+  std::replace(line.begin(), line.end(), '\t', ' ');
   std::size_t from = 0;
   if (line.size() > max_quoted_line && column > max_quoted_line / 2) from = column - max_quoted_line / 2;
-  std::string shown(line.substr(from, max_quoted_line));
-  std::replace(shown.begin(), shown.end(), '\t', ' ');
-  while (!shown.empty() && is_space(shown.back())) shown.pop_back();
-  return shown + '\n' + std::string(column - from, ' ') + '^';
+  for (int i = 0; i < 3 && from > 0 && continues_character(line, from); ++i) --from;
+  std::size_t to = std::min(line.size(), from + max_quoted_line);
+  for (int i = 0; i < 3 && continues_character(line, to); ++i) ++to;
+  while (to > from && is_space(line[to - 1])) --to;
+  const std::string before = printable(std::string_view(line).substr(from, column - from));
+  return printable(std::string_view(line).substr(from, to - from)) + '\n' + std::string(characters(before), ' ') + '^';
 }
 
 }  // namespace
@@ -192,8 +207,8 @@ void Scanner::fail_at(std::size_t position, const std::string& message) const {
   const std::size_t end = std::min(text_.find('\n', position), text_.size());
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t column = position - begin;
-  raise_(std::string(file_) + ':' + std::to_string(line) + ':' + std::to_string(column + 1) + ": " + message + '\n' +
-         with_caret(text_.substr(begin, end - begin), column));
+  raise_(printable(file_) + ':' + std::to_string(line) + ':' + std::to_string(column + 1) + ": " + printable(message) + '\n' +
+         with_caret(std::string(text_.substr(begin, end - begin)), column));
   throw InternalError("a scanner's raise function returned");
 }
 
