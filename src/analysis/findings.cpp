@@ -52,12 +52,8 @@ std::string_view rule_of(const Outcome& outcome) {
 // What the operator becomes at the opset that helps: "GridSample".
 std::string onnx_at(const Outcome& outcome, int opset, const convert::Context& context) {
   const auto found = context.table.find(outcome.node->op(), outcome.node->overload(), opset, context.schemas);
-  for (const auto& row : found.rows) {
-    if (row.kind != mapping::Row::Kind::mapped) continue;
-    std::string parts;
-    for (const auto& op : row.to) parts += (parts.empty() ? "" : ", ") + op;
-    return parts;
-  }
+  for (const auto& row : found.rows)
+    if (row.kind == mapping::Row::Kind::mapped) return mapping::joined(row.to);
   return {};
 }
 
@@ -142,11 +138,7 @@ class Collector {
     if (!row) return;
     if (row->random) add("CC008", Severity::warning, numbered, "the result is random", "fix the randomness outside the model to compare results");
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
-    if (!row->one_to_one() && !row->to.empty()) {
-      std::string parts;
-      for (const auto& op : row->to) parts += (parts.empty() ? "" : ", ") + op;
-      add("CC004", Severity::note, numbered, "becomes " + parts, "");
-    }
+    if (!row->one_to_one() && !row->to.empty()) add("CC004", Severity::note, numbered, "becomes " + mapping::joined(row->to), "");
   }
 
   // One finding a model input.

@@ -17,10 +17,8 @@ bool reads_shapes(const ir::Node& node) {
   return std::find(shape_readers.begin(), shape_readers.end(), node.op()) != shape_readers.end();
 }
 
-bool holds_tensors(const ir::TypeRef& type) {
-  if (!type) return true;
-  if (type->kind == ir::TypeKind::tensor || type->kind == ir::TypeKind::any) return true;
-  return std::any_of(type->elements.begin(), type->elements.end(), holds_tensors);
+bool may_hold_tensors(const ir::TypeRef& type) {
+  return !type || ir::holds(*type, ir::TypeKind::tensor) || ir::holds(*type, ir::TypeKind::any);
 }
 
 // Follows a number back to where it comes from: sizes, ranks and dtypes of tensors, constants, or what tensors hold.
@@ -40,7 +38,7 @@ class Origin {
     if (!producer->blocks().empty()) return false;
     const auto inputs = producer->inputs();
     return std::all_of(inputs.begin(), inputs.end(),
-                       [&](const ir::Value* input) { return !holds_tensors(input->type()) && only_shapes(input); });
+                       [&](const ir::Value* input) { return !may_hold_tensors(input->type()) && only_shapes(input); });
   }
 
   std::vector<std::uint32_t> take() { return std::move(wants_); }

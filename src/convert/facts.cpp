@@ -321,11 +321,6 @@ std::optional<ir::Constant> proved(const Fact& fact, const ir::TypeRef& type) {
   return ir::Constant{std::move(constant)};
 }
 
-bool is_tensor(const ir::Type& type) {
-  if (type.kind == ir::TypeKind::tensor) return true;
-  return std::any_of(type.elements.begin(), type.elements.end(), [](const ir::TypeRef& element) { return is_tensor(*element); });
-}
-
 // The overload takes and gives Python's numbers alone.
 bool is_on_numbers(const schema::Schema& schema) {
   const auto number = [](const schema::Argument& argument) {
@@ -336,7 +331,7 @@ bool is_on_numbers(const schema::Schema& schema) {
 }
 
 bool is_on_tensors(const schema::Schema& schema) {
-  const auto tensor = [](const schema::Argument& argument) { return is_tensor(*argument.type); };
+  const auto tensor = [](const schema::Argument& argument) { return ir::holds(*argument.type, ir::TypeKind::tensor); };
   return std::any_of(schema.arguments.begin(), schema.arguments.end(), tensor) || std::any_of(schema.returns.begin(), schema.returns.end(), tensor);
 }
 

@@ -148,4 +148,9 @@ bool is_tensor_list(const TypeRef& type) {
   return is(type, TypeKind::list) && is(type->elements[0], TypeKind::tensor);
 }
 
+bool holds(const Type& type, TypeKind kind) {
+  return type.kind == kind ||
+         std::any_of(type.elements.begin(), type.elements.end(), [&](const TypeRef& element) { return element && holds(*element, kind); });
+}
+
 }  // namespace compatcheck::ir

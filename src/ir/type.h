@@ -61,5 +61,7 @@ TypeRef module_type(std::string qualified_name);
 
 inline bool is(const TypeRef& type, TypeKind kind) { return type && type->kind == kind; }
 bool is_tensor_list(const TypeRef& type);
+// The type itself, or what it is made of at whatever depth.
+bool holds(const Type& type, TypeKind kind);
 
 }  // namespace compatcheck::ir

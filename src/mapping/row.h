@@ -97,6 +97,8 @@ bool equal(const std::vector<Row>& a, const std::vector<Row>& b);
 
 // "aten::add.Tensor" → "aten::add", "Tensor"; the overload is empty where none is named.
 std::pair<std::string_view, std::string_view> split_overload(std::string_view name);
+// "Div, Erf, Add": operators as a row lists them.
+std::string joined(const std::vector<std::string>& names, std::string_view separator = ", ");
 // "com.acme::Gelu" → "com.acme", "Gelu"; the domain is empty for ONNX's own.
 std::pair<std::string_view, std::string_view> split_domain(std::string_view onnx_name);
 

@@ -50,7 +50,7 @@ std::string row_lines(const Row& row, const ReferenceOptions& options) {
   const std::string indent(12, ' ');
   std::string lines = reference::spell_result(row) + style(report::Color::dim, "   " + place(row.place)) + "\n";
   if (!row.when.empty()) lines += indent + "if " + reference::spell_when(row.when) + "\n";
-  if (!row.required.empty()) lines += indent + "if " + reference::joined(row.required) + "\n";
+  if (!row.required.empty()) lines += indent + "if " + mapping::joined(row.required) + "\n";
   if (!row.lifted.empty()) lines += indent + "lifts PyTorch's refusal: " + row.lifted + "\n";
   if (!row.approximate.empty()) lines += indent + "approximate: " + row.approximate + "\n";
   if (row.random) lines += indent + "random\n";

@@ -30,7 +30,7 @@ std::string class_of(const Row& row) {
   return row.one_to_one() ? "one-to-one" : "one-to-many";
 }
 
-std::string why(const Row& row) { return row.kind == Row::Kind::mapped ? reference::joined(row.to) : row.reason; }
+std::string why(const Row& row) { return row.kind == Row::Kind::mapped ? mapping::joined(row.to) : row.reason; }
 
 void add_lines(std::vector<Line>& lines, const std::string& name, int opset, const reference::Effective& in_force) {
   const auto dot = name.find('.', name.rfind("::"));

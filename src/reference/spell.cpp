@@ -5,6 +5,7 @@
 namespace compatcheck::reference {
 namespace {
 
+using mapping::joined;
 using mapping::Literal;
 using mapping::Predicate;
 
@@ -77,12 +78,6 @@ std::string spell_when(const std::vector<mapping::Conditions>& when) {
     for (const auto& condition : conditions) add(all, spell(condition.predicate, spell_argument(condition.argument)));
     text += (text.empty() ? "" : ", or ") + all;
   }
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& names, const char* separator) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : separator) + name;
   return text;
 }
 

@@ -13,6 +13,5 @@ std::string spell(const mapping::Literal& literal);
 std::string spell_when(const std::vector<mapping::Conditions>& when);
 // "Gelu", "Div, Erf, Add, Mul", "missing: why", "refused: why".
 std::string spell_result(const mapping::Row& row);
-std::string joined(const std::vector<std::string>& names, const char* separator = ", ");
 
 }  // namespace compatcheck::reference

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "mapping/row.h"
 #include "report/style.h"
 #include "report/words.h"
 
@@ -140,19 +141,13 @@ std::string findings(const Report& report, const RenderOptions& options, const S
   return lines;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 std::string operator_table(const Report& report, const Style& style) {
   std::string lines = "\n" + style(Color::bold, "operators") + "\n";
   for (const auto& op : report.operators) {
     if (op.operator_class == OperatorClass::structural) continue;
     const std::string name = op.overload.empty() ? op.op : op.op + "." + op.overload;
     lines += "  " + pad_right(name, 44) + " " + pad_left(count(op.nodes, "node"), 12) + "   " +
-             (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : joined(op.onnx)) +
+             (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : mapping::joined(op.onnx)) +
              (op.verified || op.operator_class == OperatorClass::missing ? "" : style(Color::dim, "  (not verified)")) + "\n";
   }
   return lines;

@@ -279,12 +279,6 @@ Verdict output_used(const mapping::Condition& condition, const Call& call) {
   return no("output " + std::to_string(index) + (used ? " is used" : " is not used"));
 }
 
-bool is_tensor_argument(const schema::Argument& argument) {
-  const ir::Type* type = argument.type.get();
-  while (type->kind == ir::TypeKind::optional || type->kind == ir::TypeKind::list) type = type->elements.front().get();
-  return type->kind == ir::TypeKind::tensor;
-}
-
 // A tensor, a list of them, None, or an argument of which nothing is known.
 Verdict tensors_in(const Fact& fact, const std::string& name, const Predicate& predicate) {
   if (fact.is_none()) return yes();
@@ -300,7 +294,7 @@ Verdict every_tensor(const Predicate& predicate, const Call& call) {
   Verdict total = yes();
   const auto& arguments = call.node().schema()->arguments;
   for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i)
-    if (is_tensor_argument(arguments[i])) combine_all(total, tensors_in(call.input(i), arguments[i].name, predicate));
+    if (ir::holds(*arguments[i].type, ir::TypeKind::tensor)) combine_all(total, tensors_in(call.input(i), arguments[i].name, predicate));
   return total;
 }
 

@@ -90,19 +90,13 @@ const TensorFact* tensor_in(const Fact& fact) {
   return !list->items && list->element ? list->element->tensor() : nullptr;
 }
 
-bool holds_tensor(const ir::Type& type) {
-  if (type.kind == ir::TypeKind::tensor) return true;
-  const bool wraps = type.kind == ir::TypeKind::optional || type.kind == ir::TypeKind::list;
-  return wraps && holds_tensor(*type.elements.front());
-}
-
 }  // namespace
 
 const TensorFact* first_tensor(const Call& call) {
   const auto* schema = call.node().schema();
   if (!schema) return nullptr;
   for (std::size_t i = 0; i < schema->arguments.size() && i < call.node().inputs().size(); ++i)
-    if (holds_tensor(*schema->arguments[i].type) && !call.input(i).is_none()) return tensor_in(call.input(i));
+    if (ir::holds(*schema->arguments[i].type, ir::TypeKind::tensor) && !call.input(i).is_none()) return tensor_in(call.input(i));
   return nullptr;
 }
 

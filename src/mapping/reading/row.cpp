@@ -51,6 +51,12 @@ std::pair<std::string_view, std::string_view> split_overload(std::string_view na
   return {name.substr(0, dot), name.substr(dot + 1)};
 }
 
+std::string joined(const std::vector<std::string>& names, std::string_view separator) {
+  std::string text;
+  for (const auto& name : names) text.append(text.empty() ? "" : separator).append(name);
+  return text;
+}
+
 std::pair<std::string_view, std::string_view> split_domain(std::string_view onnx_name) {
   const auto colons = onnx_name.rfind("::");
   if (colons == std::string_view::npos) return {{}, onnx_name};
