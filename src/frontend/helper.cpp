@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "compatcheck/error.h"
@@ -11,6 +12,9 @@ namespace compatcheck::frontend {
 namespace {
 
 constexpr std::uint64_t megabyte = 1 << 20;
+// Beyond these nobody can tell a bound from none, and the sums of clocks and of sizes stay in range.
+constexpr double longest_seconds = 1e9;
+constexpr std::uint64_t most_megabytes = std::uint64_t{1} << 40;
 constexpr std::uint64_t retire_bytes = 1024 * megabyte;  // what models left behind, before a fresh helper takes over
 
 std::string signal_name(int number) {
@@ -47,7 +51,9 @@ bool is_supported(std::uint64_t abi) {
 }  // namespace
 
 HelperBounds Helper::bounds() const {
-  return {.seconds = options_.timeout_seconds, .memory_bytes = options_.memory_mb * megabyte, .cancelled = options_.cancelled};
+  return {.seconds = std::min(longest_seconds, std::max(0.0, options_.timeout_seconds)),
+          .memory_bytes = std::min(most_megabytes, options_.memory_mb) * megabyte,
+          .cancelled = options_.cancelled};
 }
 
 void Helper::explain(const HelperEnd& end) const {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <limits>
 #include <thread>
 
 #include "compatcheck/error.h"
@@ -53,6 +54,18 @@ TEST_F(HelperTest, OneHelperReadsAllModels) {
   EXPECT_EQ(second.loads, "2");
   EXPECT_EQ(first.path, (folder.path() / "a.pt").string());
   EXPECT_EQ(frontend.libtorch_version(), "2.13.0");
+}
+
+TEST_F(HelperTest, BoundsWithoutEndAreNoBounds) {
+  auto patient = options();
+  for (const double seconds : {1e10, 1e300, std::numeric_limits<double>::infinity()}) {
+    patient.timeout_seconds = seconds;
+    for (const std::uint64_t megabytes : {std::uint64_t{1} << 44, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
+      patient.memory_mb = megabytes;
+      Frontend frontend(patient);
+      EXPECT_EQ(load(frontend, "sound").loads, "1") << seconds << " s, " << megabytes << " MB";
+    }
+  }
 }
 
 TEST_F(HelperTest, CrashesAreModelErrors) {
