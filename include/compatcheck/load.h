@@ -20,13 +20,13 @@ struct LoadOptions {
   std::string method = "forward";
   // Mapping files or folders of them (docs/mappings.md); later ones win. They take part in loading because a row may
   // state the schema of an operator that nobody ships.
-  std::vector<std::filesystem::path> mappings;
-  std::vector<std::filesystem::path> op_libraries;  // shared libraries that register custom operators
-  std::filesystem::path libtorch;                   // root or lib folder; empty: searched for
-  std::filesystem::path helper;                     // the TorchScript helper program; empty: searched for
+  std::vector<std::filesystem::path> mappings{};
+  std::vector<std::filesystem::path> op_libraries{};  // shared libraries that register custom operators
+  std::filesystem::path libtorch{};                 // root or lib folder; empty: searched for
+  std::filesystem::path helper{};                   // the TorchScript helper program; empty: searched for
   double timeout_seconds = 120;                     // for one model
   std::uint64_t memory_mb = 8192;                   // for one model, weights not counted
-  RunOptions run;
+  RunOptions run{};
 };
 
 // A loaded, normalised model. Cheap to copy, immutable, safe to use from several threads.

@@ -14,8 +14,8 @@ namespace compatcheck {
 enum class ReferenceFormat : std::uint8_t { text, json, markdown };
 
 struct ReferenceOptions {
-  std::vector<std::filesystem::path> mappings;
-  std::optional<int> opset;                      // absent: the default one for ops, all for explain
+  std::vector<std::filesystem::path> mappings{};
+  std::optional<int> opset{};                    // absent: the default one for ops, all for explain
   ReferenceFormat format = ReferenceFormat::text;
   bool color = false;
   std::size_t width = 100;

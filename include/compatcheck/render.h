@@ -16,6 +16,7 @@ struct RenderOptions {
   std::size_t width = 100;      // columns
   bool quiet = false;           // only what is at or above fail_on, and the last line
   int verbosity = 0;            // 1: every site and every operator; 2: normalisation steps too
+  bool as_list = false;         // JSON: {"schema_version", "reports"} around a single report too
 };
 
 // One report is one object or page; several are {"schema_version", "reports": […]}, one line each, or one table of

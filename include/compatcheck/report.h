@@ -9,6 +9,9 @@
 
 namespace compatcheck {
 
+// What the command line ends with.
+inline constexpr int exit_passed = 0, exit_findings = 1, exit_usage = 2, exit_unreadable = 3;
+
 enum class Verdict : std::uint8_t { yes, no, needs_input };
 enum class OperatorClass : std::uint8_t { one_to_one, one_to_many, missing, structural };
 enum class Severity : std::uint8_t { error, warning, note };
@@ -30,6 +33,7 @@ struct ModelInfo {
   struct { std::uint64_t count = 0, bytes = 0; } parameters;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<std::string> steps;    // normalisations that changed something
+  std::vector<std::string> warnings; // what was given that contradicts the file
 };
 
 struct Summary {
@@ -38,7 +42,7 @@ struct Summary {
       unassessed = 0, structural = 0;
   bool convertible = false;
   double coverage_nodes = 1, coverage_operators = 1;  // 0 to 1
-  std::optional<int> lowest_opset;   // at which the model converts whole
+  std::optional<int> lowest_opset;   // at which the model converts whole; absent while nodes are unassessed
 };
 
 struct OperatorSummary {
@@ -95,8 +99,10 @@ struct Report {
   std::vector<Finding> findings;           // by severity, then by number of nodes
   Gate gate;
   int exit_code = 0;
+  // Why the model could not be checked (failure_report): then only tool, model.path and exit_code say something.
+  std::optional<std::string> error;
 
-  bool convertible() const { return verdict == Verdict::yes; }
+  bool convertible() const { return !error && verdict == Verdict::yes; }
 };
 
 }  // namespace compatcheck

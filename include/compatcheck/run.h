@@ -16,10 +16,10 @@ struct Progress {
   std::uint64_t total = 0;      // 0: not known
 };
 
-// All optional. The library itself prints nothing, exits never and installs no signal handler.
+// All optional; what a callback throws leaves the call as InternalError. The library itself prints nothing, exits never and installs no signal handler.
 struct RunOptions {
-  std::function<void(const Progress&)> progress;
-  std::shared_ptr<const std::atomic<bool>> cancel;  // set to true: the call throws Cancelled soon after
+  std::function<void(const Progress&)> progress{};
+  std::shared_ptr<const std::atomic<bool>> cancel{};  // set to true: the call throws Cancelled soon after
 };
 
 }  // namespace compatcheck

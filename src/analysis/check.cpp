@@ -1,6 +1,7 @@
 // compatcheck::check: facts, verdicts at each opset, report.
 #include "compatcheck/check.h"
 
+#include "analysis/boundary.h"
 #include "analysis/findings.h"
 #include "analysis/gate.h"
 #include "analysis/input_spec.h"
@@ -94,19 +95,24 @@ Verdict verdict_of(const convert::Assessment& assessment) {
   return wanting ? Verdict::needs_input : Verdict::yes;
 }
 
+Report report_of(ModelInfo info, const std::string& libtorch) {
+  Report report;
+  report.tool = {"compatcheck", COMPATCHECK_VERSION, libtorch, COMPATCHECK_ONNX_VERSION};
+  report.model = std::move(info);
+  return report;
+}
+
 Report report_at(int opset, const ModelInfo& info, const Prepared& prepared, const convert::Context& context,
                  const CheckOptions& options, const std::string& libtorch) {
   const auto assessment = convert::assess(prepared.graph, context, opset);
-  Report report;
-  report.tool = {"compatcheck", COMPATCHECK_VERSION, libtorch, COMPATCHECK_ONNX_VERSION};
-  report.model = info;
+  Report report = report_of(info, libtorch);
   report.opset = opset;
   report.verdict = verdict_of(assessment);
   report.operators = analysis::summarize_operators(assessment, context, opset);
   report.summary = analysis::summarize(assessment, report.operators);
   report.findings = analysis::collect_findings(prepared.graph, assessment, context);
   report.gate = analysis::judge(report, options.fail_on, options.max_missing);
-  report.exit_code = report.gate.passed || options.exit_zero ? 0 : 1;
+  report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
   return report;
 }
 
@@ -116,11 +122,8 @@ void check_opset(int opset) {
                      std::to_string(highest_opset));
 }
 
-}  // namespace
-
-std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options) {
+std::vector<Report> check_at(std::span<const int> opsets, const Model::State& state, const CheckOptions& options) {
   for (const int opset : opsets) check_opset(opset);
-  const Model::State& state = model.state();
   const Prepared prepared = prepare(state, options);
   const convert::Context context{state.table, state.schemas, state.registry, prepared.facts, prepared.unresolved_writes};
   ModelInfo info = describe_model(state, prepared);
@@ -132,14 +135,34 @@ std::vector<Report> check(const Model& model, std::span<const int> opsets, const
     if (options.run.cancel && *options.run.cancel) throw Cancelled("cancelled");
     if (options.run.progress) options.run.progress({.stage = "check", .done = reports.size(), .total = opsets.size()});
     reports.push_back(report_at(opset, info, prepared, context, options, state.program ? state.program->libtorch_version : ""));
-    reports.back().summary.lowest_opset = lowest;
+    if (reports.back().summary.unassessed == 0) reports.back().summary.lowest_opset = lowest;
   }
   return reports;
+}
+
+}  // namespace
+
+std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options) {
+  return analysis::guarded(model.path(), [&] { return check_at(opsets, model.state(), options); });
 }
 
 Report check(const Model& model, const CheckOptions& options) {
   const int opset = options.opset;
   return std::move(check(model, {&opset, 1}, options).front());
+}
+
+int exit_code_of(const std::exception& error) {
+  const bool caller = dynamic_cast<const UsageError*>(&error) || dynamic_cast<const TableError*>(&error);
+  return caller ? exit_usage : exit_unreadable;
+}
+
+Report failure_report(const std::string& path, const std::exception& error) {
+  ModelInfo info;
+  info.path = path;
+  Report report = report_of(std::move(info), "");
+  report.error = error.what();
+  report.exit_code = exit_code_of(error);
+  return report;
 }
 
 }  // namespace compatcheck

@@ -1,6 +1,7 @@
 // compatcheck::load: from a file to a normalised graph.
 #include <set>
 
+#include "analysis/boundary.h"
 #include "analysis/model_state.h"
 #include "mapping/files.h"
 #include "passes/normalize.h"
@@ -83,6 +84,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path) {
     if (options.method == "forward") apply_recorded_inputs(normalized.graph, program->recorded_inputs);
     state->program = std::move(*program);
   } else {
+    if (options.method != "forward") throw UsageError(path + ": --method " + options.method + ": a graph as text has no methods");
     normalized = passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);
   }
   state->graph = std::move(normalized.graph);
@@ -94,20 +96,25 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path) {
 
 const std::string& Model::path() const { return state_->path; }
 
-Loader::Loader(LoadOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Loader::Loader(LoadOptions options)
+    : state_(analysis::guarded("the loader", [&] { return std::make_unique<State>(std::move(options)); })) {}
 Loader::~Loader() = default;
 Loader::Loader(Loader&&) noexcept = default;
 Loader& Loader::operator=(Loader&&) noexcept = default;
 
 Model Loader::load(const std::filesystem::path& file) {
-  report_stage(state_->options.run, "load");
-  return state_->finish(state_->frontend.load(file), file.string());
+  return analysis::guarded(file.string(), [&] {
+    report_stage(state_->options.run, "load");
+    return state_->finish(state_->frontend.load(file), file.string());
+  });
 }
 
 Model Loader::load(std::span<const std::byte> bytes, const std::string& display_name) {
-  report_stage(state_->options.run, "load");
-  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  return state_->finish(state_->frontend.load_bytes({data, bytes.size()}, display_name), display_name);
+  return analysis::guarded(display_name, [&] {
+    report_stage(state_->options.run, "load");
+    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    return state_->finish(state_->frontend.load_bytes({data, bytes.size()}, display_name), display_name);
+  });
 }
 
 Model load(const std::filesystem::path& file, const LoadOptions& options) { return Loader(options).load(file); }

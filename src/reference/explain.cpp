@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/boundary.h"
 #include "analysis/rules.h"
 #include "onnx/schema.h"
 #include "reference/effective_table.h"
@@ -119,9 +120,7 @@ std::string history_json(const Subject& subject) {
               {"history", std::move(entries)}}.dump(2) + "\n";
 }
 
-}  // namespace
-
-std::string explain(const std::string& subject, const ReferenceOptions& options) {
+std::string page_of(const std::string& subject, const ReferenceOptions& options) {
   if (const auto* rule = analysis::find_rule(subject)) return rule_page(*rule, options);
   if (subject.size() == 5 && subject.starts_with("CC")) {
     std::string ids;
@@ -133,6 +132,12 @@ std::string explain(const std::string& subject, const ReferenceOptions& options)
   if (options.format == ReferenceFormat::json) return history_json(found);
   const std::string page = history_text(found, options);
   return options.format == ReferenceFormat::markdown ? "```\n" + page + "```\n" : page;
+}
+
+}  // namespace
+
+std::string explain(const std::string& subject, const ReferenceOptions& options) {
+  return analysis::guarded(subject, [&] { return page_of(subject, options); });
 }
 
 }  // namespace compatcheck

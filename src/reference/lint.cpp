@@ -2,14 +2,16 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/boundary.h"
 #include "lint/lint.h"
 #include "mapping/files.h"
 #include "reference/effective_table.h"
 #include "symbolic/registry.h"
 
 namespace compatcheck {
+namespace {
 
-std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& files) {
+std::vector<TableDefect> defects_of(const std::vector<std::filesystem::path>& files) {
   reference::Effective in_force;
   std::set<std::string> own;
   for (const auto& file : mapping::table_files(files)) {
@@ -27,6 +29,12 @@ std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& f
                        std::string(in_force.table.source_line(defect.place))});
   }
   return defects;
+}
+
+}  // namespace
+
+std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& files) {
+  return analysis::guarded("the tables", [&] { return defects_of(files); });
 }
 
 }  // namespace compatcheck

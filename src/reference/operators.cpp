@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/boundary.h"
 #include "compatcheck/check.h"
 #include "reference/effective_table.h"
 #include "reference/spell.h"
@@ -85,18 +86,20 @@ std::string json(const std::vector<Line>& lines, int opset) {
 }  // namespace
 
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options) {
-  const auto in_force = reference::effective(options);
-  const int opset = options.opset.value_or(default_opset);
-  std::vector<Line> lines;
-  if (operators.empty())
-    for (const auto* rows : in_force.table.operators()) add_lines(lines, rows->name, opset, in_force);
-  for (const auto& name : operators) add_lines(lines, reference::full_name(name, in_force), opset, in_force);
-  switch (options.format) {
-    case ReferenceFormat::text: return text(lines, opset, options);
-    case ReferenceFormat::json: return json(lines, opset);
-    case ReferenceFormat::markdown: return markdown(lines, opset);
-  }
-  return {};
+  return analysis::guarded("the operators", [&]() -> std::string {
+    const auto in_force = reference::effective(options);
+    const int opset = options.opset.value_or(default_opset);
+    std::vector<Line> lines;
+    if (operators.empty())
+      for (const auto* rows : in_force.table.operators()) add_lines(lines, rows->name, opset, in_force);
+    for (const auto& name : operators) add_lines(lines, reference::full_name(name, in_force), opset, in_force);
+    switch (options.format) {
+      case ReferenceFormat::text: return text(lines, opset, options);
+      case ReferenceFormat::json: return json(lines, opset);
+      case ReferenceFormat::markdown: return markdown(lines, opset);
+    }
+    return {};
+  });
 }
 
 }  // namespace compatcheck

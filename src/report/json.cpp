@@ -40,6 +40,7 @@ Json model(const ModelInfo& info) {
   json["inputs"] = tensors(info.inputs);
   json["outputs"] = tensors(info.outputs);
   json["steps"] = info.steps;
+  if (!info.warnings.empty()) json["warnings"] = info.warnings;
   return json;
 }
 
@@ -108,10 +109,22 @@ Json findings(const std::vector<Finding>& all) {
   return list;
 }
 
-Json object(const Report& report) {
+Json tool(const Report& report) {
+  return {{"name", report.tool.name}, {"version", report.tool.version}, {"libtorch", report.tool.libtorch}, {"onnx", report.tool.onnx}};
+}
+
+Json failure(const Report& report) {
   return {{"schema_version", Report::schema_version},
-          {"tool", {{"name", report.tool.name}, {"version", report.tool.version},
-                    {"libtorch", report.tool.libtorch}, {"onnx", report.tool.onnx}}},
+          {"tool", tool(report)},
+          {"model", {{"path", report.model.path}}},
+          {"error", {{"message", *report.error}}},
+          {"exit_code", report.exit_code}};
+}
+
+Json object(const Report& report) {
+  if (report.error) return failure(report);
+  return {{"schema_version", Report::schema_version},
+          {"tool", tool(report)},
           {"model", model(report.model)},
           {"opset", report.opset},
           {"verdict", word(report.verdict)},
@@ -124,10 +137,8 @@ Json object(const Report& report) {
 
 }  // namespace
 
-std::string json(const Report& report) { return object(report).dump(2, ' ', false, replace_bad_utf8) + "\n"; }
-
-std::string json(std::span<const Report> reports) {
-  if (reports.size() == 1) return json(reports.front());
+std::string json(std::span<const Report> reports, bool as_list) {
+  if (reports.size() == 1 && !as_list) return object(reports.front()).dump(2, ' ', false, replace_bad_utf8) + "\n";
   Json all = Json::array();
   for (const auto& report : reports) all.push_back(object(report));
   const Json whole = {{"schema_version", Report::schema_version}, {"reports", std::move(all)}};

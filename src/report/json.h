@@ -8,8 +8,8 @@
 
 namespace compatcheck::report {
 
-std::string json(const Report& report);                       // one object, indented
-std::string json(std::span<const Report> reports);            // one object, or {"schema_version", "reports"}
+// One object, or {"schema_version", "reports"} around several or `as_list`; indented.
+std::string json(std::span<const Report> reports, bool as_list);
 std::string json_lines(std::span<const Report> reports);      // one object a line
 
 }  // namespace compatcheck::report

@@ -1,5 +1,6 @@
 #include "compatcheck/render.h"
 
+#include "analysis/boundary.h"
 #include "report/json.h"
 #include "report/schema_text.h"
 #include "report/text.h"
@@ -7,12 +8,14 @@
 namespace compatcheck {
 
 std::string render(std::span<const Report> reports, Format format, const RenderOptions& options) {
-  switch (format) {
-    case Format::text: return report::text(reports, options);
-    case Format::json: return report::json(reports);
-    case Format::jsonl: return report::json_lines(reports);
-  }
-  return {};
+  return analysis::guarded("the report", [&]() -> std::string {
+    switch (format) {
+      case Format::text: return report::text(reports, options);
+      case Format::json: return report::json(reports, options.as_list);
+      case Format::jsonl: return report::json_lines(reports);
+    }
+    return {};
+  });
 }
 
 std::string render(const Report& report, Format format, const RenderOptions& options) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "mapping/row.h"
+#include "report/printable.h"
 #include "report/style.h"
 #include "report/words.h"
 
@@ -170,16 +172,26 @@ std::string last_line(const Report& report) {
   return "exit " + std::to_string(report.exit_code) + " (--fail-on " + std::string(word(report.gate.fail_on)) + ")\n";
 }
 
+std::string file_name(const Report& report) { return report.model.path.substr(report.model.path.find_last_of('/') + 1); }
+
 std::string title(const Report& report, const Style& style) {
-  const auto slash = report.model.path.find_last_of('/');
-  const std::string file = slash == std::string::npos ? report.model.path : report.model.path.substr(slash + 1);
-  return style(Color::bold, file) + " · " + report.model.description;
+  return style(Color::bold, file_name(report)) + " · " + report.model.description;
 }
 
-}  // namespace
+// Why a model could not be checked; a graph's error goes on with the line and a caret.
+std::string failure_page(const Report& report, const Style& style) {
+  std::string page = style(Color::bold, file_name(report)) + "\n\n  " + style(Color::red, style(Color::bold, "NOT CHECKED")) + "\n";
+  for (std::string_view rest = *report.error; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    page += "    " + std::string(rest.substr(0, end)) + "\n";
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return page + "\nexit " + std::to_string(report.exit_code) + "\n";
+}
 
-std::string text(const Report& report, const RenderOptions& options) {
+std::string report_page(const Report& report, const RenderOptions& options) {
   const Style style(options.color);
+  if (report.error) return failure_page(report, style);
   std::string page = title(report, style) + " · opset " + std::to_string(report.opset) + "\n\n  " + verdict_words(report, style) + "    " +
                      headline(report) + "\n";
   if (options.quiet) return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
@@ -191,8 +203,6 @@ std::string text(const Report& report, const RenderOptions& options) {
                                           options.width, 0)) + "\n";
   return page + "\n" + last_line(report);
 }
-
-namespace {
 
 std::string table_header(const Style& style) {
   return "  " + style(Color::dim, pad_left("opset", 5) + "  " + pad_right("verdict", 16) + pad_left("one-to-one", 11) +
@@ -218,11 +228,17 @@ const Report& closest(std::span<const Report> reports) {
   });
 }
 
+// Opsets that leave nodes unassessed don't tell it.
+std::string lowest_line(std::span<const Report> reports) {
+  for (const auto& report : reports)
+    if (const auto lowest = report.summary.lowest_opset) return "converts whole from opset " + std::to_string(*lowest);
+  return "converts whole at no opset";
+}
+
 std::string model_page(std::span<const Report> reports, const RenderOptions& options, const Style& style) {
   std::string page = title(reports.front(), style) + "\n\n" + table_header(style);
   for (const auto& report : reports) page += table_row(report, style);
-  const auto lowest = reports.front().summary.lowest_opset;
-  page += "\n  " + (lowest ? "converts whole from opset " + std::to_string(*lowest) : std::string("converts whole at no opset")) + "\n";
+  page += "\n  " + lowest_line(reports) + "\n";
   const Report& best = closest(reports);
   if (!best.convertible()) {
     page += "\nin the way at opset " + std::to_string(best.opset) + ":\n";
@@ -231,24 +247,33 @@ std::string model_page(std::span<const Report> reports, const RenderOptions& opt
   return page;
 }
 
+// The reports of one model, at several opsets.
+std::span<const Report> first_model(std::span<const Report> reports) {
+  std::size_t end = 1;
+  const auto same_model = [&](const Report& report) { return !report.error && report.model.path == reports.front().model.path; };
+  while (end < reports.size() && !reports.front().error && same_model(reports[end])) ++end;
+  return reports.first(end);
+}
+
 }  // namespace
 
-std::string text(std::span<const Report> reports, const RenderOptions& options) {
-  if (reports.size() == 1) return text(reports.front(), options);
+std::string text(std::span<const Report> given, const RenderOptions& options) {
+  std::vector<Report> reports;
+  std::transform(given.begin(), given.end(), std::back_inserter(reports), printable);
+  if (reports.size() == 1) return report_page(reports.front(), options);
   const Style style(options.color);
   std::string pages;
-  int models = 0, convertible = 0;
-  for (std::size_t start = 0; start < reports.size();) {
-    std::size_t end = start + 1;
-    while (end < reports.size() && reports[end].model.path == reports[start].model.path) ++end;
-    const auto group = reports.subspan(start, end - start);
+  int models = 0, convertible = 0, failed = 0;
+  for (std::span<const Report> rest = reports; !rest.empty(); ++models) {
+    const auto group = first_model(rest);
     if (!pages.empty()) pages += "\n";
-    pages += group.size() == 1 ? text(group.front(), options) : model_page(group, options, style);
-    ++models;
+    pages += group.size() == 1 ? report_page(group.front(), options) : model_page(group, options, style);
     convertible += std::any_of(group.begin(), group.end(), [](const Report& report) { return report.convertible(); });
-    start = end;
+    failed += group.front().error ? 1 : 0;
+    rest = rest.subspan(group.size());
   }
-  if (models > 1) pages += "\n" + number(convertible) + " of " + count(models, "model") + " convert\n";
+  if (models > 1) pages += "\n" + number(convertible) + " of " + count(models, "model") + " convert" +
+                           (failed ? " · " + number(failed) + " not checked" : "") + "\n";
   return pages;
 }
 

@@ -8,8 +8,8 @@
 
 namespace compatcheck::report {
 
-std::string text(const Report& report, const RenderOptions& options);
-// Opsets of one model, and several models, as tables; then what blocks each model at the opset that comes closest.
+// One report's page; opsets of one model as a table, then what blocks it at the opset that comes closest; several models one
+// after the other.
 std::string text(std::span<const Report> reports, const RenderOptions& options);
 
 }  // namespace compatcheck::report

@@ -1,0 +1,32 @@
+#include "report/printable.h"
+
+#include "compatcheck/printable.h"
+
+namespace compatcheck::report {
+namespace {
+
+void spell(std::string& text) { text = compatcheck::printable(text); }
+
+void spell(Finding& finding) {
+  for (std::string* text : {&finding.op, &finding.overload, &finding.message, &finding.help}) spell(*text);
+  for (Site& site : finding.sites)
+    for (std::string* text : {&site.module, &site.file, &site.function, &site.args}) spell(*text);
+}
+
+}  // namespace
+
+Report printable(Report report) {
+  spell(report.model.path);
+  spell(report.model.description);
+  for (std::string& step : report.model.steps) spell(step);
+  for (OperatorSummary& op : report.operators) {
+    spell(op.op);
+    spell(op.overload);
+    for (std::string& name : op.onnx) spell(name);
+  }
+  for (Finding& finding : report.findings) spell(finding);
+  if (report.error) report.error = printable_lines(*report.error);
+  return report;
+}
+
+}  // namespace compatcheck::report
