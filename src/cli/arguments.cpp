@@ -36,6 +36,20 @@ std::vector<std::string> lines(const std::string& text) {
   return result;
 }
 
+// Of the commands that read the option otherwise: COMPATCHECK_FORMAT=jsonl is for check, whatever `ops` makes of it.
+bool others_take(const Option& option, const std::string& value) {
+  return std::any_of(option_table().begin(), option_table().end(), [&](const Option& other) {
+    if (&other == &option || other.name != option.name) return false;
+    Options scratch;
+    try {
+      other.apply(scratch, value);
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    }
+  });
+}
+
 void apply_environment(Options& options, const Option& option) {
   const char* value = std::getenv(environment_name(option).c_str());
   if (!value || !*value) return;
@@ -50,6 +64,7 @@ void apply_environment(Options& options, const Option& option) {
       option.apply(options, value);
     }
   } catch (const UsageError& error) {
+    if (others_take(option, value)) return;
     throw UsageError(environment_name(option) + ": " + error.what());
   }
 }
@@ -61,10 +76,22 @@ struct Given {
   std::map<const Option*, int> flags;
 };
 
+// "check, ops": the commands that have the option.
+std::string owners(const std::string& name) {
+  std::string commands;
+  for (const Command& command : command_table())
+    for (const Option* option : options_of(command.name))
+      if (name == option->name || name == option->short_name) commands += (commands.empty() ? "" : ", ") + std::string(command.name);
+  return commands;
+}
+
 [[noreturn]] void unknown_option(const Command& command, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  if (const auto commands = owners(name); !commands.empty())
+    throw UsageError(std::string(command.name) + " has no option " + name + "; it is for " + commands);
   std::vector<std::string> names;
   for (const Option* option : options_of(command.name)) names.emplace_back(option->name);
-  const std::string near = nearest(word.substr(0, word.find('=')), names);
+  const std::string near = nearest(name, names);
   throw UsageError("unknown option " + word + (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
@@ -121,6 +148,18 @@ std::string nearest(const std::string& word, std::span<const std::string> candid
     best = candidate;
   }
   return best;
+}
+
+std::size_t first_word(std::span<const std::string> arguments) {
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const std::string& word = arguments[i];
+    if (word.size() < 2 || word[0] != '-') return i;
+    const auto takes_value = [&](const Option& option) {
+      return !option.value.empty() && (word == option.name || word == option.short_name);
+    };
+    if (std::any_of(option_table().begin(), option_table().end(), takes_value)) ++i;
+  }
+  return arguments.size();
 }
 
 Options parse_arguments(const Command& command, std::span<const std::string> arguments) {

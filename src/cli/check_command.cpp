@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <iterator>
 
@@ -10,18 +9,17 @@
 namespace compatcheck::cli {
 namespace {
 
-constexpr int exit_usage = 2;
-constexpr int exit_unreadable = 3;
-
 struct Run {
-  std::vector<Report> reports;
+  std::vector<Report> reports;  // of a model that could not be checked: why
   int exit_code = 0;
 };
+
+std::string display_name(const std::string& file) { return file == "-" ? "<stdin>" : file; }
 
 Model load_model(Loader& loader, const std::string& file) {
   if (file != "-") return loader.load(file);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-  return loader.load(std::as_bytes(std::span(bytes)), "<stdin>");
+  return loader.load(std::as_bytes(std::span(bytes)), display_name(file));
 }
 
 int exit_code(std::span<const Report> reports, bool one_is_enough) {
@@ -33,48 +31,75 @@ int exit_code(std::span<const Report> reports, bool one_is_enough) {
   return one_is_enough ? lowest : highest;
 }
 
-// One model that can't be read costs that model; the others are reported all the same.
-void check_model(Run& run, Loader& loader, const std::string& file, const Opsets& opsets, const CheckOptions& options,
-                 ProgressLine& progress) {
-  const auto fail = [&](const std::exception& error, int code) {
-    progress.clear();
-    std::fprintf(stderr, "compatcheck: %s\n", error.what());
-    run.exit_code = std::max(run.exit_code, code);
-  };
+// One model that can't be checked costs that model; the others are reported all the same.
+void check_model(Run& run, Loader& loader, const std::string& file, const Options& options, ProgressLine& progress) {
+  std::vector<Report> reports;
   try {
-    const auto reports = check(load_model(loader, file), opsets.values, options);
-    run.exit_code = std::max(run.exit_code, exit_code(reports, opsets.one_is_enough));
-    run.reports.insert(run.reports.end(), reports.begin(), reports.end());
-  } catch (const UsageError& error) {
-    fail(error, exit_usage);
-  } catch (const TableError& error) {
-    fail(error, exit_usage);
+    reports = check(load_model(loader, file), options.opsets.values, options.check);
+    progress.clear();
+    for (const auto& warning : reports.front().model.warnings) write_message(display_name(file) + ": warning: " + warning);
   } catch (const std::exception& error) {
-    fail(error, exit_unreadable);
+    progress.clear();
+    write_message(error.what());
+    reports = {failure_report(display_name(file), error)};
   }
+  run.exit_code = std::max(run.exit_code, exit_code(reports, options.opsets.one_is_enough));
+  run.reports.insert(run.reports.end(), reports.begin(), reports.end());
 }
 
-Run check_all(const Options& options, const std::vector<std::string>& files, const Opsets& opsets) {
+Run check_all(const Options& options, const std::vector<std::string>& files) {
   ProgressLine progress(options.progress);
   Loader loader(options.load);
   Run run;
   for (std::size_t i = 0; i < files.size(); ++i) {
     progress.show("[" + std::to_string(i + 1) + "/" + std::to_string(files.size()) + "] " + files[i]);
-    check_model(run, loader, files[i], opsets, options.check, progress);
+    check_model(run, loader, files[i], options, progress);
   }
   return run;
+}
+
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const auto whole = [](const std::filesystem::path& file) {
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(file, error);
+    const auto canonical = std::filesystem::weakly_canonical(absolute, error);
+    return error ? absolute.lexically_normal() : canonical;
+  };
+  return whole(a) == whole(b);
+}
+
+// A device may be written twice, and is no model.
+bool is_device(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
+}
+
+// Each report to a file of its own, none over a model.
+void check_report_files(const std::vector<ReportFile>& reports, const std::vector<std::string>& models) {
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const auto& file = reports[i].file;
+    if (is_device(file)) continue;
+    for (std::size_t j = 0; j < i; ++j)
+      if (same_file(file, reports[j].file)) throw UsageError("--report: two reports go to " + file.string());
+    for (const auto& model : models)
+      if (same_file(file, model)) throw UsageError("--report " + file.string() + ": that is the model");
+  }
 }
 
 }  // namespace
 
 int run_check(const Options& options) {
   if (options.positional.empty()) throw UsageError("which model? usage: compatcheck check MODEL... (--help lists the options)");
-  const Format format = report_format(options.format);
-  const Opsets opsets = options.opsets.value_or(Opsets{});
-  const Run run = check_all(options, model_files(options.positional), opsets);
-  const RenderOptions page{.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity};
-  if (!run.reports.empty()) write_stdout(render(run.reports, format, page));
-  for (const auto& report : options.reports) write_file(report.file, render(run.reports, report.format, {.verbosity = options.verbosity}));
+  const auto files = model_files(options.positional);
+  check_report_files(options.reports, files);
+  const Run run = check_all(options, files);
+  const bool failed = run.reports.size() == 1 && run.reports.front().error;
+  if (failed && run.exit_code == exit_usage) return run.exit_code;  // a slip must not cost an earlier report
+  RenderOptions page{.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity,
+                     .as_list = files.size() * options.opsets.values.size() > 1};
+  if (!failed || options.format != Format::text) write_stdout(render(run.reports, options.format, page));  // else stderr says it
+  page = {.verbosity = options.verbosity, .as_list = page.as_list};
+  for (const auto& report : options.reports) write_file(report.file, render(run.reports, report.format, page));
   return run.exit_code;
 }
 

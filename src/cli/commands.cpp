@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <new>
 
 #include "cli/arguments.h"
 #include "cli/option_table.h"
@@ -11,9 +12,6 @@
 
 namespace compatcheck::cli {
 namespace {
-
-constexpr int exit_usage = 2;
-constexpr int exit_unreadable = 3;
 
 constexpr std::array table{
     Command{"check", "MODEL...", "classify every operator; the default command", "<file>", run_check},
@@ -43,18 +41,18 @@ int dispatch(std::vector<std::string> arguments) {
     return exit_usage;
   }
   if (arguments[0] == "--version") return print("compatcheck " COMPATCHECK_VERSION "\n");
-  if (arguments[0] == "--help" || arguments[0] == "-h") return print(help());
   if (arguments[0] == "help") arguments.size() > 1 ? arguments = {arguments[1], "--help"} : arguments = {"--help"};
-  if (arguments[0] == "--help") return print(help());
-  const Command* command = find_command(arguments[0]);
-  if (command) arguments.erase(arguments.begin());
-  else if (std::find(reserved.begin(), reserved.end(), arguments[0]) != reserved.end())
-    throw UsageError("'" + arguments[0] + "' is a command that this version doesn't have yet (a file of that name: ./" + arguments[0] + ")");
-  else command = find_command("check");
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-  if (std::any_of(arguments.begin(), separator, [](const std::string& word) { return word == "--help" || word == "-h"; }))
-    return print(help(*command));
-  return command->run(parse_arguments(*command, arguments));
+  const bool asks_help = std::any_of(arguments.begin(), separator, [](const std::string& word) { return word == "--help" || word == "-h"; });
+  const std::size_t at = first_word(arguments);
+  if (at == arguments.size() && asks_help) return print(help());
+  const std::string word = at < arguments.size() ? arguments[at] : "";
+  const Command* command = find_command(word);
+  if (command) arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(at));
+  else if (std::find(reserved.begin(), reserved.end(), word) != reserved.end())
+    throw UsageError("'" + word + "' is a command that this version doesn't have yet (a file of that name: ./" + word + ")");
+  else command = find_command("check");
+  return asks_help ? print(help(*command)) : command->run(parse_arguments(*command, arguments));
 }
 
 }  // namespace
@@ -96,7 +94,7 @@ std::string help(const Command& command) {
     std::string name = (option->short_name.empty() ? "" : std::string(option->short_name) + ", ") + std::string(option->name);
     if (!option->value.empty()) name += " " + std::string(option->value);
     std::string note = std::string(option->help);
-    if (option->value == "WHAT" || option->value == "WHEN") note += ": " + std::string(option->choices);
+    if (option->value == "WHAT" || option->value == "WHEN" || option->value == "FORMAT") note += ": " + std::string(option->choices);
     if (option->repeatable && !option->value.empty()) note += " (repeatable)";
     text += "  " + padded(name, 32) + note + "\n";
   }
@@ -105,18 +103,14 @@ std::string help(const Command& command) {
 
 int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, not the end of the process
-  const auto fail = [](const std::exception& error, int code) {
-    std::fprintf(stderr, "compatcheck: %s\n", error.what());
-    return code;
-  };
   try {
     return dispatch({argv + 1, argv + argc});
-  } catch (const UsageError& error) {
-    return fail(error, exit_usage);
-  } catch (const TableError& error) {
-    return fail(error, exit_usage);
+  } catch (const std::bad_alloc& error) {
+    write_message("out of memory");
+    return exit_code_of(error);
   } catch (const std::exception& error) {
-    return fail(error, exit_unreadable);
+    write_message(error.what());
+    return exit_code_of(error);
   }
 }
 

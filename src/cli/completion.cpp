@@ -26,14 +26,24 @@ std::string bash_values(std::string_view choices) {
   return "COMPREPLY=($(compgen -W \"" + std::string(choices) + "\" -- \"$cur\"))";
 }
 
+// "check --format"|"lint --format": where a row of the table is meant.
+std::string bash_pattern(const Option& option) {
+  std::string pattern;
+  for (const Command& command : command_table())
+    if (serves(option, command.name)) pattern += (pattern.empty() ? "\"" : "|\"") + std::string(command.name) + " " + std::string(option.name) + "\"";
+  return pattern;
+}
+
 std::string bash() {
   std::string script =
       "_compatcheck() {\n"
-      "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" command=check\n"
-      "  case \" " + command_names() + " \" in *\" ${COMP_WORDS[1]} \"*) command=\"${COMP_WORDS[1]}\";; esac\n"
-      "  case \"$prev\" in\n";
+      "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" command=check word\n"
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+      "    case \" " + command_names() + " \" in *\" $word \"*) command=\"$word\"; break;; esac\n"
+      "  done\n"
+      "  case \"$command $prev\" in\n";
   for (const Option& option : option_table())
-    if (!option.value.empty()) script += "    " + std::string(option.name) + ") " + bash_values(option.choices) + "; return;;\n";
+    if (!option.value.empty()) script += "    " + bash_pattern(option) + ") " + bash_values(option.choices) + "; return;;\n";
   script +=
       "  esac\n"
       "  if [[ \"$cur\" == -* ]]; then\n"
@@ -55,16 +65,29 @@ std::string bash() {
   return script;
 }
 
+std::string fish_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += (c == '\'' || c == '\\' ? "\\" : "") + std::string(1, c);
+  return quoted + "'";
+}
+
+// Where a row of the table is meant: after one of its commands, or, check being the default, after none of the others.
+std::string fish_condition(const Option& option) {
+  std::string own, others;
+  for (const Command& command : command_table()) (serves(option, command.name) ? own : others) += " " + std::string(command.name);
+  return serves(option, "check") ? "not __fish_seen_subcommand_from" + others : "__fish_seen_subcommand_from" + own;
+}
+
 std::string fish() {
   std::string script;
   for (const Command& command : command_table())
-    script += "complete -c compatcheck -n __fish_use_subcommand -a " + std::string(command.name) + " -d '" + std::string(command.summary) + "'\n";
+    script += "complete -c compatcheck -n __fish_use_subcommand -a " + std::string(command.name) + " -d " + fish_quoted(command.summary) + "\n";
   for (const Option& option : option_table()) {
-    script += "complete -c compatcheck -l " + std::string(option.name.substr(2));
+    script += "complete -c compatcheck -n " + fish_quoted(fish_condition(option)) + " -l " + std::string(option.name.substr(2));
     if (!option.short_name.empty()) script += " -s " + std::string(option.short_name.substr(1));
     if (!option.value.empty()) script += option.choices == "<file>" || option.choices == "<folder>" ? " -r -F" : " -x";
-    if (!option.choices.empty() && option.choices.front() != '<') script += " -a '" + std::string(option.choices) + "'";
-    script += " -d '" + std::string(option.help) + "'\n";
+    if (!option.choices.empty() && option.choices.front() != '<') script += " -a " + fish_quoted(option.choices);
+    script += " -d " + fish_quoted(option.help) + "\n";
   }
   return script;
 }

@@ -42,6 +42,7 @@ std::vector<std::string> search(const std::string& folder) {
 }  // namespace
 
 std::vector<std::string> model_files(const std::vector<std::string>& arguments) {
+  if (std::count(arguments.begin(), arguments.end(), "-") > 1) throw UsageError("'-' is given twice; standard input holds one model");
   std::vector<std::string> files;
   for (const auto& argument : arguments) {
     std::error_code error;

@@ -25,8 +25,10 @@ When parse_when(const char* option, const std::string& text) {
 }
 
 constexpr std::array table{
-    Option{"--opset", "", "N", "", false, "check ops explain", "opset to check for: N, a list N,M, a range N-M, or all (default 17)",
+    Option{"--opset", "", "N", "", false, "check", "opset to check for: N, a list N,M, a range N-M, or all (default 17)",
            [](Options& o, const std::string& v) { o.opsets = parse_opsets(v); }},
+    Option{"--opset", "", "N", "", false, "ops explain", "opset (default: 17 of ops, all of explain)",
+           [](Options& o, const std::string& v) { o.opset = parse_opset(v); }},
     Option{"--input", "", "[NAME=][DTYPE:]DIM,..", "", true, "check",
            "dtype and sizes of an input, in order or by name; a DIM is a number or a name for a size that varies",
            [](Options& o, const std::string& v) { o.check.inputs.push_back(v); }},
@@ -38,9 +40,10 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.load.op_libraries.emplace_back(v); }},
     Option{"--libtorch", "", "DIR", "<folder>", false, "check", "libtorch to load models with (default: searched for)",
            [](Options& o, const std::string& v) { o.load.libtorch = v; }},
-    Option{"--format", "", "FORMAT", "text json jsonl markdown", false, "check ops explain",
-           "of stdout: text, json, jsonl (check); text, json, markdown (ops, explain)",
-           [](Options& o, const std::string& v) { o.format = v; }},
+    Option{"--format", "", "FORMAT", "text json jsonl", false, "check", "format of stdout",
+           [](Options& o, const std::string& v) { o.format = parse_format(v); }},
+    Option{"--format", "", "FORMAT", "text json markdown", false, "ops explain", "format of stdout",
+           [](Options& o, const std::string& v) { o.reference_format = parse_reference_format(v); }},
     Option{"--report", "", "[FORMAT=]FILE", "<file>", true, "check", "write a report to a file too",
            [](Options& o, const std::string& v) { o.reports.push_back(parse_report(v)); }},
     Option{"--fail-on", "", "WHAT", "unconvertible missing conditional composite warning never", false, "check",
@@ -70,10 +73,14 @@ constexpr std::array table{
 
 std::span<const Option> option_table() { return table; }
 
+bool serves(const Option& option, std::string_view command) {
+  return (" " + std::string(option.commands) + " ").find(" " + std::string(command) + " ") != std::string::npos;
+}
+
 std::vector<const Option*> options_of(std::string_view command) {
   std::vector<const Option*> result;
   for (const Option& option : table)
-    if ((" " + std::string(option.commands) + " ").find(" " + std::string(command) + " ") != std::string::npos) result.push_back(&option);
+    if (serves(option, command)) result.push_back(&option);
   return result;
 }
 

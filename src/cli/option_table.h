@@ -10,6 +10,7 @@
 
 namespace compatcheck::cli {
 
+// Where commands take different values of one option, it has a row for each.
 struct Option {
   std::string_view name;           // "--opset"
   std::string_view short_name;     // "-q", or empty
@@ -23,6 +24,7 @@ struct Option {
 
 std::span<const Option> option_table();
 std::vector<const Option*> options_of(std::string_view command);
+bool serves(const Option& option, std::string_view command);
 // "COMPATCHECK_FAIL_ON" for --fail-on.
 std::string environment_name(const Option& option);
 

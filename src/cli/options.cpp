@@ -7,11 +7,10 @@
 namespace compatcheck::cli {
 namespace {
 
-int parse_opset(std::string_view text, const std::string& whole) {
+int parse_opset(std::string_view text, const std::string& whole, const char* expected) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw UsageError("--opset " + whole + ": expected a number, a list (9,11), a range (9-17) or all");
+  if (error != std::errc() || end != text.data() + text.size()) throw UsageError("--opset " + whole + ": expected " + expected);
   if (value < lowest_opset || value > highest_opset)
     throw UsageError("--opset " + whole + ": " + std::to_string(value) + " is out of range, opsets are " +
                      std::to_string(lowest_opset) + " to " + std::to_string(highest_opset));
@@ -24,13 +23,19 @@ std::vector<int> range(int first, int last) {
   return values;
 }
 
-template <class Value> Value choose(const std::string& option, const std::string& name, std::initializer_list<std::pair<const char*, Value>> choices) {
+constexpr const char* opsets_expected = "a number, a list (9,11), a range (9-17) or all";
+
+template <class Value> Value choose(const std::string& given, const std::string& name, std::initializer_list<std::pair<const char*, Value>> choices) {
   std::string names;
   for (const auto& [choice, value] : choices) {
     if (name == choice) return value;
     names += (names.empty() ? "" : ", ") + std::string(choice);
   }
-  throw UsageError(option + " " + name + ": expected one of " + names);
+  throw UsageError(given + ": expected one of " + names);
+}
+
+Format choose_format(const std::string& given, const std::string& name) {
+  return choose<Format>(given, name, {{"text", Format::text}, {"json", Format::json}, {"jsonl", Format::jsonl}});
 }
 
 }  // namespace
@@ -38,38 +43,42 @@ template <class Value> Value choose(const std::string& option, const std::string
 Opsets parse_opsets(const std::string& text) {
   if (text == "all") return {range(lowest_opset, highest_opset), true};
   if (const auto dash = text.find('-'); dash != std::string::npos) {
-    const int first = parse_opset(std::string_view(text).substr(0, dash), text);
-    const int last = parse_opset(std::string_view(text).substr(dash + 1), text);
+    const int first = parse_opset(std::string_view(text).substr(0, dash), text, opsets_expected);
+    const int last = parse_opset(std::string_view(text).substr(dash + 1), text, opsets_expected);
     if (first > last) throw UsageError("--opset " + text + ": the range runs backwards");
     return {range(first, last), true};
   }
   Opsets opsets{{}, false};
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
-    opsets.values.push_back(parse_opset(std::string_view(text).substr(start, comma - start), text));
+    opsets.values.push_back(parse_opset(std::string_view(text).substr(start, comma - start), text, opsets_expected));
     start = comma + 1;
   }
   return opsets;
 }
 
-Format report_format(const std::string& name) {
-  return choose<Format>("--format", name, {{"text", Format::text}, {"json", Format::json}, {"jsonl", Format::jsonl}});
-}
+int parse_opset(const std::string& text) { return parse_opset(text, text, "one opset"); }
 
-ReferenceFormat reference_format(const std::string& name) {
-  return choose<ReferenceFormat>("--format", name, {{"text", ReferenceFormat::text}, {"json", ReferenceFormat::json},
-                                                    {"markdown", ReferenceFormat::markdown}});
+Format parse_format(const std::string& name) { return choose_format("--format " + name, name); }
+
+ReferenceFormat parse_reference_format(const std::string& name) {
+  return choose<ReferenceFormat>("--format " + name, name, {{"text", ReferenceFormat::text}, {"json", ReferenceFormat::json},
+                                                            {"markdown", ReferenceFormat::markdown}});
 }
 
 FailOn parse_fail_on(const std::string& name) {
-  return choose<FailOn>("--fail-on", name,
+  return choose<FailOn>("--fail-on " + name, name,
                         {{"unconvertible", FailOn::unconvertible}, {"missing", FailOn::missing}, {"conditional", FailOn::conditional},
                          {"composite", FailOn::composite}, {"warning", FailOn::warning}, {"never", FailOn::never}});
 }
 
 ReportFile parse_report(const std::string& text) {
-  if (const auto equals = text.find('='); equals != std::string::npos)
-    return {report_format(text.substr(0, equals)), text.substr(equals + 1)};
+  if (const auto equals = text.find('='); equals != std::string::npos) {
+    const std::string name = text.substr(0, equals), file = text.substr(equals + 1);
+    if (name.empty()) throw UsageError("--report " + text + ": no format before '='");
+    if (file.empty()) throw UsageError("--report " + text + ": no file after '='");
+    return {choose_format("--report " + text + ": '" + name + "' is no format", name), file};
+  }
   const std::string ending = std::filesystem::path(text).extension().string();
   if (ending == ".json") return {Format::json, text};
   if (ending == ".jsonl") return {Format::jsonl, text};

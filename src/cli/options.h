@@ -29,8 +29,10 @@ struct Options {
   std::vector<std::string> positional;
   LoadOptions load;
   CheckOptions check;
-  std::optional<Opsets> opsets;
-  std::string format = "text";
+  Opsets opsets;                       // of check
+  std::optional<int> opset;            // of ops and explain
+  Format format = Format::text;        // of check
+  ReferenceFormat reference_format = ReferenceFormat::text;  // of ops and explain
   std::vector<ReportFile> reports;
   When color = When::automatic;
   When progress = When::automatic;
@@ -40,9 +42,10 @@ struct Options {
 
 // Throw UsageError.
 Opsets parse_opsets(const std::string& text);
+int parse_opset(const std::string& text);
 ReportFile parse_report(const std::string& text);
-Format report_format(const std::string& name);          // of check
-ReferenceFormat reference_format(const std::string& name);  // of ops and explain
+Format parse_format(const std::string& name);
+ReferenceFormat parse_reference_format(const std::string& name);
 FailOn parse_fail_on(const std::string& name);
 
 }  // namespace compatcheck::cli

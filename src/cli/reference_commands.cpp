@@ -8,13 +8,8 @@ namespace compatcheck::cli {
 namespace {
 
 ReferenceOptions reference_options(const Options& options) {
-  ReferenceOptions reference{.mappings = options.load.mappings, .opset = {}, .format = reference_format(options.format),
-                             .color = use_color(options.color), .width = terminal_width()};
-  if (options.opsets) {
-    if (options.opsets->values.size() != 1) throw UsageError("--opset takes one opset here");
-    reference.opset = options.opsets->values.front();
-  }
-  return reference;
+  return {.mappings = options.load.mappings, .opset = options.opset, .format = options.reference_format,
+          .color = use_color(options.color), .width = terminal_width()};
 }
 
 }  // namespace
@@ -40,7 +35,7 @@ int run_lint(const Options& options) {
   }
   text += defects.empty() ? "no defects\n" : std::to_string(defects.size()) + (defects.size() == 1 ? " defect\n" : " defects\n");
   write_stdout(text);
-  return defects.empty() ? 0 : 1;
+  return defects.empty() ? exit_passed : exit_findings;
 }
 
 int run_schema(const Options& options) {

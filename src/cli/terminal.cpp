@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "compatcheck/printable.h"
+
 namespace compatcheck::cli {
 namespace {
 
@@ -39,7 +41,7 @@ ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::show(const std::string& text) {
   if (!on_) return;
-  std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
+  std::fprintf(stderr, "\r\x1b[K%s", printable(text).c_str());
   std::fflush(stderr);
   shown_ = true;
 }
@@ -50,6 +52,8 @@ void ProgressLine::clear() {
   std::fflush(stderr);
   shown_ = false;
 }
+
+void write_message(const std::string& text) { std::fprintf(stderr, "compatcheck: %s\n", printable_lines(text).c_str()); }
 
 void write_stdout(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;

@@ -26,7 +26,9 @@ class ProgressLine {
   bool shown_ = false;
 };
 
-// Throws UsageError naming the file, or ModelError for stdout, when not all bytes could be written.
+// A message on stderr; what a terminal would obey is spelled out.
+void write_message(const std::string& text);
+// Throws UsageError, naming the file, when not all bytes could be written.
 void write_stdout(const std::string& text);
 // Under a temporary name first, then renamed: the file is whole or as it was.
 void write_file(const std::filesystem::path& file, const std::string& text);
