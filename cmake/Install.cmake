@@ -1,5 +1,5 @@
 # The product: the program, the TorchScript helper program in libexec, and one static library with every room, for
-# find_package(compatcheck). Of other libraries it needs yaml-cpp alone; onnx serves the build, which makes data from it.
+# find_package(compatcheck). Of other libraries it needs yaml-cpp and zlib; onnx serves the build, which makes data from it.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -4,7 +4,7 @@
 #include "analysis/boundary.h"
 #include "analysis/findings.h"
 #include "analysis/gate.h"
-#include "analysis/input_spec.h"
+#include "analysis/given_inputs.h"
 #include "analysis/model_state.h"
 #include "convert/assess.h"
 #include "convert/facts.h"
@@ -20,16 +20,17 @@ constexpr int fold_rounds = 4;
 struct Prepared {
   ir::Graph graph;
   symbolic::FactTable facts;
-  std::vector<std::string> steps;
+  std::vector<std::string> steps, warnings;
   std::unordered_map<const ir::Node*, std::string> unresolved_writes;
 };
 
 Prepared prepare(const Model::State& model, const CheckOptions& options) {
-  Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .unresolved_writes = {}};
-  const auto inputs = analysis::match_inputs(options.inputs, prepared.graph);
+  Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .warnings = {}, .unresolved_writes = {}};
+  auto given = analysis::given_inputs(options, prepared.graph);
+  prepared.warnings = std::move(given.warnings);
   const ir::Program* program = model.program ? &*model.program : nullptr;
   const auto state = [&] {
-    prepared.facts = convert::state_facts(prepared.graph, inputs, model.table, model.schemas, model.registry, program);
+    prepared.facts = convert::state_facts(prepared.graph, given.facts, model.table, model.schemas, model.registry, program);
   };
   state();
   for (int round = 0; round < fold_rounds; ++round) {
@@ -83,6 +84,7 @@ ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
   if (model.program)
     for (const auto& note : model.program->notes) info.steps.push_back(note.message);
   info.steps.insert(info.steps.end(), prepared.steps.begin(), prepared.steps.end());
+  info.warnings = prepared.warnings;
   return info;
 }
 

@@ -17,6 +17,11 @@ template <class Number> Number positive(const char* option, const std::string& t
   return value;
 }
 
+std::filesystem::path named_file(const char* option, const std::string& text) {
+  if (text.empty()) throw UsageError(std::string(option) + ": no file is named");
+  return text;
+}
+
 When parse_when(const char* option, const std::string& text) {
   if (text == "auto") return When::automatic;
   if (text == "always") return When::always;
@@ -32,6 +37,11 @@ constexpr std::array table{
     Option{"--input", "", "[NAME=][DTYPE:]DIM,..", "", true, "check",
            "dtype and sizes of an input, in order or by name; a DIM is a number or a name for a size that varies",
            [](Options& o, const std::string& v) { o.check.inputs.push_back(v); }},
+    Option{"--inputs-from", "", "FILE", "<file>", false, "check",
+           "example inputs, for dtypes and sizes that no --input tells: .pt (torch.save), .npz, or a folder of input_0.pb, ...",
+           [](Options& o, const std::string& v) { o.check.inputs_from = named_file("--inputs-from", v); }},
+    Option{"--dim", "", "NAME=N", "", true, "check", "size of a dimension that --input names, where something must be run",
+           [](Options& o, const std::string& v) { o.check.dims.push_back(v); }},
     Option{"--method", "", "NAME", "", false, "check", "method to check (default forward)",
            [](Options& o, const std::string& v) { o.load.method = v; }},
     Option{"--mappings", "", "FILE|DIR", "<file>", true, "check ops explain", "mapping tables of your own; later ones win",
