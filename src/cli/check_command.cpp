@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <new>
 
 #include "cli/commands.h"
 #include "cli/model_files.h"
@@ -16,9 +17,17 @@ struct Run {
 
 std::string display_name(const std::string& file) { return file == "-" ? "<stdin>" : file; }
 
+std::vector<char> read_stdin() {
+  try {
+    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  } catch (const std::bad_alloc&) {
+    throw ModelError("<stdin>: is larger than memory; give it as a file");
+  }
+}
+
 Model load_model(Loader& loader, const std::string& file) {
   if (file != "-") return loader.load(file);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  const auto bytes = read_stdin();
   return loader.load(std::as_bytes(std::span(bytes)), display_name(file));
 }
 

@@ -40,7 +40,7 @@ inline constexpr std::uint8_t
     binunicode = 'X', short_binunicode = 0x8c, binunicode8 = 0x8d, binstring = 'T', short_binstring = 'U',
     binbytes = 'B', short_binbytes = 'C', binbytes8 = 0x8e, bytearray8 = 0x96,
     empty_tuple = ')', tuple1 = 0x85, tuple2 = 0x86, tuple3 = 0x87, tuple = 't', empty_list = ']', list = 'l', append = 'a', appends = 'e',
-    empty_dict = '}', setitem = 's', setitems = 'u', empty_set = 0x8f, additems = 0x90, frozenset = 0x91,
+    empty_dict = '}', dict = 'd', setitem = 's', setitems = 'u', empty_set = 0x8f, additems = 0x90, frozenset = 0x91,
     global = 'c', inst = 'i', stack_global = 0x93, reduce = 'R', build = 'b', newobj = 0x81, newobj_ex = 0x92, binpersid = 'Q';
 }
 

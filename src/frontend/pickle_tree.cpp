@@ -80,6 +80,12 @@ class PickleReader {
 
   void push_sequence(Kind kind, std::vector<PickleItemId> members) { push(PickleItem{.kind = kind, .members = std::move(members)}); }
 
+  void push_dict() {
+    auto members = pop_to_mark();
+    if (members.size() % 2 != 0) damaged();
+    push_sequence(Kind::dict, std::move(members));
+  }
+
   // APPENDS and SETITEMS reach a list or dict, or an object that has such methods.
   void add(Kind plain, const std::vector<PickleItemId>& more) {
     if (plain == Kind::dict && more.size() % 2 != 0) damaged();
@@ -156,6 +162,7 @@ class PickleReader {
       case op::empty_list: return push(Kind::list);
       case op::list: return push_sequence(Kind::list, pop_to_mark());
       case op::empty_dict: return push(Kind::dict);
+      case op::dict: return push_dict();
       case op::append: return add(Kind::list, {pop()});
       case op::appends: return add(Kind::list, pop_to_mark());
       case op::setitem: return add(Kind::dict, pop_last(2));
