@@ -3,6 +3,7 @@ include(Versions)
 
 find_package(Threads REQUIRED)
 find_package(yaml-cpp REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(Onnx REQUIRED)

@@ -24,7 +24,7 @@ fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
 
 build_packages=(
   g++ make ninja-build ccache mold
-  protobuf-compiler libprotobuf-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev
+  protobuf-compiler libprotobuf-dev zlib1g-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev
 )
 # 16 is the first clang of Debian 12 that takes the library of g++ 12 in C++20 whole.
 fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)

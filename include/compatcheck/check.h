@@ -24,6 +24,10 @@ struct CheckOptions {
   int opset = default_opset;
   // "[NAME=][DTYPE:]DIM,DIM,…", in order or by name, as --input of the command line.
   std::vector<std::string> inputs{};
+  // Example inputs, whose dtypes and sizes hold where `inputs` says nothing: a .pt file of torch.save (tensors, numbers, None, and
+  // tuples, lists and dicts of them), an .npz file, or a folder of input_0.pb, input_1.pb … (TensorProto).
+  std::filesystem::path inputs_from{};
+  std::vector<std::string> dims{};     // "NAME=N": the size of a dimension that `inputs` names, for what runs the model
   FailOn fail_on = FailOn::unconvertible;
   std::optional<int> max_missing{};    // more missing operators than this fail the gate
   bool exit_zero = false;

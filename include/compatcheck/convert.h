@@ -18,7 +18,9 @@ enum class ExternalData : std::uint8_t { automatic, always, never };  // automat
 
 struct ConvertOptions {
   int opset = default_opset;
-  std::vector<std::string> inputs;                      // as CheckOptions::inputs
+  std::vector<std::string> inputs;                      // these three as in CheckOptions
+  std::filesystem::path inputs_from;
+  std::vector<std::string> dims;
   std::vector<std::string> input_names, output_names;   // of the ONNX model, in order; empty: the model's own
   ExternalData external_data = ExternalData::automatic; // weights in FILE.data beside FILE
   RunOptions run;

@@ -52,6 +52,7 @@ ModelInfo describe_model(const Model::State& model, const analysis::Prepared& pr
   if (model.program)
     for (const auto& note : model.program->notes) info.steps.push_back(note.message);
   info.steps.insert(info.steps.end(), prepared.steps.begin(), prepared.steps.end());
+  info.warnings = prepared.warnings;
   return info;
 }
 
@@ -93,7 +94,7 @@ void check_opset(int opset) {
 
 std::vector<Report> check_at(std::span<const int> opsets, const Model::State& state, const CheckOptions& options) {
   for (const int opset : opsets) check_opset(opset);
-  const analysis::Prepared prepared = analysis::prepare(state, options.inputs);
+  const analysis::Prepared prepared = analysis::prepare(state, options);
   const conversion::Context context = analysis::context_of(state, prepared);
   conversion::Assessor assessor(prepared.graph, context);
   ModelInfo info = describe_model(state, prepared);

@@ -14,8 +14,12 @@ onnx::ExternalData external_data(ExternalData asked) {
   return asked == ExternalData::always ? onnx::ExternalData::always : asked == ExternalData::never ? onnx::ExternalData::never : onnx::ExternalData::automatic;
 }
 
+CheckOptions check_options(const ConvertOptions& options) {
+  return {.opset = options.opset, .inputs = options.inputs, .inputs_from = options.inputs_from, .dims = options.dims, .run = options.run};
+}
+
 void write_model(const Model::State& state, const std::filesystem::path& file, const ConvertOptions& options) {
-  const analysis::Prepared prepared = analysis::prepare(state, options.inputs);
+  const analysis::Prepared prepared = analysis::prepare(state, check_options(options));
   const conversion::Context context = analysis::context_of(state, prepared);
   onnx::Model model = conversion::lower(prepared.graph, context, {options.opset, options.input_names, options.output_names});
   model.producer_version = COMPATCHECK_VERSION;
@@ -34,7 +38,7 @@ void write_model(const Model::State& state, const std::filesystem::path& file, c
 
 Report convert(const Model& model, const std::filesystem::path& file, const ConvertOptions& options) {
   return analysis::guarded(model.path(), [&] {
-    Report report = check(model, {.opset = options.opset, .inputs = options.inputs, .run = options.run});
+    Report report = check(model, check_options(options));
     if (report.convertible()) write_model(model.state(), file, options);
     return report;
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <functional>
 #include <set>
 
 #include "compatcheck/error.h"
@@ -58,23 +59,10 @@ symbolic::Fact fact_of(const InputSpec& spec) {
   return {.value = std::move(tensor)};
 }
 
-std::string known_names(const std::vector<InputLeaf>& leaves) {
-  std::string names;
-  for (const auto& leaf : leaves) names += (names.empty() ? "" : ", ") + leaf.name;
-  return names.empty() ? "the model has no inputs" : "the model's inputs are " + names;
-}
-
 // Numbers, texts, devices: what has no dtype and sizes to state.
 bool is_plain(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating) || ir::is(type, ir::TypeKind::boolean) ||
          ir::is(type, ir::TypeKind::string) || ir::is(type, ir::TypeKind::device);
-}
-
-bool names_leaf(const std::string& name, const std::vector<InputLeaf>& leaves) {
-  return std::any_of(leaves.begin(), leaves.end(), [&](const InputLeaf& leaf) {
-    // A list's or dict's members aren't known to the graph: any member name goes.
-    return name == leaf.name || (!ir::is(leaf.type, ir::TypeKind::tensor) && name.starts_with(leaf.name + "."));
-  });
 }
 
 }  // namespace
@@ -111,6 +99,19 @@ std::vector<InputLeaf> input_leaves(const ir::Graph& graph) {
   return leaves;
 }
 
+const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>& leaves) {
+  const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const InputLeaf& leaf) {
+    return name == leaf.name || (!ir::is(leaf.type, ir::TypeKind::tensor) && name.starts_with(leaf.name + "."));
+  });
+  return found == leaves.end() ? nullptr : &*found;
+}
+
+std::string known_names(const std::vector<InputLeaf>& leaves) {
+  std::string names;
+  for (const auto& leaf : leaves) names += (names.empty() ? "" : ", ") + leaf.name;
+  return names.empty() ? "the model has no inputs" : "the model's inputs are " + names;
+}
+
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph) {
   const auto leaves = input_leaves(graph);
   std::vector<conversion::InputFact> facts;
@@ -121,16 +122,32 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     if (spec.name.empty()) {
       if (position >= leaves.size()) throw UsageError("--input " + text + ": more inputs than the model has; " + known_names(leaves));
       spec.name = leaves[position++].name;
-    } else if (!names_leaf(spec.name, leaves)) {
+    } else if (!find_leaf(spec.name, leaves)) {
       throw UsageError("--input " + text + ": no input '" + spec.name + "'; " + known_names(leaves));
     }
-    const auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](const InputLeaf& candidate) { return candidate.name == spec.name; });
-    if (leaf != leaves.end() && !spec.none && is_plain(leaf->type))
+    const InputLeaf* leaf = find_leaf(spec.name, leaves);
+    if (leaf->name == spec.name && !spec.none && is_plain(leaf->type))
       throw UsageError("--input " + text + ": input '" + spec.name + "' is no tensor, but " + ir::to_string(*leaf->type));
     if (!given.insert(spec.name).second) throw UsageError("--input " + text + ": input '" + spec.name + "' is given twice");
     facts.push_back({spec.name, fact_of(spec)});
   }
   return facts;
+}
+
+void check_dims(std::span<const std::string> dims, std::span<const std::string> inputs) {
+  std::set<std::string, std::less<>> used, given;
+  for (const auto& input : inputs)
+    for (const auto& dim : parse_input(input).dims)
+      if (!number(dim)) used.insert(dim);
+  for (const std::string_view text : dims) {
+    const std::string option = "--dim " + std::string(text);
+    const auto equals = text.find('=');
+    const auto size = equals == text.npos ? std::nullopt : number(text.substr(equals + 1));
+    const std::string_view name = text.substr(0, equals);
+    if (!is_name(name) || !size || *size < 1) throw UsageError(option + ": expected NAME=N, N at least 1");
+    if (!used.contains(name)) throw UsageError(option + ": no --input has a dimension of that name");
+    if (!given.emplace(name).second) throw UsageError(option + ": the dimension is given twice");
+  }
 }
 
 }  // namespace compatcheck::analysis

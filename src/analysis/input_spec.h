@@ -31,8 +31,16 @@ struct InputLeaf {
 };
 std::vector<InputLeaf> input_leaves(const ir::Graph& graph);
 
+// The leaf of that name, or what can hold a member of that name: a list's or dict's aren't known to the graph. Null if neither.
+const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>& leaves);
+// "the model's inputs are x, pair.0, pair.1"
+std::string known_names(const std::vector<InputLeaf>& leaves);
+
 // Specs matched to inputs, in order or by name. Throws UsageError for a name that the model doesn't have (with the ones
 // that it has), for too many, for one given twice.
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph);
+
+// "NAME=N" texts. Throws UsageError for a name that no spec uses, for one given twice, for a size below 1.
+void check_dims(std::span<const std::string> dims, std::span<const std::string> inputs);
 
 }  // namespace compatcheck::analysis

@@ -1,6 +1,6 @@
 #include "analysis/prepare.h"
 
-#include "analysis/input_spec.h"
+#include "analysis/given_inputs.h"
 #include "convert/facts.h"
 #include "passes/passes.h"
 
@@ -14,12 +14,13 @@ const ir::Program* program_of(const Model::State& model) { return model.program 
 
 }  // namespace
 
-Prepared prepare(const Model::State& model, const std::vector<std::string>& texts) {
-  Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .unresolved_writes = {}};
-  const auto inputs = match_inputs(texts, prepared.graph);
+Prepared prepare(const Model::State& model, const CheckOptions& options) {
+  Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .warnings = {}, .unresolved_writes = {}};
+  auto given = given_inputs(options, prepared.graph);
+  prepared.warnings = std::move(given.warnings);
   const ir::Program* program = program_of(model);
   const auto state = [&] {
-    prepared.facts = conversion::state_facts(prepared.graph, inputs, model.table, model.schemas, model.registry, program);
+    prepared.facts = conversion::state_facts(prepared.graph, given.facts, model.table, model.schemas, model.registry, program);
   };
   state();
   for (int round = 0; round < fold_rounds; ++round) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/model_state.h"
+#include "compatcheck/check.h"
 #include "convert/context.h"
 #include "ir/graph.h"
 #include "symbolic/call.h"
@@ -15,12 +16,12 @@ namespace compatcheck::analysis {
 struct Prepared {
   ir::Graph graph;
   symbolic::FactTable facts;
-  std::vector<std::string> steps;
+  std::vector<std::string> steps, warnings;
   std::unordered_map<const ir::Node*, std::string> unresolved_writes;
 };
 
-// `inputs` as --input. Throws UsageError for one that doesn't fit the model.
-Prepared prepare(const Model::State& model, const std::vector<std::string>& inputs);
+// By the options' inputs. Throws UsageError for one that doesn't fit the model.
+Prepared prepare(const Model::State& model, const CheckOptions& options);
 // Both must outlive it.
 conversion::Context context_of(const Model::State& model, const Prepared& prepared);
 

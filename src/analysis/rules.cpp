@@ -45,7 +45,9 @@ constexpr std::array table{
          "is one finding for each model input, naming how many nodes it settles.\n"
          "\n"
          "What to do: --input NAME=DTYPE:DIM,DIM,… where a DIM is a number, or a name for a size that varies:\n"
-         "--input x=f32:batch,3,224,224\n"},
+         "--input x=f32:batch,3,224,224\n"
+         "\n"
+         "or --inputs-from FILE with example inputs: .pt (torch.save), .npz, or a folder of input_0.pb, input_1.pb …\n"},
     Rule{"CC007", "unresolved-write", Severity::error, "An in-place write that can't be expressed yet",
          "ONNX has values, no memory: a write through a view, to a list or to a module's attribute must be turned into new\n"
          "values, also where it happens inside If and Loop. Where compatcheck can't prove that the result is the same, it\n"

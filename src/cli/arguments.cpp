@@ -95,7 +95,23 @@ std::string owners(const std::string& name) {
   throw UsageError("unknown option " + word + (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
+// CLI11 begins its message with the option's name.
+[[noreturn]] void lacking_value(const Command& command, const std::string& message) {
+  const std::string name = message.substr(0, message.find(':'));
+  for (const Option* option : options_of(command.name))
+    if (name == option->name && !option->value.empty()) throw UsageError(name + ": the value is missing: " + name + " " + std::string(option->value));
+  throw UsageError(message);
+}
+
+void check_flags(const Command& command, std::span<const std::string> arguments) {
+  for (const Option* option : options_of(command.name))
+    for (const auto& word : arguments)
+      if (option->value.empty() && word.starts_with(std::string(option->name) + "="))
+        throw UsageError(word + ": " + std::string(option->name) + " takes no value");
+}
+
 Given read(const Command& command, std::span<const std::string> arguments) {
+  check_flags(command, arguments);
   Given given;
   CLI::App app;
   app.set_help_flag();
@@ -112,6 +128,8 @@ Given read(const Command& command, std::span<const std::string> arguments) {
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(reversed);
+  } catch (const CLI::ArgumentMismatch& error) {
+    lacking_value(command, error.what());
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }

@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include "cli/commands.h"
 #include "cli/read_model.h"
 #include "cli/terminal.h"
@@ -14,15 +12,18 @@ int run_convert(const Options& options) {
   ConvertOptions asked = options.convert;
   asked.opset = options.opset.value_or(default_opset);
   asked.inputs = options.check.inputs;
+  asked.inputs_from = options.check.inputs_from;
+  asked.dims = options.check.dims;
   asked.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");
   };
   const Report report = convert(read_model(loader, options.positional.front()), options.output, asked);
   progress.clear();
+  for (const auto& warning : report.model.warnings) write_message(options.positional.front() + ": warning: " + warning);
   if (!report.convertible())
     write_stdout(render(report, Format::text, {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity}));
   else if (!options.quiet)
-    std::fprintf(stderr, "compatcheck: %s: written, opset %d\n", options.output.c_str(), asked.opset);
+    write_message(options.output.string() + ": written, opset " + std::to_string(asked.opset));
   return report.convertible() ? exit_passed : exit_findings;
 }
 

@@ -17,6 +17,11 @@ template <class Number> Number positive(const char* option, const std::string& t
   return value;
 }
 
+std::filesystem::path named_file(const char* option, const std::string& text) {
+  if (text.empty()) throw UsageError(std::string(option) + ": no file is named");
+  return text;
+}
+
 When parse_when(const char* option, const std::string& text) {
   if (text == "auto") return When::automatic;
   if (text == "always") return When::always;
@@ -53,10 +58,15 @@ constexpr std::array table{
     Option{"--opset", "", "N", "", false, "convert", "opset of the ONNX model (default 17)",
            [](Options& o, const std::string& v) { o.opset = parse_opset(v); }},
     Option{"--output", "-o", "FILE", "<file>", false, "convert", "the ONNX file to write",
-           [](Options& o, const std::string& v) { o.output = v; }},
+           [](Options& o, const std::string& v) { o.output = named_file("--output", v); }},
     Option{"--input", "", "[NAME=][DTYPE:]DIM,..", "", true, "check convert",
            "dtype and sizes of an input, in order or by name; a DIM is a number or a name for a size that varies",
            [](Options& o, const std::string& v) { o.check.inputs.push_back(v); }},
+    Option{"--inputs-from", "", "FILE", "<file>", false, "check convert",
+           "example inputs, for dtypes and sizes that no --input tells: .pt (torch.save), .npz, or a folder of input_0.pb, ...",
+           [](Options& o, const std::string& v) { o.check.inputs_from = named_file("--inputs-from", v); }},
+    Option{"--dim", "", "NAME=N", "", true, "check convert", "size of a dimension that --input names, where something must be run",
+           [](Options& o, const std::string& v) { o.check.dims.push_back(v); }},
     Option{"--input-names", "", "A,B", "", false, "convert", "names of the ONNX model's inputs, in order",
            [](Options& o, const std::string& v) { o.convert.input_names = split_names("--input-names", v); }},
     Option{"--output-names", "", "A,B", "", false, "convert", "names of the ONNX model's outputs, in order",

@@ -73,6 +73,7 @@ FailOn parse_fail_on(const std::string& name) {
 }
 
 ReportFile parse_report(const std::string& text) {
+  if (text.empty()) throw UsageError("--report: no file is named");
   if (const auto equals = text.find('='); equals != std::string::npos) {
     const std::string name = text.substr(0, equals), file = text.substr(equals + 1);
     if (name.empty()) throw UsageError("--report " + text + ": no format before '='");

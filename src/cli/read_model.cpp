@@ -2,14 +2,27 @@
 
 #include <iostream>
 #include <iterator>
+#include <new>
 #include <span>
 #include <vector>
 
 namespace compatcheck::cli {
 
+namespace {
+
+std::vector<char> read_stdin() {
+  try {
+    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  } catch (const std::bad_alloc&) {
+    throw ModelError("<stdin>: is larger than memory; give it as a file");
+  }
+}
+
+}  // namespace
+
 Model read_model(Loader& loader, const std::string& file) {
   if (file != "-") return loader.load(file);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  const auto bytes = read_stdin();
   return loader.load(std::as_bytes(std::span(bytes)), "<stdin>");
 }
 

@@ -163,7 +163,7 @@ class Statement {
     return fact;
   }
 
-  // "pair.0", "pair.1" … : members of a tuple, or those that --input names of a list.
+  // "pair.0", "pair.1" … : members of a tuple, or those that are given of a list.
   void give_members(ListFact& list, const std::string& name, std::uint32_t index, const ir::TypeRef& type,
                     const std::vector<InputFact>& given) {
     if (list.items) {
@@ -171,13 +171,12 @@ class Statement {
         (*list.items)[i] = input_fact(name + "." + std::to_string(i), index, type->elements[i], given);
       return;
     }
+    const auto is_given = [&](const std::string& member) {
+      return std::any_of(given.begin(), given.end(), [&](const InputFact& input) { return input.name == member || input.name.starts_with(member + "."); });
+    };
     std::vector<Fact> members;
-    for (;; ) {
-      const std::string member = name + "." + std::to_string(members.size());
-      const auto found = std::find_if(given.begin(), given.end(), [&](const InputFact& input) { return input.name == member; });
-      if (found == given.end()) break;
-      members.push_back(found->fact);
-    }
+    for (std::string member = name + ".0"; is_given(member); member = name + "." + std::to_string(members.size()))
+      members.push_back(input_fact(member, index, type->elements.front(), given));
     if (!members.empty()) list.items = std::move(members);
   }
 

@@ -2,7 +2,10 @@
 #include "frontend/zip.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
+
+#include <zlib.h>
 
 #include "compatcheck/error.h"
 #include "frontend/sha256.h"
@@ -13,6 +16,8 @@ namespace {
 constexpr std::uint32_t local_signature = 0x04034b50, entry_signature = 0x02014b50, end_signature = 0x06054b50,
                         zip64_end_signature = 0x06064b50, zip64_locator_signature = 0x07064b50;
 constexpr std::size_t local_bytes = 30, entry_bytes = 46, end_bytes = 22, zip64_end_bytes = 56, locator_bytes = 20;
+constexpr std::size_t inflate_piece = 64 << 10;
+constexpr std::uint64_t deflate_method = 8;
 constexpr std::uint64_t in_zip64 = 0xffffffff;  // a size or place that stands in the record's extra field
 
 [[noreturn]] void damaged(const std::string& what) { throw ModelError("is a damaged zip archive: " + what); }
@@ -124,6 +129,7 @@ std::vector<ZipRecord> read_records(const Fields& directory, const Extent& exten
     const std::size_t name = directory.u16(at + 28), extra = directory.u16(at + 30), comment = directory.u16(at + 32);
     ZipRecord record;
     record.compressed = directory.u16(at + 10) != 0;
+    record.deflated = directory.u16(at + 10) == deflate_method;
     record.crc = static_cast<std::uint32_t>(directory.u32(at + 16));
     record.stored = directory.u32(at + 20);
     record.unpacked = directory.u32(at + 24);
@@ -135,6 +141,47 @@ std::vector<ZipRecord> read_records(const Fields& directory, const Extent& exten
     at += entry_bytes + name + extra + comment;
   }
   return records;
+}
+
+class Inflation {
+ public:
+  Inflation() {
+    if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();  // without zlib's own header
+  }
+  ~Inflation() { inflateEnd(&stream_); }
+  Inflation(const Inflation&) = delete;
+  Inflation& operator=(const Inflation&) = delete;
+  z_stream& stream() { return stream_; }
+
+ private:
+  z_stream stream_{};
+};
+
+// The first `bytes` of a deflated record; no more of it is read than they need.
+std::vector<std::uint8_t> inflate_record(const InputFile& file, const ZipRecord& record, std::uint64_t bytes) {
+  std::vector<std::uint8_t> unpacked;
+  std::vector<std::uint8_t> packed, piece(inflate_piece);
+  std::uint64_t at = contents_offset(file, record);
+  std::uint64_t left = record.stored;
+  Inflation inflation;
+  z_stream& stream = inflation.stream();
+  while (unpacked.size() < bytes) {
+    if (stream.avail_in == 0) {
+      packed = file.read(at, std::min<std::uint64_t>(left, inflate_piece));
+      at += packed.size();
+      left -= packed.size();
+      stream.next_in = packed.data();
+      stream.avail_in = static_cast<uInt>(packed.size());
+    }
+    stream.next_out = piece.data();
+    stream.avail_out = static_cast<uInt>(std::min<std::uint64_t>(piece.size(), bytes - unpacked.size()));
+    const auto room = stream.avail_out;
+    const int state = inflate(&stream, Z_NO_FLUSH);
+    unpacked.insert(unpacked.end(), piece.begin(), piece.begin() + (room - stream.avail_out));
+    if (state == Z_STREAM_END && unpacked.size() == bytes) break;
+    if (state != Z_OK || (room == stream.avail_out && stream.avail_in > 0)) damaged("record " + record.name + " can't be unpacked");
+  }
+  return unpacked;
 }
 
 // As torch's reader has it: the folder of the first record.
@@ -173,13 +220,17 @@ ZipDirectory read_zip_directory(const InputFile& file) {
   return directory;
 }
 
-std::vector<std::uint8_t> read_zip_record(const InputFile& file, const ZipRecord& record, std::uint64_t at_most) {
-  if (record.compressed) throw ModelError("record " + record.name + " is compressed");
+std::uint64_t contents_offset(const InputFile& file, const ZipRecord& record) {
   const auto header_data = file.read(record.header, local_bytes);
   const Fields header(header_data);
   if (header.u32(0) != local_signature) damaged("record " + record.name + " is not where the directory says");
-  const std::uint64_t start = record.header + local_bytes + header.u16(26) + header.u16(28);
-  return file.read(start, std::min(at_most, record.stored));
+  return record.header + local_bytes + header.u16(26) + header.u16(28);
+}
+
+std::vector<std::uint8_t> read_zip_record(const InputFile& file, const ZipRecord& record, std::uint64_t at_most) {
+  if (record.deflated) return inflate_record(file, record, std::min(at_most, record.unpacked));
+  if (record.compressed) throw ModelError("record " + record.name + " is compressed, and not by deflation");
+  return file.read(contents_offset(file, record), std::min(at_most, record.stored));
 }
 
 std::string identity(const ZipDirectory& directory) {

@@ -1,4 +1,4 @@
-// A zip archive's directory: which records there are and where. Contents of stored records only; torch stores.
+// A zip archive's directory: which records there are, where, and what they hold.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct ZipRecord {
   std::uint64_t unpacked = 0;
   std::uint32_t crc = 0;
   bool compressed = false;
+  bool deflated = false;        // compressed, and as zip programs do
 };
 
 struct ZipDirectory {
@@ -32,8 +33,11 @@ bool starts_as_zip(std::span<const std::uint8_t> head);
 // Throws ModelError: truncated, damaged, spread over several disks, a record outside the file.
 ZipDirectory read_zip_directory(const InputFile& file);
 
-// The contents of a record that isn't compressed, at most `at_most` bytes of it. Throws ModelError.
+// The contents of a record that is stored or deflated, at most `at_most` bytes of it. Throws ModelError.
 std::vector<std::uint8_t> read_zip_record(const InputFile& file, const ZipRecord& record, std::uint64_t at_most);
+
+// Where the contents of a record start, as they are in the file. Throws ModelError.
+std::uint64_t contents_offset(const InputFile& file, const ZipRecord& record);
 
 // SHA-256 over names, sizes and CRCs: tells models apart without reading the weights.
 std::string identity(const ZipDirectory& directory);

@@ -1,4 +1,4 @@
-"""Runs the program over many models in one call and gives back its reports by model and opset."""
+"""Runs the program over many models in one call and gives back its reports by model and opset; none of a model that can't be read."""
 import json, pathlib, subprocess
 
 
@@ -14,6 +14,8 @@ def reports(program, files, opsets, arguments=()):
             print("stderr:", line)
         for line in run.stdout.splitlines():
             report = json.loads(line)
+            if "error" in report:
+                continue
             found[pathlib.Path(report["model"]["path"]).stem, report["opset"]] = report
     return found
 

@@ -1,6 +1,7 @@
 #include "frontend/sample_archive.h"
 
 #include <stdlib.h>
+#include <zlib.h>
 
 #include <fstream>
 
@@ -20,12 +21,28 @@ std::uint32_t sum(std::string_view content) {
   return value;
 }
 
-std::string make(const Records& records, bool wide) {
+std::string deflate(std::string_view content) {
+  z_stream stream{};
+  deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+  std::string packed(deflateBound(&stream, content.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  stream.avail_in = static_cast<uInt>(content.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+std::string make(const Records& records, bool wide, bool pack = false) {
   std::string file, directory;
-  for (const auto& [name, content] : records) {
+  for (const auto& [name, whole] : records) {
+    const std::string content = pack ? deflate(whole) : whole;
     const std::uint64_t header = file.size();
-    const std::string crc = number(sum(content), 4), size = number(wide ? 0xffffffff : content.size(), 4);
-    const std::string common = number(0, 2) + number(0, 2) + number(0, 4) + crc + size + size + number(name.size(), 2);
+    const std::string crc = number(sum(whole), 4), size = number(wide ? 0xffffffff : content.size(), 4);
+    const std::string common = number(0, 2) + number(pack ? 8 : 0, 2) + number(0, 4) + crc + size +
+                               (pack ? number(whole.size(), 4) : size) + number(name.size(), 2);
     const std::string sizes = wide ? number(content.size(), 8) + number(content.size(), 8) : "";
     const std::string local_extra = wide ? number(1, 2) + number(16, 2) + sizes : "";
     const std::string extra = wide ? number(1, 2) + number(24, 2) + sizes + number(header, 8) : "";
@@ -48,6 +65,7 @@ std::string make(const Records& records, bool wide) {
 }  // namespace
 
 std::string zip(const Records& records) { return make(records, false); }
+std::string deflated_zip(const Records& records) { return make(records, false, true); }
 std::string zip64(const Records& records) { return make(records, true); }
 
 Records torchscript_records() {

@@ -14,6 +14,7 @@ namespace compatcheck::frontend::testing {
 using Records = std::vector<std::pair<std::string, std::string>>;  // names and contents, stored
 
 std::string zip(const Records& records);
+std::string deflated_zip(const Records& records);
 std::string zip64(const Records& records);  // every size and place in the extra field
 
 // What makes an archive TorchScript at first sight.

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     frontend::why_not(recognition);
     if (recognition.directory)
       for (const frontend::ZipRecord& record : recognition.directory->records)
-        if (!record.compressed) frontend::read_zip_record(file, record, 1 << 20);
+        if (record.deflated || !record.compressed) frontend::read_zip_record(file, record, 1 << 20);
   } catch (const ModelError&) {
   }
   return 0;

@@ -35,6 +35,37 @@ TEST(Zip, FindsRecordsBelowTheTopFolder) {
   }
 }
 
+TEST(Zip, UnpacksWhatIsDeflated) {
+  const std::string text(300000, 'w');
+  const std::string bytes = testing::deflated_zip({{"net/data.pkl", "pickle"}, {"net/data/0", text}, {"net/empty", ""}});
+  const InputFile file(as_bytes(bytes));
+  const ZipDirectory directory = read_zip_directory(file);
+  const auto contents = [&](const char* name, std::uint64_t at_most) {
+    const auto data = read_zip_record(file, *directory.find(name), at_most);
+    return std::string(data.begin(), data.end());
+  };
+  EXPECT_EQ(contents("data.pkl", 100), "pickle");
+  EXPECT_EQ(contents("data.pkl", 3), "pic");
+  EXPECT_EQ(contents("data/0", 1 << 20), text);
+  EXPECT_EQ(contents("data/0", 70000), text.substr(0, 70000));
+  EXPECT_EQ(contents("empty", 100), "");
+  EXPECT_TRUE(directory.find("data/0")->compressed);
+}
+
+TEST(Zip, DeflatedRecordsSurviveDamage) {
+  const std::string sound = testing::deflated_zip({{"net/data.pkl", "some words, some more words, and some words again"}});
+  for (std::size_t at = 0; at < sound.size(); ++at)
+    for (const int value : {0, 1, 0x7f, 0xff}) {
+      std::string bytes = sound;
+      bytes[at] = static_cast<char>(value);
+      const InputFile file(as_bytes(bytes));
+      try {
+        for (const ZipRecord& record : read_zip_directory(file).records) read_zip_record(file, record, 1 << 20);
+      } catch (const ModelError&) {
+      }
+    }
+}
+
 TEST(Zip, RefusesEveryTruncation) {
   for (const std::string& bytes : {testing::zip(sample), testing::zip64(sample)})
     for (std::size_t size = 0; size < bytes.size(); ++size)

@@ -6,18 +6,12 @@
 #include <variant>
 
 #include "compatcheck/error.h"
+#include "frontend/pickle_steps.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-// Opcodes of protocol 2 that torch's pickler writes (torch/csrc/jit/serialization/pickler_helper.h).
-enum Opcode : std::uint8_t {
-  mark = '(', stop = '.', pop = '0', bin_int = 'J', bin_int1 = 'K', bin_int2 = 'M', none = 'N', persistent_id = 'Q',
-  reduce = 'R', bin_unicode = 'X', appends = 'e', append = 'a', build = 'b', global = 'c', dict = 'd', empty_dict = '}',
-  bin_get = 'h', long_bin_get = 'j', list = 'l', empty_list = ']', bin_put = 'q', long_bin_put = 'r', set_item = 's',
-  set_items = 'u', tuple = 't', empty_tuple = ')', bin_float = 'G', proto = 0x80, new_object = 0x81, tuple1 = 0x85,
-  tuple2 = 0x86, tuple3 = 0x87, new_true = 0x88, new_false = 0x89, long1 = 0x8a,
-};
+namespace op = pickle_opcode;
 
 struct Mark {};
 struct Opaque {};
@@ -27,38 +21,19 @@ using Item = std::variant<Opaque, Mark, std::string_view, std::int64_t, Global, 
 
 class Scan {
  public:
-  Scan(std::span<const std::uint8_t> pickle, const std::string& record) : pickle_(pickle), record_(record) {}
+  Scan(std::span<const std::uint8_t> pickle, const std::string& record) : bytes_(pickle.size()), steps_(pickle), record_(record) {}
 
   PickledWeights run() {
-    while (step()) {}
-    return std::move(found_);
+    for (;;) {
+      const auto step = steps_.next();
+      if (!step) damaged();
+      if (step->opcode == op::stop) return std::move(found_);
+      take_step(*step);
+    }
   }
 
  private:
   [[noreturn]] void damaged() const { throw ModelError("record " + record_ + " is damaged: it isn't a pickle that torch writes"); }
-
-  template <class Number> Number number() {
-    if (pickle_.size() - at_ < sizeof(Number)) damaged();
-    Number value;
-    std::memcpy(&value, pickle_.data() + at_, sizeof value);
-    at_ += sizeof value;
-    return value;
-  }
-
-  std::string_view text(std::size_t size) {
-    if (pickle_.size() - at_ < size) damaged();
-    const std::string_view text(reinterpret_cast<const char*>(pickle_.data()) + at_, size);
-    at_ += size;
-    return text;
-  }
-
-  std::string_view line() {
-    const std::string_view rest(reinterpret_cast<const char*>(pickle_.data()) + at_, pickle_.size() - at_);
-    const auto end = rest.find('\n');
-    if (end == rest.npos) damaged();
-    at_ += end + 1;
-    return rest.substr(0, end);
-  }
 
   Item take() {
     if (stack_.empty()) damaged();
@@ -80,7 +55,7 @@ class Scan {
   void drop_to_mark() { stack_.resize(last_mark()); }
 
   void put(std::size_t place) {
-    if (stack_.empty() || place > pickle_.size()) damaged();
+    if (stack_.empty() || place > bytes_) damaged();
     if (place >= memo_.size()) memo_.resize(place + 1);
     memo_[place] = stack_.back();
   }
@@ -130,43 +105,40 @@ class Scan {
     stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(start));
   }
 
-  bool step() {
-    switch (number<std::uint8_t>()) {
-      case stop: return false;
-      case proto: number<std::uint8_t>(); break;
-      case mark: push(Mark{}); break;
-      case pop: drop(1); break;
-      case bin_int: push(std::int64_t{number<std::int32_t>()}); break;
-      case bin_int1: push(std::int64_t{number<std::uint8_t>()}); break;
-      case bin_int2: push(std::int64_t{number<std::uint16_t>()}); break;
-      case long1: read_long(); break;
-      case bin_float: text(8); push(Opaque{}); break;
-      case bin_unicode: { const auto size = number<std::uint32_t>(); push(text(size)); break; }
-      case none: case new_true: case new_false: case empty_dict: case empty_list: push(Opaque{}); break;
-      case empty_tuple: push(Numbers{}); break;
-      case persistent_id: read_persistent_id(); break;
-      case reduce: case build: case new_object: drop(2); push(Opaque{}); break;
-      case appends: case set_items: drop_to_mark(); break;
-      case append: drop(1); break;
-      case set_item: drop(2); break;
-      case dict: case list: drop_to_mark(); push(Opaque{}); break;
-      case tuple: make_marked_tuple(); break;
-      case tuple1: make_tuple(1); break;
-      case tuple2: make_tuple(2); break;
-      case tuple3: make_tuple(3); break;
-      case global: line(); push(Global{line()}); break;
-      case bin_get: get(number<std::uint8_t>()); break;
-      case long_bin_get: get(number<std::uint32_t>()); break;
-      case bin_put: put(number<std::uint8_t>()); break;
-      case long_bin_put: put(number<std::uint32_t>()); break;
+  // Those of protocol 2 that torch's pickler writes (torch/csrc/jit/serialization/pickler_helper.h).
+  void take_step(const PickleStep& step) {
+    switch (step.opcode) {
+      case op::proto: break;
+      case op::mark: push(Mark{}); break;
+      case op::pop: drop(1); break;
+      case op::binint: push(std::int64_t{static_cast<std::int32_t>(step.number)}); break;
+      case op::binint1: case op::binint2: push(static_cast<std::int64_t>(step.number)); break;
+      case op::long1: push(long_number(step.text)); break;
+      case op::binunicode: push(step.text); break;
+      case op::binfloat: case op::none: case op::newtrue: case op::newfalse: case op::empty_dict: case op::empty_list: push(Opaque{}); break;
+      case op::empty_tuple: push(Numbers{}); break;
+      case op::binpersid: read_persistent_id(); break;
+      case op::reduce: case op::build: case op::newobj: drop(2); push(Opaque{}); break;
+      case op::appends: case op::setitems: drop_to_mark(); break;
+      case op::append: drop(1); break;
+      case op::setitem: drop(2); break;
+      case op::dict: case op::list: drop_to_mark(); push(Opaque{}); break;
+      case op::tuple: make_marked_tuple(); break;
+      case op::tuple1: make_tuple(1); break;
+      case op::tuple2: make_tuple(2); break;
+      case op::tuple3: make_tuple(3); break;
+      case op::global: push(Global{step.second}); break;
+      case op::get: case op::long_get: get(step.number); break;
+      case op::put: case op::long_put: put(step.number); break;
       default: damaged();
     }
-    return true;
   }
 
-  void read_long() {
-    if (number<std::uint8_t>() != 8) damaged();
-    push(number<std::int64_t>());
+  std::int64_t long_number(std::string_view bytes) const {
+    std::int64_t value = 0;
+    if (bytes.size() != sizeof value) damaged();
+    std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
   }
 
   void read_persistent_id() {
@@ -176,9 +148,9 @@ class Scan {
     push(storage ? item : Item(Opaque{}));
   }
 
-  std::span<const std::uint8_t> pickle_;
+  std::size_t bytes_;
+  PickleSteps steps_;
   const std::string& record_;
-  std::size_t at_ = 0;
   std::vector<Item> stack_, memo_;
   PickledWeights found_;
 };

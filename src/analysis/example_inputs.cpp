@@ -1,0 +1,177 @@
+#include "analysis/example_inputs.h"
+
+#include <algorithm>
+
+#include "analysis/input_spec.h"
+#include "compatcheck/error.h"
+#include "examples/examples.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+using ir::TypeKind;
+
+std::string describe(const ir::Constant& value) {
+  if (value.is_none()) return "None";
+  if (value.get<ir::TensorView>()) return "a tensor";
+  if (value.get<ir::ListConstant>()) return "a list";
+  if (value.get<ir::TupleConstant>()) return "a tuple";
+  if (value.get<ir::DictConstant>()) return "a dict";
+  if (value.get<std::string>()) return "a string";
+  if (value.get<ir::DeviceConstant>()) return "a device";
+  return "a number";
+}
+
+const ir::Constants* members(const ir::Constant& value) {
+  if (const auto* list = value.get<ir::ListConstant>()) return &list->items;
+  const auto* tuple = value.get<ir::TupleConstant>();
+  return tuple ? &tuple->items : nullptr;
+}
+
+std::string key_text(const ir::Constant& key) {
+  const auto* text = key.get<std::string>();
+  return text ? *text : std::to_string(*key.get<std::int64_t>());
+}
+
+symbolic::Fact fact_of(const ir::TensorView& view) {
+  symbolic::TensorFact tensor{.dtype = view.dtype, .shape = symbolic::Shape{}};
+  for (const std::int64_t size : view.sizes) tensor.shape->push_back(symbolic::Dim(size));
+  return {.value = std::move(tensor)};
+}
+
+class Matcher {
+ public:
+  Matcher(const ir::Graph& graph) : graph_(graph), leaves_(input_leaves(graph)) {}
+
+  std::vector<conversion::InputFact> match(const examples::Examples& given) {
+    const auto inputs = graph_.inputs();
+    if (is_the_only_input(given.value)) {
+      match(name_of(0), inputs[0]->type(), given.value);
+    } else if (const auto* dict = given.value.get<ir::DictConstant>()) {
+      match_names(*dict, given.names_may_be_order);
+    } else if (const auto* all = members(given.value)) {
+      if (all->size() > inputs.size()) too_many(all->size());
+      for (std::size_t i = 0; i < all->size(); ++i) match(name_of(i), inputs[i]->type(), (*all)[i]);
+    } else {
+      if (inputs.empty()) too_many(1);
+      match(name_of(0), inputs[0]->type(), given.value);
+    }
+    return std::move(facts_);
+  }
+
+ private:
+  std::string name_of(std::size_t index) const {
+    const std::string& name = graph_.inputs()[index]->name();
+    return name.empty() ? "input_" + std::to_string(index) : name;
+  }
+
+  [[noreturn]] void too_many(std::size_t count) const {
+    throw UsageError("holds " + std::to_string(count) + (count == 1 ? " input; " : " inputs; ") + known_names(leaves_));
+  }
+
+  // A model with one input, which is a tuple, list or dict: it may have been saved as it is, not as the arguments of a call.
+  bool is_the_only_input(const ir::Constant& value) const {
+    if (graph_.inputs().size() != 1) return false;
+    const ir::TypeRef& type = plain(graph_.inputs()[0]->type());
+    if (const auto* dict = value.get<ir::DictConstant>())
+      return ir::is(type, TypeKind::dict) && (dict->items.size() != 1 || key_text(dict->items[0].first) != name_of(0));
+    const auto* all = members(value);
+    const bool sequence = ir::is(type, TypeKind::tuple) || ir::is(type, TypeKind::list);
+    return all && sequence && (all->size() != 1 || !members(all->front()));
+  }
+
+  // Without Optional.
+  static const ir::TypeRef& plain(const ir::TypeRef& type) { return ir::is(type, TypeKind::optional) ? type->elements.front() : type; }
+
+  // By name if the names are the model's; of arrays that nobody named, in order.
+  void match_names(const ir::DictConstant& dict, bool names_may_be_order) {
+    std::string unknown;
+    std::size_t known = 0;
+    for (const auto& [key, value] : dict.items) {
+      if (find_leaf(key_text(key), leaves_) || input_named(key_text(key))) ++known;
+      else unknown += (unknown.empty() ? "" : ", ") + key_text(key);
+    }
+    if (unknown.empty()) {
+      for (const auto& [key, value] : dict.items) match(key_text(key), type_of(key_text(key)), value);
+    } else if (known > 0 || !names_may_be_order) {
+      throw UsageError("holds " + unknown + "; " + known_names(leaves_));
+    } else {
+      if (dict.items.size() > leaves_.size()) too_many(dict.items.size());
+      for (std::size_t i = 0; i < dict.items.size(); ++i) match(leaves_[i].name, leaves_[i].type, dict.items[i].second);
+    }
+  }
+
+  const ir::Value* input_named(const std::string& name) const {
+    const auto inputs = graph_.inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (name_of(i) == name) return inputs[i];
+    return nullptr;
+  }
+
+  // Null for a member of a list or dict, whose place in it the graph doesn't tell.
+  ir::TypeRef type_of(const std::string& name) const {
+    if (const ir::Value* input = input_named(name)) return input->type();
+    const InputLeaf* leaf = find_leaf(name, leaves_);
+    return leaf->name == name ? leaf->type : nullptr;
+  }
+
+  [[noreturn]] static void misfit(const std::string& name, const ir::TypeRef& type, const ir::Constant& value) {
+    throw UsageError("holds " + describe(value) + " for input '" + name + "', which is " + ir::to_string(*type));
+  }
+
+  // An unknown type takes anything.
+  static bool is_open(const ir::TypeRef& type) { return !type || ir::is(type, TypeKind::any); }
+
+  void match(const std::string& name, const ir::TypeRef& type, const ir::Constant& value) {
+    const ir::TypeRef& held = plain(type);
+    if (value.is_none()) {
+      if (!is_open(type) && !ir::is(type, TypeKind::optional) && !ir::is(type, TypeKind::none)) misfit(name, type, value);
+      facts_.push_back({name, {.value = symbolic::NoneFact{}}});
+    } else if (const auto* tensor = value.get<ir::TensorView>()) {
+      if (!is_open(held) && !ir::is(held, TypeKind::tensor)) misfit(name, type, value);
+      facts_.push_back({name, fact_of(*tensor)});
+    } else if (const auto* all = members(value)) {
+      match_members(name, held, value, *all);
+    } else if (const auto* dict = value.get<ir::DictConstant>()) {
+      if (!is_open(held) && !ir::is(held, TypeKind::dict)) misfit(name, type, value);
+      for (const auto& [key, member] : dict->items) match(name + "." + key_text(key), is_open(held) ? nullptr : held->elements[1], member);
+    } else if (!is_open(held) && !takes(held->kind, value)) {
+      misfit(name, type, value);
+    }
+  }
+
+  void match_members(const std::string& name, const ir::TypeRef& type, const ir::Constant& value, const ir::Constants& all) {
+    const bool list = ir::is(type, TypeKind::list), tuple = ir::is(type, TypeKind::tuple);
+    if (!is_open(type) && !list && !tuple) misfit(name, type, value);
+    if (tuple && type->elements.size() != all.size())
+      throw UsageError("holds " + std::to_string(all.size()) + " members for input '" + name + "', which is " + ir::to_string(*type));
+    if (list && all.empty()) facts_.push_back({name, {.value = symbolic::ListFact{.items = std::vector<symbolic::Fact>{}}}});
+    for (std::size_t i = 0; i < all.size(); ++i)
+      match(name + "." + std::to_string(i), list ? type->elements[0] : tuple ? type->elements[i] : nullptr, all[i]);
+  }
+
+  static bool takes(TypeKind kind, const ir::Constant& value) {
+    if (value.get<std::string>()) return kind == TypeKind::string || kind == TypeKind::device;
+    if (value.get<ir::DeviceConstant>()) return kind == TypeKind::device;
+    if (value.get<bool>()) return kind == TypeKind::boolean || kind == TypeKind::number;
+    if (value.get<double>()) return kind == TypeKind::floating || kind == TypeKind::number;
+    return kind == TypeKind::integer || kind == TypeKind::floating || kind == TypeKind::number;
+  }
+
+  const ir::Graph& graph_;
+  std::vector<InputLeaf> leaves_;
+  std::vector<conversion::InputFact> facts_;
+};
+
+}  // namespace
+
+std::vector<conversion::InputFact> example_inputs(const std::filesystem::path& file, const ir::Graph& graph) {
+  const auto given = examples::read(file);
+  try {
+    return Matcher(graph).match(given);
+  } catch (const UsageError& error) {
+    throw UsageError("--inputs-from " + file.string() + ": " + error.what());
+  }
+}
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,50 @@
+#include "analysis/given_inputs.h"
+
+#include <algorithm>
+
+#include "analysis/example_inputs.h"
+#include "analysis/input_spec.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+// One speaks of the other, or of a member of it.
+bool covers(const std::string& name, const std::string& other) { return name == other || other.starts_with(name + "."); }
+
+std::string spell(const std::optional<ir::DType>& dtype, std::size_t rank) {
+  return (dtype ? std::string(ir::name(*dtype)) + " of rank " : "of rank ") + std::to_string(rank);
+}
+
+// Sizes vary from call to call, dtypes and ranks rarely do: most often the spec is wrong.
+std::optional<std::string> contradiction(const conversion::InputFact& given, const ir::TensorType& recorded) {
+  const auto* tensor = given.fact.tensor();
+  if (!tensor || !tensor->shape || !tensor->dtype) return std::nullopt;
+  const bool other_dtype = recorded.dtype && *recorded.dtype != *tensor->dtype;
+  const bool other_rank = recorded.sizes && recorded.sizes->size() != tensor->shape->size();
+  if (!other_dtype && !other_rank) return std::nullopt;
+  const std::string held = recorded.sizes ? spell(recorded.dtype, recorded.sizes->size()) : std::string(ir::name(*recorded.dtype));
+  return "input '" + given.name + "' is given as " + spell(tensor->dtype, tensor->shape->size()) + ", but the model records " + held;
+}
+
+}  // namespace
+
+GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph) {
+  GivenInputs given{.facts = match_inputs(options.inputs, graph), .warnings = {}};
+  check_dims(options.dims, options.inputs);
+  if (!options.inputs_from.empty()) {
+    const std::vector<conversion::InputFact> explicitly = given.facts;
+    for (auto& example : example_inputs(options.inputs_from, graph)) {
+      const bool spoken_for = std::any_of(explicitly.begin(), explicitly.end(), [&](const auto& other) {
+        return covers(other.name, example.name) || covers(example.name, other.name);
+      });
+      if (!spoken_for) given.facts.push_back(std::move(example));
+    }
+  }
+  for (const InputLeaf& leaf : input_leaves(graph))
+    for (const auto& fact : given.facts)
+      if (fact.name == leaf.name && ir::is(leaf.type, ir::TypeKind::tensor))
+        if (auto warning = contradiction(fact, leaf.type->tensor)) given.warnings.push_back(std::move(*warning));
+  return given;
+}
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,21 @@
+// What the caller says of a model's inputs: specs, and example inputs where no spec speaks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compatcheck/check.h"
+#include "convert/facts.h"
+#include "ir/graph.h"
+
+namespace compatcheck::analysis {
+
+struct GivenInputs {
+  std::vector<conversion::InputFact> facts;
+  std::vector<std::string> warnings;  // of another dtype or rank than the graph or its file records; sizes may differ
+};
+
+// Throws UsageError for what doesn't fit the model.
+GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph);
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,27 @@
+// Example inputs from a file: what --inputs-from names.
+#pragma once
+
+#include <filesystem>
+
+#include "frontend/input_file.h"
+#include "ir/constant.h"
+
+namespace compatcheck::examples {
+
+// Tensors are views of the file, of whose elements no byte is read: Storage tells the record and, unless that is deflated, the
+// place in the file. Of .pb files the place in input_K.pb; none where the elements stand one by one.
+struct Examples {
+  // What torch.save was given; or a dict of arrays by their names.
+  ir::Constant value;
+  // Arrays of .npz and .pb files: they may have been named by whoever saved them, or by nobody.
+  bool names_may_be_order = false;
+};
+
+// Of an open file, a .pt or .npz. Throws ModelError, without the file's name.
+Examples read(const frontend::InputFile& file);
+
+// A .pt file (torch.save of tensors, numbers, None, and tuples, lists and dicts of them), an .npz file, or a folder of
+// input_0.pb, input_1.pb … (TensorProto). Nothing in the file is run. Throws UsageError, naming the file and why.
+Examples read(const std::filesystem::path& file);
+
+}  // namespace compatcheck::examples

@@ -1,0 +1,23 @@
+// A folder of ONNX's test data: input_0.pb, input_1.pb …, each a TensorProto.
+#pragma once
+
+#include <filesystem>
+
+#include "frontend/input_file.h"
+#include "ir/constant.h"
+
+namespace compatcheck::examples {
+
+struct NamedTensor {
+  std::string name;  // empty if the file gives none
+  ir::Constant tensor;
+};
+
+// Throws ModelError, without the file's name.
+NamedTensor read_tensor_proto(const frontend::InputFile& file);
+
+// A dict of tensors by the names that the files give them, or else "input_0" …, in the order of the numbers. Elements aren't
+// read. Throws ModelError.
+ir::Constant read_proto_folder(const std::filesystem::path& folder);
+
+}  // namespace compatcheck::examples

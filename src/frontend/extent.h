@@ -1,0 +1,17 @@
+// Whether a tensor lies inside its storage. Numbers from files: any may overflow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace compatcheck::frontend {
+
+// One more than the last element the tensor reaches; nullopt if that overflows or a number is negative.
+std::optional<std::int64_t> reach(std::int64_t offset, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
+
+// That many elements of `element` bytes in `storage` bytes; nullopt never fits.
+bool fits(std::optional<std::int64_t> elements, std::size_t element, std::uint64_t storage);
+
+}  // namespace compatcheck::frontend
