@@ -122,7 +122,10 @@ std::string Scanner::string() {
   return out;
 }
 
-std::optional<std::variant<std::int64_t, double>> Scanner::number() {
+std::optional<std::variant<std::int64_t, double>> Scanner::number() { return number_up_to(0x1p63); }
+std::optional<std::variant<std::int64_t, double>> Scanner::element() { return number_up_to(0x1p64); }
+
+std::optional<std::variant<std::int64_t, double>> Scanner::number_up_to(double largest_integer) {
   skip_space();
   const std::size_t from = position_;
   const bool negative = raw_peek() == '-';
@@ -165,6 +168,8 @@ std::optional<std::variant<std::int64_t, double>> Scanner::number() {
     value = tiny ? 0. : std::numeric_limits<double>::infinity();
     if (negative) value = -value;
   }
+  const bool held = largest_integer > 0x1p63 && (!raise_ || (value >= 0 && value <= largest_integer));
+  if (!real && !held) fail_at(from, "an integer beyond 64 bits");
   return value;
 }
 

@@ -27,8 +27,11 @@ class Scanner {
   std::string_view value_name();           // what may follow '%'; empty if none
   std::string string();                    // "…" or '…', escapes undone
   bool at_string() { return peek() == '"' || peek() == '\''; }
-  // Also inf and nan, signed; a double if it doesn't fit in 64 bits. Nullopt, and nothing read, if there is no number.
+  // Also inf and nan, signed. Nullopt, and nothing read, if there is no number; an integer beyond 64 bits is an error.
   std::optional<std::variant<std::int64_t, double>> number();
+  // The same for an element of a printed tensor, where unsigned integers of 64 bits are doubles; without a function to raise
+  // errors, all larger ones.
+  std::optional<std::variant<std::int64_t, double>> element();
 
   // Without skipping anything first.
   std::string_view raw_rest_of_line() const;
@@ -57,6 +60,8 @@ class Scanner {
   };
 
  private:
+  std::optional<std::variant<std::int64_t, double>> number_up_to(double largest_integer);
+
   std::string_view text_;
   std::string_view file_;
   Raise raise_;
