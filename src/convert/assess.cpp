@@ -79,6 +79,16 @@ void try_rows(Outcome& outcome, const Lookup& found, const symbolic::Call& call,
   refuse(outcome, outcome.row, broken);
 }
 
+// An entry ends where an operator of its rows changes its meaning.
+void state_stale(Outcome& outcome, const Lookup& found, const Context& context, int opset) {
+  const auto entry = std::ranges::find(found.op->history, found.since, &mapping::Entry::opset);
+  const auto& change = *context.table.meaning_change(*entry, opset);
+  outcome.status = Status::missing;
+  outcome.reason = "the entry for opset " + std::to_string(found.since) + " ends at opset " + std::to_string(change.to) + ", where " +
+                   change.op + " changed its meaning (" + change.why + ")";
+  outcome.hint = "say in the table what holds from opset " + std::to_string(change.to) + " on";
+}
+
 void state_missing(Outcome& outcome, const Lookup& found, int opset) {
   outcome.status = Status::missing;
   if (found.status == Lookup::Status::unknown) {
@@ -121,8 +131,8 @@ Outcome assess_node(const ir::Node& node, const Context& context, int opset, con
     case Lookup::Status::rows:
       try_rows(outcome, found, symbolic::Call(node, context.facts), context, earlier);
       break;
+    case Lookup::Status::stale: state_stale(outcome, found, context, opset); break;
     case Lookup::Status::missing:
-    case Lookup::Status::stale:
     case Lookup::Status::unknown: state_missing(outcome, found, opset); break;
   }
   return outcome;

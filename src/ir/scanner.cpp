@@ -197,8 +197,10 @@ void Scanner::fail_at(std::size_t position, const std::string& message) const {
   const std::size_t end = std::min(text_.find('\n', position), text_.size());
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t column = position - begin;
-  raise_(std::string(file_) + ':' + std::to_string(line) + ':' + std::to_string(column + 1) + ": " + message + '\n' +
-         with_caret(text_.substr(begin, end - begin), column));
+  raise_({.reason = message,
+          .position = position,
+          .told = std::string(file_) + ':' + std::to_string(line) + ':' + std::to_string(column + 1) + ": " + message + '\n' +
+                  with_caret(text_.substr(begin, end - begin), column)});
   throw InternalError("a scanner's raise function returned");
 }
 

@@ -10,10 +10,17 @@
 
 namespace compatcheck::ir {
 
+// What stands in the way of reading on.
+struct Fault {
+  std::string reason;         // "expected ')' after the inputs, found 'x'"
+  std::size_t position = 0;   // in the text
+  std::string told;           // "file:line:column: reason", the line and a caret
+};
+
 // White space and `#` comments between tokens are skipped by everything but `raw` functions.
 class Scanner {
  public:
-  using Raise = void (*)(const std::string& message);  // throws; what it throws is the caller's choice
+  using Raise = void (*)(const Fault& fault);  // throws; what it throws is the caller's choice
 
   Scanner(std::string_view text, std::string_view file, Raise raise) : text_(text), file_(file), raise_(raise) {}
 

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "compatcheck/check.h"
-#include "reference/effective_table.h"
+#include "compatcheck/reference.h"
+#include "reference/operator_names.h"
 #include "reference/spell.h"
 #include "report/style.h"
 
@@ -32,7 +33,7 @@ std::string class_of(const Row& row) {
 
 std::string why(const Row& row) { return row.kind == Row::Kind::mapped ? reference::joined(row.to) : row.reason; }
 
-void add_lines(std::vector<Line>& lines, const std::string& name, int opset, const reference::Effective& in_force) {
+void add_lines(std::vector<Line>& lines, const std::string& name, int opset, const lint::InForce& in_force) {
   const auto dot = name.find('.', name.rfind("::"));
   const std::string op = name.substr(0, dot), overload = dot == std::string::npos ? "" : name.substr(dot + 1);
   const Lookup found = in_force.table.find(op, overload, opset, in_force.schemas);
@@ -85,7 +86,7 @@ std::string json(const std::vector<Line>& lines, int opset) {
 }  // namespace
 
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options) {
-  const auto in_force = reference::effective(options);
+  const auto in_force = lint::in_force(options.mappings);
   const int opset = options.opset.value_or(default_opset);
   std::vector<Line> lines;
   if (operators.empty())

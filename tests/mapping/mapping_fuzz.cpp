@@ -4,7 +4,6 @@
 #include <iostream>
 #include <string_view>
 
-#include "compatcheck/error.h"
 #include "mapping/reading/encoding.h"
 #include "mapping/table.h"
 
@@ -28,11 +27,7 @@ template <class Item> void check_places(const FileContents<Item>& contents, cons
 void overlay(std::string_view text) {
   static const compatcheck::schema::Registry schemas;
   Table table = Table::shipped();
-  try {
-    table.overlay_text(text, "user.yaml");
-  } catch (const compatcheck::TableError&) {
-    return;
-  }
+  table.overlay_text(text, "user.yaml");
   for (const OperatorRows* rows : table.operators()) {
     const auto [base, overload] = split_overload(rows->name);
     table.find(base, overload, 17, schemas);

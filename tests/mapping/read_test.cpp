@@ -50,6 +50,13 @@ TEST(Read, MissingAtEveryOpset) {
   EXPECT_EQ(rows.facts, "same");
 }
 
+TEST(Read, WhatPyTorchDemands) {
+  const Validity valid = only_operator("aten::f:\n  valid: {when: {a: {each: {min: 1}}}, requires: fits}\n  7: Relu\n").valid;
+  ASSERT_EQ(valid.when.size(), 1u);
+  EXPECT_EQ(valid.when[0][0].argument, "a");
+  EXPECT_EQ(valid.required, std::vector<std::string>{"fits"});
+}
+
 TEST(Read, AliasAndSchema) {
   EXPECT_EQ(only_operator("aten::multiply: {alias: aten::mul}").alias, "aten::mul");
   EXPECT_EQ(only_operator("acme::f.x: {schema: \"acme::f.x(Tensor a) -> Tensor\", 9: acme::F}").schema, "acme::f.x(Tensor a) -> Tensor");

@@ -27,6 +27,7 @@ namespace reading {
 Literal literal(const yaml::Source& source, const yaml::Node& node);
 Row row(const yaml::Source& source, const yaml::Node& node);
 std::vector<Conditions> conditions(const yaml::Source& source, const yaml::Node& node);
+Validity validity(const yaml::Source& source, const yaml::Node& node);
 // A non-empty sentence or name.
 std::string text(const yaml::Source& source, const yaml::Node& node, std::string_view what);
 bool boolean(const yaml::Source& source, const yaml::Node& node, std::string_view key);
