@@ -65,7 +65,7 @@ void try_rows(Outcome& outcome, const Lookup& found, const symbolic::Call& call,
   for (const Row& row : found.rows) {
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
       return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
-    const auto verdict = symbolic::applies(row, call, context.registry);
+    const auto verdict = symbolic::applies(row, call, context.registry, context.schemas);
     if (verdict.truth == Truth::yes) return take(outcome, row, call);
     if (verdict.truth == Truth::unknown) {
       outcome.row = &row;
