@@ -19,19 +19,15 @@ std::optional<Shape> convolved(const TensorFact& input, const TensorFact& weight
   const Shape& kernel = *weight.shape;
   const std::size_t dims = kernel.size() - 2;
   if (!input.shape || input.shape->size() < dims + 1 || input.shape->size() > dims + 2) return std::nullopt;
-  const auto each = [&](const std::optional<std::vector<Dim>>& list, std::size_t i) {
-    if (!list) return Dim::unknown();
-    const auto all = spread(*list, dims);
-    return i < all.size() ? all[i] : Dim::unknown();
-  };
+  const Shape strides = sizes_of(windows.stride, dims), paddings = sizes_of(windows.padding, dims), dilations = sizes_of(windows.dilation, dims);
+  const Shape extra = sizes_of(windows.output_padding, dims);
   Shape shape = *input.shape;
   const std::size_t first = shape.size() - dims;
   shape[first - 1] = windows.transposed ? kernel[1] * windows.groups : kernel[0];
   for (std::size_t i = 0; i < dims; ++i) {
     Dim& size = shape[first + i];
-    const Dim stride = each(windows.stride, i), padding = each(windows.padding, i), dilation = each(windows.dilation, i);
-    size = windows.transposed ? transposed_size(size, kernel[i + 2], stride, padding, dilation, each(windows.output_padding, i))
-                              : window_count(size, kernel[i + 2], stride, padding, dilation);
+    size = windows.transposed ? transposed_size(size, kernel[i + 2], strides[i], paddings[i], dilations[i], extra[i])
+                              : window_count(size, kernel[i + 2], strides[i], paddings[i], dilations[i]);
   }
   return shape;
 }
@@ -85,14 +81,14 @@ Facts time_batch_channels(const Call& call) {
 // (batch, channels, height, width) → (batch, channels · window, places); the batch may be missing.
 Facts im2col(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
-  const auto kernel = call.dims("kernel_size"), dilation = call.dims("dilation"), padding = call.dims("padding"), stride = call.dims("stride");
-  if (!self.shape || self.shape->size() < 3 || !kernel || !dilation || !padding || !stride) return {tensor_fact(self.dtype, std::nullopt)};
+  if (!self.shape || self.shape->size() < 3) return {tensor_fact(self.dtype, std::nullopt)};
+  const Shape kernel = sizes_of(call.dims("kernel_size"), 2), dilation = sizes_of(call.dims("dilation"), 2);
+  const Shape padding = sizes_of(call.dims("padding"), 2), stride = sizes_of(call.dims("stride"), 2);
   Shape shape(self.shape->begin(), self.shape->end() - 2);
   Dim places = 1, window = 1;
   for (std::size_t i = 0; i < 2; ++i) {
-    const Dim size = (*self.shape)[self.shape->size() - 2 + i], extent = spread(*kernel, 2)[i];
-    window = window * extent;
-    places = places * window_count(size, extent, spread(*stride, 2)[i], spread(*padding, 2)[i], spread(*dilation, 2)[i]);
+    window = window * kernel[i];
+    places = places * window_count((*self.shape)[self.shape->size() - 2 + i], kernel[i], stride[i], padding[i], dilation[i]);
   }
   shape.back() = shape.back() * window;
   shape.push_back(places);
@@ -101,11 +97,10 @@ Facts im2col(const Call& call) {
 
 Facts col2im(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
-  const auto kernel = call.dims("kernel_size"), size = call.dims("output_size");
-  if (!self.shape || self.shape->size() < 2 || !kernel || !size) return {tensor_fact(self.dtype, std::nullopt)};
+  if (!self.shape || self.shape->size() < 2) return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape(self.shape->begin(), self.shape->end() - 1);
-  shape.back() = floor_div(shape.back(), product(spread(*kernel, 2)));
-  for (const Dim& dim : spread(*size, 2)) shape.push_back(dim);
+  shape.back() = floor_div(shape.back(), product(sizes_of(call.dims("kernel_size"), 2)));
+  for (const Dim& dim : sizes_of(call.dims("output_size"), 2)) shape.push_back(dim);
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 

@@ -19,23 +19,28 @@ Dim ceil_count(const Dim& size, const Dim& kernel, const Dim& stride, const Dim&
   return *last_start.number() >= 0 ? rounded - Dim(1) : rounded;
 }
 
+struct Pool {
+  Shape kernel, stride, padding, dilation;   // a member a pooled dimension
+  std::optional<bool> ceil;
+};
+
+// Without a stride windows lie side by side.
+Pool pool_of(const Call& call, std::size_t dims) {
+  const auto kernel = call.dims("kernel_size"), stride = call.dims("stride");
+  const bool side_by_side = call.is_none("stride") || (stride && stride->empty());
+  return {.kernel = sizes_of(kernel, dims), .stride = sizes_of(side_by_side ? kernel : stride, dims), .padding = sizes_of(call.dims("padding"), dims),
+          .dilation = call.has("dilation") ? sizes_of(call.dims("dilation"), dims) : Shape(dims, 1), .ceil = call.boolean("ceil_mode")};
+}
+
 template <std::size_t dims> std::optional<Shape> pooled(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
   if (!self.shape || self.shape->size() < dims) return std::nullopt;
-  const auto kernel = call.dims("kernel_size"), padding = call.dims("padding");
-  auto stride = call.dims("stride");
-  const auto dilation = call.has("dilation") ? call.dims("dilation") : std::vector<Dim>{Dim(1)};
-  const auto ceil = call.boolean("ceil_mode");
-  if (call.is_none("stride") || (stride && stride->empty())) stride = kernel;
+  const Pool pool = pool_of(call, dims);
   Shape shape = *self.shape;
   for (std::size_t i = 0; i < dims; ++i) {
     Dim& size = shape[shape.size() - dims + i];
-    if (!kernel || !padding || !stride || !dilation || !ceil) {
-      size = Dim::unknown();
-      continue;
-    }
-    const auto count = *ceil ? ceil_count : window_count;
-    size = count(size, spread(*kernel, dims)[i], spread(*stride, dims)[i], spread(*padding, dims)[i], spread(*dilation, dims)[i]);
+    const auto count = pool.ceil && *pool.ceil ? ceil_count : window_count;
+    size = pool.ceil ? count(size, pool.kernel[i], pool.stride[i], pool.padding[i], pool.dilation[i]) : Dim::unknown();
   }
   return shape;
 }
@@ -52,9 +57,9 @@ template <std::size_t dims> std::optional<Shape> sized(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
   if (!self.shape || self.shape->size() < dims) return std::nullopt;
   Shape shape = *self.shape;
-  const auto sizes = call.dims("output_size");
+  const Shape sizes = sizes_of(call.dims("output_size"), dims);
   for (std::size_t i = 0; i < dims; ++i)
-    shape[shape.size() - dims + i] = sizes && spread(*sizes, dims).size() == dims ? spread(*sizes, dims)[i] : Dim::unknown();
+    shape[shape.size() - dims + i] = sizes[i];
   return shape;
 }
 
@@ -83,9 +88,9 @@ Verdict adaptive_output_divides(const Call& call) {
   };
   if (!dims || !given) return open(call.fact("output_size"), "output_size isn't known");
   if (!tensor.shape || tensor.shape->size() < *dims) return open(self, "the sizes of self aren't known, and must be multiples of output_size");
-  const auto wanted = spread(*given, *dims);
+  const auto wanted = sizes_of(given, *dims);
   Verdict verdict{.truth = Truth::yes};
-  for (std::size_t i = 0; i < *dims && i < wanted.size(); ++i) {
+  for (std::size_t i = 0; i < *dims; ++i) {
     const Dim& size = (*tensor.shape)[tensor.shape->size() - *dims + i];
     const std::string name = "dimension " + std::to_string(tensor.shape->size() - *dims + i) + " of self";
     const auto output = wanted[i].number();

@@ -20,7 +20,7 @@ Dim scaled(const Dim& size, double scale) {
 std::optional<std::vector<double>> scales_of(const Call& call, const char* argument, std::size_t count) {
   if (call.fact(argument).list()) {
     const auto scales = call.floats(argument);
-    return scales ? std::optional(spread(*scales, count)) : std::nullopt;
+    return scales && scales->size() == 1 ? std::vector<double>(count, scales->front()) : scales;
   }
   const auto scale = call.number(argument);
   return scale ? std::optional(std::vector<double>(count, *scale)) : std::nullopt;
@@ -30,11 +30,11 @@ Fact resized(const Call& call, const TensorFact& input, const char* size_argumen
   if (!input.shape || input.shape->size() < 3) return tensor_fact(input.dtype, std::nullopt);
   Shape shape = *input.shape;
   const std::size_t dims = shape.size() - 2;
-  const auto sizes = call.is_none(size_argument) ? std::nullopt : call.dims(size_argument);
+  const auto sizes = call.is_none(size_argument) ? std::nullopt : std::optional(sizes_of(call.dims(size_argument), dims));
   const auto scales = call.is_none(size_argument) ? scales_of(call, scale_argument, dims) : std::nullopt;
   for (std::size_t i = 0; i < dims; ++i) {
     Dim& size = shape[i + 2];
-    if (sizes && spread(*sizes, dims).size() == dims) size = spread(*sizes, dims)[i];
+    if (sizes) size = (*sizes)[i];
     else size = scales && scales->size() == dims ? scaled(size, (*scales)[i]) : Dim::unknown();
   }
   return tensor_fact(input.dtype, std::move(shape));
