@@ -62,6 +62,8 @@ void try_rows(Outcome& outcome, const Lookup& found, const symbolic::Call& call,
   std::string broken;
   if (!fits_some_overload(call.node(), context.schemas))
     return refuse(outcome, nullptr, "the arguments fit no overload of " + call.node().op());
+  const auto accepted = symbolic::accepts(context.table.valid(*found.op), call, context.registry, context.schemas);
+  if (accepted.truth == Truth::no) return refuse(outcome, nullptr, "PyTorch refuses this call: " + accepted.message);
   for (const Row& row : found.rows) {
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
       return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
