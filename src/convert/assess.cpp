@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "convert/branches.h"
+#include "convert/structural.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::convert {
@@ -109,9 +110,11 @@ void state_missing(Outcome& outcome, const Lookup& found, int opset) {
   outcome.reason = "no mapping at opset " + std::to_string(opset);
 }
 
-// Normalising inlines every call that it can see through; text of a graph may hold calls whose code isn't there.
-bool is_call(const ir::Node& node) {
-  return node.is("prim::CallMethod") || node.is("prim::CallFunction") || node.is("prim::fork");
+void try_structural(Outcome& outcome, const mapping::Listed& listed, const Context& context, const Earlier& earlier) {
+  outcome.structural = true;
+  const auto verdict = dissolves(*outcome.node, listed, context);
+  if (verdict.truth == Truth::no) refuse(outcome, nullptr, verdict.message);
+  else if (verdict.truth == Truth::unknown) leave_open(outcome, verdict, earlier);
 }
 
 Outcome assess_node(const ir::Node& node, const Context& context, int opset, const Earlier& earlier) {
@@ -126,10 +129,7 @@ Outcome assess_node(const ir::Node& node, const Context& context, int opset, con
   outcome.rows = found.op;
   outcome.since = found.since;
   switch (found.status) {
-    case Lookup::Status::structural:
-      outcome.structural = true;
-      if (is_call(node)) refuse(outcome, nullptr, "a call that could not be inlined: what it computes isn't known");
-      break;
+    case Lookup::Status::structural: try_structural(outcome, *found.listed, context, earlier); break;
     case Lookup::Status::rows:
       try_rows(outcome, found, symbolic::Call(node, context.facts), context, earlier);
       break;

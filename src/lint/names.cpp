@@ -162,7 +162,7 @@ std::vector<const Schema*> overloads_of(const Context& context, std::string_view
 }
 
 void check_name(const Context& context, const OperatorRows& rows) {
-  if (context.table.is_structural(rows.name)) return context.report(rows.place, quote(rows.name) + " is on the list of structural operators too");
+  if (context.table.find_structural(rows.name)) return context.report(rows.place, quote(rows.name) + " is on the list of structural operators too");
   if (rows.schema.empty()) check_operator(context, rows);
   else check_schema(context, rows);
   check_rule(context, rows);

@@ -154,7 +154,8 @@ Lookup Table::find(std::string_view op, std::string_view overload, int opset, co
   Lookup found;
   found.op = resolve(op, overload, schemas);
   if (!found.op) {
-    if (is_structural(op)) found.status = Lookup::Status::structural;
+    found.listed = find_structural(op);
+    if (found.listed) found.status = Lookup::Status::structural;
     return found;
   }
   const auto& history = found.op->history;
@@ -195,7 +196,10 @@ std::string_view Table::facts(std::string_view op, std::string_view overload, co
   return rows ? std::string_view(rows->facts) : std::string_view();
 }
 
-bool Table::is_structural(std::string_view op) const { return std::ranges::binary_search(structural(), op, {}, name_of); }
+const Listed* Table::find_structural(std::string_view op) const {
+  const auto listed = std::ranges::lower_bound(structural(), op, {}, name_of);
+  return listed != structural().end() && listed->name == op ? &*listed : nullptr;
+}
 bool Table::is_plumbing(std::string_view onnx_op) const { return std::ranges::binary_search(plumbing(), onnx_op, {}, name_of); }
 std::span<const OnnxChange> Table::onnx_changes() const { return state_->base->changes(); }
 std::span<const Listed> Table::structural() const { return state_->base->structural(); }

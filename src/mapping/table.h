@@ -29,10 +29,18 @@ struct OnnxChange {
   Place place;
 };
 
+// What becomes of a structural operator.
+enum class Structure : std::uint8_t {
+  resolved,   // where its results are used
+  known,      // into constants: its results must be known while converting, where something needs them
+  dropped,    // nothing, and it needs nothing
+};
+
 // A member of mappings/structural.yaml or plumbing.yaml.
 struct Listed {
   std::string name;
   std::string why;
+  Structure structure = Structure::resolved;
   Place place;
 };
 
@@ -51,6 +59,7 @@ struct Lookup {
   };
   Status status = Status::unknown;
   const OperatorRows* op = nullptr;      // after alias, in-place and out= rules
+  const Listed* listed = nullptr;        // of a structural operator
   std::span<const Row> rows;
   int since = 0;                         // opset of the entry that holds
   bool user = false;                     // from a user's file
@@ -81,7 +90,7 @@ class Table {
   // The rule word for its facts; empty if none.
   std::string_view facts(std::string_view op, std::string_view overload, const schema::Registry& schemas) const;
 
-  bool is_structural(std::string_view op) const;
+  const Listed* find_structural(std::string_view op) const;   // null if it isn't on the list
   bool is_plumbing(std::string_view onnx_op) const;
   std::vector<const OperatorRows*> operators() const;   // sorted by name, aliases included
   std::vector<const OperatorRows*> users() const;       // those that users' files state, as they name them

@@ -165,23 +165,10 @@ class Test {
   }
 
   Verdict is_constant(bool wanted) const {
-    const bool constant = is_constant_fact(fact_);
+    const bool constant = symbolic::is_constant(fact_);
     if (constant == wanted) return yes();
     if (wanted && !fact_.wants.empty()) return not_known(fact_, what_ + " must be known when converting, and depends on the inputs");
     return no(what_ + (wanted ? " must be known when converting, and is computed" : " must be computed, and is a constant"));
-  }
-
-  static bool is_constant_fact(const Fact& fact) {
-    if (const auto* tensor = fact.tensor()) return tensor->known_constant || tensor->fraction || are_numbers(tensor->contents);
-    if (const auto* number = fact.number())
-      return number->floating || (number->integer && number->integer->is_number());
-    if (const auto* list = fact.list())
-      return list->items && std::all_of(list->items->begin(), list->items->end(), is_constant_fact);
-    return !std::holds_alternative<std::monostate>(fact.value);
-  }
-
-  static bool are_numbers(const std::optional<std::vector<Dim>>& contents) {
-    return contents && std::all_of(contents->begin(), contents->end(), [](const Dim& dim) { return dim.is_number(); });
   }
 
   Verdict in_range(const Predicate& predicate) const {
@@ -377,7 +364,18 @@ Verdict no_complex(const Call& call) {
   return yes();
 }
 
+bool are_numbers(const std::optional<std::vector<Dim>>& contents) {
+  return contents && std::all_of(contents->begin(), contents->end(), [](const Dim& dim) { return dim.is_number(); });
+}
+
 }  // namespace
+
+bool is_constant(const Fact& fact) {
+  if (const auto* tensor = fact.tensor()) return tensor->known_constant || tensor->fraction || are_numbers(tensor->contents);
+  if (const auto* number = fact.number()) return number->floating || (number->integer && number->integer->is_number());
+  if (const auto* list = fact.list()) return list->items && std::all_of(list->items->begin(), list->items->end(), is_constant);
+  return !std::holds_alternative<std::monostate>(fact.value);
+}
 
 Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas) {
   return all_hold(row.when, row.required, call, registry, schemas);

@@ -15,6 +15,9 @@ Verdict applies(const mapping::Row& row, const Call& call, const Registry& regis
 // What PyTorch itself demands.
 Verdict accepts(const mapping::Validity& valid, const Call& call, const Registry& registry, const schema::Registry& schemas);
 
+// Whether the value is known when converting, whatever the model is given.
+bool is_constant(const Fact& fact);
+
 // The rule for every mapped row: complex tensors need `complex: true`.
 Verdict takes_dtypes(const mapping::Row& row, const Call& call);
 

@@ -125,7 +125,7 @@ template <class Archive, is<OperatorRows> T> void transfer(Archive& archive, T& 
 template <class Archive, is<OnnxChange> T> void transfer(Archive& archive, T& c) {
   all(archive, c.op, c.from, c.to, c.change, c.why, c.moved, c.place);
 }
-template <class Archive, is<Listed> T> void transfer(Archive& archive, T& l) { all(archive, l.name, l.why, l.place); }
+template <class Archive, is<Listed> T> void transfer(Archive& archive, T& l) { all(archive, l.name, l.why, l.structure, l.place); }
 
 template <class T> void transfer(Writer& out, const std::vector<T>& values) {
   out.number(values.size());
