@@ -3,7 +3,7 @@
 
 #include "analysis/boundary.h"
 #include "analysis/model_state.h"
-#include "mapping/files.h"
+#include "lint/in_force.h"
 #include "passes/normalize.h"
 
 namespace compatcheck {
@@ -49,13 +49,7 @@ void name_inputs_plainly(ir::Graph& graph) {
 
 struct Loader::State {
   explicit State(LoadOptions given)
-      : options(std::move(given)), table(effective_table(options)), frontend(frontend_options(options, table)) {}
-
-  static mapping::Table effective_table(const LoadOptions& options) {
-    auto table = mapping::Table::shipped();
-    for (const auto& file : mapping::table_files(options.mappings)) table.overlay(file);
-    return table;
-  }
+      : options(std::move(given)), table(lint::in_force(options.mappings).table), frontend(frontend_options(options, table)) {}
 
   Model finish(frontend::Loaded loaded, const std::string& path);
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "convert/branches.h"
 #include "compatcheck/error.h"
+#include "convert/branches.h"
+#include "convert/structural.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::conversion {
@@ -28,6 +29,16 @@ bool fits_some_overload(const ir::Node& node, const schema::Registry& schemas) {
   });
 }
 
+// An entry ends where an operator of its rows changes its meaning.
+void state_stale(Outcome& outcome, const Lookup& found, const Context& context, int opset) {
+  const auto entry = std::ranges::find(found.op->history, found.since, &mapping::Entry::opset);
+  const auto& change = *context.table.meaning_change(*entry, opset);
+  outcome.status = Status::missing;
+  outcome.reason = "the entry for opset " + std::to_string(found.since) + " ends at opset " + std::to_string(change.to) + ", where " +
+                   change.op + " changed its meaning (" + change.why + ")";
+  outcome.hint = "say in the table what holds from opset " + std::to_string(change.to) + " on";
+}
+
 void state_missing(Outcome& outcome, const Lookup& found, int opset) {
   outcome.status = Status::missing;
   if (found.status == Lookup::Status::unknown) {
@@ -44,11 +55,6 @@ void state_missing(Outcome& outcome, const Lookup& found, int opset) {
     return;
   }
   outcome.reason = "no mapping at opset " + std::to_string(opset);
-}
-
-// Normalising inlines every call that it can see through; text of a graph may hold calls whose code isn't there.
-bool is_call(const ir::Node& node) {
-  return node.is("prim::CallMethod") || node.is("prim::CallFunction") || node.is("prim::fork");
 }
 
 // A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet. Nor is a write in a loop that
@@ -132,16 +138,25 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
   attempt.range = builder.range();
 }
 
+void Assessor::try_structural(Attempt& attempt, const mapping::Listed& listed) {
+  attempt.outcome.structural = true;
+  auto verdict = dissolves(*attempt.outcome.node, listed, context_);
+  if (verdict.truth == Truth::no) refuse(attempt.outcome, nullptr, verdict.message);
+  else if (verdict.truth == Truth::unknown) attempt.open = std::move(verdict);
+}
+
 // The first row that applies; what stands in the way of the first mapped one if none does.
 void Assessor::try_rows(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
   Outcome& outcome = attempt.outcome;
   std::string broken;
   if (!fits_some_overload(call.node(), context_.schemas))
     return refuse(outcome, nullptr, "the arguments fit no overload of " + call.node().op());
+  const auto accepted = symbolic::accepts(context_.table.valid(*found.op), call, context_.registry, context_.schemas);
+  if (accepted.truth == Truth::no) return refuse(outcome, nullptr, "PyTorch refuses this call: " + accepted.message);
   for (const Row& row : found.rows) {
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
       return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
-    auto verdict = symbolic::applies(row, call, context_.registry);
+    auto verdict = symbolic::applies(row, call, context_.registry, context_.schemas);
     if (verdict.truth == Truth::yes) return take(attempt, row, call, opset);
     if (verdict.truth == Truth::unknown) {
       outcome.row = &row;
@@ -170,13 +185,10 @@ Assessor::Attempt Assessor::attempt(const ir::Node& node, int opset) {
   outcome.rows = found.op;
   outcome.since = found.since;
   switch (found.status) {
-    case Lookup::Status::structural:
-      outcome.structural = true;
-      if (is_call(node)) refuse(outcome, nullptr, "a call that could not be inlined: what it computes isn't known");
-      break;
+    case Lookup::Status::structural: try_structural(attempt, *found.listed); break;
     case Lookup::Status::rows: try_rows(attempt, found, symbolic::Call(node, context_.facts), opset); break;
+    case Lookup::Status::stale: state_stale(outcome, found, context_, opset); break;
     case Lookup::Status::missing:
-    case Lookup::Status::stale:
     case Lookup::Status::unknown:
       state_missing(outcome, found, opset);
       attempt.range = {opset, opset};   // the reason names it

@@ -169,7 +169,7 @@ class Lowering {
     try {
       if (node.is("prim::If")) return branch(node);
       if (node.is("prim::Loop")) return loop(node);
-      if (context_.table.is_structural(node.op())) return structural(node);
+      if (context_.table.find_structural(node.op())) return structural(node);
       call(node);
     } catch (const onnx::Refusal& refusal) {
       throw ModelError(describe(node) + ": " + refusal.reason);
@@ -180,7 +180,7 @@ class Lowering {
 
   const mapping::Row& row_of(const ir::Node& node, const mapping::Lookup& found, const symbolic::Call& call) {
     for (const mapping::Row& row : found.rows)
-      if (symbolic::applies(row, call, context_.registry).truth == symbolic::Truth::yes && row.kind == mapping::Row::Kind::mapped) return row;
+      if (symbolic::applies(row, call, context_.registry, context_.schemas).truth == symbolic::Truth::yes && row.kind == mapping::Row::Kind::mapped) return row;
     throw InternalError("no row maps " + describe(node));
   }
 

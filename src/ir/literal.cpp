@@ -51,14 +51,14 @@ Constant boxed(Element value, bool real) {
 std::optional<Constant> read_boxed(Scanner& s) {
   const std::size_t from = s.position();
   if (s.accept("(")) {
-    const auto re = s.number();
+    const auto re = s.element();
     const bool comma = s.accept(",");
-    const auto im = s.number();
+    const auto im = s.element();
     if (re && comma && im && s.accept(")") && s.accept("}")) {
       const auto real = [](const auto& n) { return std::visit([](auto v) { return static_cast<double>(v); }, n); };
       return Constant{tensor_of(DType::c128, {}, {Element(real(*re), real(*im))})};
     }
-  } else if (const auto number = s.number(); number && s.accept("}")) {
+  } else if (const auto number = s.element(); number && s.accept("}")) {
     const bool real = std::holds_alternative<double>(*number);
     return boxed(std::visit([](auto v) { return static_cast<long double>(v); }, *number), real);
   }

@@ -137,7 +137,10 @@ std::string Scanner::string() {
   return out;
 }
 
-std::optional<std::variant<std::int64_t, double>> Scanner::number() {
+std::optional<std::variant<std::int64_t, double>> Scanner::number() { return number_up_to(0x1p63); }
+std::optional<std::variant<std::int64_t, double>> Scanner::element() { return number_up_to(0x1p64); }
+
+std::optional<std::variant<std::int64_t, double>> Scanner::number_up_to(double largest_integer) {
   skip_space();
   const std::size_t from = position_;
   const bool negative = raw_peek() == '-';
@@ -180,6 +183,8 @@ std::optional<std::variant<std::int64_t, double>> Scanner::number() {
     value = tiny ? 0. : std::numeric_limits<double>::infinity();
     if (negative) value = -value;
   }
+  const bool held = largest_integer > 0x1p63 && (!raise_ || (value >= 0 && value <= largest_integer));
+  if (!real && !held) fail_at(from, "an integer beyond 64 bits");
   return value;
 }
 
@@ -207,8 +212,10 @@ void Scanner::fail_at(std::size_t position, const std::string& message) const {
   const std::size_t end = std::min(text_.find('\n', position), text_.size());
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t column = position - begin;
-  raise_(printable(file_) + ':' + std::to_string(line) + ':' + std::to_string(column + 1) + ": " + printable(message) + '\n' +
-         with_caret(std::string(text_.substr(begin, end - begin)), column));
+  raise_({.reason = message,
+          .position = position,
+          .told = printable(file_) + ':' + std::to_string(line) + ':' + std::to_string(column + 1) + ": " + printable(message) + '\n' +
+                  with_caret(std::string(text_.substr(begin, end - begin)), column)});
   throw InternalError("a scanner's raise function returned");
 }
 

@@ -10,10 +10,17 @@
 
 namespace compatcheck::ir {
 
+// What stands in the way of reading on.
+struct Fault {
+  std::string reason;         // "expected ')' after the inputs, found 'x'"
+  std::size_t position = 0;   // in the text
+  std::string told;           // "file:line:column: reason", the line and a caret
+};
+
 // White space and `#` comments between tokens are skipped by everything but `raw` functions.
 class Scanner {
  public:
-  using Raise = void (*)(const std::string& message);  // throws; what it throws is the caller's choice
+  using Raise = void (*)(const Fault& fault);  // throws; what it throws is the caller's choice
 
   Scanner(std::string_view text, std::string_view file, Raise raise) : text_(text), file_(file), raise_(raise) {}
 
@@ -27,8 +34,11 @@ class Scanner {
   std::string_view value_name();           // what may follow '%'; empty if none
   std::string string();                    // "…" or '…', escapes undone
   bool at_string() { return peek() == '"' || peek() == '\''; }
-  // Also inf and nan, signed; a double if it doesn't fit in 64 bits. Nullopt, and nothing read, if there is no number.
+  // Also inf and nan, signed. Nullopt, and nothing read, if there is no number; an integer beyond 64 bits is an error.
   std::optional<std::variant<std::int64_t, double>> number();
+  // The same for an element of a printed tensor, where unsigned integers of 64 bits are doubles; without a function to raise
+  // errors, all larger ones.
+  std::optional<std::variant<std::int64_t, double>> element();
 
   // Without skipping anything first.
   std::string_view raw_rest_of_line() const;
@@ -57,6 +67,8 @@ class Scanner {
   };
 
  private:
+  std::optional<std::variant<std::int64_t, double>> number_up_to(double largest_integer);
+
   std::string_view text_;
   std::string_view file_;
   Raise raise_;

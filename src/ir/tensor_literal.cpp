@@ -156,7 +156,7 @@ class PrintedBody {
 
  private:
   std::optional<std::int64_t> integer() {
-    const auto number = body_.number();
+    const auto number = body_.element();
     if (!number || !std::holds_alternative<std::int64_t>(*number)) return std::nullopt;
     return std::get<std::int64_t>(*number);
   }
@@ -194,7 +194,7 @@ class PrintedBody {
   }
 
   bool number() {
-    const auto number = body_.number();
+    const auto number = body_.element();
     if (!number) return false;
     const long double value = std::visit([](auto v) { return static_cast<long double>(v); }, *number);
     if (body_.accept("*")) {

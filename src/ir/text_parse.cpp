@@ -70,7 +70,7 @@ struct Declared {
 class GraphReader {
  public:
   GraphReader(std::string_view text, std::string_view file)
-      : s_(text, file, [](const std::string& message) { throw ModelError(message); }) {}
+      : s_(text, file, [](const Fault& fault) { throw ModelError(fault.told); }) {}
 
   Graph read() {
     skip_heading();

@@ -116,9 +116,16 @@ struct Arguments {
   void check_output(const mapping::Condition& condition) const {
     const auto index = static_cast<std::size_t>(std::stoul(condition.argument.substr(8)));
     const Predicate& asked = condition.predicate;
-    if (!asked.used && !(asked.negated && asked.negated->used)) return context.report(condition.place, "of an output only `used` can be asked");
-    if (std::ranges::none_of(overloads, [&](const Schema* o) { return o->variadic_returns || index < o->returns.size(); }))
-      context.report(condition.place, quote(rows.name) + " has no output " + std::to_string(index));
+    const bool use = asked.used || (asked.negated && asked.negated->used);
+    std::string why = quote(rows.name) + " has no output " + std::to_string(index);
+    for (const Schema* overload : overloads) {
+      if (overload->variadic_returns) return;
+      if (index >= overload->returns.size()) continue;
+      why = use ? std::string() : misfit(asked, *overload->returns[index].type);
+      if (why.empty()) return;
+      why = quote(condition.argument) + " " + why;
+    }
+    context.report(condition.place, why);
   }
   // Every tensor argument; some operators have an argument of that very name too.
   void check_tensors(const mapping::Condition& condition) const {
@@ -128,6 +135,10 @@ struct Arguments {
     if (exists(condition.argument)) return check_argument(condition);
     context.report(condition.place, "`tensors`: each " + why);
   }
+  void check(const std::vector<mapping::Conditions>& when) const {
+    for (const auto& conditions : when)
+      for (const mapping::Condition& condition : conditions) check(condition);
+  }
   void check(const mapping::Condition& condition) const {
     if (condition.argument.starts_with("outputs.")) check_output(condition);
     else if (condition.argument == "tensors") check_tensors(condition);
@@ -136,21 +147,23 @@ struct Arguments {
   }
 };
 
-void check_required(const Context& context, const mapping::Row& row) {
+void check_required(const Context& context, const mapping::Place& place, const std::vector<std::string>& required) {
   const auto& conditions = context.known.conditions;
   if (!conditions) return;
-  for (const std::string& name : row.required)
+  for (const std::string& name : required)
     if (std::ranges::find(*conditions, name) == conditions->end())
-      context.report(row.place, "`requires` a condition " + quote(name) + " that nobody registered" + mapping::did_you_mean(name, *conditions));
+      context.report(place, "`requires` a condition " + quote(name) + " that nobody registered" + mapping::did_you_mean(name, *conditions));
 }
 
 }  // namespace
 
 void check_arguments(const Context& context, const OperatorRows& rows) {
   const Arguments arguments{context, rows, overloads_of(context, rows.name)};
+  check_required(context, rows.place, rows.valid.required);
+  if (!arguments.overloads.empty()) arguments.check(rows.valid.when);
   for (const mapping::Entry& entry : rows.history)
     for (const mapping::Row& row : entry.rows) {
-      check_required(context, row);
+      check_required(context, row.place, row.required);
       if (arguments.overloads.empty()) continue;
       for (const std::string& name : row.inputs.value_or(std::vector<std::string>())) {
         arguments.check_exists(row.place, name);
@@ -158,8 +171,7 @@ void check_arguments(const Context& context, const OperatorRows& rows) {
       }
       for (const auto& [attribute, binding] : row.attributes)
         if (!binding.argument.empty()) arguments.check_exists(row.place, binding.argument);
-      for (const auto& conditions : row.when)
-        for (const mapping::Condition& condition : conditions) arguments.check(condition);
+      arguments.check(row.when);
     }
 }
 

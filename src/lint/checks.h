@@ -1,7 +1,6 @@
 // The single checks; lint.h calls them all.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -12,21 +11,17 @@ namespace compatcheck::lint {
 struct Context {
   const mapping::Table& table;
   const Known& known;
-  std::map<std::string_view, const mapping::OperatorRows*> stated;   // by name
   std::vector<mapping::Defect>& defects;
 
   // The rows of exactly this name; null if there are none.
-  const mapping::OperatorRows* states(std::string_view name) const {
-    const auto found = stated.find(name);
-    return found == stated.end() ? nullptr : found->second;
-  }
+  const mapping::OperatorRows* states(std::string_view name) const { return table.stated(name); }
   void report(const mapping::Place& place, std::string message) const { defects.push_back({place, std::move(message)}); }
 };
 
-// The overloads that a row's key speaks for; empty if nobody knows the operator.
+// The overloads that a row's key speaks for: of a base name those without rows of their own. Empty if nobody knows the operator.
 std::vector<const schema::Schema*> overloads_of(const Context& context, std::string_view name);
 
-void check_name(const Context& context, const mapping::OperatorRows& rows);        // operator, overload, alias, facts
+void check_name(const Context& context, const mapping::OperatorRows& rows);        // operator, overload, alias, schema, facts
 void check_history(const Context& context, const mapping::OperatorRows& rows);     // dead, shadowed and stale entries
 void check_arguments(const Context& context, const mapping::OperatorRows& rows);   // names and types of arguments
 void check_onnx(const Context& context, const mapping::OperatorRows& rows);        // `to`, attributes, number of inputs

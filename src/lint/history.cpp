@@ -38,7 +38,7 @@ bool shadows(const Row& earlier, const Row& later) {
 void check_rows(const Context& context, const Entry& entry) {
   for (std::size_t later = 0; later < entry.rows.size(); ++later) {
     const Row& row = entry.rows[later];
-    if (row.kind != Row::Kind::mapped && row.hint.empty())
+    if (row.kind != Row::Kind::mapped && row.hint.empty() && !entry.user)
       context.report(row.place, std::string("a `hint` is wanted: what the user can do about it"));
     for (std::size_t earlier = 0; earlier < later; ++earlier)
       if (shadows(entry.rows[earlier], row)) {
@@ -61,13 +61,13 @@ void check_history(const Context& context, const OperatorRows& rows) {
     check_rows(context, entry);
     const int next = i + 1 < rows.history.size() ? rows.history[i + 1].opset : mapping::highest_opset + 1;
     const mapping::OnnxChange* const change = context.table.meaning_change(entry, next - 1);
-    if (change) {
+    if (change && !entry.user) {
       context.report(entry.place, "ends at opset " + std::to_string(change->to) + ", where " + change->op + " changed its meaning (" +
                                       change->why + "); an entry for opset " + std::to_string(change->to) + " is wanted");
     }
     if (i == 0) continue;
     const Entry& before = rows.history[i - 1];
-    if (mapping::equal(before.rows, entry.rows) && !context.table.meaning_change(before, entry.opset))
+    if (before.user == entry.user && mapping::equal(before.rows, entry.rows) && !context.table.meaning_change(before, entry.opset))
       context.report(entry.place, "says what opset " + std::to_string(before.opset) + " said already; an entry holds upward");
   }
 }

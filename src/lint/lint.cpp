@@ -16,24 +16,41 @@ int end_of(const mapping::Table& table, const mapping::OperatorRows& rows, std::
   return change ? change->to : next;
 }
 
+namespace {
+
+void check_rows(const Context& context, const mapping::OperatorRows& rows) {
+  check_name(context, rows);
+  check_history(context, rows);
+  check_arguments(context, rows);
+  check_onnx(context, rows);
+}
+
+}  // namespace
+
+void sort(std::vector<mapping::Defect>& defects) {
+  const auto key = [](const mapping::Defect& d) { return std::tie(d.place.file, d.place.line, d.place.column, d.message); };
+  std::ranges::sort(defects, {}, key);
+  const auto repeated = std::ranges::unique(defects, {}, key);
+  defects.erase(repeated.begin(), repeated.end());
+}
+
 std::vector<mapping::Defect> check(const mapping::Table& table, const Known& known) {
   std::vector<mapping::Defect> defects;
-  Context context{table, known, {}, defects};
-  for (const mapping::OperatorRows* rows : table.operators()) context.stated.emplace(rows->name, rows);
-  for (const auto& [name, rows] : context.stated) {
-    check_name(context, *rows);
-    check_history(context, *rows);
-    check_arguments(context, *rows);
-    check_onnx(context, *rows);
-  }
+  const Context context{table, known, defects};
+  for (const mapping::OperatorRows* rows : table.operators()) check_rows(context, *rows);
   check_lists(context);
   check_onnx_changes(context);
   check_handlers(context);
+  sort(defects);
+  return defects;
+}
 
-  const auto key = [](const mapping::Defect& d) { return std::tie(d.place.file, d.place.line, d.place.column, d.message); };
-  std::ranges::sort(defects, {}, key);
-  const auto repeated = std::ranges::unique(defects, {}, key);  // a user's base name also speaks through its overloads
-  defects.erase(repeated.begin(), repeated.end());
+std::vector<mapping::Defect> check_users(const mapping::Table& table, const Known& known) {
+  std::vector<mapping::Defect> defects;
+  const Context context{table, known, defects};
+  for (const mapping::OperatorRows* rows : table.users()) check_rows(context, *rows);
+  std::erase_if(defects, [&](const mapping::Defect& defect) { return !table.is_users(defect.place); });  // what a user's rows stand over
+  sort(defects);
   return defects;
 }
 

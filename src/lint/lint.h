@@ -25,8 +25,15 @@ struct Known {
   std::optional<std::span<const Handler>> handlers;
 };
 
-// Every defect, by place. Of an overlaid table too: whoever wants only a user's file selects by Place::file.
+// Every defect, by place.
 std::vector<mapping::Defect> check(const mapping::Table& table, const Known& known);
+
+// Those of users' files alone, whatever stands below them: cheap, nothing else is read. What the shipped tables are held to for
+// their readers' sake is left to users: hints, rows that another one makes needless, an answer to every change of meaning.
+std::vector<mapping::Defect> check_users(const mapping::Table& table, const Known& known);
+
+// By place; what stands there twice goes.
+void sort(std::vector<mapping::Defect>& defects);
 
 // "file:line:column: message", the line and a caret.
 std::string describe(const mapping::Table& table, const mapping::Defect& defect);

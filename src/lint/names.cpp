@@ -58,7 +58,7 @@ const OperatorRows* by_rule(const Context& context, const OperatorRows& rows) {
 
 void check_rule(const Context& context, const OperatorRows& rows) {
   const OperatorRows* const other = by_rule(context, rows);
-  if (!other) return;
+  if (!other || context.table.is_users(rows.place) != context.table.is_users(other->place)) return;
   const bool same = rows.alias == other->name || (rows.alias.empty() && other->alias.empty() &&
                     std::ranges::equal(rows.history, other->history, [](const auto& a, const auto& b) {
                       return a.opset == b.opset && mapping::equal(a.rows, b.rows);
@@ -110,12 +110,37 @@ void check_alias(const Context& context, const OperatorRows& rows) {
   const OperatorRows* const target = context.states(rows.alias);
   if (!target) {
     std::vector<std::string_view> names;
-    for (const auto& [name, other] : context.stated) names.push_back(name);
+    for (const OperatorRows* other : context.table.operators()) names.push_back(other->name);
     return context.report(rows.place, "alias of " + quote(rows.alias) + ", which the tables don't hold" + did_you_mean(rows.alias, names));
   }
   if (!target->alias.empty())
     return context.report(rows.place, "alias of " + quote(rows.alias) + ", itself an alias; name " + quote(target->alias));
   check_alias_arguments(context, rows, *target);
+}
+
+// The text of `schema:` as it stands in the file, if it stands on one line: then a fault in it has a column there.
+std::optional<int> column_in(const mapping::Table& table, const OperatorRows& rows, std::size_t position) {
+  const std::string_view line = table.source_line(rows.schema_place);
+  const auto from = static_cast<std::size_t>(rows.schema_place.column - 1);
+  for (const std::size_t quote : {0u, 1u})
+    if (from + quote <= line.size() && line.substr(from + quote).starts_with(rows.schema))
+      return static_cast<int>(from + quote + position + 1);
+  return std::nullopt;
+}
+
+void check_schema(const Context& context, const OperatorRows& rows) {
+  try {
+    const Schema stated = schema::parse(rows.schema);
+    const auto [base, overload] = mapping::split_overload(rows.name);
+    if (stated.name == base && (overload.empty() || stated.overload == overload)) return;
+    context.report(rows.schema_place, "a schema of " + quote(stated.name + (stated.overload.empty() ? "" : "." + stated.overload)) +
+                                          " under the operator " + quote(rows.name));
+  } catch (const schema::ParseError& error) {
+    mapping::Place place = rows.schema_place;
+    const auto column = column_in(context.table, rows, error.position);
+    if (column) place.column = *column;
+    context.report(place, "no schema: " + error.reason + (column ? "" : ", at character " + std::to_string(error.position + 1)));
+  }
 }
 
 }  // namespace
@@ -126,15 +151,20 @@ std::vector<const Schema*> overloads_of(const Context& context, std::string_view
     const Schema* const schema = context.known.schemas.find(base, overload);
     return schema ? std::vector{schema} : std::vector<const Schema*>();
   }
+  const OperatorRows* const own = context.states(base);
   std::vector<const Schema*> found;
-  for (const Schema* schema : context.known.schemas.overloads(base))
-    if (!schema->is_out() && !context.states(std::string(base) + "." + schema->overload)) found.push_back(schema);
+  for (const Schema* schema : context.known.schemas.overloads(base)) {
+    if (schema->is_out()) continue;
+    const OperatorRows* const other = context.states(std::string(base) + "." + schema->overload);
+    if (!other || (own && mapping::carried_over(*own, *other))) found.push_back(schema);
+  }
   return found;
 }
 
 void check_name(const Context& context, const OperatorRows& rows) {
-  if (context.table.is_structural(rows.name)) return context.report(rows.place, quote(rows.name) + " is on the list of structural operators too");
-  check_operator(context, rows);
+  if (context.table.find_structural(rows.name)) return context.report(rows.place, quote(rows.name) + " is on the list of structural operators too");
+  if (rows.schema.empty()) check_operator(context, rows);
+  else check_schema(context, rows);
   check_rule(context, rows);
   if (!rows.alias.empty()) check_alias(context, rows);
   const auto& words = context.known.fact_words;

@@ -80,14 +80,27 @@ struct Entry {
   Place place;
 };
 
+// What PyTorch itself demands of a call, at every opset.
+struct Validity {
+  std::vector<Conditions> when;                 // any of these; empty: always
+  std::vector<std::string> required;            // `requires`
+
+  bool empty() const { return when.empty() && required.empty(); }
+};
+
 struct OperatorRows {
   std::string name;         // "aten::add" or "aten::add.Tensor"
   std::string alias;        // another operator's name, or empty
   std::string schema;       // user's, or empty
+  Place schema_place;
   std::string facts;        // rule word, or empty
+  Validity valid;
   std::vector<Entry> history;  // ascending opsets
   Place place;
 };
+
+// Whether these are the rows of a base name, carried over to an overload of it (Table::overlay).
+bool carried_over(const OperatorRows& base, const OperatorRows& overload);
 
 // Equal in all that they say; places don't count.
 bool equal(const Predicate& a, const Predicate& b);

@@ -43,7 +43,8 @@ OperatorRows overlay_rows(OperatorRows user, const OperatorRows* before) {
   std::move(user.history.begin(), user.history.end(), std::back_inserter(history));
   user.history = std::move(history);
   if (user.facts.empty()) user.facts = before->facts;
-  if (user.schema.empty()) user.schema = before->schema;
+  if (user.schema.empty()) user.schema = before->schema, user.schema_place = before->schema_place;
+  if (user.valid.empty()) user.valid = before->valid;
   return user;
 }
 
@@ -77,14 +78,12 @@ Table Table::of(const Tables& tables) {
   return Table(std::make_shared<const State>(State{std::make_shared<const EncodedTables>(encode(tables)), {}, {}}));
 }
 
-void Table::overlay(const std::filesystem::path& file) { overlay_text(read_file(file), file.string()); }
+std::vector<Defect> Table::overlay(const std::filesystem::path& file) { return overlay_text(read_file(file), file.string()); }
 
-void Table::overlay_text(std::string_view yaml, const std::string& file_name) {
+std::vector<Defect> Table::overlay_text(std::string_view yaml, const std::string& file_name) {
   auto text = std::make_shared<const std::string>(yaml);
   const yaml::Source source(*text, file_name);
   auto contents = read_operators(source);
-  if (!contents.defects.empty()) yaml::fail(source, contents.defects.front().place, contents.defects.front().message);
-
   auto next = std::make_shared<State>(*state_);
   next->sources.emplace_back(file_name, text);
   const auto stated_in_file = [&](std::string_view name) {
@@ -104,6 +103,7 @@ void Table::overlay_text(std::string_view yaml, const std::string& file_name) {
     }
   }
   state_ = std::move(next);
+  return std::move(contents.defects);
 }
 
 const OperatorRows* Table::stated(std::string_view name) const {
@@ -154,7 +154,8 @@ Lookup Table::find(std::string_view op, std::string_view overload, int opset, co
   Lookup found;
   found.op = resolve(op, overload, schemas);
   if (!found.op) {
-    if (is_structural(op)) found.status = Lookup::Status::structural;
+    found.listed = find_structural(op);
+    if (found.listed) found.status = Lookup::Status::structural;
     return found;
   }
   const auto& history = found.op->history;
@@ -183,6 +184,11 @@ std::optional<int> Table::available_from(std::string_view op, std::string_view o
   return std::nullopt;
 }
 
+const Validity& Table::valid(const OperatorRows& rows) const {
+  const OperatorRows* const base = rows.valid.empty() ? stated(base_name(rows.name)) : nullptr;
+  return base ? base->valid : rows.valid;
+}
+
 std::string_view Table::facts(std::string_view op, std::string_view overload, const schema::Registry& schemas) const {
   const OperatorRows* rows = resolve(op, overload, schemas);
   if (rows && rows->facts.empty())  // an overload's own rows may leave the facts to the base name
@@ -190,7 +196,10 @@ std::string_view Table::facts(std::string_view op, std::string_view overload, co
   return rows ? std::string_view(rows->facts) : std::string_view();
 }
 
-bool Table::is_structural(std::string_view op) const { return std::ranges::binary_search(structural(), op, {}, name_of); }
+const Listed* Table::find_structural(std::string_view op) const {
+  const auto listed = std::ranges::lower_bound(structural(), op, {}, name_of);
+  return listed != structural().end() && listed->name == op ? &*listed : nullptr;
+}
 bool Table::is_plumbing(std::string_view onnx_op) const { return std::ranges::binary_search(plumbing(), onnx_op, {}, name_of); }
 std::span<const OnnxChange> Table::onnx_changes() const { return state_->base->changes(); }
 std::span<const Listed> Table::structural() const { return state_->base->structural(); }
@@ -203,6 +212,19 @@ std::vector<const OperatorRows*> Table::operators() const {
   for (const auto& [name, rows] : state_->overlaid) all.push_back(rows.get());
   std::sort(all.begin(), all.end(), [](const OperatorRows* a, const OperatorRows* b) { return a->name < b->name; });
   return all;
+}
+
+std::vector<const OperatorRows*> Table::users() const {
+  std::vector<const OperatorRows*> own;
+  for (const auto& [name, rows] : state_->overlaid) {
+    const OperatorRows* const base = stated(base_name(name));
+    if (!base || base == rows.get() || !carried_over(*base, *rows)) own.push_back(rows.get());
+  }
+  return own;
+}
+
+bool Table::is_users(const Place& place) const {
+  return std::ranges::any_of(state_->sources, [&](const auto& source) { return source.first == place.file; });
 }
 
 std::vector<std::string> Table::schemas() const {

@@ -29,10 +29,18 @@ struct OnnxChange {
   Place place;
 };
 
+// What becomes of a structural operator.
+enum class Structure : std::uint8_t {
+  resolved,   // where its results are used
+  known,      // into constants: its results must be known while converting, where something needs them
+  dropped,    // nothing, and it needs nothing
+};
+
 // A member of mappings/structural.yaml or plumbing.yaml.
 struct Listed {
   std::string name;
   std::string why;
+  Structure structure = Structure::resolved;
   Place place;
 };
 
@@ -51,6 +59,7 @@ struct Lookup {
   };
   Status status = Status::unknown;
   const OperatorRows* op = nullptr;      // after alias, in-place and out= rules
+  const Listed* listed = nullptr;        // of a structural operator
   std::span<const Row> rows;
   int since = 0;                         // opset of the entry that holds
   bool user = false;                     // from a user's file
@@ -67,21 +76,26 @@ class Table {
   static Table read(const std::filesystem::path& folder);
   static Table of(const Tables& tables);
 
-  // Rows of a user's file win over what is there, per operator and opset. Throws TableError
-  // "file:line:column: what is wrong", then the line.
-  void overlay(const std::filesystem::path& file);
-  void overlay_text(std::string_view yaml, const std::string& file_name);
+  // Rows of a user's file win over what is there, per operator and opset. Returns what is wrong in the file: an operator with
+  // a defect is left out. Throws TableError for a file that can't be read.
+  std::vector<Defect> overlay(const std::filesystem::path& file);
+  std::vector<Defect> overlay_text(std::string_view yaml, const std::string& file_name);
 
   // `op` "aten::relu_", `overload` may be empty. In-place and out= forms find the functional operator's rows.
   Lookup find(std::string_view op, std::string_view overload, int opset, const schema::Registry& schemas) const;
   // Above `opset`, the lowest at which some row maps it (conditions not looked at).
   std::optional<int> available_from(std::string_view op, std::string_view overload, int opset, const schema::Registry& schemas) const;
+  // What PyTorch demands of a call; an overload's own rows may leave it to the base name.
+  const Validity& valid(const OperatorRows& rows) const;
   // The rule word for its facts; empty if none.
   std::string_view facts(std::string_view op, std::string_view overload, const schema::Registry& schemas) const;
 
-  bool is_structural(std::string_view op) const;
+  const Listed* find_structural(std::string_view op) const;   // null if it isn't on the list
   bool is_plumbing(std::string_view onnx_op) const;
   std::vector<const OperatorRows*> operators() const;   // sorted by name, aliases included
+  std::vector<const OperatorRows*> users() const;       // those that users' files state, as they name them
+  const OperatorRows* stated(std::string_view name) const;   // exactly this name; null if there are no such rows
+  bool is_users(const Place& place) const;              // in a user's file
   std::span<const OnnxChange> onnx_changes() const;     // sorted by operator and version
   // The first change of meaning, above the entry's opset and up to `opset`, of an operator in one of its rows.
   const OnnxChange* meaning_change(const Entry& entry, int opset) const;
@@ -93,7 +107,6 @@ class Table {
  private:
   struct State;
   explicit Table(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  const OperatorRows* stated(std::string_view name) const;   // exactly this name
   const OperatorRows* resolve(std::string_view op, std::string_view overload, const schema::Registry& schemas) const;
 
   std::shared_ptr<const State> state_;

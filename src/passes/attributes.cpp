@@ -87,14 +87,15 @@ ir::Value* constant_for(ir::Node* read, const ir::Constant& value, const ir::Pro
 
 }  // namespace
 
-std::size_t read_training_as_false(ir::Graph& graph, const ir::Program& program) {
+std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program) {
   std::size_t changed = 0;
   for (ir::Node* node : all_nodes(graph)) {
     if (!node->is("prim::GetAttr") || attribute_name(*node) != "training") continue;
-    const auto* object = object_of(node->input(0));
-    const ir::Class* type = object ? class_of(program, object->object) : nullptr;
+    if (!ir::is(node->output()->type(), ir::TypeKind::boolean)) continue;
+    const auto* object = program ? object_of(node->input(0)) : nullptr;
+    const ir::Class* type = object ? class_of(*program, object->object) : nullptr;
     if (type && !type->is_module) continue;
-    const ir::Constant* value = object ? stored(program, object->object, "training") : nullptr;
+    const ir::Constant* value = object ? stored(*program, object->object, "training") : nullptr;
     if (value && value->get<bool>() && *value->get<bool>()) ++changed;
     replace(node->output(), constant_before(node, {false}));
     node->erase();

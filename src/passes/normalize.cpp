@@ -33,7 +33,7 @@ constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inli
 
 // Once more and more, until nothing changes.
 constexpr auto passes = std::to_array<Pass>({
-    {"read_training_as_false", [](Work& w) { return w.program ? read_training_as_false(w.graph, *w.program) : 0; },
+    {"read_training_as_false", [](Work& w) { return read_training_as_false(w.graph, w.program); },
      "read `training` as false in ", " place, saved as true", " places, saved as true", true},
     {"drop_remarks", [](Work& w) { return drop_remarks(w.graph); }, "dropped ", " print, warning or the like",
      " prints, warnings and the like", true},

@@ -18,8 +18,8 @@ namespace compatcheck::passes {
 // belong to. Throws ModelError for recursion.
 std::size_t inline_calls(ir::Graph& graph, const ir::Program& program);
 
-// The `training` attribute of every module reads as false.
-std::size_t read_training_as_false(ir::Graph& graph, const ir::Program& program);
+// The `training` attribute of every module reads as false, in a graph from text too.
+std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program);
 
 // Reads that follow a write of the same attribute get the value that was written.
 std::size_t forward_attribute_writes(ir::Graph& graph);

@@ -5,8 +5,9 @@
 
 #include "analysis/boundary.h"
 #include "analysis/rules.h"
+#include "compatcheck/reference.h"
 #include "onnx/schema.h"
-#include "reference/effective_table.h"
+#include "reference/operator_names.h"
 #include "reference/spell.h"
 #include "report/style.h"
 #include "report/words.h"
@@ -31,14 +32,16 @@ std::string rule_page(const analysis::Rule& rule, const ReferenceOptions& option
 struct Subject {
   std::string name;                 // full
   const OperatorRows* rows = nullptr;  // after alias and in-place rules; null if there is none
+  mapping::Validity valid;
   std::vector<std::string> schemas;
 };
 
-Subject subject_of(const std::string& name, const reference::Effective& in_force) {
-  Subject subject{.name = reference::full_name(name, in_force), .rows = nullptr, .schemas = {}};
+Subject subject_of(const std::string& name, const lint::InForce& in_force) {
+  Subject subject{.name = reference::full_name(name, in_force), .rows = nullptr, .valid = {}, .schemas = {}};
   const auto dot = subject.name.find('.', subject.name.rfind("::"));
   const std::string op = subject.name.substr(0, dot), overload = dot == std::string::npos ? "" : subject.name.substr(dot + 1);
   subject.rows = in_force.table.find(op, overload, mapping::highest_opset, in_force.schemas).op;
+  if (subject.rows) subject.valid = in_force.table.valid(*subject.rows);
   for (const auto* schema : in_force.schemas.overloads(op))
     if (overload.empty() || schema->overload == overload) subject.schemas.push_back(schema::to_string(*schema));
   return subject;
@@ -95,6 +98,8 @@ std::string history_text(const Subject& subject, const ReferenceOptions& options
   if (!subject.rows) return page + "\nno row: the operator is missing at every opset (compatcheck explain CC001)\n";
   if (subject.rows->name != subject.name) page += "\nfollows " + subject.rows->name + "\n";
   if (!subject.rows->facts.empty()) page += "\nfacts: " + subject.rows->facts + "\n";
+  if (!subject.valid.when.empty()) page += "\nPyTorch takes it if " + reference::spell_when(subject.valid.when) + "\n";
+  if (!subject.valid.required.empty()) page += "\nPyTorch takes it if " + mapping::joined(subject.valid.required) + "\n";
   page += "\nopsets\n";
   for (const auto& entry : subject.rows->history) {
     if (options.opset && *options.opset < entry.opset) break;
@@ -117,7 +122,7 @@ std::string history_json(const Subject& subject) {
                            {"to", row.to}, {"when", reference::spell_when(row.when)}, {"requires", row.required}, {"reason", row.reason},
                            {"hint", row.hint}, {"lifted", row.lifted}, {"place", place(row.place)}});
   return Json{{"op", subject.name}, {"rows", subject.rows ? Json(subject.rows->name) : Json(nullptr)}, {"schemas", subject.schemas},
-              {"history", std::move(entries)}}.dump(2) + "\n";
+              {"valid", {{"when", reference::spell_when(subject.valid.when)}, {"requires", subject.valid.required}}}, {"history", std::move(entries)}}.dump(2) + "\n";
 }
 
 std::string page_of(const std::string& subject, const ReferenceOptions& options) {
@@ -127,7 +132,7 @@ std::string page_of(const std::string& subject, const ReferenceOptions& options)
     for (const auto& rule : analysis::rules()) ids += (ids.empty() ? "" : ", ") + std::string(rule.id);
     throw UsageError("no rule " + subject + "; the rules are " + ids);
   }
-  const auto in_force = reference::effective(options);
+  const auto in_force = lint::in_force(options.mappings);
   const auto found = subject_of(subject, in_force);
   if (options.format == ReferenceFormat::json) return history_json(found);
   const std::string page = history_text(found, options);

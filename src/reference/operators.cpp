@@ -5,7 +5,9 @@
 
 #include "analysis/boundary.h"
 #include "compatcheck/check.h"
-#include "reference/effective_table.h"
+#include "compatcheck/reference.h"
+#include "handlers/registry.h"
+#include "reference/operator_names.h"
 #include "reference/spell.h"
 #include "report/style.h"
 
@@ -34,7 +36,7 @@ std::string class_of(const Row& row) {
 
 std::string why(const Row& row) { return row.kind == Row::Kind::mapped ? mapping::joined(row.to) : row.reason; }
 
-void add_lines(std::vector<Line>& lines, const std::string& name, int opset, const reference::Effective& in_force) {
+void add_lines(std::vector<Line>& lines, const std::string& name, int opset, const lint::InForce& in_force, const handlers::Registry& handlers) {
   const auto dot = name.find('.', name.rfind("::"));
   const std::string op = name.substr(0, dot), overload = dot == std::string::npos ? "" : name.substr(dot + 1);
   const Lookup found = in_force.table.find(op, overload, opset, in_force.schemas);
@@ -50,7 +52,7 @@ void add_lines(std::vector<Line>& lines, const std::string& name, int opset, con
   }
   for (const Row& row : found.rows)
     lines.push_back({name, class_of(row), why(row), reference::spell_when(row.when), found.since,
-                     row.kind == Row::Kind::missing ? from : std::nullopt, handlers::is_plain(row) || in_force.handlers.find(found.op->name)});
+                     row.kind == Row::Kind::missing ? from : std::nullopt, handlers::is_plain(row) || handlers.find(found.op->name)});
 }
 
 std::string text(const std::vector<Line>& lines, int opset, const ReferenceOptions& options) {
@@ -88,12 +90,13 @@ std::string json(const std::vector<Line>& lines, int opset) {
 
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options) {
   return analysis::guarded("the operators", [&]() -> std::string {
-    const auto in_force = reference::effective(options);
+    const auto in_force = lint::in_force(options.mappings);
+    const auto handlers = handlers::shipped_handlers();
     const int opset = options.opset.value_or(default_opset);
     std::vector<Line> lines;
     if (operators.empty())
-      for (const auto* rows : in_force.table.operators()) add_lines(lines, rows->name, opset, in_force);
-    for (const auto& name : operators) add_lines(lines, reference::full_name(name, in_force), opset, in_force);
+      for (const auto* rows : in_force.table.operators()) add_lines(lines, rows->name, opset, in_force, handlers);
+    for (const auto& name : operators) add_lines(lines, reference::full_name(name, in_force), opset, in_force, handlers);
     switch (options.format) {
       case ReferenceFormat::text: return text(lines, opset, options);
       case ReferenceFormat::json: return json(lines, opset);

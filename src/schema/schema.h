@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compatcheck/error.h"
 #include "ir/constant.h"
 #include "ir/graph.h"
 #include "ir/type.h"
@@ -42,7 +43,14 @@ struct Schema {
   bool is_out() const;   // has keyword-only written arguments: an `out=` form
 };
 
-// "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor". Throws TableError with the column.
+// A text that is no schema.
+struct ParseError : TableError {
+  ParseError(const std::string& told, std::string why, std::size_t where) : TableError(told), reason(std::move(why)), position(where) {}
+  std::string reason;
+  std::size_t position;   // in the text
+};
+
+// "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor". Throws ParseError.
 Schema parse(std::string_view text);
 // As libtorch prints it, but for SymInt and SymBool, which are int and bool here, floats, which are as short as they
 // read back, and defaults of sized lists, which are one number if all are equal.
@@ -57,7 +65,7 @@ class Registry {
   Registry(Registry&&) noexcept;
   Registry& operator=(Registry&&) noexcept;
 
-  // A user's schema or a stub; replaces one of the same name and overload. Throws TableError.
+  // A user's schema or a stub; replaces one of the same name and overload. Throws ParseError.
   void add(std::string_view schema);
 
   // All overloads of "aten::add", in libtorch's order; empty if nobody ships it.

@@ -23,8 +23,8 @@ class FactTable {
 };
 
 // Argument reads that answer nullopt mean "not known when converting"; is_none() is asked first for Optionals.
-// A name that this overload lacks reads as None: overloads of one operator differ, and lint checks the names. Needs a
-// resolved schema.
+// A name that this overload lacks reads as None: overloads of one operator differ, and lint checks the names (the tables'
+// conditions take its default in the other overloads instead). Needs a resolved schema.
 class Call {
  public:
   Call(const ir::Node& node, const FactTable& facts) : node_(node), facts_(facts) {}

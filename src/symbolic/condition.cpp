@@ -165,23 +165,10 @@ class Test {
   }
 
   Verdict is_constant(bool wanted) const {
-    const bool constant = is_constant_fact(fact_);
+    const bool constant = symbolic::is_constant(fact_);
     if (constant == wanted) return yes();
     if (wanted && !fact_.wants.empty()) return not_known(fact_, what_ + " must be known when converting, and depends on the inputs");
     return no(what_ + (wanted ? " must be known when converting, and is computed" : " must be computed, and is a constant"));
-  }
-
-  static bool is_constant_fact(const Fact& fact) {
-    if (const auto* tensor = fact.tensor()) return tensor->known_constant || tensor->fraction || are_numbers(tensor->contents);
-    if (const auto* number = fact.number())
-      return number->floating || (number->integer && number->integer->is_number());
-    if (const auto* list = fact.list())
-      return list->items && std::all_of(list->items->begin(), list->items->end(), is_constant_fact);
-    return !std::holds_alternative<std::monostate>(fact.value);
-  }
-
-  static bool are_numbers(const std::optional<std::vector<Dim>>& contents) {
-    return contents && std::all_of(contents->begin(), contents->end(), [](const Dim& dim) { return dim.is_number(); });
   }
 
   Verdict in_range(const Predicate& predicate) const {
@@ -271,12 +258,16 @@ class Test {
   std::string what_;
 };
 
-Verdict output_used(const mapping::Condition& condition, const Call& call) {
+Verdict output_holds(const mapping::Condition& condition, const Call& call) {
   const std::size_t index = std::stoul(condition.argument.substr(std::string("outputs.").size()));
-  if (index >= call.node().outputs().size()) return no("the call has no output " + std::to_string(index));
-  const bool used = !call.node().output(index)->unused();
-  if (!condition.predicate.used || used == *condition.predicate.used) return yes();
-  return no("output " + std::to_string(index) + (used ? " is used" : " is not used"));
+  const std::string name = "output " + std::to_string(index);
+  if (index >= call.node().outputs().size()) return no("the call has no " + name);
+  const ir::Value* output = call.node().output(index);
+  const Predicate& predicate = condition.predicate;
+  const bool by_use = predicate.used || (predicate.negated && predicate.negated->used);
+  if (!by_use) return Test(call.facts().of(output), name)(predicate);
+  const bool wanted = predicate.used ? *predicate.used : !*predicate.negated->used;
+  return wanted != output->unused() ? yes() : no(name + (wanted ? " is not used" : " is used"));
 }
 
 // A tensor, a list of them, None, or an argument of which nothing is known.
@@ -298,26 +289,52 @@ Verdict every_tensor(const Predicate& predicate, const Call& call) {
   return total;
 }
 
-Verdict holds(const mapping::Condition& condition, const Call& call) {
-  if (condition.argument.starts_with("outputs.")) return output_used(condition, call);
-  if (condition.argument == "tensors") return every_tensor(condition.predicate, call);
-  return Test(call.fact(condition.argument), condition.argument)(condition.predicate);
+// The default of an argument that other overloads have; None if they give none, or not the same.
+Fact default_elsewhere(std::string_view op, std::string_view argument, const schema::Registry& schemas) {
+  const ir::Constant* found = nullptr;
+  for (const schema::Schema* overload : schemas.overloads(op)) {
+    const auto index = overload->argument_index(argument);
+    if (!index) continue;
+    const auto& value = overload->arguments[*index].default_value;
+    if (!value || (found && !ir::equal(*found, *value))) return {.value = NoneFact{}};
+    found = &*value;
+  }
+  return found ? fact_of(*found) : Fact{.value = NoneFact{}};
 }
 
-Verdict holds(const mapping::Conditions& conditions, const Call& call) {
+Verdict holds(const mapping::Condition& condition, const Call& call, const schema::Registry& schemas) {
+  const std::string& argument = condition.argument;
+  if (argument.starts_with("outputs.")) return output_holds(condition, call);
+  if (argument == "tensors") return every_tensor(condition.predicate, call);
+  if (!call.node().schema() || call.has(argument)) return Test(call.fact(argument), argument)(condition.predicate);
+  const Fact fact = default_elsewhere(call.op(), argument, schemas);
+  return Test(fact, argument)(condition.predicate);
+}
+
+Verdict holds(const mapping::Conditions& conditions, const Call& call, const schema::Registry& schemas) {
   Verdict total = yes();
-  for (const auto& condition : conditions) combine_all(total, holds(condition, call));
+  for (const auto& condition : conditions) combine_all(total, holds(condition, call, schemas));
   return total;
 }
 
 // Any of several: one that holds decides, then an unknown one; else the last says why not.
-Verdict any_holds(const std::vector<mapping::Conditions>& alternatives, const Call& call) {
+Verdict any_holds(const std::vector<mapping::Conditions>& alternatives, const Call& call, const schema::Registry& schemas) {
   if (alternatives.empty()) return yes();
   Verdict total = no("");
   for (const auto& conditions : alternatives) {
-    Verdict one = holds(conditions, call);
+    Verdict one = holds(conditions, call, schemas);
     if (one.truth == Truth::yes) return one;
     if (total.truth == Truth::no) total = std::move(one);
+  }
+  return total;
+}
+
+Verdict all_hold(const std::vector<mapping::Conditions>& when, const std::vector<std::string>& required, const Call& call,
+                 const Registry& registry, const schema::Registry& schemas) {
+  Verdict total = any_holds(when, call, schemas);
+  for (const auto& name : required) {
+    const auto function = registry.find_condition(name);
+    combine_all(total, function ? function(call) : no("the table requires '" + name + "', which nobody defines"));
   }
   return total;
 }
@@ -341,15 +358,25 @@ Verdict no_complex(const Call& call) {
   return yes();
 }
 
+bool are_numbers(const std::optional<std::vector<Dim>>& contents) {
+  return contents && std::all_of(contents->begin(), contents->end(), [](const Dim& dim) { return dim.is_number(); });
+}
+
 }  // namespace
 
-Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry) {
-  Verdict total = any_holds(row.when, call);
-  for (const auto& name : row.required) {
-    const auto function = registry.find_condition(name);
-    combine_all(total, function ? function(call) : no("the table requires '" + name + "', which nobody defines"));
-  }
-  return total;
+bool is_constant(const Fact& fact) {
+  if (const auto* tensor = fact.tensor()) return tensor->known_constant || tensor->fraction || are_numbers(tensor->contents);
+  if (const auto* number = fact.number()) return number->floating || (number->integer && number->integer->is_number());
+  if (const auto* list = fact.list()) return list->items && std::all_of(list->items->begin(), list->items->end(), is_constant);
+  return !std::holds_alternative<std::monostate>(fact.value);
+}
+
+Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas) {
+  return all_hold(row.when, row.required, call, registry, schemas);
+}
+
+Verdict accepts(const mapping::Validity& valid, const Call& call, const Registry& registry, const schema::Registry& schemas) {
+  return all_hold(valid.when, valid.required, call, registry, schemas);
 }
 
 Verdict takes_dtypes(const mapping::Row& row, const Call& call) { return row.complex ? yes() : no_complex(call); }

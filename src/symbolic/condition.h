@@ -2,13 +2,21 @@
 #pragma once
 
 #include "mapping/row.h"
+#include "schema/schema.h"
 #include "symbolic/call.h"
 #include "symbolic/registry.h"
 
 namespace compatcheck::symbolic {
 
-// `when` and `requires` of the row. The message names the argument, what the row needs and what the call has.
-Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry);
+// `when` and `requires` of the row. The message names the argument, what the row needs and what the call has. An argument that
+// the called overload lacks is taken at its default in the overloads that have it, as if the call had left it out.
+Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas);
+
+// What PyTorch itself demands.
+Verdict accepts(const mapping::Validity& valid, const Call& call, const Registry& registry, const schema::Registry& schemas);
+
+// Whether the value is known when converting, whatever the model is given.
+bool is_constant(const Fact& fact);
 
 // The rule for every mapped row: complex tensors need `complex: true`.
 Verdict takes_dtypes(const mapping::Row& row, const Call& call);

@@ -1,6 +1,9 @@
-// Convolutions, and windows as columns (im2col, col2im): facts.
+// Convolutions, and windows as columns (im2col, col2im): facts, and what PyTorch demands.
 #include "symbolic/convolution.h"
 
+#include <algorithm>
+
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -19,19 +22,15 @@ std::optional<Shape> convolved(const TensorFact& input, const TensorFact& weight
   const Shape& kernel = *weight.shape;
   const std::size_t dims = kernel.size() - 2;
   if (!input.shape || input.shape->size() < dims + 1 || input.shape->size() > dims + 2) return std::nullopt;
-  const auto each = [&](const std::optional<std::vector<Dim>>& list, std::size_t i) {
-    if (!list) return Dim::unknown();
-    const auto all = spread(*list, dims);
-    return i < all.size() ? all[i] : Dim::unknown();
-  };
+  const Shape strides = sizes_of(windows.stride, dims), paddings = sizes_of(windows.padding, dims), dilations = sizes_of(windows.dilation, dims);
+  const Shape extra = sizes_of(windows.output_padding, dims);
   Shape shape = *input.shape;
   const std::size_t first = shape.size() - dims;
   shape[first - 1] = windows.transposed ? kernel[1] * windows.groups : kernel[0];
   for (std::size_t i = 0; i < dims; ++i) {
     Dim& size = shape[first + i];
-    const Dim stride = each(windows.stride, i), padding = each(windows.padding, i), dilation = each(windows.dilation, i);
-    size = windows.transposed ? transposed_size(size, kernel[i + 2], stride, padding, dilation, each(windows.output_padding, i))
-                              : window_count(size, kernel[i + 2], stride, padding, dilation);
+    size = windows.transposed ? transposed_size(size, kernel[i + 2], strides[i], paddings[i], dilations[i], extra[i])
+                              : window_count(size, kernel[i + 2], strides[i], paddings[i], dilations[i]);
   }
   return shape;
 }
@@ -85,14 +84,14 @@ Facts time_batch_channels(const Call& call) {
 // (batch, channels, height, width) → (batch, channels · window, places); the batch may be missing.
 Facts im2col(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
-  const auto kernel = call.dims("kernel_size"), dilation = call.dims("dilation"), padding = call.dims("padding"), stride = call.dims("stride");
-  if (!self.shape || self.shape->size() < 3 || !kernel || !dilation || !padding || !stride) return {tensor_fact(self.dtype, std::nullopt)};
+  if (!self.shape || self.shape->size() < 3) return {tensor_fact(self.dtype, std::nullopt)};
+  const Shape kernel = sizes_of(call.dims("kernel_size"), 2), dilation = sizes_of(call.dims("dilation"), 2);
+  const Shape padding = sizes_of(call.dims("padding"), 2), stride = sizes_of(call.dims("stride"), 2);
   Shape shape(self.shape->begin(), self.shape->end() - 2);
   Dim places = 1, window = 1;
   for (std::size_t i = 0; i < 2; ++i) {
-    const Dim size = (*self.shape)[self.shape->size() - 2 + i], extent = spread(*kernel, 2)[i];
-    window = window * extent;
-    places = places * window_count(size, extent, spread(*stride, 2)[i], spread(*padding, 2)[i], spread(*dilation, 2)[i]);
+    window = window * kernel[i];
+    places = places * window_count((*self.shape)[self.shape->size() - 2 + i], kernel[i], stride[i], padding[i], dilation[i]);
   }
   shape.back() = shape.back() * window;
   shape.push_back(places);
@@ -101,12 +100,92 @@ Facts im2col(const Call& call) {
 
 Facts col2im(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
-  const auto kernel = call.dims("kernel_size"), size = call.dims("output_size");
-  if (!self.shape || self.shape->size() < 2 || !kernel || !size) return {tensor_fact(self.dtype, std::nullopt)};
+  if (!self.shape || self.shape->size() < 2) return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape(self.shape->begin(), self.shape->end() - 1);
-  shape.back() = floor_div(shape.back(), product(spread(*kernel, 2)));
-  for (const Dim& dim : spread(*size, 2)) shape.push_back(dim);
+  shape.back() = floor_div(shape.back(), product(sizes_of(call.dims("kernel_size"), 2)));
+  for (const Dim& dim : sizes_of(call.dims("output_size"), 2)) shape.push_back(dim);
   return {tensor_fact(self.dtype, std::move(shape))};
+}
+
+// ---- Demands
+
+// Of the last `dims` dimensions of the result, or of a list of sizes.
+void demand_windows(Demands& demands, const Shape& sizes, std::size_t dims) {
+  for (std::size_t i = sizes.size() - std::min(dims, sizes.size()); i < sizes.size(); ++i)
+    demands.at_least(sizes[i], 1, "dimension " + std::to_string(i) + " of the result");
+}
+
+void demand_channels(Demands& demands, const Call& call, const Shape& input, const Shape& weight, bool transposed) {
+  const Dim channels = input[input.size() - weight.size() + 1], groups = call.dim("groups").value_or(Dim::unknown());
+  demands.equal(channels, transposed ? weight[0] : weight[1] * groups, "the number of input channels");
+  demands.multiple(weight[0], groups, "dimension 0 of weight");
+  demands.equal(size_at(tensor_of(call, "bias"), 0), transposed ? weight[1] * groups : weight[0], "the number of biases");
+}
+
+Verdict convolution_demands(const Call& call, bool transposed) {
+  Demands demands;
+  const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
+  if (!weight.shape || weight.shape->size() < 3) return demands.verdict();
+  const std::size_t dims = weight.shape->size() - 2;
+  demands.rank(call, "input", dims + 1, dims + 2);
+  for (const char* list : {"stride", "padding", "dilation", "output_padding"}) demands.length(call, list, dims);
+  const Shape strides = sizes_of(call.dims("stride"), dims), dilations = sizes_of(call.dims("dilation"), dims);
+  if (transposed) {
+    const Shape extra = sizes_of(call.dims("output_padding"), dims);
+    for (std::size_t i = 0; i < dims; ++i)
+      if (strides[i].is_number() && dilations[i].is_number())
+        demands.at_most(extra[i], std::max(*strides[i].number(), *dilations[i].number()) - 1, "output_padding");
+  }
+  if (call.string("padding") == "same")
+    for (const Dim& stride : strides) demands.equal(stride, 1, "the stride where padding is 'same'");
+  if (!input.shape || input.shape->size() < dims + 1 || input.shape->size() > dims + 2) return demands.verdict();
+  demand_channels(demands, call, *input.shape, *weight.shape, transposed);
+  const auto* result = call.facts().of(call.node().output(0)).tensor();
+  if (result && result->shape) demand_windows(demands, *result->shape, dims);
+  return demands.verdict();
+}
+
+Verdict convolution_fits(const Call& call) {
+  const bool named = call.op().find("transpose") != std::string_view::npos;
+  const auto transposed = named ? std::optional(true) : call.has("transposed") ? call.boolean("transposed") : std::optional(false);
+  return transposed ? convolution_demands(call, *transposed) : Demands().verdict();
+}
+
+// The places of the windows in an image, in each of two dimensions.
+Shape places(const Call& call, const Shape& image) {
+  const Shape kernel = sizes_of(call.dims("kernel_size"), 2), dilation = sizes_of(call.dims("dilation"), 2);
+  const Shape padding = sizes_of(call.dims("padding"), 2), stride = sizes_of(call.dims("stride"), 2);
+  Shape counts;
+  for (std::size_t i = 0; i < 2; ++i) counts.push_back(window_count(image[i], kernel[i], stride[i], padding[i], dilation[i]));
+  return counts;
+}
+
+// Both take lists of exactly two.
+void demand_pairs(Demands& demands, const Call& call, std::initializer_list<const char*> lists) {
+  for (const char* name : lists)
+    if (const auto members = call.list(name); members && members->size() != 2) demands.broken("the length of " + std::string(name) + " must be 2");
+}
+
+Verdict columns_fit(const Call& call) {
+  Demands demands;
+  demands.rank(call, "self", 3, 4);
+  demand_pairs(demands, call, {"kernel_size", "dilation", "padding", "stride"});
+  const TensorFact& self = tensor_of(call, "self");
+  if (self.shape && self.shape->size() >= 3) demand_windows(demands, places(call, {self.shape->end() - 2, self.shape->end()}), 2);
+  return demands.verdict();
+}
+
+Verdict folded_columns_fit(const Call& call) {
+  Demands demands;
+  demands.rank(call, "self", 2, 3);
+  demand_pairs(demands, call, {"output_size", "kernel_size", "dilation", "padding", "stride"});
+  const TensorFact& self = tensor_of(call, "self");
+  const Shape counts = places(call, sizes_of(call.dims("output_size"), 2));
+  demand_windows(demands, counts, 2);
+  if (!self.shape || self.shape->size() < 2) return demands.verdict();
+  demands.multiple((*self.shape)[self.shape->size() - 2], product(sizes_of(call.dims("kernel_size"), 2)), "the number of rows of self");
+  demands.equal(self.shape->back(), product(counts), "the number of windows in self");
+  return demands.verdict();
 }
 
 }  // namespace
@@ -118,6 +197,9 @@ void register_convolution(Registry& registry) {
   for (const char* op : {"aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d"}) registry.facts(op, transposed);
   for (const char* op : {"aten::_convolution", "aten::convolution", "aten::convolution_overrideable"}) registry.facts(op, either);
   registry.facts("aten::conv_tbc", time_batch_channels);
+  registry.condition("convolution_fits", convolution_fits);
+  registry.condition("columns_fit", columns_fit);
+  registry.condition("folded_columns_fit", folded_columns_fit);
   registry.facts("aten::im2col", im2col);
   registry.facts("aten::col2im", col2im);
 }

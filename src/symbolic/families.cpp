@@ -18,6 +18,7 @@ Registry shipped_registry() {
   register_normalization(registry);
   register_pointwise(registry);
   register_pooling(registry);
+  register_properties(registry);
   register_quantized(registry);
   register_rearrange(registry);
   register_recurrent(registry);

@@ -19,6 +19,7 @@ void register_matmul(Registry& registry);
 void register_normalization(Registry& registry);
 void register_pointwise(Registry& registry);
 void register_pooling(Registry& registry);
+void register_properties(Registry& registry);
 void register_quantized(Registry& registry);
 void register_rearrange(Registry& registry);
 void register_recurrent(Registry& registry);

@@ -1,6 +1,7 @@
 // Reading and writing at computed positions: facts.
 #include <algorithm>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -164,6 +165,14 @@ Facts repeat_interleave(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
+Verdict dim_exists(const Call& call) {
+  Demands demands;
+  const auto dim = call.integer("dim");
+  const auto rank = call.rank("self");
+  if (dim && rank && !wrap_dim(*dim, *rank)) demands.broken("self has no dimension " + std::to_string(*dim));
+  return demands.verdict();
+}
+
 }  // namespace
 
 void register_indexing(Registry& registry) {
@@ -182,6 +191,7 @@ void register_indexing(Registry& registry) {
     registry.facts(op, written);
   for (const char* op : {"aten::masked_fill", "aten::masked_scatter"}) registry.facts(op, masked);
   registry.facts("aten::repeat_interleave", repeat_interleave);
+  registry.condition("dim_exists", dim_exists);
 }
 
 }  // namespace compatcheck::symbolic

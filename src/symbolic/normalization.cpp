@@ -1,6 +1,7 @@
-// Normalizations that also give their statistics, softmax, dropout with its mask: facts.
+// Normalizations that also give their statistics, softmax, dropout with its mask: facts, and what PyTorch demands.
 #include <algorithm>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -67,11 +68,46 @@ Facts native_dropout(const Call& call) {
   return {like(input), tensor_fact(DType::boolean, input.shape)};
 }
 
+// ---- Demands
+
+Verdict groups_fit(const Call& call) {
+  Demands demands;
+  const bool native = call.has("group");
+  const Dim groups = call.dim(native ? "group" : "num_groups").value_or(Dim::unknown());
+  const TensorFact& input = tensor_of(call, "input");
+  const Dim channels = native ? call.dim("C").value_or(Dim::unknown()) : size_at(input, 1);
+  demands.multiple(channels, groups, "the number of channels");
+  for (const char* parameter : {"weight", "bias"}) demands.equal(size_at(tensor_of(call, parameter), 0), channels, "the length of " + std::string(parameter));
+  if (!native && input.shape && input.shape->size() < 2) demands.broken("the rank of input must be at least 2");
+  if (native && input.shape)
+    demands.equal(product(*input.shape), call.dim("N").value_or(Dim::unknown()) * channels * call.dim("HxW").value_or(Dim::unknown()), "the number of elements of input");
+  return demands.verdict();
+}
+
+// The sizes of the last dimensions.
+Verdict normalized_shape_fits(const Call& call) {
+  Demands demands;
+  const auto normalized = call.dims("normalized_shape");
+  if (!normalized) return demands.verdict();
+  if (normalized->empty()) demands.broken("normalized_shape can't be empty");
+  for (const char* name : {"input", "weight", "bias"}) {
+    const TensorFact& tensor = tensor_of(call, name);
+    if (!tensor.shape) continue;
+    const std::size_t rank = tensor.shape->size(), count = normalized->size();
+    if (rank < count) demands.broken(std::string(name) + " has fewer dimensions than normalized_shape");
+    for (std::size_t i = 0; i < count && rank >= count; ++i)
+      demands.equal((*tensor.shape)[rank - count + i], (*normalized)[i], "dimension " + std::to_string(rank - count + i) + " of " + name);
+  }
+  return demands.verdict();
+}
+
 }  // namespace
 
 void register_normalization(Registry& registry) {
   registry.facts("aten::native_layer_norm", native_layer_norm);
   registry.facts("aten::native_group_norm", native_group_norm);
+  registry.condition("groups_fit", groups_fit);
+  registry.condition("normalized_shape_fits", normalized_shape_fits);
   for (const char* op : {"aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::_native_batch_norm_legit_no_training",
                          "aten::_batch_norm_with_update"})
     registry.facts(op, native_batch_norm);

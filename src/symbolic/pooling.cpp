@@ -1,5 +1,8 @@
-// Pooling: facts and conditions.
+// Pooling: facts, conditions, and what PyTorch demands.
+#include <algorithm>
+
 #include "symbolic/convolution.h"
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -19,23 +22,28 @@ Dim ceil_count(const Dim& size, const Dim& kernel, const Dim& stride, const Dim&
   return *last_start.number() >= 0 ? rounded - Dim(1) : rounded;
 }
 
+struct Pool {
+  Shape kernel, stride, padding, dilation;   // a member a pooled dimension
+  std::optional<bool> ceil;
+};
+
+// Without a stride windows lie side by side.
+Pool pool_of(const Call& call, std::size_t dims) {
+  const auto kernel = call.dims("kernel_size"), stride = call.dims("stride");
+  const bool side_by_side = call.is_none("stride") || (stride && stride->empty());
+  return {.kernel = sizes_of(kernel, dims), .stride = sizes_of(side_by_side ? kernel : stride, dims), .padding = sizes_of(call.dims("padding"), dims),
+          .dilation = call.has("dilation") ? sizes_of(call.dims("dilation"), dims) : Shape(dims, 1), .ceil = call.boolean("ceil_mode")};
+}
+
 template <std::size_t dims> std::optional<Shape> pooled(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
   if (!self.shape || self.shape->size() < dims) return std::nullopt;
-  const auto kernel = call.dims("kernel_size"), padding = call.dims("padding");
-  auto stride = call.dims("stride");
-  const auto dilation = call.has("dilation") ? call.dims("dilation") : std::vector<Dim>{Dim(1)};
-  const auto ceil = call.boolean("ceil_mode");
-  if (call.is_none("stride") || (stride && stride->empty())) stride = kernel;
+  const Pool pool = pool_of(call, dims);
   Shape shape = *self.shape;
   for (std::size_t i = 0; i < dims; ++i) {
     Dim& size = shape[shape.size() - dims + i];
-    if (!kernel || !padding || !stride || !dilation || !ceil) {
-      size = Dim::unknown();
-      continue;
-    }
-    const auto count = *ceil ? ceil_count : window_count;
-    size = count(size, spread(*kernel, dims)[i], spread(*stride, dims)[i], spread(*padding, dims)[i], spread(*dilation, dims)[i]);
+    const auto count = pool.ceil && *pool.ceil ? ceil_count : window_count;
+    size = pool.ceil ? count(size, pool.kernel[i], pool.stride[i], pool.padding[i], pool.dilation[i]) : Dim::unknown();
   }
   return shape;
 }
@@ -52,9 +60,9 @@ template <std::size_t dims> std::optional<Shape> sized(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
   if (!self.shape || self.shape->size() < dims) return std::nullopt;
   Shape shape = *self.shape;
-  const auto sizes = call.dims("output_size");
+  const Shape sizes = sizes_of(call.dims("output_size"), dims);
   for (std::size_t i = 0; i < dims; ++i)
-    shape[shape.size() - dims + i] = sizes && spread(*sizes, dims).size() == dims ? spread(*sizes, dims)[i] : Dim::unknown();
+    shape[shape.size() - dims + i] = sizes[i];
   return shape;
 }
 
@@ -65,11 +73,10 @@ template <std::size_t dims> Facts adaptive_with_indices(const Call& call) {
   return {tensor_fact(call.dtype_of("self"), shape), tensor_fact(DType::i64, shape)};
 }
 
+// "1d", "2d" or "3d" stands in the name.
 std::optional<std::size_t> pooled_dims(const Call& call) {
-  const std::string_view op = call.op();
-  const auto d = op.rfind('d');
-  if (d == std::string_view::npos || d == 0 || op[d - 1] < '1' || op[d - 1] > '3') return std::nullopt;
-  return static_cast<std::size_t>(op[d - 1] - '0');
+  const auto digit = call.op().find_last_of("123");
+  return digit == std::string_view::npos ? std::nullopt : std::optional(static_cast<std::size_t>(call.op()[digit] - '0'));
 }
 
 // Whether each pooled dimension is a multiple of its output size, so that all windows are of one size.
@@ -83,9 +90,9 @@ Verdict adaptive_output_divides(const Call& call) {
   };
   if (!dims || !given) return open(call.fact("output_size"), "output_size isn't known");
   if (!tensor.shape || tensor.shape->size() < *dims) return open(self, "the sizes of self aren't known, and must be multiples of output_size");
-  const auto wanted = spread(*given, *dims);
+  const auto wanted = sizes_of(given, *dims);
   Verdict verdict{.truth = Truth::yes};
-  for (std::size_t i = 0; i < *dims && i < wanted.size(); ++i) {
+  for (std::size_t i = 0; i < *dims; ++i) {
     const Dim& size = (*tensor.shape)[tensor.shape->size() - *dims + i];
     const std::string name = "dimension " + std::to_string(tensor.shape->size() - *dims + i) + " of self";
     const auto output = wanted[i].number();
@@ -100,6 +107,43 @@ Verdict adaptive_output_divides(const Call& call) {
                      name + " is " + size.to_string() + ", and must be known to be a multiple of output_size " + wanted[i].to_string());
   }
   return verdict;
+}
+
+// ---- Demands
+
+void demand_sizes(Demands& demands, const Call& call, std::size_t dims, std::int64_t least) {
+  const auto* result = call.facts().of(call.node().output(0)).tensor();
+  if (!result || !result->shape) return;
+  const Shape& shape = *result->shape;
+  for (std::size_t i = shape.size() - std::min(dims, shape.size()); i < shape.size(); ++i)
+    demands.at_least(shape[i], least, "dimension " + std::to_string(i) + " of the result");
+}
+
+Verdict pool_fits(const Call& call) {
+  Demands demands;
+  const auto dims = pooled_dims(call);
+  if (!dims) return demands.verdict();
+  demands.rank(call, "self", *dims + 1, *dims + 2);
+  for (const char* list : {"kernel_size", "padding", "dilation"}) demands.length(call, list, *dims);
+  if (const auto stride = call.list("stride"); stride && !stride->empty()) demands.length(call, "stride", *dims);
+  const Pool pool = pool_of(call, *dims);
+  for (std::size_t i = 0; i < *dims; ++i)
+    demands.at_most(pool.padding[i], floor_div(pool.dilation[i] * (pool.kernel[i] - Dim(1)) + Dim(1), 2), "padding");
+  demand_sizes(demands, call, *dims, 1);
+  if (const TensorFact& self = tensor_of(call, "self"); call.op() == "aten::avg_pool3d" && self.shape && self.shape->size() >= *dims)
+    for (std::size_t i = 0; i < *dims; ++i) demands.at_most(pool.kernel[i], self.shape->end()[static_cast<std::ptrdiff_t>(i) - 3], "kernel_size");
+  return demands.verdict();
+}
+
+// Of pools to a size, and of unpooling.
+Verdict pooled_size_fits(const Call& call) {
+  Demands demands;
+  const auto dims = pooled_dims(call);
+  if (!dims) return demands.verdict();
+  demands.rank(call, "self", *dims + 1, *dims + 2);
+  if (const auto size = call.list("output_size"); size && size->size() != *dims) demands.broken("the length of output_size must be " + std::to_string(*dims));
+  demand_sizes(demands, call, *dims, 0);
+  return demands.verdict();
 }
 
 }  // namespace
@@ -129,6 +173,8 @@ void register_pooling(Registry& registry) {
   registry.facts("aten::max_unpool2d", adaptive<2>);
   registry.facts("aten::max_unpool3d", adaptive<3>);
   registry.condition("adaptive_output_divides", adaptive_output_divides);
+  registry.condition("pool_fits", pool_fits);
+  registry.condition("pooled_size_fits", pooled_size_fits);
 }
 
 }  // namespace compatcheck::symbolic

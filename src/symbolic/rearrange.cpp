@@ -1,6 +1,7 @@
-// Padding, rotation, pixels and channels moved about: facts.
+// Padding, rotation, pixels and channels moved about: facts, and what PyTorch demands.
 #include <algorithm>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -98,6 +99,27 @@ Facts covariance(const Call& call, bool floats) {
 Facts cov(const Call& call) { return covariance(call, true); }
 Facts corrcoef(const Call& call) { return covariance(call, false); }
 
+// ---- Demands
+
+Verdict pixels_fit(const Call& call) {
+  Demands demands;
+  const TensorFact& self = self_of(call);
+  if (!self.shape) return demands.verdict();
+  demands.at_least(Dim(static_cast<std::int64_t>(self.shape->size())), 3, "the rank of self");
+  if (self.shape->size() < 3) return demands.verdict();
+  const bool enlarge = call.has("upscale_factor");
+  const Dim factor = call.dim(enlarge ? "upscale_factor" : "downscale_factor").value_or(Dim::unknown());
+  if (enlarge) return demands.multiple(self.shape->end()[-3], factor * factor, "the number of channels"), demands.verdict();
+  for (const int i : {2, 1}) demands.multiple(self.shape->end()[-i], factor, "dimension " + std::to_string(self.shape->size() - static_cast<std::size_t>(i)) + " of self");
+  return demands.verdict();
+}
+
+Verdict channels_shuffle(const Call& call) {
+  Demands demands;
+  demands.multiple(size_at(self_of(call), 1), call.dim("groups").value_or(Dim::unknown()), "the number of channels");
+  return demands.verdict();
+}
+
 }  // namespace
 
 void register_rearrange(Registry& registry) {
@@ -105,6 +127,8 @@ void register_rearrange(Registry& registry) {
                          "aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d", "aten::_pad_circular"})
     registry.facts(op, pad);
   registry.facts("aten::rot90", rot90);
+  registry.condition("pixels_fit", pixels_fit);
+  registry.condition("channels_shuffle", channels_shuffle);
   registry.facts("aten::pixel_shuffle", pixel_shuffle);
   registry.facts("aten::pixel_unshuffle", pixel_unshuffle);
   registry.facts("aten::combinations", combinations);

@@ -1,6 +1,7 @@
-// Interpolation to a size or by a scale, sampling at a grid: facts.
+// Interpolation to a size or by a scale, sampling at a grid: facts, and what PyTorch demands.
 #include <cmath>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -20,7 +21,7 @@ Dim scaled(const Dim& size, double scale) {
 std::optional<std::vector<double>> scales_of(const Call& call, const char* argument, std::size_t count) {
   if (call.fact(argument).list()) {
     const auto scales = call.floats(argument);
-    return scales ? std::optional(spread(*scales, count)) : std::nullopt;
+    return scales && scales->size() == 1 ? std::vector<double>(count, scales->front()) : scales;
   }
   const auto scale = call.number(argument);
   return scale ? std::optional(std::vector<double>(count, *scale)) : std::nullopt;
@@ -30,11 +31,11 @@ Fact resized(const Call& call, const TensorFact& input, const char* size_argumen
   if (!input.shape || input.shape->size() < 3) return tensor_fact(input.dtype, std::nullopt);
   Shape shape = *input.shape;
   const std::size_t dims = shape.size() - 2;
-  const auto sizes = call.is_none(size_argument) ? std::nullopt : call.dims(size_argument);
+  const auto sizes = call.is_none(size_argument) ? std::nullopt : std::optional(sizes_of(call.dims(size_argument), dims));
   const auto scales = call.is_none(size_argument) ? scales_of(call, scale_argument, dims) : std::nullopt;
   for (std::size_t i = 0; i < dims; ++i) {
     Dim& size = shape[i + 2];
-    if (sizes && spread(*sizes, dims).size() == dims) size = spread(*sizes, dims)[i];
+    if (sizes) size = (*sizes)[i];
     else size = scales && scales->size() == dims ? scaled(size, (*scales)[i]) : Dim::unknown();
   }
   return tensor_fact(input.dtype, std::move(shape));
@@ -54,6 +55,36 @@ Facts grid_sampler(const Call& call) {
   return {tensor_fact(input.dtype, std::move(shape))};
 }
 
+// ---- Demands
+
+// Sizes or scales, one a dimension that is resized, and something left in each.
+Verdict demand_sizes(const Call& call, const char* input, const char* sizes, const char* scales, std::size_t dims) {
+  Demands demands;
+  demands.rank(call, input, dims + 2, dims + 2);
+  for (const char* name : {sizes, scales})
+    if (const auto members = call.list(name); members && members->size() != dims)
+      demands.broken("the length of " + std::string(name) + " must be " + std::to_string(dims));
+  for (const double scale : scales_of(call, scales, 1).value_or(std::vector<double>()))
+    if (!(scale > 0)) demands.broken(std::string(scales) + " must be greater than 0");
+  const auto* result = call.facts().of(call.node().output(0)).tensor();
+  if (!result || !result->shape) return demands.verdict();
+  for (std::size_t i = 2; i < result->shape->size(); ++i)
+    demands.at_least((*result->shape)[i], 1, "dimension " + std::to_string(i) + " of the result");
+  return demands.verdict();
+}
+
+// "1d", "2d" or "3d" stands in the name.
+Verdict upsampling_fits(const Call& call) {
+  const auto digit = call.op().find_last_of("123");
+  if (digit == std::string_view::npos) return Demands().verdict();
+  return demand_sizes(call, call.has("input") ? "input" : "self", "output_size", "scale_factors", static_cast<std::size_t>(call.op()[digit] - '0'));
+}
+
+Verdict interpolation_fits(const Call& call) {
+  const auto rank = call.rank("input");
+  return rank ? demand_sizes(call, "input", "size", "scale_factor", *rank < 3 ? 1 : *rank - 2) : Demands().verdict();
+}
+
 }  // namespace
 
 void register_resize(Registry& registry) {
@@ -63,6 +94,8 @@ void register_resize(Registry& registry) {
                          "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa", "aten::_upsample_lanczos2d_aa"})
     registry.facts(op, upsample);
   registry.facts("aten::__interpolate", interpolate);
+  registry.condition("upsampling_fits", upsampling_fits);
+  registry.condition("interpolation_fits", interpolation_fits);
   for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d", "aten::cudnn_grid_sampler"})
     registry.facts(op, grid_sampler);
 }

@@ -1,4 +1,4 @@
-// Python's numbers: arithmetic, comparisons, conversions, and what tensors are asked for: facts.
+// Python's numbers: arithmetic, comparisons, conversions: facts.
 #include <cmath>
 
 #include "symbolic/families.h"
@@ -235,19 +235,7 @@ Facts derive_index(const Call& call) {
   return {integer_fact(index && start && step ? *start + *index * *step : Dim::unknown())};
 }
 
-// ---- Asked of tensors
-
-std::optional<DType> dtype_of(const Call& call) { return call.input(0).tensor() ? call.input(0).tensor()->dtype : std::nullopt; }
-
-Facts dtype(const Call& call) {
-  const auto known = dtype_of(call);
-  return {integer_fact(known ? Dim(static_cast<std::int64_t>(*known)) : Dim::unknown())};
-}
-
-template <bool (*is)(DType)> Facts dtype_is(const Call& call) {
-  const auto known = dtype_of(call);
-  return {boolean(known ? std::optional(is(*known)) : std::nullopt)};
-}
+// ---- Lengths
 
 Facts first_size(const Call& call) {
   const auto* tensor = call.input(0).tensor();
@@ -272,9 +260,6 @@ void register_scalar(Registry& registry) {
   for (const char* op : {"aten::Float.Tensor", "aten::FloatImplicit"}) registry.facts(op, to_float);
   for (const char* op : {"aten::Bool.Tensor", "aten::is_nonzero"}) registry.facts(op, truth);
   for (const char* op : {"aten::item", "aten::ScalarImplicit"}) registry.facts(op, element);
-  registry.facts("prim::dtype", dtype);
-  registry.facts("aten::is_floating_point", dtype_is<ir::is_floating>);
-  registry.facts("aten::is_complex", dtype_is<ir::is_complex>);
   registry.facts("aten::len.Tensor", first_size);
 }
 

@@ -61,6 +61,11 @@ Dim ceil_div(const Dim& a, const Dim& b) { return floor_div(a + b - Dim(1), b); 
 
 Shape unknown_sizes(std::size_t rank) { return Shape(rank, Dim::unknown()); }
 
+Shape sizes_of(const std::optional<std::vector<Dim>>& list, std::size_t count) {
+  if (list && list->size() == count) return *list;
+  return list && list->size() == 1 ? Shape(count, list->front()) : unknown_sizes(count);
+}
+
 Fact tensor_fact(std::optional<ir::DType> dtype, std::optional<Shape> shape) {
   return {.value = TensorFact{.dtype = dtype, .shape = std::move(shape)}};
 }

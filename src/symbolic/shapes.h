@@ -27,10 +27,9 @@ std::optional<Shape> reduce_shape(const Shape& shape, const std::optional<std::v
 Dim product(const Shape& shape);
 Dim ceil_div(const Dim& a, const Dim& b);
 Shape unknown_sizes(std::size_t rank);
-// A list of one stands for `count` equal ones, as int[k] arguments allow.
-template <class T> std::vector<T> spread(std::vector<T> list, std::size_t count) {
-  return list.size() == 1 && count > 1 ? std::vector<T>(count, list.front()) : list;
-}
+// The `count` members of an int[] argument, of which one may stand for all; unknown ones if the list isn't known or has another
+// length.
+Shape sizes_of(const std::optional<std::vector<Dim>>& list, std::size_t count);
 
 // Facts of one output.
 Fact tensor_fact(std::optional<ir::DType> dtype, std::optional<Shape> shape);

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -154,6 +155,17 @@ Facts diagflat(const Call& call) {
 // select_scatter and the like: self with a part replaced.
 Facts replaced(const Call& call) { return {like(self_of(call))}; }
 
+Verdict unfolding_fits(const Call& call) {
+  Demands demands;
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dimension");
+  if (!dim || !self.shape) return demands.verdict();
+  const auto index = wrap_dim(*dim, self.shape->size());
+  if (!index) demands.broken("self has no dimension " + std::to_string(*dim));
+  else demands.at_most(call.dim("size").value_or(Dim::unknown()), self.shape->empty() ? Dim(1) : (*self.shape)[*index], "size");
+  return demands.verdict();
+}
+
 }  // namespace
 
 void register_slicing(Registry& registry) {
@@ -162,6 +174,7 @@ void register_slicing(Registry& registry) {
   for (const char* op : {"aten::narrow", "aten::narrow_copy"}) registry.facts(op, narrow);
   for (const char* op : {"aten::diagonal", "aten::diagonal_copy", "aten::linalg_diagonal"}) registry.facts(op, diagonal);
   for (const char* op : {"aten::unfold", "aten::unfold_copy"}) registry.facts(op, unfold);
+  registry.condition("unfolding_fits", unfolding_fits);
   registry.facts("aten::diag_embed", diag_embed);
   registry.facts("aten::diag", diag);
   registry.facts("aten::diagflat", diagflat);

@@ -1,6 +1,7 @@
-// Sizes, views and rearrangements: facts.
+// Sizes, views and rearrangements: facts, and what PyTorch demands.
 #include <algorithm>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -230,7 +231,7 @@ Facts move_dims(const Call& call) {
   std::vector<bool> moved(rank, false);
   for (std::size_t i = 0; i < source->size(); ++i) {
     const auto from = wrap_dim((*source)[i], rank), to = wrap_dim((*destination)[i], rank);
-    if (!from || !to || rank == 0) return {tensor_fact(self.dtype, std::nullopt)};
+    if (!from || !to || rank == 0 || moved[*from] || order[*to]) return {tensor_fact(self.dtype, std::nullopt)};
     order[*to] = *from;
     moved[*from] = true;
   }
@@ -297,6 +298,34 @@ template <std::size_t rank> Facts at_least(const Call& call) {
   return {list_fact(std::move(items))};
 }
 
+// ---- Demands
+
+// Sizes lead on the left; −1 keeps one that is there, others must be its size unless that is 1.
+Verdict expansion_fits(const Call& call) {
+  Demands demands;
+  const TensorFact& self = self_of(call);
+  const auto sizes = call.dims("size");
+  if (!self.shape || !sizes) return demands.verdict();
+  demands.at_least(Dim(static_cast<std::int64_t>(sizes->size())), static_cast<std::int64_t>(self.shape->size()), "the length of size");
+  if (sizes->size() < self.shape->size()) return demands.verdict();
+  const std::size_t lead = sizes->size() - self.shape->size();
+  for (std::size_t i = 0; i < sizes->size(); ++i) {
+    const Dim& size = (*sizes)[i];
+    if (i < lead) demands.at_least(size, 0, "size " + std::to_string(i) + ", of a dimension that self lacks,");
+    else if (size.number() != -1 && provably_different((*self.shape)[i - lead], 1))
+      demands.equal(size, (*self.shape)[i - lead], "size " + std::to_string(i));
+  }
+  return demands.verdict();
+}
+
+Verdict repeats_fit(const Call& call) {
+  Demands demands;
+  const auto rank = call.rank("self");
+  const auto repeats = call.list("repeats");
+  if (rank && repeats) demands.at_least(Dim(static_cast<std::int64_t>(repeats->size())), static_cast<std::int64_t>(*rank), "the length of repeats");
+  return demands.verdict();
+}
+
 }  // namespace
 
 void register_view(Registry& registry) {
@@ -330,6 +359,8 @@ void register_view(Registry& registry) {
   registry.facts("aten::expand_copy", expand);
   registry.facts("aten::broadcast_to", expand);
   registry.facts("aten::expand_as", expand_as);
+  registry.condition("expansion_fits", expansion_fits);
+  registry.condition("repeats_fit", repeats_fit);
   registry.facts("aten::repeat", repeat);
   registry.facts("aten::tile", tile);
   registry.facts("aten::atleast_1d", at_least<1>);

@@ -34,6 +34,20 @@ TEST(TextErrors, WholeMessages) {
   EXPECT_EQ(error_of(""), "net.txt:1:1: expected 'graph(', as print(model.graph) writes, found the end of the text\n\n^");
 }
 
+TEST(TextErrors, IntegersBeyond64Bits) {
+  EXPECT_EQ(error_of("graph():\n  %c : int = prim::Constant[value=9223372036854775808]()\n  return (%c)"),
+            "net.txt:2:35: an integer beyond 64 bits\n  %c : int = prim::Constant[value=9223372036854775808]()\n"
+            "                                  ^");
+  for (const std::string_view constant : {"%c : int = prim::Constant[value=-9223372036854775809]", "%c : int[] = prim::Constant[value=[1, 99999999999999999999]]",
+                                          "%c : float = prim::Constant[value=99999999999999999999]", "%c : Float(99999999999999999999) = prim::Constant[value={1}]",
+                                          "%c : Long() = prim::Constant[value={99999999999999999999}]", "%c : int = prim::Constant[value=0, k=99999999999999999999]"})
+    EXPECT_NE(error_of("graph():\n  " + std::string(constant) + "()\n  return (%c)").find("an integer beyond 64 bits"), std::string::npos) << constant;
+  for (const std::string_view constant : {"%c : int = prim::Constant[value=-9223372036854775808]", "%c : float = prim::Constant[value=1e20]",
+                                          "%c : float = prim::Constant[value=1e400]", "%c : Tensor = prim::Constant[value={18446744073709551615}]",
+                                          "%c : Tensor = prim::Constant[value= 1e+20 [ CPUFloatType{1} ]]", "%c : float = prim::Constant[value=99999999999999999999.]"})
+    EXPECT_EQ(error_of("graph():\n  " + std::string(constant) + "()\n  return (%c)"), "no error") << constant;
+}
+
 TEST(TextErrors, BlocksThatDontFit) {
   EXPECT_EQ(error_of("graph(%c : bool):\n  %y : int = prim::If(%c)\n    block0():\n      -> ()\n  return (%y)"),
             "net.txt:2:14: an If needs one condition and two blocks\n  %y : int = prim::If(%c)\n             ^");

@@ -17,7 +17,10 @@ constexpr std::string_view changes =
 std::string defects_of(const std::string& operators, std::optional<std::span<const Handler>> handlers = std::nullopt) {
   const mapping::Table table = mapping::table_of({.operators = operators, .changes = std::string(changes), .structural = "prim::If: branches\n"});
   schema::Registry schemas;
-  for (const std::string& schema : table.schemas()) schemas.add(schema);
+  for (const std::string& schema : table.schemas()) try {
+      schemas.add(schema);
+    } catch (const schema::ParseError&) {  // a defect of its row
+    }
   std::string text;
   for (const mapping::Defect& defect : check(table, {schemas, conditions, fact_words, handlers}))
     if (defect.place.file != "mappings/onnx_changes.yaml")
@@ -105,10 +108,28 @@ TEST(Lint, ConditionsThatNeverHold) {
   EXPECT_EQ(defect("self: {not: {each: 1}}"), "1:48: `self` is no list: it is Tensor\n");
   EXPECT_EQ(defect("self: {used: true}"), "1:48: `self` is an argument; `used` is about outputs.N\n");
   EXPECT_EQ(defect("outputs.1: {used: true}"), "1:48: `aten::avg_pool2d` has no output 1\n");
-  EXPECT_EQ(defect("outputs.0: {rank: 3}"), "1:48: of an output only `used` can be asked\n");
+  EXPECT_EQ(defect("outputs.0: {each: 3}"), "1:48: `outputs.0` is no list: it is Tensor\n");
+  EXPECT_EQ(defect("outputs.0: {constant: true}"), "");
   EXPECT_EQ(defect("tensors: {each: 3}"), "1:48: `tensors`: each is no list: it is Tensor?\n");
   EXPECT_EQ(defect("divisor_override: ~"), "");
   EXPECT_EQ(defect("stride: {equals: []}"), "");
+}
+
+TEST(Lint, WhatPyTorchDemands) {
+  EXPECT_EQ(defects_of("aten::avg_pool2d: {valid: {when: {kernel: {each: {min: 1}}}, requires: output_divide}, 7: AveragePool}"),
+            "1:1: `requires` a condition `output_divide` that nobody registered; did you mean `output_divides`?\n"
+            "1:35: `aten::avg_pool2d` has no argument `kernel`\n");
+  EXPECT_EQ(defects_of("aten::avg_pool2d: {valid: {when: {kernel_size: {each: {min: 1}}}, requires: output_divides}, 7: AveragePool}"), "");
+}
+
+TEST(Lint, Schemas) {
+  EXPECT_EQ(defects_of("acme::f:\n  schema: acme::f(Tensor x, y) -> Tensor\n  9: acme::F"), "2:30: no schema: expected the argument's name, found ')'\n");
+  EXPECT_EQ(defects_of("acme::f: {schema: \"acme::f(Tensor x\", 9: acme::F}"), "1:36: no schema: expected ',' or ')' after an argument, found the end of the text\n");
+  EXPECT_EQ(defects_of("acme::f:\n  schema: >\n    acme::f(Tensor x,\n    y) -> Tensor\n  9: acme::F"), "2:11: no schema: expected the argument's name, found ')', at character 20\n");
+  EXPECT_EQ(defects_of("acme::f: {schema: \"acme::g(Tensor x) -> Tensor\", 9: acme::F}"), "1:19: a schema of `acme::g` under the operator `acme::f`\n");
+  EXPECT_EQ(defects_of("acme::f.a: {schema: \"acme::f.b(Tensor x) -> Tensor\", 9: acme::F}"),
+            "1:21: a schema of `acme::f.b` under the operator `acme::f.a`\n");
+  EXPECT_EQ(defects_of("acme::f: {schema: \"acme::f.b(Tensor x) -> Tensor\", 9: acme::F}"), "");
 }
 
 TEST(Lint, RowsThatAreNeverReached) {
@@ -196,6 +217,37 @@ TEST(Lint, VersionStepsOfOnnx) {
   EXPECT_EQ(change_defects("Clip: {6-11: {meaning: e, moved: {min: mini}}}", "Clip has"), "1:8: Clip has no input `mini` at 11\n");
   EXPECT_EQ(change_defects("Upsample: {9-10: {extended: e}}", "deprecated"), "1:12: the operator is deprecated: a row for the old form is wrong from opset 10; that is `meaning`, or `moved`\n");
   EXPECT_EQ(change_defects("Reshape: {13-14: {types: e}}", "more than"), "1:11: more than the types changed: attributes, inputs or outputs differ\n");
+}
+
+// Of a user's file over these rows.
+std::string users_defects(const std::string& below, const std::string& users) {
+  mapping::Table table = mapping::table_of({.operators = below, .changes = std::string(changes)});
+  EXPECT_TRUE(table.overlay_text(users, "my.yaml").empty());
+  const schema::Registry schemas;
+  std::string text;
+  for (const mapping::Defect& defect : check_users(table, {schemas, conditions, fact_words, {}}))
+    text += defect.place.file + ":" + std::to_string(defect.place.line) + ":" + std::to_string(defect.place.column) + ": " + defect.message + "\n";
+  return text;
+}
+
+TEST(LintUsers, OnlyTheirOwnRowsAndEachDefectOnce) {
+  const std::string below = "aten::abs: {7: NoSuch}\naten::add: {7: NoSuch}\naten::add.Scalar: {7: NoSuch}\n";
+  EXPECT_EQ(users_defects(below, "aten::add: {9: {to: Ad, inputs: [slef, other]}}\naten::relu: {9: {to: Relu, when: {slef: {rank: 4}}}}\n"),
+            "my.yaml:1:16: ONNX has no operator `Ad`; did you mean `Add`?\n"
+            "my.yaml:1:16: `aten::add` has no argument `slef`; did you mean `self`?\n"
+            "my.yaml:2:35: `aten::relu` has no argument `slef`; did you mean `self`?\n");
+}
+
+TEST(LintUsers, ABaseNameSpeaksForOverloadsWithShippedRows) {
+  EXPECT_EQ(users_defects("aten::max: {7: ReduceMax}\naten::max.dim: {7: ReduceMax}\n", "aten::max: {9: {to: acme::Max, inputs: [self, dim], when: {keepdim: false}}}"), "");
+}
+
+TEST(LintUsers, MayRepeatAndEndWithoutAnAnswer) {
+  EXPECT_EQ(users_defects("aten::relu: {7: Relu}\n", "aten::relu: {9: Relu}"), "");
+  EXPECT_EQ(users_defects("aten::relu: {7: Relu}\n", "aten::relu_: {7: Relu}"), "");
+  EXPECT_EQ(users_defects("", "aten::relu: {9: {missing: not here}}"), "");
+  EXPECT_EQ(users_defects("", "torchvision::roi_align: {10: RoiAlign}"), "");
+  EXPECT_EQ(users_defects("", "aten::relu: {9: Relu, 11: Relu}"), "my.yaml:1:23: says what opset 9 said already; an entry holds upward\n");
 }
 
 TEST(Lint, Plumbing) {

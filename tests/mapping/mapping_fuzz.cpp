@@ -4,7 +4,6 @@
 #include <iostream>
 #include <string_view>
 
-#include "compatcheck/error.h"
 #include "mapping/reading/encoding.h"
 #include "mapping/table.h"
 
@@ -28,11 +27,7 @@ template <class Item> void check_places(const FileContents<Item>& contents, cons
 void overlay(std::string_view text) {
   static const compatcheck::schema::Registry schemas;
   Table table = Table::shipped();
-  try {
-    table.overlay_text(text, "user.yaml");
-  } catch (const compatcheck::TableError&) {
-    return;
-  }
+  table.overlay_text(text, "user.yaml");
   for (const OperatorRows* rows : table.operators()) {
     const auto [base, overload] = split_overload(rows->name);
     table.find(base, overload, 17, schemas);
@@ -48,12 +43,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto operators = read_operators(source);
   auto changes = read_onnx_changes(source);
   auto listed = read_list(source);
+  auto structural = read_structural(source);
   check_places(operators, source);
   check_places(changes, source);
   check_places(listed, source);
+  check_places(structural, source);
   tables.operators = std::move(operators.items);
   tables.changes = std::move(changes.items);
   tables.plumbing = std::move(listed.items);
+  tables.structural = std::move(structural.items);
   const EncodedTables encoded(encode(tables));
   check(encoded.size() == tables.operators.size(), "operators were lost");
   for (std::size_t i = 0; i < encoded.size(); ++i)

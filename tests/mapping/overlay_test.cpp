@@ -82,19 +82,28 @@ TEST_F(Overlay, OfACopyLeavesTheOriginal) {
   EXPECT_EQ(copy.operators().size(), table.operators().size());
 }
 
-TEST_F(Overlay, ADefectLeavesTheTableAsItWas) {
-  try {
-    table.overlay_text("aten::relu: {9: my::Relu}\naten::mul: {9: {too: Mul}}\n", "my.yaml");
-    FAIL();
-  } catch (const TableError& error) {
-    EXPECT_STREQ(error.what(), "my.yaml:2:17: unknown key `too` in a row; did you mean `to`?\naten::mul: {9: {too: Mul}}\n                ^");
-  }
-  EXPECT_EQ(to("aten::relu", 9), "Relu");
+TEST_F(Overlay, TellsEveryDefectAndLeavesTheirOperatorsOut) {
+  const auto defects = table.overlay_text("aten::relu: {9: my::Relu}\naten::mul: {9: {too: Mul}}\naten::add: {9: 3}\n", "my.yaml");
+  std::vector<std::string> told;
+  for (const Defect& defect : defects) told.push_back(yaml::describe(defect.place, defect.message, table.source_line(defect.place)));
+  EXPECT_EQ(told, (std::vector<std::string>{
+                      "my.yaml:2:17: unknown key `too` in a row; did you mean `to`?\naten::mul: {9: {too: Mul}}\n                ^",
+                      "my.yaml:3:16: `3` isn't the name of an ONNX operator\naten::add: {9: 3}\n               ^"}));
+  EXPECT_EQ(to("aten::relu", 9), "user my::Relu");
+  EXPECT_EQ(to("aten::mul", 9), "Mul");
+}
+
+TEST_F(Overlay, UsersRowsAreThoseThatTheyName) {
+  table.overlay_text("aten::add: {9: my::Add}\naten::relu: {9: my::Relu}", "my.yaml");
+  std::vector<std::string> names;
+  for (const OperatorRows* rows : table.users()) names.push_back(rows->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"aten::add", "aten::relu"})) << "not aten::add.Scalar, to which aten::add was carried over";
 }
 
 std::string error_of_file(const std::filesystem::path& file) {
+  auto table = Table::shipped();
   try {
-    Table::shipped().overlay(file);
+    for (const Defect& defect : table.overlay(file)) return yaml::describe(defect.place, defect.message, "");
   } catch (const TableError& error) {
     return error.what();
   }

@@ -41,6 +41,9 @@ TEST(ReadErrors, OfOperators) {
   EXPECT_EQ(first_error("aten::relu: {7: []}"), "t.yaml:1:17: an empty list of rows\naten::relu: {7: []}\n                ^");
   EXPECT_EQ(first_error("aten::relu: {alias: aten::b, 7: Relu}"),
             "t.yaml:1:14: an alias has the history and the facts of the other operator; nothing stands beside it\naten::relu: {alias: aten::b, 7: Relu}\n             ^");
+  EXPECT_EQ(first_error("aten::relu: {alias: aten::b, valid: {requires: x}}"),
+            "t.yaml:1:14: an alias has the history and the facts of the other operator; nothing stands beside it\naten::relu: {alias: aten::b, valid: {requires: x}}\n             ^");
+  EXPECT_EQ(first_error("aten::relu: {valid: {wen: {}}, 7: Relu}"), "t.yaml:1:22: unknown key `wen` in `valid`; did you mean `when`?\naten::relu: {valid: {wen: {}}, 7: Relu}\n                     ^");
   EXPECT_EQ(first_error("aten::relu: {alias: b}"),
             "t.yaml:1:21: `b` isn't an operator's name; write namespace::name or namespace::name.overload\naten::relu: {alias: b}\n                    ^");
   EXPECT_EQ(first_error("aten::relu: {hint: x, 7: Relu}"), "t.yaml:1:14: `hint` goes with `missing` or `refuse`\naten::relu: {hint: x, 7: Relu}\n             ^");

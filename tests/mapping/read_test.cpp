@@ -50,6 +50,27 @@ TEST(Read, MissingAtEveryOpset) {
   EXPECT_EQ(rows.facts, "same");
 }
 
+TEST(Read, WhatPyTorchDemands) {
+  const Validity valid = only_operator("aten::f:\n  valid: {when: {a: {each: {min: 1}}}, requires: fits}\n  7: Relu\n").valid;
+  ASSERT_EQ(valid.when.size(), 1u);
+  EXPECT_EQ(valid.when[0][0].argument, "a");
+  EXPECT_EQ(valid.required, std::vector<std::string>{"fits"});
+}
+
+TEST(Read, StructuralOperators) {
+  const auto read = read_structural(yaml::Source("prim::If: blocks\nprim::dtype: {known: a dtype}\nprim::Print: {dropped: output}\n", "t.yaml"));
+  ASSERT_EQ(read.items.size(), 3u);
+  EXPECT_EQ(read.items[0].structure, Structure::resolved);
+  EXPECT_EQ(read.items[1].structure, Structure::known);
+  EXPECT_EQ(read.items[1].why, "a dtype");
+  EXPECT_EQ(read.items[2].structure, Structure::dropped);
+  const auto wrong = read_structural(yaml::Source("prim::a: {knwon: a}\nprim::b: {known: a, dropped: b}\nprim::c: []\n", "t.yaml"));
+  std::vector<std::string> told;
+  for (const Defect& defect : wrong.defects) told.push_back(defect.message);
+  EXPECT_EQ(told, (std::vector<std::string>{"unknown key `knwon` in a structural operator; did you mean `known`?",
+                                            "a reason is wanted, or one of `known` and `dropped` with it", "the reason must be text"}));
+}
+
 TEST(Read, AliasAndSchema) {
   EXPECT_EQ(only_operator("aten::multiply: {alias: aten::mul}").alias, "aten::mul");
   EXPECT_EQ(only_operator("acme::f.x: {schema: \"acme::f.x(Tensor a) -> Tensor\", 9: acme::F}").schema, "acme::f.x(Tensor a) -> Tensor");

@@ -20,7 +20,7 @@ Verdict verdict(const std::string& when, const std::map<std::string, std::string
   static const schema::Registry schemas;
   const ir::Node& node = statement.node(op);
   const auto found = table.find(node.op(), node.overload(), 7, schemas);
-  return applies(found.rows.front(), Call(node, statement.facts), registry());
+  return applies(found.rows.front(), Call(node, statement.facts), registry(), schemas);
 }
 
 Truth add(const std::string& when, const std::map<std::string, std::string>& inputs, const std::string& alpha = "int = prim::Constant[value=1]()") {
@@ -80,6 +80,27 @@ TEST(Condition, CombinesThreeValues) {
   EXPECT_EQ(add("[{self: {dtype: f32}}, {alpha: 1}]", open), Truth::yes);
   EXPECT_EQ(add("[{self: {dtype: f32}}, {alpha: 2}]", open), Truth::unknown);
   EXPECT_EQ(add("[{alpha: 3}, {alpha: 2}]", open), Truth::no);
+}
+
+// Of sum(self), whose overload has neither dim nor keepdim.
+Truth sum(const std::string& when) {
+  return verdict("when: " + when, fixed, "  %1 : NoneType = prim::Constant()\n  %2 : Tensor = aten::sum(%x, %1)\n  return (%2)", "aten::sum").truth;
+}
+
+TEST(Condition, WhatTheOverloadLacksHasItsDefaultElsewhere) {
+  EXPECT_EQ(sum("{keepdim: false}"), Truth::yes);
+  EXPECT_EQ(sum("{keepdim: true}"), Truth::no);
+  EXPECT_EQ(sum("{dim: ~}"), Truth::yes) << "no overload has a default for it";
+  EXPECT_EQ(sum("{dim: {length: 1}}"), Truth::no);
+}
+
+TEST(Condition, OfOutputs) {
+  EXPECT_EQ(add("{outputs.0: {dtype: f32}}", fixed), Truth::yes);
+  EXPECT_EQ(add("{outputs.0: {rank: 3}}", fixed), Truth::no);
+  EXPECT_EQ(add("{outputs.0: {rank: 2}}", open), Truth::unknown);
+  EXPECT_EQ(add("{outputs.0: {constant: true}}", fixed), Truth::no);
+  EXPECT_EQ(add("{outputs.0: {not: {used: false}}}", fixed), Truth::yes);
+  EXPECT_EQ(add("{outputs.1: {rank: 2}}", fixed), Truth::no);
 }
 
 TEST(Condition, UnknownNamesTheInputThatSettlesIt) {

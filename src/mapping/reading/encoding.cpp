@@ -118,13 +118,14 @@ template <class Archive, is<Row> T> void transfer(Archive& archive, T& r) {
       r.complex, r.place);
 }
 template <class Archive, is<Entry> T> void transfer(Archive& archive, T& e) { all(archive, e.opset, e.rows, e.user, e.place); }
+template <class Archive, is<Validity> T> void transfer(Archive& archive, T& v) { all(archive, v.when, v.required); }
 template <class Archive, is<OperatorRows> T> void transfer(Archive& archive, T& o) {
-  all(archive, o.name, o.alias, o.schema, o.facts, o.history, o.place);
+  all(archive, o.name, o.alias, o.schema, o.schema_place, o.facts, o.valid, o.history, o.place);
 }
 template <class Archive, is<OnnxChange> T> void transfer(Archive& archive, T& c) {
   all(archive, c.op, c.from, c.to, c.change, c.why, c.moved, c.place);
 }
-template <class Archive, is<Listed> T> void transfer(Archive& archive, T& l) { all(archive, l.name, l.why, l.place); }
+template <class Archive, is<Listed> T> void transfer(Archive& archive, T& l) { all(archive, l.name, l.why, l.structure, l.place); }
 
 template <class T> void transfer(Writer& out, const std::vector<T>& values) {
   out.number(values.size());

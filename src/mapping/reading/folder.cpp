@@ -59,7 +59,7 @@ Tables read_folder(const fs::path& folder, const std::string& prefix, std::vecto
   };
   for (const fs::path& file : yaml_files(folder / "operators")) take(file, tables.operators, read_operators);
   take(folder / "onnx_changes.yaml", tables.changes, read_onnx_changes);
-  take(folder / "structural.yaml", tables.structural, read_list);
+  take(folder / "structural.yaml", tables.structural, read_structural);
   take(folder / "plumbing.yaml", tables.plumbing, read_list);
   const auto by_name = [](const auto& item) -> const std::string& { return item.name; };
   sort_and_check(tables.operators, by_name, defects);

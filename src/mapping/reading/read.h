@@ -19,7 +19,8 @@ template <class Item> struct FileContents {
 
 FileContents<OperatorRows> read_operators(const yaml::Source& source);    // mappings/operators/*.yaml, users' files
 FileContents<OnnxChange> read_onnx_changes(const yaml::Source& source);   // mappings/onnx_changes.yaml
-FileContents<Listed> read_list(const yaml::Source& source);               // mappings/{structural,plumbing}.yaml
+FileContents<Listed> read_list(const yaml::Source& source);               // mappings/plumbing.yaml
+FileContents<Listed> read_structural(const yaml::Source& source);         // mappings/structural.yaml
 
 namespace reading {
 
@@ -27,6 +28,7 @@ namespace reading {
 Literal literal(const yaml::Source& source, const yaml::Node& node);
 Row row(const yaml::Source& source, const yaml::Node& node);
 std::vector<Conditions> conditions(const yaml::Source& source, const yaml::Node& node);
+Validity validity(const yaml::Source& source, const yaml::Node& node);
 // A non-empty sentence or name.
 std::string text(const yaml::Source& source, const yaml::Node& node, std::string_view what);
 bool boolean(const yaml::Source& source, const yaml::Node& node, std::string_view key);

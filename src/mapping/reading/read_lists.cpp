@@ -12,6 +12,7 @@ using yaml::fail;
 
 namespace {
 
+constexpr std::array<std::string_view, 2> structural_words = {"known", "dropped"};
 constexpr std::array<std::string_view, 4> change_words = {"types", "extended", "meaning", "moved"};
 
 // "7-13"
@@ -78,7 +79,24 @@ FileContents<OnnxChange> read_onnx_changes(const Source& source) {
 
 FileContents<Listed> read_list(const Source& source) {
   return each_pair<Listed>(source, "a map from names to why they are on this list", [&](auto& items, const Node& name, const Node& why) {
-    items.push_back({name.text, reading::text(source, why, "the reason"), source.place(name)});
+    items.push_back({name.text, reading::text(source, why, "the reason"), Structure::resolved, source.place(name)});
+  });
+}
+
+FileContents<Listed> read_structural(const Source& source) {
+  return each_pair<Listed>(source, "a map from operators to what becomes of them", [&](auto& items, const Node& name, const Node& said) {
+    Listed made{.name = name.text, .why = {}, .structure = Structure::resolved, .place = source.place(name)};
+    const Node* why = &said;
+    if (said.is_map()) {
+      if (said.pairs.size() != 1) fail(source, said, "a reason is wanted, or one of `known` and `dropped` with it");
+      const auto& [word, reason] = said.pairs.front();
+      if (word.text == "known") made.structure = Structure::known;
+      else if (word.text == "dropped") made.structure = Structure::dropped;
+      else reading::unknown_key(source, word, "a structural operator", structural_words);
+      why = &reason;
+    }
+    made.why = reading::text(source, *why, "the reason");
+    items.push_back(std::move(made));
   });
 }
 

@@ -100,7 +100,7 @@ Entry missing_everywhere(const Source& source, const Node& value) {
 }
 
 OperatorRows operator_rows(const Source& source, const Node& key, const Node& value) {
-  static constexpr std::array<std::string_view, 5> words = {"alias", "facts", "hint", "missing", "schema"};
+  static constexpr std::array<std::string_view, 6> words = {"alias", "facts", "hint", "missing", "schema", "valid"};
   static constexpr std::array<std::string_view, 10> row_words = {"to", "refuse", "when", "requires", "inputs", "attributes", "lifted", "random", "approximate", "complex"};
   OperatorRows made;
   made.name = operator_name(source, key, "an operator's name");
@@ -121,6 +121,9 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
       made.facts = reading::text(source, said, "`facts`");
     } else if (word.text == "schema") {
       made.schema = reading::text(source, said, "`schema`");
+      made.schema_place = source.place(said);
+    } else if (word.text == "valid") {
+      made.valid = reading::validity(source, said);
     } else if (word.text == "missing") {
       missing = &word;
     } else if (word.text == "hint") {
@@ -131,7 +134,7 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
       reading::unknown_key(source, word, "an operator", words);
     }
   }
-  if (alias && (!made.history.empty() || missing || !made.facts.empty()))
+  if (alias && (!made.history.empty() || missing || !made.facts.empty() || !made.valid.empty()))
     fail(source, *alias, "an alias has the history and the facts of the other operator; nothing stands beside it");
   if (hint && !missing) fail(source, *hint, "`hint` goes with `missing` or `refuse`");
   if (missing) {

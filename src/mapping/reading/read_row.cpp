@@ -174,6 +174,18 @@ Literal literal(const Source& source, const Node& node) {
   return text;
 }
 
+Validity validity(const Source& source, const Node& node) {
+  static constexpr std::array<std::string_view, 2> keys = {"when", "requires"};
+  if (!node.is_map() || node.pairs.empty()) fail(source, node, "`valid` holds `when` or `requires`: {when: {stride: {each: {min: 1}}}}");
+  Validity made;
+  for (const auto& [key, value] : node.pairs) {
+    if (key.text == "when") made.when = conditions(source, value);
+    else if (key.text == "requires") made.required = names(source, value, "`requires`");
+    else unknown_key(source, key, "`valid`", keys);
+  }
+  return made;
+}
+
 Row row(const Source& source, const Node& node) {
   Row made;
   made.place = source.place(node);

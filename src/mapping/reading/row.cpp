@@ -28,6 +28,11 @@ template <class T> bool all_equal(const std::vector<T>& a, const std::vector<T>&
 
 }  // namespace
 
+bool carried_over(const OperatorRows& base, const OperatorRows& overload) {
+  const Place &a = base.place, &b = overload.place;
+  return a.file == b.file && a.line == b.line && a.column == b.column;
+}
+
 bool equal(const Predicate& a, const Predicate& b) {
   return a.any_of == b.any_of && a.equals == b.equals && equal(a.each, b.each) && equal(a.length, b.length) &&
          equal(a.elements, b.elements) && equal(a.negated, b.negated) && a.min == b.min && a.max == b.max && a.none == b.none &&

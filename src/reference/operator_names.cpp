@@ -1,8 +1,8 @@
-#include "reference/effective_table.h"
+#include "reference/operator_names.h"
 
-#include <algorithm>
+#include <vector>
 
-#include "mapping/files.h"
+#include "compatcheck/error.h"
 
 namespace compatcheck::reference {
 namespace {
@@ -13,13 +13,13 @@ std::string base_of(const std::string& name) {
   return name.substr(0, dot);
 }
 
-bool known(const std::string& name, const Effective& in_force) {
+bool known(const std::string& name, const lint::InForce& in_force) {
   return in_force.schemas.contains(base_of(name)) ||
          in_force.table.find(base_of(name), "", mapping::highest_opset, in_force.schemas).status != mapping::Lookup::Status::unknown;
 }
 
 // Names that share a beginning or hold the word: what a slip or half a name most often means.
-std::vector<std::string> near(const std::string& name, const Effective& in_force) {
+std::vector<std::string> near(const std::string& name, const lint::InForce& in_force) {
   const std::string word = name.substr(name.rfind(':') + 1);
   std::vector<std::string> found;
   for (const auto* rows : in_force.table.operators()) {
@@ -32,14 +32,7 @@ std::vector<std::string> near(const std::string& name, const Effective& in_force
 
 }  // namespace
 
-Effective effective(const ReferenceOptions& options) {
-  Effective in_force;
-  for (const auto& file : mapping::table_files(options.mappings)) in_force.table.overlay(file);
-  for (const auto& schema : in_force.table.schemas()) in_force.schemas.add(schema);
-  return in_force;
-}
-
-std::string full_name(const std::string& name, const Effective& in_force) {
+std::string full_name(const std::string& name, const lint::InForce& in_force) {
   if (name.find("::") != std::string::npos && known(name, in_force)) return name;
   for (const char* space : {"aten::", "prim::", "torchvision::", "quantized::"})
     if (name.find("::") == std::string::npos && known(space + name, in_force)) return space + name;

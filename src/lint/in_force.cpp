@@ -1,0 +1,56 @@
+#include "lint/in_force.h"
+
+#include "lint/lint.h"
+#include "mapping/files.h"
+#include "symbolic/registry.h"
+
+namespace compatcheck::lint {
+namespace {
+
+// One that can't be read is a defect of its row.
+void add_schemas(InForce& tables) {
+  for (const auto& schema : tables.table.schemas()) try {
+      tables.schemas.add(schema);
+    } catch (const schema::ParseError&) {
+    }
+}
+
+template <class Check> std::vector<mapping::Defect> with_names(const InForce& tables, Check check) {
+  const auto registry = symbolic::shipped_registry();
+  const auto conditions = registry.condition_names();
+  const auto words = registry.fact_words();
+  return check(tables.table, {.schemas = tables.schemas, .conditions = conditions, .fact_words = words, .handlers = {}});
+}
+
+}  // namespace
+
+InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::vector<mapping::Defect>& defects) {
+  InForce tables;
+  for (const auto& file : mapping::table_files(mappings)) {
+    auto unreadable = tables.table.overlay(file);
+    std::move(unreadable.begin(), unreadable.end(), std::back_inserter(defects));
+  }
+  add_schemas(tables);
+  if (mappings.empty()) return tables;
+  auto wrong = with_names(tables, check_users);
+  std::move(wrong.begin(), wrong.end(), std::back_inserter(defects));
+  sort(defects);
+  return tables;
+}
+
+InForce in_force(std::span<const std::filesystem::path> mappings) {
+  std::vector<mapping::Defect> defects;
+  InForce tables = read_over_shipped(mappings, defects);
+  if (defects.empty()) return tables;
+  std::string told;
+  for (const auto& defect : defects) told += (told.empty() ? "" : "\n") + describe(tables.table, defect);
+  throw TableError(told);
+}
+
+std::vector<mapping::Defect> check_shipped() {
+  InForce tables;
+  add_schemas(tables);
+  return with_names(tables, check);
+}
+
+}  // namespace compatcheck::lint

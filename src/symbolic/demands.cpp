@@ -1,0 +1,48 @@
+#include "symbolic/demands.h"
+
+namespace compatcheck::symbolic {
+
+void Demands::state(bool holds, std::string_view what, std::string_view wanted, const std::string& found) {
+  if (!holds && !broken_) broken_ = std::string(what) + " must be " + std::string(wanted) + ", and is " + found;
+}
+
+void Demands::at_least(const Dim& size, std::int64_t bound, std::string_view what) {
+  const bool below = provably_at_least(Dim(bound - 1) - size, 0);
+  if (below) state(false, what, "at least " + std::to_string(bound), size.to_string());
+}
+
+void Demands::at_most(const Dim& size, const Dim& bound, std::string_view what) {
+  if (provably_at_least(size - bound, 1)) state(false, what, "at most " + bound.to_string(), size.to_string());
+}
+
+void Demands::equal(const Dim& size, const Dim& wanted, std::string_view what) {
+  if (provably_different(size, wanted)) state(false, what, wanted.to_string(), size.to_string());
+}
+
+void Demands::multiple(const Dim& size, const Dim& of, std::string_view what) {
+  if (!size.is_number() || !of.is_number()) return;
+  if (of.number() == 0 || *size.number() % *of.number() != 0) state(false, what, "a multiple of " + of.to_string(), size.to_string());
+}
+
+void Demands::broken(std::string_view what) {
+  if (!broken_) broken_ = std::string(what);
+}
+
+void Demands::rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most) {
+  const auto known = call.rank(argument);
+  if (!known) return;
+  const std::string wanted = std::to_string(least) + (least == most ? "" : " or " + std::to_string(most));
+  state(*known >= least && *known <= most, "the rank of " + std::string(argument), wanted, std::to_string(*known));
+}
+
+void Demands::length(const Call& call, std::string_view argument, std::size_t count) {
+  const auto members = call.list(argument);
+  if (!members || members->size() == count || members->size() == 1) return;
+  state(false, "the length of " + std::string(argument), std::to_string(count), std::to_string(members->size()));
+}
+
+Verdict Demands::verdict() const {
+  return broken_ ? Verdict{.truth = Truth::no, .message = *broken_} : Verdict{.truth = Truth::yes};
+}
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Calls with arguments that PyTorch itself refuses are never convertible, and what it takes is never called refused by it: calls
+of convolutions, pools, resizing and the like with one argument changed, run in PyTorch and given to the program as graphs."""
+import argparse, itertools, json, pathlib, subprocess, sys, tempfile
+
+import torch
+
+from arguments import CALLS
+
+INTEGERS = [-2, -1, 0, 1, 2, 3, 5, 9]
+FLOATS = [-1.0, 0.0, 0.01, 0.5, 3.0]
+
+
+def changed(value):
+    """Other values for an int, a float or a list of them: of each member, of all, and of the length."""
+    if isinstance(value, bool):
+        return
+    if isinstance(value, (int, float)):
+        yield from INTEGERS if isinstance(value, int) else FLOATS
+    elif isinstance(value, list) and value:
+        others = INTEGERS if isinstance(value[0], int) else FLOATS
+        for at, other in itertools.product(range(len(value)), others):
+            yield value[:at] + [other] + value[at + 1:]
+        for other in others:
+            yield [other] * len(value)
+        yield value[:-1]
+        yield value + value[-1:]
+
+
+def cases():
+    for name, arguments in CALLS:
+        for at, value in enumerate(arguments):
+            for other in [value, *changed(value)] if at else [value]:
+                yield name, arguments[:at] + [other] + arguments[at + 1:]
+
+
+def operator(name):
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, packet), overload or "default")
+
+
+def call_torch(name, arguments):
+    """What PyTorch says against the call, or None and its results."""
+    function = operator(name)
+    positional = [a for a in function._schema.arguments if not a.kwarg_only]
+    keywords = {a.name: value for a, value in zip(function._schema.arguments[len(positional):], arguments[len(positional):])}
+    try:
+        results = function(*arguments[:len(positional)], **keywords)
+        return None, results if isinstance(results, tuple) else (results,)
+    except (RuntimeError, ValueError, IndexError, TypeError) as error:
+        return str(error).splitlines()[0], ()
+
+
+def tensor_type(tensor):
+    dtype = {torch.float32: "Float", torch.int64: "Long"}[tensor.dtype]
+    return f"{dtype}({', '.join(map(str, tensor.shape))})"
+
+
+def graph(name, arguments):
+    inputs, lines, values = [], [], []
+
+    def constant(value):
+        kind = {int: "int", float: "float", bool: "bool", str: "str", type(None): "NoneType"}[type(value)]
+        spelled = {bool: lambda: str(int(value)), str: lambda: f'"{value}"', type(None): lambda: None}.get(type(value), lambda: repr(value))()
+        lines.append(f"  %c{len(lines)} : {kind} = prim::Constant{f'[value={spelled}]' if spelled else ''}()")
+        return f"%c{len(lines) - 1}"
+
+    for value, argument in zip(arguments, operator(name)._schema.arguments):
+        if isinstance(value, torch.Tensor):
+            values.append(f"%x{len(inputs)}")
+            inputs.append(f"{values[-1]} : {tensor_type(value)}")
+        elif isinstance(value, list):
+            kind = "float" if "float" in str(argument.type) else "int"
+            members = ", ".join([constant(member) for member in value])
+            lines.append(f"  %c{len(lines)} : {kind}[] = prim::ListConstruct({members})")
+            values.append(f"%c{len(lines) - 1}")
+        else:
+            values.append(constant(value))
+    results = len(operator(name)._schema.returns)
+    outputs = ", ".join(f"%y{i} : Tensor" for i in range(results))
+    call = f"  {outputs} = aten::{name.partition('.')[0]}({', '.join(values)})"
+    return "\n".join([f"graph({', '.join(inputs)}):", *lines, call, f"  return ({', '.join(f'%y{i}' for i in range(results))})", ""])
+
+
+def spell(name, arguments):
+    return f"{name}({', '.join(tensor_type(a) if isinstance(a, torch.Tensor) else repr(a) for a in arguments)})"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    options = parser.parse_args()
+    calls = list(cases())
+    with tempfile.TemporaryDirectory() as folder:
+        for at, call in enumerate(calls):
+            pathlib.Path(folder, f"{at:05}.ir").write_text(graph(*call))
+        run = subprocess.run([options.program, folder, "--opset", "18", "--format", "jsonl"], capture_output=True, text=True, timeout=600)
+    reports = [json.loads(line) for line in run.stdout.splitlines()]
+    if len(reports) != len(calls):
+        raise SystemExit(f"{len(reports)} reports of {len(calls)} graphs: {run.stderr[-2000:]}")
+    wrong, refused = [], 0
+    for call, report in zip(calls, reports):
+        said, results = call_torch(*call)
+        refused += said is not None
+        empty = any(result.numel() == 0 for result in results)  # some kernels of PyTorch refuse that, some don't
+        ours = [f["message"] for f in report["findings"] if "PyTorch refuses" in f["message"]]
+        if said and report["verdict"] == "yes":
+            wrong.append(f"{spell(*call)}: PyTorch says \"{said}\"; we convert it")
+        elif not said and ours and not empty:
+            wrong.append(f"{spell(*call)}: PyTorch takes it; we say {ours[0]}")
+    print(*wrong, sep="\n")
+    print(f"{len(calls)} calls, {refused} of them refused by PyTorch: {len(calls) - len(wrong)} passed, {len(wrong)} failed")
+    return 1 if wrong or not refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
