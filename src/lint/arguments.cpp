@@ -116,7 +116,9 @@ struct Arguments {
   void check_output(const mapping::Condition& condition) const {
     const auto index = static_cast<std::size_t>(std::stoul(condition.argument.substr(8)));
     const Predicate& asked = condition.predicate;
-    if (!asked.used && !(asked.negated && asked.negated->used)) return context.report(condition.place, "of an output only `used` can be asked");
+    const auto can_be_asked = [](const Predicate& predicate) { return predicate.used || !predicate.dtype.empty(); };
+    if (!can_be_asked(asked) && !(asked.negated && can_be_asked(*asked.negated)))
+      return context.report(condition.place, "of an output only `used` and `dtype` can be asked");
     if (std::ranges::none_of(overloads, [&](const Schema* o) { return o->variadic_returns || index < o->returns.size(); }))
       context.report(condition.place, quote(rows.name) + " has no output " + std::to_string(index));
   }

@@ -220,14 +220,21 @@ class Test {
     return Test(number_fact(static_cast<std::int64_t>(list->items->size())), "the length of " + what_)(predicate);
   }
 
+  std::optional<ir::DType> dtype_known() const {
+    if (const auto* number = fact_.number())
+      return number->kind == NumberFact::Kind::floating ? ir::DType::f64 : number->kind == NumberFact::Kind::boolean ? ir::DType::boolean : ir::DType::i64;
+    return fact_.tensor() ? fact_.tensor()->dtype : std::nullopt;
+  }
+
   Verdict dtype(const std::vector<std::string>& words) const {
     std::string needed;
     for (const auto& word : words) needed += (needed.empty() ? "" : " or ") + word;
     if (fact_.is_none()) return yes();  // nothing there that could have another dtype
-    const auto* tensor = fact_.tensor();
-    if (!tensor || !tensor->dtype) return not_known(fact_, "the dtype of " + what_ + " must be " + needed + ", and isn't known");
-    if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return dtype_fits(*tensor->dtype, word); })) return yes();
-    return no("the dtype of " + what_ + " must be " + needed + ", and is " + std::string(ir::name(*tensor->dtype)));
+    if (fact_.list() || std::holds_alternative<ConstantFact>(fact_.value)) return no(what_ + " is no tensor");
+    const auto known = dtype_known();
+    if (!known) return not_known(fact_, "the dtype of " + what_ + " must be " + needed + ", and isn't known");
+    if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return dtype_fits(*known, word); })) return yes();
+    return no("the dtype of " + what_ + " must be " + needed + ", and is " + std::string(ir::name(*known)));
   }
 
   Verdict rank(const Predicate& predicate) const {
@@ -271,9 +278,10 @@ class Test {
   std::string what_;
 };
 
-Verdict output_used(const mapping::Condition& condition, const Call& call) {
+Verdict output(const mapping::Condition& condition, const Call& call) {
   const std::size_t index = std::stoul(condition.argument.substr(std::string("outputs.").size()));
   if (index >= call.node().outputs().size()) return no("the call has no output " + std::to_string(index));
+  if (!condition.predicate.dtype.empty()) return Test(call.facts().of(call.node().output(index)), "the result")(condition.predicate);
   const bool used = !call.node().output(index)->unused();
   if (!condition.predicate.used || used == *condition.predicate.used) return yes();
   return no("output " + std::to_string(index) + (used ? " is used" : " is not used"));
@@ -299,7 +307,7 @@ Verdict every_tensor(const Predicate& predicate, const Call& call) {
 }
 
 Verdict holds(const mapping::Condition& condition, const Call& call) {
-  if (condition.argument.starts_with("outputs.")) return output_used(condition, call);
+  if (condition.argument.starts_with("outputs.")) return output(condition, call);
   if (condition.argument == "tensors") return every_tensor(condition.predicate, call);
   return Test(call.fact(condition.argument), condition.argument)(condition.predicate);
 }

@@ -105,7 +105,7 @@ TEST(Lint, ConditionsThatNeverHold) {
   EXPECT_EQ(defect("self: {not: {each: 1}}"), "1:48: `self` is no list: it is Tensor\n");
   EXPECT_EQ(defect("self: {used: true}"), "1:48: `self` is an argument; `used` is about outputs.N\n");
   EXPECT_EQ(defect("outputs.1: {used: true}"), "1:48: `aten::avg_pool2d` has no output 1\n");
-  EXPECT_EQ(defect("outputs.0: {rank: 3}"), "1:48: of an output only `used` can be asked\n");
+  EXPECT_EQ(defect("outputs.0: {rank: 3}"), "1:48: of an output only `used` and `dtype` can be asked\n");
   EXPECT_EQ(defect("tensors: {each: 3}"), "1:48: `tensors`: each is no list: it is Tensor?\n");
   EXPECT_EQ(defect("divisor_override: ~"), "");
   EXPECT_EQ(defect("stride: {equals: []}"), "");
