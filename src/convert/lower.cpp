@@ -329,8 +329,9 @@ class Lowering {
     Values given{trip_count(node.input(0)), boolean(node.input(1))};
     for (std::size_t i = 0; i < forms.size(); ++i) handlers::spill(operand(node.input(i + 2)), forms[i], builder_, given);
     const auto body = builder_.begin_body();
-    operands_[inner.inputs()[0]] = {Number{builder_.body_input(ir::DType::i64)}};
-    builder_.body_input(ir::DType::boolean);
+    const std::vector<onnx::Dimension> single;   // ONNX Runtime wants to know that the count and the condition have no dimensions
+    operands_[inner.inputs()[0]] = {Number{builder_.body_input(ir::DType::i64, false, single)}};
+    builder_.body_input(ir::DType::boolean, false, single);
     Values carried;
     for (std::size_t i = 2; i < given.size(); ++i) carried.push_back(builder_.body_input(given[i].dtype, given[i].sequence));
     std::size_t at = 0;

@@ -5,6 +5,20 @@ namespace compatcheck::handlers {
 Registry shipped_handlers() {
   Registry registry;
   register_activation(registry);
+  register_arithmetic(registry);
+  register_bessel(registry);
+  register_bitwise(registry);
+  register_cast(registry);
+  register_comparison(registry);
+  register_complex(registry);
+  register_division(registry);
+  register_dropout(registry);
+  register_power(registry);
+  register_rounding(registry);
+  register_scalar(registry);
+  register_softmax(registry);
+  register_special(registry);
+  register_trigonometry(registry);
   return registry;
 }
 

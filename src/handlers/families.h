@@ -6,5 +6,19 @@
 namespace compatcheck::handlers {
 
 void register_activation(Registry& registry);
+void register_arithmetic(Registry& registry);
+void register_bessel(Registry& registry);
+void register_bitwise(Registry& registry);
+void register_cast(Registry& registry);
+void register_comparison(Registry& registry);
+void register_complex(Registry& registry);
+void register_division(Registry& registry);
+void register_dropout(Registry& registry);
+void register_power(Registry& registry);
+void register_rounding(Registry& registry);
+void register_scalar(Registry& registry);
+void register_softmax(Registry& registry);
+void register_special(Registry& registry);
+void register_trigonometry(Registry& registry);
 
 }  // namespace compatcheck::handlers

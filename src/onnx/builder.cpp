@@ -270,6 +270,13 @@ void Builder::check_inputs(Call& call) {
 
 void Builder::widen(Call& call) {
   const Schema& schema = *call.schema;
+  if (schema.name == "Cast") {
+    const auto to = dtype_from_data_type(std::get<std::int64_t>(call.node.attribute("to")->value)).value();
+    for (const DType dtype : {call.inputs.front().dtype, to}) {
+      const auto takes = [&](const Schema& version) { return version.outputs.front().accepts(dtype); };
+      if (!takes(schema)) throw refusal_until(schema, "ONNX has no tensors of " + std::string(ir::name(dtype)), takes);
+    }
+  }
   if (schema.name == "Cast" || schema.name == "Loop" || schema.name == "If" || schema.name == "Scan") return;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Formal* formal = formal_at(schema.inputs, i);
@@ -345,8 +352,8 @@ std::shared_ptr<Graph> Builder::begin_body() {
   return bodies_.back();
 }
 
-Value Builder::body_input(DType dtype, bool sequence) {
-  const ValueId id = model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor, .dtype = dtype, .shape = {}, .name = {}});
+Value Builder::body_input(DType dtype, bool sequence, std::optional<std::vector<Dimension>> shape) {
+  const ValueId id = model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor, .dtype = dtype, .shape = std::move(shape), .name = {}});
   bodies_.back()->inputs.push_back(id);
   return {id, dtype, sequence};
 }

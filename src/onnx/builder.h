@@ -114,7 +114,7 @@ class Builder {
 
   // ---- Bodies of If, Loop and Scan
   std::shared_ptr<Graph> begin_body();
-  Value body_input(ir::DType dtype, bool sequence = false);
+  Value body_input(ir::DType dtype, bool sequence = false, std::optional<std::vector<Dimension>> shape = {});
   void end_body(const Values& outputs);
   // "If" or "Loop", whose outputs have the dtypes of what leaves the body.
   Values control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<ir::DType>& dtypes,

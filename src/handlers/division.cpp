@@ -1,0 +1,132 @@
+// Division of tensors. Numbers' is in scalar.cpp.
+#include "handlers/division.h"
+
+#include <algorithm>
+
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+bool is_float(const Value& value) { return ir::is_floating(value.dtype); }
+bool is_unsigned(DType dtype) { return dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64; }
+
+// Whether a remainder, unless it is 0, has another sign than the divisor.
+Value signs_differ(Emission& e, const Value& rest, const Value& divisor) {
+  const Value zero = e.scalar(rest.dtype, 0);
+  if (const auto sign = sign_of(e, divisor)) return *sign > 0 ? less(e, rest, zero) : greater(e, rest, zero);
+  if (e.at_least(9)) return less(e, multiply(e, e.node("Sign", {rest}), e.node("Sign", {divisor})), zero);
+  return logical_and(e, not_equal(e, rest, zero), e.node("Xor", {less(e, rest, zero), less(e, divisor, zero)}));
+}
+
+// Floats without Mod: a double holds the quotient of shorter floats well enough to round it.
+struct Wide {
+  Value a, b, quotient;
+};
+
+Wide divided_in_double(Emission& e, const Value& a, const Value& b) {
+  if (a.dtype == DType::f64) throw Refusal{"of doubles ONNX has no exact remainder before Mod, which came with opset 10", "use opset 11"};
+  if (!sign_of(e, b) && !e.at_least(9)) throw Refusal{"divisors that may be 0 or infinite need Where, which came with opset 9", "use opset 9"};
+  const Value x = e.cast(a, DType::f64);
+  Value y = e.cast(b, DType::f64);
+  if (!sign_of(e, b)) y = maximum(e, minimum(e, y, e.scalar(DType::f64, 1e300)), e.scalar(DType::f64, -1e300));   // infinite ones
+  return {x, y, e.node("Floor", {divide(e, x, y)})};
+}
+
+// c10's div_floor_floating.
+Value floored_floats(Emission& e, const Value& a, const Value& b) {
+  Value quotient;
+  if (e.at_least(11)) {
+    const Value rest = e.node("Mod", {a, b}, {{"fmod", 1}});
+    const Value whole = divide(e, subtract(e, a, rest), b);
+    quotient = e.node("Round", {subtract(e, whole, e.cast(signs_differ(e, rest, b), a.dtype))});
+  } else {
+    const Wide wide = divided_in_double(e, a, b);
+    quotient = e.cast(add(e, wide.quotient, subtract(e, wide.a, wide.a)), a.dtype);   // NaN of an infinite dividend
+  }
+  return may_be_zero(e, b) && e.at_least(9) ? where(e, equal(e, b, e.scalar(b.dtype, 0)), divide(e, a, b), quotient) : quotient;
+}
+
+}  // namespace
+
+Value floored_quotient(Emission& e, const Value& a, const Value& b, bool rounds_down) {
+  if (is_float(a)) return floored_floats(e, a, b);
+  const Value quotient = divide(e, a, b);
+  if (rounds_down || is_unsigned(a.dtype)) return quotient;
+  const Value rest = subtract(e, a, multiply(e, quotient, b));
+  return subtract(e, quotient, e.cast(signs_differ(e, rest, b), a.dtype));
+}
+
+Value truncated_quotient(Emission& e, const Value& a, const Value& b) { return truncated(e, divide(e, a, b)); }
+
+Value remainder_of(Emission& e, const Value& a, const Value& b) {
+  if (!is_float(a)) {
+    if (e.at_least(10)) return e.node("Mod", {a, b});
+    const Value rest = truncated_remainder(e, a, b);
+    if (is_unsigned(a.dtype)) return rest;
+    return add(e, rest, multiply(e, b, e.cast(signs_differ(e, rest, b), a.dtype)));
+  }
+  if (!e.at_least(10)) {
+    const Wide wide = divided_in_double(e, a, b);
+    return e.cast(subtract(e, wide.a, multiply(e, wide.quotient, wide.b)), a.dtype);
+  }
+  const Value rest = e.node("Mod", {a, b}, {{"fmod", 1}});
+  return where(e, signs_differ(e, rest, b), add(e, rest, b), rest);
+}
+
+Value truncated_remainder(Emission& e, const Value& a, const Value& b) {
+  if (is_float(a)) return e.node("Mod", {a, b}, {{"fmod", 1}});
+  return subtract(e, a, multiply(e, divide(e, a, b), b));
+}
+
+bool is_natural(const Emission& e, std::string_view argument) {
+  const symbolic::Fact& fact = e.call.fact(argument);
+  const auto natural = [](const Dim& dim) { return provably_at_least(dim, 0); };
+  if (const auto* number = fact.number()) return number->integer && natural(*number->integer);
+  const auto* tensor = fact.tensor();
+  if (tensor && tensor->dtype == DType::boolean) return true;
+  return tensor && tensor->contents && std::ranges::all_of(*tensor->contents, natural);
+}
+
+namespace {
+
+bool both_natural(const Emission& e) {
+  const auto [a, b] = operand_names(e);
+  return is_natural(e, a) && is_natural(e, b);
+}
+
+void floor_divide(Emission& e) {
+  const auto [a, b] = operands(e);
+  e.give(floored_quotient(e, a, b, both_natural(e)));
+}
+
+void div(Emission& e) {
+  if (e.given("rounding_mode")) {
+    if (e.string("rounding_mode") == "floor") return floor_divide(e);
+    const auto [a, b] = operands(e);
+    return e.give(truncated_quotient(e, a, b));
+  }
+  const auto [a, b] = operand_names(e);
+  e.give(divide(e, e.number_value(a, e.output_dtype()), e.number_value(b, e.output_dtype())));
+}
+
+void remainder(Emission& e) {
+  const auto [a, b] = operands(e);
+  e.give(remainder_of(e, a, b));
+}
+
+void fmod(Emission& e) {
+  const auto [a, b] = operands(e);
+  e.give(truncated_remainder(e, a, b));
+}
+
+}  // namespace
+
+void register_division(Registry& registry) {
+  for (const char* op : {"aten::div", "aten::true_divide", "aten::div.Tensor_mode"}) registry.handler(op, div);
+  for (const char* op : {"aten::floor_divide", "aten::_floor_divide", "aten::floordiv"}) registry.handler(op, floor_divide);
+  registry.handler("aten::remainder", remainder);
+  registry.handler("aten::fmod", fmod);
+}
+
+}  // namespace compatcheck::handlers

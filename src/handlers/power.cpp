@@ -1,0 +1,162 @@
+// Powers and shifts.
+#include "handlers/power.h"
+
+#include <cmath>
+#include <vector>
+
+#include "handlers/division.h"
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+bool is_float(const Value& value) { return ir::is_floating(value.dtype); }
+
+Value ones_like(Emission& e, const Value& value) { return filled_like(e, value, value.dtype, 1); }
+
+// By squaring, for an exponent that is known; it isn't negative.
+Value whole_power(Emission& e, Value base, std::int64_t exponent) {
+  if (exponent == 0) return ones_like(e, base);
+  Value product;
+  for (; exponent; exponent >>= 1) {
+    if (exponent & 1) product = product ? multiply(e, product, base) : base;
+    if (exponent > 1) base = multiply(e, base, base);
+  }
+  return product;
+}
+
+// c10's powi: exponents are halved until none is left. Pow of integers goes through doubles in ONNX Runtime, and doesn't wrap.
+Value looped_power(Emission& e, const Value& base, const Value& exponent) {
+  const DType dtype = base.dtype;
+  const Value zero = e.scalar(dtype, 0), one = e.scalar(dtype, 1), two = e.scalar(dtype, 2);
+  const Value zeros = subtract(e, multiply(e, base, zero), multiply(e, exponent, zero));   // of the result's sizes
+  const Value square = add(e, base, zeros), rest = add(e, maximum(e, exponent, zero), zeros), product = add(e, zeros, one);
+  const auto body = e.build.begin_body();
+  const std::vector<onnx::Dimension> single;
+  e.build.body_input(DType::i64, false, single);
+  e.build.body_input(DType::boolean, false, single);
+  const Value s = e.build.body_input(dtype), r = e.build.body_input(dtype), p = e.build.body_input(dtype);
+  const Value half = divide(e, r, two);
+  const Value odd = subtract(e, r, multiply(e, half, two));
+  // 1 for an even one, else the square: 1 + odd · (square - 1).
+  const Value factor = add(e, multiply(e, odd, subtract(e, s, one)), one);
+  e.build.end_body({e.node("Identity", {e.scalar(DType::boolean, 1)}), multiply(e, s, s), half, multiply(e, p, factor)});
+  const std::int64_t bits = 8 * static_cast<std::int64_t>(ir::element_bytes(dtype));
+  const Value made = e.build.control("Loop", {e.build.integer(bits), e.scalar(DType::boolean, 1), square, rest, product}, {{"body", body}},
+                                     {dtype, dtype, dtype}, {false, false, false}).at(2);
+  if (dtype == DType::u8) return made;
+  const Value parity = subtract(e, exponent, multiply(e, divide(e, exponent, two), two));
+  const Value of_minus_one = add(e, e.scalar(dtype, 1), multiply(e, negated(e, multiply(e, parity, parity)), two));
+  const Value reciprocal = add(e, e.cast(equal(e, base, one), dtype), multiply(e, e.cast(equal(e, base, e.scalar(dtype, -1)), dtype), of_minus_one));
+  return where(e, less(e, exponent, zero), reciprocal, made);
+}
+
+}  // namespace
+
+Value power(Emission& e, const Value& base, const Value& exponent) {
+  if (is_float(base)) return e.node("Pow", {base, exponent});
+  const auto known = constant_number(e, exponent);
+  const auto* data = e.constant_of(exponent);
+  if (known && data->dims.empty() && *known >= 0) return whole_power(e, base, static_cast<std::int64_t>(*known));
+  const DType dtype = base.dtype;
+  const bool narrow = dtype == DType::i8 || dtype == DType::i16 || dtype == DType::u8 || dtype == DType::u16;   // what wraps at 32 bits wraps there
+  if (narrow) return e.cast(looped_power(e, e.cast(base, DType::i32), e.cast(exponent, DType::i32)), dtype);
+  return looped_power(e, base, exponent);
+}
+
+namespace {
+
+// What PyTorch computes otherwise than by pow: of numbers as exponents of float tensors.
+std::optional<Value> special_power(Emission& e, const Value& x, double exponent) {
+  const auto reciprocal = [&](const Value& value) { return e.node("Reciprocal", {value}); };
+  if (exponent == 0) return ones_like(e, x);
+  if (exponent == 1) return x;
+  if (exponent == 2) return multiply(e, x, x);
+  if (exponent == 3) return multiply(e, multiply(e, x, x), x);
+  if (exponent == 0.5) return e.node("Sqrt", {x});
+  if (exponent == -0.5) return reciprocal(e.node("Sqrt", {x}));
+  if (exponent == -1) return reciprocal(x);
+  if (exponent == -2) return reciprocal(multiply(e, x, x));
+  return std::nullopt;
+}
+
+void pow(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const auto [self, by] = operand_names(e);
+  const Value base = e.number_value(self, dtype);
+  if (is_float(base) && e.call.fact(by).number())
+    if (const auto exponent = e.call.number(by))
+      if (const auto made = special_power(e, base, *exponent)) return e.give(*made);
+  e.give(power(e, base, e.number_value(by, dtype)));
+}
+
+void square(Emission& e) {
+  const Value x = e.tensor("self", e.output_dtype());
+  e.give(multiply(e, x, x));
+}
+
+void exp2(Emission& e) {
+  const DType dtype = e.output_dtype();
+  e.give(power(e, e.scalar(dtype, 2), e.tensor("self", dtype)));
+}
+
+void ldexp(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const auto [self, by] = operand_names(e);
+  e.give(multiply(e, e.number_value(self, dtype), power(e, e.scalar(dtype, 2), e.number_value(by, dtype))));
+}
+
+// ---- Shifts
+
+std::int64_t bits_of(DType dtype) { return 8 * static_cast<std::int64_t>(ir::element_bytes(dtype)); }
+
+// 2 to each of 0 … count - 1 for those shifts, `otherwise` for all others.
+Value power_of_two(Emission& e, const Value& shift, std::int64_t count, std::int64_t otherwise) {
+  if (const auto known = constant_number(e, shift); known && e.constant_of(shift)->dims.empty())
+    return *known >= 0 && *known < static_cast<double>(count) ? e.scalar(shift.dtype, static_cast<std::int64_t>(std::uint64_t{1} << static_cast<int>(*known)))
+                                                              : e.scalar(shift.dtype, otherwise);
+  Ints powers;
+  for (std::int64_t i = 0; i < count; ++i) powers.push_back(static_cast<std::int64_t>(std::uint64_t{1} << i));
+  powers.push_back(otherwise);
+  const Value table = e.build.constant(onnx::make_tensor(shift.dtype, {count + 1}, powers));
+  const Value whole = e.cast(shift, DType::i64), last = e.build.integer(count);
+  const Value inside = minimum(e, where(e, less(e, whole, e.build.integer(0)), last, whole), last);
+  return e.node("Gather", {table, inside}, {{"axis", 0}});
+}
+
+void left_shift(Emission& e) {
+  const auto [a, b] = operands(e);
+  if (is_float(a)) return e.give(multiply(e, a, power(e, e.scalar(a.dtype, 2), b)));
+  e.give(multiply(e, a, power_of_two(e, b, bits_of(a.dtype), 0)));
+}
+
+// Rounds down. A shift of all bits but the sign leaves 0 or -1.
+void right_shift(Emission& e) {
+  const auto [a, b] = operands(e);
+  if (is_float(a)) return e.give(divide(e, a, power(e, e.scalar(a.dtype, 2), b)));
+  const bool has_sign = a.dtype != DType::u8;
+  const std::int64_t count = bits_of(a.dtype) - (has_sign ? 1 : 0);
+  const Value divisor = power_of_two(e, b, count, 0);
+  const auto known = constant_number(e, divisor);
+  const Value zero = e.scalar(a.dtype, 0), one = e.scalar(a.dtype, 1);
+  const auto beyond = [&] { return has_sign ? negated(e, e.cast(less(e, a, zero), a.dtype)) : multiply(e, a, zero); };
+  if (known) return e.give(*known == 0 ? beyond() : floored_quotient(e, a, divisor));
+  const Value quotient = divide(e, a, maximum(e, divisor, one));
+  const Value rest = subtract(e, a, multiply(e, quotient, divisor));
+  const Value floored = has_sign ? subtract(e, quotient, e.cast(less(e, rest, zero), a.dtype)) : quotient;
+  e.give(where(e, equal(e, divisor, zero), beyond(), floored));
+}
+
+}  // namespace
+
+void register_power(Registry& registry) {
+  registry.handler("aten::pow", pow);
+  registry.handler("aten::float_power", pow);
+  registry.handler("aten::square", square);
+  registry.handler("aten::exp2", exp2);
+  registry.handler("aten::ldexp", ldexp);
+  for (const char* op : {"aten::bitwise_left_shift", "aten::__lshift__"}) registry.handler(op, left_shift);
+  for (const char* op : {"aten::bitwise_right_shift", "aten::__rshift__"}) registry.handler(op, right_shift);
+}
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,162 @@
+// Python's numbers that are known only when the model runs: values without dimensions of i64, f64 or bool.
+#include "handlers/elementary.h"
+
+#include <limits>
+
+#include "handlers/division.h"
+#include "handlers/families.h"
+#include "handlers/power.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+Value single(Emission& e) { return e.tensor(e.call.node().schema()->arguments.front().name); }
+bool is_float(const Value& value) { return ir::is_floating(value.dtype); }
+
+// ---- Of two numbers
+
+using OfTwo = Value (*)(Emission&, const Value&, const Value&);
+
+template <OfTwo function> void of_two(Emission& e) {
+  const auto [a, b] = operands(e);
+  e.give(function(e, a, b));
+}
+
+// Sums and products of bools are ints.
+template <OfTwo function> void arithmetic(Emission& e) {
+  const auto [a, b] = operand_names(e);
+  const DType dtype = e.output_dtype();
+  e.give(function(e, e.number_value(a, dtype), e.number_value(b, dtype)));
+}
+
+// In double: 1 / 2 is a half.
+template <OfTwo function> void in_double(Emission& e) {
+  const auto [a, b] = operand_names(e);
+  e.give(function(e, e.number_value(a, DType::f64), e.number_value(b, DType::f64)));
+}
+
+Value raised(Emission& e, const Value& a, const Value& b) { return e.node("Pow", {a, b}); }
+
+void floor_divide(Emission& e) {
+  const auto [a, b] = operands(e);
+  const auto names = operand_names(e);
+  if (!is_float(a)) return e.give(floored_quotient(e, a, b, is_natural(e, names.first) && is_natural(e, names.second)));
+  e.give(e.node("Floor", {divide(e, a, b)}));   // as TorchScript computes it
+}
+
+void int_power(Emission& e) {
+  const auto [a, b] = operand_names(e);
+  const DType dtype = e.output_dtype();
+  const Value base = e.number_value(a, dtype), exponent = e.number_value(b, dtype);
+  e.give(dtype == DType::i64 ? power(e, base, exponent) : raised(e, base, exponent));
+}
+
+void on_bits(Emission& e, const char* on_bools, const char* on_integers) {
+  const auto [a, b] = operands(e);
+  e.give(e.node(a.dtype == DType::boolean ? on_bools : on_integers, {a, b}));
+}
+
+void bits_and(Emission& e) { on_bits(e, "And", "BitwiseAnd"); }
+void bits_or(Emission& e) { on_bits(e, "Or", "BitwiseOr"); }
+void bits_xor(Emission& e) { on_bits(e, "Xor", "BitwiseXor"); }
+
+// ---- Of one
+
+void neg(Emission& e) { e.give(negated(e, single_operand(e))); }
+void abs(Emission& e) { e.give(absolute(e, single_operand(e))); }
+void logical_not(Emission& e) { e.give(handlers::logical_not(e, truth(e, single(e)))); }
+void same(Emission& e) { e.give(single(e)); }
+void as_bool(Emission& e) { e.give(truth(e, single(e))); }
+
+void rounded(Emission& e, const char* op) {
+  const Value x = single(e);
+  e.give(is_float(x) ? e.node(op, {x}) : x);
+}
+
+void floor(Emission& e) { rounded(e, "Floor"); }
+void ceil(Emission& e) { rounded(e, "Ceil"); }
+void round(Emission& e) { rounded(e, "Round"); }
+
+void modf(Emission& e) {
+  const Value x = e.tensor("a"), whole = truncated(e, x);
+  e.give(0, subtract(e, x, whole));
+  e.give(1, whole);
+}
+
+void divmod(Emission& e) {
+  const auto [a, b] = operands(e);
+  e.give(0, floored_quotient(e, a, b));
+  e.give(1, remainder_of(e, a, b));
+}
+
+// a / b of absolute values, with the sign of the quotient: as integers divide.
+void round_to_zero_floordiv(Emission& e) {
+  const auto [a, b] = operands(e);
+  e.give(divide(e, a, b));
+}
+
+// ---- Of lists
+
+void extreme_of_list(Emission& e, const char* op) {
+  const Operand& list = e.operand("self");
+  const DType dtype = e.output_dtype();
+  Value whole;
+  if (const auto* vector = std::get_if<Vector>(&list.value)) whole = vector->value;
+  else if (list.list()) whole = vector_of(*list.list(), dtype, e.build);
+  else throw Refusal{"'self' is no list of numbers"};
+  const bool boolean = dtype == DType::boolean;
+  e.give(e.node(op, {boolean ? e.cast(whole, DType::i32) : whole}, {{"keepdims", 0}}));
+}
+
+void list_max(Emission& e) { extreme_of_list(e, "ReduceMax"); }
+void list_min(Emission& e) { extreme_of_list(e, "ReduceMin"); }
+
+void contains(Emission& e) {
+  const Operand& list = e.operand("l");
+  const Value item = e.tensor("item");
+  Value whole;
+  if (const auto* vector = std::get_if<Vector>(&list.value)) whole = vector->value;
+  else if (list.list()) whole = vector_of(*list.list(), item.dtype, e.build);
+  else throw Refusal{"'l' is no list of numbers"};
+  const Value found = e.cast(equal(e, whole, item), DType::i32);
+  e.give(truth(e, e.node("ReduceMax", {found}, {{"keepdims", 0}})));
+}
+
+// ---- Loops over range(start, stop, step)
+
+void derive_index(Emission& e) {
+  const auto number = [&](const char* name) { return e.number_value(name, DType::i64); };
+  e.give(add(e, number("start"), multiply(e, number("index"), number("step"))));
+}
+
+// Zero, or the quotient rounded up: (hi - lo + step - sign) / step.
+void range_length(Emission& e) {
+  const auto number = [&](const char* name) { return e.number_value(name, DType::i64); };
+  const Value step = number("step"), way = subtract(e, number("hi"), number("lo")), zero = e.scalar(DType::i64, 0);
+  if (const auto known = e.call.integer("step"); known && *known != 0) {
+    const Value spare = subtract(e, step, e.scalar(DType::i64, *known > 0 ? 1 : -1));
+    return e.give(maximum(e, divide(e, add(e, way, spare), step), zero));
+  }
+  e.give(maximum(e, negated(e, floored_quotient(e, negated(e, way), step)), zero));
+}
+
+}  // namespace
+
+void register_scalar(Registry& registry) {
+  const std::pair<const char*, Handler> on_numbers[] = {
+      {"aten::add", arithmetic<add>}, {"aten::sub", arithmetic<subtract>}, {"aten::mul", arithmetic<multiply>}, {"aten::div", in_double<divide>},
+      {"aten::floordiv", floor_divide}, {"aten::floor_divide", floor_divide}, {"aten::remainder", of_two<remainder_of>}, {"aten::fmod", in_double<truncated_remainder>},
+      {"aten::pow", int_power}, {"aten::neg", neg}, {"aten::floor", floor}, {"aten::ceil", ceil}, {"aten::round", round}, {"prim::abs", abs}, {"aten::fabs", abs},
+      {"prim::max", of_two<maximum>}, {"prim::min", of_two<minimum>}, {"aten::lt", of_two<less>}, {"aten::le", of_two<less_equal>},
+      {"aten::gt", of_two<greater>}, {"aten::ge", of_two<greater_equal>}, {"aten::eq", of_two<equal>}, {"aten::ne", of_two<not_equal>},
+      {"aten::__and__", bits_and}, {"aten::__or__", bits_or}, {"aten::__xor__", bits_xor}, {"aten::__not__", logical_not},
+      {"aten::Int", same}, {"aten::Float", same}, {"aten::Bool", as_bool}, {"aten::__derive_index", derive_index}, {"aten::__range_length", range_length},
+      {"aten::modf", modf}, {"aten::divmod", divmod}, {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
+  for (const auto& [op, handler] : on_numbers) registry.number_handler(op, handler);
+  registry.handler("prim::abs", abs);
+  registry.handler("aten::__contains__", contains);
+  for (const char* op : {"prim::max.self_int", "prim::max.self_float", "prim::max.self_bool"}) registry.handler(op, list_max);
+  for (const char* op : {"prim::min.self_int", "prim::min.self_float", "prim::min.self_bool"}) registry.handler(op, list_min);
+}
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,150 @@
+// Special functions: exponentials, logarithms and error functions that ONNX has no operator for. Bessel functions: bessel.cpp.
+#include "handlers/elementary.h"
+
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <numbers>
+
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
+Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
+Value plus(Emission& e, const Value& x, double number) { return add(e, x, constant(e, x, number)); }
+Value times(Emission& e, const Value& x, double number) { return multiply(e, x, constant(e, x, number)); }
+Value is_zero(Emission& e, const Value& x) { return equal(e, x, constant(e, x, 0)); }
+
+// Of small numbers 2 · atanh(x / (x + 2)) keeps the digits.
+Value log_of_one_plus(Emission& e, const Value& x) {
+  const Value plain = node(e, "Log", plus(e, x, 1));
+  if (!e.at_least(9) || x.dtype == DType::f64) return plain;
+  const Value small = times(e, node(e, "Atanh", divide(e, x, plus(e, x, 2))), 2);
+  return where(e, less(e, absolute(e, x), constant(e, x, 0.5)), small, plain);
+}
+
+Value softplus_of_negative(Emission& e, const Value& x) {
+  if (x.dtype != DType::f64) return node(e, "Softplus", x);
+  return node(e, "Log", plus(e, node(e, "Exp", x), 1));
+}
+
+void log1p(Emission& e) { e.give(log_of_one_plus(e, single_operand(e))); }
+
+// tanh(x/2) · (exp(x) + 1): nothing cancels near 0.
+void expm1(Emission& e) {
+  const Value x = single_operand(e);
+  e.give(multiply(e, node(e, "Tanh", times(e, x, 0.5)), plus(e, node(e, "Exp", x), 1)));
+}
+
+void log2(Emission& e) {
+  const Value logarithm = node(e, "Log", single_operand(e));
+  e.give(divide(e, logarithm, constant(e, logarithm, std::numbers::ln2)));
+}
+
+void log10(Emission& e) {
+  const Value logarithm = node(e, "Log", single_operand(e));
+  e.give(divide(e, logarithm, constant(e, logarithm, std::numbers::ln10)));
+}
+
+void logit(Emission& e) {
+  Value x = single_operand(e);
+  if (e.given("eps")) {
+    const double eps = e.number("eps");
+    x = clamped(e, x, constant(e, x, eps), constant(e, x, 1 - eps));
+  }
+  e.give(node(e, "Log", divide(e, x, subtract(e, constant(e, x, 1), x))));
+}
+
+void erfc(Emission& e) {
+  const Value x = single_operand(e);
+  e.give(subtract(e, constant(e, x, 1), node(e, "Erf", x)));
+}
+
+void ndtr(Emission& e) {
+  const Value x = single_operand(e);
+  e.give(times(e, plus(e, node(e, "Erf", times(e, x, std::numbers::sqrt2 / 2)), 1), 0.5));
+}
+
+// -x log x, 0 at 0, -inf below.
+void entr(Emission& e) {
+  const Value x = single_operand(e), zero = constant(e, x, 0);
+  const Value inside = node(e, "Neg", multiply(e, x, node(e, "Log", x)));
+  e.give(where(e, greater(e, x, zero), inside, where(e, less(e, x, zero), constant(e, x, -infinity), x)));
+}
+
+// x · log y, 0 where x is 0, unless y is NaN.
+template <bool of_one_plus> void xlogy(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const auto [self, other] = operand_names(e);
+  const Value x = e.number_value(self, dtype), y = e.number_value(other, dtype);
+  const Value product = multiply(e, x, of_one_plus ? log_of_one_plus(e, y) : node(e, "Log", y));
+  const Value zero = logical_and(e, is_zero(e, x), logical_not(e, is_nan(e, y)));
+  e.give(where(e, zero, constant(e, x, 0), product));
+}
+
+// Softplus of the negated distance stays finite; equal infinities are their sum.
+template <bool of_two> void logaddexp(Emission& e) {
+  const auto [a, b] = operands(e);
+  const Value most = maximum(e, a, b), distance = node(e, "Neg", absolute(e, subtract(e, a, b)));
+  const double unit = of_two ? std::numbers::ln2 : 1;
+  const Value tail = softplus_of_negative(e, of_two ? times(e, distance, unit) : distance);
+  const Value sum = add(e, most, of_two ? times(e, tail, 1 / unit) : tail);
+  e.give(where(e, is_nan(e, distance), most, sum));
+}
+
+// sin(πx) / πx, and 1 at 0.
+void sinc(Emission& e) {
+  const Value x = single_operand(e), angle = times(e, x, std::numbers::pi);
+  const Value zero = is_zero(e, x);
+  if (e.at_least(9)) return e.give(where(e, zero, constant(e, x, 1), divide(e, node(e, "Sin", angle), angle)));
+  const Value one = e.cast(zero, x.dtype);
+  e.give(divide(e, add(e, node(e, "Sin", angle), one), add(e, angle, one)));
+}
+
+Value polynomial(Emission& e, const Value& x, std::initializer_list<double> coefficients) {   // the highest power first
+  Value made = constant(e, x, *coefficients.begin());
+  for (auto next = coefficients.begin() + 1; next != coefficients.end(); ++next) made = plus(e, multiply(e, made, x), *next);
+  return made;
+}
+
+// Two rational forms and two steps of Newton's. Source: calc_erfinv of ATen/native/Math.h.
+void erfinv(Emission& e) {
+  const Value y = single_operand(e), size = absolute(e, y), one = constant(e, y, 1);
+  const Value z = multiply(e, y, y);
+  const Value middle = divide(e, multiply(e, y, polynomial(e, z, {-0.140543331, 0.914624893, -1.645349621, 0.886226899})),
+                              polynomial(e, z, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1}));
+  const Value t = node(e, "Sqrt", node(e, "Neg", node(e, "Log", times(e, subtract(e, one, size), 0.5))));
+  const Value tail = divide(e, polynomial(e, t, {1.641345311, 3.429567803, -1.624906493, -1.970840454}), polynomial(e, t, {1.637067800, 3.543889200, 1}));
+  const Value sign = node(e, "Sign", y);
+  Value x = where(e, greater(e, size, constant(e, y, 0.7)), multiply(e, tail, sign), middle);
+  for (int step = 0; step < 2; ++step) {
+    const Value slope = times(e, node(e, "Exp", node(e, "Neg", multiply(e, x, x))), 2 / std::sqrt(std::numbers::pi));
+    x = subtract(e, x, divide(e, subtract(e, node(e, "Erf", x), y), slope));
+  }
+  e.give(where(e, equal(e, size, one), times(e, y, infinity), x));
+}
+
+}  // namespace
+
+void register_special(Registry& registry) {
+  registry.handler("aten::log1p", log1p);
+  registry.handler("aten::expm1", expm1);
+  registry.handler("aten::log2", log2);
+  registry.handler("aten::log10", log10);
+  registry.handler("aten::logit", logit);
+  registry.handler("aten::erfc", erfc);
+  registry.handler("aten::special_ndtr", ndtr);
+  registry.handler("aten::special_entr", entr);
+  registry.handler("aten::xlogy", xlogy<false>);
+  registry.handler("aten::special_xlog1py", xlogy<true>);
+  registry.handler("aten::logaddexp", logaddexp<false>);
+  registry.handler("aten::logaddexp2", logaddexp<true>);
+  registry.handler("aten::sinc", sinc);
+  registry.handler("aten::erfinv", erfinv);
+}
+
+}  // namespace compatcheck::handlers

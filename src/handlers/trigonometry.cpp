@@ -1,0 +1,75 @@
+// Angles and hyperbolic functions.
+#include "handlers/elementary.h"
+
+#include <numbers>
+
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
+
+// The quotient is taken in double, where neither 0 nor infinity need to be divided.
+void atan2(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const auto [self, other] = operand_names(e);
+  const Value y = e.number_value(self, dtype), x = e.number_value(other, dtype);
+  const Value left = is_negative(e, x), down = is_negative(e, y);
+  const Value y64 = e.cast(y, DType::f64), x64 = e.cast(x, DType::f64);
+  const auto number = [&](double value) { return e.scalar(DType::f64, value); };
+  const Value height = clamped(e, y64, number(-1e300), number(1e300));
+  const Value width = clamped(e, absolute(e, x64), number(1e-300), number(1e300));
+  const Value quotient = e.cast(divide(e, height, where(e, left, negated(e, width), width)), dtype);
+  const Value half_turn = where(e, down, constant(e, y, -std::numbers::pi), constant(e, y, std::numbers::pi));
+  e.give(add(e, e.node("Atan", {quotient}), where(e, left, half_turn, constant(e, y, 0))));
+}
+
+// 0 or pi of real numbers.
+void angle(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const Value x = single_operand(e);
+  const Value made = where(e, less(e, x, constant(e, x, 0)), e.scalar(dtype, std::numbers::pi), e.scalar(dtype, 0));
+  e.give(may_be_nan(e, x) ? where(e, is_nan(e, x), x, made) : made);
+}
+
+// tanh(x) · cosh(x) is sinh without a difference.
+Value hyperbolic_cosine(Emission& e, const Value& x) {
+  const Value grown = e.node("Exp", {absolute(e, x)});
+  return multiply(e, add(e, grown, e.node("Reciprocal", {grown})), constant(e, x, 0.5));
+}
+
+void cosh(Emission& e) {
+  const Value x = single_operand(e);
+  e.give(e.row_has("Cosh") && x.dtype != DType::f64 ? e.node("Cosh", {x}) : hyperbolic_cosine(e, x));
+}
+
+void sinh(Emission& e) {
+  const Value x = single_operand(e);
+  e.give(e.row_has("Sinh") && x.dtype != DType::f64 ? e.node("Sinh", {x}) : multiply(e, e.node("Tanh", {x}), hyperbolic_cosine(e, x)));
+}
+
+void degrees(Emission& e) {
+  const Value x = single_operand(e);
+  e.give(multiply(e, x, constant(e, x, 180 / std::numbers::pi)));
+}
+
+void radians(Emission& e) {
+  const Value x = single_operand(e);
+  e.give(multiply(e, x, constant(e, x, std::numbers::pi / 180)));
+}
+
+}  // namespace
+
+void register_trigonometry(Registry& registry) {
+  registry.handler("aten::atan2", atan2);
+  registry.handler("aten::angle", angle);
+  registry.handler("aten::cosh", cosh);
+  registry.handler("aten::sinh", sinh);
+  for (const char* op : {"aten::rad2deg", "aten::degrees"}) registry.handler(op, degrees);
+  for (const char* op : {"aten::deg2rad", "aten::radians"}) registry.handler(op, radians);
+  registry.number_handler("aten::degrees", degrees);
+  registry.number_handler("aten::radians", radians);
+}
+
+}  // namespace compatcheck::handlers
