@@ -5,6 +5,12 @@ namespace compatcheck::handlers {
 Registry shipped_handlers() {
   Registry registry;
   register_activation(registry);
+  register_einsum(registry);
+  register_matmul(registry);
+  register_norm_reduction(registry);
+  register_normalization(registry);
+  register_reduction(registry);
+  register_sort(registry);
   return registry;
 }
 

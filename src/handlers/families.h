@@ -6,5 +6,11 @@
 namespace compatcheck::handlers {
 
 void register_activation(Registry& registry);
+void register_einsum(Registry& registry);
+void register_matmul(Registry& registry);
+void register_norm_reduction(Registry& registry);
+void register_normalization(Registry& registry);
+void register_reduction(Registry& registry);
+void register_sort(Registry& registry);
 
 }  // namespace compatcheck::handlers
