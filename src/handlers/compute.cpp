@@ -45,6 +45,8 @@ Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes
   return e.node("Div", {reduce(e, "ReduceSum", value, axes, keep), count});
 }
 
+Value running(Emission& e, const Value& mean) { return e.node("Add", {mean, e.node("Mul", {mean, e.scalar(mean.dtype, 0)})}); }
+
 Value element_count(Emission& e, std::string_view tensor, const Ints& axes, DType dtype) {
   std::int64_t known = 1;
   Values sizes;

@@ -18,6 +18,8 @@ Value reduce(Emission& e, std::string_view op, const Value& value, const Ints& a
 Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes, bool keep);
 // How many elements `axes` of a tensor argument have, without dimensions.
 Value element_count(Emission& e, std::string_view tensor, const Ints& axes, DType dtype);
+// A mean that a running sum of deviations would give, as where PyTorch computes a variance with it: NaN instead of infinity.
+Value running(Emission& e, const Value& mean);
 bool may_be_empty(const Shape& shape, const Ints& axes);
 // 0 none, 1 mean, 2 sum: what losses do last. `shape` is that of `value`.
 Value reduce_loss(Emission& e, const Value& value, const Shape& shape);

@@ -82,6 +82,29 @@ std::string without(const std::string& labels, const std::string& gone) {
   return left;
 }
 
+// With letters for what ellipses stand for: ONNX wants them in the result, and as many dimensions in each operand.
+std::string spelt(const Equation& equation) {
+  std::string text;
+  for (const auto& labels : equation.operands) text += (text.empty() ? "" : ",") + labels;
+  text += "->" + equation.result;
+  std::string free;
+  for (char letter = 'a'; letter <= 'z'; ++letter)
+    if (text.find(letter) == std::string::npos) free += letter;
+  for (char& label : text) {
+    if (!std::isdigit(static_cast<unsigned char>(label))) continue;
+    const auto place = static_cast<std::size_t>(label - '0');
+    if (place >= free.size()) throw Refusal{"the equation has too many letters"};
+    label = free[place];
+  }
+  return text;
+}
+
+// Every operand and the result have the same number of dimensions under the ellipsis, or none has one.
+bool agree(const Equation& equation) {
+  const auto count = [](const std::string& labels) { return std::ranges::count_if(labels, [](unsigned char label) { return std::isdigit(label); }); };
+  return std::ranges::all_of(equation.operands, [&](const std::string& labels) { return count(labels) == count(equation.result); });
+}
+
 // Two operands with at most one label each besides those in common make a MatMul; nullopt: they don't.
 std::optional<Value> as_matmul(Emission& e, const Values& values, const Equation& equation) {
   if (values.size() != 2 || !is_floating(values[0])) return std::nullopt;
@@ -102,21 +125,39 @@ std::optional<Value> as_matmul(Emission& e, const Values& values, const Equation
   return aligned(e, made, batch + rows + columns, to);
 }
 
-void einsum(Emission& e) {
-  const Values values = e.tensors("tensors");
+std::vector<std::int64_t> ranks_of(Emission& e) {
   const auto facts = e.call.list("tensors");
-  const std::string text = e.string("equation");
-  if (e.row_has("Einsum")) return e.give(e.node("Einsum", values, {{"equation", text}}));
+  if (!facts) e.want("tensors", "the length");
   std::vector<std::int64_t> ranks;
   for (const auto* fact : *facts) {
     const auto* tensor = fact->tensor();
     if (!tensor || !tensor->shape) e.want("tensors", "the rank");
     ranks.push_back(static_cast<std::int64_t>(tensor->shape->size()));
   }
-  const Equation equation = parse(text, ranks);
+  return ranks;
+}
+
+// What only one operand has and the result doesn't is summed before anything is multiplied.
+void sum_alone(Emission& e, Values& values, Equation& equation) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::string others = equation.result;
+    for (std::size_t j = 0; j < values.size(); ++j)
+      if (j != i) others += equation.operands[j];
+    std::string& labels = equation.operands[i];
+    Ints axes;
+    for (std::size_t at = 0; at < labels.size(); ++at)
+      if (others.find(labels[at]) == std::string::npos) axes.push_back(static_cast<std::int64_t>(at));
+    if (axes.empty()) continue;
+    values[i] = reduce(e, "ReduceSum", values[i], axes, false);
+    labels = without(labels, without(labels, others));
+  }
+}
+
+void spell_out(Emission& e, Values values, Equation equation) {
   for (const auto& labels : equation.operands)
     for (const char label : labels)
       if (std::ranges::count(labels, label) > 1) throw Refusal{"a diagonal needs Einsum, which came with opset 12", "use opset 12"};
+  sum_alone(e, values, equation);
   if (const auto product = as_matmul(e, values, equation)) return e.give(*product);
   std::string summed;
   for (const auto& labels : equation.operands) summed += without(labels, equation.result + summed);
@@ -125,7 +166,16 @@ void einsum(Emission& e) {
   for (std::size_t i = 1; i < values.size(); ++i) made = e.node("Mul", {made, aligned(e, values[i], equation.operands[i], all)});
   Ints axes;
   for (std::size_t i = equation.result.size(); i < all.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
-  e.give(axes.empty() ? made : reduce(e, "ReduceSum", made, axes, false));
+  e.give(reduce(e, "ReduceSum", made, axes, false));
+}
+
+void einsum(Emission& e) {
+  const std::string text = e.string("equation");
+  const bool dots = text.find("...") != std::string::npos;
+  if (e.row_has("Einsum") && !dots) return e.give(e.node("Einsum", e.tensors("tensors"), {{"equation", text}}));
+  const Equation equation = parse(text, ranks_of(e));
+  if (!e.row_has("Einsum")) return spell_out(e, e.tensors("tensors"), equation);
+  e.give(e.node("Einsum", e.tensors("tensors"), {{"equation", agree(equation) ? text : spelt(equation)}}));
 }
 
 }  // namespace

@@ -138,7 +138,8 @@ void give_sum(Emission& e, const Value& product) {
 
 void addmm(Emission& e) {
   const Value a = operand(e, "mat1"), b = operand(e, "mat2");
-  if (is_floating(a) && e.number("beta") != 0)
+  // ONNX Runtime's Gemm forgets beta where nothing is multiplied.
+  if (e.row_has("Gemm") && e.size("mat1", 1) != 0)
     return e.give(e.node("Gemm", {a, b, operand(e, "self")}, {{"alpha", e.number("alpha")}, {"beta", e.number("beta")}}));
   give_sum(e, matrix_product(e, a, 2, b, 2));
 }

@@ -41,7 +41,7 @@ template <bool root, bool with_mean> void variance(Emission& e) {
     const Value spread = over_count(e, reduce(e, "ReduceSum", e.node("Mul", {off, off}), axes, keep), axes);
     e.give(0, root ? e.node("Sqrt", {spread}) : spread);
   }
-  if (with_mean && e.output_used(1)) e.give(1, keep ? middle : e.build.squeeze(middle, axes));
+  if (with_mean && e.output_used(1)) e.give(1, running(e, keep ? middle : e.build.squeeze(middle, axes)));
 }
 
 // ---- Norms
@@ -61,7 +61,9 @@ void matrix_norm(Emission& e, Ints dims, double order) {
   const Value x = e.tensor("self", e.output_dtype());
   const Value sums = reduce(e, "ReduceL1", x, {summed}, keep);
   const std::int64_t left = keep || chosen < summed ? chosen : chosen - 1;
-  e.give(extreme(e, order > 0 ? Extreme::greatest : Extreme::least, sums, {left}, keep));
+  const Value found = extreme(e, order > 0 ? Extreme::greatest : Extreme::least, sums, {left}, keep);
+  // Of no rows or columns it is 0.
+  e.give(order > 0 && may_be_empty(e.shape("self"), {chosen}) ? e.node("Max", {found, e.scalar(found.dtype, 0)}) : found);
 }
 
 // As they are given: rows, then columns.

@@ -48,17 +48,26 @@ DType compute_dtype(Emission& e) {
 
 // ---- Statistics written out
 
-struct Statistics { Value normalized, mean, inverse_deviation; };
+struct Statistics { Value mean, deviation; };
 
-Statistics normalized(Emission& e, const Value& x, const Shape& shape, const Ints& axes, double epsilon) {
+Statistics statistics_of(Emission& e, const Value& x, const Shape& shape, const Ints& axes, double epsilon) {
   const Value middle = mean(e, x, shape, axes, true);
   const Value off = e.node("Sub", {x, middle});
   const Value variance = mean(e, e.node("Mul", {off, off}), shape, axes, true);
-  const Value deviation = e.node("Sqrt", {e.node("Add", {variance, e.scalar(x.dtype, epsilon)})});
-  return {e.node("Div", {off, deviation}), middle, deviation};
+  return {middle, e.node("Sqrt", {e.node("Add", {variance, e.scalar(x.dtype, epsilon)})})};
 }
 
 Value inverse(Emission& e, const Value& deviation) { return e.node("Div", {e.scalar(deviation.dtype, 1.0), deviation}); }
+
+// x · scale + (bias - mean · scale), as PyTorch computes it: it matters where a scale is infinite. `place` brings parameters to
+// where they broadcast with the statistics.
+template <class Place> Value applied(Emission& e, const Value& x, const Statistics& statistics, Place&& place) {
+  Value scale = inverse(e, statistics.deviation);
+  if (e.given("weight")) scale = e.node("Mul", {place(e.tensor("weight", x.dtype)), scale});
+  const Value shift = e.node("Mul", {statistics.mean, scale});
+  const Value bias = e.given("bias") ? place(e.tensor("bias", x.dtype)) : e.scalar(x.dtype, 0);
+  return e.node("Add", {e.node("Mul", {x, scale}), e.node("Sub", {bias, shift})});
+}
 
 Ints except_channel(std::int64_t rank) {
   Ints axes = all_axes(rank);
@@ -76,12 +85,13 @@ Value by_running_statistics(Emission& e) {
                 {{"epsilon", e.number("eps")}});
 }
 
-Statistics by_batch_statistics(Emission& e) {
+struct Normalized { Value result; Statistics statistics; };
+
+Normalized by_batch_statistics(Emission& e) {
   const std::int64_t rank = e.rank("input");
   const Value x = widened(e, e.tensor("input"));
-  Statistics made = normalized(e, x, e.shape("input"), except_channel(rank), e.number("eps"));
-  made.normalized = scaled(e, made.normalized, [&](const Value& vector) { return by_channel(e, vector, rank); });
-  return made;
+  const Statistics made = statistics_of(e, x, e.shape("input"), except_channel(rank), e.number("eps"));
+  return {applied(e, x, made, [&](const Value& vector) { return by_channel(e, vector, rank); }), made};
 }
 
 void require_channels(Emission& e) {
@@ -93,7 +103,7 @@ Value nothing(Emission& e, DType dtype) { return e.build.constant({.dtype = dtyp
 
 void batch_norm(Emission& e) {
   require_channels(e);
-  e.give(e.row_has("BatchNormalization") ? by_running_statistics(e) : by_batch_statistics(e).normalized);
+  e.give(e.row_has("BatchNormalization") ? by_running_statistics(e) : by_batch_statistics(e).result);
 }
 
 // With the batch's statistics; whatever else is given is empty.
@@ -108,11 +118,11 @@ void native_batch_norm(Emission& e) {
       if (e.output_used(i)) e.give(i, nothing(e, e.output_dtype(i)));
     return;
   }
-  const Statistics made = by_batch_statistics(e);
+  const auto [result, statistics] = by_batch_statistics(e);
   const Ints axes = except_channel(e.rank("input"));
-  e.give(0, made.normalized);
-  if (e.output_used(1)) e.give(1, e.build.squeeze(made.mean, axes));
-  if (e.output_used(2)) e.give(2, e.build.squeeze(inverse(e, made.inverse_deviation), axes));
+  e.give(0, result);
+  if (e.output_used(1)) e.give(1, e.build.squeeze(statistics.mean, axes));
+  if (e.output_used(2)) e.give(2, e.build.squeeze(inverse(e, statistics.deviation), axes));
 }
 
 void instance_norm(Emission& e) {
@@ -126,7 +136,7 @@ void instance_norm(Emission& e) {
   Ints axes = all_axes(rank);
   axes.erase(axes.begin(), axes.begin() + 2);
   const Value x = e.tensor("input", dtype);
-  e.give(scaled(e, normalized(e, x, e.shape("input"), axes, e.number("eps")).normalized, [&](const Value& vector) { return by_channel(e, vector, rank); }));
+  e.give(applied(e, x, statistics_of(e, x, e.shape("input"), axes, e.number("eps")), [&](const Value& vector) { return by_channel(e, vector, rank); }));
 }
 
 // ---- By last dimensions
@@ -154,10 +164,11 @@ void layer_norm(Emission& e) {
     return;
   }
   const Value x = widened(e, e.tensor("input"));
-  const Statistics made = normalized(e, x, e.shape("input"), axes, epsilon);
-  e.give(0, scaled(e, made.normalized, [](const Value& same) { return same; }));
-  if (e.output_used(1)) e.give(1, made.mean);
-  if (e.output_used(2)) e.give(2, inverse(e, made.inverse_deviation));
+  const Statistics made = statistics_of(e, x, e.shape("input"), axes, epsilon);
+  const Value even = e.node("Div", {e.node("Sub", {x, made.mean}), made.deviation});
+  e.give(0, scaled(e, even, [](const Value& same) { return same; }));
+  if (e.output_used(1)) e.give(1, running(e, made.mean));
+  if (e.output_used(2)) e.give(2, inverse(e, made.deviation));
 }
 
 void rms_norm(Emission& e) {
@@ -209,10 +220,16 @@ void group_norm_of(Emission& e, std::int64_t groups) {
     const Value made = e.node("InstanceNormalization", {grouped, same(1), same(0)}, {{"epsilon", epsilon}});
     return e.give(0, scaled(e, ungrouped(e, x, made), place));
   }
-  const Statistics made = normalized(e, grouped, {1, 1, 1}, {2}, epsilon);
-  e.give(0, scaled(e, ungrouped(e, x, made.normalized), place));
-  if (e.output_used(1)) e.give(1, e.build.squeeze(made.mean, {2}));
-  if (e.output_used(2)) e.give(2, e.build.squeeze(inverse(e, made.inverse_deviation), {2}));
+  const Statistics made = statistics_of(e, grouped, {1, 1, 1}, {2}, epsilon);
+  if (e.output_used(1)) e.give(1, e.build.squeeze(running(e, made.mean), {2}));
+  if (e.output_used(2)) e.give(2, e.build.squeeze(inverse(e, made.deviation), {2}));
+  if (!e.given("weight") && !e.given("bias")) return e.give(0, ungrouped(e, x, applied(e, grouped, made, place)));
+  const auto parted = [&](std::string_view argument, double otherwise) { return e.build.reshape(per_channel(e, argument, otherwise, x.dtype), {1, groups, -1}); };
+  Ints broadcast(static_cast<std::size_t>(rank), 1);
+  broadcast[0] = 0, broadcast[1] = -1;
+  const Value scale = e.node("Mul", {parted("weight", 1), inverse(e, made.deviation)});
+  const Value shift = e.node("Sub", {parted("bias", 0), e.node("Mul", {made.mean, scale})});
+  e.give(0, e.node("Add", {e.node("Mul", {x, e.build.reshape(scale, broadcast)}), e.build.reshape(shift, broadcast)}));
 }
 
 void group_norm(Emission& e) { group_norm_of(e, e.integer("num_groups")); }

@@ -43,7 +43,8 @@ Value pick(Emission& e, const Value& condition, double yes, const Value& no, con
 
 // f32 and narrower in f64, which has room for NaN above infinity.
 Ordered with_room(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k, Direction direction) {
-  const Value bounded = e.node("Min", {e.cast(value, DType::f64), e.scalar(DType::f64, beyond_narrow)});
+  const Value wide = e.cast(value, DType::f64), bound = e.scalar(DType::f64, beyond_narrow);
+  const Value bounded = e.at_least(8) ? e.node("Min", {wide, bound}) : pick(e, e.node("Greater", {wide, bound}), beyond_narrow, wide, dims);
   const Ordered found = top(e, pick(e, is_nan(e, value), infinity, bounded, dims), axis, k, direction);
   if (e.at_least(11)) return {e.node("GatherElements", {value, found.indices}, {{"axis", axis}}), found.indices};
   const Value back = e.cast(found.values, value.dtype);
