@@ -13,10 +13,16 @@ Registry shipped_handlers() {
   register_complex(registry);
   register_division(registry);
   register_dropout(registry);
+  register_einsum(registry);
+  register_matmul(registry);
+  register_norm_reduction(registry);
+  register_normalization(registry);
   register_power(registry);
+  register_reduction(registry);
   register_rounding(registry);
   register_scalar(registry);
   register_softmax(registry);
+  register_sort(registry);
   register_special(registry);
   register_trigonometry(registry);
   return registry;

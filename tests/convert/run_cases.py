@@ -19,6 +19,13 @@ TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-3, 1e-5), "float64": (1e-3
 REAL = {"float16", "float32", "float64"}
 
 
+# Outputs that PyTorch leaves open where elements are equal; of these overloads, in models of a single call.
+OPEN_AT_TIES = {"aten::topk": {1}, "aten::sort": {1}, "aten::argsort": {0}, "aten::kthvalue": {1}, "aten::mode": {1},
+                "aten::median.dim": {1}, "aten::nanmedian.dim": {1}}
+# Operators whose inputs must be in order: other values than the recorded ones have no defined result.
+ORDERED_INPUTS = {"aten::searchsorted.Tensor", "aten::searchsorted.Scalar"}
+
+
 def input_sets(arrays, seed):
     """The recorded inputs, then three sets of the same shapes and dtypes."""
     random = np.random.default_rng(seed)
@@ -126,7 +133,13 @@ def judge(task):
                 same = [(g.shape, g.dtype) for g in got] == [(w.shape, w.dtype) for w in outputs]
                 result = ("match", "") if same else ("wrong", f"{kind}: shapes or dtypes of random outputs")
                 continue
-            difference = compare(got, outputs, set(case["ties"]))
+            ties = set(case["ties"])
+            if kind != "recorded":
+                if ORDERED_INPUTS.intersection(case["overloads"]):
+                    continue
+                if len(case["aten"]) == 1:
+                    ties.update(*(OPEN_AT_TIES.get(overload, set()) for overload in case["overloads"]))
+            difference = compare(got, outputs, ties)
             if difference:
                 result = ("wrong", f"{kind}: {difference}")
                 break

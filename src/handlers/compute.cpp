@@ -1,0 +1,144 @@
+#include "handlers/compute.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace compatcheck::handlers {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool is_norm(std::string_view op) { return op == "ReduceL1" || op == "ReduceL2"; }
+
+// yes · c + no · (1 - c): exact for integers.
+Value select_integers(Emission& e, const Value& condition, const Value& yes, const Value& no) {
+  const Value taken = e.cast(condition, yes.dtype);
+  const Value left = e.cast(e.node("Not", {condition}), yes.dtype);
+  return e.node("Add", {e.node("Mul", {yes, taken}), e.node("Mul", {no, left})});
+}
+
+}  // namespace
+
+bool is_floating(const Value& value) { return ir::is_floating(value.dtype); }
+
+Ints all_axes(std::int64_t rank) {
+  Ints axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+Value reduce(Emission& e, std::string_view op, const Value& value, const Ints& axes, bool keep) {
+  if (axes.empty()) return is_norm(op) ? e.node("Abs", {value}) : value;
+  return e.node(op, {value}, {{"axes", axes}, {"keepdims", keep}});
+}
+
+bool may_be_empty(const Shape& shape, const Ints& axes) {
+  return std::ranges::any_of(axes, [&](std::int64_t axis) { return !provably_at_least(shape.at(static_cast<std::size_t>(axis)), 1); });
+}
+
+Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes, bool keep) {
+  if (!may_be_empty(shape, axes)) return reduce(e, "ReduceMean", value, axes, keep);
+  const Value sizes = e.build.gather(e.node("Shape", {value}), e.integers(axes), 0);
+  const Value count = e.cast(e.node("ReduceProd", {sizes}, {{"axes", Ints{0}}, {"keepdims", 0}}), value.dtype);
+  return e.node("Div", {reduce(e, "ReduceSum", value, axes, keep), count});
+}
+
+Value running(Emission& e, const Value& mean) { return e.node("Add", {mean, e.node("Mul", {mean, e.scalar(mean.dtype, 0)})}); }
+
+Value element_count(Emission& e, std::string_view tensor, const Ints& axes, DType dtype) {
+  std::int64_t known = 1;
+  Values sizes;
+  for (const std::int64_t axis : axes) {
+    if (const auto size = e.size(tensor, axis)) known *= *size;
+    else sizes.push_back(e.size_of(tensor, axis));
+  }
+  if (sizes.empty()) return e.scalar(dtype, known);
+  sizes.push_back(e.integers({known}));
+  return e.cast(e.node("ReduceProd", {e.build.concat(sizes, 0)}, {{"axes", Ints{0}}, {"keepdims", 0}}), dtype);
+}
+
+Value reduce_loss(Emission& e, const Value& value, const Shape& shape) {
+  const Ints axes = all_axes(static_cast<std::int64_t>(shape.size()));
+  switch (e.integer("reduction")) {
+    case 0: return value;
+    case 1: return mean(e, value, shape, axes, false);
+    case 2: return reduce(e, "ReduceSum", value, axes, false);
+    default: throw Refusal{"an unknown reduction"};
+  }
+}
+
+Value widened(Emission& e, const Value& value) {
+  return value.dtype == DType::f16 || value.dtype == DType::bf16 ? e.cast(value, DType::f32) : value;
+}
+
+Value select(Emission& e, const Value& condition, const Value& yes, const Value& no) {
+  if (e.at_least(9)) return e.node("Where", {condition, yes, no});
+  if (!is_floating(yes) && yes.dtype != DType::boolean) return select_integers(e, condition, yes, no);
+  throw Refusal{"ONNX has no selection by condition before Where, which came with opset 9", "use opset 9"};
+}
+
+Value is_nan(Emission& e, const Value& value) {
+  if (e.at_least(9)) return e.node("IsNaN", {value});
+  const Value above = e.node("Greater", {value, e.scalar(value.dtype, -infinity)});
+  return e.node("Not", {e.node("Or", {above, e.node("Less", {value, e.scalar(value.dtype, infinity)})})});
+}
+
+Value is_equal(Emission& e, const Value& a, const Value& b) {
+  if (!is_floating(a) || e.at_least(11)) return e.node("Equal", {a, b});
+  // NaN is neither less nor greater: it is told apart by not being equal to itself.
+  const Value different = e.node("Or", {e.node("Less", {a, b}), e.node("Greater", {a, b})});
+  const Value open = e.node("Or", {is_nan(e, a), is_nan(e, b)});
+  return e.node("Not", {e.node("Or", {different, open})});
+}
+
+Value logical_not(Emission& e, const Value& value) { return e.node("Not", {e.cast(value, DType::boolean)}); }
+
+// The sum of magnitudes is at least as great as every element, and NaN only if one is: Min and Max keep that NaN.
+Value extreme(Emission& e, Extreme which, const Value& value, const Ints& axes, bool keep) {
+  const bool greatest = which == Extreme::greatest;
+  const Value found = reduce(e, greatest ? "ReduceMax" : "ReduceMin", value, axes, keep);
+  if (!is_floating(value) || axes.empty()) return found;
+  const Value bound = e.node("ReduceL1", {value}, {{"axes", axes}, {"keepdims", keep}});
+  return greatest ? e.node("Min", {found, bound}) : e.node("Max", {found, e.node("Neg", {bound})});
+}
+
+Value place_of_extreme(Emission& e, Extreme which, const Value& value, std::int64_t axis, bool keep) {
+  const Arguments attributes{{"axis", axis}, {"keepdims", keep}};
+  const Value found = e.node(which == Extreme::greatest ? "ArgMax" : "ArgMin", {value}, attributes);
+  if (!is_floating(value)) return found;
+  const Value nan = e.cast(is_nan(e, value), DType::i32);
+  const Value any = e.cast(e.node("ReduceMax", {nan}, {{"axes", Ints{axis}}, {"keepdims", keep}}), DType::boolean);
+  return select(e, any, e.node("ArgMax", {nan}, attributes), found);
+}
+
+Value part(Emission& e, const Value& value, std::int64_t axis, std::int64_t start, std::int64_t end) {
+  return e.build.slice(value, {start}, {end}, {axis});
+}
+
+Value filled(Emission& e, const Value& dims, DType dtype, double number) {
+  if (const auto known = e.build.ints_of(dims)) {
+    std::int64_t count = 1;
+    for (const std::int64_t dim : *known) count *= dim;
+    if (count <= 4096) return e.build.constant(onnx::make_tensor(dtype, *known, std::vector<double>(static_cast<std::size_t>(count), number)));
+  }
+  if (e.at_least(9)) return e.node("ConstantOfShape", {dims}, {{"value", onnx::make_tensor(dtype, {1}, std::vector<double>{number})}}, dtype);
+  return e.node("Expand", {e.scalar(dtype, number), dims});
+}
+
+Value vector_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep) {
+  if (p == 1) return reduce(e, "ReduceL1", value, axes, keep);
+  if (p == 2) return reduce(e, "ReduceL2", value, axes, keep);
+  if (std::isinf(p)) return extreme(e, p > 0 ? Extreme::greatest : Extreme::least, e.node("Abs", {value}), axes, keep);
+  const Value magnitude = e.node("Abs", {widened(e, value)});
+  const DType dtype = magnitude.dtype;
+  if (p == 0) {   // how many aren't 0; NaN isn't
+    const Value zero = e.node("Not", {is_equal(e, magnitude, e.scalar(dtype, 0))});
+    return e.cast(reduce(e, "ReduceSum", e.cast(zero, dtype), axes, keep), value.dtype);
+  }
+  const Value sum = reduce(e, "ReduceSum", e.node("Pow", {magnitude, e.scalar(dtype, p)}), axes, keep);
+  return e.cast(e.node("Pow", {sum, e.scalar(dtype, 1 / p)}), value.dtype);
+}
+
+}  // namespace compatcheck::handlers

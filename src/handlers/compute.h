@@ -1,0 +1,51 @@
+// Computations that several families need, where ONNX's own operators stop short of what PyTorch defines: reductions of values
+// without dimensions, NaN in extremes, selection before Where.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "handlers/emission.h"
+
+namespace compatcheck::handlers {
+
+bool is_floating(const Value& value);
+Ints all_axes(std::int64_t rank);
+
+// A reduction over axes that aren't negative. Over none, of a value without dimensions: the value, of a norm its magnitude.
+Value reduce(Emission& e, std::string_view op, const Value& value, const Ints& axes, bool keep);
+// NaN of no elements, as PyTorch has it; `shape` is that of `value`.
+Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes, bool keep);
+// How many elements `axes` of a tensor argument have, without dimensions.
+Value element_count(Emission& e, std::string_view tensor, const Ints& axes, DType dtype);
+// A mean that a running sum of deviations would give, as where PyTorch computes a variance with it: NaN instead of infinity.
+Value running(Emission& e, const Value& mean);
+bool may_be_empty(const Shape& shape, const Ints& axes);
+// 0 none, 1 mean, 2 sum: what losses do last. `shape` is that of `value`.
+Value reduce_loss(Emission& e, const Value& value, const Shape& shape);
+
+// f16 and bf16 as f32, in which PyTorch computes what takes several steps.
+Value widened(Emission& e, const Value& value);
+
+// The condition's dtype is bool; the others are cast to one dtype by the caller. They broadcast.
+Value select(Emission& e, const Value& condition, const Value& yes, const Value& no);
+Value is_nan(Emission& e, const Value& value);              // of a floating value
+Value is_equal(Emission& e, const Value& a, const Value& b);  // of one dtype
+Value logical_not(Emission& e, const Value& value);
+
+enum class Extreme : bool { least, greatest };
+// The extreme element; NaN where there is one, which ONNX leaves open.
+Value extreme(Emission& e, Extreme which, const Value& value, const Ints& axes, bool keep);
+// Where the first of it is; the first NaN where there is one.
+Value place_of_extreme(Emission& e, Extreme which, const Value& value, std::int64_t axis, bool keep);
+
+// A part of `value` along an axis: Slice's bounds.
+Value part(Emission& e, const Value& value, std::int64_t axis, std::int64_t start, std::int64_t end);
+inline constexpr std::int64_t to_end = std::int64_t{1} << 62;
+
+// A value without dimensions, in all places of a shape given as an i64 vector.
+Value filled(Emission& e, const Value& dims, DType dtype, double number);
+// |x| to the power p, summed, to 1/p: with 0, infinity and 1 and 2 as limits have it.
+Value vector_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep);
+
+}  // namespace compatcheck::handlers

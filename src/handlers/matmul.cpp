@@ -1,0 +1,262 @@
+// Products of matrices and vectors.
+#include <algorithm>
+#include <numeric>
+
+#include "handlers/compute.h"
+#include "handlers/families.h"
+#include "handlers/products.h"
+
+namespace compatcheck::handlers {
+
+Value transposed(Emission& e, const Value& matrix, std::int64_t rank) {
+  Ints order = all_axes(rank);
+  if (rank >= 2) std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return e.build.transpose(matrix, order);
+}
+
+// Before opset 9 MatMul takes floating values alone: integers are multiplied and summed, which stays exact.
+Value matrix_product(Emission& e, const Value& a, std::int64_t rank_a, const Value& b, std::int64_t rank_b) {
+  if (is_floating(a) || e.at_least(9)) return e.node("MatMul", {a, b});
+  const Value left = rank_a == 1 ? e.build.unsqueeze(a, {0}) : a, right = rank_b == 1 ? e.build.unsqueeze(b, {1}) : b;
+  const std::int64_t wide_a = std::max<std::int64_t>(rank_a, 2), wide_b = std::max<std::int64_t>(rank_b, 2), rank = std::max(wide_a, wide_b) + 1;
+  const Value products = e.node("Mul", {e.build.unsqueeze(left, {wide_a}), e.build.unsqueeze(right, {wide_b - 2})});
+  Value made = e.node("ReduceSum", {products}, {{"axes", Ints{rank - 2}}, {"keepdims", 0}});
+  Ints gone;
+  if (rank_a == 1) gone.push_back(rank - 3);
+  if (rank_b == 1) gone.push_back(rank - 2);
+  return e.build.squeeze(made, gone);
+}
+
+namespace {
+
+// The dtype of a product with `out_dtype`, or the operands'.
+Value operand(Emission& e, std::string_view name) { return e.tensor(name, e.output_dtype()); }
+
+template <const char* const* names> void product(Emission& e) {
+  e.give(matrix_product(e, operand(e, names[0]), e.rank(names[0]), operand(e, names[1]), e.rank(names[1])));
+}
+
+constexpr const char* self_other[] = {"self", "other"};
+constexpr const char* self_mat2[] = {"self", "mat2"};
+constexpr const char* self_vec[] = {"self", "vec"};
+constexpr const char* self_tensor[] = {"self", "tensor"};
+
+void product_of_all(Emission& e) {
+  const char* name = e.call.has("matrices") ? "matrices" : "tensors";
+  const auto facts = e.call.list(name);
+  const Values parts = e.tensors(name);
+  if (!facts || parts.empty()) throw Refusal{"how many matrices are multiplied isn't known"};
+  const auto rank = [&](std::size_t i) {
+    const auto* tensor = (*facts)[i]->tensor();
+    if (!tensor || !tensor->shape) e.want(name, "the rank");
+    return static_cast<std::int64_t>(tensor->shape->size());
+  };
+  Value made = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    made = matrix_product(e, made, i == 1 ? rank(0) : rank(0) == 1 ? 1 : 2, parts[i], rank(i));
+  e.give(made);
+}
+
+void matrix_power(Emission& e) {
+  const std::int64_t n = e.integer("n"), rank = e.rank("self");
+  const Value x = e.tensor("self");
+  if (n == 0) {
+    const std::int64_t size = e.known_size("self", -1);
+    std::vector<double> ones(static_cast<std::size_t>(size * size), 0);
+    for (std::int64_t i = 0; i < size; ++i) ones[static_cast<std::size_t>(i * (size + 1))] = 1;
+    const Value identity = e.build.constant(onnx::make_tensor(x.dtype, {size, size}, ones));
+    return e.give(rank == 2 ? identity : e.node("Expand", {identity, e.shape_of("self")}));
+  }
+  std::optional<Value> made;
+  Value square = x;
+  for (std::int64_t left = n;; square = e.node("MatMul", {square, square})) {
+    if (left % 2) made = made ? e.node("MatMul", {*made, square}) : square;
+    left /= 2;
+    if (!left) break;
+  }
+  e.give(*made);
+}
+
+void outer(Emission& e) {
+  const Value column = e.build.unsqueeze(operand(e, "self"), {1}), row = operand(e, "vec2");
+  e.give(e.output_dtype() == DType::boolean ? e.node("And", {column, row}) : e.node("Mul", {column, row}));
+}
+
+void vecdot(Emission& e) {
+  const std::int64_t rank = std::max(e.rank("x"), e.rank("y"));
+  const Value products = e.node("Mul", {operand(e, "x"), operand(e, "y")});
+  e.give(reduce(e, "ReduceSum", products, {e.wrap(e.integer("dim"), rank)}, false));
+}
+
+// Over the last dimension of both.
+void inner(Emission& e) {
+  const std::int64_t left = e.rank("self"), right = e.rank("other");
+  const Value a = operand(e, "self"), b = operand(e, "other");
+  if (left == 0 || right == 0) return e.give(e.node("Mul", {a, b}));
+  if (right <= 2) return e.give(matrix_product(e, a, left, transposed(e, b, right), right));
+  const Value flat = e.node("Reshape", {b, e.build.concat({e.integers({-1}), e.size_of("other", right - 1)}, 0)});
+  const Value made = matrix_product(e, a, left, e.build.transpose(flat, {1, 0}), 2);
+  e.give(e.reshape(made, {}, e.output_shape()));
+}
+
+// ---- With weights
+
+void linear(Emission& e) {
+  const std::int64_t rank = e.rank("input"), weights = e.rank("weight");
+  const Value x = operand(e, "input"), weight = operand(e, "weight");
+  const bool bias = e.given("bias");
+  if (e.row_has("Gemm")) return e.give(e.node("Gemm", {x, weight, operand(e, "bias")}, {{"transB", 1}}));
+  Value made = matrix_product(e, x, rank, weights == 2 ? e.build.transpose(weight, {1, 0}) : weight, weights);
+  if (bias) made = e.node("Add", {made, operand(e, "bias")});
+  e.give(made);
+}
+
+// x1 · W · x2 for each output
+void bilinear(Emission& e) {
+  const std::int64_t rank = e.rank("input1");
+  const Value left = e.build.unsqueeze(e.build.unsqueeze(operand(e, "input1"), {rank - 1}), {rank});       // [..., 1, 1, in1]
+  const Value weighed = matrix_product(e, left, rank + 2, operand(e, "weight"), 3);                         // [..., out, 1, in2]
+  const Value right = e.build.unsqueeze(e.build.unsqueeze(operand(e, "input2"), {rank - 1}), {rank});
+  Value made = reduce(e, "ReduceSum", e.node("Mul", {weighed, right}), {rank, rank + 1}, false);
+  if (e.given("bias")) made = e.node("Add", {made, operand(e, "bias")});
+  e.give(made);
+}
+
+// ---- beta · self + alpha · product; with beta 0 self is not read, NaN or not
+
+Value times(Emission& e, const Value& value, std::string_view factor) {
+  const auto known = e.call.number(factor);
+  if (known && *known == 1) return value;
+  return e.node("Mul", {value, e.number_value(factor, value.dtype)});
+}
+
+void give_sum(Emission& e, const Value& product) {
+  const Value scaled = times(e, product, "alpha");
+  if (e.number("beta", 1) == 0) return e.give(scaled);
+  e.give(e.node("Add", {times(e, operand(e, "self"), "beta"), scaled}));
+}
+
+void addmm(Emission& e) {
+  const Value a = operand(e, "mat1"), b = operand(e, "mat2");
+  // ONNX Runtime's Gemm forgets beta where nothing is multiplied.
+  if (e.row_has("Gemm") && e.size("mat1", 1) != 0)
+    return e.give(e.node("Gemm", {a, b, operand(e, "self")}, {{"alpha", e.number("alpha")}, {"beta", e.number("beta")}}));
+  give_sum(e, matrix_product(e, a, 2, b, 2));
+}
+
+void baddbmm(Emission& e) { give_sum(e, matrix_product(e, operand(e, "batch1"), 3, operand(e, "batch2"), 3)); }
+void addmv(Emission& e) { give_sum(e, matrix_product(e, operand(e, "mat"), 2, operand(e, "vec"), 1)); }
+
+void addbmm(Emission& e) {
+  give_sum(e, reduce(e, "ReduceSum", matrix_product(e, operand(e, "batch1"), 3, operand(e, "batch2"), 3), {0}, false));
+}
+
+void addr(Emission& e) {
+  const Value column = e.build.unsqueeze(operand(e, "vec1"), {1}), row = operand(e, "vec2");
+  if (e.output_dtype() != DType::boolean) return give_sum(e, e.node("Mul", {column, row}));
+  // Of bools: or and and.
+  const auto factor = [&](const Value& value, std::string_view name) { return e.number(name) == 0 ? e.node("And", {value, e.scalar(DType::boolean, 0)}) : value; };
+  const Value product = factor(e.node("And", {column, row}), "alpha");
+  if (e.number("beta") == 0) return e.give(product);
+  e.give(e.node("Or", {operand(e, "self"), product}));
+}
+
+// ---- Over chosen dimensions
+
+void tensordot(Emission& e) {
+  const std::int64_t left = e.rank("self"), right = e.rank("other");
+  Ints over_self = e.ints("dims_self"), over_other = e.ints("dims_other");
+  for (std::int64_t& dim : over_self) dim = e.wrap(dim, left);
+  for (std::int64_t& dim : over_other) dim = e.wrap(dim, right);
+  const auto rest = [](std::int64_t rank, const Ints& over) {
+    Ints dims;
+    for (std::int64_t i = 0; i < rank; ++i)
+      if (std::ranges::find(over, i) == over.end()) dims.push_back(i);
+    return dims;
+  };
+  const Ints rest_self = rest(left, over_self), rest_other = rest(right, over_other);
+  const auto size = [&](std::string_view name, const Ints& dims) {
+    Values sizes;
+    for (const std::int64_t dim : dims) sizes.push_back(e.size_of(name, dim));
+    return e.node("ReduceProd", {e.build.concat(sizes, 0)}, {{"axes", Ints{0}}, {"keepdims", 1}});
+  };
+  const auto joined = [](Ints a, const Ints& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  const auto known = [&](std::string_view name, const Ints& dims) {
+    std::optional<std::int64_t> count = 1;
+    for (const std::int64_t dim : dims) {
+      const auto one = e.size(name, dim);
+      count = one && count ? std::optional(*count * *one) : std::nullopt;
+    }
+    return count;
+  };
+  const auto over = known("self", over_self) ? known("self", over_self) : known("other", over_other);
+  const Value count = over ? e.integers({*over}) : size("self", over_self);
+  const auto matrix = [&](const Value& x, const Value& rows, const Value& columns) {
+    const Value dims = e.build.concat({rows, columns}, 0);
+    if (const auto fixed = e.build.ints_of(dims)) return e.build.reshape(x, *fixed);
+    return e.node("Reshape", {x, dims});
+  };
+  const Value a = matrix(e.build.transpose(operand(e, "self"), joined(rest_self, over_self)), e.integers({-1}), count);
+  const Value b = matrix(e.build.transpose(operand(e, "other"), joined(over_other, rest_other)), count, e.integers({-1}));
+  const Value made = matrix_product(e, a, 2, b, 2);
+  Values dims;
+  for (const std::int64_t dim : rest_self) dims.push_back(e.size_of("self", dim));
+  for (const std::int64_t dim : rest_other) dims.push_back(e.size_of("other", dim));
+  const Value to = dims.empty() ? e.integers({}) : e.build.concat(dims, 0);
+  e.give(e.node("Reshape", {made, to}));
+}
+
+void kron(Emission& e) {
+  const std::int64_t rank = std::max(e.rank("self"), e.rank("other"));
+  // [a1, 1, a2, 1, …] times [1, b1, 1, b2, …]
+  const auto spread = [&](std::string_view name, bool first) {
+    Value x = operand(e, name);
+    Ints leading(static_cast<std::size_t>(rank - e.rank(name)));
+    std::iota(leading.begin(), leading.end(), 0);
+    x = e.build.unsqueeze(x, leading);
+    Ints axes;
+    for (std::int64_t i = 0; i < rank; ++i) axes.push_back(2 * i + first);
+    return e.build.unsqueeze(x, axes);
+  };
+  const Value a = spread("self", true), b = spread("other", false);
+  const Value made = e.output_dtype() == DType::boolean ? e.node("And", {a, b}) : e.node("Mul", {a, b});
+  Values dims;
+  for (std::int64_t i = 0; i < rank; ++i) {
+    const auto of = [&](std::string_view name) { const std::int64_t axis = i - (rank - e.rank(name)); return axis < 0 ? e.integers({1}) : e.size_of(name, axis); };
+    const Value x = of("self"), y = of("other");
+    const auto p = e.build.ints_of(x), q = e.build.ints_of(y);
+    dims.push_back(p && q ? e.integers({p->front() * q->front()}) : e.node("Mul", {x, y}));
+  }
+  e.give(rank == 0 ? made : e.node("Reshape", {made, e.build.concat(dims, 0)}));
+}
+
+}  // namespace
+
+void register_matmul(Registry& registry) {
+  registry.handler("aten::matmul", product<self_other>);
+  registry.handler("aten::mm", product<self_mat2>);
+  registry.handler("aten::bmm", product<self_mat2>);
+  registry.handler("aten::mv", product<self_vec>);
+  registry.handler("aten::dot", product<self_tensor>);
+  registry.handler("aten::vdot", product<self_other>);
+  registry.handler("aten::linalg_multi_dot", product_of_all);
+  registry.handler("aten::chain_matmul", product_of_all);
+  registry.handler("aten::linalg_matrix_power", matrix_power);
+  registry.handler("aten::outer", outer);
+  registry.handler("aten::linalg_vecdot", vecdot);
+  registry.handler("aten::inner", inner);
+  registry.handler("aten::linear", linear);
+  registry.handler("aten::bilinear", bilinear);
+  registry.handler("aten::addmm", addmm);
+  registry.handler("aten::baddbmm", baddbmm);
+  registry.handler("aten::addmv", addmv);
+  registry.handler("aten::addbmm", addbmm);
+  registry.handler("aten::addr", addr);
+  registry.handler("aten::tensordot", tensordot);
+  registry.handler("aten::kron", kron);
+}
+
+}  // namespace compatcheck::handlers

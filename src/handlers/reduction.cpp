@@ -1,0 +1,142 @@
+// Reductions over dimensions, and sums along one.
+#include "handlers/compute.h"
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+// ---- Of all elements, or over `dim`
+
+Ints axes_of(Emission& e) { return e.axes("dim"); }
+
+void sum(Emission& e) { e.give(reduce(e, "ReduceSum", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim"))); }
+void product(Emission& e) { e.give(reduce(e, "ReduceProd", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim"))); }
+
+void average(Emission& e) {
+  e.give(mean(e, e.tensor("self", e.output_dtype()), e.shape("self"), axes_of(e), e.boolean("keepdim")));
+}
+
+void logsumexp(Emission& e) {
+  e.give(reduce(e, "ReduceLogSumExp", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
+}
+
+template <Extreme which> void amax(Emission& e) { e.give(extreme(e, which, e.tensor("self"), axes_of(e), e.boolean("keepdim"))); }
+
+void aminmax(Emission& e) {
+  const Value x = e.tensor("self");
+  if (e.output_used(0)) e.give(0, extreme(e, Extreme::least, x, axes_of(e), e.boolean("keepdim")));
+  if (e.output_used(1)) e.give(1, extreme(e, Extreme::greatest, x, axes_of(e), e.boolean("keepdim")));
+}
+
+template <Extreme which> void max_along(Emission& e) {
+  const Value x = e.tensor("self");
+  const bool scalar = e.rank("self") == 0, keep = e.boolean("keepdim");
+  if (e.output_used(0)) e.give(0, extreme(e, which, x, axes_of(e), keep));
+  if (e.output_used(1)) e.give(1, scalar ? e.scalar(DType::i64, 0) : place_of_extreme(e, which, x, e.axis("dim"), keep));
+}
+
+template <Extreme which> void argmax(Emission& e) {
+  const std::int64_t rank = e.rank("self");
+  if (rank == 0) return e.give(e.scalar(DType::i64, 0));
+  const bool keep = e.boolean("keepdim");
+  if (e.given("dim")) return e.give(place_of_extreme(e, which, e.tensor("self"), e.axis("dim"), keep));
+  const Value place = place_of_extreme(e, which, e.build.reshape(e.tensor("self"), {-1}), 0, keep);
+  e.give(keep && rank > 1 ? e.build.reshape(place, Ints(static_cast<std::size_t>(rank), 1)) : place);
+}
+
+// Of no elements: all are true, none is.
+template <bool every> void truth(Emission& e) {
+  const Value x = e.tensor("self", DType::boolean);
+  const Ints axes = axes_of(e);
+  const bool keep = e.boolean("keepdim");
+  if (!may_be_empty(e.shape("self"), axes)) return e.give(reduce(e, every ? "ReduceMin" : "ReduceMax", x, axes, keep));
+  const Value counted = e.cast(every ? e.node("Not", {x}) : x, DType::i64);
+  const Value found = e.cast(reduce(e, "ReduceSum", counted, axes, keep), DType::boolean);
+  e.give(every ? e.node("Not", {found}) : found);
+}
+
+void count_nonzero(Emission& e) {
+  const Value true_ones = e.cast(e.tensor("self", DType::boolean), DType::i64);
+  e.give(reduce(e, "ReduceSum", true_ones, axes_of(e), false));
+}
+
+// ---- Passing over NaN
+
+void nansum(Emission& e) {
+  Value x = e.tensor("self");
+  if (is_floating(x)) x = select(e, is_nan(e, x), e.scalar(x.dtype, 0), x);
+  e.give(reduce(e, "ReduceSum", e.cast(x, e.output_dtype()), axes_of(e), e.boolean("keepdim")));
+}
+
+void nanmean(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const bool keep = e.boolean("keepdim");
+  const Value x = e.tensor("self", dtype), nan = is_nan(e, x);
+  const Value sum = reduce(e, "ReduceSum", select(e, nan, e.scalar(dtype, 0), x), axes_of(e), keep);
+  // Counted in f32: f16 ends at 65504.
+  const Value numbers = e.cast(e.node("Not", {nan}), dtype == DType::f64 ? dtype : DType::f32);
+  const Value count = reduce(e, "ReduceSum", numbers, axes_of(e), keep);
+  e.give(e.node("Div", {e.cast(sum, count.dtype), count}));
+}
+
+// ---- Others
+
+void trace(Emission& e) {
+  const Value x = e.tensor("self", e.output_dtype());
+  const auto rows = e.size("self", 0), columns = e.size("self", 1);
+  if (rows && columns) {
+    Ints places;
+    for (std::int64_t i = 0; i < std::min(*rows, *columns); ++i) places.push_back(i * (*columns + 1));
+    const Value diagonal = e.build.gather(e.build.reshape(x, {-1}), e.integers(places), 0);
+    return e.give(reduce(e, "ReduceSum", diagonal, {0}, false));
+  }
+  const Value on = e.cast(e.node("EyeLike", {x}, {{"dtype", onnx::data_type(DType::f32)}}, DType::f32), DType::boolean);
+  e.give(reduce(e, "ReduceSum", select(e, on, x, e.scalar(x.dtype, 0)), {0, 1}, false));
+}
+
+// Broadcasting undone: leading dimensions go, those of size 1 are summed.
+void sum_to_size(Emission& e) {
+  const Shape& from = e.shape("self");
+  const auto to = e.call.dims("size");
+  if (!to) e.want("size", "the value");
+  const std::size_t leading = from.size() - to->size();
+  Ints gone, summed;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (i < leading) gone.push_back(static_cast<std::int64_t>(i));
+    else if (provably_equal(from[i], (*to)[i - leading])) continue;
+    else if ((*to)[i - leading].number() == 1) summed.push_back(static_cast<std::int64_t>(i));
+    else throw Refusal{"which dimensions are summed is known only when the model runs", "use a fixed size"};
+  }
+  Value x = e.tensor("self", e.output_dtype());
+  if (!summed.empty()) x = reduce(e, "ReduceSum", x, summed, true);
+  if (!gone.empty()) x = reduce(e, "ReduceSum", x, gone, false);
+  e.give(x);
+}
+
+}  // namespace
+
+void register_reduction(Registry& registry) {
+  registry.handler("aten::sum", sum);
+  registry.handler("aten::mean", average);
+  registry.handler("aten::prod", product);
+  registry.handler("aten::prod.dim_int", product);
+  registry.handler("aten::amax", amax<Extreme::greatest>);
+  registry.handler("aten::amin", amax<Extreme::least>);
+  registry.handler("aten::max", amax<Extreme::greatest>);
+  registry.handler("aten::min", amax<Extreme::least>);
+  registry.handler("aten::aminmax", aminmax);
+  registry.handler("aten::max.dim", max_along<Extreme::greatest>);
+  registry.handler("aten::min.dim", max_along<Extreme::least>);
+  registry.handler("aten::argmax", argmax<Extreme::greatest>);
+  registry.handler("aten::argmin", argmax<Extreme::least>);
+  registry.handler("aten::all", truth<true>);
+  registry.handler("aten::any", truth<false>);
+  registry.handler("aten::logsumexp", logsumexp);
+  registry.handler("aten::count_nonzero", count_nonzero);
+  registry.handler("aten::nansum", nansum);
+  registry.handler("aten::nanmean", nanmean);
+  registry.handler("aten::trace", trace);
+  registry.handler("aten::sum_to_size", sum_to_size);
+}
+
+}  // namespace compatcheck::handlers
