@@ -5,6 +5,10 @@ namespace compatcheck::handlers {
 Registry shipped_handlers() {
   Registry registry;
   register_activation(registry);
+  register_join(registry);
+  register_slicing(registry);
+  register_split(registry);
+  register_view(registry);
   return registry;
 }
 

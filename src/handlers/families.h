@@ -6,5 +6,9 @@
 namespace compatcheck::handlers {
 
 void register_activation(Registry& registry);
+void register_join(Registry& registry);
+void register_slicing(Registry& registry);
+void register_split(Registry& registry);
+void register_view(Registry& registry);
 
 }  // namespace compatcheck::handlers
