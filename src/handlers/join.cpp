@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "handlers/families.h"
-#include "handlers/sizes.h"
+#include "handlers/padding.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -89,20 +89,6 @@ void column_stack(Emission& e) { give_joined(e, to_column, 1); }
 
 // ---- Padded to one size, then joined
 
-// Zeros behind the last element of a dimension, or before the first.
-Value padded(Emission& e, const Value& value, const Ints& before, const Ints& after, double number = 0) {
-  Ints pads = before;
-  pads.insert(pads.end(), after.begin(), after.end());
-  if (std::ranges::all_of(pads, [](std::int64_t pad) { return pad == 0; })) return value;
-  const bool floats = ir::is_floating(value.dtype);
-  if (!floats && !e.at_least(11)) {   // Pad takes only floats
-    const Value made = e.node("Pad", {e.cast(value, DType::f64)}, {{"pads", pads}, {"value", number}});
-    if (value.dtype == DType::i64) throw Refusal{"Pad takes no i64 before opset 11", "use opset 11"};
-    return e.cast(made, value.dtype);
-  }
-  return e.node("Pad", {value}, {{"pads", pads}, {"value", e.at_least(11) ? onnx::Argument(e.scalar(value.dtype, number)) : onnx::Argument(number)}});
-}
-
 Ints sizes_known(Emission& e, const Part& part) {
   if (!part.shape) e.want("tensors", "the rank");
   const auto numbers = numbers_of(*part.shape);
@@ -122,7 +108,9 @@ void block_diag(Emission& e) {
     width += size[1];
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    values[i] = padded(e, e.build.unsqueeze(values[i], to_row(rank_of(e, parts[i]))), {0, left}, {0, width - left - sizes[i][1]});
+    const Shape shape(sizes[i].begin(), sizes[i].end());
+    const Value matrix = e.build.unsqueeze(values[i], to_row(rank_of(e, parts[i])));
+    values[i] = padded(e, matrix, &shape, {0, left}, {0, width - left - sizes[i][1]}, e.scalar(matrix.dtype, 0));
     left += sizes[i][1];
   }
   e.give(e.build.concat(values, 0));
@@ -141,7 +129,8 @@ void chunk_cat(Emission& e) {
     after[static_cast<std::size_t>(axis)] = rows * chunks - size;
     Ints shape(sizes.begin(), sizes.begin() + axis);
     shape.insert(shape.end(), {chunks, std::accumulate(sizes.begin() + axis + 1, sizes.end(), rows, std::multiplies<>())});
-    values[i] = e.build.reshape(padded(e, values[i], Ints(sizes.size(), 0), after), shape);
+    const Value zero = e.scalar(values[i].dtype, 0);
+    values[i] = e.build.reshape(padded(e, values[i], parts[i].shape, Ints(sizes.size(), 0), after, zero), shape);
   }
   e.give(e.build.concat(values, e.output_rank() - 1));
 }
@@ -163,8 +152,9 @@ void pad_sequence(Emission& e) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     Ints before(sizes[i].size(), 0), after = before;
     (left ? before : after)[0] = longest - sizes[i][0];
-    const Value value = padded(e, e.cast(values[i], e.output_dtype()), before, after, e.number("padding_value"));
-    values[i] = e.build.unsqueeze(value, {batch_first ? 0 : 1});
+    const Value value = e.cast(values[i], e.output_dtype()), fill = e.number_value("padding_value", value.dtype);
+    const Shape shape(sizes[i].begin(), sizes[i].end());
+    values[i] = e.build.unsqueeze(padded(e, value, &shape, before, after, fill), {batch_first ? 0 : 1});
   }
   e.give(e.build.concat(values, batch_first ? 0 : 1));
 }
