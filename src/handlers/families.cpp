@@ -11,20 +11,28 @@ Registry shipped_handlers() {
   register_cast(registry);
   register_comparison(registry);
   register_complex(registry);
+  register_diagonal(registry);
   register_division(registry);
   register_dropout(registry);
   register_einsum(registry);
+  register_join(registry);
   register_matmul(registry);
   register_norm_reduction(registry);
   register_normalization(registry);
+  register_padding(registry);
   register_power(registry);
+  register_rearrange(registry);
   register_reduction(registry);
   register_rounding(registry);
   register_scalar(registry);
+  register_shape(registry);
+  register_slicing(registry);
   register_softmax(registry);
   register_sort(registry);
   register_special(registry);
+  register_split(registry);
   register_trigonometry(registry);
+  register_view(registry);
   return registry;
 }
 

@@ -12,19 +12,27 @@ void register_bitwise(Registry& registry);
 void register_cast(Registry& registry);
 void register_comparison(Registry& registry);
 void register_complex(Registry& registry);
+void register_diagonal(Registry& registry);
 void register_division(Registry& registry);
 void register_dropout(Registry& registry);
 void register_einsum(Registry& registry);
+void register_join(Registry& registry);
 void register_matmul(Registry& registry);
 void register_norm_reduction(Registry& registry);
 void register_normalization(Registry& registry);
+void register_padding(Registry& registry);
 void register_power(Registry& registry);
+void register_rearrange(Registry& registry);
 void register_reduction(Registry& registry);
 void register_rounding(Registry& registry);
 void register_scalar(Registry& registry);
+void register_shape(Registry& registry);
+void register_slicing(Registry& registry);
 void register_softmax(Registry& registry);
 void register_sort(Registry& registry);
 void register_special(Registry& registry);
+void register_split(Registry& registry);
 void register_trigonometry(Registry& registry);
+void register_view(Registry& registry);
 
 }  // namespace compatcheck::handlers

@@ -1,0 +1,204 @@
+// Diagonals, sliding windows, and what strides read.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "handlers/families.h"
+#include "handlers/padding.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
+
+// ---- The diagonal of two dimensions, which go to the end
+
+// Of the last two dimensions. By position where the sizes are known; else every (columns + 1)-th element of what the
+// diagonal's square and more holds.
+Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t offset) {
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const auto rows = shape[shape.size() - 2].number(), columns = shape.back().number();
+  Values flat(shape.size() - 2, e.integers({0}));
+  if (rows && columns) {
+    Ints positions;
+    for (std::int64_t row = std::max<std::int64_t>(0, -offset); row < *rows && row + offset < *columns; ++row) positions.push_back(row * *columns + row + offset);
+    flat.push_back(e.integers({*rows * *columns}));
+    return e.build.gather(reshape_parts(e, value, flat), e.integers(positions), rank - 2);
+  }
+  if (offset > 0) value = e.build.slice(value, {offset}, {to_end}, {rank - 1});
+  if (offset < 0) value = e.build.slice(value, {-offset}, {to_end}, {rank - 2});
+  const Value width = size_at(e, value, rank - 1);
+  value = sliced(e, value, rank - 2, e.integers({0}), width);
+  flat.push_back(e.integers({-1}));
+  return sliced(e, reshape_parts(e, value, flat), rank - 2, e.integers({0}), e.integers({to_end}), sum(e, width, e.integers({1})));
+}
+
+void diagonal(Emission& e) {
+  const std::string_view matrix = e.call.has("A") ? "A" : "self";
+  const std::int64_t rank = e.rank(matrix), a = e.axis("dim1", matrix), b = e.axis("dim2", matrix);
+  if (rank < 2 || a == b) throw Refusal{"a diagonal is one of two different dimensions"};
+  Ints order;
+  for (std::int64_t i = 0; i < rank; ++i)
+    if (i != a && i != b) order.push_back(i);
+  order.insert(order.end(), {a, b});
+  Shape shape;
+  for (const std::int64_t axis : order) shape.push_back(e.shape(matrix)[static_cast<std::size_t>(axis)]);
+  e.give(last_diagonal(e, e.build.transpose(e.tensor(matrix), order), shape, e.integer("offset")));
+}
+
+// ---- A diagonal put into a matrix
+
+// A zero row's width behind each element moves it to the next diagonal place; n·n of the n·(n+1) elements are the matrix.
+Value embedded(Emission& e, const Value& value, const Shape& shape, std::int64_t offset) {
+  const std::size_t rank = shape.size();
+  const auto size = shape.back().number();
+  if (!size && !e.at_least(11)) e.want("self", "the size of the last dimension");
+  const Value n = size ? e.integers({*size}) : size_at(e, value, static_cast<std::int64_t>(rank) - 1);
+  const Value zero = e.scalar(value.dtype, 0), column = e.build.unsqueeze(value, {static_cast<std::int64_t>(rank)});
+  Shape sizes = shape;
+  sizes.emplace_back(1);
+  Ints none(rank + 1, 0), after = none;
+  Value spread;
+  if (size) {
+    after.back() = *size;
+    spread = padded(e, column, &sizes, none, after, zero);
+  } else {
+    Values pads(2 * rank + 1, e.integers({0}));
+    pads.push_back(n);
+    spread = e.node("Pad", {column}, {{"pads", joined(e, pads)}, {"value", zero}});
+  }
+  Values flat(rank - 1, e.integers({0})), square = flat;
+  flat.push_back(e.integers({-1}));
+  square.insert(square.end(), {n, n});
+  const Value all = sliced(e, reshape_parts(e, spread, flat), static_cast<std::int64_t>(rank) - 1, e.integers({0}), product(e, n, n));
+  const Value matrix = reshape_parts(e, all, square);
+  sizes.back() = shape.back();
+  Ints before = none;
+  after = none;
+  (offset > 0 ? before[rank] : after[rank]) = std::abs(offset);
+  (offset > 0 ? after[rank - 1] : before[rank - 1]) = std::abs(offset);
+  return padded(e, matrix, &sizes, before, after, zero);
+}
+
+void diag_embed(Emission& e) {
+  const std::int64_t rank = e.rank("self") + 1, a = e.wrap(e.integer("dim1"), rank), b = e.wrap(e.integer("dim2"), rank);
+  const std::int64_t offset = e.integer("offset");
+  const Value matrices = embedded(e, e.tensor("self"), e.shape("self"), a < b ? offset : -offset);
+  Ints order;   // of the result: where each of its dimensions stands
+  for (std::int64_t i = 0, next = 0; i < rank; ++i)
+    order.push_back(i == std::min(a, b) ? rank - 2 : i == std::max(a, b) ? rank - 1 : next++);
+  e.give(e.build.transpose(matrices, order));
+}
+
+void diag(Emission& e) {
+  const std::int64_t offset = e.integer("diagonal");
+  if (e.rank("self") == 1) return e.give(embedded(e, e.tensor("self"), e.shape("self"), offset));
+  if (e.rank("self") != 2) throw Refusal{"diag takes a vector or a matrix"};
+  e.give(last_diagonal(e, e.tensor("self"), e.shape("self"), offset));
+}
+
+void diagflat(Emission& e) {
+  const Shape flat{symbolic::product(e.shape("self"))};
+  e.give(embedded(e, e.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1}), flat, e.integer("offset")));
+}
+
+// ---- Windows
+
+// Where each window begins, and what is in it.
+Value window_positions(Emission& e, std::int64_t axis, std::int64_t size, std::int64_t step) {
+  if (const auto whole = e.size("self", axis)) {
+    Ints positions;
+    const std::int64_t count = (*whole - size) / step + 1;
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t k = 0; k < size; ++k) positions.push_back(i * step + k);
+    return e.build.reshape(e.integers(positions), {count, size});
+  }
+  if (!e.at_least(9)) e.want("self", "the size of dimension " + std::to_string(axis));
+  const Value count = sum(e, quotient(e, difference(e, e.size_of("self", axis), e.integers({size})), e.integers({step})), e.integers({1}));
+  const Value starts = product(e, counting(e, count), e.integers({step}));
+  return e.node("Add", {e.build.unsqueeze(starts, {1}), e.build.unsqueeze(counting(e, e.integers({size})), {0})});
+}
+
+void unfold(Emission& e) {
+  const std::int64_t size = e.integer("size"), step = e.integer("step"), rank = e.rank("self");
+  const Value self = e.tensor("self");
+  if (rank == 0) return e.give(size == 0 ? e.build.slice(e.build.reshape(self, {1}), {0}, {0}, {0}) : e.build.reshape(self, {1}));
+  const std::int64_t axis = e.axis("dimension");
+  const Value windows = e.build.gather(self, window_positions(e, axis, size, step), axis);
+  Ints order;
+  for (std::int64_t i = 0; i <= rank; ++i)
+    if (i != axis + 1) order.push_back(i);
+  order.push_back(axis + 1);
+  e.give(e.build.transpose(windows, order));
+}
+
+// ---- Strides
+
+// Whether a tensor's elements lie in memory in the order of its dimensions, from the beginning: views can lie otherwise.
+bool in_order(const ir::Value* value) {
+  static const std::set<std::string_view> views = {
+      "aten::transpose", "aten::permute", "aten::t", "aten::numpy_T", "aten::mT", "aten::movedim", "aten::moveaxis", "aten::swapaxes", "aten::swapdims",
+      "aten::select", "aten::slice", "aten::narrow", "aten::expand", "aten::expand_as", "aten::broadcast_to", "aten::diagonal", "aten::unfold",
+      "aten::as_strided", "aten::split", "aten::split_with_sizes", "aten::chunk", "aten::tensor_split", "aten::unbind", "prim::ListUnpack",
+      "aten::to", "aten::clone", "aten::real", "aten::imag"};
+  static const std::set<std::string_view> same_order = {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze", "aten::squeeze", "aten::detach",
+                                                        "aten::alias", "aten::view_as", "aten::ravel", "aten::unflatten"};
+  const ir::Node* producer = value->producer();
+  if (!producer) return true;
+  if (views.contains(producer->op())) return false;
+  return !same_order.contains(producer->op()) || producer->inputs().empty() || in_order(producer->input(0));
+}
+
+void as_strided(Emission& e) {
+  if (!in_order(e.call.value("self")))
+    throw Refusal{"strides count elements in memory, and what they read is a view whose order there isn't known", "call .contiguous().clone() before as_strided, or use narrow, select or unfold"};
+  const Ints sizes = e.ints("size"), strides = e.ints("stride");
+  const std::int64_t offset = e.integer("storage_offset", 0);
+  Ints positions{offset};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Ints next;
+    for (const std::int64_t at : positions)
+      for (std::int64_t k = 0; k < sizes[i]; ++k) next.push_back(at + k * strides.at(i));
+    positions = std::move(next);
+  }
+  const Value flat = e.call.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1});
+  e.give(e.build.gather(flat, e.build.reshape(e.integers(positions), sizes), 0));
+}
+
+// ---- Choices of r elements
+
+void combinations(Emission& e) {
+  const std::int64_t n = e.known_size("self", 0), r = e.integer("r");
+  const bool again = e.boolean("with_replacement");
+  Ints positions, row;
+  std::int64_t rows = 0;
+  const auto choose = [&](auto&& self, std::int64_t from) -> void {
+    if (static_cast<std::int64_t>(row.size()) == r) {
+      positions.insert(positions.end(), row.begin(), row.end());
+      ++rows;
+      return;
+    }
+    for (std::int64_t at = from; at < n; ++at) {
+      row.push_back(at);
+      self(self, again ? at : at + 1);
+      row.pop_back();
+    }
+  };
+  choose(choose, 0);
+  e.give(e.build.gather(e.tensor("self"), e.build.reshape(e.integers(positions), {rows, r}), 0));
+}
+
+}  // namespace
+
+void register_diagonal(Registry& registry) {
+  registry.handler("aten::diagonal", diagonal);
+  registry.handler("aten::diag_embed", diag_embed);
+  registry.handler("aten::diag", diag);
+  registry.handler("aten::diagflat", diagflat);
+  registry.handler("aten::unfold", unfold);
+  registry.handler("aten::as_strided", as_strided);
+  registry.handler("aten::combinations", combinations);
+}
+
+}  // namespace compatcheck::handlers

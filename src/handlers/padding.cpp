@@ -1,0 +1,189 @@
+#include "handlers/padding.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
+
+bool all_zero(const Ints& ints) { return std::ranges::all_of(ints, [](std::int64_t n) { return n == 0; }); }
+
+// Only what is below 0 remains, as a cut.
+Value cut(Emission& e, const Value& value, const Ints& before, const Ints& after) {
+  Ints starts, ends, axes;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i] >= 0 && after[i] >= 0) continue;
+    starts.push_back(before[i] < 0 ? -before[i] : 0);
+    ends.push_back(after[i] < 0 ? after[i] : to_end);
+    axes.push_back(static_cast<std::int64_t>(i));
+  }
+  return axes.empty() ? value : e.build.slice(value, starts, ends, axes);
+}
+
+Ints not_negative(Ints pads) {
+  for (std::int64_t& pad : pads) pad = std::max<std::int64_t>(pad, 0);
+  return pads;
+}
+
+// Pad takes whole numbers and bool from opset 11 and 13 on; blocks of the number serve everywhere.
+Value joined_blocks(Emission& e, Value value, const Shape* shape, const Ints& before, const Ints& after, const Value& fill) {
+  const auto numbers = shape ? numbers_of(*shape) : std::nullopt;
+  const auto* number = e.constant_of(fill);
+  if (!numbers || !number) throw Refusal{"Pad takes no " + std::string(ir::name(value.dtype)) + " before opset 11", "use opset 11, or fixed sizes"};
+  Ints sizes = *numbers;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto block = [&](std::int64_t count) {
+      Ints dims = sizes;
+      dims[i] = count;
+      return e.node("Tile", {e.build.reshape(fill, Ints(sizes.size(), 1)), e.integers(dims)});
+    };
+    Values parts;
+    if (before[i] > 0) parts.push_back(block(before[i]));
+    parts.push_back(value);
+    if (after[i] > 0) parts.push_back(block(after[i]));
+    value = e.build.concat(parts, static_cast<std::int64_t>(i));
+    sizes[i] += std::max<std::int64_t>(before[i], 0) + std::max<std::int64_t>(after[i], 0);
+  }
+  return value;
+}
+
+Ints joined(const Ints& before, const Ints& after) {
+  Ints pads = before;
+  pads.insert(pads.end(), after.begin(), after.end());
+  return pads;
+}
+
+}  // namespace
+
+Value padded(Emission& e, const Value& value, const Shape* shape, const Ints& before, const Ints& after, const Value& fill) {
+  const Ints pads = joined(not_negative(before), not_negative(after));
+  if (all_zero(pads)) return cut(e, value, before, after);
+  if (!ir::is_floating(value.dtype) && !e.at_least(11))
+    return cut(e, joined_blocks(e, value, shape, not_negative(before), not_negative(after), fill), before, after);
+  return cut(e, e.node("Pad", {value}, {{"pads", pads}, {"value", fill}}), before, after);
+}
+
+namespace {
+
+// ---- The call's pads: (before, after) pairs, the last dimension first
+
+std::string_view pads_argument(const Emission& e) { return e.call.has("pad") ? "pad" : "padding"; }
+
+struct Pads { Ints before, after; };
+
+std::optional<Pads> known_pads(Emission& e) {
+  const auto given = e.call.ints(pads_argument(e));
+  if (!given) return std::nullopt;
+  const auto rank = static_cast<std::size_t>(e.rank("self"));
+  if (given->size() % 2 || given->size() / 2 > rank) throw Refusal{"the widths are pairs, no more than there are dimensions"};
+  Pads pads{Ints(rank, 0), Ints(rank, 0)};
+  for (std::size_t i = 0; i < given->size() / 2; ++i) {
+    pads.before[rank - 1 - i] = (*given)[2 * i];
+    pads.after[rank - 1 - i] = (*given)[2 * i + 1];
+  }
+  return pads;
+}
+
+// All before, then all after, from the first dimension to the last.
+Value pads_value(Emission& e) {
+  const auto dims = e.call.dims(pads_argument(e));
+  if (!dims) throw Refusal{"how many dimensions are padded is known only when the model runs", "pad by a list of fixed length"};
+  const Value given = e.int_vector(pads_argument(e));
+  const auto rank = static_cast<std::size_t>(e.rank("self")), padded = dims->size() / 2;
+  Values before, after;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const std::size_t at = rank - 1 - axis;
+    const auto part = [&](std::size_t side) {
+      return at < padded ? e.build.gather(given, e.integers({static_cast<std::int64_t>(2 * at + side)}), 0) : e.integers({0});
+    };
+    before.push_back(part(0));
+    after.push_back(part(1));
+  }
+  before.insert(before.end(), after.begin(), after.end());
+  return handlers::joined(e, before);
+}
+
+// ---- What stands in the margin is read from inside
+
+using Place = std::int64_t (*)(std::int64_t at, std::int64_t size);
+std::int64_t reflected(std::int64_t at, std::int64_t size) { return at < 0 ? -at : at >= size ? 2 * (size - 1) - at : at; }
+std::int64_t repeated(std::int64_t at, std::int64_t size) { return std::clamp<std::int64_t>(at, 0, size - 1); }
+std::int64_t continued(std::int64_t at, std::int64_t size) { return ((at % size) + size) % size; }
+
+const std::map<std::string_view, std::pair<const char*, Place>>& modes() {
+  static const std::map<std::string_view, std::pair<const char*, Place>> all = {
+      {"reflect", {"reflect", reflected}}, {"replicate", {"edge", repeated}}, {"circular", {"wrap", continued}}};
+  return all;
+}
+
+// By position along each dimension, where Pad doesn't take the dtype.
+Value read_inside(Emission& e, Value value, const Pads& pads, Place place) {
+  for (std::size_t i = 0; i < pads.before.size(); ++i) {
+    if (pads.before[i] == 0 && pads.after[i] == 0) continue;
+    const auto axis = static_cast<std::int64_t>(i);
+    const std::int64_t size = e.known_size("self", axis);
+    Ints positions;
+    for (std::int64_t at = -pads.before[i]; at < size + pads.after[i]; ++at) positions.push_back(place(at, size));
+    value = e.build.gather(value, e.integers(positions), axis);
+  }
+  return value;
+}
+
+// Before opset 19, Pad has no wrap: the ends stand on the other side too.
+Value wrapped_around(Emission& e, Value value, const Pads& pads) {
+  for (std::size_t i = 0; i < pads.before.size(); ++i) {
+    const auto axis = static_cast<std::int64_t>(i);
+    const std::int64_t before = pads.before[i], after = pads.after[i];
+    Values parts;
+    if (before > 0) parts.push_back(e.build.slice(value, {-before}, {to_end}, {axis}));
+    parts.push_back(value);
+    if (after > 0) parts.push_back(e.build.slice(value, {0}, {after}, {axis}));
+    value = e.build.concat(parts, axis);
+  }
+  return cut(e, value, pads.before, pads.after);
+}
+
+void pad_from_inside(Emission& e, std::string_view mode) {
+  const auto& [onnx_mode, place] = modes().at(mode);
+  const Value self = e.tensor("self");
+  const auto pads = known_pads(e);
+  if (!pads) return e.give(e.node("Pad", {self}, {{"pads", pads_value(e)}, {"mode", onnx_mode}}));
+  if (mode == "circular" && !e.row_has("Pad")) return e.give(wrapped_around(e, self, *pads));
+  if (!ir::is_floating(self.dtype) && !e.at_least(11)) return e.give(read_inside(e, self, *pads, place));
+  const Ints sides = joined(not_negative(pads->before), not_negative(pads->after));
+  const Value made = all_zero(sides) ? self : e.node("Pad", {self}, {{"pads", sides}, {"mode", onnx_mode}});
+  e.give(cut(e, made, pads->before, pads->after));
+}
+
+void pad_constant(Emission& e) {
+  const Value self = e.tensor("self");
+  const Value fill = e.given("value") ? e.number_value("value", self.dtype) : e.scalar(self.dtype, 0);
+  if (const auto pads = known_pads(e)) return e.give(padded(e, self, known_shape(e, "self"), pads->before, pads->after, fill));
+  e.give(e.node("Pad", {self}, {{"pads", pads_value(e)}, {"value", fill}}));
+}
+
+void pad(Emission& e) {
+  const std::string mode = e.string("mode");
+  if (mode == "constant") return pad_constant(e);
+  if (!modes().contains(mode)) throw Refusal{"there is no padding mode " + mode};
+  pad_from_inside(e, mode);
+}
+
+void reflection_pad(Emission& e) { pad_from_inside(e, "reflect"); }
+void replication_pad(Emission& e) { pad_from_inside(e, "replicate"); }
+
+}  // namespace
+
+void register_padding(Registry& registry) {
+  registry.handler("aten::pad", pad);
+  registry.handler("aten::constant_pad_nd", pad_constant);
+  registry.handler("aten::reflection_pad1d", reflection_pad);
+  registry.handler("aten::replication_pad1d", replication_pad);
+}
+
+}  // namespace compatcheck::handlers

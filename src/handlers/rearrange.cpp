@@ -1,0 +1,223 @@
+// Repeating, rolling, flipping, and pixels moved between channels and image.
+#include <algorithm>
+#include <limits>
+
+#include "handlers/families.h"
+#include "handlers/sizes.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
+
+// ---- Repeating
+
+// Counts for the last dimensions; new ones stand in front.
+void give_tiled(Emission& e, std::string_view argument) {
+  const auto counts = e.call.dims(argument);
+  if (!counts) throw Refusal{"how many dimensions are repeated is known only when the model runs", "use a list of fixed length"};
+  const std::int64_t rank = e.rank("self"), given = static_cast<std::int64_t>(counts->size());
+  Value self = e.tensor("self");
+  Ints front;
+  for (std::int64_t i = rank; i < given; ++i) front.push_back(i - rank);
+  self = e.build.unsqueeze(self, front);
+  Values parts;
+  if (given < rank) parts.push_back(e.integers(Ints(static_cast<std::size_t>(rank - given), 1)));
+  if (given > 0) parts.push_back(e.int_vector(argument));
+  const Value repeats = joined(e, parts);
+  const auto known = e.build.ints_of(repeats);
+  if (known && std::ranges::all_of(*known, [](std::int64_t count) { return count == 1; })) return e.give(self);
+  e.give(e.node("Tile", {self, repeats}));
+}
+
+void repeat(Emission& e) { give_tiled(e, "repeats"); }
+void tile(Emission& e) { give_tiled(e, "dims"); }
+
+// The tensor that repeat_interleave reads, flattened without `dim`.
+struct Interleaved {
+  Value value;
+  std::int64_t axis = 0;
+  Dim size;
+  Value count;   // of elements along the axis
+};
+
+Interleaved interleaved(Emission& e) {
+  const bool flat = !e.given("dim") || e.rank("self") == 0;
+  if (!flat) {
+    const std::int64_t axis = e.axis("dim");
+    return {e.tensor("self"), axis, e.shape("self")[static_cast<std::size_t>(axis)], e.size_of("self", axis)};
+  }
+  Interleaved made{e.call.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1}), 0, symbolic::product(e.shape("self")), {}};
+  made.count = made.size.is_number() ? e.integers({*made.size.number()}) : sizes_of(e, made.value);
+  return made;
+}
+
+// Each element the same number of times: side by side in a new dimension, which then joins the old one.
+void repeat_each(Emission& e) {
+  const Interleaved self = interleaved(e);
+  const bool flat = !e.given("dim") || e.rank("self") == 0;
+  const std::int64_t rank = flat ? 1 : e.rank("self");
+  const Value apart = e.build.unsqueeze(self.value, {self.axis + 1});
+  Values counts(static_cast<std::size_t>(rank + 1), e.integers({1})), sizes;
+  counts[static_cast<std::size_t>(self.axis + 1)] = int_value(e, "repeats");
+  for (std::int64_t i = 0; i < self.axis; ++i) sizes.push_back(e.integers({0}));
+  sizes.push_back(e.integers({-1}));
+  for (std::int64_t i = self.axis + 1; i < rank; ++i) sizes.push_back(e.size_of("self", i));
+  e.give(reshape_parts(e, e.node("Tile", {apart, joined(e, counts)}), sizes));
+}
+
+// Each position as often as `repeats` says: of a table with a row for each and as many columns as the most, the places that hold.
+Value repeated_positions(Emission& e, const Value& repeats) {
+  if (const auto known = e.build.ints_of(repeats)) {
+    Ints positions;
+    for (std::size_t i = 0; i < known->size(); ++i) positions.insert(positions.end(), static_cast<std::size_t>(std::max<std::int64_t>((*known)[i], 0)), static_cast<std::int64_t>(i));
+    return e.integers(positions);
+  }
+  const Value most = e.node("ReduceMax", {repeats}, {{"axes", Ints{0}}, {"keepdims", 1}});
+  const Value row = e.build.unsqueeze(counting(e, most), {0}), column = e.build.unsqueeze(repeats, {1});
+  const Value places = e.node("NonZero", {e.node("Less", {row, column})});
+  return e.build.gather(places, e.build.integer(0), 0);
+}
+
+// Where `repeats` has one element it counts for all. As far as facts tell: a constant's elements are read.
+void repeat_by_tensor(Emission& e) {
+  const Interleaved self = interleaved(e);
+  Value repeats = e.tensor("repeats", DType::i64);
+  if (e.rank("repeats") == 0) repeats = e.build.reshape(repeats, {1});
+  const Shape& shape = e.shape("repeats");
+  const Dim given = shape.empty() ? Dim(1) : shape.front();
+  if (given.number() == 1 && self.size.number() != 1) {
+    const auto each = e.build.ints_of(repeats);
+    if (each && self.size.is_number()) repeats = e.integers(Ints(static_cast<std::size_t>(*self.size.number()), each->front()));
+    else repeats = e.node("Tile", {repeats, self.count});
+  }
+  e.give(e.build.gather(self.value, repeated_positions(e, repeats), self.axis));
+}
+
+void repeat_interleave(Emission& e) {
+  if (!e.call.has("self")) return e.give(repeated_positions(e, e.tensor("repeats", DType::i64)));
+  if (e.call.tensor("repeats")) repeat_by_tensor(e);
+  else repeat_each(e);
+}
+
+// ---- Order reversed
+
+Value flipped(Emission& e, const Value& value, const Ints& axes) {
+  if (axes.empty()) return value;
+  if (e.at_least(10))
+    return e.build.slice(value, Ints(axes.size(), -1), Ints(axes.size(), std::numeric_limits<std::int64_t>::min()), axes, Ints(axes.size(), -1));
+  Value made = value;
+  for (const std::int64_t axis : axes) {
+    Ints positions;
+    for (std::int64_t at = e.known_size("self", axis); at-- > 0;) positions.push_back(at);
+    made = e.build.gather(made, e.integers(positions), axis);
+  }
+  return made;
+}
+
+void flip(Emission& e) { e.give(flipped(e, e.tensor("self"), e.ints("dims").empty() ? Ints{} : e.axes("dims"))); }
+void fliplr(Emission& e) { e.give(flipped(e, e.tensor("self"), {1})); }
+void flipud(Emission& e) { e.give(flipped(e, e.tensor("self"), {0})); }
+
+void rot90(Emission& e) {
+  const Ints dims = e.ints("dims");
+  const std::int64_t rank = e.rank("self"), a = e.wrap(dims.at(0), rank), b = e.wrap(dims.at(1), rank), turns = ((e.integer("k") % 4) + 4) % 4;
+  const Value self = e.tensor("self");
+  if (turns == 0) return e.give(self);
+  if (turns == 2) return e.give(flipped(e, self, {std::min(a, b), std::max(a, b)}));
+  Ints permutation;
+  for (std::int64_t i = 0; i < rank; ++i) permutation.push_back(i == a ? b : i == b ? a : i);
+  e.give(e.build.transpose(flipped(e, self, {turns == 1 ? b : a}), permutation));
+}
+
+// ---- Rolled
+
+// What the shift leaves behind stands in front. `size` is a number or computed.
+Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size, std::int64_t shift, const Value& count) {
+  if (const auto known = size.number()) {
+    const std::int64_t first = *known == 0 ? 0 : ((-shift % *known) + *known) % *known;
+    if (first == 0) return value;
+    return e.build.concat({e.build.slice(value, {first}, {to_end}, {axis}), e.build.slice(value, {0}, {first}, {axis})}, axis);
+  }
+  if (shift == 0) return value;
+  Value first = e.integers({-shift});
+  if (!provably_at_least(size, shift < 0 ? -shift : shift)) {
+    if (!e.at_least(10)) throw Refusal{"whether a dimension is shorter than the shift isn't known before opset 10", "use opset 10"};
+    first = e.node("Mod", {first, count});
+  }
+  return e.build.concat({sliced(e, value, axis, first, e.integers({to_end})), sliced(e, value, axis, e.integers({0}), first)}, axis);
+}
+
+void roll(Emission& e) {
+  const Ints shifts = e.ints("shifts");
+  const Value self = e.tensor("self");
+  const Shape& shape = e.shape("self");
+  const Ints dims = e.call.fact("dims").list() || e.call.ints("dims") ? e.ints("dims") : Ints{};
+  if (dims.empty()) {
+    const Value flat = e.build.reshape(self, {-1});
+    const Value made = rolled(e, flat, 0, symbolic::product(shape), shifts.at(0), sizes_of(e, flat));
+    return e.give(reshape_to(e, made, nullptr, &shape, [&] { return e.shape_of("self"); }));
+  }
+  Value made = self;
+  for (std::size_t i = 0; i < dims.size() && !shape.empty(); ++i) {
+    const std::int64_t axis = e.wrap(dims[i], e.rank("self"));
+    made = rolled(e, made, axis, shape[static_cast<std::size_t>(axis)], shifts.at(i), e.size_of("self", axis));
+  }
+  e.give(made);
+}
+
+// ---- Pixels
+
+// Sizes in front of channels, height and width stay.
+Values kept(Emission& e, std::int64_t count) { return Values(static_cast<std::size_t>(count), e.integers({0})); }
+
+void append(Values& sizes, std::initializer_list<Value> more) { sizes.insert(sizes.end(), more); }
+
+Ints leading(std::int64_t count, std::initializer_list<std::int64_t> behind) {
+  Ints order;
+  for (std::int64_t i = 0; i < count; ++i) order.push_back(i);
+  for (const std::int64_t axis : behind) order.push_back(count + axis);
+  return order;
+}
+
+void pixel_shuffle(Emission& e) {
+  const Value self = e.tensor("self");
+  const std::int64_t factor = e.integer("upscale_factor"), front = e.rank("self") - 3;
+  if (e.row_has("DepthToSpace")) return e.give(e.node("DepthToSpace", {self}, {{"blocksize", factor}, {"mode", "CRD"}}));
+  const Value r = e.integers({factor}), channels = quotient(e, e.size_of("self", front), e.integers({factor * factor}));
+  const Value height = e.size_of("self", front + 1), width = e.size_of("self", front + 2);
+  Values parts = kept(e, front), result = parts;
+  append(parts, {channels, r, r, height, width});
+  append(result, {channels, product(e, height, r), product(e, width, r)});
+  const Value moved = e.build.transpose(reshape_parts(e, self, parts), leading(front, {0, 3, 1, 4, 2}));
+  e.give(reshape_parts(e, moved, result));
+}
+
+void pixel_unshuffle(Emission& e) {
+  const Value self = e.tensor("self");
+  const std::int64_t factor = e.integer("downscale_factor"), front = e.rank("self") - 3;
+  const Value r = e.integers({factor}), channels = e.size_of("self", front);
+  const Value height = quotient(e, e.size_of("self", front + 1), r), width = quotient(e, e.size_of("self", front + 2), r);
+  Values parts = kept(e, front), result = parts;
+  append(parts, {channels, height, r, width, r});
+  append(result, {product(e, channels, e.integers({factor * factor})), height, width});
+  const Value moved = e.build.transpose(reshape_parts(e, self, parts), leading(front, {0, 2, 4, 1, 3}));
+  e.give(reshape_parts(e, moved, result));
+}
+
+}  // namespace
+
+void register_rearrange(Registry& registry) {
+  registry.handler("aten::repeat", repeat);
+  registry.handler("aten::tile", tile);
+  registry.handler("aten::repeat_interleave", repeat_interleave);
+  registry.handler("aten::flip", flip);
+  registry.handler("aten::fliplr", fliplr);
+  registry.handler("aten::flipud", flipud);
+  registry.handler("aten::rot90", rot90);
+  registry.handler("aten::roll", roll);
+  registry.handler("aten::pixel_shuffle", pixel_shuffle);
+  registry.handler("aten::pixel_unshuffle", pixel_unshuffle);
+}
+
+}  // namespace compatcheck::handlers

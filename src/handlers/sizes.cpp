@@ -1,0 +1,240 @@
+#include "handlers/sizes.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace compatcheck::handlers {
+namespace {
+
+const Shape* shape_in(const symbolic::Fact& fact) {
+  const auto* tensor = fact.tensor();
+  return tensor && tensor->shape ? &*tensor->shape : nullptr;
+}
+
+// Of constants of one dimension at most, of equal length or one of them of one element.
+template <class Compute>
+std::optional<Value> folded(Emission& e, const Value& a, const Value& b, Compute&& compute) {
+  const auto *x = e.constant_of(a), *y = e.constant_of(b);
+  if (!x || !y || x->view || y->view || x->dims.size() > 1 || y->dims.size() > 1) return std::nullopt;
+  const auto left = onnx::as_ints(*x), right = onnx::as_ints(*y);
+  if (!left || !right || (left->size() != right->size() && left->size() != 1 && right->size() != 1)) return std::nullopt;
+  const std::size_t count = left->size() == 1 ? right->size() : left->size();
+  Ints made;
+  for (std::size_t i = 0; i < count; ++i) made.push_back(compute((*left)[left->size() == 1 ? 0 : i], (*right)[right->size() == 1 ? 0 : i]));
+  const bool vector = !x->dims.empty() || !y->dims.empty();
+  return e.build.constant(onnx::make_tensor(DType::i64, vector ? Ints{static_cast<std::int64_t>(count)} : Ints{}, made));
+}
+
+bool is_constant(Emission& e, const Value& value, std::int64_t number) {
+  const auto known = e.build.ints_of(value);
+  return known && known->size() == 1 && known->front() == number;
+}
+
+}  // namespace
+
+const Shape* known_shape(const Emission& e, std::string_view tensor) { return shape_in(e.call.fact(tensor)); }
+const Shape* known_output_shape(const Emission& e, std::size_t output) { return shape_in(e.call.facts().of(e.call.node().output(output))); }
+bool all_numbers(const Shape& shape) { return std::ranges::all_of(shape, &Dim::is_number); }
+
+std::optional<Ints> numbers_of(const Shape& shape) {
+  Ints numbers;
+  for (const Dim& dim : shape) {
+    if (!dim.is_number()) return std::nullopt;
+    numbers.push_back(*dim.number());
+  }
+  return numbers;
+}
+
+bool may_be_zero(const Dim& dim) { return !provably_at_least(dim, 1); }
+
+Value int_value(Emission& e, std::string_view argument) {
+  if (const auto known = e.call.integer(argument)) return e.integers({*known});
+  return e.as_vector(e.operand(argument), argument);
+}
+
+Value int_scalar(Emission& e, std::string_view argument) {
+  if (const auto known = e.call.integer(argument)) return e.build.integer(*known);
+  const Value value = e.cast(e.tensor(argument), DType::i64);
+  const auto* shape = known_shape(e, argument);
+  return shape && !shape->empty() ? e.build.reshape(value, {}) : value;   // tracing passes tensors of one element as ints
+}
+
+// ---- Arithmetic
+
+Value sum(Emission& e, const Value& a, const Value& b) {
+  if (auto known = folded(e, a, b, std::plus<>())) return *known;
+  if (is_constant(e, b, 0)) return a;
+  return is_constant(e, a, 0) ? b : e.node("Add", {a, b});
+}
+
+Value difference(Emission& e, const Value& a, const Value& b) {
+  if (auto known = folded(e, a, b, std::minus<>())) return *known;
+  return is_constant(e, b, 0) ? a : e.node("Sub", {a, b});
+}
+
+Value product(Emission& e, const Value& a, const Value& b) {
+  if (auto known = folded(e, a, b, std::multiplies<>())) return *known;
+  if (is_constant(e, b, 1)) return a;
+  return is_constant(e, a, 1) ? b : e.node("Mul", {a, b});
+}
+
+Value quotient(Emission& e, const Value& a, const Value& b) {
+  if (auto known = folded(e, a, b, [](std::int64_t x, std::int64_t y) { return y == 0 ? 0 : x / y; })) return *known;
+  return is_constant(e, b, 1) ? a : e.node("Div", {a, b});
+}
+
+Value product_of(Emission& e, const Values& factors) {
+  Value made = e.integers({1});
+  for (const Value& factor : factors) made = product(e, made, factor);
+  return made;
+}
+
+Value sizes_of(Emission& e, const Value& tensor) {
+  if (const auto* data = e.constant_of(tensor)) return e.integers(data->dims);
+  return e.node("Shape", {tensor});
+}
+
+Value size_at(Emission& e, const Value& tensor, std::int64_t axis) { return e.build.gather(sizes_of(e, tensor), e.integers({axis}), 0); }
+
+Value counting(Emission& e, const Value& count) {
+  if (const auto known = e.build.ints_of(count); known && known->front() <= 4096) {
+    Ints all(static_cast<std::size_t>(std::max<std::int64_t>(known->front(), 0)));
+    std::iota(all.begin(), all.end(), 0);
+    return e.integers(all);
+  }
+  if (e.at_least(11)) return e.node("Range", {e.build.integer(0), e.build.squeeze(count, {0}), e.build.integer(1)});
+  const Value ones = e.node("ConstantOfShape", {count}, {{"value", onnx::make_tensor(DType::boolean, {1}, Ints{1})}}, DType::boolean);
+  return e.build.reshape(e.node("NonZero", {ones}), {-1});
+}
+
+// ---- Positions
+
+Value wrapped(Emission& e, const Value& positions, const Value& size) {
+  if (const auto known = e.build.ints_of(positions)) {
+    if (std::ranges::all_of(*known, [](std::int64_t at) { return at >= 0; })) return positions;
+    if (auto made = folded(e, positions, size, [](std::int64_t at, std::int64_t n) { return at < 0 ? at + n : at; })) return *made;
+  }
+  const Value from_end = sum(e, positions, size);
+  if (e.at_least(9)) return e.node("Where", {e.node("Less", {positions, e.build.integer(0)}), from_end, positions});
+  // (p + n) mod n, of two that aren't negative
+  return difference(e, from_end, product(e, quotient(e, from_end, size), size));
+}
+
+Value wrapped_if_needed(Emission& e, const Value& positions, const Value& size) {
+  return e.at_least(11) ? positions : wrapped(e, positions, size);
+}
+
+// ---- Shapes
+
+namespace {
+
+// Constants tell Reshape everything: at most one size is neither a number nor stays where it is.
+bool needs_no_sizes(const Shape* from, const Shape& to) {
+  std::size_t open = 0;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i].number() == 0) return false;
+    if (!to[i].is_number() && !(from && i < from->size() && provably_equal((*from)[i], to[i]))) ++open;
+  }
+  return open <= 1;
+}
+
+}  // namespace
+
+Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes) {
+  if (to && needs_no_sizes(from, *to)) {
+    if (from) return e.reshape(value, *from, *to);
+    return to->empty() ? e.build.reshape(value, {}) : e.reshape(value, {}, *to);
+  }
+  const Value dims = sizes();
+  const auto known = e.build.ints_of(dims);
+  if (known && std::ranges::find(*known, 0) == known->end()) return e.build.reshape(value, *known);
+  const bool zeros = !to || std::ranges::any_of(*to, may_be_zero);
+  Arguments attributes;
+  if (zeros && e.at_least(14)) attributes.push_back({"allowzero", 1});
+  return e.node("Reshape", {value, dims}, attributes);
+}
+
+Value joined(Emission& e, const Values& parts) {
+  if (parts.empty()) return e.integers({});
+  Values merged;   // neighbouring constants make one part
+  for (const Value& part : parts) {
+    if (!merged.empty() && e.constant_of(merged.back()) && e.constant_of(part)) merged.back() = e.build.concat({merged.back(), part}, 0);
+    else merged.push_back(part);
+  }
+  return e.build.concat(merged, 0);
+}
+
+Value reshape_parts(Emission& e, const Value& value, const Values& parts) {
+  const Value dims = joined(e, parts);
+  if (const auto known = e.build.ints_of(dims)) return e.build.reshape(value, *known);
+  return e.node("Reshape", {value, dims});
+}
+
+namespace {
+
+// What Tile repeats of each dimension; a size that may be 1 and may not isn't settled while converting.
+Value repeats(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes, Value& widened) {
+  const Refusal unsettled{"which dimensions are stretched isn't known before opset 8", "use opset 8, or name the sizes with --input"};
+  if (!from || !to || from->size() > to->size()) throw unsettled;
+  const std::size_t lead = to->size() - from->size();
+  Ints axes(lead);
+  std::iota(axes.begin(), axes.end(), 0);
+  widened = e.build.unsqueeze(value, axes);
+  Value dims;
+  Values parts;
+  for (std::size_t i = 0; i < to->size(); ++i) {
+    const bool stretched = i < lead || (*from)[i - lead].number() == 1;
+    if (!stretched && !(*from)[i - lead].is_number() && !provably_equal((*from)[i - lead], (*to)[i])) throw unsettled;
+    if (!stretched) parts.push_back(e.integers({1}));
+    else if (const auto known = (*to)[i].number()) parts.push_back(e.integers({*known}));
+    else parts.push_back(e.build.gather(dims ? dims : dims = sizes(), e.integers({static_cast<std::int64_t>(i)}), 0));
+  }
+  return joined(e, parts);
+}
+
+}  // namespace
+
+Value expand_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes) {
+  const auto equal = [](const Dim& a, const Dim& b) { return provably_equal(a, b); };
+  if (from && to && std::ranges::equal(*from, *to, equal)) return value;
+  if (!e.at_least(8)) {
+    Value widened;
+    const Value counts = repeats(e, value, from, to, sizes, widened);
+    return e.node("Tile", {widened, counts});
+  }
+  const auto known = to ? numbers_of(*to) : std::nullopt;
+  return e.node("Expand", {value, known ? e.integers(*known) : sizes()});
+}
+
+Value sliced(Emission& e, const Value& value, std::int64_t axis, const Value& start, const Value& end) {
+  return e.node("Slice", {value}, {{"starts", start}, {"ends", end}, {"axes", Ints{axis}}});
+}
+
+Value sliced(Emission& e, const Value& value, std::int64_t axis, const Value& start, const Value& end, const Value& step) {
+  if (is_constant(e, step, 1)) return sliced(e, value, axis, start, end);
+  return e.node("Slice", {value}, {{"starts", start}, {"ends", end}, {"axes", Ints{axis}}, {"steps", step}});
+}
+
+Ints to_front(std::int64_t rank, const Ints& axes) {
+  Ints permutation = axes;
+  for (std::int64_t i = 0; i < rank; ++i)
+    if (std::ranges::find(axes, i) == axes.end()) permutation.push_back(i);
+  return permutation;
+}
+
+Ints inverse(const Ints& permutation) {
+  Ints back(permutation.size());
+  for (std::size_t i = 0; i < permutation.size(); ++i) back[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  return back;
+}
+
+Value filled(Emission& e, DType dtype, const Value& sizes, double number) {
+  if (const auto known = e.build.ints_of(sizes); known && !e.at_least(9)) {
+    const std::int64_t count = std::accumulate(known->begin(), known->end(), std::int64_t{1}, std::multiplies<>());
+    return e.build.constant(onnx::make_tensor(dtype, *known, std::vector<double>(static_cast<std::size_t>(count), number)));
+  }
+  return e.node("ConstantOfShape", {sizes}, {{"value", onnx::make_tensor(dtype, {1}, std::vector<double>{number})}}, dtype);
+}
+
+}  // namespace compatcheck::handlers

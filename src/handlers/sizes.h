@@ -1,0 +1,61 @@
+// Sizes and positions while nodes are emitted: numbers where they are known, else computed when the model runs.
+#pragma once
+
+#include <functional>
+
+#include "handlers/emission.h"
+
+namespace compatcheck::handlers {
+
+// Null where the rank isn't known.
+const Shape* known_shape(const Emission& e, std::string_view tensor);
+const Shape* known_output_shape(const Emission& e, std::size_t output = 0);
+bool all_numbers(const Shape& shape);
+std::optional<Ints> numbers_of(const Shape& shape);
+// A size of which 0 can't be ruled out.
+bool may_be_zero(const Dim& dim);
+
+// An int argument, or a tensor in its place: as an i64 vector of one, or without dimensions.
+Value int_value(Emission& e, std::string_view argument);
+Value int_scalar(Emission& e, std::string_view argument);
+
+// ---- i64 values; folded where both sides are constants. One element stretches.
+Value sum(Emission& e, const Value& a, const Value& b);
+Value difference(Emission& e, const Value& a, const Value& b);
+Value product(Emission& e, const Value& a, const Value& b);
+Value quotient(Emission& e, const Value& a, const Value& b);   // both at least 0, b above
+Value product_of(Emission& e, const Values& factors);          // 1 if there are none; each an i64 vector of one
+Value sizes_of(Emission& e, const Value& tensor);              // its shape when the model runs
+Value size_at(Emission& e, const Value& tensor, std::int64_t axis);   // i64 vector of one
+
+// 0, 1, … count − 1 as an i64 vector; `count` is an i64 vector of one.
+Value counting(Emission& e, const Value& count);
+
+// Positions below 0 counted from the end of a dimension of `size`.
+Value wrapped(Emission& e, const Value& positions, const Value& size);
+// The same where the operators that read by position don't by themselves, below opset 11.
+Value wrapped_if_needed(Emission& e, const Value& positions, const Value& size);
+
+// ---- Shapes
+
+// Reshape to `to` by constants if that is enough, else to what `sizes` computes. Null: the rank isn't known.
+Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes);
+// To the sizes in `parts`, i64 vectors of one. A constant 0 keeps the size of that place, −1 is what is left.
+Value reshape_parts(Emission& e, const Value& value, const Values& parts);
+// Reshape with `parts` joined: a vector of sizes
+Value joined(Emission& e, const Values& parts);
+// Broadcast to `to`: Expand, before opset 8 Tile. `sizes` as above.
+Value expand_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes);
+
+// One slice along one axis; bounds are i64 vectors of one, constants below opset 10.
+Value sliced(Emission& e, const Value& value, std::int64_t axis, const Value& start, const Value& end);
+Value sliced(Emission& e, const Value& value, std::int64_t axis, const Value& start, const Value& end, const Value& step);
+
+// `axis` first, the others in their order; and back.
+Ints to_front(std::int64_t rank, const Ints& axes);
+Ints inverse(const Ints& permutation);
+
+// A tensor full of one number that is known.
+Value filled(Emission& e, DType dtype, const Value& sizes, double number);
+
+}  // namespace compatcheck::handlers

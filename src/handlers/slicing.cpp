@@ -1,0 +1,139 @@
+// Parts of a tensor by position, and parts replaced.
+#include <algorithm>
+#include <limits>
+
+#include "handlers/families.h"
+#include "handlers/sizes.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
+
+// A bound of a Python slice: the same numbers mean the same to ONNX.
+Value bound(Emission& e, std::string_view argument, std::int64_t if_none) {
+  return e.given(argument) ? int_value(e, argument) : e.integers({if_none});
+}
+
+// Every step-th position of the slice, where Slice has no steps.
+Ints positions(Emission& e, std::int64_t axis, std::int64_t step) {
+  const std::int64_t size = e.known_size("self", axis);
+  const auto place = [&](std::string_view argument, std::int64_t if_none) {
+    const std::int64_t at = e.integer(argument, if_none);
+    return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
+  };
+  Ints made;
+  for (std::int64_t at = place("start", 0), end = place("end", size); at < end; at += step) made.push_back(at);
+  return made;
+}
+
+void slice(Emission& e) {
+  const std::int64_t axis = e.axis("dim");
+  const Value self = e.tensor("self");
+  if (e.row_has("Gather")) return e.give(e.build.gather(self, e.integers(positions(e, axis, e.integer("step"))), axis));
+  const auto start = e.given("start") ? e.call.integer("start") : 0, end = e.given("end") ? e.call.integer("end") : to_end;
+  if (start == 0 && end == to_end && e.call.integer("step") == 1) return e.give(self);
+  e.give(sliced(e, self, axis, bound(e, "start", 0), bound(e, "end", to_end), int_value(e, "step")));
+}
+
+// ---- One position
+
+// The dimension goes. Below opset 11 a position counted from the end of a size that isn't known is cut out by Slice.
+Value selected(Emission& e, const Value& value, std::int64_t axis) {
+  const auto index = e.call.integer("index");
+  const auto size = e.size("self", axis);
+  if (!index) return e.build.gather(value, wrapped_if_needed(e, int_scalar(e, "index"), e.build.squeeze(e.size_of("self", axis), {0})), axis);
+  if (*index >= 0 || e.at_least(11)) return e.build.gather(value, e.build.integer(*index), axis);
+  if (size) return e.build.gather(value, e.build.integer(*index + *size), axis);
+  return e.build.squeeze(e.build.slice(value, {*index}, {*index == -1 ? to_end : *index + 1}, {axis}), {axis});
+}
+
+void select(Emission& e) { e.give(selected(e, e.tensor("self"), e.axis("dim"))); }
+
+// ---- A number of positions
+
+// A start below 0 counts from the end, and so does its end: 0 would be the beginning.
+void narrow(Emission& e) {
+  const std::int64_t axis = e.axis("dim");
+  const Value self = e.tensor("self"), length = int_value(e, "length");
+  const auto start = e.call.dim("start");
+  if (start && start->is_number()) {
+    std::int64_t first = *start->number();
+    if (const auto size = e.size("self", axis); first < 0 && size) first += *size;
+    if (const auto count = e.call.integer("length")) {
+      const std::int64_t end = first < 0 && first + *count == 0 ? to_end : first + *count;
+      return e.give(e.build.slice(self, {first}, {end}, {axis}));
+    }
+    if (first >= 0) return e.give(sliced(e, self, axis, e.integers({first}), sum(e, e.integers({first}), length)));
+  }
+  const bool from_front = start && provably_at_least(*start, 0);
+  const Value first = from_front ? int_value(e, "start") : wrapped(e, int_value(e, "start"), e.size_of("self", axis));
+  e.give(sliced(e, self, axis, first, sum(e, first, length)));
+}
+
+// ---- Parts replaced: what is before, the new part, what is after
+
+Value around(Emission& e, std::int64_t axis, const Value& part, const Value& start, const Value& end) {
+  const Value self = e.tensor("self");
+  Values parts;
+  const auto known_start = e.build.ints_of(start), known_end = e.build.ints_of(end);
+  if (!known_start || known_start->front() != 0) parts.push_back(sliced(e, self, axis, e.integers({0}), start));
+  parts.push_back(e.cast(part, e.output_dtype()));
+  const auto size = e.size("self", axis);
+  if (!known_end || (known_end->front() != to_end && known_end->front() != size)) parts.push_back(sliced(e, self, axis, end, e.integers({to_end})));
+  return e.build.concat(parts, axis);
+}
+
+void select_scatter(Emission& e) {
+  const std::int64_t axis = e.axis("dim");
+  Value at = int_value(e, "index");
+  if (const auto known = e.build.ints_of(at); !known || known->front() < 0) {
+    const auto size = e.size("self", axis);
+    if (known && size) at = e.integers({known->front() + *size});
+    else if (!known) at = wrapped(e, at, e.size_of("self", axis));
+  }
+  const auto known = e.build.ints_of(at);
+  const Value after = known && known->front() == -1 ? e.integers({to_end}) : sum(e, at, e.integers({1}));
+  e.give(around(e, axis, e.build.unsqueeze(e.tensor("src"), {axis}), at, after));
+}
+
+// Every step-th row: written by position.
+void scatter_steps(Emission& e, std::int64_t axis) {
+  const Value size = e.size_of("self", axis), counted = counting(e, size);
+  const Value rows = sliced(e, counted, 0, bound(e, "start", 0), bound(e, "end", to_end), int_value(e, "step"));
+  const Ints order = to_front(e.rank("self"), {axis});
+  const Value written = e.node("ScatterND", {e.build.transpose(e.tensor("self"), order), e.build.unsqueeze(rows, {1}),
+                                             e.build.transpose(e.cast(e.tensor("src"), e.dtype("self")), order)});
+  e.give(e.build.transpose(written, inverse(order)));
+}
+
+// Bounds on either side of the tensor mean its ends; an end before the start, its start.
+void slice_scatter(Emission& e) {
+  const std::int64_t axis = e.axis("dim");
+  if (e.row_has("ScatterND")) return scatter_steps(e, axis);
+  Value start = bound(e, "start", 0), end = bound(e, "end", to_end);
+  const auto first = e.build.ints_of(start), last = e.build.ints_of(end);
+  if (first && last && e.size("self", axis)) {
+    const std::int64_t size = *e.size("self", axis);
+    const auto place = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
+    start = e.integers({place(first->front())});
+    end = e.integers({std::max(place(first->front()), place(last->front()))});
+  } else if (!(first && first->front() == 0) && !(last && last->front() == to_end)) {
+    // Where the part begins plus its length: what stands there is as long as the slice.
+    start = wrapped(e, start, e.size_of("self", axis));
+    end = sum(e, start, size_at(e, e.tensor("src"), axis));
+  }
+  e.give(around(e, axis, e.tensor("src"), start, end));
+}
+
+}  // namespace
+
+void register_slicing(Registry& registry) {
+  registry.handler("aten::slice", slice);
+  registry.handler("aten::select", select);
+  registry.handler("aten::narrow", narrow);
+  registry.handler("aten::select_scatter", select_scatter);
+  registry.handler("aten::slice_scatter", slice_scatter);
+}
+
+}  // namespace compatcheck::handlers
