@@ -5,6 +5,9 @@ namespace compatcheck::handlers {
 Registry shipped_handlers() {
   Registry registry;
   register_activation(registry);
+  register_adaptive_pooling(registry);
+  register_convolution(registry);
+  register_pooling(registry);
   return registry;
 }
 

@@ -6,5 +6,8 @@
 namespace compatcheck::handlers {
 
 void register_activation(Registry& registry);
+void register_adaptive_pooling(Registry& registry);
+void register_convolution(Registry& registry);
+void register_pooling(Registry& registry);
 
 }  // namespace compatcheck::handlers
