@@ -8,6 +8,7 @@ Registry shipped_handlers() {
   register_adaptive_pooling(registry);
   register_convolution(registry);
   register_pooling(registry);
+  register_resize(registry);
   return registry;
 }
 

@@ -9,5 +9,6 @@ void register_activation(Registry& registry);
 void register_adaptive_pooling(Registry& registry);
 void register_convolution(Registry& registry);
 void register_pooling(Registry& registry);
+void register_resize(Registry& registry);
 
 }  // namespace compatcheck::handlers
