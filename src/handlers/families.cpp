@@ -5,12 +5,14 @@ namespace compatcheck::handlers {
 Registry shipped_handlers() {
   Registry registry;
   register_activation(registry);
+  register_adaptive_pooling(registry);
   register_arithmetic(registry);
   register_bessel(registry);
   register_bitwise(registry);
   register_cast(registry);
   register_comparison(registry);
   register_complex(registry);
+  register_convolution(registry);
   register_diagonal(registry);
   register_division(registry);
   register_dropout(registry);
@@ -20,9 +22,11 @@ Registry shipped_handlers() {
   register_norm_reduction(registry);
   register_normalization(registry);
   register_padding(registry);
+  register_pooling(registry);
   register_power(registry);
   register_rearrange(registry);
   register_reduction(registry);
+  register_resize(registry);
   register_rounding(registry);
   register_scalar(registry);
   register_shape(registry);

@@ -6,12 +6,14 @@
 namespace compatcheck::handlers {
 
 void register_activation(Registry& registry);
+void register_adaptive_pooling(Registry& registry);
 void register_arithmetic(Registry& registry);
 void register_bessel(Registry& registry);
 void register_bitwise(Registry& registry);
 void register_cast(Registry& registry);
 void register_comparison(Registry& registry);
 void register_complex(Registry& registry);
+void register_convolution(Registry& registry);
 void register_diagonal(Registry& registry);
 void register_division(Registry& registry);
 void register_dropout(Registry& registry);
@@ -21,9 +23,11 @@ void register_matmul(Registry& registry);
 void register_norm_reduction(Registry& registry);
 void register_normalization(Registry& registry);
 void register_padding(Registry& registry);
+void register_pooling(Registry& registry);
 void register_power(Registry& registry);
 void register_rearrange(Registry& registry);
 void register_reduction(Registry& registry);
+void register_resize(Registry& registry);
 void register_rounding(Registry& registry);
 void register_scalar(Registry& registry);
 void register_shape(Registry& registry);
