@@ -79,12 +79,6 @@ Value select(Emission& e, const Value& condition, const Value& yes, const Value&
   throw Refusal{"ONNX has no selection by condition before Where, which came with opset 9", "use opset 9"};
 }
 
-Value is_nan(Emission& e, const Value& value) {
-  if (e.at_least(9)) return e.node("IsNaN", {value});
-  const Value above = e.node("Greater", {value, e.scalar(value.dtype, -infinity)});
-  return e.node("Not", {e.node("Or", {above, e.node("Less", {value, e.scalar(value.dtype, infinity)})})});
-}
-
 Value is_equal(Emission& e, const Value& a, const Value& b) {
   if (!is_floating(a) || e.at_least(11)) return e.node("Equal", {a, b});
   // NaN is neither less nor greater: it is told apart by not being equal to itself.
@@ -92,8 +86,6 @@ Value is_equal(Emission& e, const Value& a, const Value& b) {
   const Value open = e.node("Or", {is_nan(e, a), is_nan(e, b)});
   return e.node("Not", {e.node("Or", {different, open})});
 }
-
-Value logical_not(Emission& e, const Value& value) { return e.node("Not", {e.cast(value, DType::boolean)}); }
 
 // The sum of magnitudes is at least as great as every element, and NaN only if one is: Min and Max keep that NaN.
 Value extreme(Emission& e, Extreme which, const Value& value, const Ints& axes, bool keep) {

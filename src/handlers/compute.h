@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "handlers/elementary.h"
 #include "handlers/emission.h"
 
 namespace compatcheck::handlers {
@@ -29,9 +30,7 @@ Value widened(Emission& e, const Value& value);
 
 // The condition's dtype is bool; the others are cast to one dtype by the caller. They broadcast.
 Value select(Emission& e, const Value& condition, const Value& yes, const Value& no);
-Value is_nan(Emission& e, const Value& value);              // of a floating value
 Value is_equal(Emission& e, const Value& a, const Value& b);  // of one dtype
-Value logical_not(Emission& e, const Value& value);
 
 enum class Extreme : bool { least, greatest };
 // The extreme element; NaN where there is one, which ONNX leaves open.
