@@ -43,6 +43,7 @@ protocol::Reply load(const protocol::Model& model) {
   if (says(name, "hang")) for (;;) ::pause();
   if (says(name, "spin")) for (;;) static_cast<void>(::getpid());
   if (says(name, "eat")) eat_memory();
+  if (says(name, "slow")) ::usleep(200000);  // longer than the front end waits between two looks at the bounds
   if (says(name, "chatter")) for (int i = 0; i < 40000; ++i) std::fputs(std::string(1000, 'x').c_str(), stderr);
   if (says(name, "garbage")) { ::send(protocol::helper_socket, "this is not a frame, but long enough", 36, MSG_NOSIGNAL); ::pause(); }
   if (says(name, "half")) { ::send(protocol::helper_socket, "ckcehck1\x00\x01\0\0\0\0\0\0half", 20, MSG_NOSIGNAL); ::_exit(0); }
