@@ -29,7 +29,7 @@ Prepared prepare(const Model::State& model, const CheckOptions& options) {
     prepared.steps.insert(prepared.steps.end(), changes.begin(), changes.end());
     state();
   }
-  for (const auto& write : passes::unresolved_writes(prepared.graph, program))
+  for (const auto& write : passes::unresolved_writes(prepared.graph, program, model.schemas))
     prepared.unresolved_writes.emplace(write.node, write.why);
   return prepared;
 }

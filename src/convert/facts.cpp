@@ -368,8 +368,9 @@ FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inpu
 
 std::vector<std::string> fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas) {
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
-  if (!passes::simplify(graph, schemas, known)) return {};
-  return {"folded what the inputs' dtypes and shapes settle"};
+  std::vector<std::string> steps{"folded what the inputs' dtypes and shapes settle"};
+  if (!passes::simplify(graph, schemas, known, &steps)) return {};
+  return steps;
 }
 
 }  // namespace compatcheck::conversion

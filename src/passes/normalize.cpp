@@ -18,6 +18,7 @@ struct Work {
   const schema::Registry& registry;
   KnownValue known;
   std::size_t budget = unroll_budget;
+  std::vector<std::string> written_inputs = {};
 };
 
 struct Pass {
@@ -65,7 +66,7 @@ constexpr auto passes = std::to_array<Pass>({
     {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program); }, "merged ",
      " node that was computed before", " nodes that were computed before"},
     {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program); }, "", "", ""},
-    {"functionalize_writes", [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry); },
+    {"functionalize_writes", [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.written_inputs); },
      "made new values of ", " in-place write", " in-place writes"},
 });
 
@@ -110,11 +111,17 @@ Counts run_all(Work& work, const NormalizeOptions& options) {
   return counts;
 }
 
+// ONNX has no side effects: what a model writes to its caller's tensors is lost.
+void report_written_inputs(const Work& work, std::vector<std::string>& steps) {
+  for (const std::string& name : work.written_inputs) steps.push_back("writes to input " + name + " are not seen by the caller");
+}
+
 void finish(Normalized& normalized, Work& work, const NormalizeOptions& options) {
   const Counts counts = run_all(work, options);
   for (std::size_t i = 0; i < passes.size(); ++i) report(passes[i], counts[i], normalized.steps);
+  report_written_inputs(work, normalized.steps);
   schema::resolve(work.graph, work.registry);
-  normalized.unresolved_writes = unresolved_writes(work.graph, work.program);
+  normalized.unresolved_writes = unresolved_writes(work.graph, work.program, work.registry);
 }
 
 const ir::Function& find_method(const ir::Program& program, const std::string& method) {
@@ -161,11 +168,12 @@ Normalized normalize(ir::Graph graph, const schema::Registry& registry, const No
   return normalized;
 }
 
-bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known) {
+bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, std::vector<std::string>* notes) {
   Work work{graph, nullptr, registry, known};
   bool changed = false;
   for (const std::size_t count : run_all(work, {})) changed = changed || count > 0;
   if (changed) schema::resolve(graph, registry);
+  if (notes) report_written_inputs(work, *notes);
   return changed;
 }
 

@@ -36,7 +36,8 @@ Normalized normalize(const ir::Program& program, const schema::Registry& registr
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options = {});
 
 // The passes that fold, prune and unroll, again on a normalised graph, with what has become known of its values since:
-// the facts of inputs. Returns whether anything changed.
-bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known);
+// the facts of inputs. Returns whether anything changed; what the user should know of it is added to `notes`.
+bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known,
+              std::vector<std::string>* notes = nullptr);
 
 }  // namespace compatcheck::passes

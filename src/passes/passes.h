@@ -72,12 +72,15 @@ struct UnresolvedWrite {
   std::string why;  // "writes through a view of %x", "writes a list that …"
 };
 
-// In-place operators on memory that nothing else sees become their functional forms. Where the functional form may
-// promote to another dtype than the written tensor's, the node gets the attribute `inplace`: its result has the dtype
-// of its first argument.
-std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry);
+// In-place operators become their functional forms, what reads the written tensor, its base or a view of it reads the new
+// value, across branches and loops; as far as that can be proved (write_plan.h). Where the functional form may promote to
+// another dtype than the written tensor's, the node gets the attribute `inplace`: its result has the dtype of its first
+// argument. Writes to inputs no longer reach the caller's tensors: their names are added to `written_inputs`.
+std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry,
+                                 std::vector<std::string>* written_inputs = nullptr);
 
 // What still writes.
-std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir::Program* program);
+std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir::Program* program,
+                                               const schema::Registry& registry);
 
 }  // namespace compatcheck::passes

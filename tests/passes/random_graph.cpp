@@ -13,9 +13,9 @@ struct List {
 
 // What can be used at one place.
 struct Scope {
-  std::vector<std::string> tensors;  // of four elements
-  std::vector<std::string> halves;   // of two
-  std::vector<List> lists;           // of tensors of four
+  std::vector<std::string> tensors;  // two by two
+  std::vector<std::string> halves;   // of two elements
+  std::vector<List> lists;           // of such tensors
   std::vector<std::string> ints, bools;
 };
 
@@ -36,8 +36,9 @@ class Writer {
     line(first + " : Tensor = aten::neg(%x)");
     scope.tensors.push_back(first);
     steps(scope, 4 + pick(14), 0);
-    std::string results;
-    for (int i = 0; i < 3; ++i) results += (i ? ", " : "") + tensor(scope);
+    // What is left in the inputs is seen, be they written or not.
+    std::string results = "%x, %y";
+    for (int i = 0; i < 3; ++i) results += ", " + tensor(scope);
     for (const List& list : scope.lists) results += ", " + list.name;
     if (!scope.halves.empty()) results += ", " + one(scope.halves);
     line("return (" + results + ")");
@@ -60,7 +61,7 @@ class Writer {
   }
 
   void step(Scope& scope, int depth) {
-    switch (pick(depth < 2 ? 16 : 12)) {
+    switch (pick(depth < 3 ? 16 : 12)) {
       case 0: case 1: return compute(scope);
       case 2: case 3: case 4: return write(scope);
       case 5: return view(scope);
@@ -101,33 +102,63 @@ class Writer {
 
   void view(Scope& scope) {
     const std::string result = fresh();
-    switch (pick(5)) {
-      case 0: line(result + " : Tensor = aten::view_as(" + tensor(scope) + ", %x)"); break;
-      case 1: line(result + " : Tensor = aten::dropout(" + tensor(scope) + ", %p, %false)"); break;
-      case 2: line(result + " : Tensor = aten::contiguous(" + tensor(scope) + ", %k0)"); break;
-      case 3: {
-        const bool upper = pick(2);
-        line(result + " : Tensor = aten::slice(" + tensor(scope) + ", %k0, " + (upper ? "%k1, %k3" : "%k0, %k2") + ", %k1)");
-        scope.halves.push_back(result);
-        return;
+    const std::string base = tensor(scope);
+    const std::string dim = pick(2) ? "%k0" : "%k1";
+    switch (pick(9)) {
+      case 0: line(result + " : Tensor = aten::view_as(" + base + ", %x)"); break;
+      case 1: line(result + " : Tensor = aten::dropout(" + base + ", %p, %false)"); break;
+      case 2: line(result + " : Tensor = aten::contiguous(" + base + ", %k0)"); break;
+      case 3: line(result + " : Tensor = aten::transpose(" + base + ", %k0, %k1)"); break;
+      case 4: line(result + " : Tensor = aten::detach(" + base + ")"); break;
+      case 5: {
+        const std::string raised = fresh();
+        line(raised + " : Tensor = aten::unsqueeze(" + base + ", " + dim + ")");
+        if (pick(2)) line(fresh() + " : Tensor = aten::neg_(" + raised + ")");
+        line(result + " : Tensor = aten::squeeze(" + raised + ", " + dim + ")");
+        break;
       }
+      case 6: return half(scope, result, base, dim);
+      case 7: return half(scope, result, base, dim);
       default: {
         const std::string other = fresh();
         const std::string parts = fresh();
-        line(parts + " : Tensor[] = aten::chunk(" + tensor(scope) + ", %k2, %k0)");
+        line(parts + " : Tensor[] = aten::" + (pick(2) ? "chunk(" + base + ", %k2, " : "unbind(" + base + ", ") + dim + ")");
         line(result + " : Tensor, " + other + " : Tensor = prim::ListUnpack(" + parts + ")");
         scope.halves.push_back(result);
         scope.halves.push_back(other);
+        if (pick(4) == 0) {
+          const std::string again = fresh();
+          line(again + " : Tensor = aten::__getitem__(" + parts + ", %k" + std::to_string(pick(2)) + ")");
+          scope.halves.push_back(again);
+        }
         return;
       }
     }
     scope.tensors.push_back(result);
   }
 
+  // Two elements: a row, a column or the diagonal, with or without the other dimension.
+  void half(Scope& scope, const std::string& result, const std::string& base, const std::string& dim) {
+    const std::size_t at = pick(2);
+    const std::string from = "%k" + std::to_string(at), to = "%k" + std::to_string(at + 1);
+    switch (pick(4)) {
+      case 0: line(result + " : Tensor = aten::select(" + base + ", " + dim + ", " + from + ")"); break;
+      case 1: line(result + " : Tensor = aten::slice(" + base + ", " + dim + ", " + from + ", " + to + ", %k1)"); break;
+      case 2: line(result + " : Tensor = aten::narrow(" + base + ", " + dim + ", " + from + ", %k1)"); break;
+      default: line(result + " : Tensor = aten::diagonal(" + base + ", %k0, %k0, %k1)");
+    }
+    scope.halves.push_back(result);
+  }
+
   void write_half(Scope& scope) {
     if (scope.halves.empty()) return view(scope);
     const std::string result = fresh();
-    const std::string target = pick(2) ? scope.halves.back() : one(scope.halves);
+    std::string target = pick(2) ? scope.halves.back() : one(scope.halves);
+    if (pick(4) == 0) {
+      line(result + "u : Tensor = aten::unsqueeze(" + target + ", %k0)");
+      target = result + "u";
+      scope.halves.push_back(target);
+    }
     if (pick(2)) line(result + " : Tensor = aten::add_(" + target + ", " + one(scope.halves) + ", %k1)");
     else line(result + " : Tensor = aten::" + (pick(2) ? "neg_" : "neg") + "(" + target + ")");
     if (pick(2)) scope.halves.push_back(result);

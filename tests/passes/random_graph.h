@@ -6,7 +6,7 @@
 
 namespace compatcheck::passes {
 
-// Inputs: two tensors of four elements, a bool, an int from 0 to 3. For tiny::run.
+// Inputs: two tensors, two by two, a bool, an int from 0 to 3. Outputs: the tensors first. For tiny::run.
 std::string random_graph(std::uint32_t seed);
 
 }  // namespace compatcheck::passes

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -83,6 +84,7 @@ class Machine {
 
   bool run_list(const ir::Node& node) {
     if (node.inputs().empty() || !std::holds_alternative<std::shared_ptr<Items>>(in(node, 0).value)) return false;
+    if (node.is("aten::cat") || node.is("aten::stack")) return join(node);
     Items& list = l(node, 0);
     if (node.is("aten::append")) list.push_back(in(node, 1)), give(node, in(node, 0));
     else if (node.is("aten::insert")) list.insert(list.begin() + n(node, 1), in(node, 2));
@@ -117,7 +119,7 @@ class Machine {
   std::int64_t operand(const ir::Node& node, std::size_t i, std::size_t element) const {
     const Item& item = in(node, i);
     if (const auto* other = std::get_if<Tensor>(&item.value)) {
-      if (other->size <= element) throw std::runtime_error("sizes of " + node.op());
+      if (other->size() <= element) throw std::runtime_error("sizes of " + node.op());
       return other->at(element);
     }
     return std::get<std::int64_t>(item.value);
@@ -143,36 +145,135 @@ class Machine {
     if (writes) op.pop_back();
     if (const auto at = elementwise.find(op); at != elementwise.end()) {
       std::vector<std::int64_t> results;
-      for (std::size_t i = 0; i < x.size; ++i) results.push_back((this->*at->second)(node, x.at(i), i));
+      for (std::size_t i = 0; i < x.size(); ++i) results.push_back((this->*at->second)(node, x.at(i), i));
       if (writes)
-        for (std::size_t i = 0; i < x.size; ++i) x.at(i) = results[i];
-      give(node, writes ? in(node, 0) : tensor(results));
+        for (std::size_t i = 0; i < x.size(); ++i) x.at(i) = results[i];
+      give(node, writes ? in(node, 0) : tensor(results, x.sizes));
       return true;
     }
-    return run_view(node, x);
+    if (node.is("aten::clone")) return give(node, {copied(x)}), true;
+    if (node.is("aten::contiguous")) return give(node, {x.contiguous() ? x : copied(x)}), true;
+    if (node.is("aten::chunk") || node.is("aten::unbind")) return give(node, split(node, x)), true;
+    if (op.ends_with("_scatter")) {
+      const Tensor whole = copied(x);
+      const auto part = view_of(node, op.substr(0, op.size() - 8), whole, 2);
+      assign(part.value(), t(node, 1));
+      return give(node, {whole}), true;
+    }
+    const auto view = view_of(node, op, x, 1);
+    if (view) give(node, {*view});
+    return view.has_value();
   }
 
-  bool run_view(const ir::Node& node, const Tensor& x) {
-    if (node.is("aten::view_as") || node.is("aten::contiguous") || node.is("aten::dropout") || node.is("aten::type_as") ||
-        node.is("aten::expand_as")) {
-      give(node, in(node, 0));
-    } else if (node.is("aten::clone")) {
-      std::vector<std::int64_t> copy;
-      for (std::size_t i = 0; i < x.size; ++i) copy.push_back(x.at(i));
-      give(node, tensor(copy));
-    } else if (node.is("aten::slice")) {
-      const auto from = static_cast<std::size_t>(n(node, 2));
-      const auto to = static_cast<std::size_t>(n(node, 3));
-      give(node, {Tensor{x.storage, x.offset + from, to - from}});
-    } else if (node.is("aten::chunk")) {
-      const std::size_t half = x.size / 2;
-      auto parts = std::make_shared<Items>();
-      parts->push_back({Tensor{x.storage, x.offset, half}});
-      parts->push_back({Tensor{x.storage, x.offset + half, x.size - half}});
-      give(node, {parts});
-    } else {
-      return false;
+  static void assign(const Tensor& to, const Tensor& from) {
+    if (to.sizes != from.sizes) throw std::runtime_error("sizes of what is put back");
+    for (std::size_t i = 0; i < to.size(); ++i) to.at(i) = from.at(i);
+  }
+
+  static Tensor copied(const Tensor& x) {
+    std::vector<std::int64_t> values;
+    for (std::size_t i = 0; i < x.size(); ++i) values.push_back(x.at(i));
+    return std::get<Tensor>(tensor(values, x.sizes).value);
+  }
+
+  static std::size_t wrapped(std::int64_t index, std::size_t size) {
+    const std::int64_t at = index < 0 ? index + static_cast<std::int64_t>(size) : index;
+    if (at < 0 || at >= static_cast<std::int64_t>(size)) throw std::runtime_error("no such dimension or index");
+    return static_cast<std::size_t>(at);
+  }
+
+  static Tensor selected(Tensor x, std::size_t dim, std::size_t index) {
+    x.offset += index * x.strides[dim];
+    x.sizes.erase(x.sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+    x.strides.erase(x.strides.begin() + static_cast<std::ptrdiff_t>(dim));
+    return x;
+  }
+
+  static Tensor sliced(Tensor x, std::size_t dim, std::size_t from, std::size_t to, std::size_t step) {
+    x.offset += from * x.strides[dim];
+    x.sizes[dim] = to > from ? (to - from + step - 1) / step : 0;
+    x.strides[dim] *= step;
+    return x;
+  }
+
+  static Tensor swapped(Tensor x, std::size_t a, std::size_t b) {
+    std::swap(x.sizes[a], x.sizes[b]);
+    std::swap(x.strides[a], x.strides[b]);
+    return x;
+  }
+
+  // In other sizes: a view if the elements lie as they are read, else a copy.
+  static Tensor reshaped(const Tensor& x, const Tensor& like) {
+    Tensor result = x.contiguous() ? x : copied(x);
+    const Tensor fresh = std::get<Tensor>(tensor(std::vector<std::int64_t>(like.size()), like.sizes).value);
+    if (fresh.size() != x.size()) throw std::runtime_error("reshape to another size");
+    result.sizes = fresh.sizes;
+    result.strides = fresh.strides;
+    return result;
+  }
+
+  // The view that `op` makes with the node's inputs from `first` on; nothing if it is no view.
+  std::optional<Tensor> view_of(const ir::Node& node, const std::string& op, const Tensor& x, std::size_t first) const {
+    const auto dim = [&](std::size_t i, std::size_t more = 0) { return wrapped(n(node, first + i), x.sizes.size() + more); };
+    if (op == "aten::dropout" || op == "aten::detach" || op == "aten::type_as" || op == "aten::expand_as") return x;
+    if (op == "aten::select") return selected(x, dim(0), wrapped(n(node, first + 1), x.sizes[dim(0)]));
+    if (op == "aten::slice") {
+      const auto end = std::min<std::int64_t>(n(node, first + 2), static_cast<std::int64_t>(x.sizes[dim(0)]));
+      return sliced(x, dim(0), static_cast<std::size_t>(n(node, first + 1)), static_cast<std::size_t>(end),
+                    static_cast<std::size_t>(n(node, first + 3)));
     }
+    if (op == "aten::narrow") {
+      const auto start = wrapped(n(node, first + 1), x.sizes[dim(0)] + 1);
+      return sliced(x, dim(0), start, start + static_cast<std::size_t>(n(node, first + 2)), 1);
+    }
+    if (op == "aten::transpose") return swapped(x, dim(0), dim(1));
+    if (op == "aten::t") return x.sizes.size() < 2 ? x : swapped(x, 0, 1);
+    if (op == "aten::unsqueeze") {
+      Tensor view = x;
+      const auto at = static_cast<std::ptrdiff_t>(dim(0, 1));
+      view.sizes.insert(view.sizes.begin() + at, 1);
+      view.strides.insert(view.strides.begin() + at, 1);
+      return view;
+    }
+    if (op == "aten::squeeze") return x.sizes[dim(0)] == 1 ? selected(x, dim(0), 0) : x;
+    if (op == "aten::diagonal") {
+      Tensor view = x;
+      view.sizes = {std::min(x.sizes[0], x.sizes[1])};
+      view.strides = {x.strides[0] + x.strides[1]};
+      return view;
+    }
+    if (op == "aten::reshape_as") return reshaped(x, t(node, first));
+    if (op == "aten::view_as") {
+      if (!x.contiguous() && x.sizes != t(node, first).sizes) throw std::runtime_error("no view of such strides");
+      return x.contiguous() ? reshaped(x, t(node, first)) : x;
+    }
+    return std::nullopt;
+  }
+
+  Item split(const ir::Node& node, const Tensor& x) const {
+    const bool unbound = node.is("aten::unbind");
+    const std::size_t dim = wrapped(n(node, unbound ? 1 : 2), x.sizes.size());
+    auto parts = std::make_shared<Items>();
+    for (std::size_t i = 0; i < x.sizes[dim]; ++i)  // chunks of one
+      parts->push_back({unbound ? selected(x, dim, i) : sliced(x, dim, i, i + 1, 1)});
+    return {parts};
+  }
+
+  // cat and stack of parts of size one.
+  bool join(const ir::Node& node) {
+    const Items& parts = l(node, 0);
+    const Tensor first = std::get<Tensor>(parts.at(0).value);
+    const bool stacked = node.is("aten::stack");
+    std::vector<std::size_t> sizes = first.sizes;
+    const std::size_t dim = wrapped(n(node, 1), sizes.size() + (stacked ? 1 : 0));
+    if (stacked) sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim), 0);
+    sizes[dim] = parts.size();
+    std::size_t count = 1;
+    for (std::size_t size : sizes) count *= size;
+    const Tensor whole = std::get<Tensor>(tensor(std::vector<std::int64_t>(count), sizes).value);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      assign(stacked ? selected(whole, dim, i) : sliced(whole, dim, i, i + 1, 1), std::get<Tensor>(parts[i].value));
+    give(node, {whole});
     return true;
   }
 
@@ -181,8 +282,29 @@ class Machine {
 
 }  // namespace
 
-Item tensor(const std::vector<std::int64_t>& values) {
-  return {Tensor{std::make_shared<std::vector<std::int64_t>>(values), 0, values.size()}};
+std::size_t Tensor::size() const {
+  std::size_t count = 1;
+  for (std::size_t size : sizes) count *= size;
+  return count;
+}
+
+bool Tensor::contiguous() const {
+  std::size_t next = 1;
+  for (std::size_t d = sizes.size(); d-- > 0; next *= sizes[d])
+    if (sizes[d] != 1 && strides[d] != next) return false;
+  return true;
+}
+
+std::int64_t& Tensor::at(std::size_t i) const {
+  std::size_t place = offset;
+  for (std::size_t d = sizes.size(); d-- > 0; i /= sizes[d]) place += i % sizes[d] * strides[d];
+  return storage->at(place);
+}
+
+Item tensor(const std::vector<std::int64_t>& values, std::vector<std::size_t> sizes) {
+  std::vector<std::size_t> strides(sizes.size(), 1);
+  for (std::size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * sizes[d];
+  return {Tensor{std::make_shared<std::vector<std::int64_t>>(values), 0, std::move(sizes), std::move(strides)}};
 }
 
 Items run(const ir::Graph& graph, const Items& inputs) { return Machine().block(*graph.top(), inputs); }
@@ -195,7 +317,7 @@ std::string show(const Items& items) {
     else if (const auto* list = std::get_if<std::shared_ptr<Items>>(&item.value)) text += show(**list);
     else if (const auto* view = std::get_if<Tensor>(&item.value)) {
       text += "t(";
-      for (std::size_t i = 0; i < view->size; ++i) text += (i ? " " : "") + std::to_string(view->at(i));
+      for (std::size_t i = 0; i < view->size(); ++i) text += (i ? " " : "") + std::to_string(view->at(i));
       text += ")";
     }
     text += " ";

@@ -1,4 +1,4 @@
-// An interpreter for graphs over short integer tensors, with real aliasing: views share their storage, lists are
+// An interpreter for graphs over small integer tensors, with real aliasing: views share their storage, lists are
 // references. Enough operators to try passes on random graphs without libtorch.
 #pragma once
 
@@ -15,9 +15,11 @@ namespace compatcheck::passes::tiny {
 struct Tensor {
   std::shared_ptr<std::vector<std::int64_t>> storage;
   std::size_t offset = 0;
-  std::size_t size = 0;
+  std::vector<std::size_t> sizes, strides;
 
-  std::int64_t& at(std::size_t i) const { return (*storage)[offset + i]; }
+  std::size_t size() const;
+  bool contiguous() const;
+  std::int64_t& at(std::size_t i) const;  // the last dimension first
 };
 
 struct Item;
@@ -27,7 +29,7 @@ struct Item {
   std::variant<std::monostate, std::int64_t, bool, double, Tensor, std::shared_ptr<Items>> value;
 };
 
-Item tensor(const std::vector<std::int64_t>& values);
+Item tensor(const std::vector<std::int64_t>& values, std::vector<std::size_t> sizes);
 
 // The outputs. Throws std::runtime_error for an operator that isn't known here, or a graph that raises.
 Items run(const ir::Graph& graph, const Items& inputs);

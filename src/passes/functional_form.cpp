@@ -1,0 +1,151 @@
+#include "passes/functional_form.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+bool among(std::string_view op, std::span<const std::string_view> operators) {
+  return std::find(operators.begin(), operators.end(), op) != operators.end();
+}
+
+// Their functional forms answer with bool whatever they are asked of; in place they keep the tensor's dtype.
+constexpr auto answers_bool = std::to_array<std::string_view>(
+    {"aten::eq_", "aten::ne_", "aten::lt_", "aten::le_", "aten::gt_", "aten::ge_", "aten::equal_", "aten::not_equal_",
+     "aten::less_", "aten::less_equal_", "aten::greater_", "aten::greater_equal_", "aten::logical_and_",
+     "aten::logical_or_", "aten::logical_xor_", "aten::logical_not_"});
+
+// In place they keep the tensor's dtype; their functional forms promote it with that of another tensor.
+constexpr auto promotes = std::to_array<std::string_view>(
+    {"aten::add_", "aten::sub_", "aten::subtract_", "aten::mul_", "aten::multiply_", "aten::div_", "aten::divide_",
+     "aten::true_divide_", "aten::floor_divide_", "aten::remainder_", "aten::fmod_", "aten::pow_", "aten::float_power_",
+     "aten::atan2_", "aten::arctan2_", "aten::hypot_", "aten::copysign_", "aten::nextafter_", "aten::xlogy_",
+     "aten::ldexp_", "aten::gcd_", "aten::lcm_", "aten::heaviside_", "aten::bitwise_and_", "aten::bitwise_or_",
+     "aten::bitwise_xor_", "aten::bitwise_left_shift_", "aten::bitwise_right_shift_", "aten::__and_", "aten::clamp_",
+     "aten::clip_", "aten::clamp_min_", "aten::clamp_max_", "aten::addcmul_", "aten::addcdiv_", "aten::lerp_",
+     "aten::__iand__", "aten::__ior__", "aten::__ixor__", "aten::__iadd__", "aten::__isub__", "aten::__imul__",
+     "aten::__idiv__"});
+
+// They change what the tensor object is, not only what it holds.
+constexpr auto changes_object = std::to_array<std::string_view>(
+    {"aten::resize_", "aten::resize_as_", "aten::set_", "aten::swap_", "aten::sparse_resize_",
+     "aten::sparse_resize_and_clear_", "aten::rename_", "aten::as_strided_"});
+constexpr auto changes_sizes = std::to_array<std::string_view>(
+    {"aten::squeeze_", "aten::swapaxes_", "aten::swapdims_", "aten::t_", "aten::transpose_", "aten::unsqueeze_"});
+
+// They change neither.
+constexpr auto changes_nothing = std::to_array<std::string_view>({"aten::detach_", "aten::requires_grad_"});
+
+// zero_, fill_ and copy_ have forms of their own.
+constexpr auto replaces_all = std::to_array<std::string_view>({"aten::copy_", "aten::fill_", "aten::zero_"});
+
+bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
+
+// The overload without the last `dropped` arguments that takes the others as they are.
+const schema::Schema* pure_overload(const ir::Node& node, std::string_view name, std::size_t dropped, const schema::Registry& registry) {
+  const auto& mine = node.schema()->arguments;
+  const std::size_t kept = node.inputs().size() - dropped;
+  const auto fits = [&](const schema::Schema* schema) {
+    return schema && !schema->writes() && schema->returns.size() == 1 && schema->arguments.size() >= kept &&
+           std::equal(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(kept), schema->arguments.begin(),
+                      [](const auto& a, const auto& b) { return ir::same_structure(*a.type, *b.type); });
+  };
+  if (const auto* same = registry.find(name, node.overload()); fits(same)) return same;
+  for (const schema::Schema* overload : registry.overloads(name))
+    if (fits(overload)) return overload;
+  return nullptr;
+}
+
+// out= comes last and is the only written argument.
+bool has_one_out(const ir::Node& node) {
+  const auto& arguments = node.schema()->arguments;
+  if (node.inputs().size() != arguments.size() || arguments.empty() || !arguments.back().written) return false;
+  return std::none_of(arguments.begin(), arguments.end() - 1, [](const auto& argument) { return argument.written; });
+}
+
+const schema::Schema* functional_schema(const ir::Node& node, const schema::Registry& registry) {
+  if (node.schema()->is_out()) return has_one_out(node) ? pure_overload(node, node.op(), 1, registry) : nullptr;
+  const auto name = registry.functional_form(node.op());
+  return name ? pure_overload(node, *name, 0, registry) : nullptr;
+}
+
+bool may_promote(const ir::Node& node) {
+  if (!among(node.op(), promotes)) return false;
+  const auto& own = node.input(0)->type()->tensor.dtype;
+  const auto others = node.inputs().subspan(1);
+  return std::any_of(others.begin(), others.end(), [&](const ir::Value* other) {
+    if (!is_tensor(other)) return false;
+    return !own || !other->type()->tensor.dtype || *own != *other->type()->tensor.dtype;
+  });
+}
+
+ir::Value* build(ir::Node* place, std::string op, std::span<ir::Value* const> inputs, const schema::Registry& registry) {
+  const ir::TypeRef type = inputs[0]->type();
+  ir::Node* node = node_before(place, std::move(op), inputs, {&type, 1});
+  if (const schema::Schema* schema = schema::match(*node, registry)) {
+    node->set_schema(schema);
+    node->set_overload(schema->overload);
+  }
+  return node->output();
+}
+
+// x.zero_() → zeros_like(x), x.fill_(3) → full_like(x, 3), x.copy_(y) → copy(x, y): as x's dtype, in x's shape.
+ir::Value* replace_all(ir::Node* write, ir::Value* current, const schema::Registry& registry) {
+  std::vector<ir::Value*> inputs{current};
+  std::string op = "aten::zeros_like";
+  if (!write->is("aten::zero_")) {
+    inputs.push_back(write->input(1));
+    const bool from_tensor = is_tensor(write->input(1));
+    op = !from_tensor ? "aten::full_like" : write->is("aten::copy_") ? "aten::copy" : "aten::fill";
+  }
+  if (op.ends_with("_like")) inputs.insert(inputs.end(), 5, constant_before(write, {}));  // layout, device … as x has them
+  if (op == "aten::copy") inputs.push_back(write->inputs().size() > 2 ? write->input(2) : constant_before(write, {false}));
+  ir::Value* result = build(write, std::move(op), inputs, registry);
+  write->erase();
+  return result;
+}
+
+// As the dtype of `like`, which an operator in place keeps.
+ir::Value* cast_after(ir::Node* node, ir::Value* like, const schema::Registry& registry) {
+  ir::Value* inputs[] = {node->output(), like};
+  ir::Value* cast = build(node, "aten::type_as", inputs, registry);
+  node->move_before(cast->producer());
+  return cast;
+}
+
+}  // namespace
+
+bool changes_its_sizes(const ir::Node& write) { return among(write.op(), changes_sizes); }
+
+std::optional<std::size_t> written_by_form(const ir::Node& write, const schema::Registry& registry) {
+  if (!write.schema() || write.outputs().size() != 1 || among(write.op(), changes_object)) return std::nullopt;
+  if (among(write.op(), replaces_all) && !write.schema()->is_out()) return 0;
+  if (among(write.op(), changes_nothing)) return 0;
+  if (!functional_schema(write, registry)) return std::nullopt;
+  return write.schema()->is_out() ? write.inputs().size() - 1 : 0;
+}
+
+ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schema::Registry& registry) {
+  if (among(write->op(), changes_nothing)) {
+    write->erase();
+    return current;
+  }
+  const bool out = write->schema()->is_out();
+  if (!out && among(write->op(), replaces_all)) return replace_all(write, current, registry);
+  const bool boolean = among(write->op(), answers_bool);
+  const schema::Schema* schema = functional_schema(*write, registry);
+  if (out) write->erase_input(write->inputs().size() - 1);
+  else write->replace_input(0, current);
+  const bool promoted = !out && may_promote(*write);
+  write->set_op(schema->name);
+  write->set_schema(schema);
+  write->set_overload(schema->overload);
+  if (promoted) write->set_attribute("inplace", {std::int64_t{1}});
+  return boolean || out ? cast_after(write, current, registry) : write->output();
+}
+
+}  // namespace compatcheck::passes

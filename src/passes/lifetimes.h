@@ -1,0 +1,37 @@
+// When values are made, written and read, branches and loops minded.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+#include "passes/order.h"
+
+namespace compatcheck::passes {
+
+class Lifetimes {
+ public:
+  explicit Lifetimes(const ir::Graph& graph) : order_(graph) {}
+
+  // Where the value comes into being; inputs of the graph do before everything.
+  std::ptrdiff_t made(const ir::Value* value) const;
+  std::ptrdiff_t place(const ir::Node* node) const { return static_cast<std::ptrdiff_t>(*order_.of(node)); }
+  // The end of what `use` may still read of `value`: of a value from outside a loop, the loop's end.
+  std::ptrdiff_t last_read(const ir::Value* value, const ir::Use& use) const;
+  // Whether `use` may find in `value` what `write`, at a place after the value was made, has changed.
+  bool reads_after(const ir::Value* value, const ir::Use& use, const ir::Node* write) const;
+  // A loop runs both, and not `made` each time anew.
+  static bool repeated_without(const ir::Node* a, const ir::Node* b, const ir::Block* made);
+
+ private:
+  static bool exclude_each_other(const ir::Node* a, const ir::Node* b, const ir::Block* made);
+
+  Order order_;
+};
+
+// Whether the node stands in the block, be it nested.
+bool encloses(const ir::Block* block, const ir::Node& node);
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,60 @@
+// Views that are views for sure: x.select(0, 1) shares x's memory whatever x is, x.reshape(…) only where the strides
+// allow. Written through, such a view can be put back into what it is a view of.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+#include "passes/alias.h"
+#include "schema/schema.h"
+
+namespace compatcheck::passes {
+
+// What each value is a view of, as the graph stands when this is made.
+class Views {
+ public:
+  Views(const ir::Graph& graph, const Aliases& aliases);
+
+  // The value that the view's node takes: of a part of x.chunk(2) the list of parts, and of that list x. Null for a
+  // value that is no view for sure: a root.
+  ir::Value* source(const ir::Value* value) const { return at(value).source; }
+  // The tensor of which `value`, a tensor, is a view.
+  ir::Value* parent(const ir::Value* value) const;
+  // The first of the views; null if the value is neither a tensor nor a list of parts.
+  ir::Value* root(const ir::Value* value) const { return at(value).root; }
+
+ private:
+  struct Place {
+    ir::Value* source = nullptr;
+    ir::Value* root = nullptr;
+  };
+  const Place& at(const ir::Value* value) const {
+    static constexpr Place none{};
+    return value->id() < places_.size() ? places_[value->id()] : none;
+  }
+  void add(const ir::Block& block, const Aliases& aliases);
+  void add(ir::Value* value, const Aliases& aliases);
+
+  std::vector<Place> places_;  // by value id
+};
+
+// Whether the view is its source again: x.detach(), x[:].
+bool is_whole(const ir::Node& view);
+
+// Why a new value of the view can't be put back into its parent; empty if it can.
+std::string_view put_back_obstacle(const ir::Value* view);
+
+// The parts of one split, this one included, which don't overlap; empty if the view is no such part.
+std::span<ir::Value* const> parts_beside(const ir::Value* view);
+
+// New nodes before `place` that give `parent` with `child` in the place of `view`. For a part of a split, `parts` are
+// the values of all parts.
+ir::Value* put_back(const ir::Value* view, ir::Value* parent, ir::Value* child, std::span<ir::Value* const> parts,
+                    ir::Node* place, const ir::Node& origin, const schema::Registry& registry);
+
+// The node reads sizes, dtype or device of the operand, not what it holds.
+bool reads_only_form(const ir::Node& node, std::size_t operand);
+
+}  // namespace compatcheck::passes

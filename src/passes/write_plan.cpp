@@ -1,0 +1,270 @@
+#include "passes/write_plan.h"
+
+#include <algorithm>
+
+#include "passes/effects.h"
+#include "passes/functional_form.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+std::string shown(const ir::Value* value) {
+  return "%" + (value->name().empty() ? std::to_string(value->id()) : value->name());
+}
+
+bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
+
+bool is_container(const ir::Value* value) {
+  using enum ir::TypeKind;
+  return !is_tensor(value) && !ir::is(value->type(), generator) && !ir::is(value->type(), storage);
+}
+
+bool makes_bundle(const ir::Node& node) {
+  return node.is("prim::ListConstruct") || node.is("prim::TupleConstruct") || node.is("prim::DictConstruct");
+}
+
+bool inside_loop(const ir::Node& node, const ir::Block* outer) {
+  for (const ir::Block* block = node.owner(); block && block != outer; block = block->parent())
+    if (block->owner() && block->owner()->is("prim::Loop")) return true;
+  return false;
+}
+
+}  // namespace
+
+WritePlan::WritePlan(const ir::Graph& graph, const ir::Program* program, const schema::Registry& registry)
+    : registry_(registry), aliases_(graph, program), views_(graph, aliases_), lifetimes_(graph) {
+  for (const ir::Node* write : writes()) {
+    std::string why = own_obstacle(*write);
+    const Family family = family_written(write);
+    if (family) written_.insert(family);
+    if (why.empty()) {
+      targets_[write] = write->input(*written_by_form(*write, registry_));
+      continue;
+    }
+    for (std::size_t operand : written_operands(*write)) block(this->family(write->input(operand)), why);
+    own_[write] = std::move(why);
+  }
+  find_puts();
+  find_clashes();
+  index_blocks();
+}
+
+WritePlan::Family WritePlan::family_written(const ir::Node* write) const {
+  const auto operands = written_operands(*write);
+  return operands.size() == 1 && !write->is("prim::SetAttr") ? family(write->input(operands[0])) : nullptr;
+}
+
+std::string WritePlan::obstacle(const ir::Node* write) const {
+  if (const auto own = own_.find(write); own != own_.end()) return own->second;
+  const auto blocked = blocked_.find(family_written(write));
+  return blocked == blocked_.end() ? std::string() : blocked->second;
+}
+
+bool WritePlan::follows(const ir::Value* value) const {
+  const Family family = this->family(value);
+  return family && written_.contains(family) && !blocked_.contains(family);
+}
+
+ir::Value* WritePlan::target(const ir::Node* write) const {
+  const auto target = targets_.find(write);
+  return target != targets_.end() && follows(target->second) ? target->second : nullptr;
+}
+
+bool WritePlan::is_bundle(const ir::Value* value) const {
+  return value->producer() && makes_bundle(*value->producer()) && !aliases_.written(value);
+}
+
+std::span<ir::Value* const> WritePlan::written_inside(const ir::Node* node) const {
+  const auto roots = inside_.find(node);
+  return roots == inside_.end() ? std::span<ir::Value* const>() : roots->second;
+}
+
+std::vector<std::string> WritePlan::written_inputs() const {
+  std::vector<std::string> names;
+  for (const ir::Node* write : writes()) {
+    const ir::Value* target = this->target(write);
+    if (!target) continue;
+    for (LocationId id : aliases_.locations(target)) {
+      const MemoryLocation& location = aliases_.location(id);
+      if (location.kind != MemoryLocation::Kind::input) continue;
+      if (std::find(names.begin(), names.end(), location.name) == names.end()) names.push_back(location.name);
+    }
+  }
+  return names;
+}
+
+// ---- A write by itself
+
+std::string WritePlan::own_obstacle(const ir::Node& write) const {
+  if (write.is("prim::SetAttr") && !ir::constant_of(write.input(0)))
+    return "writes attribute " + std::string(attribute_name(write)) + " of an object that the model makes as it runs";
+  if (write.is("prim::SetAttr"))
+    return "writes attribute " + std::string(attribute_name(write)) + ", which keeps its value between calls";
+  const auto operands = written_operands(write);
+  if (operands.empty()) return "writes memory that its arguments don't show";
+  const ir::Value* target = write.input(operands[0]);
+  if (!is_tensor(target)) return container_obstacle(write, target);
+  if (operands.size() != 1) return "writes more than one of its arguments";
+  return tensor_obstacle(write, target);
+}
+
+std::string WritePlan::tensor_obstacle(const ir::Node& write, const ir::Value* target) const {
+  if (std::string why = memory_obstacle(target); !why.empty()) return why;
+  if (!written_by_form(write, registry_)) return "has no form that leaves its argument as it is";
+  for (const ir::Value* view = target; views_.source(view); view = views_.parent(view))
+    if (const auto why = put_back_obstacle(view); !why.empty())
+      return "writes to " + shown(target) + ", which is " + std::string(why);
+  const ir::Value* root = family(target);
+  if (write.schema()->is_out() && target != root) return "writes its result to " + shown(target) + ", a view of " + shown(root);
+  if (changes_its_sizes(write))
+    if (std::string why = size_change_obstacle(write, target); !why.empty()) return why;
+  for (const ir::Block* block = write.owner(); block != root->block(); block = block->parent())
+    if (!block->owner()->is("prim::If") && !block->owner()->is("prim::Loop"))
+      return "writes to " + shown(target) + " inside of " + block->owner()->op();
+  return {};
+}
+
+std::string WritePlan::memory_obstacle(const ir::Value* target) const {
+  const auto memory = aliases_.locations(target);
+  if (memory.empty()) return "writes memory of unknown origin";
+  for (LocationId id : memory) {
+    const MemoryLocation& location = aliases_.location(id);
+    if (location.kind == MemoryLocation::Kind::attribute)
+      return "writes attribute " + location.name + ", which keeps its value between calls";
+    if (location.kind != MemoryLocation::Kind::fresh && location.kind != MemoryLocation::Kind::input)
+      return "writes to a constant, which keeps its value between calls";
+  }
+  return {};
+}
+
+// x.t_() where nothing else leads to x's memory that could tell.
+std::string WritePlan::size_change_obstacle(const ir::Node& write, const ir::Value* target) const {
+  if (views_.source(target) || write.owner() != target->block()) return "changes the sizes of " + shown(target) + ", a view or made elsewhere";
+  const std::ptrdiff_t place = lifetimes_.place(&write);
+  for (const ir::Use& use : target->uses()) {
+    const ir::Node* user = use.user;
+    if (lifetimes_.place(user) >= place || use.operand != 0) continue;
+    for (const ir::Value* output : user->outputs())
+      if (views_.source(output) == target) return "changes the sizes of " + shown(target) + ", of which " + shown(output) + " is a view";
+  }
+  return {};
+}
+
+std::string WritePlan::container_obstacle(const ir::Node& write, const ir::Value* target) const {
+  const std::string kind = ir::is(target->type(), ir::TypeKind::dict) ? "dict " : "list ";
+  const std::string writes = "changes the " + kind + shown(target);
+  if (!ir::is(target->type(), ir::TypeKind::dict) && !ir::is(target->type(), ir::TypeKind::list))
+    return "writes to " + shown(target) + ", which isn't a tensor";
+  for (LocationId id : aliases_.locations(target)) {
+    const MemoryLocation& location = aliases_.location(id);
+    if (location.kind == MemoryLocation::Kind::input) return writes + ", an input of the model";
+    if (location.kind == MemoryLocation::Kind::attribute)
+      return writes + ", attribute " + location.name + ", which keeps its value between calls";
+    if (location.maker && location.maker->owner() != write.owner())
+      return writes + ", which is made outside of this " + (inside_loop(write, location.maker->owner()) ? "loop" : "branch");
+  }
+  return writes + " in place, where its items aren't known or something else may hold it";
+}
+
+// ---- Values of different families that may share memory
+
+void WritePlan::find_puts() {
+  for (const ir::Node* write : writes()) {
+    const auto operands = written_operands(*write);
+    if (operands.empty() || is_tensor(write->input(operands[0]))) continue;
+    for (std::size_t i = 0; i < write->inputs().size(); ++i)
+      if (i != operands[0])
+        for (LocationId id : aliases_.reach(write->input(i))) puts_[id].push_back(write);
+  }
+}
+
+void WritePlan::find_clashes() {
+  for (LocationId id = 0; aliases_.any_writes() && id < aliases_.location_count(); ++id)
+    if (!aliases_.writers_of(id).empty()) find_clashes(id);
+}
+
+WritePlan::Writers WritePlan::writers_of(LocationId id) const {
+  Writers writers;
+  for (const ir::Node* write : aliases_.writers_of(id)) {
+    writers.all.emplace_back(write, family_written(write));
+    writers.of_one_family = writers.of_one_family && writers.all.back().second == writers.all.front().second;
+  }
+  return writers;
+}
+
+void WritePlan::find_clashes(LocationId id) {
+  const Writers writers = writers_of(id);
+  for (const ir::Value* observer : aliases_.observers(id)) {
+    if (observer->unused()) continue;
+    if (!is_bundle(observer)) {
+      check(id, writers, observer, observer);
+      continue;
+    }
+    for (const ir::Value* item : observer->producer()->inputs()) {
+      const auto reach = aliases_.reach(item);
+      if (std::binary_search(reach.begin(), reach.end(), id)) check(id, writers, observer, item);
+    }
+  }
+  // What an attribute keeps may be read at any time.
+  const auto puts = puts_.find(id);
+  if (puts == puts_.end()) return;
+  for (const ir::Node* put : puts->second) {
+    if (!put->is("prim::SetAttr")) continue;
+    for (const auto& [write, family] : writers.all)
+      if (lifetimes_.place(write) > lifetimes_.place(put) || Lifetimes::repeated_without(write, put, nullptr))
+        block(family, "writes memory that attribute " + std::string(attribute_name(*put)) + " keeps");
+  }
+}
+
+// Uses of `observer` read `made`: the observer itself, or an item of it.
+void WritePlan::check(LocationId id, const Writers& writers, const ir::Value* observer, const ir::Value* made) {
+  const Family family = this->family(made);
+  if (writers.of_one_family && family == writers.all.front().second) return;
+  for (const auto& [write, other] : writers.all) {
+    if (family == other || !clashes(id, observer, made, write)) continue;
+    const ir::Value* target = write->input(written_operands(*write)[0]);
+    const bool unsure = is_tensor(target) && is_tensor(made) && lifetimes_.made(made) < lifetimes_.made(target);
+    block(other, unsure ? "writes to " + shown(target) + ", which may or may not share memory with " + shown(made)
+                        : "writes to " + shown(target) + ", which is also read as " + shown(observer));
+    block(family, "writes to memory that is also written as " + shown(target));
+  }
+}
+
+bool WritePlan::clashes(LocationId id, const ir::Value* observer, const ir::Value* made, const ir::Node* write) const {
+  if (!may_hold(id, made, write)) return false;
+  const auto uses = observer->uses();
+  return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
+    return !reads_only_form(*use.user, use.operand) && lifetimes_.reads_after(observer, use, write);
+  });
+}
+
+// Whether `made` may lead to the memory that `write` changes when it does.
+bool WritePlan::may_hold(LocationId id, const ir::Value* made, const ir::Node* write) const {
+  const ir::Node* maker = aliases_.location(id).maker;
+  const Family written = family_written(write);
+  const std::ptrdiff_t start = lifetimes_.made(made);
+  // What a body makes anew each time is held by what was there before only after it was put into it.
+  if (maker && written && written->producer() == maker && start < lifetimes_.place(maker)) {
+    if (!is_container(made)) return false;
+    const auto puts = puts_.find(id);
+    return puts != puts_.end() && std::any_of(puts->second.begin(), puts->second.end(), [&](const ir::Node* put) {
+      return lifetimes_.place(put) < lifetimes_.place(write) || Lifetimes::repeated_without(put, write, maker->owner());
+    });
+  }
+  return start < lifetimes_.place(write);
+}
+
+void WritePlan::index_blocks() {
+  for (const ir::Node* write : writes()) {
+    const ir::Value* target = this->target(write);
+    if (!target) continue;
+    ir::Value* root = views_.root(target);
+    for (const ir::Block* block = write->owner(); block != root->block(); block = block->parent()) {
+      auto& roots = inside_[block->owner()];
+      if (std::find(roots.begin(), roots.end(), root) == roots.end()) roots.push_back(root);
+    }
+  }
+}
+
+}  // namespace compatcheck::passes

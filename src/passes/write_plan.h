@@ -1,0 +1,83 @@
+// Which in-place writes can be expressed by new values, and why others can't.
+//
+// Tensors that are views of one root for sure are a family. A write to one of them is a new value of the root, from which
+// the views that are read later are made again. That takes in every write and read of the family, or none: a family is
+// left as it is where one of its writes has no form, reaches memory that lives on after the call, or where the memory
+// may be seen by a value that isn't of the family.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/program.h"
+#include "passes/alias.h"
+#include "passes/lifetimes.h"
+#include "passes/views.h"
+#include "schema/schema.h"
+
+namespace compatcheck::passes {
+
+class WritePlan {
+ public:
+  WritePlan(const ir::Graph& graph, const ir::Program* program, const schema::Registry& registry);
+
+  std::span<ir::Node* const> writes() const { return aliases_.writers(); }
+  // Why the write stays; empty if it can be expressed.
+  std::string obstacle(const ir::Node* write) const;
+
+  const Views& views() const { return views_; }
+  // Whether the value is of a family with writes that all can be expressed.
+  bool follows(const ir::Value* value) const;
+  // The tensor that an expressible write goes to.
+  ir::Value* target(const ir::Node* write) const;
+  // A list, tuple or dict made here that nothing changes: it can be made again from its items.
+  bool is_bundle(const ir::Value* value) const;
+  // The roots from outside of an If or Loop that are written inside of it, by expressible writes.
+  std::span<ir::Value* const> written_inside(const ir::Node* node) const;
+  // The names of the graph's inputs that expressible writes may reach.
+  std::vector<std::string> written_inputs() const;
+
+ private:
+  using Family = const ir::Value*;  // the root; null for what is of no family
+
+  Family family(const ir::Value* value) const { return views_.root(value); }
+  Family family_written(const ir::Node* write) const;
+  void block(Family family, const std::string& why) { if (family) blocked_.emplace(family, why); }
+  std::string own_obstacle(const ir::Node& write) const;
+  std::string tensor_obstacle(const ir::Node& write, const ir::Value* target) const;
+  std::string container_obstacle(const ir::Node& write, const ir::Value* target) const;
+  std::string memory_obstacle(const ir::Value* target) const;
+  std::string size_change_obstacle(const ir::Node& write, const ir::Value* target) const;
+  void find_puts();
+  void find_clashes();
+  void find_clashes(LocationId id);
+  // The writes to one location.
+  struct Writers {
+    std::vector<std::pair<const ir::Node*, Family>> all;
+    bool of_one_family = true;
+  };
+  Writers writers_of(LocationId id) const;
+  void check(LocationId id, const Writers& writers, const ir::Value* observer, const ir::Value* made);
+  bool clashes(LocationId id, const ir::Value* observer, const ir::Value* made, const ir::Node* write) const;
+  bool may_hold(LocationId id, const ir::Value* made, const ir::Node* write) const;
+  void index_blocks();
+
+  const schema::Registry& registry_;
+  Aliases aliases_;
+  Views views_;
+  Lifetimes lifetimes_;
+  std::unordered_map<const ir::Node*, std::string> own_;          // obstacles by write
+  std::unordered_map<const ir::Node*, ir::Value*> targets_;       // by write that has no obstacle of its own
+  std::unordered_map<Family, std::string> blocked_;
+  std::unordered_set<Family> written_;
+  std::map<LocationId, std::vector<const ir::Node*>> puts_;       // what puts the memory into a list, dict or object
+  std::unordered_map<const ir::Node*, std::vector<ir::Value*>> inside_;
+};
+
+}  // namespace compatcheck::passes
