@@ -79,6 +79,8 @@ Value select(Emission& e, const Value& condition, const Value& yes, const Value&
   throw Refusal{"ONNX has no selection by condition before Where, which came with opset 9", "use opset 9"};
 }
 
+Value rounded(Emission& e, const Value& value, DType narrow) { return e.cast(e.cast(value, narrow), value.dtype); }
+
 Value is_nan(Emission& e, const Value& value) {
   if (e.at_least(9)) return e.node("IsNaN", {value});
   const Value above = e.node("Greater", {value, e.scalar(value.dtype, -infinity)});

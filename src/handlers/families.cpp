@@ -5,11 +5,14 @@ namespace compatcheck::handlers {
 Registry shipped_handlers() {
   Registry registry;
   register_activation(registry);
+  register_class_loss(registry);
   register_einsum(registry);
+  register_loss(registry);
   register_matmul(registry);
   register_norm_reduction(registry);
   register_normalization(registry);
   register_reduction(registry);
+  register_scan(registry);
   register_sort(registry);
   return registry;
 }

@@ -6,11 +6,14 @@
 namespace compatcheck::handlers {
 
 void register_activation(Registry& registry);
+void register_class_loss(Registry& registry);
 void register_einsum(Registry& registry);
+void register_loss(Registry& registry);
 void register_matmul(Registry& registry);
 void register_norm_reduction(Registry& registry);
 void register_normalization(Registry& registry);
 void register_reduction(Registry& registry);
+void register_scan(Registry& registry);
 void register_sort(Registry& registry);
 
 }  // namespace compatcheck::handlers
