@@ -79,6 +79,8 @@ Value select(Emission& e, const Value& condition, const Value& yes, const Value&
   throw Refusal{"ONNX has no selection by condition before Where, which came with opset 9", "use opset 9"};
 }
 
+Value rounded(Emission& e, const Value& value, DType narrow) { return e.cast(e.cast(value, narrow), value.dtype); }
+
 Value is_equal(Emission& e, const Value& a, const Value& b) {
   if (!is_floating(a) || e.at_least(11)) return e.node("Equal", {a, b});
   // NaN is neither less nor greater: it is told apart by not being equal to itself.

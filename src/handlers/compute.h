@@ -28,6 +28,9 @@ Value reduce_loss(Emission& e, const Value& value, const Shape& shape);
 // f16 and bf16 as f32, in which PyTorch computes what takes several steps.
 Value widened(Emission& e, const Value& value);
 
+// A wide value as `narrow` holds it. ONNX Runtime keeps f32 between f16 nodes; PyTorch doesn't, and overflows.
+Value rounded(Emission& e, const Value& value, DType narrow);
+
 // The condition's dtype is bool; the others are cast to one dtype by the caller. They broadcast.
 Value select(Emission& e, const Value& condition, const Value& yes, const Value& no);
 Value is_equal(Emission& e, const Value& a, const Value& b);  // of one dtype

@@ -10,6 +10,7 @@ Registry shipped_handlers() {
   register_bessel(registry);
   register_bitwise(registry);
   register_cast(registry);
+  register_class_loss(registry);
   register_comparison(registry);
   register_complex(registry);
   register_convolution(registry);
@@ -18,6 +19,7 @@ Registry shipped_handlers() {
   register_dropout(registry);
   register_einsum(registry);
   register_join(registry);
+  register_loss(registry);
   register_matmul(registry);
   register_norm_reduction(registry);
   register_normalization(registry);
@@ -29,6 +31,7 @@ Registry shipped_handlers() {
   register_resize(registry);
   register_rounding(registry);
   register_scalar(registry);
+  register_scan(registry);
   register_shape(registry);
   register_slicing(registry);
   register_softmax(registry);

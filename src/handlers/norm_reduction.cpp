@@ -63,7 +63,7 @@ void matrix_norm(Emission& e, Ints dims, double order) {
   const std::int64_t left = keep || chosen < summed ? chosen : chosen - 1;
   const Value found = extreme(e, order > 0 ? Extreme::greatest : Extreme::least, sums, {left}, keep);
   // Of no rows or columns it is 0.
-  e.give(order > 0 && may_be_empty(e.shape("self"), {chosen}) ? e.node("Max", {found, e.scalar(found.dtype, 0)}) : found);
+  e.give(order > 0 && may_be_empty(e.shape("self"), {chosen}) ? e.node("Relu", {found}) : found);
 }
 
 // As they are given: rows, then columns.

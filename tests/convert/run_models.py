@@ -22,9 +22,13 @@ def arrays_of(archive, prefix):
 
 
 def input_texts(model):
-    if any(i.get("dtype") not in SHORT for i in model["inputs"]):
-        return []
-    return [f"{SHORT[i['dtype']]}:{','.join(map(str, i['shape'])) or 'scalar'}" for i in model["inputs"]]
+    """--input of the leading inputs that are tensors."""
+    texts = []
+    for given in model["inputs"]:
+        if given.get("dtype") not in SHORT:
+            break
+        texts.append(f"{SHORT[given['dtype']]}:{','.join(map(str, given['shape'])) or 'scalar'}")
+    return texts
 
 
 def others(arrays):
@@ -109,7 +113,7 @@ def main():
     parser.add_argument("--small", action="store_true", help="leave out the full-size models")
     options = parser.parse_args()
     models = json.loads((options.models / "index.json").read_text())["models"]
-    models = [m for m in models if re.search(options.only, m["name"]) and m["runs"] and not (options.small and m["size"] != "small")]
+    models = [m for m in models if re.search(options.only, m["name"]) and m["runs"] and m["family"] != "training" and not (options.small and m["size"] != "small")]
     with open(pathlib.Path(__file__).parents[1] / "models" / "reference.tsv") as file:
         reference = {(row["model"], int(row["opset"])) for row in csv.DictReader(file, delimiter="\t") if row["export"] == "ok"}
     count, bad = collections.Counter(), 0

@@ -1,0 +1,169 @@
+// Losses of classes: targets are class numbers, or probabilities.
+#include <numeric>
+
+#include "handlers/compute.h"
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+const char* reduction_name(std::int64_t reduction) {
+  constexpr const char* names[] = {"none", "mean", "sum"};
+  if (reduction < 0 || reduction > 2) throw Refusal{"an unknown reduction"};
+  return names[reduction];
+}
+
+std::int64_t class_axis(std::int64_t rank) { return rank == 1 ? 0 : 1; }
+
+// A vector of one number per class, to where it broadcasts with scores.
+Value by_class(Emission& e, const Value& vector, std::int64_t rank) {
+  Ints dims(static_cast<std::size_t>(rank - class_axis(rank)), 1);
+  dims.front() = -1;
+  return dims.size() == 1 ? vector : e.build.reshape(vector, dims);
+}
+
+// Before opset 13 the operator takes all dimensions from its axis on for one.
+Value log_softmax(Emission& e, const Value& x, std::int64_t axis, std::int64_t rank) {
+  if (e.at_least(13) || axis == rank - 1) return e.node("LogSoftmax", {x}, {{"axis", axis}});
+  Ints order = all_axes(rank);
+  std::swap(order[static_cast<std::size_t>(axis)], order.back());
+  return e.build.transpose(e.node("LogSoftmax", {e.build.transpose(x, order)}, {{"axis", rank - 1}}), order);
+}
+
+Value class_numbers(Emission& e, std::int64_t rank) {
+  Ints numbers(static_cast<std::size_t>(e.known_size("self", class_axis(rank))));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return by_class(e, e.integers(numbers), rank);
+}
+
+// ---- Class numbers
+
+struct Targets {
+  Value mask;      // of the scores' shape: the target's class
+  Value counted;   // of the targets' shape: it isn't ignored
+};
+
+Targets targets_of(Emission& e, std::int64_t rank) {
+  const Value target = e.tensor("target", DType::i64);
+  return {e.node("Equal", {e.build.unsqueeze(target, {class_axis(rank)}), class_numbers(e, rank)}),
+          e.node("Not", {e.node("Equal", {target, e.number_value("ignore_index", DType::i64)})})};
+}
+
+Value summed(Emission& e, const Value& x, std::int64_t rank) { return reduce(e, "ReduceSum", x, {class_axis(rank)}, false); }
+
+// The weight of each target's class, 0 for one that is ignored.
+Value weights_of(Emission& e, const Targets& targets, DType dtype, std::int64_t rank) {
+  const Value none = e.scalar(dtype, 0);
+  if (!e.given("weight")) return e.cast(targets.counted, dtype);
+  const Value weight = by_class(e, e.tensor("weight", dtype), rank);
+  return select(e, targets.counted, summed(e, select(e, targets.mask, weight, none), rank), none);
+}
+
+Value reduced(Emission& e, const Value& losses, const Value& weights, std::int64_t rank) {
+  const Ints axes = all_axes(rank - 1);
+  const std::int64_t reduction = e.integer("reduction");
+  reduction_name(reduction);
+  if (reduction == 0) return losses;
+  const Value sum = reduce(e, "ReduceSum", losses, axes, false);
+  return reduction == 2 ? sum : e.node("Div", {sum, reduce(e, "ReduceSum", weights, axes, false)});
+}
+
+// Of log-probabilities, written out.
+Value likelihood(Emission& e, const Value& x, std::int64_t rank, const Targets& targets) {
+  const Value none = e.scalar(x.dtype, 0);
+  const Value weights = weights_of(e, targets, x.dtype, rank);
+  const Value picked = e.node("Neg", {summed(e, select(e, targets.mask, x, none), rank)});
+  return reduced(e, select(e, targets.counted, e.node("Mul", {picked, weights}), none), weights, rank);
+}
+
+// ONNX's own operators, which want a batch.
+Value by_operator(Emission& e, std::string_view op, std::int64_t rank) {
+  Value x = e.tensor("self"), target = e.tensor("target", DType::i64);
+  if (rank == 1) x = e.build.unsqueeze(x, {0}), target = e.rank("target") == 0 ? e.build.unsqueeze(target, {0}) : target;
+  Values inputs{x, target};
+  if (e.given("weight")) inputs.push_back(e.tensor("weight", x.dtype));
+  const std::int64_t reduction = e.integer("reduction");
+  const Value made = e.node(op, inputs, {{"reduction", reduction_name(reduction)}, {"ignore_index", e.integer("ignore_index")}});
+  return rank == 1 && reduction == 0 && e.output_rank() == 0 ? e.build.squeeze(made, {0}) : made;
+}
+
+void nll_loss(Emission& e) {
+  const std::int64_t rank = e.rank("self");
+  if (e.row_has("NegativeLogLikelihoodLoss")) return e.give(by_operator(e, "NegativeLogLikelihoodLoss", rank));
+  e.give(likelihood(e, e.tensor("self"), rank, targets_of(e, rank)));
+}
+
+// ---- Cross entropy
+
+// Of probabilities: -Σ target · log softmax
+void of_probabilities(Emission& e, std::int64_t rank) {
+  const std::int64_t axis = class_axis(rank);
+  const Value logs = log_softmax(e, e.tensor("self"), axis, rank);
+  Value target = e.tensor("target", logs.dtype);
+  if (const double smoothing = e.number("label_smoothing", 0); smoothing > 0) {
+    const double share = smoothing / static_cast<double>(e.known_size("self", axis));
+    target = e.node("Add", {e.node("Mul", {target, e.scalar(target.dtype, 1 - smoothing)}), e.scalar(target.dtype, share)});
+  }
+  Value product = e.node("Mul", {logs, target});
+  if (e.given("weight")) product = e.node("Mul", {product, by_class(e, e.tensor("weight", product.dtype), rank)});
+  const Value losses = e.node("Neg", {summed(e, product, rank)});
+  Shape shape = e.shape("self");
+  shape.erase(shape.begin() + axis);
+  e.give(reduce_loss(e, losses, shape));
+}
+
+// (1 - s) · loss + s · the mean over all classes
+void smoothed(Emission& e, std::int64_t rank, double smoothing) {
+  const Value logs = log_softmax(e, e.tensor("self"), class_axis(rank), rank);
+  const Targets targets = targets_of(e, rank);
+  const DType dtype = logs.dtype;
+  const Value loss = likelihood(e, logs, rank, targets);
+  const Value weighed = e.given("weight") ? e.node("Mul", {logs, by_class(e, e.tensor("weight", dtype), rank)}) : logs;
+  const Value even = select(e, targets.counted, e.node("Neg", {summed(e, weighed, rank)}), e.scalar(dtype, 0));
+  const Value spread = reduced(e, even, weights_of(e, targets, dtype, rank), rank);
+  const double share = smoothing / static_cast<double>(e.known_size("self", class_axis(rank)));
+  e.give(e.node("Add", {e.node("Mul", {loss, e.scalar(dtype, 1 - smoothing)}), e.node("Mul", {spread, e.scalar(dtype, share)})}));
+}
+
+void cross_entropy_loss(Emission& e) {
+  const std::int64_t rank = e.rank("self");
+  if (ir::is_floating(e.dtype("target"))) return of_probabilities(e, rank);
+  if (e.row_has("SoftmaxCrossEntropyLoss")) return e.give(by_operator(e, "SoftmaxCrossEntropyLoss", rank));
+  const double smoothing = e.number("label_smoothing");
+  if (smoothing > 0) return smoothed(e, rank, smoothing);
+  e.give(likelihood(e, log_softmax(e, e.tensor("self"), class_axis(rank), rank), rank, targets_of(e, rank)));
+}
+
+// ---- Margins
+
+// The sum over other classes of max(0, margin - the target's score + theirs) to the power p; NaN counts nothing, as in PyTorch.
+void multi_margin_loss(Emission& e) {
+  const std::int64_t rank = e.rank("self"), axis = rank - 1;
+  const Value x = e.tensor("self");
+  Ints numbers(static_cast<std::size_t>(e.known_size("self", axis)));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  Value target = e.tensor("target");
+  if (rank == 2 || e.rank("target") == 0) target = e.build.unsqueeze(target, {e.rank("target")});
+  const Value mask = e.node("Equal", {target, e.integers(numbers)}), none = e.scalar(x.dtype, 0);
+  const Value own = reduce(e, "ReduceSum", select(e, mask, x, none), {axis}, true);
+  const Value over = e.node("Add", {e.node("Sub", {e.number_value("margin", x.dtype), own}), x});
+  const Value counted = e.node("And", {e.node("Greater", {over, none}), e.node("Not", {mask})});
+  Value each = select(e, counted, e.number("p") == 2 ? e.node("Mul", {over, over}) : over, none);
+  if (e.given("weight")) {
+    const Value weight = e.tensor("weight", x.dtype);
+    each = e.node("Mul", {each, reduce(e, "ReduceSum", select(e, mask, weight, none), {axis}, true)});
+  }
+  Shape shape = e.shape("self");
+  shape.pop_back();
+  e.give(reduce_loss(e, reduce(e, "ReduceMean", each, {axis}, false), shape));
+}
+
+}  // namespace
+
+void register_class_loss(Registry& registry) {
+  registry.handler("aten::nll_loss", nll_loss);
+  registry.handler("aten::cross_entropy_loss", cross_entropy_loss);
+  registry.handler("aten::multi_margin_loss", multi_margin_loss);
+}
+
+}  // namespace compatcheck::handlers

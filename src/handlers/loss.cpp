@@ -1,0 +1,226 @@
+// Losses and distances of two tensors, element by element or along a dimension. The order of operations is PyTorch's, so that
+// infinities meet in the same way.
+#include <limits>
+#include <numbers>
+
+#include "handlers/compute.h"
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Shape joint_shape(Emission& e, std::initializer_list<const char*> tensors) {
+  std::optional<Shape> shape = Shape{};
+  for (const char* tensor : tensors) shape = symbolic::broadcast(shape, e.shape(tensor));
+  return *shape;
+}
+
+Value number(Emission& e, const Value& like, double value) { return e.scalar(like.dtype, value); }
+Value sub(Emission& e, const Value& a, const Value& b) { return e.node("Sub", {a, b}); }
+Value add(Emission& e, const Value& a, const Value& b) { return e.node("Add", {a, b}); }
+Value mul(Emission& e, const Value& a, const Value& b) { return e.node("Mul", {a, b}); }
+
+// Max and Min broadcast from opset 8 on.
+Value at_most(Emission& e, const Value& x, double bound) {
+  return e.at_least(8) ? e.node("Min", {x, number(e, x, bound)}) : e.node("Clip", {x}, {{"min", -infinity}, {"max", bound}});
+}
+Value at_least(Emission& e, const Value& x, double bound) {
+  if (bound == 0) return e.node("Relu", {x});
+  return e.at_least(8) ? e.node("Max", {x, number(e, x, bound)}) : e.node("Clip", {x}, {{"min", bound}, {"max", infinity}});
+}
+
+Value log1p_exp(Emission& e, const Value& x) { return e.node("Log", {add(e, e.node("Exp", {x}), number(e, x, 1))}); }
+
+// ---- Of self and target
+
+struct Pair { Value self, target; Shape shape; };
+
+Pair pair_of(Emission& e) {
+  const DType dtype = e.output_dtype();
+  return {e.tensor("self", dtype), e.tensor("target", dtype), joint_shape(e, {"self", "target"})};
+}
+
+void mse_loss(Emission& e) {
+  const auto [self, target, shape] = pair_of(e);
+  const Value off = sub(e, self, target);
+  e.give(reduce_loss(e, mul(e, off, off), shape));
+}
+
+void l1_loss(Emission& e) {
+  const auto [self, target, shape] = pair_of(e);
+  e.give(reduce_loss(e, e.node("Abs", {sub(e, self, target)}), shape));
+}
+
+// With c the distance d cut at the bound: c · (d - c/2), over `beta` where it is one.
+void cut_loss(Emission& e, double bound, bool over) {
+  const auto [self, target, shape] = pair_of(e);
+  const Value distance = e.node("Abs", {sub(e, self, target)});
+  const Value cut = at_most(e, distance, bound);
+  Value made = mul(e, cut, sub(e, distance, mul(e, cut, number(e, cut, 0.5))));
+  if (over) made = e.node("Div", {made, number(e, made, bound)});
+  e.give(reduce_loss(e, made, shape));
+}
+
+void huber_loss(Emission& e) { cut_loss(e, e.number("delta"), false); }
+void smooth_l1_loss(Emission& e) { e.number("beta") == 0 ? l1_loss(e) : cut_loss(e, e.number("beta"), true); }
+
+void soft_margin_loss(Emission& e) {
+  const auto [self, target, shape] = pair_of(e);
+  const Value off = mul(e, widened(e, e.node("Neg", {self})), widened(e, target));
+  const Value exponential = rounded(e, e.node("Exp", {rounded(e, off, self.dtype)}), self.dtype);
+  e.give(reduce_loss(e, e.node("Log", {add(e, exponential, number(e, exponential, 1))}), shape));
+}
+
+// t log t, 0 for 0.
+Value times_logarithm(Emission& e, const Value& t) {
+  const Value zero = e.cast(e.node("Not", {e.node("Greater", {e.node("Abs", {t}), number(e, t, 0)})}), t.dtype);
+  return mul(e, t, e.node("Log", {add(e, t, zero)}));
+}
+
+void kl_div(Emission& e) {
+  const auto [self, target, shape] = pair_of(e);
+  const Value made = e.boolean("log_target") ? mul(e, e.node("Exp", {target}), sub(e, target, self))
+                                             : sub(e, times_logarithm(e, target), mul(e, target, self));
+  e.give(reduce_loss(e, made, shape));
+}
+
+// Logarithms are cut at -100.
+void binary_cross_entropy(Emission& e) {
+  const auto [self, target, shape] = pair_of(e);
+  const Value one = number(e, self, 1);
+  const Value yes = at_least(e, e.node("Log", {self}), -100), no = at_least(e, e.node("Log", {sub(e, one, self)}), -100);
+  Value made = sub(e, mul(e, sub(e, target, one), no), mul(e, target, yes));
+  if (e.given("weight")) made = mul(e, made, e.tensor("weight", made.dtype));
+  e.give(reduce_loss(e, made, shape));
+}
+
+void binary_cross_entropy_with_logits(Emission& e) {
+  const auto [given, wanted, shape] = pair_of(e);
+  const Value self = widened(e, given), target = widened(e, wanted), one = number(e, self, 1);
+  const auto step = [&](const Value& value) { return rounded(e, value, given.dtype); };
+  // log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|))
+  const Value log_sigmoid = sub(e, e.node("Neg", {e.node("Relu", {e.node("Neg", {self})})}), log1p_exp(e, e.node("Neg", {e.node("Abs", {self})})));
+  Value chosen = step(log_sigmoid);
+  if (e.given("pos_weight")) chosen = step(mul(e, step(add(e, mul(e, sub(e, e.tensor("pos_weight", self.dtype), one), target), one)), chosen));
+  Value made = sub(e, step(mul(e, sub(e, one, target), self)), chosen);
+  if (e.given("weight")) made = mul(e, made, e.tensor("weight", made.dtype));
+  e.give(reduce_loss(e, made, shape));
+}
+
+void poisson_nll_loss(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const Value input = e.tensor("input", dtype), target = e.tensor("target", dtype);
+  Value made;
+  if (e.boolean("log_input")) made = sub(e, e.node("Exp", {input}), mul(e, target, input));
+  else made = sub(e, input, mul(e, target, e.node("Log", {add(e, input, number(e, input, e.number("eps")))})));
+  if (e.boolean("full")) {
+    const Value logarithm = e.node("Log", {mul(e, target, number(e, target, 2 * std::numbers::pi))});
+    const Value stirling = add(e, sub(e, mul(e, target, e.node("Log", {target})), target), mul(e, logarithm, number(e, target, 0.5)));
+    made = add(e, made, select(e, e.node("Greater", {target, number(e, target, 1)}), stirling, number(e, target, 0)));
+  }
+  e.give(reduce_loss(e, made, joint_shape(e, {"input", "target"})));
+}
+
+// ---- With a margin
+
+void margin_ranking_loss(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const Value off = sub(e, e.tensor("input1", dtype), e.tensor("input2", dtype));
+  const Value made = add(e, mul(e, e.node("Neg", {e.tensor("target", dtype)}), off), e.scalar(dtype, e.number("margin")));
+  e.give(reduce_loss(e, e.node("Relu", {made}), joint_shape(e, {"input1", "input2", "target"})));
+}
+
+// What holds for targets of 1 and of -1; both for others.
+Value by_target(Emission& e, const Value& one, const Value& minus_one, bool others) {
+  const Value target = e.tensor("target");
+  const bool flags = target.dtype == DType::boolean;
+  const auto is = [&](std::int64_t value) {
+    return flags ? is_equal(e, e.cast(target, DType::i32), e.scalar(DType::i32, value)) : is_equal(e, target, e.scalar(target.dtype, value));
+  };
+  const Value none = number(e, one, 0), first = is(1), second = is(-1);
+  if (others) return add(e, select(e, first, none, minus_one), select(e, second, none, one));
+  return add(e, select(e, first, one, none), select(e, second, minus_one, none));
+}
+
+void hinge_embedding_loss(Emission& e) {
+  const Value self = e.tensor("self", e.output_dtype());
+  const Value far = e.node("Relu", {sub(e, number(e, self, e.number("margin")), self)});
+  e.give(reduce_loss(e, by_target(e, self, far, true), joint_shape(e, {"self", "target"})));
+}
+
+void cosine_embedding_loss(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const std::int64_t axis = e.rank("target");
+  const Value a = e.tensor("input1", dtype), b = e.tensor("input2", dtype);
+  const auto sum = [&](const Value& x, const Value& y) { return reduce(e, "ReduceSum", mul(e, x, y), {axis}, false); };
+  const auto square = [&](const Value& x) { return add(e, sum(x, x), number(e, x, 1e-12)); };
+  const Value cosine = e.node("Div", {sum(a, b), e.node("Sqrt", {mul(e, square(a), square(b))})});
+  const Value near = sub(e, number(e, cosine, 1), cosine);
+  const Value far = e.node("Relu", {sub(e, cosine, number(e, cosine, e.number("margin")))});
+  e.give(reduce_loss(e, by_target(e, near, far, false), e.shape("target")));
+}
+
+// ---- Distances
+
+void cosine_similarity(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const Shape shape = joint_shape(e, {"x1", "x2"});
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const std::int64_t axis = e.wrap(e.integer("dim"), rank);
+  const auto direction = [&](const char* name) {
+    Value x = e.tensor(name, dtype);
+    // The length counts what broadcasting repeats.
+    const std::int64_t here = axis - (rank - e.rank(name));
+    const bool whole = rank == 0 || (here >= 0 && provably_equal(e.shape(name)[static_cast<std::size_t>(here)], shape[static_cast<std::size_t>(axis)]));
+    if (!whole) x = e.node("Expand", {x, e.dims_value(shape)});
+    const Value length = reduce(e, "ReduceL2", x, rank == 0 ? Ints{} : Ints{whole ? here : axis}, true);
+    return e.node("Div", {x, at_least(e, length, e.number("eps"))});
+  };
+  e.give(reduce(e, "ReduceSum", mul(e, direction("x1"), direction("x2")), rank == 0 ? Ints{} : Ints{axis}, false));
+}
+
+Value distance(Emission& e, const Value& a, const Value& b, std::int64_t rank, bool keep) {
+  const Value off = add(e, sub(e, a, b), number(e, a, e.number("eps")));
+  return vector_norm(e, off, e.number("p"), rank == 0 ? Ints{} : Ints{rank - 1}, keep);
+}
+
+void pairwise_distance(Emission& e) {
+  const DType dtype = e.output_dtype();
+  e.give(distance(e, e.tensor("x1", dtype), e.tensor("x2", dtype), std::max(e.rank("x1"), e.rank("x2")), e.boolean("keepdim")));
+}
+
+void triplet_margin_loss(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const Value anchor = e.tensor("anchor", dtype), positive = e.tensor("positive", dtype), negative = e.tensor("negative", dtype);
+  Shape shape = joint_shape(e, {"anchor", "positive", "negative"});
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const Value near = distance(e, anchor, positive, rank, false);
+  Value far = distance(e, anchor, negative, rank, false);
+  if (e.boolean("swap")) far = e.node("Min", {far, distance(e, positive, negative, rank, false)});
+  if (!shape.empty()) shape.pop_back();
+  e.give(reduce_loss(e, e.node("Relu", {sub(e, add(e, near, number(e, near, e.number("margin"))), far)}), shape));
+}
+
+}  // namespace
+
+void register_loss(Registry& registry) {
+  registry.handler("aten::mse_loss", mse_loss);
+  registry.handler("aten::l1_loss", l1_loss);
+  registry.handler("aten::huber_loss", huber_loss);
+  registry.handler("aten::smooth_l1_loss", smooth_l1_loss);
+  registry.handler("aten::soft_margin_loss", soft_margin_loss);
+  registry.handler("aten::kl_div", kl_div);
+  registry.handler("aten::binary_cross_entropy", binary_cross_entropy);
+  registry.handler("aten::binary_cross_entropy_with_logits", binary_cross_entropy_with_logits);
+  registry.handler("aten::poisson_nll_loss", poisson_nll_loss);
+  registry.handler("aten::margin_ranking_loss", margin_ranking_loss);
+  registry.handler("aten::hinge_embedding_loss", hinge_embedding_loss);
+  registry.handler("aten::cosine_embedding_loss", cosine_embedding_loss);
+  registry.handler("aten::cosine_similarity", cosine_similarity);
+  registry.handler("aten::pairwise_distance", pairwise_distance);
+  registry.handler("aten::triplet_margin_loss", triplet_margin_loss);
+}
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,204 @@
+// Step by step along a dimension: running products and extremes, and what a running sum is made of.
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "handlers/compute.h"
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+void cumsum(Emission& e) {
+  const Value x = e.tensor("self", e.output_dtype());
+  e.give(e.rank("self") == 0 ? x : e.node("CumSum", {x, e.scalar(DType::i64, e.axis("dim"))}));
+}
+
+// ---- Scan
+
+// One slice of `self` for each step, without the dimension.
+Value first_slice(Emission& e, const Value& x, std::int64_t axis) { return e.build.gather(x, e.scalar(DType::i64, 0), axis); }
+
+// `states` go from step to step; `step` gets them and the slice, and gives them anew. The first `given` of them, as they are
+// after each step, are put together along the axis.
+Values scan(Emission& e, const Values& states, const Value& x, std::int64_t axis, std::size_t given,
+            const std::function<Values(const Values&, const Value&)>& step) {
+  const auto body = e.build.begin_body();
+  Values before;
+  for (const Value& state : states) before.push_back(e.build.body_input(state.dtype));
+  const Value slice = e.build.body_input(x.dtype);
+  Values after = step(before, slice);
+  // A value leaves the body by one name only.
+  for (std::size_t i = 0; i < given; ++i) after.push_back(e.node("Identity", {after[i]}));
+  e.build.end_body(after);
+  Values inputs = states;
+  inputs.push_back(x);
+  std::vector<DType> dtypes;
+  for (const Value& value : after) dtypes.push_back(value.dtype);
+  const auto made = e.build.control("Scan", inputs,
+                                    {{"body", body}, {"num_scan_inputs", 1}, {"scan_input_axes", Ints{axis}}, {"scan_output_axes", Ints(given, axis)}},
+                                    dtypes, std::vector<bool>(dtypes.size(), false));
+  return {made.begin() + static_cast<std::ptrdiff_t>(states.size()), made.end()};
+}
+
+// What the first step starts from: a number in every place of a slice.
+Value start(Emission& e, const Value& x, std::int64_t axis, DType dtype, double number) {
+  Ints dims;
+  for (const Dim& dim : e.shape("self")) dims.push_back(dim.number().value_or(-1));
+  dims.erase(dims.begin() + axis);
+  const bool known = std::ranges::find(dims, -1) == dims.end();
+  return filled(e, known ? e.integers(dims) : e.node("Shape", {first_slice(e, x, axis)}), dtype, number);
+}
+
+void cumprod(Emission& e) {
+  const Value x = e.tensor("self", e.output_dtype());
+  if (e.rank("self") == 0) return e.give(x);
+  const std::int64_t axis = e.axis("dim");
+  if (e.row_has("CumProd")) return e.give(e.node("CumProd", {x, e.scalar(DType::i64, axis)}));
+  const Value wide = widened(e, x), one = start(e, wide, axis, wide.dtype, 1);
+  e.give(scan(e, {one}, wide, axis, 1, [&](const Values& state, const Value& slice) -> Values { return {e.node("Mul", {state[0], slice})}; }).front());
+}
+
+// Of equal ones the last; the first NaN stays until the next NaN.
+template <bool greatest> void cumulative_extreme(Emission& e) {
+  Value x = e.tensor("self");
+  const DType dtype = x.dtype;
+  if (e.rank("self") == 0) {
+    e.give(0, x);
+    return e.give(1, e.scalar(DType::i64, 0));
+  }
+  if (dtype == DType::boolean) x = e.cast(x, DType::i32);
+  if (dtype == DType::f16 || dtype == DType::bf16) x = e.cast(x, DType::f32);
+  const std::int64_t axis = e.axis("dim");
+  const Value first = first_slice(e, x, axis);
+  const auto step = [&](const Values& state, const Value& slice) -> Values {
+    Value stays = e.node(greatest ? "Less" : "Greater", {slice, state[0]});
+    if (is_floating(slice)) stays = e.node("Or", {stays, e.node("And", {is_nan(e, state[0]), e.node("Not", {is_nan(e, slice)})})});
+    return {select(e, stays, state[0], slice), select(e, stays, state[1], state[2]), e.node("Add", {state[2], e.scalar(DType::i64, 1)})};
+  };
+  const auto made = scan(e, {first, start(e, x, axis, DType::i64, 0), e.scalar(DType::i64, 0)}, x, axis, 2, step);
+  e.give(0, made[0]);
+  e.give(1, made[1]);
+}
+
+// max(a, b) + log(1 + exp(-|a - b|)); two equal infinities stay.
+void logcumsumexp(Emission& e) {
+  const Value x = widened(e, e.tensor("self"));
+  if (e.rank("self") == 0) return e.give(x);
+  const std::int64_t axis = e.axis("dim");
+  const auto step = [&](const Values& state, const Value& slice) -> Values {
+    const Value greater = e.node("Max", {state[0], slice}), off = e.node("Neg", {e.node("Abs", {e.node("Sub", {state[0], slice})})});
+    const Value more = e.node("Log", {e.node("Add", {e.node("Exp", {off}), e.scalar(x.dtype, 1)})});
+    return {select(e, is_nan(e, off), greater, e.node("Add", {greater, more}))};
+  };
+  e.give(scan(e, {start(e, x, axis, x.dtype, -infinity)}, x, axis, 1, step).front());
+}
+
+// ---- Differences and areas
+
+Value after(Emission& e, const Value& x, std::int64_t axis) { return part(e, x, axis, 1, to_end); }
+Value before(Emission& e, const Value& x, std::int64_t axis) { return part(e, x, axis, 0, -1); }
+
+void diff(Emission& e) {
+  const std::int64_t axis = e.axis("dim");
+  const DType dtype = e.output_dtype();
+  Values parts;
+  for (const char* name : {"prepend", "self", "append"}) {
+    if (!e.given(name)) continue;
+    Value one = e.tensor(name, dtype);
+    if (e.rank(name) == 0 && e.rank("self") > 0) {
+      Shape dims = e.shape("self");
+      dims[static_cast<std::size_t>(axis)] = 1;
+      one = e.node("Expand", {one, e.dims_value(dims)});
+    }
+    parts.push_back(one);
+  }
+  const std::int64_t times = e.integer("n");
+  if (times == 0) return e.give(e.tensor("self"));
+  Value x = e.build.concat(parts, axis);
+  for (std::int64_t i = 0; i < times; ++i)
+    x = e.node(dtype == DType::boolean ? "Xor" : "Sub", {after(e, x, axis), before(e, x, axis)});
+  e.give(x);
+}
+
+// Widths of the steps between samples: differences of x, or dx.
+Value widths(Emission& e, std::int64_t axis, DType dtype) {
+  if (!e.call.has("x")) return e.number_value("dx", dtype);
+  const Value x = e.tensor("x", dtype);
+  if (e.rank("x") != 1 || e.rank("y") == 1) {
+    const std::int64_t at = e.rank("x") == 1 ? 0 : axis;
+    return e.node("Sub", {after(e, x, at), before(e, x, at)});
+  }
+  Ints dims(static_cast<std::size_t>(e.rank("y")), 1);
+  dims[static_cast<std::size_t>(axis)] = -1;
+  return e.build.reshape(e.node("Sub", {after(e, x, 0), before(e, x, 0)}), dims);
+}
+
+template <bool cumulative> void trapezoid(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const std::int64_t axis = e.axis("dim", "y");
+  const Value y = e.tensor("y", dtype);
+  const Value areas = e.node("Mul", {e.node("Mul", {widths(e, axis, dtype), e.node("Add", {before(e, y, axis), after(e, y, axis)})}), e.scalar(dtype, 0.5)});
+  e.give(cumulative ? e.node("CumSum", {areas, e.scalar(DType::i64, axis)}) : reduce(e, "ReduceSum", areas, {axis}, false));
+}
+
+// Central differences over two steps of `spacing`, one-sided ones at the edges.
+Value gradient_along(Emission& e, const Value& x, std::int64_t axis, const Value& spacing, bool square) {
+  const auto at = [&](std::int64_t from, std::int64_t to) { return part(e, x, axis, from, to); };
+  const auto scaled = [&](double factor, const Value& value) { return e.node("Mul", {value, e.scalar(x.dtype, factor)}); };
+  const auto over = [&](const Value& value) { return e.node("Div", {value, spacing}); };
+  const auto off = [&](const Value& a, const Value& b) { return e.node("Sub", {a, b}); };
+  const Value middle = scaled(0.5, over(off(at(2, to_end), at(0, -2))));
+  Value left, right;
+  if (square) {
+    left = off(e.node("Add", {scaled(-1.5, at(0, 1)), scaled(2, at(1, 2))}), scaled(0.5, at(2, 3)));
+    right = e.node("Add", {off(scaled(0.5, at(-3, -2)), scaled(2, at(-2, -1))), scaled(1.5, at(-1, to_end))});
+  } else {
+    left = off(at(1, 2), at(0, 1));
+    right = off(at(-1, to_end), at(-2, -1));
+  }
+  return e.build.concat({over(left), middle, over(right)}, axis);
+}
+
+void gradient(Emission& e) {
+  const DType dtype = symbolic::to_float(e.dtype("self"));
+  const Value x = e.tensor("self", dtype);
+  const std::int64_t rank = e.rank("self");
+  Ints axes = all_axes(rank);
+  if (e.given("dim")) {
+    axes = e.call.fact("dim").number() ? Ints{e.integer("dim")} : e.ints("dim");
+    for (std::int64_t& axis : axes) axis = e.wrap(axis, rank);
+  }
+  const auto spacings = e.call.fact("spacing").list() ? e.call.list("spacing") : std::nullopt;
+  Values made;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    double step = 1;
+    if (spacings) {
+      const auto* number = (*spacings)[i]->number();
+      if (!number) throw Refusal{"coordinates of a gradient are no constants", "give the spacing as numbers"};
+      step = number->floating ? *number->floating : static_cast<double>(number->integer->number().value_or(1));
+    } else if (e.given("spacing")) {
+      step = e.number("spacing");
+    }
+    made.push_back(gradient_along(e, x, axes[i], e.scalar(dtype, step), e.integer("edge_order") == 2));
+  }
+  e.give_list(0, made);
+}
+
+}  // namespace
+
+void register_scan(Registry& registry) {
+  registry.handler("aten::cumsum", cumsum);
+  registry.handler("aten::cumprod", cumprod);
+  registry.handler("aten::cummax", cumulative_extreme<true>);
+  registry.handler("aten::cummin", cumulative_extreme<false>);
+  registry.handler("aten::logcumsumexp", logcumsumexp);
+  registry.handler("aten::diff", diff);
+  registry.handler("aten::trapezoid", trapezoid<false>);
+  registry.handler("aten::cumulative_trapezoid", trapezoid<true>);
+  registry.handler("aten::gradient", gradient);
+}
+
+}  // namespace compatcheck::handlers
