@@ -6,6 +6,7 @@ Registry shipped_handlers() {
   Registry registry;
   register_activation(registry);
   register_adaptive_pooling(registry);
+  register_attention(registry);
   register_convolution(registry);
   register_pooling(registry);
   register_resize(registry);

@@ -7,6 +7,7 @@ namespace compatcheck::handlers {
 
 void register_activation(Registry& registry);
 void register_adaptive_pooling(Registry& registry);
+void register_attention(Registry& registry);
 void register_convolution(Registry& registry);
 void register_pooling(Registry& registry);
 void register_resize(Registry& registry);
