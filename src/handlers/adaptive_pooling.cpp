@@ -20,7 +20,7 @@ Way way_of(Emission& e, const Dim& size, const Dim& count) {
   if (!given) e.want("output_size", "the value");
   if (*given == 1) return {Way::Kind::all, size.number().value_or(0), 1};
   const auto known = size.number();
-  if (!known) e.want("self", "with an output size other than 1, the sizes");
+  if (!known) e.want("self", "with an output size other than 1, a size");
   return {*known % *given == 0 ? Way::Kind::equal : Way::Kind::different, *known, *given};
 }
 
@@ -109,7 +109,7 @@ MaxPooled max_of_all(Emission& e, const Value& input, std::size_t dims, bool pos
 MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Way>& ways, bool positions) {
   if (all(ways, Way::Kind::all)) return max_of_all(e, input.value, ways.size(), positions);
   if (const auto windows = pool_of(ways)) return max_pool(e, input.value, input.spatial(), *windows, positions);
-  if (!all_known(input.spatial())) e.want("self", "with windows that differ, the sizes");
+  if (!all_known(input.spatial())) e.want("self", "with windows that differ, a size");
   std::vector<Cells> cells;
   for (std::size_t i = 0; i < ways.size(); ++i)
     cells.push_back(ways[i].kind == Way::Kind::keep ? cells_of(Way{Way::Kind::equal, *input.spatial()[i].number(), *input.spatial()[i].number()}) : cells_of(ways[i]));

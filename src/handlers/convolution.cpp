@@ -42,7 +42,7 @@ Value add_bias(Emission& e, const Value& value, const Value& bias, std::size_t d
 
 Value convolve_by_products(Emission& e, const Convolution& c) {
   const auto dims = static_cast<std::int64_t>(c.windows.dims());
-  const auto channels = [&](std::size_t i) { return number_of(e, c.weight_shape[i], "weight", "the sizes"); };
+  const auto channels = [&](std::size_t i) { return number_of(e, c.weight_shape[i], "weight", "a size"); };
   const std::int64_t in = (c.transposed ? channels(0) : channels(1) * c.groups) / c.groups;   // of a group
   const std::int64_t out = c.transposed ? channels(1) : channels(0) / c.groups;
   // Input: (batch, channels, k0, o0, k1, o1, …) → (batch, groups, channels of a group · kernel, places)
@@ -51,7 +51,7 @@ Value convolve_by_products(Emission& e, const Convolution& c) {
   std::int64_t kernel = 1, places = 1;
   for (std::int64_t i = 0; i < dims; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const std::int64_t size = number_of(e, c.input_shape[at + 2], "input", "the sizes");
+    const std::int64_t size = number_of(e, c.input_shape[at + 2], "input", "a size");
     const std::int64_t count = window_count(c, at, size);
     const Cells cells = c.transposed ? transposed_cells(c.windows, at, size, count) : cells_of(c.windows, at, size, count);
     columns = gather_cells(e, columns, 2 + dims + i, 2 + 2 * i, size, cells);

@@ -7,6 +7,7 @@ Registry shipped_handlers() {
   register_activation(registry);
   register_adaptive_pooling(registry);
   register_arithmetic(registry);
+  register_attention(registry);
   register_bessel(registry);
   register_bitwise(registry);
   register_cast(registry);

@@ -8,6 +8,7 @@ namespace compatcheck::handlers {
 void register_activation(Registry& registry);
 void register_adaptive_pooling(Registry& registry);
 void register_arithmetic(Registry& registry);
+void register_attention(Registry& registry);
 void register_bessel(Registry& registry);
 void register_bitwise(Registry& registry);
 void register_cast(Registry& registry);

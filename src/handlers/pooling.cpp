@@ -26,7 +26,7 @@ Windows windows_of(Emission& e, std::size_t dims, const Shape& spatial) {
     } else if (begin + stride_i <= extent) {                  // none could
       windows.end[i] = begin + stride_i - 1;
     } else {
-      e.want("self", "with ceil_mode, the sizes");
+      e.want("self", "with ceil_mode, a size");
     }
   }
   return windows;
@@ -139,7 +139,7 @@ MaxPooled max_pool(Emission& e, const Value& input, const Shape& spatial, const 
   for (std::size_t i = 0; i < windows.dims(); ++i) narrow &= std::max(windows.begin[i], windows.end[i]) < windows.kernel[i];
   const bool native = dtype && narrow && (*dtype != DType::f64 || e.at_least(8)) && (!positions || e.at_least(8)) && (!dilated || e.at_least(10));
   if (!native) {
-    if (!all_known(spatial)) e.want("self", "where MaxPool doesn't do, the sizes");
+    if (!all_known(spatial)) e.want("self", "where MaxPool doesn't do, a size");
     const Ints sizes = numbers(spatial), counts = counts_of(windows, sizes);
     std::vector<Cells> cells;
     for (std::size_t i = 0; i < sizes.size(); ++i) cells.push_back(cells_of(windows, i, sizes[i], counts[i]));
@@ -185,7 +185,7 @@ Value divisors(Emission& e, const Windows& windows, const Ints& sizes, const Int
 
 // Integers, whose quotients PyTorch truncates, and f64, which AveragePool doesn't take.
 Value average_of_cells(Emission& e, const Value& input, const Shape& spatial, const Windows& windows, const Ints& padding, bool counted) {
-  if (!all_known(spatial)) e.want("self", "where AveragePool doesn't do, the sizes");
+  if (!all_known(spatial)) e.want("self", "where AveragePool doesn't do, a size");
   const Ints sizes = numbers(spatial), counts = counts_of(windows, sizes);
   const auto rank = static_cast<std::int64_t>(sizes.size()) + 2;
   Value sum = input;

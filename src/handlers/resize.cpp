@@ -32,7 +32,7 @@ bool known(const Side& side) { return side.size.is_number() && side.places.is_nu
 
 Value by_taps(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
   const Side& side = job.sides[dimension];
-  if (!known(side)) e.want(e.call.has("self") ? "self" : "input", "where Resize doesn't do, the sizes");
+  if (!known(side)) e.want(e.call.has("self") ? "self" : "input", "where Resize doesn't do, a size");
   const std::int64_t size = *side.size.number(), places = *side.places.number();
   const auto rank = static_cast<std::int64_t>(job.shape.size()), axis = static_cast<std::int64_t>(dimension) + 2;
   const Taps taps = taps_of(job.how, size, places, side.scale);
@@ -78,8 +78,13 @@ bool same_cells(const Job& job, const Side& side) {
     return taps_of(job.how, size, places, side.scale).positions == resize_positions(job.how.filter, size, places, side.scale);
   }
   if (!side.scale) return true;
-  const auto places = static_cast<std::int64_t>(static_cast<double>(most_tried) * *side.scale);
-  return taps_of(job.how, most_tried, places, side.scale).positions == resize_positions(job.how.filter, most_tried, places, side.scale);
+  const auto same = [&](std::int64_t size) {   // small sizes: PyTorch takes a size that stays, or doubles, by itself
+    const auto places = static_cast<std::int64_t>(static_cast<double>(size) * *side.scale);
+    return taps_of(job.how, size, places, side.scale).positions == resize_positions(job.how.filter, size, places, side.scale);
+  };
+  for (std::int64_t size = 1; size <= 64; ++size)
+    if (!same(size)) return false;
+  return same(most_tried);
 }
 
 bool takes(const Job& job) {
@@ -124,7 +129,7 @@ Value resize(Emission& e, const Job& job) {
   };
   const Value none = e.at_least(13) ? Value{} : floats({});
   if (const auto scales = scales_of(job)) return e.node("Resize", {job.input, none, floats(*scales)}, attributes);
-  if (!job.places) e.want(e.call.has("self") ? "self" : "input", "the sizes");
+  if (!job.places) e.want(e.call.has("self") ? "self" : "input", "a size");
   const Value kept = e.build.slice(e.node("Shape", {job.input}), {0}, {2}, {0});
   return e.node("Resize", {job.input, none, none, e.build.concat({kept, job.places}, 0)}, attributes);
 }
@@ -171,8 +176,13 @@ Job job_of(Emission& e, Filter filter, bool antialias) {
   return job;
 }
 
-template <Filter filter> void upsample(Emission& e) { emit(e, job_of(e, filter, false)); }
-template <Filter filter> void upsample_antialiased(Emission& e) { emit(e, job_of(e, filter, true)); }
+Filter filter_of_name(std::string_view op) {
+  const auto names = [&](std::string_view word) { return op.find(word) != std::string_view::npos; };
+  if (names("nearest")) return names("exact") ? Filter::nearest_exact : Filter::nearest;
+  return names("lanczos") ? Filter::lanczos : names("cubic") ? Filter::cubic : Filter::linear;
+}
+
+void upsample(Emission& e) { emit(e, job_of(e, filter_of_name(e.call.op()), e.call.op().ends_with("_aa"))); }
 
 Filter filter_of(const std::string& mode) {
   if (mode == "nearest") return Filter::nearest;
@@ -199,14 +209,10 @@ void interpolate(Emission& e) {
 }  // namespace
 
 void register_resize(Registry& registry) {
-  for (const std::string dims : {"1d", "2d", "3d"}) registry.handler("aten::upsample_nearest" + dims, upsample<Filter::nearest>);
-  registry.handler("aten::upsample_nearest1d.vec", upsample<Filter::nearest>);
-  registry.handler("aten::_upsample_nearest_exact1d", upsample<Filter::nearest_exact>);
-  for (const char* op : {"aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_trilinear3d"}) registry.handler(op, upsample<Filter::linear>);
-  registry.handler("aten::upsample_bicubic2d", upsample<Filter::cubic>);
-  registry.handler("aten::_upsample_bilinear2d_aa", upsample_antialiased<Filter::linear>);
-  registry.handler("aten::_upsample_bicubic2d_aa", upsample_antialiased<Filter::cubic>);
-  registry.handler("aten::_upsample_lanczos2d_aa", upsample_antialiased<Filter::lanczos>);
+  for (const char* op : {"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d", "aten::upsample_nearest1d.vec",
+                         "aten::_upsample_nearest_exact1d", "aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_trilinear3d",
+                         "aten::upsample_bicubic2d", "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa", "aten::_upsample_lanczos2d_aa"})
+    registry.handler(op, upsample);
   registry.handler("aten::__interpolate", interpolate);
 }
 

@@ -27,9 +27,9 @@ ORDERED_INPUTS = {"aten::searchsorted.Tensor", "aten::searchsorted.Scalar"}
 
 # What ONNX leaves open and the runtime computes otherwise, so that other numbers stand for these. MaxPool passes NaN over and takes the
 # lowest number for negative infinity; nodes that would mend it cost more than the pool. A convolution's zero padding times an infinite
-# weight is NaN or isn't computed; so is a neighbour's weight of 0 in an interpolation.
+# weight is NaN or isn't computed; so is a neighbour's weight of 0 in an interpolation. PyTorch's fused attention gives 0 for scores of NaN.
 OPEN_IN_ONNX = {r"aten::(adaptive_)?max_pool\dd(_with_indices)?": (np.inf, -0.0), r"aten::_convolution.*": (np.nan, -0.0),
-                r"aten::_?upsample_.*(linear|cubic).*": (-0.0,)}
+                r"aten::scaled_dot_product_attention": (-0.0,), r"aten::_?upsample_.*(linear|cubic).*": (-0.0,)}
 SPECIALS = (np.nan, np.inf, -np.inf, -0.0)
 
 
