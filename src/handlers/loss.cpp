@@ -18,9 +18,6 @@ Shape joint_shape(Emission& e, std::initializer_list<const char*> tensors) {
 }
 
 Value number(Emission& e, const Value& like, double value) { return e.scalar(like.dtype, value); }
-Value sub(Emission& e, const Value& a, const Value& b) { return e.node("Sub", {a, b}); }
-Value add(Emission& e, const Value& a, const Value& b) { return e.node("Add", {a, b}); }
-Value mul(Emission& e, const Value& a, const Value& b) { return e.node("Mul", {a, b}); }
 
 // Max and Min broadcast from opset 8 on.
 Value at_most(Emission& e, const Value& x, double bound) {
@@ -44,21 +41,21 @@ Pair pair_of(Emission& e) {
 
 void mse_loss(Emission& e) {
   const auto [self, target, shape] = pair_of(e);
-  const Value off = sub(e, self, target);
-  e.give(reduce_loss(e, mul(e, off, off), shape));
+  const Value off = subtract(e, self, target);
+  e.give(reduce_loss(e, multiply(e, off, off), shape));
 }
 
 void l1_loss(Emission& e) {
   const auto [self, target, shape] = pair_of(e);
-  e.give(reduce_loss(e, e.node("Abs", {sub(e, self, target)}), shape));
+  e.give(reduce_loss(e, e.node("Abs", {subtract(e, self, target)}), shape));
 }
 
 // With c the distance d cut at the bound: c · (d - c/2), over `beta` where it is one.
 void cut_loss(Emission& e, double bound, bool over) {
   const auto [self, target, shape] = pair_of(e);
-  const Value distance = e.node("Abs", {sub(e, self, target)});
+  const Value distance = e.node("Abs", {subtract(e, self, target)});
   const Value cut = at_most(e, distance, bound);
-  Value made = mul(e, cut, sub(e, distance, mul(e, cut, number(e, cut, 0.5))));
+  Value made = multiply(e, cut, subtract(e, distance, multiply(e, cut, number(e, cut, 0.5))));
   if (over) made = e.node("Div", {made, number(e, made, bound)});
   e.give(reduce_loss(e, made, shape));
 }
@@ -68,7 +65,7 @@ void smooth_l1_loss(Emission& e) { e.number("beta") == 0 ? l1_loss(e) : cut_loss
 
 void soft_margin_loss(Emission& e) {
   const auto [self, target, shape] = pair_of(e);
-  const Value off = mul(e, widened(e, e.node("Neg", {self})), widened(e, target));
+  const Value off = multiply(e, widened(e, e.node("Neg", {self})), widened(e, target));
   const Value exponential = rounded(e, e.node("Exp", {rounded(e, off, self.dtype)}), self.dtype);
   e.give(reduce_loss(e, e.node("Log", {add(e, exponential, number(e, exponential, 1))}), shape));
 }
@@ -76,13 +73,13 @@ void soft_margin_loss(Emission& e) {
 // t log t, 0 for 0.
 Value times_logarithm(Emission& e, const Value& t) {
   const Value zero = e.cast(e.node("Not", {e.node("Greater", {e.node("Abs", {t}), number(e, t, 0)})}), t.dtype);
-  return mul(e, t, e.node("Log", {add(e, t, zero)}));
+  return multiply(e, t, e.node("Log", {add(e, t, zero)}));
 }
 
 void kl_div(Emission& e) {
   const auto [self, target, shape] = pair_of(e);
-  const Value made = e.boolean("log_target") ? mul(e, e.node("Exp", {target}), sub(e, target, self))
-                                             : sub(e, times_logarithm(e, target), mul(e, target, self));
+  const Value made = e.boolean("log_target") ? multiply(e, e.node("Exp", {target}), subtract(e, target, self))
+                                             : subtract(e, times_logarithm(e, target), multiply(e, target, self));
   e.give(reduce_loss(e, made, shape));
 }
 
@@ -90,9 +87,9 @@ void kl_div(Emission& e) {
 void binary_cross_entropy(Emission& e) {
   const auto [self, target, shape] = pair_of(e);
   const Value one = number(e, self, 1);
-  const Value yes = at_least(e, e.node("Log", {self}), -100), no = at_least(e, e.node("Log", {sub(e, one, self)}), -100);
-  Value made = sub(e, mul(e, sub(e, target, one), no), mul(e, target, yes));
-  if (e.given("weight")) made = mul(e, made, e.tensor("weight", made.dtype));
+  const Value yes = at_least(e, e.node("Log", {self}), -100), no = at_least(e, e.node("Log", {subtract(e, one, self)}), -100);
+  Value made = subtract(e, multiply(e, subtract(e, target, one), no), multiply(e, target, yes));
+  if (e.given("weight")) made = multiply(e, made, e.tensor("weight", made.dtype));
   e.give(reduce_loss(e, made, shape));
 }
 
@@ -101,11 +98,11 @@ void binary_cross_entropy_with_logits(Emission& e) {
   const Value self = widened(e, given), target = widened(e, wanted), one = number(e, self, 1);
   const auto step = [&](const Value& value) { return rounded(e, value, given.dtype); };
   // log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|))
-  const Value log_sigmoid = sub(e, e.node("Neg", {e.node("Relu", {e.node("Neg", {self})})}), log1p_exp(e, e.node("Neg", {e.node("Abs", {self})})));
+  const Value log_sigmoid = subtract(e, e.node("Neg", {e.node("Relu", {e.node("Neg", {self})})}), log1p_exp(e, e.node("Neg", {e.node("Abs", {self})})));
   Value chosen = step(log_sigmoid);
-  if (e.given("pos_weight")) chosen = step(mul(e, step(add(e, mul(e, sub(e, e.tensor("pos_weight", self.dtype), one), target), one)), chosen));
-  Value made = sub(e, step(mul(e, sub(e, one, target), self)), chosen);
-  if (e.given("weight")) made = mul(e, made, e.tensor("weight", made.dtype));
+  if (e.given("pos_weight")) chosen = step(multiply(e, step(add(e, multiply(e, subtract(e, e.tensor("pos_weight", self.dtype), one), target), one)), chosen));
+  Value made = subtract(e, step(multiply(e, subtract(e, one, target), self)), chosen);
+  if (e.given("weight")) made = multiply(e, made, e.tensor("weight", made.dtype));
   e.give(reduce_loss(e, made, shape));
 }
 
@@ -113,11 +110,11 @@ void poisson_nll_loss(Emission& e) {
   const DType dtype = e.output_dtype();
   const Value input = e.tensor("input", dtype), target = e.tensor("target", dtype);
   Value made;
-  if (e.boolean("log_input")) made = sub(e, e.node("Exp", {input}), mul(e, target, input));
-  else made = sub(e, input, mul(e, target, e.node("Log", {add(e, input, number(e, input, e.number("eps")))})));
+  if (e.boolean("log_input")) made = subtract(e, e.node("Exp", {input}), multiply(e, target, input));
+  else made = subtract(e, input, multiply(e, target, e.node("Log", {add(e, input, number(e, input, e.number("eps")))})));
   if (e.boolean("full")) {
-    const Value logarithm = e.node("Log", {mul(e, target, number(e, target, 2 * std::numbers::pi))});
-    const Value stirling = add(e, sub(e, mul(e, target, e.node("Log", {target})), target), mul(e, logarithm, number(e, target, 0.5)));
+    const Value logarithm = e.node("Log", {multiply(e, target, number(e, target, 2 * std::numbers::pi))});
+    const Value stirling = add(e, subtract(e, multiply(e, target, e.node("Log", {target})), target), multiply(e, logarithm, number(e, target, 0.5)));
     made = add(e, made, select(e, e.node("Greater", {target, number(e, target, 1)}), stirling, number(e, target, 0)));
   }
   e.give(reduce_loss(e, made, joint_shape(e, {"input", "target"})));
@@ -127,8 +124,8 @@ void poisson_nll_loss(Emission& e) {
 
 void margin_ranking_loss(Emission& e) {
   const DType dtype = e.output_dtype();
-  const Value off = sub(e, e.tensor("input1", dtype), e.tensor("input2", dtype));
-  const Value made = add(e, mul(e, e.node("Neg", {e.tensor("target", dtype)}), off), e.scalar(dtype, e.number("margin")));
+  const Value off = subtract(e, e.tensor("input1", dtype), e.tensor("input2", dtype));
+  const Value made = add(e, multiply(e, e.node("Neg", {e.tensor("target", dtype)}), off), e.scalar(dtype, e.number("margin")));
   e.give(reduce_loss(e, e.node("Relu", {made}), joint_shape(e, {"input1", "input2", "target"})));
 }
 
@@ -146,7 +143,7 @@ Value by_target(Emission& e, const Value& one, const Value& minus_one, bool othe
 
 void hinge_embedding_loss(Emission& e) {
   const Value self = e.tensor("self", e.output_dtype());
-  const Value far = e.node("Relu", {sub(e, number(e, self, e.number("margin")), self)});
+  const Value far = e.node("Relu", {subtract(e, number(e, self, e.number("margin")), self)});
   e.give(reduce_loss(e, by_target(e, self, far, true), joint_shape(e, {"self", "target"})));
 }
 
@@ -154,11 +151,11 @@ void cosine_embedding_loss(Emission& e) {
   const DType dtype = e.output_dtype();
   const std::int64_t axis = e.rank("target");
   const Value a = e.tensor("input1", dtype), b = e.tensor("input2", dtype);
-  const auto sum = [&](const Value& x, const Value& y) { return reduce(e, "ReduceSum", mul(e, x, y), {axis}, false); };
+  const auto sum = [&](const Value& x, const Value& y) { return reduce(e, "ReduceSum", multiply(e, x, y), {axis}, false); };
   const auto square = [&](const Value& x) { return add(e, sum(x, x), number(e, x, 1e-12)); };
-  const Value cosine = e.node("Div", {sum(a, b), e.node("Sqrt", {mul(e, square(a), square(b))})});
-  const Value near = sub(e, number(e, cosine, 1), cosine);
-  const Value far = e.node("Relu", {sub(e, cosine, number(e, cosine, e.number("margin")))});
+  const Value cosine = e.node("Div", {sum(a, b), e.node("Sqrt", {multiply(e, square(a), square(b))})});
+  const Value near = subtract(e, number(e, cosine, 1), cosine);
+  const Value far = e.node("Relu", {subtract(e, cosine, number(e, cosine, e.number("margin")))});
   e.give(reduce_loss(e, by_target(e, near, far, false), e.shape("target")));
 }
 
@@ -178,11 +175,11 @@ void cosine_similarity(Emission& e) {
     const Value length = reduce(e, "ReduceL2", x, rank == 0 ? Ints{} : Ints{whole ? here : axis}, true);
     return e.node("Div", {x, at_least(e, length, e.number("eps"))});
   };
-  e.give(reduce(e, "ReduceSum", mul(e, direction("x1"), direction("x2")), rank == 0 ? Ints{} : Ints{axis}, false));
+  e.give(reduce(e, "ReduceSum", multiply(e, direction("x1"), direction("x2")), rank == 0 ? Ints{} : Ints{axis}, false));
 }
 
 Value distance(Emission& e, const Value& a, const Value& b, std::int64_t rank, bool keep) {
-  const Value off = add(e, sub(e, a, b), number(e, a, e.number("eps")));
+  const Value off = add(e, subtract(e, a, b), number(e, a, e.number("eps")));
   return vector_norm(e, off, e.number("p"), rank == 0 ? Ints{} : Ints{rank - 1}, keep);
 }
 
@@ -200,7 +197,7 @@ void triplet_margin_loss(Emission& e) {
   Value far = distance(e, anchor, negative, rank, false);
   if (e.boolean("swap")) far = e.node("Min", {far, distance(e, positive, negative, rank, false)});
   if (!shape.empty()) shape.pop_back();
-  e.give(reduce_loss(e, e.node("Relu", {sub(e, add(e, near, number(e, near, e.number("margin"))), far)}), shape));
+  e.give(reduce_loss(e, e.node("Relu", {subtract(e, add(e, near, number(e, near, e.number("margin"))), far)}), shape));
 }
 
 }  // namespace
