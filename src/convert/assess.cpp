@@ -127,7 +127,8 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
     if (row.random || !known_results(call, builder)) way.emit(emission);
     outcome.emitted = builder.take_emitted();
   } catch (const onnx::Refusal& refusal) {
-    refuse(outcome, &row, refusal.reason);
+    if (way.by_row_alone() && !lookups_.find(call.node(), opset).user) outcome.handled = false;   // a shipped row that waits for its handler
+    else refuse(outcome, &row, refusal.reason);
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
     attempt.open = wanting.verdict;
@@ -212,6 +213,7 @@ Outcome Assessor::outcome_at(const ir::Node& node, int opset, const Earlier& ear
   const auto blamed = open.blame ? earlier.find(open.blame) : earlier.end();
   if (blamed != earlier.end() && blamed->second != Status::ok) outcome.status = Status::unassessed;
   else if (!open.wants.empty()) outcome.status = Status::needs_input;
+  else if (!context_.unresolved_writes.empty()) outcome.status = Status::unassessed;  // what is written is known to no one
   else {
     refuse(outcome, outcome.row, open.message);  // no input would settle it
     return outcome;

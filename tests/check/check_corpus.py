@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Verdicts on the operator corpus against what PyTorch's exporter did (baseline_dev.tsv.gz):
 
-- what it exports at an opset is neither missing nor refused there;
+- what it exports at an opset isn't missing there, nor refused where ONNX Runtime can run what it exports and agrees with PyTorch;
 - an argument that it refuses is refused by a condition of ours, or our row says that it lifts the refusal.
 """
 import argparse, collections, csv, gzip, json, pathlib, subprocess, sys
@@ -44,7 +44,7 @@ def main():
             wrong.append(f"{row['id']}: could not be read")
         elif row["export"] == "ok":
             kinds["exported by the reference"] += 1
-            if refused := refusals(report):
+            if refused := refusals(report, missing_only=row["ort"] not in ("match", "not_comparable")):
                 wrong.append(f"{row['id']} at {row['opset']}: the reference exports it; we say {'; '.join(refused[:2])}")
         elif NO_HANDLER not in row["error"]:
             kinds["refused by the reference"] += 1

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Records what PyTorch's TorchScript exporter makes of each small model:  reference.py --models DIR --out reference.tsv
 
-One row for each model and opset: `ok`, or `error` and the first line of it. Where it says ok, no operator of the model
-may be reported missing. The tests read reference.tsv; make it anew when models change (pip install onnxscript onnx_ir).
+One row for each model and opset: `ok`, or `error` and the first line of it, or `invalid` where ONNX Runtime says that what was
+exported is no model. Where it says ok, no operator of the model may be reported missing. The tests read reference.tsv; make it anew when models change (pip install onnxscript onnx_ir).
 """
 import argparse
 import csv
 import json
 import os
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import onnxruntime
 import torch
 
 import build
@@ -30,11 +32,18 @@ def one_line(error: Exception) -> str:
 
 def attempt(file: Path, inputs: tuple, opset: int) -> list:
     module = torch.jit.load(str(file), map_location="cpu").eval()
-    try:
-        torch.onnx.export(module, inputs, os.devnull, opset_version=opset, dynamo=False, verbose=False)
-        return ["ok", ""]
-    except Exception as error:
-        return ["error", one_line(error)]
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as exported:
+        try:
+            torch.onnx.export(module, inputs, exported.name, opset_version=opset, dynamo=False, verbose=False)
+        except Exception as error:
+            return ["error", one_line(error)]
+        try:
+            onnxruntime.InferenceSession(exported.name, providers=["CPUExecutionProvider"])
+        except onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph as error:
+            return ["invalid", one_line(error)]
+        except Exception:
+            pass  # a kernel that this runtime lacks
+    return ["ok", ""]
 
 
 def in_child(file: Path, inputs: tuple, opset: int) -> list:
