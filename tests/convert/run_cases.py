@@ -17,6 +17,8 @@ import numpy as np
 
 TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-3, 1e-5), "float64": (1e-3, 1e-5)}
 REAL = {"float16", "float32", "float64"}
+# Operator → input set in which ONNX Runtime computes otherwise than ONNX says: its PRelu of NaN is -0.
+RUNTIME_DEFECTS = {"aten::prelu": "special"}
 
 
 def input_sets(arrays, seed):
@@ -127,7 +129,7 @@ def judge(task):
                 result = ("match", "") if same else ("wrong", f"{kind}: shapes or dtypes of random outputs")
                 continue
             difference = compare(got, outputs, set(case["ties"]))
-            if difference:
+            if difference and not any(RUNTIME_DEFECTS.get(op) == kind for op in case["aten"]):
                 result = ("wrong", f"{kind}: {difference}")
                 break
         results.append((opset, *result))
