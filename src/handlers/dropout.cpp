@@ -16,13 +16,14 @@ Value random_mask(Emission& e, const Value& x) {
 
 Value kept(Emission& e, const Value& x, const Value& mask) {
   const double p = e.number("p");
-  return multiply(e, multiply(e, x, e.cast(mask, x.dtype)), e.scalar(x.dtype, p == 1 ? 0 : 1 / (1 - p)));
+  return multiply(e, multiply(e, x, e.cast(mask, x.dtype)), e.scalar(x.dtype, p == 1 ? 0.0 : 1 / (1 - p)));
 }
 
 void dropout(Emission& e) {
   const Value x = e.tensor("input");
   if (!drops(e)) return e.give(x);
-  if (!e.row_has("Dropout") || e.number("p") == 1) return e.give(kept(e, x, random_mask(e, x)));
+  if (e.number("p") == 1) return e.give(multiply(e, x, e.scalar(x.dtype, 0)));
+  if (!e.row_has("Dropout")) return e.give(kept(e, x, random_mask(e, x)));
   e.give(e.node("Dropout", {x, e.scalar(DType::f32, e.number("p")), e.scalar(DType::boolean, 1)}));
 }
 

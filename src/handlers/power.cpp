@@ -82,12 +82,14 @@ std::optional<Value> special_power(Emission& e, const Value& x, double exponent)
 
 void pow(Emission& e) {
   const DType dtype = e.output_dtype();
-  const auto [self, by] = operand_names(e);
-  const Value base = e.number_value(self, dtype);
-  if (is_float(base) && e.call.fact(by).number())
-    if (const auto exponent = e.call.number(by))
-      if (const auto made = special_power(e, base, *exponent)) return e.give(*made);
-  e.give(power(e, base, e.number_value(by, dtype)));
+  e.give(power(e, e.number_value("self", dtype), e.number_value("exponent", dtype)));
+}
+
+void pow_number(Emission& e) {
+  const Value base = e.tensor("self", e.output_dtype());
+  const auto exponent = e.call.number("exponent");
+  const auto made = is_float(base) && exponent ? special_power(e, base, *exponent) : std::nullopt;
+  made ? e.give(*made) : pow(e);
 }
 
 void square(Emission& e) {
@@ -150,8 +152,8 @@ void right_shift(Emission& e) {
 }  // namespace
 
 void register_power(Registry& registry) {
-  registry.handler("aten::pow", pow);
-  registry.handler("aten::float_power", pow);
+  for (const char* op : {"aten::pow", "aten::float_power"}) registry.handler(op, pow);
+  for (const char* op : {"aten::pow.Tensor_Scalar", "aten::float_power.Tensor_Scalar"}) registry.handler(op, pow_number);
   registry.handler("aten::square", square);
   registry.handler("aten::exp2", exp2);
   registry.handler("aten::ldexp", ldexp);

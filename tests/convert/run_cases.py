@@ -17,6 +17,8 @@ import numpy as np
 
 TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-3, 1e-5), "float64": (1e-3, 1e-5)}
 REAL = {"float16", "float32", "float64"}
+# Operator → input set in which ONNX Runtime computes otherwise than ONNX says: its PRelu of NaN is -0.
+RUNTIME_DEFECTS = {"aten::prelu": "special"}
 
 
 # Outputs that PyTorch leaves open where elements are equal; of these overloads, in models of a single call.
@@ -148,7 +150,7 @@ def judge(task):
                 if len(case["aten"]) == 1:
                     ties.update(*(OPEN_AT_TIES.get(overload, set()) for overload in case["overloads"]))
             difference = compare(got, outputs, ties)
-            if difference:
+            if difference and not any(RUNTIME_DEFECTS.get(op) == kind for op in case["aten"]):
                 result = ("wrong", f"{kind}: {difference}")
                 break
         results.append((opset, *result))
