@@ -7,6 +7,8 @@ Registry shipped_handlers() {
   register_activation(registry);
   register_class_loss(registry);
   register_einsum(registry);
+  register_fft(registry);
+  register_linalg(registry);
   register_loss(registry);
   register_matmul(registry);
   register_norm_reduction(registry);
@@ -14,6 +16,8 @@ Registry shipped_handlers() {
   register_reduction(registry);
   register_scan(registry);
   register_sort(registry);
+  register_statistics(registry);
+  register_unique(registry);
   return registry;
 }
 

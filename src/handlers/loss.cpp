@@ -103,8 +103,11 @@ void binary_cross_entropy_with_logits(Emission& e) {
   // log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|))
   const Value log_sigmoid = sub(e, e.node("Neg", {e.node("Relu", {e.node("Neg", {self})})}), log1p_exp(e, e.node("Neg", {e.node("Abs", {self})})));
   Value chosen = step(log_sigmoid);
-  if (e.given("pos_weight")) chosen = step(mul(e, step(add(e, mul(e, sub(e, e.tensor("pos_weight", self.dtype), one), target), one)), chosen));
-  Value made = sub(e, step(mul(e, sub(e, one, target), self)), chosen);
+  if (e.given("pos_weight")) {
+    const Value more = step(mul(e, step(sub(e, e.tensor("pos_weight", self.dtype), one)), target));
+    chosen = step(mul(e, step(add(e, more, one)), chosen));
+  }
+  Value made = step(sub(e, step(mul(e, step(sub(e, one, target)), self)), chosen));
   if (e.given("weight")) made = mul(e, made, e.tensor("weight", made.dtype));
   e.give(reduce_loss(e, made, shape));
 }
