@@ -19,7 +19,9 @@ Registry shipped_handlers() {
   register_division(registry);
   register_dropout(registry);
   register_einsum(registry);
+  register_fft(registry);
   register_join(registry);
+  register_linalg(registry);
   register_loss(registry);
   register_matmul(registry);
   register_norm_reduction(registry);
@@ -39,7 +41,9 @@ Registry shipped_handlers() {
   register_sort(registry);
   register_special(registry);
   register_split(registry);
+  register_statistics(registry);
   register_trigonometry(registry);
+  register_unique(registry);
   register_view(registry);
   return registry;
 }

@@ -20,7 +20,9 @@ void register_diagonal(Registry& registry);
 void register_division(Registry& registry);
 void register_dropout(Registry& registry);
 void register_einsum(Registry& registry);
+void register_fft(Registry& registry);
 void register_join(Registry& registry);
+void register_linalg(Registry& registry);
 void register_loss(Registry& registry);
 void register_matmul(Registry& registry);
 void register_norm_reduction(Registry& registry);
@@ -40,7 +42,9 @@ void register_softmax(Registry& registry);
 void register_sort(Registry& registry);
 void register_special(Registry& registry);
 void register_split(Registry& registry);
+void register_statistics(Registry& registry);
 void register_trigonometry(Registry& registry);
+void register_unique(Registry& registry);
 void register_view(Registry& registry);
 
 }  // namespace compatcheck::handlers

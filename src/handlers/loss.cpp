@@ -100,8 +100,11 @@ void binary_cross_entropy_with_logits(Emission& e) {
   // log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|))
   const Value log_sigmoid = subtract(e, e.node("Neg", {e.node("Relu", {e.node("Neg", {self})})}), log1p_exp(e, e.node("Neg", {e.node("Abs", {self})})));
   Value chosen = step(log_sigmoid);
-  if (e.given("pos_weight")) chosen = step(multiply(e, step(add(e, multiply(e, subtract(e, e.tensor("pos_weight", self.dtype), one), target), one)), chosen));
-  Value made = subtract(e, step(multiply(e, subtract(e, one, target), self)), chosen);
+  if (e.given("pos_weight")) {
+    const Value more = step(multiply(e, step(subtract(e, e.tensor("pos_weight", self.dtype), one)), target));
+    chosen = step(multiply(e, step(add(e, more, one)), chosen));
+  }
+  Value made = step(subtract(e, step(multiply(e, step(subtract(e, one, target)), self)), chosen));
   if (e.given("weight")) made = multiply(e, made, e.tensor("weight", made.dtype));
   e.give(reduce_loss(e, made, shape));
 }

@@ -1,0 +1,137 @@
+// Determinants, distances between rows, and what is made of powers and diagonals.
+#include <cmath>
+#include <limits>
+
+#include "handlers/compute.h"
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+// ---- Determinants
+
+void determinant(Emission& e) { e.give(e.node("Det", {e.tensor(e.call.has("A") ? "A" : "self")})); }
+void logdet(Emission& e) { e.give(e.node("Log", {e.node("Det", {e.tensor("self")})})); }
+
+void slogdet(Emission& e) {
+  const Value found = e.node("Det", {e.tensor(e.call.has("A") ? "A" : "self")});
+  // The sign of NaN is 0.
+  const Value zero = e.scalar(found.dtype, 0);
+  e.give(0, e.node("Sub", {e.cast(e.node("Greater", {found, zero}), found.dtype), e.cast(e.node("Less", {found, zero}), found.dtype)}));
+  if (e.output_used(1)) e.give(1, e.node("Log", {e.node("Abs", {found})}));
+}
+
+// ---- Products of vectors
+
+// (a1 b2 - a2 b1, a2 b0 - a0 b2, a0 b1 - a1 b0)
+void cross(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const Shape shape = e.output_shape();
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  std::int64_t axis = -1;
+  if (e.given("dim")) axis = e.wrap(e.integer("dim"), rank);
+  for (std::int64_t i = 0; axis < 0 && i < rank; ++i) {
+    if (!shape[static_cast<std::size_t>(i)].is_number()) e.want("self", "the sizes");
+    if (shape[static_cast<std::size_t>(i)].number() == 3) axis = i;
+  }
+  if (axis < 0) throw Refusal{"no dimension has the size 3"};
+  const Value a = widened(e, e.tensor("self", dtype)), b = widened(e, e.tensor("other", dtype));
+  const auto product = [&](const Ints& first, const Ints& second) {
+    const Value left = e.build.gather(a, e.integers(first), axis - (rank - e.rank("self")));
+    const Value right = e.build.gather(b, e.integers(second), axis - (rank - e.rank("other")));
+    return rounded(e, e.node("Mul", {left, right}), dtype);
+  };
+  e.give(e.node("Sub", {product({1, 2, 0}, {2, 0, 1}), product({2, 0, 1}, {1, 2, 0})}));
+}
+
+void diagonal(Emission& e) {
+  const std::int64_t rank = e.rank("A"), rows = e.wrap(e.integer("dim1"), rank), columns = e.wrap(e.integer("dim2"), rank);
+  const std::int64_t height = e.known_size("A", rows), width = e.known_size("A", columns), offset = e.integer("offset");
+  Ints order, places;
+  for (std::int64_t i = 0; i < rank; ++i)
+    if (i != rows && i != columns) order.push_back(i);
+  const std::int64_t left = rank - 2;
+  order.push_back(rows);
+  order.push_back(columns);
+  for (std::int64_t i = std::max<std::int64_t>(0, -offset); i < height && i + offset < width; ++i) places.push_back(i * width + i + offset);
+  const Value x = e.build.transpose(e.tensor("A"), order);
+  Ints dims(static_cast<std::size_t>(left), 0);
+  dims.push_back(height * width);
+  e.give(e.build.gather(e.build.reshape(x, dims), e.integers(places), left));
+}
+
+// Powers of each element, as columns.
+void vander(Emission& e) {
+  const std::int64_t rank = e.rank("x");
+  const DType dtype = e.output_dtype();
+  const bool linalg = e.call.op() == "aten::linalg_vander";
+  const std::int64_t count = e.given("N") ? e.integer("N") : e.known_size("x", -1);
+  std::vector<double> powers;
+  for (std::int64_t i = 0; i < count; ++i) powers.push_back(static_cast<double>(linalg || e.boolean("increasing") ? i : count - 1 - i));
+  const Value x = e.build.unsqueeze(e.tensor("x", dtype), rank == 0 ? Ints{0, 1} : Ints{rank});
+  if (is_floating(x) || e.at_least(12)) return e.give(e.node("Pow", {x, e.build.constant(onnx::make_tensor(dtype, {count}, powers))}));
+  throw Refusal{"Pow takes floating values alone before opset 12", "use opset 12"};
+}
+
+// ---- Distances
+
+// Of norm 0 PyTorch counts what differs here so that NaN stays.
+Value row_norm(Emission& e, const Value& off, std::int64_t axis) {
+  const double p = e.number("p");
+  if (p != 0) return vector_norm(e, off, p, {axis}, false);
+  const Value steps = e.node("Ceil", {e.node("Abs", {off})}), one = e.scalar(off.dtype, 1);
+  return reduce(e, "ReduceSum", e.at_least(8) ? e.node("Min", {steps, one}) : e.node("Clip", {steps}, {{"max", 1.0}, {"min", 0.0}}), {axis}, false);
+}
+
+// Of every row of x1 and every row of x2.
+void cdist(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const std::int64_t left = e.rank("x1"), right = e.rank("x2"), rank = std::max(left, right) + 1;
+  const Value off = e.node("Sub", {e.build.unsqueeze(e.tensor("x1", dtype), {left - 1}), e.build.unsqueeze(e.tensor("x2", dtype), {right - 2})});
+  e.give(row_norm(e, off, rank - 1));
+}
+
+void dist(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const Value off = e.node("Sub", {e.tensor("self", dtype), e.tensor("other", dtype)});
+  e.give(vector_norm(e, off, e.number("p", 2), all_axes(std::max(e.rank("self"), e.rank("other"))), false));
+}
+
+// Of every pair of rows, each once.
+void pdist(Emission& e) {
+  const std::int64_t count = e.known_size("self", 0);
+  Ints first, second;
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t j = i + 1; j < count; ++j) first.push_back(i), second.push_back(j);
+  const Value x = e.tensor("self");
+  const Value off = e.node("Sub", {e.build.gather(x, e.integers(first), 0), e.build.gather(x, e.integers(second), 0)});
+  e.give(row_norm(e, off, 1));
+}
+
+// Parts along a dimension that are longer than maxnorm are scaled to it.
+void renorm(Emission& e) {
+  const std::int64_t rank = e.rank("self"), axis = e.axis("dim");
+  Ints axes = all_axes(rank);
+  axes.erase(axes.begin() + axis);
+  const Value x = widened(e, e.tensor("self"));
+  const Value length = vector_norm(e, x, e.number("p"), axes, true), longest = e.number_value("maxnorm", x.dtype);
+  const Value factor = e.node("Div", {longest, e.node("Add", {length, e.scalar(x.dtype, 1e-7)})});
+  e.give(e.node("Mul", {x, select(e, e.node("Greater", {length, longest}), factor, e.scalar(x.dtype, 1))}));
+}
+
+}  // namespace
+
+void register_linalg(Registry& registry) {
+  for (const char* op : {"aten::det", "aten::linalg_det"}) registry.handler(op, determinant);
+  registry.handler("aten::logdet", logdet);
+  for (const char* op : {"aten::slogdet", "aten::linalg_slogdet"}) registry.handler(op, slogdet);
+  registry.handler("aten::cross", cross);
+  registry.handler("aten::linalg_diagonal", diagonal);
+  for (const char* op : {"aten::vander", "aten::linalg_vander"}) registry.handler(op, vander);
+  registry.handler("aten::cdist", cdist);
+  registry.handler("aten::dist", dist);
+  registry.handler("aten::pdist", pdist);
+  registry.handler("aten::renorm", renorm);
+}
+
+}  // namespace compatcheck::handlers

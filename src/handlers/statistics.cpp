@@ -1,0 +1,221 @@
+// Counts, quantiles and covariances.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "handlers/compute.h"
+#include "handlers/families.h"
+#include "handlers/order.h"
+#include "handlers/products.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+// ---- Medians: of two in the middle the lower one; NaN if there is one, at the first of it
+
+struct Chosen { Value value, index; };
+
+// Of every row the element at a place that may differ from row to row: [..., 1, ...] along `axis`.
+Chosen at_place(Emission& e, const Ordered& all, const Value& place, std::int64_t axis) {
+  const auto take = [&](const Value& from) { return e.node("GatherElements", {from, place}, {{"axis", axis}}); };
+  return {take(all.values), take(all.indices)};
+}
+
+Value count_along(Emission& e, const Value& condition, std::int64_t axis) { return reduce(e, "ReduceSum", e.cast(condition, DType::i64), {axis}, true); }
+
+Chosen median_of(Emission& e, const Value& x, const Shape& dims, std::int64_t axis, bool passing_nan) {
+  const Value size = e.build.gather(e.node("Shape", {x}), e.integers({axis}), 0);
+  const auto known = dims[static_cast<std::size_t>(axis)].number();
+  const Value all = known ? e.integers({*known}) : size;
+  if (!is_floating(x)) {
+    const Value middle = known ? e.integers({(*known + 1) / 2}) : e.node("Div", {e.node("Add", {size, e.integers({1})}), e.integers({2})});
+    const Ordered lower = first_in_order(e, x, dims, axis, middle, Direction::upwards);
+    return {part(e, lower.values, axis, -1, to_end), part(e, lower.indices, axis, -1, to_end)};
+  }
+  const Ordered sorted = first_in_order(e, x, dims, axis, all, Direction::upwards);
+  const Value numbers = count_along(e, e.node("Not", {is_nan(e, x)}), axis), one = e.scalar(DType::i64, 1), two = e.scalar(DType::i64, 2);
+  const Value middle = e.node("Div", {e.node("Sub", {numbers, one}), two});   // rounds to 0: NaN alone has place 0
+  if (passing_nan) return at_place(e, sorted, middle, axis);
+  const Value has_nan = e.node("Less", {numbers, all});
+  return at_place(e, sorted, select(e, has_nan, numbers, middle), axis);
+}
+
+template <bool passing_nan> void median(Emission& e) {
+  const std::int64_t rank = e.rank("self");
+  Value x = e.tensor("self");
+  const bool along = e.given("dim");
+  if (rank == 0) {
+    e.give(0, x);
+    if (along) e.give(1, e.scalar(DType::i64, 0));
+    return;
+  }
+  if (!along) {
+    const Value flat = e.build.reshape(x, {-1});
+    Dim count = 1;
+    for (const Dim& dim : e.shape("self")) count = count * dim;
+    return e.give(e.build.squeeze(median_of(e, flat, {count}, 0, passing_nan).value, {0}));
+  }
+  const std::int64_t axis = e.axis("dim");
+  const Chosen found = median_of(e, x, e.shape("self"), axis, passing_nan);
+  const auto kept = [&](const Value& value) { return e.boolean("keepdim") ? value : e.build.squeeze(value, {axis}); };
+  if (e.output_used(0)) e.give(0, kept(found.value));
+  if (e.output_used(1)) e.give(1, kept(found.index));
+}
+
+// ---- Quantiles: places in the sorted dimension, between two elements by `interpolation`
+
+// Part of the way from low to high, as torch.lerp rounds it: from the nearer end.
+Value between(Emission& e, const Value& low, const Value& high, const Value& weight) {
+  const Value distance = e.node("Sub", {high, low}), rest = e.node("Sub", {e.scalar(weight.dtype, 1), weight});
+  const Value from_low = e.node("Add", {low, e.node("Mul", {weight, distance})});
+  const Value from_high = e.node("Sub", {high, e.node("Mul", {distance, rest})});
+  return select(e, e.node("Less", {weight, e.scalar(weight.dtype, 0.5)}), from_low, from_high);
+}
+
+Value place_by(Emission& e, const Value& place, const std::string& interpolation) {
+  if (interpolation == "lower") return e.node("Floor", {place});
+  if (interpolation == "higher") return e.node("Ceil", {place});
+  if (interpolation == "nearest") return e.node("Round", {place});
+  return place;
+}
+
+// [..., sizes of q] → q first, as PyTorch has it; `axis` kept as 1 or not.
+template <bool passing_nan> void quantile(Emission& e) {
+  const std::int64_t rank = e.rank("self");
+  Value x = e.tensor("self");
+  Shape dims = e.shape("self");
+  const bool along = e.given("dim"), keep = e.boolean("keepdim");
+  std::int64_t axis = along ? e.axis("dim") : 0;
+  if (!along || rank == 0) {
+    Dim count = 1;
+    for (const Dim& dim : dims) count = count * dim;
+    x = e.build.reshape(x, {-1}), dims = {count}, axis = 0;
+  }
+  // The dimension goes last.
+  Ints order = all_axes(static_cast<std::int64_t>(dims.size()));
+  const std::int64_t last = order.back();
+  std::swap(order[static_cast<std::size_t>(axis)], order.back());
+  x = e.build.transpose(x, order);
+  std::swap(dims[static_cast<std::size_t>(axis)], dims.back());
+  const Value size = dims.back().number() ? e.integers({*dims.back().number()}) : e.build.gather(e.node("Shape", {x}), e.integers({last}), 0);
+  const Ordered sorted = first_in_order(e, x, dims, last, size, Direction::upwards);
+
+  const DType dtype = x.dtype;
+  const bool many = !e.call.fact("q").number() && e.rank("q") == 1;
+  const Value q = many ? e.tensor("q", dtype) : e.build.reshape(e.tensor("q", dtype), {1});
+  const Value nan = is_nan(e, x);
+  const Value numbers = passing_nan ? reduce(e, "ReduceSum", e.cast(e.node("Not", {nan}), dtype), {last}, true) : e.cast(size, dtype);
+  const std::string interpolation = e.string("interpolation");
+  const Value highest = e.node("Sub", {numbers, e.scalar(dtype, 1)});
+  Value place = place_by(e, e.node("Mul", {q, highest}), interpolation);
+  if (passing_nan) place = e.node("Max", {place, e.scalar(dtype, 0)});
+  const Value below = e.node("Floor", {place}), above = e.node("Ceil", {place});
+  const auto take = [&](const Value& places) {
+    const Value at = e.cast(places, DType::i64);
+    return passing_nan ? e.node("GatherElements", {sorted.values, at}, {{"axis", last}}) : e.build.gather(sorted.values, at, last);
+  };
+  const Value low = take(below);
+  Value made = low;
+  if (interpolation == "linear") made = between(e, low, take(above), e.node("Sub", {place, below}));
+  if (interpolation == "midpoint") made = between(e, low, take(above), e.scalar(dtype, 0.5));
+  if (!passing_nan) {
+    const Value any = e.cast(reduce(e, "ReduceMax", e.cast(nan, DType::i32), {last}, true), DType::boolean);
+    made = select(e, any, e.scalar(dtype, std::nan("")), made);
+  }
+  // [sizes with `axis` last as q] → [q, sizes with `axis` back as 1, or gone]
+  const auto depth = static_cast<std::int64_t>(dims.size());
+  made = e.build.unsqueeze(made, {depth});                       // [..., q, 1]
+  Ints to{depth - 1};                                            // q to the front, 1 to where the dimension was
+  for (std::int64_t i = 0; i < depth; ++i) to.push_back(i == axis ? depth : i == depth - 1 ? axis : i);
+  made = e.build.transpose(made, to);
+  if (along && rank > 0) {
+    if (!keep) made = e.build.squeeze(made, {axis + 1});
+  } else {
+    made = keep ? e.build.unsqueeze(e.build.squeeze(made, {1}), [&] { Ints axes = all_axes(rank + 1); axes.erase(axes.begin()); return axes; }()) : e.build.squeeze(made, {1});
+  }
+  e.give(many ? made : e.build.squeeze(made, {0}));
+}
+
+// ---- Counts by value
+
+void bincount(Emission& e) {
+  const Value x = e.tensor("self", DType::i64);
+  const Value least = e.node("Sub", {e.int_vector("minlength"), e.integers({1})});
+  const Value all = e.build.concat({x, least}, 0);
+  const Value depth = e.node("Add", {e.node("ReduceMax", {all}, {{"axes", Ints{0}}, {"keepdims", 1}}), e.integers({1})});
+  const DType dtype = e.output_dtype();
+  const DType counted = dtype == DType::f64 ? DType::f32 : dtype;
+  const Value rows = e.node("OneHot", {x, depth, e.build.constant(onnx::make_tensor(counted, {2}, Ints{0, 1}))});
+  if (!e.given("weights")) return e.give(reduce(e, "ReduceSum", rows, {0}, false));
+  const Value weights = e.build.unsqueeze(e.tensor("weights", dtype), {1});
+  const Value none = e.scalar(dtype, 0);
+  e.give(reduce(e, "ReduceSum", select(e, e.cast(rows, DType::boolean), weights, none), {0}, false));
+}
+
+// ---- Covariances of rows
+
+// Of [variables, observations], and how much a row is scaled by.
+Value covariance(Emission& e) {
+  const DType dtype = e.output_dtype();
+  Value x = e.tensor("self", dtype);
+  const std::int64_t rank = e.rank("self");
+  if (rank < 2) x = e.build.reshape(x, {1, -1});
+  const Value count = element_count(e, "self", rank == 0 ? Ints{} : Ints{rank - 1}, dtype);
+  const double correction = e.call.has("correction") ? static_cast<double>(e.integer("correction")) : 1;
+  Value weights, total = count, norm;
+  for (const char* name : {"fweights", "aweights"})
+    if (e.call.has(name) && e.given(name)) weights = weights ? e.node("Mul", {weights, e.tensor(name, dtype)}) : e.tensor(name, dtype);
+  const auto sum = [&](const Value& value, std::int64_t axis, bool keep) { return reduce(e, "ReduceSum", value, {axis}, keep); };
+  Value middle;
+  if (weights) {
+    weights = e.build.reshape(weights, {-1});
+    total = sum(weights, 0, false);
+    middle = e.node("Div", {sum(e.node("Mul", {x, weights}), 1, true), total});
+    Value taken = e.scalar(dtype, correction);
+    if (e.given("aweights") && correction != 0)
+      taken = e.node("Mul", {e.node("Div", {sum(e.node("Mul", {weights, e.build.reshape(e.tensor("aweights", dtype), {-1})}), 0, false), total}), taken});
+    norm = e.node("Sub", {total, taken});
+  } else {
+    middle = e.node("Div", {sum(x, 1, true), count});
+    norm = e.node("Sub", {count, e.scalar(dtype, correction)});
+  }
+  norm = e.at_least(8) ? e.node("Max", {norm, e.scalar(dtype, 0)}) : e.node("Relu", {norm});
+  const Value off = e.node("Sub", {x, middle});
+  const Value product = e.node("MatMul", {off, e.build.transpose(weights ? e.node("Mul", {off, weights}) : off, {1, 0})});
+  return e.node("Div", {product, norm});
+}
+
+void cov(Emission& e) {
+  const Value made = covariance(e);
+  e.give(e.output_rank() == 0 ? e.build.reshape(made, {}) : made);   // of one variable a number
+}
+
+void corrcoef(Emission& e) {
+  const Value product = covariance(e);
+  if (e.output_rank() == 0) {
+    const Value one = e.build.reshape(product, {});
+    return e.give(e.node("Div", {one, one}));
+  }
+  const std::int64_t size = e.known_size("self", 0);
+  Ints diagonal;
+  for (std::int64_t i = 0; i < size; ++i) diagonal.push_back(i * (size + 1));
+  const Value deviation = e.node("Sqrt", {e.build.gather(e.build.reshape(product, {-1}), e.integers(diagonal), 0)});
+  const Value made = e.node("Div", {e.node("Div", {product, e.build.unsqueeze(deviation, {1})}), deviation});
+  if (!e.at_least(8)) return e.give(e.node("Clip", {made}, {{"min", -1.0}, {"max", 1.0}}));
+  e.give(e.node("Max", {e.node("Min", {made, e.scalar(made.dtype, 1)}), e.scalar(made.dtype, -1)}));
+}
+
+}  // namespace
+
+void register_statistics(Registry& registry) {
+  registry.handler("aten::median", median<false>);
+  registry.handler("aten::nanmedian", median<true>);
+  registry.handler("aten::quantile", quantile<false>);
+  registry.handler("aten::nanquantile", quantile<true>);
+  registry.handler("aten::bincount", bincount);
+  registry.handler("aten::cov", cov);
+  registry.handler("aten::corrcoef", corrcoef);
+}
+
+}  // namespace compatcheck::handlers
