@@ -1,0 +1,135 @@
+// Pools to a given size: windows that may differ by a cell.
+#include <algorithm>
+#include <numeric>
+
+#include "handlers/families.h"
+#include "handlers/pooling.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+// How one dimension gets its size.
+struct Way {
+  enum class Kind : std::uint8_t { keep, all, equal, different } kind = Kind::keep;
+  std::int64_t size = 0, count = 0;   // of `equal` and `different`
+};
+
+Way way_of(Emission& e, const Dim& size, const Dim& count) {
+  if (provably_equal(size, count)) return {};
+  const auto given = count.number();
+  if (!given) e.want("output_size", "the value");
+  if (*given == 1) return {Way::Kind::all, size.number().value_or(0), 1};
+  const auto known = size.number();
+  if (!known) e.want("self", "with an output size other than 1, a size");
+  return {*known % *given == 0 ? Way::Kind::equal : Way::Kind::different, *known, *given};
+}
+
+std::vector<Way> ways_of(Emission& e, const Shape& spatial) {
+  const auto given = e.call.dims("output_size");
+  if (!given) e.want("output_size", "the value");
+  std::vector<Way> ways;
+  for (std::size_t i = 0; i < spatial.size(); ++i) ways.push_back(way_of(e, spatial[i], given->size() == 1 ? given->front() : given->at(i)));
+  return ways;
+}
+
+bool all(const std::vector<Way>& ways, Way::Kind kind) {
+  return std::ranges::all_of(ways, [&](const Way& way) { return way.kind == kind; });
+}
+
+// Windows from floor(i · size / count) to ceil((i + 1) · size / count).
+Cells cells_of(const Way& way) {
+  const auto start = [&](std::int64_t i) { return i * way.size / way.count; };
+  const auto end = [&](std::int64_t i) { return ((i + 1) * way.size + way.count - 1) / way.count; };
+  Cells cells{0, way.count, {}};
+  for (std::int64_t i = 0; i < way.count; ++i) cells.kernel = std::max(cells.kernel, end(i) - start(i));
+  for (std::int64_t k = 0; k < cells.kernel; ++k)
+    for (std::int64_t i = 0; i < way.count; ++i) cells.at.push_back(start(i) + k < end(i) ? start(i) + k : -1);
+  return cells;
+}
+
+Value lengths(Emission& e, const Way& way, std::int64_t behind, DType dtype) {
+  Ints made, dims{way.count};
+  for (std::int64_t i = 0; i < way.count; ++i) made.push_back(((i + 1) * way.size + way.count - 1) / way.count - i * way.size / way.count);
+  dims.resize(static_cast<std::size_t>(behind) + 1, 1);
+  return e.build.constant(onnx::make_tensor(dtype, dims, made));
+}
+
+// Windows of `way`s that are one pool: all of one size in each dimension; nullopt if a size isn't known or differs.
+std::optional<Windows> pool_of(const std::vector<Way>& ways) {
+  Windows windows;
+  for (const Way& way : ways) {
+    const bool one_cell = way.kind == Way::Kind::keep;
+    if (way.kind == Way::Kind::different || (!one_cell && way.size == 0)) return std::nullopt;
+    windows.kernel.push_back(one_cell ? 1 : way.size / way.count);
+  }
+  windows.stride = windows.kernel;
+  windows.begin = windows.end = Ints(ways.size(), 0);
+  windows.dilation = Ints(ways.size(), 1);
+  return windows;
+}
+
+Value average(Emission& e, const Value& input, const std::vector<Way>& ways) {
+  const bool native = input.dtype != DType::f64;
+  if (native && all(ways, Way::Kind::all)) return e.node("GlobalAveragePool", {input});
+  if (const auto windows = pool_of(ways); native && windows)
+    return e.node("AveragePool", {input}, {{"kernel_shape", windows->kernel}, {"strides", windows->stride}});
+  const auto rank = static_cast<std::int64_t>(ways.size()) + 2;
+  Value made = input;
+  for (std::int64_t axis = 2; axis < rank; ++axis) {
+    const Way& way = ways[static_cast<std::size_t>(axis) - 2];
+    if (way.kind == Way::Kind::keep) continue;
+    if (way.kind == Way::Kind::all) {
+      made = e.node("ReduceMean", {made}, {{"axes", Ints{axis}}, {"keepdims", 1}});
+      continue;
+    }
+    made = sum_of_cells(e, made, rank, axis, way.size, cells_of(way));
+    made = e.node("Div", {made, lengths(e, way, rank - axis - 1, made.dtype)});
+  }
+  return made;
+}
+
+void adaptive_average(Emission& e) {
+  const Batched input = with_batch(e, "self", dims_of_name(e));
+  const auto ways = ways_of(e, input.spatial());
+  if (all(ways, Way::Kind::keep)) return e.give(e.node("Identity", {e.tensor("self")}));
+  e.give(input.without(e, average(e, input.value, ways)));
+}
+
+// The whole image of unknown size: its cells in one dimension, where a position is an index.
+MaxPooled max_of_all(Emission& e, const Value& input, std::size_t dims, bool positions) {
+  if (!positions && ir::is_floating(input.dtype) && input.dtype != DType::f64) return {e.node("GlobalMaxPool", {input}), {}};
+  const Value flat = e.build.reshape(input, {0, 0, -1});
+  Ints axes(dims - 1);
+  std::iota(axes.begin(), axes.end(), 3);
+  MaxPooled made{e.build.unsqueeze(e.node("ReduceMax", {flat}, {{"axes", Ints{2}}, {"keepdims", 1}}), axes), {}};
+  if (positions) made.positions = e.build.unsqueeze(e.node("ArgMax", {flat}, {{"axis", 2}, {"keepdims", 1}}, DType::i64), axes);
+  return made;
+}
+
+MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Way>& ways, bool positions) {
+  if (all(ways, Way::Kind::all)) return max_of_all(e, input.value, ways.size(), positions);
+  if (const auto windows = pool_of(ways)) return max_pool(e, input.value, input.spatial(), *windows, positions);
+  if (!all_known(input.spatial())) e.want("self", "with windows that differ, a size");
+  std::vector<Cells> cells;
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    cells.push_back(ways[i].kind == Way::Kind::keep ? cells_of(Way{Way::Kind::equal, *input.spatial()[i].number(), *input.spatial()[i].number()}) : cells_of(ways[i]));
+  return max_of_cells(e, input.value, numbers(input.spatial()), std::move(cells), positions);
+}
+
+void adaptive_max(Emission& e) {
+  const Batched input = with_batch(e, "self", dims_of_name(e));
+  const bool positions = e.output_used(1);
+  const MaxPooled made = greatest(e, input, ways_of(e, input.spatial()), positions);
+  e.give(0, input.without(e, made.values));
+  if (positions) e.give(1, input.without(e, made.positions));
+}
+
+}  // namespace
+
+void register_adaptive_pooling(Registry& registry) {
+  registry.handler("aten::adaptive_avg_pool1d", adaptive_average);
+  registry.handler("aten::adaptive_max_pool1d", adaptive_max);
+  registry.handler("aten::adaptive_max_pool2d", adaptive_max);
+}
+
+}  // namespace compatcheck::handlers

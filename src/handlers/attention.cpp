@@ -1,0 +1,237 @@
+// Scaled dot-product attention, written out.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Value swap_last(Emission& e, const Value& value, std::int64_t rank) {
+  Ints order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return e.build.transpose(value, order);
+}
+
+// ---- What is added to the scores: 0, or minus infinity where a key isn't looked at
+
+struct Bias {
+  Value value;
+  bool whole_rows = false;   // a row may look at no key at all
+};
+
+// Of a constant whose elements are at hand; absent if they aren't.
+std::optional<bool> has_whole_rows(const onnx::TensorData& mask) {
+  const auto numbers = onnx::as_floats(mask);
+  if (mask.view || !numbers || mask.dims.empty() || mask.dims.back() == 0) return std::nullopt;
+  const auto length = static_cast<std::size_t>(mask.dims.back());
+  const double hidden = mask.dtype == DType::boolean ? 0 : -infinity;
+  for (std::size_t row = 0; row < numbers->size(); row += length)
+    if (std::all_of(numbers->begin() + static_cast<std::ptrdiff_t>(row), numbers->begin() + static_cast<std::ptrdiff_t>(row + length),
+                    [&](double number) { return number == hidden; }))
+      return true;
+  return false;
+}
+
+Bias of_mask(Emission& e, DType dtype) {
+  const Value mask = e.tensor("attn_mask");
+  const onnx::TensorData* constant = e.constant_of(mask);
+  const bool whole = !constant || has_whole_rows(*constant).value_or(true);
+  if (mask.dtype != DType::boolean) return {e.cast(mask, dtype), whole};
+  return {e.node("Where", {mask, e.scalar(dtype, 0.0), e.scalar(dtype, -infinity)}), whole};
+}
+
+// A larger triangle is made when the model runs.
+constexpr std::int64_t most_stored = 1 << 14;
+
+// Query i looks at keys 0 … i.
+Value of_causality(Emission& e, DType dtype) {
+  const std::int64_t rank = e.rank("query"), key_rank = e.rank("key");
+  const auto queries = e.size("query", rank - 2), keys = e.size("key", key_rank - 2);
+  if (queries && keys && (*queries * *keys <= most_stored || !e.at_least(11))) {
+    std::vector<double> numbers;
+    for (std::int64_t i = 0; i < *queries; ++i)
+      for (std::int64_t j = 0; j < *keys; ++j) numbers.push_back(j <= i ? 0.0 : -infinity);
+    return e.build.constant(onnx::make_tensor(dtype, {*queries, *keys}, numbers));
+  }
+  if (!e.at_least(11)) throw Refusal{"a causal mask of sizes known only when the model runs needs Range, which came with opset 11", "use opset 11, or name the sizes"};
+  const auto count = [&](std::string_view tensor, std::int64_t axis) {
+    return e.node("Range", {e.build.integer(0), e.build.squeeze(e.size_of(tensor, axis), {0}), e.build.integer(1)});
+  };
+  const Value later = e.node("Greater", {count("key", key_rank - 2), e.build.unsqueeze(count("query", rank - 2), {1})});
+  return e.node("Where", {later, e.scalar(dtype, -infinity), e.scalar(dtype, 0.0)});
+}
+
+Bias bias_of(Emission& e, DType dtype) {
+  Bias bias;
+  if (e.given("attn_mask")) bias = of_mask(e, dtype);
+  if (!e.boolean("is_causal")) return bias;
+  const Value causal = of_causality(e, dtype);
+  return {bias.value ? e.node("Add", {bias.value, causal}) : causal, bias.whole_rows || bias.value};
+}
+
+// ---- The products
+
+Value scaled_query(Emission& e, const Value& query) {
+  if (e.given("scale")) return e.node("Mul", {query, e.scalar(query.dtype, e.number("scale"))});
+  const std::int64_t last = e.rank("query") - 1;
+  if (const auto features = e.size("query", last)) return e.node("Mul", {query, e.scalar(query.dtype, 1 / std::sqrt(static_cast<double>(*features)))});
+  return e.node("Div", {query, e.node("Sqrt", {e.cast(e.size_of("query", last), query.dtype)})});
+}
+
+// Each head of keys serves several of queries.
+Value repeated(Emission& e, std::string_view tensor) {
+  const Value value = e.tensor(tensor);
+  if (!e.boolean("enable_gqa")) return value;
+  const std::int64_t axis = e.rank(tensor) - 3;
+  const std::int64_t heads = e.known_size(tensor, axis), queries = e.known_size("query", e.rank("query") - 3);
+  if (heads == queries) return value;
+  Ints from;
+  for (std::int64_t head = 0; head < queries; ++head) from.push_back(head / (queries / heads));
+  return e.build.gather(value, e.integers(from), axis);
+}
+
+Value dropped(Emission& e, const Value& weights, double probability) {
+  if (e.row_has("Dropout")) return e.node("Dropout", {weights, e.scalar(weights.dtype, probability), e.scalar(DType::boolean, 1)});
+  const Value kept = e.node("Less", {e.node("RandomUniformLike", {weights}, {}, weights.dtype), e.scalar(weights.dtype, 1 - probability)});
+  const Value factor = e.node("Mul", {e.cast(kept, weights.dtype), e.scalar(weights.dtype, probability < 1 ? 1 / (1 - probability) : 0)});
+  return e.node("Mul", {weights, factor});
+}
+
+Value softmax(Emission& e, const Value& scores, std::int64_t rank) { return e.node("Softmax", {scores}, {{"axis", rank - 1}}); }
+
+void scaled_dot_product(Emission& e) {
+  const Value query = scaled_query(e, e.tensor("query")), key = repeated(e, "key"), value = repeated(e, "value");
+  const std::int64_t scores_rank = std::max(e.rank("query"), e.rank("key"));
+  Value scores = e.node("MatMul", {query, swap_last(e, key, e.rank("key"))});
+  const Bias bias = bias_of(e, scores.dtype);
+  if (bias.value) scores = e.node("Add", {scores, bias.value});
+  const std::int64_t mask_rank = e.given("attn_mask") ? e.rank("attn_mask") : 0;
+  Value weights = softmax(e, scores, std::max(scores_rank, mask_rank));
+  if (const double probability = e.number("dropout_p", 0); probability != 0) weights = dropped(e, weights, probability);
+  Value made = e.node("MatMul", {weights, value});
+  if (bias.whole_rows) {
+    if (!e.at_least(9)) throw Refusal{"rows that are masked out whole give 0, which needs Where before opset 9", "use opset 9"};
+    const std::int64_t last = std::max<std::int64_t>(mask_rank, e.boolean("is_causal") ? 2 : 0) - 1;
+    const Value seen = e.node("ReduceMax", {bias.value}, {{"axes", Ints{last}}, {"keepdims", 1}});
+    made = e.node("Where", {e.node("Greater", {seen, e.scalar(seen.dtype, -infinity)}), made, e.scalar(made.dtype, 0.0)});
+  }
+  e.give(made);
+}
+
+// ---- What PyTorch puts in the place of MultiheadAttention and TransformerEncoderLayer
+
+Value linear(Emission& e, const Value& input, const Value& weight, const Value& bias) {
+  const Value product = e.node("MatMul", {input, e.build.transpose(weight, {1, 0})});
+  return bias ? e.node("Add", {product, bias}) : product;
+}
+
+struct Heads {
+  Value query, key, value;   // (batch, time, features)
+  Value qkv_weight, qkv_bias, weight, bias, mask;
+  std::int64_t features = 0, count = 0;
+  bool same = false;         // query, key and value are one tensor
+};
+
+// (batch, time, features) → (batch, heads, time, features of a head)
+Value parted(Emission& e, const Heads& heads, const Value& value) {
+  return e.build.transpose(e.build.reshape(value, {0, 0, heads.count, heads.features / heads.count}), {0, 2, 1, 3});
+}
+
+Values projected(Emission& e, const Heads& heads) {
+  const std::int64_t features = heads.features;
+  Values made;
+  if (heads.same) {
+    const Value all = linear(e, heads.query, heads.qkv_weight, heads.qkv_bias);
+    for (std::int64_t i = 0; i < 3; ++i) made.push_back(e.build.slice(all, {i * features}, {(i + 1) * features}, {2}));
+    return made;
+  }
+  const Value inputs[] = {heads.query, heads.key, heads.value};
+  for (std::int64_t i = 0; i < 3; ++i)
+    made.push_back(linear(e, inputs[i], e.build.slice(heads.qkv_weight, {i * features}, {(i + 1) * features}, {0}),
+                          e.build.slice(heads.qkv_bias, {i * features}, {(i + 1) * features}, {0})));
+  return made;
+}
+
+// The mask is true where a key isn't looked at; of mask_type 0 (query, key), 1 (batch, key), 2 (batch, head, query, key).
+Value padding_mask(Emission& e) {
+  if (!e.given("mask")) return {};
+  const Value mask = e.cast(e.tensor("mask"), DType::boolean);
+  return e.integer("mask_type") == 1 ? e.build.unsqueeze(mask, {1, 2}) : mask;
+}
+
+struct Attended { Value result, weights; };
+
+Attended attend(Emission& e, const Heads& heads) {
+  const Values parts = projected(e, heads);
+  const double scale = 1 / std::sqrt(static_cast<double>(heads.features / heads.count));
+  const Value query = e.node("Mul", {parted(e, heads, parts[0]), e.scalar(parts[0].dtype, scale)});
+  Value scores = e.node("MatMul", {query, swap_last(e, parted(e, heads, parts[1]), 4)});
+  if (heads.mask) scores = e.node("Where", {heads.mask, e.scalar(scores.dtype, -infinity), scores});
+  const Value weights = softmax(e, scores, 4);
+  const Value mixed = e.build.transpose(e.node("MatMul", {weights, parted(e, heads, parts[2])}), {0, 2, 1, 3});
+  return {linear(e, e.build.reshape(mixed, {0, 0, heads.features}), heads.weight, heads.bias), weights};
+}
+
+void native_multi_head(Emission& e) {
+  const Value query = e.tensor("query"), key = e.tensor("key"), value = e.tensor("value");
+  const Attended made = attend(e, {.query = query, .key = key, .value = value, .qkv_weight = e.tensor("qkv_weight"), .qkv_bias = e.tensor("qkv_bias"),
+                                   .weight = e.tensor("proj_weight"), .bias = e.tensor("proj_bias"), .mask = padding_mask(e),
+                                   .features = e.integer("embed_dim"), .count = e.integer("num_head"), .same = query.id == key.id && key.id == value.id});
+  e.give(0, made.result);
+  if (!e.output_used(1) || !e.boolean("need_weights")) return;
+  e.give(1, e.boolean("average_attn_weights") ? e.node("ReduceMean", {made.weights}, {{"axes", Ints{1}}, {"keepdims", 0}}) : made.weights);
+}
+
+Value layer_norm(Emission& e, const Value& input, std::string_view which) {
+  const Value weight = e.tensor("norm_weight_" + std::string(which)), bias = e.tensor("norm_bias_" + std::string(which));
+  const double epsilon = e.number("eps");
+  if (e.row_has("LayerNormalization")) return e.node("LayerNormalization", {input, weight, bias}, {{"axis", 2}, {"epsilon", epsilon}});
+  const auto mean = [&](const Value& value) { return e.node("ReduceMean", {value}, {{"axes", Ints{2}}, {"keepdims", 1}}); };
+  const Value centred = e.node("Sub", {input, mean(input)});
+  const Value variance = e.node("Add", {mean(e.node("Mul", {centred, centred})), e.scalar(input.dtype, epsilon)});
+  const Value normal = e.node("Div", {centred, e.node("Sqrt", {variance})});
+  return e.node("Add", {e.node("Mul", {normal, weight}), bias});
+}
+
+Value activated(Emission& e, const Value& value) {
+  if (!e.boolean("use_gelu")) return e.node("Relu", {value});
+  if (e.row_has("Gelu")) return e.node("Gelu", {value});
+  const Value erf = e.node("Erf", {e.node("Div", {value, e.scalar(value.dtype, std::sqrt(2.0))})});
+  const Value half = e.node("Mul", {value, e.scalar(value.dtype, 0.5)});
+  return e.node("Mul", {half, e.node("Add", {erf, e.scalar(value.dtype, 1.0)})});
+}
+
+void encoder_layer(Emission& e) {
+  const Value source = e.tensor("src");
+  const bool before = e.boolean("norm_first");
+  const auto self_attention = [&](const Value& input) {
+    return attend(e, {.query = input, .key = input, .value = input, .qkv_weight = e.tensor("qkv_weight"), .qkv_bias = e.tensor("qkv_bias"),
+                      .weight = e.tensor("proj_weight"), .bias = e.tensor("proj_bias"), .mask = padding_mask(e),
+                      .features = e.integer("embed_dim"), .count = e.integer("num_heads"), .same = true}).result;
+  };
+  const auto feed_forward = [&](const Value& input) {
+    const Value hidden = activated(e, linear(e, input, e.tensor("ffn_weight_1"), e.tensor("ffn_bias_1")));
+    return linear(e, hidden, e.tensor("ffn_weight_2"), e.tensor("ffn_bias_2"));
+  };
+  const auto step = [&](const Value& input, std::string_view norm, const auto& layer) {
+    const Value sum = e.node("Add", {layer(before ? layer_norm(e, input, norm) : input), input});
+    return before ? sum : layer_norm(e, sum, norm);
+  };
+  e.give(step(step(source, "1", self_attention), "2", feed_forward));
+}
+
+}  // namespace
+
+void register_attention(Registry& registry) {
+  registry.handler("aten::scaled_dot_product_attention", scaled_dot_product);
+  registry.handler("aten::_native_multi_head_attention", native_multi_head);
+  registry.handler("aten::_transformer_encoder_layer_fwd", encoder_layer);
+}
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,20 @@
+// Pools over windows, for pools of fixed and of adaptive windows and for quantized ones.
+#pragma once
+
+#include "handlers/windows.h"
+
+namespace compatcheck::handlers {
+
+struct MaxPooled {
+  Value values;
+  Value positions;   // within one image of one channel; only where they were asked for
+};
+
+// The greatest of each window: MaxPool, or gathered windows for what it doesn't take. `spatial`: sizes behind (batch, channels).
+MaxPooled max_pool(Emission& e, const Value& input, const Shape& spatial, const Windows& windows, bool positions);
+// Over cells of each dimension, as many as the dimensions that the windows slide over; every window has one at least.
+MaxPooled max_of_cells(Emission& e, const Value& input, const Ints& sizes, std::vector<Cells> cells, bool positions);
+// Sums over cells of one dimension.
+Value sum_of_cells(Emission& e, const Value& input, std::int64_t rank, std::int64_t axis, std::int64_t size, const Cells& cells);
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,79 @@
+"""Convolutions, pools and resizing: arguments that OpInfo's samples lack, sizes that are named."""
+import itertools
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from run_layers import Case
+
+IMAGE = "f32:n,3,h,w"
+
+
+def images(*sizes, channels=3):
+    return [(torch.randn(n, channels, h, w),) for n, h, w in sizes]
+
+
+def cases():
+    made = {}
+    for arguments in [dict(padding=1), dict(stride=2, padding=(1, 2)), dict(dilation=2), dict(padding="same"), dict(padding="same", dilation=3), dict(padding="valid", stride=2)]:
+        made[f"conv2d_{len(made)}"] = Case(nn.Conv2d(3, 6, (3, 4), **arguments), images((2, 9, 11), (1, 12, 10)), (IMAGE,))
+    made["conv2d_groups_unbatched"] = Case(nn.Conv2d(4, 8, 3, groups=2, bias=False), [(torch.randn(4, 7, 8),)])
+    made["conv3d"] = Case(nn.Conv3d(2, 3, 3, padding=1, stride=2), [(torch.randn(2, 2, 6, 7, 8),)], ("f32:n,2,d,h,w",))
+    made["conv_f64"] = Case(nn.Conv2d(3, 4, 3, padding=1, stride=2).double(), [(torch.randn(2, 3, 6, 7).double(),)])
+    for arguments in [dict(stride=2, padding=1, output_padding=1), dict(stride=3, groups=2), dict(dilation=3, output_padding=2), dict(stride=2, dilation=3, padding=1, output_padding=2)]:
+        made[f"conv_transpose2d_{len(made)}"] = Case(nn.ConvTranspose2d(4, 6, 3, **arguments), images((2, 5, 6), (1, 6, 4), channels=4), ("f32:n,4,h,w",))
+    made["conv_transpose_i64"] = Case(lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1, groups=2),
+                                      [(torch.randint(-9, 9, (2, 4, 5, 4)), torch.randint(-9, 9, (4, 3, 3, 2)))], opsets=range(9, 27))
+    made["conv_transpose_f64"] = Case(nn.ConvTranspose1d(4, 6, 3, stride=2, padding=1, dilation=2).double(), [(torch.randn(2, 4, 5).double(),)])
+    made["fold_dilated"] = Case(lambda x: F.fold(x, (7, 8), (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)), [(torch.randn(2, 12, 24),)])
+    made["fold_unbatched"] = Case(lambda x: F.fold(x, (4, 5), (2, 2)), [(torch.randn(12, 12),)])
+    made["unfold_named"] = Case(lambda x: F.unfold(x, (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)), images((2, 9, 11), (1, 6, 7)), (IMAGE,), opsets=range(10, 27))
+    for kernel, stride, padding, ceil in [(3, 2, 1, True), (3, 2, 1, False), (2, 2, 0, True), (2, None, 1, True), (3, 1, 0, True)]:
+        for kind in ("max", "avg", "avg_uncounted"):
+            if kind == "max":
+                layer = nn.MaxPool2d(kernel, stride, padding, ceil_mode=ceil)
+            else:
+                layer = nn.AvgPool2d(kernel, stride, padding, ceil_mode=ceil, count_include_pad=kind == "avg")
+            named = not ceil or padding + (stride or kernel) <= kernel
+            made[f"{kind}_pool2d_{kernel}_{stride}_{padding}_{ceil}"] = Case(layer, images((2, 8, 9), (1, 11, 7)) if named else images((2, 8, 9)), (IMAGE,) if named else ())
+    made["max_pool_indices_named"] = Case(lambda x: F.max_pool2d(x, 2, return_indices=True), images((2, 8, 9), (1, 5, 7)), (IMAGE,), opsets=range(8, 27))
+    made["max_pool_dilated_indices"] = Case(lambda x: F.max_pool2d(x, 2, 1, 1, 2, return_indices=True), images((2, 8, 9)))
+    made["max_pool_start_in_padding"] = Case(nn.MaxPool1d(2, 3, 1, ceil_mode=True), [(torch.randn(1, 2, n),) for n in (7,)])
+    made["max_pool_i64"] = Case(lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), [(torch.randint(-2**60, 2**60, (2, 3, 7, 8)),)])
+    made["max_pool_u8"] = Case(lambda x: F.max_pool2d(x, 3, 2, 1), [(torch.randint(0, 255, (2, 3, 7, 8), dtype=torch.uint8),)])
+    made["max_pool_i32"] = Case(lambda x: F.max_pool2d(x, 3, 2, 1), [(torch.randint(-2**31, 2**31 - 1, (2, 3, 7, 8), dtype=torch.int32),)])
+    made["avg_pool_divisor"] = Case(nn.AvgPool2d(3, 2, 1, ceil_mode=True, divisor_override=2), images((2, 8, 9)))
+    made["avg_pool_i64"] = Case(lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), [(torch.randint(-99, 99, (2, 3, 8, 9)),)])
+    made["avg_pool_f64"] = Case(lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), [(torch.randn(2, 3, 8, 9).double(),)])
+    made["adaptive_avg_all_named"] = Case(nn.AdaptiveAvgPool2d(1), images((2, 8, 9), (1, 5, 7)), (IMAGE,))
+    made["adaptive_avg_one_side"] = Case(nn.AdaptiveAvgPool2d((1, None)), images((2, 8, 9), (1, 5, 9)), ("f32:n,3,h,9",))
+    made["adaptive_avg_uneven"] = Case(nn.AdaptiveAvgPool2d((3, 4)), images((2, 8, 9)))
+    made["adaptive_avg_even"] = Case(nn.AdaptiveAvgPool2d((4, 3)), images((2, 8, 9)))
+    made["adaptive_max_uneven"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 4), return_indices=True), images((2, 8, 9)))
+    made["adaptive_max_all_named"] = Case(lambda x: F.adaptive_max_pool2d(x, 1, return_indices=True), images((2, 8, 9), (1, 5, 7)), (IMAGE,))
+    made["max_unpool"] = Case(lambda x: torch.ops.aten.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), (8, 7)), images((2, 8, 6)), opsets=range(9, 27))
+    resizes(made)
+    return made
+
+
+def resizes(made):
+    for mode, corners in [("nearest", None), ("nearest-exact", None), ("bilinear", False), ("bilinear", True), ("bicubic", False), ("bicubic", True)]:
+        for name, arguments in {"size": dict(size=(7, 5)), "down": dict(size=(3, 2)), "factor": dict(scale_factor=2.0), "factors": dict(scale_factor=(1.7, 0.6)),
+                                "recomputed": dict(scale_factor=(1.7, 0.6), recompute_scale_factor=True), "one": dict(size=(1, 1)), "third": dict(scale_factor=1 / 3)}.items():
+            layer = lambda x, m=mode, c=corners, a=arguments: F.interpolate(x, mode=m, align_corners=c, **a)
+            label = f"resize_{mode}_{corners}_{name}".replace("-", "_")
+            made[label] = Case(layer, images((2, 5, 6)))
+            if name in ("factor", "factors"):
+                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(7 if mode == "nearest" and name == "factor" else 11, 27), refused="a size of 'input' isn't known" if "nearest" in mode else "")
+            if name == "size":
+                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(11, 27))
+    for mode, corners, size in itertools.product(("bilinear", "bicubic"), (False, True), ((3, 2), (11, 13), (4, 12))):
+        made[f"resize_aa_{mode}_{corners}_{size[0]}"] = Case(lambda x, m=mode, c=corners, s=size: F.interpolate(x, mode=m, size=s, align_corners=c, antialias=True), images((2, 7, 6)))
+    made["resize_aa_factor"] = Case(lambda x: F.interpolate(x, mode="bilinear", scale_factor=(0.4, 0.7), antialias=True), images((2, 9, 11)))
+    made["resize_aa_cubic_named"] = Case(lambda x: F.interpolate(x, mode="bicubic", scale_factor=0.5, antialias=True), images((2, 9, 11), (1, 16, 20)), (IMAGE,), opsets=range(18, 27))
+    made["resize_linear_f64"] = Case(lambda x: F.interpolate(x, mode="linear", size=7, align_corners=True), [(torch.randn(2, 3, 5).double(),)])
+    made["resize_trilinear"] = Case(lambda x: F.interpolate(x, mode="trilinear", scale_factor=(2, 1.5, 0.5)), [(torch.randn(2, 3, 5, 4, 6),)])
+    made["resize_nearest_u8"] = Case(lambda x: F.interpolate(x, size=(7, 9)), [(torch.randint(0, 255, (2, 3, 5, 4), dtype=torch.uint8),)])
+    made["resize_to_other"] = Case(lambda x, y: F.interpolate(x, size=y.shape[-2:], mode="bilinear"), [(torch.randn(1, 2, 4, 5), torch.randn(1, 2, 7, 8)), (torch.randn(1, 2, 6, 5), torch.randn(1, 2, 3, 9))],
+                                   ("f32:1,2,h,w", "f32:1,2,height,width"), opsets=range(11, 27))
