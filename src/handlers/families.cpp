@@ -26,10 +26,13 @@ Registry shipped_handlers() {
   register_matmul(registry);
   register_norm_reduction(registry);
   register_normalization(registry);
+  register_packed(registry);
   register_padding(registry);
   register_pooling(registry);
   register_power(registry);
   register_rearrange(registry);
+  register_recurrent(registry);
+  register_recurrent_cells(registry);
   register_reduction(registry);
   register_resize(registry);
   register_rounding(registry);

@@ -112,6 +112,13 @@ class Builder {
   // Bounds as Slice's.
   Value slice(const Value& data, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps = {});
 
+  // ---- What a value was made of, for whoever would undo it: a packed sequence's padded one
+  void remember(const Value& value, Values parts) { parts_[value.id] = std::move(parts); }
+  Values made_of(const Value& value) const {
+    const auto found = parts_.find(value.id);
+    return found == parts_.end() ? Values{} : found->second;
+  }
+
   // ---- Bodies of If, Loop and Scan
   std::shared_ptr<Graph> begin_body();
   Value body_input(ir::DType dtype, bool sequence = false, std::optional<std::vector<Dimension>> shape = {});
@@ -145,6 +152,7 @@ class Builder {
   std::vector<std::string> emitted_;
   std::map<ValueId, std::size_t> constants_;                        // index into initializers
   std::multimap<std::size_t, std::size_t> by_hash_;
+  std::map<ValueId, Values> parts_;
 };
 
 }  // namespace compatcheck::onnx

@@ -185,38 +185,59 @@ Value Builder::squeeze(const Value& value, const Ints& axes) {
   return node("Squeeze", {value}, {{"axes", axes}});
 }
 
+namespace {
+
+// Elements before and behind an axis.
+std::pair<std::size_t, std::size_t> around(const Ints& dims, std::int64_t axis) {
+  const auto product = [](auto first, auto last) { return static_cast<std::size_t>(std::accumulate(first, last, std::int64_t{1}, std::multiplies<>())); };
+  return {product(dims.begin(), dims.begin() + axis), product(dims.begin() + axis + 1, dims.end())};
+}
+
+void add_bytes(std::vector<std::uint8_t>& to, const TensorData& from, std::size_t begin, std::size_t count) {
+  const auto at = from.bytes.begin() + static_cast<std::ptrdiff_t>(begin);
+  to.insert(to.end(), at, at + static_cast<std::ptrdiff_t>(count));
+}
+
+}  // namespace
+
 Value Builder::concat(const Values& parts, std::int64_t axis) {
   if (parts.size() == 1) return parts.front();
-  std::vector<TensorData> vectors;
+  std::vector<TensorData> all;
   for (const Value& part : parts) {
     auto data = known(part);
-    if (!data || data->view || data->dims.size() != 1) return node("Concat", parts, {{"axis", axis}});
-    vectors.push_back(std::move(*data));
+    if (!data || data->view || static_cast<std::int64_t>(data->dims.size()) <= axis) return node("Concat", parts, {{"axis", axis}});
+    all.push_back(std::move(*data));
   }
-  TensorData joined = vectors.front();
-  for (std::size_t i = 1; i < vectors.size(); ++i) {
-    joined.dims[0] += vectors[i].dims[0];
-    joined.bytes.insert(joined.bytes.end(), vectors[i].bytes.begin(), vectors[i].bytes.end());
-  }
+  const auto [rows, behind] = around(all.front().dims, axis);
+  const std::size_t width = behind * ir::element_bytes(all.front().dtype);
+  const auto length = [&](const TensorData& data) { return static_cast<std::size_t>(data.dims[static_cast<std::size_t>(axis)]); };
+  TensorData joined{.dtype = all.front().dtype, .dims = all.front().dims, .bytes = {}, .view = {}};
+  joined.dims[static_cast<std::size_t>(axis)] = 0;
+  for (const TensorData& data : all) joined.dims[static_cast<std::size_t>(axis)] += data.dims[static_cast<std::size_t>(axis)];
+  for (std::size_t row = 0; row < rows; ++row)
+    for (const TensorData& data : all) add_bytes(joined.bytes, data, row * length(data) * width, length(data) * width);
   return constant(std::move(joined));
 }
 
 Value Builder::gather(const Value& data, const Value& indices, std::int64_t axis) {
   const auto from = known(data);
   const auto at = known(indices);
-  if (from && at && !from->view && !at->view && from->dims.size() == 1) {
-    const auto places = as_ints(*at).value();
-    TensorData made{.dtype = from->dtype, .dims = at->dims, .bytes = {}, .view = {}};
-    const std::size_t width = ir::element_bytes(from->dtype);
+  if (!from || !at || from->view || at->view || static_cast<std::int64_t>(from->dims.size()) <= axis) return node("Gather", {data, indices}, {{"axis", axis}});
+  const auto [rows, behind] = around(from->dims, axis);
+  const std::size_t width = behind * ir::element_bytes(from->dtype);
+  const std::int64_t length = from->dims[static_cast<std::size_t>(axis)];
+  TensorData made{.dtype = from->dtype, .dims = at->dims, .bytes = {}, .view = {}};
+  made.dims.insert(made.dims.begin(), from->dims.begin(), from->dims.begin() + axis);
+  made.dims.insert(made.dims.end(), from->dims.begin() + axis + 1, from->dims.end());
+  const auto places = as_ints(*at).value();
+  if (made.elements() > most_folded) return node("Gather", {data, indices}, {{"axis", axis}});
+  for (std::size_t row = 0; row < rows; ++row)
     for (std::int64_t place : places) {
-      if (place < 0) place += from->dims[0];
-      if (place < 0 || place >= from->dims[0]) throw Refusal{"an index is out of range"};
-      const auto* begin = from->bytes.data() + static_cast<std::size_t>(place) * width;
-      made.bytes.insert(made.bytes.end(), begin, begin + width);
+      if (place < 0) place += length;
+      if (place < 0 || place >= length) throw Refusal{"an index is out of range"};
+      add_bytes(made.bytes, *from, (row * static_cast<std::size_t>(length) + static_cast<std::size_t>(place)) * width, width);
     }
-    return constant(std::move(made));
-  }
-  return node("Gather", {data, indices}, {{"axis", axis}});
+  return constant(std::move(made));
 }
 
 Value Builder::slice(const Value& data, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps) {
