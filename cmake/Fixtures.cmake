@@ -2,7 +2,9 @@
 #   models   COMPATCHECK_MODELS   real architectures, traced and scripted (tests/models/make_models.py)
 #   broken   COMPATCHECK_BROKEN   malformed and foreign files (tests/models/make_broken.py)
 #   corpus   COMPATCHECK_CORPUS   one model for each operator of PyTorch's test database (tests/corpus/)
-set(COMPATCHECK_MODELS ${SETUP_cache}/models)
+if(NOT DEFINED COMPATCHECK_MODELS)  # another folder, while models change
+  set(COMPATCHECK_MODELS ${SETUP_cache}/models)
+endif()
 set(COMPATCHECK_BROKEN ${SETUP_cache}/broken)
 
 set(generator ${PROJECT_SOURCE_DIR}/tests/corpus/opinfo_corpus.py)

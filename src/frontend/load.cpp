@@ -95,10 +95,10 @@ Loaded Frontend::load_bytes(std::span<const std::uint8_t> bytes, const std::stri
 }
 
 Frontend::Execution Frontend::compare_execution(const std::filesystem::path& path, const ir::Graph& graph,
-                                                const std::string& method, std::uint64_t seed) {
+                                                const std::string& method, std::uint64_t seed, bool inputs_after) {
   return naming(path.string(), [&]() -> Execution {
     const InputFile file(path);
-    const protocol::ExecutionRequest request{state_->model(path, path.string()), encode(graph), method, seed};
+    const protocol::ExecutionRequest request{state_->model(path, path.string()), encode(graph), method, seed, inputs_after};
     auto reply = expect<protocol::ExecutionReply>(state_->helper.ask(request, &file));
     return {reply.agrees, std::move(reply.difference)};
   });

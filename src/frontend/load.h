@@ -64,9 +64,10 @@ class Frontend {
 
   // What the helper runs libtorch for, beside loading (tests, and later folding, verify, bisect):
   // Runs forward of the loaded file on seeded random inputs, and `graph` by the interpreter on the same inputs;
-  // returns the differences as text, empty if all outputs, shapes, dtypes and written inputs agree.
+  // returns the differences as text, empty if all outputs, shapes, dtypes and, if asked for, written inputs agree.
   struct Execution { bool agrees = false; std::string difference; };
-  Execution compare_execution(const std::filesystem::path& file, const ir::Graph& graph, const std::string& method, std::uint64_t seed);
+  Execution compare_execution(const std::filesystem::path& file, const ir::Graph& graph, const std::string& method, std::uint64_t seed,
+                              bool inputs_after = true);
 
   // Every intermediate value of `graph` on seeded random inputs: dtype and sizes by ir::Value::id().
   struct ObservedTensor { std::uint32_t value = 0; ir::DType dtype{}; std::vector<std::int64_t> sizes; };

@@ -47,6 +47,7 @@ void put(Writer& out, const ExecutionRequest& request) {
   out.blob(request.graph);
   out.string(request.method);
   out.unsigned_number(request.seed);
+  out.boolean(request.inputs_after);
 }
 void put(Writer& out, const ObserveRequest& request) {
   put(out, request.model);
@@ -118,8 +119,9 @@ Request read_request(Reader& in) {
   if (kind == load) return LoadRequest{model(in)};
   if (kind == schemas) return SchemasRequest{};
   if (kind == execution) {
-    ExecutionRequest request{model(in), blob(in), in.string(), 0};
+    ExecutionRequest request{model(in), blob(in), in.string()};
     request.seed = in.unsigned_number();
+    request.inputs_after = in.boolean();
     return request;
   }
   if (kind == observe) {

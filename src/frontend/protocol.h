@@ -29,7 +29,13 @@ struct Model {
 
 struct HelloRequest {};
 struct LoadRequest { Model model; };
-struct ExecutionRequest { Model model; std::vector<std::uint8_t> graph; std::string method; std::uint64_t seed = 0; };
+struct ExecutionRequest {
+  Model model;
+  std::vector<std::uint8_t> graph;
+  std::string method;
+  std::uint64_t seed = 0;
+  bool inputs_after = true;  // what the call leaves in its inputs is compared, too
+};
 struct ObserveRequest { Model model; std::vector<std::uint8_t> graph; std::uint64_t seed = 0; };
 struct SchemasRequest {};
 using Request = std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, SchemasRequest>;

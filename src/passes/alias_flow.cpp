@@ -21,6 +21,12 @@ constexpr auto undeclared_views = std::to_array<std::string_view>({
     "aten::flatten_dense_tensors", "aten::meshgrid", "aten::pad", "aten::sum_to_size", "aten::to_dense",
     "aten::type_as"});
 
+// A list of numbers, among the arguments of what gives tensors: neither is it the result, nor does the result hold it.
+bool is_number_list(const ir::Value* value) {
+  const auto& type = value->type();
+  return ir::is(type, ir::TypeKind::list) && !type->elements.empty() && !holds_memory(type->elements[0]);
+}
+
 }  // namespace
 
 void Aliases::flow(const ir::Block& block) {
@@ -116,6 +122,7 @@ void Aliases::flow_schema(const ir::Node& node) {
     // Parts of what was given, or whole new memory; a new container may hold anything that was given.
     if (!declared.empty() || undeclared) {
       for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+        if (is_number_list(node.input(i)) && !is_number_list(output)) continue;
         const bool container = is_container(node.input(i)->type());
         if (container == is_container(output->type())) assign(output, node.input(i));
         if (container) get(output, node.input(i));
@@ -124,6 +131,7 @@ void Aliases::flow_schema(const ir::Node& node) {
     if (declared.empty() || is_container(output->type())) fresh(output);
     if (is_container(output->type()))
       for (const ir::Value* input : node.inputs()) {
+        if (is_number_list(input) && ir::is_tensor_list(output->type())) continue;
         put(output, input);
         if (is_container(input->type()))
           for (LocationId id : Set(set_of(input))) merge(locations_[made_.at(output)].contents, locations_[id].contents);

@@ -141,14 +141,23 @@ std::string WritePlan::memory_obstacle(const ir::Value* target) const {
 // x.t_() where nothing else leads to x's memory that could tell.
 std::string WritePlan::size_change_obstacle(const ir::Node& write, const ir::Value* target) const {
   if (views_.source(target) || write.owner() != target->block()) return "changes the sizes of " + shown(target) + ", a view or made elsewhere";
-  const std::ptrdiff_t place = lifetimes_.place(&write);
-  for (const ir::Use& use : target->uses()) {
-    const ir::Node* user = use.user;
-    if (lifetimes_.place(user) >= place || use.operand != 0) continue;
-    for (const ir::Value* output : user->outputs())
-      if (views_.source(output) == target) return "changes the sizes of " + shown(target) + ", of which " + shown(output) + " is a view";
+  const ir::Value* view = view_that_outlives(target, write);
+  return view ? "changes the sizes of " + shown(target) + ", of which " + shown(view) + " stays a view" : std::string();
+}
+
+// A view that was made before the write and is read after it, be it only of a view; null if there is none.
+const ir::Value* WritePlan::view_that_outlives(const ir::Value* value, const ir::Node& write) const {
+  for (const ir::Use& use : value->uses()) {
+    if (lifetimes_.place(use.user) >= lifetimes_.place(&write)) continue;
+    for (const ir::Value* view : use.user->outputs()) {
+      if (views_.source(view) != value) continue;
+      const auto uses = view->uses();
+      if (std::any_of(uses.begin(), uses.end(), [&](const ir::Use& read) { return lifetimes_.reads_after(view, read, &write); }))
+        return view;
+      if (const ir::Value* further = view_that_outlives(view, write)) return further;
+    }
   }
-  return {};
+  return nullptr;
 }
 
 std::string WritePlan::container_obstacle(const ir::Node& write, const ir::Value* target) const {

@@ -109,6 +109,114 @@ class OutWrites(nn.Module):
         return y.masked_fill_(y > 0.9, 0.0).scatter_add_(0, torch.zeros_like(x, dtype=torch.long), x)
 
 
+class SwinMask(nn.Module):
+    """Swin's attention mask: a canvas filled window by window, as many counts as windows."""
+
+    def __init__(self, window: int = 4, shift: int = 2):
+        super().__init__()
+        self.window = window
+        self.shift = shift
+
+    def forward(self, x: Tensor) -> Tensor:
+        height, width = x.size(1), x.size(2)
+        window, shift = self.window, self.shift
+        img_mask = torch.zeros((1, height, width, 1), device=x.device)
+        bounds = ((0, -window), (-window, -shift), (-shift, 10000))
+        count = 0
+        for top, bottom in bounds:
+            for left, right in bounds:
+                img_mask[:, top:bottom, left:right, :] = count
+                count += 1
+        windows = img_mask.view(1, height // window, window, width // window, window, 1)
+        windows = windows.permute(0, 1, 3, 2, 4, 5).contiguous().view(-1, window * window)
+        mask = windows.unsqueeze(1) - windows.unsqueeze(2)
+        return mask.masked_fill(mask != 0, -100.0).masked_fill(mask == 0, 0.0)
+
+
+class CachedDecoder(nn.Module):
+    """Keys and values written into a cache that the caller brings, at a position that is given, and read back whole."""
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, position: int) -> Tuple[Tensor, Tensor, Tensor]:
+        length = x.size(1)
+        keys[:, position:position + length] = x * 0.5                  #: aten::copy_
+        values.narrow(1, position, length).copy_(x + 1)                #: aten::copy_
+        scores = torch.matmul(x, keys.transpose(1, 2))
+        scores.masked_fill_(scores < 0, -1e4)                          #: aten::masked_fill_
+        return torch.matmul(torch.softmax(scores, -1), values), keys, values
+
+
+class ViewsOfViews(nn.Module):
+    """Writes through the rarer views, and reads of other views made before."""
+
+    def forward(self, x: Tensor) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+        base = x + 1
+        first = base[0]
+        column = base.select(-1, 2)
+        turned = base.permute(2, 0, 1)
+        turned[1].mul_(2)                                              #: aten::mul_
+        base.movedim(0, 2)[0, 1].sub_(3)                               #: aten::sub_
+        base.diagonal(0, 1, 2).zero_()                                 #: aten::zero_
+        column.add_(first[:, 0].sum())                                 #: aten::add_
+        a, b, c = base.split([1, 1, 2], dim=2)
+        b.copy_(a * 10)                                                #: aten::copy_
+        c[..., 1].clamp_(max=4.0)                                      #: aten::clamp_
+        rows = base.unbind(0)
+        rows[1].neg_()                                                 #: aten::neg_
+        base[:, 1, ::2] = -7.0
+        base.narrow(0, -1, 1).squeeze(0).t()[0].exp_()                 #: aten::exp_
+        base.view(-1)[torch.tensor([0, 5])] = 0.25                     #: aten::index_put_
+        return base, first, column, turned
+
+
+class NestedWrites(nn.Module):
+    """Slice assignments in loops within loops and branches; the last of them breaks off."""
+
+    def forward(self, x: Tensor, steps: int) -> Tuple[Tensor, Tensor, Tensor]:
+        table = torch.zeros(steps, steps)
+        total = torch.zeros(1)
+        row = table[0]
+        for i in range(steps):
+            for j in range(i + 1):
+                table[i, j] = x[j % x.size(0)] * (i + 1)               #: aten::copy_
+                if j % 2 == 1:
+                    table[i].mul_(0.5)                                 #: aten::mul_
+                else:
+                    total += table[i, j]                               #: aten::add_
+            if i > 2:
+                row.add_(1)                                            #: aten::add_
+        i = 0
+        while bool(total > 0) and i < steps:
+            total.sub_(x.abs().max() + 1)                              #: aten::sub_
+            table[:, i] += total
+            i += 1
+        return table, total, row
+
+
+class ListOfSteps(nn.Module):
+    """Steps written after they were made and before they are put into a list, as recurrent decoders do."""
+
+    def forward(self, x: Tensor, steps: int) -> Tuple[Tensor, Tensor]:
+        state = torch.tanh(x)
+        outputs: List[Tensor] = []
+        for i in range(steps):
+            state = torch.tanh(state * 0.5)
+            state[:, i % x.size(1)] = 0.0
+            state.clamp_(min=-0.5)                                     #: aten::clamp_
+            outputs.append(state)                                      #: aten::append
+        return torch.stack(outputs), state
+
+
+class SizeChanges(nn.Module):
+    """In place, but what changes are the sizes."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x * 2
+        y.unsqueeze_(0).transpose_(1, 2)                               #: aten::unsqueeze_
+        y[0, 0] = 3.0
+        y.squeeze_(0).t_()                                             #: aten::squeeze_
+        return y + x
+
+
 def view_writes() -> Example:
     return Example(ViewWrites(), (torch.randn(4, 6), torch.randn(2, 3)))
 
@@ -135,3 +243,27 @@ def input_writes() -> Example:
 
 def out_writes() -> Example:
     return Example(OutWrites(), (torch.randn(3, 4),))
+
+
+def swin_mask() -> Example:
+    return Example(SwinMask(), (torch.randn(1, 8, 8, 3),))
+
+
+def cached_decoder() -> Example:
+    return Example(CachedDecoder(), (torch.randn(2, 2, 4), torch.randn(2, 6, 4), torch.randn(2, 6, 4), 3))
+
+
+def views_of_views() -> Example:
+    return Example(ViewsOfViews(), (torch.randn(3, 4, 4),))
+
+
+def nested_writes() -> Example:
+    return Example(NestedWrites(), (torch.randn(3), 5))
+
+
+def list_of_steps() -> Example:
+    return Example(ListOfSteps(), (torch.randn(2, 3), 4))
+
+
+def size_changes() -> Example:
+    return Example(SizeChanges(), (torch.randn(3, 4),))

@@ -1,6 +1,6 @@
 #include "passes/normalize.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <set>
 
@@ -116,11 +116,21 @@ TEST(Normalize, WritesThatStayAreSaid) {
       "  %t : bool = prim::Constant[value=1]()\n";
   EXPECT_EQ(why("graph(%x : Tensor):\n" + constants +
                 "  %a : Tensor = aten::tanh(%x)\n"
-                "  %v : Tensor = aten::select(%a, %0, %0)\n"
+                "  %v : Tensor = aten::contiguous(%a, %0)\n"
                 "  %w : Tensor = aten::add_(%v, %1, %1)\n"
                 "  return (%a)\n"),
-            "writes through a view of %a");
-  EXPECT_EQ(why("graph(%x : Tensor):\n  %w : Tensor = aten::relu_(%x)\n  return (%w)\n"), "writes to the model's input %x");
+            "writes to %v, which may or may not share memory with %a");
+  EXPECT_EQ(why("graph(%x : Tensor, %s : int[]):\n" + constants +
+                "  %a : Tensor = aten::tanh(%x)\n"
+                "  %v : Tensor = aten::expand(%a, %s, %t)\n"
+                "  %w : Tensor = aten::add_(%v, %1, %1)\n"
+                "  return (%a)\n"),
+            "writes to %v, which is an expanded view, whose elements share memory");
+  EXPECT_EQ(why("graph(%x : Tensor, %m : Tensor):\n" + constants +
+                "  %a : Tensor = aten::tanh(%x)\n"
+                "  %w : Tensor = aten::set_(%a, %m)\n"
+                "  return (%a)\n"),
+            "has no form that leaves its argument as it is");
   EXPECT_EQ(why("graph(%x : Tensor, %n : int):\n" + constants +
                 "  %l : Tensor[] = prim::ListConstruct()\n"
                 "   = prim::Loop(%n, %t)\n"
@@ -132,14 +142,27 @@ TEST(Normalize, WritesThatStayAreSaid) {
             "changes the list %l, which is made outside of this loop");
   EXPECT_EQ(why("graph(%x : Tensor, %c : bool):\n" + constants +
                 "  %a : Tensor = aten::tanh(%x)\n"
-                "   = prim::If(%c)\n"
+                "  %b : Tensor = aten::exp(%x)\n"
+                "  %e : Tensor = prim::If(%c)\n"
                 "    block0():\n"
-                "      %w : Tensor = aten::add_(%a, %1, %1)\n"
-                "      -> ()\n"
+                "      -> (%a)\n"
                 "    block1():\n"
-                "      -> ()\n"
-                "  return (%a)\n"),
-            "writes to %a in a branch, and %a is read after it");
+                "      -> (%b)\n"
+                "  %w : Tensor = aten::add_(%e, %1, %1)\n"
+                "  return (%a, %e)\n"),
+            "writes to %e, which may or may not share memory with %a");
+}
+
+TEST(Normalize, WritesToInputsAreTold) {
+  const Normalized result = normalized(
+      "graph(%x : Tensor, %y : Tensor):\n"
+      "  %0 : int = prim::Constant[value=0]()\n"
+      "  %v : Tensor = aten::select(%x, %0, %0)\n"
+      "  %w : Tensor = aten::relu_(%v)\n"
+      "  %z : Tensor = aten::mul(%x, %y)\n"
+      "  return (%z)\n");
+  EXPECT_TRUE(result.unresolved_writes.empty());
+  EXPECT_THAT(result.steps, testing::Contains("writes to input x are not seen by the caller"));
 }
 
 TEST(Normalize, SimplifyUsesWhatBecameKnown) {
