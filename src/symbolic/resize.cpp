@@ -1,5 +1,6 @@
-// Interpolation to a size or by a scale, sampling at a grid: facts, and what PyTorch demands.
+// Interpolation to a size or by a scale, sampling at a grid: facts, conditions, and what PyTorch demands.
 #include <cmath>
+#include <utility>
 
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
@@ -55,6 +56,27 @@ Facts grid_sampler(const Call& call) {
   return {tensor_fact(input.dtype, std::move(shape))};
 }
 
+// ---- Conditions
+
+// Matrices and positions are computed while converting: from and to sizes that are numbers.
+Verdict resized_sizes_known(const Call& call) {
+  const Fact& input = call.fact(call.has("input") ? "input" : "self");
+  const Fact& result = call.facts().of(call.node().output(0));
+  for (const auto& [fact, name] : {std::pair(&input, "input"), std::pair(&result, "the result")}) {
+    const auto* tensor = fact->tensor();
+    const std::string sizes = "the sizes of " + std::string(name);
+    const Verdict open{.truth = Truth::unknown, .message = sizes + " aren't known", .wants = fact->wants, .blame = fact->blame};
+    if (!tensor || !tensor->shape) return open;
+    for (std::size_t i = 2; i < tensor->shape->size(); ++i) {
+      const Dim& size = (*tensor->shape)[i];
+      if (size.is_number()) continue;
+      if (size.is_unknown() && (!fact->wants.empty() || fact->blame)) return open;
+      return {.truth = Truth::no, .message = sizes + " must be fixed, and one is " + size.to_string()};
+    }
+  }
+  return {.truth = Truth::yes};
+}
+
 // ---- Demands
 
 // Sizes or scales, one a dimension that is resized, and something left in each.
@@ -94,6 +116,7 @@ void register_resize(Registry& registry) {
                          "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa", "aten::_upsample_lanczos2d_aa"})
     registry.facts(op, upsample);
   registry.facts("aten::__interpolate", interpolate);
+  registry.condition("resized_sizes_known", resized_sizes_known);
   registry.condition("upsampling_fits", upsampling_fits);
   registry.condition("interpolation_fits", interpolation_fits);
   for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d", "aten::cudnn_grid_sampler"})
