@@ -165,22 +165,14 @@ Facts repeat_interleave(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
-// Of the dimension that `dim` names; the tensor's only one if it has none.
+// Of the dimension that `dim` names.
 Verdict dim_size_known(const Call& call) {
   const Fact& self = call.fact("self");
-  const TensorFact& tensor = tensor_of(call, "self");
+  const auto rank = call.rank("self");
   const auto dim = call.integer("dim");
-  const auto open = [](const Fact& fact, const char* message) { return Verdict{.truth = Truth::unknown, .message = message, .wants = fact.wants, .blame = fact.blame}; };
-  if (!dim) return open(call.fact("dim"), "dim isn't known");
-  if (!tensor.shape) return open(self, "the rank of self isn't known");
-  const auto index = wrap_dim(*dim, tensor.shape->size());
-  if (!index || tensor.shape->empty()) return {.truth = Truth::yes};
-  const Dim& size = (*tensor.shape)[*index];
-  const std::string name = "dimension " + std::to_string(*index) + " of self";
-  if (size.is_number()) return {.truth = Truth::yes};
-  if (size.is_unknown() && (!self.wants.empty() || self.blame))
-    return {.truth = Truth::unknown, .message = name + " isn't known", .wants = self.wants, .blame = self.blame};
-  return {.truth = Truth::no, .message = name + " must be fixed, and is " + size.to_string()};
+  if (!dim) return {.truth = Truth::unknown, .message = "dim isn't known", .wants = call.fact("dim").wants, .blame = call.fact("dim").blame};
+  const auto index = rank ? wrap_dim(*dim, *rank) : std::nullopt;
+  return index || !rank ? sizes_known(self, "self", index.value_or(0), index.value_or(0) + 1) : Verdict{.truth = Truth::yes};
 }
 
 Verdict dim_exists(const Call& call) {

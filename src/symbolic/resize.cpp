@@ -1,6 +1,5 @@
 // Interpolation to a size or by a scale, sampling at a grid: facts, conditions, and what PyTorch demands.
 #include <cmath>
-#include <utility>
 
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
@@ -60,21 +59,8 @@ Facts grid_sampler(const Call& call) {
 
 // Matrices and positions are computed while converting: from and to sizes that are numbers.
 Verdict resized_sizes_known(const Call& call) {
-  const Fact& input = call.fact(call.has("input") ? "input" : "self");
-  const Fact& result = call.facts().of(call.node().output(0));
-  for (const auto& [fact, name] : {std::pair(&input, "input"), std::pair(&result, "the result")}) {
-    const auto* tensor = fact->tensor();
-    const std::string sizes = "the sizes of " + std::string(name);
-    const Verdict open{.truth = Truth::unknown, .message = sizes + " aren't known", .wants = fact->wants, .blame = fact->blame};
-    if (!tensor || !tensor->shape) return open;
-    for (std::size_t i = 2; i < tensor->shape->size(); ++i) {
-      const Dim& size = (*tensor->shape)[i];
-      if (size.is_number()) continue;
-      if (size.is_unknown() && (!fact->wants.empty() || fact->blame)) return open;
-      return {.truth = Truth::no, .message = sizes + " must be fixed, and one is " + size.to_string()};
-    }
-  }
-  return {.truth = Truth::yes};
+  const Verdict input = sizes_known(call.fact(call.has("input") ? "input" : "self"), "the input", 2, 5);
+  return input.truth == Truth::yes ? sizes_known(call.facts().of(call.node().output(0)), "the result", 2, 5) : input;
 }
 
 // ---- Demands
