@@ -45,6 +45,13 @@ struct Summary {
   std::optional<int> lowest_opset;   // at which the model converts whole; absent while nodes are unassessed
 };
 
+// A row of a mapping table, and how many calls it decided.
+struct RowUse {
+  std::string place;                 // "mappings/operators/pooling.yaml:5"
+  int nodes = 0;
+  std::string lifted;                // the refusal of PyTorch's exporter that it doesn't make; empty: none
+};
+
 struct OperatorSummary {
   std::string op, overload;
   OperatorClass operator_class = OperatorClass::missing;
@@ -53,6 +60,7 @@ struct OperatorSummary {
   std::optional<int> since;          // opset of the row in force
   std::optional<int> available_from; // lowest opset above the asked one at which every call of it converts
   int nodes = 0, blocked = 0;
+  std::vector<RowUse> rows;          // in the tables' order
   std::map<std::string, int> emitted;  // ONNX operator → nodes; empty while conversion isn't run
 };
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <tuple>
 
 #include "analysis/findings.h"
 #include "symbolic/condition.h"
@@ -32,11 +34,27 @@ const mapping::Row* first_mapped(const mapping::Lookup& found) {
 
 bool blocks(Status status) { return status == Status::missing || status == Status::refused; }
 
+std::vector<RowUse> rows_of(const std::vector<const Outcome*>& calls) {
+  std::map<std::tuple<std::string_view, int, int>, RowUse> uses;
+  for (const Outcome* call : calls) {
+    if (!call->row) continue;
+    const mapping::Place& place = call->row->place;
+    RowUse& use = uses[{place.file, place.line, place.column}];
+    use.place = place.file + ":" + std::to_string(place.line);
+    use.lifted = call->row->lifted;
+    ++use.nodes;
+  }
+  std::vector<RowUse> rows;
+  for (auto& [place, use] : uses) rows.push_back(std::move(use));
+  return rows;
+}
+
 OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& calls, const conversion::Context& context, int opset) {
   OperatorSummary summary;
   summary.op = name.first;
   summary.overload = name.second;
   summary.nodes = static_cast<int>(calls.size());
+  summary.rows = rows_of(calls);
   std::optional<int> from;
   bool never = false, missing = false;
   summary.verified = true;

@@ -8,6 +8,7 @@
 
 #include "passes/alias.h"
 #include "passes/normalize.h"
+#include "symbolic/shapes.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -29,6 +30,13 @@ TensorFact tensor_of(const ir::TensorType& type) {
     for (const auto& size : *type.sizes) tensor.shape->push_back(size ? Dim(*size) : Dim::unknown());
   }
   return tensor;
+}
+
+// A traced graph's text carries what was seen of every value: its dtype and rank hold for other sizes too.
+void add_seen(TensorFact& tensor, const ir::TypeRef& type) {
+  if (!type || type->kind != ir::TypeKind::tensor) return;
+  if (!tensor.dtype) tensor.dtype = type->tensor.dtype;
+  if (!tensor.shape && type->tensor.sizes) tensor.shape = symbolic::unknown_sizes(type->tensor.sizes->size());
 }
 
 NumberFact::Kind number_kind(ir::TypeKind kind) {
@@ -205,6 +213,7 @@ class Statement {
       const ir::Value* output = node.output(i);
       Fact fact = i < results.size() ? std::move(results[i]) : Fact{};
       if (std::holds_alternative<std::monostate>(fact.value)) fact.value = fact_of_type(output->type()).value;
+      if (auto* tensor = std::get_if<TensorFact>(&fact.value)) add_seen(*tensor, output->type());
       if (!complete(fact)) derive_unknown(fact, node, rule != nullptr);
       keep_written_dtype(fact, node, i);
       set(output, std::move(fact));

@@ -102,13 +102,15 @@ struct Arguments {
       context.report(place, quote(rows.name) + " has no argument " + quote(name) + mapping::did_you_mean(name, argument_names(overloads)));
   }
 
-  // A condition must be able to hold or fail in one overload at least.
+  // A condition must be able to hold or fail in one overload at least. Where one lacks the argument it may be None.
   void check_argument(const mapping::Condition& condition) const {
+    const bool lacking = std::ranges::any_of(overloads, [&](const Schema* overload) { return !overload->argument_index(condition.argument); });
     std::string why;
     for (const Schema* overload : overloads) {
       const auto index = overload->argument_index(condition.argument);
       if (!index) continue;
-      why = misfit(condition.predicate, *overload->arguments[*index].type);
+      const ir::TypeRef& type = overload->arguments[*index].type;
+      why = misfit(condition.predicate, lacking && type->kind != TypeKind::optional ? *ir::optional_of(type) : *type);
       if (why.empty()) return;
     }
     context.report(condition.place, quote(condition.argument) + " " + why);

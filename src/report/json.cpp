@@ -60,6 +60,16 @@ Json summary(const Summary& summary) {
           {"lowest_opset", or_null(summary.lowest_opset)}};
 }
 
+Json rows(const std::vector<RowUse>& uses) {
+  Json list = Json::array();
+  for (const auto& use : uses) {
+    Json row = {{"place", use.place}, {"nodes", use.nodes}};
+    if (!use.lifted.empty()) row["lifted"] = use.lifted;
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
 Json operators(const std::vector<OperatorSummary>& summaries) {
   Json list = Json::array();
   for (const auto& op : summaries) {
@@ -74,6 +84,7 @@ Json operators(const std::vector<OperatorSummary>& summaries) {
                     {"available_from", or_null(op.available_from)},
                     {"nodes", op.nodes},
                     {"blocked", op.blocked},
+                    {"rows", rows(op.rows)},
                     {"emitted", std::move(emitted)}});
   }
   return list;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace compatcheck::symbolic {
@@ -16,6 +17,13 @@ Verdict no(std::string message) { return {.truth = Truth::no, .message = std::mo
 
 Verdict not_known(const Fact& fact, std::string message) {
   return {.truth = Truth::unknown, .message = std::move(message), .wants = fact.wants, .blame = fact.blame};
+}
+
+// What settles either.
+void want(Verdict& total, const Verdict& other) {
+  std::vector<std::uint32_t> merged;
+  std::ranges::set_union(total.wants, other.wants, std::back_inserter(merged));
+  total.wants = std::move(merged);
 }
 
 // All of several: a broken one decides, then an unknown one.
@@ -324,7 +332,8 @@ Verdict any_holds(const std::vector<mapping::Conditions>& alternatives, const Ca
   for (const auto& conditions : alternatives) {
     Verdict one = holds(conditions, call, schemas);
     if (one.truth == Truth::yes) return one;
-    if (total.truth == Truth::no) total = std::move(one);
+    if (total.truth == Truth::unknown && one.truth == Truth::unknown) want(total, one);
+    else if (total.truth == Truth::no) total = std::move(one);
   }
   return total;
 }

@@ -1,6 +1,22 @@
 #include "symbolic/demands.h"
 
+#include <algorithm>
+
 namespace compatcheck::symbolic {
+
+Verdict sizes_known(const Fact& fact, std::string_view name, std::size_t first, std::size_t end) {
+  const auto open = [&](std::string message) { return Verdict{.truth = Truth::unknown, .message = std::move(message), .wants = fact.wants, .blame = fact.blame}; };
+  const auto* tensor = fact.tensor();
+  if (!tensor || !tensor->shape) return open("the sizes of " + std::string(name) + " aren't known");
+  for (std::size_t i = first; i < std::min(end, tensor->shape->size()); ++i) {
+    const Dim& size = (*tensor->shape)[i];
+    const std::string dimension = "dimension " + std::to_string(i) + " of " + std::string(name);
+    if (size.is_number()) continue;
+    if (size.is_unknown() && (!fact.wants.empty() || fact.blame)) return open(dimension + " isn't known");
+    return {.truth = Truth::no, .message = dimension + " must be fixed, and is " + size.to_string()};
+  }
+  return {.truth = Truth::yes};
+}
 
 void Demands::state(bool holds, std::string_view what, std::string_view wanted, const std::string& found) {
   if (!holds && !broken_) broken_ = std::string(what) + " must be " + std::string(wanted) + ", and is " + found;

@@ -1,4 +1,4 @@
-// What PyTorch demands of arguments together: conditions for the tables' `valid`. Only what is proved to be wrong counts.
+// Parts of conditions: sizes that must be known, and what PyTorch demands of arguments together, for the tables' `valid`.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,11 @@
 
 namespace compatcheck::symbolic {
 
-// The first demand that is broken tells.
+// Whether the sizes of a tensor are numbers, from dimension `first` up to `end` (perhaps beyond its rank): open while an input, or a
+// node without facts, may tell; broken where they are named or computed.
+Verdict sizes_known(const Fact& tensor, std::string_view name, std::size_t first, std::size_t end);
+
+// The first demand that is broken tells; only what is proved to be wrong is.
 class Demands {
  public:
   void at_least(const Dim& size, std::int64_t bound, std::string_view what);     // "WHAT must be at least 1, and is 0"

@@ -165,6 +165,16 @@ Facts repeat_interleave(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
+// Of the dimension that `dim` names.
+Verdict dim_size_known(const Call& call) {
+  const Fact& self = call.fact("self");
+  const auto rank = call.rank("self");
+  const auto dim = call.integer("dim");
+  if (!dim) return {.truth = Truth::unknown, .message = "dim isn't known", .wants = call.fact("dim").wants, .blame = call.fact("dim").blame};
+  const auto index = rank ? wrap_dim(*dim, *rank) : std::nullopt;
+  return index || !rank ? sizes_known(self, "self", index.value_or(0), index.value_or(0) + 1) : Verdict{.truth = Truth::yes};
+}
+
 Verdict dim_exists(const Call& call) {
   Demands demands;
   const auto dim = call.integer("dim");
@@ -191,6 +201,7 @@ void register_indexing(Registry& registry) {
     registry.facts(op, written);
   for (const char* op : {"aten::masked_fill", "aten::masked_scatter"}) registry.facts(op, masked);
   registry.facts("aten::repeat_interleave", repeat_interleave);
+  registry.condition("dim_size_known", dim_size_known);
   registry.condition("dim_exists", dim_exists);
 }
 

@@ -109,6 +109,17 @@ Verdict adaptive_output_divides(const Call& call) {
   return verdict;
 }
 
+// So that windows can be placed while converting.
+Verdict pooled_sizes_known(const Call& call) {
+  const auto dims = pooled_dims(call), rank = call.rank("self");
+  return sizes_known(call.fact("self"), "self", rank && dims ? *rank - std::min(*dims, *rank) : 0, rank.value_or(0));
+}
+
+// Only rounding up needs them.
+Verdict ceil_sizes_known(const Call& call) {
+  return call.boolean("ceil_mode") == false ? Verdict{.truth = Truth::yes} : pooled_sizes_known(call);
+}
+
 // ---- Demands
 
 void demand_sizes(Demands& demands, const Call& call, std::size_t dims, std::int64_t least) {
@@ -173,6 +184,8 @@ void register_pooling(Registry& registry) {
   registry.facts("aten::max_unpool2d", adaptive<2>);
   registry.facts("aten::max_unpool3d", adaptive<3>);
   registry.condition("adaptive_output_divides", adaptive_output_divides);
+  registry.condition("pooled_sizes_known", pooled_sizes_known);
+  registry.condition("ceil_sizes_known", ceil_sizes_known);
   registry.condition("pool_fits", pool_fits);
   registry.condition("pooled_size_fits", pooled_size_fits);
 }

@@ -1,4 +1,4 @@
-// Interpolation to a size or by a scale, sampling at a grid: facts, and what PyTorch demands.
+// Interpolation to a size or by a scale, sampling at a grid: facts, conditions, and what PyTorch demands.
 #include <cmath>
 
 #include "symbolic/demands.h"
@@ -55,6 +55,14 @@ Facts grid_sampler(const Call& call) {
   return {tensor_fact(input.dtype, std::move(shape))};
 }
 
+// ---- Conditions
+
+// Matrices and positions are computed while converting: from and to sizes that are numbers.
+Verdict resized_sizes_known(const Call& call) {
+  const Verdict input = sizes_known(call.fact(call.has("input") ? "input" : "self"), "the input", 2, 5);
+  return input.truth == Truth::yes ? sizes_known(call.facts().of(call.node().output(0)), "the result", 2, 5) : input;
+}
+
 // ---- Demands
 
 // Sizes or scales, one a dimension that is resized, and something left in each.
@@ -94,6 +102,7 @@ void register_resize(Registry& registry) {
                          "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa", "aten::_upsample_lanczos2d_aa"})
     registry.facts(op, upsample);
   registry.facts("aten::__interpolate", interpolate);
+  registry.condition("resized_sizes_known", resized_sizes_known);
   registry.condition("upsampling_fits", upsampling_fits);
   registry.condition("interpolation_fits", interpolation_fits);
   for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d", "aten::cudnn_grid_sampler"})

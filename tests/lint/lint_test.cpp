@@ -112,6 +112,7 @@ TEST(Lint, ConditionsThatNeverHold) {
   EXPECT_EQ(defect("outputs.0: {constant: true}"), "");
   EXPECT_EQ(defect("tensors: {each: 3}"), "1:48: `tensors`: each is no list: it is Tensor?\n");
   EXPECT_EQ(defect("divisor_override: ~"), "");
+  EXPECT_EQ(defects_of("aten::squeeze: {11: {to: Squeeze, when: {dim: ~}}}"), "") << "one overload has no dim";
   EXPECT_EQ(defect("stride: {equals: []}"), "");
 }
 
