@@ -131,7 +131,8 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
     else refuse(outcome, &row, refusal.reason);
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
-    attempt.open = wanting.verdict;
+    if (way.by_row_alone() && wanting.verdict.wants.empty() && !wanting.verdict.blame) outcome.handled = false;
+    else attempt.open = wanting.verdict;
   } catch (const InternalError& error) {
     if (way.by_row_alone()) outcome.handled = false;   // the row isn't plain after all: it waits for its handler
     else refuse(outcome, &row, std::string("this call can't be converted yet: ") + error.what());

@@ -95,7 +95,10 @@ bool is_on_numbers(const schema::Schema& schema) {
 Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context) {
   const ir::Node& node = call.node();
   const bool numbers = node.schema() && is_on_numbers(*node.schema());
-  handler_ = numbers ? context.handlers.find_number(mapping::split_overload(rows.name).first) : context.handlers.find(rows.name);
+  const bool lists = node.schema() && !node.schema()->arguments.empty() && ir::is(node.schema()->arguments.front().type, ir::TypeKind::list);
+  // An overload on lists with rows of its own shares no more than the name with the operator on tensors.
+  if (numbers) handler_ = context.handlers.find_number(mapping::split_overload(rows.name).first);
+  else handler_ = lists ? context.handlers.find_exact(rows.name) : context.handlers.find(rows.name);
   plain_ = handlers::is_plain(row) && node.schema() && handlers::unspoken_argument(row, call).empty();
   if (numbers && !handler_ && !plain_) handler_ = context.handlers.find(rows.name);
 }

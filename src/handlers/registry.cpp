@@ -13,8 +13,13 @@ void Registry::number_handler(std::string_view op, Handler function) {
   if (!numbers_.emplace(op, function).second) throw InternalError("two handlers for numbers of " + std::string(op));
 }
 
+Handler Registry::find_exact(std::string_view rows) const {
+  const auto found = handlers_.find(rows);
+  return found == handlers_.end() ? nullptr : found->second;
+}
+
 Handler Registry::find(std::string_view rows) const {
-  if (const auto found = handlers_.find(rows); found != handlers_.end()) return found->second;
+  if (const Handler exact = find_exact(rows)) return exact;
   const auto base = handlers_.find(mapping::split_overload(rows).first);
   return base == handlers_.end() ? nullptr : base->second;
 }

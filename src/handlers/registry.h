@@ -21,6 +21,7 @@ class Registry {
   void number_handler(std::string_view op, Handler function);
   // Of these rows; null if none. `rows` is the canonical name: after aliases, in-place and out= forms.
   Handler find(std::string_view rows) const;
+  Handler find_exact(std::string_view rows) const;   // not that of the base name
   Handler find_number(std::string_view op) const;
   std::vector<std::string_view> names() const;
 

@@ -75,8 +75,8 @@ std::string misfit(const Predicate& predicate, const Type& type) {
   if (predicate.length && !list && plain.kind != TypeKind::string) return "has no length: " + is;
   if ((predicate.min || predicate.max) && !number) return "is no number: " + is;
   if (predicate.none && type.kind != TypeKind::optional && !is_opaque(type.kind)) return "is never None: " + is;
-  if ((!predicate.dtype.empty() || predicate.rank || predicate.rank_known || !predicate.sizes.empty() || predicate.elements) && !tensor)
-    return "is no tensor: " + is;
+  if ((predicate.rank || predicate.rank_known || !predicate.sizes.empty() || predicate.elements) && !tensor) return "is no tensor: " + is;
+  if (!predicate.dtype.empty() && !tensor && !number) return "is no tensor: " + is;
   if (predicate.used) return "is an argument; `used` is about outputs.N";
   return predicate.negated ? misfit(*predicate.negated, type) : std::string();
 }

@@ -215,10 +215,18 @@ class Test {
     return Test(number_fact(static_cast<std::int64_t>(list->items->size())), "the length of " + what_)(predicate);
   }
 
+  // A Python number counts as what promotion takes it for.
+  Verdict number_dtype(const NumberFact& number, const std::vector<std::string>& words, const std::string& needed) const {
+    const ir::DType dtype = number.kind == NumberFact::Kind::floating ? ir::DType::f64 : number.kind == NumberFact::Kind::boolean ? ir::DType::boolean : ir::DType::i64;
+    if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return dtype_fits(dtype, word); })) return yes();
+    return no(what_ + " must be " + needed + ", and is a number of another kind");
+  }
+
   Verdict dtype(const std::vector<std::string>& words) const {
     std::string needed;
     for (const auto& word : words) needed += (needed.empty() ? "" : " or ") + word;
     if (fact_.is_none()) return yes();  // nothing there that could have another dtype
+    if (const auto* number = fact_.number()) return number_dtype(*number, words, needed);
     const auto* tensor = fact_.tensor();
     if (!tensor || !tensor->dtype) return not_known(fact_, "the dtype of " + what_ + " must be " + needed + ", and isn't known");
     if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return dtype_fits(*tensor->dtype, word); })) return yes();

@@ -13,6 +13,11 @@ OPSETS = [9, 11, 13, 17, 20]
 NO_HANDLER = "UnsupportedOperatorError"  # the operator is missing there: no refusal of an argument
 
 
+def runs(row):
+    """What was exported is a model that means what PyTorch does, as far as can be told: bfloat16 came to ONNX with opset 13."""
+    return row["ort"] == "match" or row["ort"] == "not_comparable" and (row["op"] != "bfloat16" or int(row["opset"]) >= 13)
+
+
 def baseline(names):
     with gzip.open(HERE.parent / "corpus" / "baseline_dev.tsv.gz", "rt") as file:
         return [row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["id"] in names]
@@ -37,7 +42,7 @@ def main():
             wrong.append(f"{row['id']}: could not be read")
         elif row["export"] == "ok":
             kinds["exported by the reference"] += 1
-            if refused := refusals(report, missing_only=row["ort"] not in ("match", "not_comparable")):
+            if refused := refusals(report, missing_only=not runs(row)):
                 wrong.append(f"{row['id']} at {row['opset']}: the reference exports it; we say {'; '.join(refused[:2])}")
         elif NO_HANDLER not in row["error"]:
             kinds["refused by the reference"] += 1
