@@ -66,6 +66,9 @@ constexpr auto passes = std::to_array<Pass>({
     {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program); }, "merged ",
      " node that was computed before", " nodes that were computed before"},
     {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program); }, "", "", ""},
+    {"make_overwritten_attributes",
+     [](Work& w) { return w.program ? make_overwritten_attributes(w.graph, *w.program, w.registry) : 0; }, "made anew ",
+     " attribute that each call fills before it reads it", " attributes that each call fills before it reads them"},
     {"functionalize_writes", [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.written_inputs); },
      "made new values of ", " in-place write", " in-place writes"},
 });
