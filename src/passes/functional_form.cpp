@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "passes/list_form.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
@@ -122,6 +123,7 @@ ir::Value* cast_after(ir::Node* node, ir::Value* like, const schema::Registry& r
 bool changes_its_sizes(const ir::Node& write) { return among(write.op(), changes_sizes); }
 
 std::optional<std::size_t> written_by_form(const ir::Node& write, const schema::Registry& registry) {
+  if (has_list_form(write)) return 0;
   if (!write.schema() || write.outputs().size() != 1 || among(write.op(), changes_object)) return std::nullopt;
   if (among(write.op(), replaces_all) && !write.schema()->is_out()) return 0;
   if (among(write.op(), changes_nothing)) return 0;
@@ -130,6 +132,7 @@ std::optional<std::size_t> written_by_form(const ir::Node& write, const schema::
 }
 
 ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schema::Registry& registry) {
+  if (has_list_form(*write)) return take_list_form(write, current, registry);
   if (among(write->op(), changes_nothing)) {
     write->erase();
     return current;

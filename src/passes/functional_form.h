@@ -1,4 +1,4 @@
-// In-place operators as operators that give what they would leave in the tensor they write.
+// In-place operators as operators that give what they would leave in the tensor or list they write.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ std::optional<std::size_t> written_by_form(const ir::Node& write, const schema::
 // x.t_(), x.unsqueeze_(0): nothing is written, but later uses of x find other sizes; views of it don't.
 bool changes_its_sizes(const ir::Node& write);
 
-// What the write leaves in its tensor, which held `current` before. The node becomes its functional form, or goes.
+// What the write leaves in its tensor or list, which held `current` before. The node becomes its functional form, or goes.
 ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schema::Registry& registry);
 
 }  // namespace compatcheck::passes

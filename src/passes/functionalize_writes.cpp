@@ -166,6 +166,7 @@ class Functionalizer {
     set(target, {result, nullptr, nullptr, after});
     for (ir::Value* view = target; ir::Value* parent = plan_.views().parent(view); view = parent)
       set(parent, {newest(parent).value, view, node, after});
+    if (node->owner() && node->output() != result && tracked(node->output())) begin(node->output());  // what pop took
     ++done_;
   }
 
@@ -210,12 +211,12 @@ class Functionalizer {
   std::size_t done_ = 0;
 };
 
-// An in-place operator returns the tensor it wrote: let everybody read that one.
+// An in-place operator returns the tensor or list it wrote: let everybody read that one.
 void use_written_itself(const ir::Graph& graph) {
   ir::for_each_node(*graph.top(), [](ir::Node* node) {
     const schema::Schema* schema = node->schema();
     if (!schema || !writes(*node) || node->outputs().size() != 1 || schema->returns.size() != 1) return;
-    if (!schema->returns[0].written || !ir::is(node->output()->type(), ir::TypeKind::tensor)) return;
+    if (!schema->returns[0].written) return;
     const auto operands = written_operands(*node);
     if (operands.size() == 1) node->output()->replace_all_uses_with(node->input(operands[0]));
   });

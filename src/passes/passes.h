@@ -67,6 +67,9 @@ std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program);
 
 // ---- Writes
 
+// Attributes that a call fills whole before it reads them become tensors that the call makes.
+std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry);
+
 struct UnresolvedWrite {
   ir::Node* node = nullptr;
   std::string why;  // "writes through a view of %x", "writes a list that …"

@@ -60,12 +60,12 @@ void Views::add(ir::Value* value, const Aliases& aliases) {
   const ir::Node* node = value->producer();
   if (node && is_tensor(value)) {
     const bool of_parts = node->is("prim::ListUnpack") || node->is("aten::__getitem__");
-    if (is_view(*node) || (of_parts && at(node->input(0)).root)) place.source = node->input(0);
+    if (is_view(*node) || (of_parts && at(node->input(0)).source)) place.source = node->input(0);
   } else if (node && is_split(*node) && ir::is_tensor_list(value->type()) && !aliases.written(value)) {
     place.source = node->input(0);
   }
   if (place.source) place.root = root(place.source);
-  else if (is_tensor(value)) place.root = value;
+  else if (is_tensor(value) || ir::is(value->type(), ir::TypeKind::list)) place.root = value;
 }
 
 ir::Value* Views::parent(const ir::Value* value) const {

@@ -22,7 +22,7 @@ class Views {
   ir::Value* source(const ir::Value* value) const { return at(value).source; }
   // The tensor of which `value`, a tensor, is a view.
   ir::Value* parent(const ir::Value* value) const;
-  // The first of the views; null if the value is neither a tensor nor a list of parts.
+  // The first of the views; a list that is no list of parts is its own root. Null for what is neither tensor nor list.
   ir::Value* root(const ir::Value* value) const { return at(value).root; }
 
  private:

@@ -4,6 +4,7 @@
 
 #include "passes/effects.h"
 #include "passes/functional_form.h"
+#include "passes/list_form.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
@@ -22,12 +23,6 @@ bool is_container(const ir::Value* value) {
 
 bool makes_bundle(const ir::Node& node) {
   return node.is("prim::ListConstruct") || node.is("prim::TupleConstruct") || node.is("prim::DictConstruct");
-}
-
-bool inside_loop(const ir::Node& node, const ir::Block* outer) {
-  for (const ir::Block* block = node.owner(); block && block != outer; block = block->parent())
-    if (block->owner() && block->owner()->is("prim::Loop")) return true;
-  return false;
 }
 
 }  // namespace
@@ -104,12 +99,12 @@ std::string WritePlan::own_obstacle(const ir::Node& write) const {
   const auto operands = written_operands(write);
   if (operands.empty()) return "writes memory that its arguments don't show";
   const ir::Value* target = write.input(operands[0]);
-  if (!is_tensor(target)) return container_obstacle(write, target);
   if (operands.size() != 1) return "writes more than one of its arguments";
-  return tensor_obstacle(write, target);
+  if (!is_tensor(target) && !has_list_form(write)) return container_obstacle(write, target);
+  return obstacle_of_target(write, target);
 }
 
-std::string WritePlan::tensor_obstacle(const ir::Node& write, const ir::Value* target) const {
+std::string WritePlan::obstacle_of_target(const ir::Node& write, const ir::Value* target) const {
   if (std::string why = memory_obstacle(target); !why.empty()) return why;
   if (!written_by_form(write, registry_)) return "has no form that leaves its argument as it is";
   for (const ir::Value* view = target; views_.source(view); view = views_.parent(view))
@@ -161,19 +156,14 @@ const ir::Value* WritePlan::view_that_outlives(const ir::Value* value, const ir:
 }
 
 std::string WritePlan::container_obstacle(const ir::Node& write, const ir::Value* target) const {
-  const std::string kind = ir::is(target->type(), ir::TypeKind::dict) ? "dict " : "list ";
-  const std::string writes = "changes the " + kind + shown(target);
   if (!ir::is(target->type(), ir::TypeKind::dict) && !ir::is(target->type(), ir::TypeKind::list))
     return "writes to " + shown(target) + ", which isn't a tensor";
-  for (LocationId id : aliases_.locations(target)) {
-    const MemoryLocation& location = aliases_.location(id);
-    if (location.kind == MemoryLocation::Kind::input) return writes + ", an input of the model";
-    if (location.kind == MemoryLocation::Kind::attribute)
-      return writes + ", attribute " + location.name + ", which keeps its value between calls";
-    if (location.maker && location.maker->owner() != write.owner())
-      return writes + ", which is made outside of this " + (inside_loop(write, location.maker->owner()) ? "loop" : "branch");
-  }
-  return writes + " in place, where its items aren't known or something else may hold it";
+  if (std::string why = memory_obstacle(target); !why.empty()) return why;
+  if (ir::is(target->type(), ir::TypeKind::dict))
+    return "changes the dict " + shown(target) + " in place, where its items aren't known or something else may hold it";
+  if (write.schema() && write.inputs().size() > 1 && (write.is("aten::_set_item") || write.is("aten::pop") || write.is("aten::Delete")))
+    return "changes the list " + shown(target) + " at an index that isn't known";
+  return "changes the list " + shown(target) + " in a way that no expression of lists gives";
 }
 
 // ---- Values of different families that may share memory

@@ -1,6 +1,6 @@
 // Which in-place writes can be expressed by new values, and why others can't.
 //
-// Tensors that are views of one root for sure are a family. A write to one of them is a new value of the root, from which
+// Tensors that are views of one root for sure are a family; a list is one by itself. A write to one of them is a new value of the root, from which
 // the views that are read later are made again. That takes in every write and read of the family, or none: a family is
 // left as it is where one of its writes has no form, reaches memory that lives on after the call, or where the memory
 // may be seen by a value that isn't of the family.
@@ -50,7 +50,7 @@ class WritePlan {
   Family family_written(const ir::Node* write) const;
   void block(Family family, const std::string& why) { if (family) blocked_.emplace(family, why); }
   std::string own_obstacle(const ir::Node& write) const;
-  std::string tensor_obstacle(const ir::Node& write, const ir::Value* target) const;
+  std::string obstacle_of_target(const ir::Node& write, const ir::Value* target) const;
   std::string container_obstacle(const ir::Node& write, const ir::Value* target) const;
   std::string memory_obstacle(const ir::Value* target) const;
   std::string size_change_obstacle(const ir::Node& write, const ir::Value* target) const;

@@ -78,6 +78,7 @@ MODELS = [
     Model("writes", "nested_writes", SCRIPTED),
     Model("writes", "list_of_steps", SCRIPTED),
     Model("writes", "size_changes"),
+    Model("writes", "scratch_buffer"),
     Model("quantized", "quantized_dynamic"),
     Model("quantized", "quantized_linear"),
     Model("quantized", "quantized_static"),

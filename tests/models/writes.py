@@ -217,6 +217,21 @@ class SizeChanges(nn.Module):
         return y + x
 
 
+class ScratchBuffer(nn.Module):
+    """Buffers that aren't state: one is filled by each call before it is read, one only counts."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scratch", torch.zeros(3, 4))
+        self.register_buffer("calls", torch.zeros(1, dtype=torch.long))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls.add_(1)                                             #: aten::add_
+        self.scratch.copy_(x)                                          #: aten::copy_
+        self.scratch[0].mul_(2)                                        #: aten::mul_
+        return self.scratch.sum(0)
+
+
 def view_writes() -> Example:
     return Example(ViewWrites(), (torch.randn(4, 6), torch.randn(2, 3)))
 
@@ -267,3 +282,7 @@ def list_of_steps() -> Example:
 
 def size_changes() -> Example:
     return Example(SizeChanges(), (torch.randn(3, 4),))
+
+
+def scratch_buffer() -> Example:
+    return Example(ScratchBuffer(), (torch.randn(3, 4),))

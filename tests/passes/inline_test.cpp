@@ -204,5 +204,28 @@ TEST(Attributes, ACounterThatNothingReadsIsDead) {
   EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"aten::relu"}));
 }
 
+TEST(Attributes, WhatEachCallFillsAnewIsNoState) {
+  const std::string filled =
+      "  %0 : int = prim::Constant[value=0]()\n"
+      "  %f : bool = prim::Constant[value=0]()\n"
+      "  %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+      "  %c : Tensor = aten::copy_(%b, %x, %f)\n";
+  const std::string read_again =
+      "  %d : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+      "  %e : Tensor = aten::select(%d, %0, %0)\n"
+      "  %g : Tensor = aten::neg_(%e)\n";
+  const Normalized result = normalized(with_forward(filled + read_again + "  return (%b)\n"));
+  EXPECT_EQ(operators(result.graph),
+            (std::vector<std::string>{"aten::empty_like", "aten::copy", "aten::select", "aten::neg", "aten::select_scatter"}));
+  EXPECT_EQ(reasons(result), std::vector<std::string>{});
+  const std::string kept = "writes attribute buf, which keeps its value between calls";
+  EXPECT_EQ(reasons(normalized(with_forward("  %1 : int = prim::Constant[value=1]()\n"
+                                            "  %a : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+                                            "  %z : Tensor = aten::mul(%x, %a)\n" + filled + "  return (%z, %b)\n"))),
+            std::vector<std::string>{kept});
+  EXPECT_EQ(reasons(normalized(with_forward(filled + "  %a : Tensor = prim::GetAttr[name=\"alias\"](%self)\n  return (%a, %b)\n"))),
+            std::vector<std::string>{kept});
+}
+
 }  // namespace
 }  // namespace compatcheck::passes

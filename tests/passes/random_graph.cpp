@@ -29,6 +29,7 @@ class Writer {
     line("%true : bool = prim::Constant[value=1]()");
     line("%false : bool = prim::Constant[value=0]()");
     line("%none : NoneType = prim::Constant()");
+    line("%last : int = prim::Constant[value=-1]()");
     line("%p : float = prim::Constant[value=0.5]()");
     Scope scope{{"%x", "%y"}, {}, {}, {"%k0", "%k1", "%k2", "%k3", "%n"}, {"%c", "%true", "%false"}};
     // Most writes can be proved on what the graph makes itself.
@@ -67,7 +68,7 @@ class Writer {
       case 5: return view(scope);
       case 6: return write_half(scope);
       case 7: return make_list(scope);
-      case 8: case 9: return use_list(scope);
+      case 8: case 9: return use_list(scope, depth);
       case 10: return number(scope);
       case 11: return tuple(scope);
       case 12: case 13: return branch(scope, depth);
@@ -173,11 +174,11 @@ class Writer {
     scope.lists.push_back({result, size});
   }
 
-  void use_list(Scope& scope) {
+  void use_list(Scope& scope, int depth) {
     if (scope.lists.empty()) return make_list(scope);
     List& list = scope.lists[pick(scope.lists.size())];
     const std::string result = fresh();
-    switch (pick(5)) {
+    switch (pick(9)) {
       case 0:
       case 1:
         line(result + " : Tensor[] = aten::append(" + list.name + ", " + tensor(scope) + ")");
@@ -190,6 +191,19 @@ class Writer {
       case 3:
         line(" = aten::insert(" + list.name + ", %k0, " + tensor(scope) + ")");
         ++list.least;
+        return;
+      case 4: {
+        const List& other = scope.lists[pick(scope.lists.size())];
+        line(" = aten::extend(" + list.name + ", " + other.name + ")");
+        list.least += other.least;
+        return;
+      }
+      case 5:
+        // Where it may stand in a loop or branch, what a list has for sure must stay.
+        if (depth > 0 || list.least == 0) return;
+        line(result + " : Tensor = aten::pop(" + list.name + ", " + (pick(2) ? "%k0" : "%last") + ")");
+        --list.least;
+        scope.tensors.push_back(result);
         return;
       default:
         if (list.least == 0) return;

@@ -85,8 +85,12 @@ class Machine {
   bool run_list(const ir::Node& node) {
     if (node.inputs().empty() || !std::holds_alternative<std::shared_ptr<Items>>(in(node, 0).value)) return false;
     if (node.is("aten::cat") || node.is("aten::stack")) return join(node);
+    if (node.is("aten::add")) return join_lists(node);
+    if (node.is("aten::slice")) return slice_list(node);
     Items& list = l(node, 0);
     if (node.is("aten::append")) list.push_back(in(node, 1)), give(node, in(node, 0));
+    else if (node.is("aten::extend")) extend(list, Items(l(node, 1)));
+    else if (node.is("aten::clear")) list.clear();
     else if (node.is("aten::insert")) list.insert(list.begin() + n(node, 1), in(node, 2));
     else if (node.is("aten::_set_item")) list[place(list, n(node, 1))] = in(node, 2), give(node, in(node, 0));
     else if (node.is("aten::__getitem__")) give(node, list[place(list, n(node, 1))]);
@@ -96,6 +100,27 @@ class Machine {
       give(node, list[at]);
       list.erase(list.begin() + static_cast<std::ptrdiff_t>(at));
     } else return false;
+    return true;
+  }
+
+  static void extend(Items& list, const Items& more) { list.insert(list.end(), more.begin(), more.end()); }
+
+  bool join_lists(const ir::Node& node) {
+    auto both = std::make_shared<Items>(l(node, 0));
+    both->insert(both->end(), l(node, 1).begin(), l(node, 1).end());
+    give(node, {both});
+    return true;
+  }
+
+  bool slice_list(const ir::Node& node) {
+    const Items& list = l(node, 0);
+    const auto bound = [&](std::size_t i, std::int64_t missing) {
+      const auto* number = std::get_if<std::int64_t>(&in(node, i).value);
+      const std::int64_t at = number ? *number : missing;
+      return std::clamp<std::int64_t>(at < 0 ? at + std::ssize(list) : at, 0, std::ssize(list));
+    };
+    const std::int64_t from = bound(1, 0), to = std::max(from, bound(2, std::ssize(list)));
+    give(node, {std::make_shared<Items>(list.begin() + from, list.begin() + to)});
     return true;
   }
 
