@@ -131,7 +131,8 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
     else refuse(outcome, &row, refusal.reason);
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
-    if (way.by_row_alone() && wanting.verdict.wants.empty() && !wanting.verdict.blame) outcome.handled = false;
+    const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();   // nobody states them
+    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts) outcome.handled = false;
     else attempt.open = wanting.verdict;
   } catch (const InternalError& error) {
     if (way.by_row_alone()) outcome.handled = false;   // the row isn't plain after all: it waits for its handler
@@ -215,8 +216,10 @@ Outcome Assessor::outcome_at(const ir::Node& node, int opset, const Earlier& ear
   if (blamed != earlier.end() && blamed->second != Status::ok) outcome.status = Status::unassessed;
   else if (!open.wants.empty()) outcome.status = Status::needs_input;
   else if (!context_.unresolved_writes.empty()) outcome.status = Status::unassessed;  // what is written is known to no one
-  else {
-    refuse(outcome, outcome.row, open.message);  // no input would settle it
+  else {   // no input would settle it
+    const bool row_tells = open.blame && open.blame != &node && blamed != earlier.end();
+    refuse(outcome, outcome.row, row_tells ? open.message + ": nothing says what " + open.blame->op() + " gives" : open.message);
+    if (row_tells) outcome.hint = "say in the row of " + open.blame->op() + " how its results follow from its arguments: `facts: same`, for example";
     return outcome;
   }
   outcome.reason = open.message;

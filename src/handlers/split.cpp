@@ -106,8 +106,20 @@ void give_places(Emission& e, std::int64_t axis, const Value& places, std::size_
   e.give_list(0, between(e, e.tensor("self"), axis, bounds));
 }
 
+// Into as many parts as a tensor says when the model runs: a sequence.
+void give_counted(Emission& e, std::int64_t axis) {
+  const Value count = e.build.reshape(e.tensor("tensor_indices_or_sections", DType::i64), {});
+  const Value size = e.build.squeeze(e.size_of("self", axis), {0});
+  const Value least = quotient(e, size, count), extra = difference(e, size, product(e, least, count));
+  const Value places = e.node("Range", {e.build.integer(0), count, e.build.integer(1)});
+  const Value sizes = sum(e, e.cast(e.node("Less", {places, extra}), DType::i64), least);
+  const Value self = e.tensor("self");
+  e.give_operand(0, {Sequence{e.node("SplitToSequence", {self, sizes}, {{"axis", axis}}, self.dtype)}});
+}
+
 void give_cut(Emission& e, std::int64_t axis) {
   const auto sizes = piece_sizes(e, axis);
+  if (!sizes && e.row_has("SplitToSequence")) return give_counted(e, axis);
   if (!sizes) throw Refusal{"how many parts there are is known only when the model runs", "use a number of parts that is a constant"};
   const auto whole = e.size("self", axis);
   const auto numbers = numbers_of(*sizes);
