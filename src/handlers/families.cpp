@@ -20,6 +20,7 @@ Registry shipped_handlers() {
   register_dropout(registry);
   register_einsum(registry);
   register_fft(registry);
+  register_grid_sample(registry);
   register_join(registry);
   register_linalg(registry);
   register_loss(registry);
@@ -30,6 +31,8 @@ Registry shipped_handlers() {
   register_padding(registry);
   register_pooling(registry);
   register_power(registry);
+  register_quantized(registry);
+  register_quantized_layers(registry);
   register_rearrange(registry);
   register_recurrent(registry);
   register_recurrent_cells(registry);
@@ -48,6 +51,7 @@ Registry shipped_handlers() {
   register_trigonometry(registry);
   register_unique(registry);
   register_view(registry);
+  register_vision(registry);
   return registry;
 }
 

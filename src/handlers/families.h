@@ -21,6 +21,7 @@ void register_division(Registry& registry);
 void register_dropout(Registry& registry);
 void register_einsum(Registry& registry);
 void register_fft(Registry& registry);
+void register_grid_sample(Registry& registry);
 void register_join(Registry& registry);
 void register_linalg(Registry& registry);
 void register_loss(Registry& registry);
@@ -31,6 +32,8 @@ void register_packed(Registry& registry);
 void register_padding(Registry& registry);
 void register_pooling(Registry& registry);
 void register_power(Registry& registry);
+void register_quantized(Registry& registry);
+void register_quantized_layers(Registry& registry);
 void register_rearrange(Registry& registry);
 void register_recurrent(Registry& registry);
 void register_recurrent_cells(Registry& registry);
@@ -49,5 +52,6 @@ void register_statistics(Registry& registry);
 void register_trigonometry(Registry& registry);
 void register_unique(Registry& registry);
 void register_view(Registry& registry);
+void register_vision(Registry& registry);
 
 }  // namespace compatcheck::handlers
