@@ -14,6 +14,16 @@ std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"
 
 const Operand none{None{}};
 
+// Operators that PyTorch computes on a quantized tensor's steps and whose result keeps the scale: what moves elements, and what any
+// factor may be taken out of.
+bool keeps_scale(std::string_view op) {
+  static constexpr std::string_view names[] = {
+      "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool2d", "avg_pool3d", "clone", "contiguous", "detach", "dropout", "expand", "flatten",
+      "index_select", "max_pool1d", "max_pool2d", "max_pool3d", "mean", "permute", "relu", "relu_", "repeat", "reshape", "select", "slice", "squeeze", "t",
+      "transpose", "unflatten", "unsqueeze", "upsample_bilinear2d", "upsample_nearest2d", "upsample_nearest3d", "view"};
+  return op.starts_with("aten::") && std::ranges::find(names, op.substr(6)) != std::end(names);
+}
+
 }  // namespace
 
 Emission::Emission(const symbolic::Call& of, const mapping::Row* row, std::string_view facts_word, onnx::Builder& builder, OperandOf operands)
@@ -166,7 +176,16 @@ Value Emission::as_tensor(const Operand& operand, std::string_view what) {
     return build.scalar(DType::i64, std::get<std::int64_t>(number->value));
   }
   if (const auto* vector = std::get_if<Vector>(&operand.value)) return vector->value;
+  if (const auto* tensor = std::get_if<Quantized>(&operand.value); tensor && !tensor->axis && keeps_scale(call.op())) return units(*tensor);
+  if (std::holds_alternative<Quantized>(operand.value)) throw Refusal{std::string(call.op()) + " of a quantized tensor has no ONNX form", "dequantize before it"};
   throw Refusal{quoted(what) + " is no tensor"};
+}
+
+// The steps above the zero point, as floats.
+Value Emission::units(const Quantized& tensor) {
+  if (!at_least(10)) throw Refusal{"ONNX has no quantized tensors before opset 10", "use opset 10"};
+  scaled_ = tensor;
+  return node("DequantizeLinear", {tensor.integers, scalar(DType::f32, 1.0), tensor.zero_point});
 }
 
 Value Emission::as_vector(const Operand& operand, std::string_view what) {
@@ -295,6 +314,13 @@ void Emission::give(std::size_t output, const Value& tensor) {
     const auto kind = call.node().output(output)->type() ? call.node().output(output)->type()->kind : ir::TypeKind::integer;
     const DType dtype = number ? output_dtype(output) : kind == ir::TypeKind::floating ? DType::f64 : kind == ir::TypeKind::boolean ? DType::boolean : DType::i64;
     results_[output] = Operand{Number{cast(tensor, dtype)}};
+    return;
+  }
+  if (scaled_ && ir::is_quantized(output_dtype(output))) {
+    // PyTorch rounds the sum with the zero point: ties go to its even neighbour.
+    const Value one = scalar(DType::f32, 1.0), sum = node("Add", {tensor, cast(scaled_->zero_point, DType::f32)});
+    const Value integers = node("QuantizeLinear", {sum, one, scalar(scaled_->integers.dtype, 0)});
+    results_[output] = Operand{Quantized{integers, scaled_->scale, scaled_->zero_point, {}}};
     return;
   }
   results_[output] = Operand{cast(tensor, output_dtype(output))};

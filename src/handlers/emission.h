@@ -121,8 +121,11 @@ class Emission {
   [[noreturn]] void want(const symbolic::Fact& fact, std::string message) const;
   const symbolic::Fact& output_fact(std::size_t output) const;
 
+  Value units(const Quantized& tensor);
+
   const mapping::Row* row_;
   std::string_view facts_word_;
+  std::optional<Quantized> scaled_;   // the tensor whose steps a call that keeps scales computes with
   OperandOf operands_;
   std::vector<std::optional<Operand>> results_;
 };

@@ -22,6 +22,7 @@ Registry shipped_handlers() {
   register_einsum(registry);
   register_embedding(registry);
   register_fft(registry);
+  register_grid_sample(registry);
   register_indexing(registry);
   register_join(registry);
   register_linalg(registry);
@@ -34,6 +35,8 @@ Registry shipped_handlers() {
   register_padding(registry);
   register_pooling(registry);
   register_power(registry);
+  register_quantized(registry);
+  register_quantized_layers(registry);
   register_random(registry);
   register_range(registry);
   register_rearrange(registry);
@@ -57,6 +60,7 @@ Registry shipped_handlers() {
   register_trigonometry(registry);
   register_unique(registry);
   register_view(registry);
+  register_vision(registry);
   return registry;
 }
 

@@ -23,6 +23,7 @@ void register_dropout(Registry& registry);
 void register_einsum(Registry& registry);
 void register_embedding(Registry& registry);
 void register_fft(Registry& registry);
+void register_grid_sample(Registry& registry);
 void register_indexing(Registry& registry);
 void register_join(Registry& registry);
 void register_linalg(Registry& registry);
@@ -35,6 +36,8 @@ void register_packed(Registry& registry);
 void register_padding(Registry& registry);
 void register_pooling(Registry& registry);
 void register_power(Registry& registry);
+void register_quantized(Registry& registry);
+void register_quantized_layers(Registry& registry);
 void register_random(Registry& registry);
 void register_range(Registry& registry);
 void register_rearrange(Registry& registry);
@@ -58,5 +61,6 @@ void register_triangle(Registry& registry);
 void register_trigonometry(Registry& registry);
 void register_unique(Registry& registry);
 void register_view(Registry& registry);
+void register_vision(Registry& registry);
 
 }  // namespace compatcheck::handlers

@@ -149,7 +149,7 @@ Operand operand_of(const ir::Constant& constant, const ir::Program* program, onn
   if (const auto* object = constant.get<ir::ObjectConstant>(); object && program && object->object < program->objects.size()) {
     const ir::Object& held = program->objects[object->object];
     const auto type = program->classes.find(held.class_name);
-    if (type != program->classes.end()) return {Object{&type->second, &held}};
+    if (type != program->classes.end()) return {Object{&type->second, &held, program}};
   }
   return {Known{constant}};
 }

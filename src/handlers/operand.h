@@ -31,7 +31,8 @@ struct Vector { Value value; };                                    // a list of 
 struct Sequence { Value value; };                                  // a list of tensors of unknown length
 struct Dict { std::vector<std::pair<ir::Constant, Operand>> items; };
 struct Known { ir::Constant value; };                              // strings, devices, modules …
-struct Object { const ir::Class* type = nullptr; const ir::Object* object = nullptr; };   // packed parameters of quantized layers
+// Packed parameters of quantized layers; `program` holds the objects in it.
+struct Object { const ir::Class* type = nullptr; const ir::Object* object = nullptr; const ir::Program* program = nullptr; };
 // A tensor of PyTorch's quantized dtypes: its integers, and what they stand for. Per channel if `axis` is set.
 struct Quantized { Value integers, scale, zero_point; std::optional<std::int64_t> axis; };
 struct Unresolved {};                                              // of a type that no ONNX value has

@@ -6,10 +6,8 @@
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
-namespace {
 
-// The windows of a pool's arguments, its end padding such that as many windows fit as PyTorch takes.
-Windows windows_of(Emission& e, std::size_t dims, const Shape& spatial) {
+Windows pool_windows(Emission& e, std::size_t dims, const Shape& spatial, std::string_view tensor) {
   Windows windows;
   windows.kernel = spread(e.ints("kernel_size"), dims);
   const Ints stride = e.given("stride") ? e.ints("stride") : Ints{};
@@ -26,11 +24,13 @@ Windows windows_of(Emission& e, std::size_t dims, const Shape& spatial) {
     } else if (begin + stride_i <= extent) {                  // none could
       windows.end[i] = begin + stride_i - 1;
     } else {
-      e.want("self", "with ceil_mode, a size");
+      e.want(tensor, "with ceil_mode, a size");
     }
   }
   return windows;
 }
+
+namespace {
 
 Ints counts_of(const Windows& windows, const Ints& sizes) {
   Ints counts;
@@ -159,7 +159,7 @@ void max_pool_call(Emission& e) {
   const Batched input = with_batch(e, "self", dims);
   const Shape spatial = input.spatial();
   const bool positions = e.output_used(1);
-  const MaxPooled made = max_pool(e, input.value, spatial, windows_of(e, dims, spatial), positions);
+  const MaxPooled made = max_pool(e, input.value, spatial, pool_windows(e, dims, spatial), positions);
   e.give(0, input.without(e, made.values));
   if (positions) e.give(1, input.without(e, made.positions));
 }
@@ -201,7 +201,7 @@ void avg_pool(Emission& e) {
   const std::size_t dims = dims_of_name(e);
   const Batched input = with_batch(e, "self", dims);
   const Shape spatial = input.spatial();
-  Windows windows = windows_of(e, dims, spatial);
+  Windows windows = pool_windows(e, dims, spatial);
   const Ints padding = spread(e.ints("padding"), dims);
   const bool counted = e.boolean("count_include_pad");
   const DType dtype = input.value.dtype;

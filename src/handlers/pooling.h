@@ -5,6 +5,10 @@
 
 namespace compatcheck::handlers {
 
+// The windows of a pool's arguments, its end padding such that as many windows fit as PyTorch takes. `spatial`: sizes behind
+// (batch, channels) of the argument `tensor`.
+Windows pool_windows(Emission& e, std::size_t dims, const Shape& spatial, std::string_view tensor = "self");
+
 struct MaxPooled {
   Value values;
   Value positions;   // within one image of one channel; only where they were asked for

@@ -1,0 +1,223 @@
+#include "handlers/quantized.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+DType stored_as(DType dtype) {
+  if (dtype == DType::qu8) return DType::u8;
+  if (dtype == DType::qi8) return DType::i8;
+  throw Refusal{"ONNX quantizes to 8 bits", "use torch.qint8 or torch.quint8"};
+}
+
+bool all_zero(Emission& e, const Value& value) {
+  const auto numbers = e.build.ints_of(value);
+  return numbers && std::ranges::all_of(*numbers, [](std::int64_t n) { return n == 0; });
+}
+
+}  // namespace
+
+const Quantized& quantized(const Emission& e, std::string_view argument) {
+  if (const auto* tensor = std::get_if<Quantized>(&e.operand(argument).value)) return *tensor;
+  throw Refusal{"'" + std::string(argument) + "' is no quantized tensor"};
+}
+
+Value dequantized(Emission& e, const Quantized& tensor) {
+  if (!tensor.axis) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point});
+  if (e.at_least(13)) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {{"axis", *tensor.axis}});
+  // A scale for each channel, before DequantizeLinear had an axis.
+  const onnx::TensorData* data = e.constant_of(tensor.integers);
+  if (!data) throw Refusal{"a scale for each channel of a computed tensor needs the axis that DequantizeLinear has from opset 13 on", "use opset 13"};
+  Ints axes;
+  for (std::int64_t axis = 1; axis < static_cast<std::int64_t>(data->dims.size()) - *tensor.axis; ++axis) axes.push_back(axis);
+  Value floats = e.cast(tensor.integers, DType::f32);
+  if (!all_zero(e, tensor.zero_point)) floats = e.node("Sub", {floats, e.build.unsqueeze(e.cast(tensor.zero_point, DType::f32), axes)});
+  return e.node("Mul", {floats, e.build.unsqueeze(tensor.scale, axes)});
+}
+
+Value dequantized(Emission& e, std::string_view argument) { return dequantized(e, quantized(e, argument)); }
+
+Quantized quantize(Emission& e, const Value& floats, double scale, std::int64_t zero_point, DType stored) {
+  Quantized made{{}, e.scalar(DType::f32, scale), e.scalar(stored, zero_point), {}};
+  made.integers = e.node("QuantizeLinear", {e.cast(floats, DType::f32), made.scale, made.zero_point});
+  return made;
+}
+
+void give_quantized(Emission& e, const Value& floats, std::string_view scale, std::string_view zero_point) {
+  e.give_operand(0, {quantize(e, floats, e.number(scale), e.integer(zero_point), stored_as(e.output_dtype()))});
+}
+
+Operand packed_part(Emission& e, const Operand& packed, std::string_view name) {
+  const auto* object = std::get_if<Object>(&packed.value);
+  if (!object) throw Refusal{"packed parameters aren't known while converting"};
+  for (std::size_t i = 0; i < object->type->attributes.size() && i < object->object->attributes.size(); ++i)
+    if (object->type->attributes[i].name == name) return operand_of(object->object->attributes[i], object->program, e.build);
+  return {None{}};
+}
+
+Ints packed_ints(Emission& e, const Operand& packed, std::string_view name) {
+  const Operand part = packed_part(e, packed, name);
+  Ints made;
+  const auto add = [&](const Operand& item) {
+    const Number* number = item.number();
+    if (!number) throw Refusal{"packed parameters lack their " + std::string(name)};
+    if (const auto* integer = std::get_if<std::int64_t>(&number->value)) made.push_back(*integer);
+    else if (const auto* boolean = std::get_if<bool>(&number->value)) made.push_back(*boolean);
+  };
+  if (const List* list = part.list()) for (const Operand& item : list->items) add(item);
+  else add(part);
+  return made;
+}
+
+PackedLinear packed_linear(Emission& e, const Operand& packed) {
+  const Operand weight = packed_part(e, packed, "weight"), bias = packed_part(e, packed, "bias");
+  const auto* integers = std::get_if<Quantized>(&weight.value);
+  if (!integers && !weight.tensor()) throw Refusal{"packed parameters lack their weight"};
+  return {integers ? dequantized(e, *integers) : e.cast(*weight.tensor(), DType::f32), bias.is_none() ? Value{} : e.cast(e.as_tensor(bias, "bias"), DType::f32)};
+}
+
+namespace {
+
+Value linear(Emission& e, const Value& input, const PackedLinear& layer) {
+  const Value product = e.node("MatMul", {input, e.build.transpose(layer.weight, {1, 0})});
+  return layer.bias ? e.node("Add", {product, layer.bias}) : product;
+}
+
+}  // namespace
+
+// Source: ChooseQuantizationParams in aten/src/ATen/native/quantized/cpu/QuantUtils.h of pytorch.
+Value rounded_to_range(Emission& e, const Value& input, bool reduce_range) {
+  const auto wide = [&](double number) { return e.scalar(DType::f64, number); };
+  const auto extreme = [&](const char* reduce, const char* with_zero) {
+    return e.cast(e.node(with_zero, {e.node(reduce, {input}, {{"keepdims", 0}}), e.scalar(DType::f32, 0.0)}), DType::f64);
+  };
+  const Value least = extreme("ReduceMin", "Min"), greatest = extreme("ReduceMax", "Max");
+  const double steps = reduce_range ? 127 : 255;
+  const Value exact = e.node("Div", {e.node("Sub", {greatest, least}), wide(steps)});
+  // No range at all is 0.1; a range too small for single precision is widened.
+  constexpr double smallest = 6.1e-5F;
+  const Value none = e.node("Equal", {e.cast(exact, DType::f32), e.scalar(DType::f32, 0.0)});
+  const Value some = e.node("Where", {none, wide(0.1), exact});
+  const Value scale = e.node("Max", {some, wide(smallest)});
+  const Value widened = e.node("Div", {scale, some});
+  const Value zero_point = e.node("Round", {e.node("Neg", {e.node("Div", {e.node("Mul", {least, widened}), scale})})});
+  const Value by = e.cast(scale, DType::f32), zero = e.cast(e.node("Min", {zero_point, wide(steps)}), DType::f32);
+  const Value inverse = e.node("Div", {e.scalar(DType::f32, 1.0), by});
+  const Value shifted = e.node("Add", {e.node("Round", {e.node("Mul", {input, inverse})}), zero});
+  const Value kept = e.node("Max", {e.node("Min", {shifted, e.scalar(DType::f32, 255.0)}), e.scalar(DType::f32, 0.0)});
+  return e.node("Mul", {e.node("Sub", {kept, zero}), by});
+}
+
+Value linear_on_rounded(Emission& e, const Value& input, const PackedLinear& layer, bool reduce_range) {
+  return linear(e, rounded_to_range(e, input, reduce_range), layer);
+}
+
+namespace {
+
+// ---- Into and out of quantized tensors
+
+Value as_zero_point(Emission& e, const Value& value, DType stored) { return e.cast(value, stored); }
+
+void quantize_per_tensor(Emission& e) {
+  const DType stored = stored_as(e.output_dtype());
+  Quantized made{{}, e.number_value("scale", DType::f32), as_zero_point(e, e.number_value("zero_point", DType::i32), stored), {}};
+  if (!e.call.fact("scale").number()) {
+    made.scale = e.build.reshape(made.scale, {});
+    made.zero_point = e.build.reshape(made.zero_point, {});
+  }
+  made.integers = e.node("QuantizeLinear", {e.tensor("self", DType::f32), made.scale, made.zero_point});
+  e.give_operand(0, {made});
+}
+
+void quantize_per_channel(Emission& e) {
+  const DType stored = stored_as(e.output_dtype());
+  const std::int64_t axis = e.axis("axis");
+  Quantized made{{}, e.tensor("scales", DType::f32), as_zero_point(e, e.tensor("zero_points"), stored), axis};
+  made.integers = e.node("QuantizeLinear", {e.tensor("self", DType::f32), made.scale, made.zero_point}, {{"axis", axis}});
+  e.give_operand(0, {made});
+}
+
+void dequantize(Emission& e) {
+  const std::string argument = e.call.node().schema()->arguments.front().name;
+  const Operand& operand = e.operand(argument);
+  const auto one = [&](const Operand& tensor) {
+    const auto* integers = std::get_if<Quantized>(&tensor.value);
+    return integers ? dequantized(e, *integers) : e.cast(e.as_tensor(tensor, argument), DType::f32);
+  };
+  if (!operand.list()) return e.give(one(operand));
+  Values made;
+  for (const Operand& item : operand.list()->items) made.push_back(one(item));
+  e.give_list(0, made);
+}
+
+void int_repr(Emission& e) { e.give(quantized(e, "self").integers); }
+void scale_of(Emission& e) { e.give(e.call.op() == "aten::q_scale" ? quantized(e, "self").scale : e.cast(quantized(e, "self").zero_point, DType::i64)); }
+
+// ---- Fake quantization: floats in, floats out
+
+struct Rounding {
+  Value scale, zero_point;                 // f32; of each channel with its axes behind
+  double least = 0, greatest = 255;
+  std::optional<std::int64_t> axis;
+};
+
+Value rounded(Emission& e, const Value& input, const Rounding& r) {
+  const bool unsigned_ = r.least >= 0;
+  if (!e.row_has("QuantizeLinear")) {
+    const Value inverse = e.node("Div", {e.scalar(DType::f32, 1.0), r.scale});
+    const Value shifted = e.node("Add", {e.node("Round", {e.node("Mul", {input, inverse})}), r.zero_point});
+    const Value kept = e.node("Max", {e.node("Min", {shifted, e.scalar(DType::f32, r.greatest)}), e.scalar(DType::f32, r.least)});
+    return e.node("Mul", {e.node("Sub", {kept, r.zero_point}), r.scale});
+  }
+  Value taken = input;
+  if (e.row_has("Clip")) {
+    const auto bound = [&](double number) { return e.node("Mul", {e.node("Sub", {e.scalar(DType::f32, number), r.zero_point}), r.scale}); };
+    taken = e.node("Min", {e.node("Max", {taken, bound(r.least)}), bound(r.greatest)});
+  }
+  const Value zero = e.cast(r.zero_point, unsigned_ ? DType::u8 : DType::i8);
+  Arguments attributes;
+  if (r.axis) attributes.push_back({"axis", *r.axis});
+  return e.node("DequantizeLinear", {e.node("QuantizeLinear", {taken, r.scale, zero}, attributes), r.scale, zero}, attributes);
+}
+
+void fake_quantize(Emission& e) {
+  Rounding rounding{.scale = e.number_value("scale", DType::f32), .zero_point = e.number_value("zero_point", DType::f32),
+                    .least = e.number("quant_min"), .greatest = e.number("quant_max")};
+  if (!e.call.fact("scale").number()) {
+    rounding.scale = e.build.reshape(rounding.scale, {});
+    rounding.zero_point = e.build.reshape(rounding.zero_point, {});
+  }
+  e.give(rounded(e, e.tensor("self", DType::f32), rounding));
+}
+
+void fake_quantize_per_channel(Emission& e) {
+  const std::int64_t axis = e.axis("axis"), behind = e.rank("self") - axis - 1;
+  Rounding rounding{.scale = e.tensor("scale", DType::f32), .zero_point = e.tensor("zero_point", DType::f32),
+                    .least = e.number("quant_min"), .greatest = e.number("quant_max"), .axis = axis};
+  if (!e.row_has("QuantizeLinear")) {
+    Ints axes;
+    for (std::int64_t i = 1; i <= behind; ++i) axes.push_back(i);
+    rounding.scale = e.build.unsqueeze(rounding.scale, axes);
+    rounding.zero_point = e.build.unsqueeze(rounding.zero_point, axes);
+  }
+  e.give(rounded(e, e.tensor("self", DType::f32), rounding));
+}
+
+}  // namespace
+
+void register_quantized(Registry& registry) {
+  registry.handler("aten::quantize_per_tensor", quantize_per_tensor);
+  registry.handler("aten::quantize_per_channel", quantize_per_channel);
+  registry.handler("aten::dequantize", dequantize);
+  registry.handler("aten::int_repr", int_repr);
+  registry.handler("aten::q_scale", scale_of);
+  registry.handler("aten::fake_quantize_per_tensor_affine", fake_quantize);
+  registry.handler("aten::fake_quantize_per_tensor_affine.tensor_qparams", fake_quantize);
+  registry.handler("aten::fake_quantize_per_channel_affine", fake_quantize_per_channel);
+}
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,190 @@
+// quantized:: operators: dequantized, computed as floats, quantized again.
+#include <algorithm>
+
+#include "handlers/convolution.h"
+#include "handlers/families.h"
+#include "handlers/pooling.h"
+#include "handlers/quantized.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+bool names(const Emission& e, std::string_view word) { return e.call.op().find(word) != std::string_view::npos; }
+
+// The name of the argument that holds the packed parameters.
+std::string_view packed_name(const Emission& e) {
+  for (const std::string_view name : {"W_prepack", "packed_weight", "weight"})
+    if (e.call.has(name)) return name;
+  throw Refusal{"the operator has no packed parameters"};
+}
+
+std::string_view first_name(const Emission& e) { return e.call.node().schema()->arguments.front().name; }
+
+// The last argument of a kind: scales and zero points have several names.
+std::string_view named_like(const Emission& e, std::string_view word) {
+  std::string_view found;
+  for (const auto& argument : e.call.node().schema()->arguments)
+    if (argument.name.find(word) != std::string::npos) found = argument.name;
+  return found;
+}
+
+void give(Emission& e, const Value& floats) { give_quantized(e, floats, named_like(e, "scale"), named_like(e, "zero_point")); }
+
+Value activated(Emission& e, const Value& value) {
+  if (names(e, "leaky_relu")) return e.node("LeakyRelu", {value}, {{"alpha", e.number("negative_slope")}});
+  if (names(e, "tanh")) return e.node("Tanh", {value});
+  return names(e, "_relu") ? e.node("Relu", {value}) : value;
+}
+
+// ---- Two operands
+
+template <char op> void binary(Emission& e) {
+  const Value a = dequantized(e, "qa"), b = dequantized(e, "qb");
+  give(e, activated(e, e.node(op == '+' ? "Add" : op == '*' ? "Mul" : "MatMul", {a, b})));
+}
+
+void cat(Emission& e) {
+  const List* list = e.operand("qx").list();
+  if (!list || list->items.empty()) throw Refusal{"how many tensors 'qx' holds is known only when the model runs"};
+  Values parts;
+  for (const Operand& item : list->items) {
+    const auto* tensor = std::get_if<Quantized>(&item.value);
+    if (!tensor) throw Refusal{"a member of 'qx' is no quantized tensor"};
+    parts.push_back(dequantized(e, *tensor));
+  }
+  const auto facts = e.call.list("qx");
+  const auto* first = facts->front()->tensor();
+  if (!first || !first->shape) e.want("qx", "the rank");
+  const Value joined = activated(e, e.node("Concat", parts, {{"axis", e.wrap(e.integer("dim"), static_cast<std::int64_t>(first->shape->size()))}}));
+  if (e.given("scale")) return give(e, joined);
+  Quantized made = std::get<Quantized>(list->items.front().value);
+  made.integers = e.node("QuantizeLinear", {joined, made.scale, made.zero_point});
+  e.give_operand(0, {made});
+}
+
+// ---- Layers
+
+Value linear(Emission& e, const Value& input, const PackedLinear& layer) {
+  const Value product = e.node("MatMul", {input, e.build.transpose(layer.weight, {1, 0})});
+  return layer.bias ? e.node("Add", {product, layer.bias}) : product;
+}
+
+void linear_quantized(Emission& e) { give(e, activated(e, linear(e, dequantized(e, "X"), packed_linear(e, e.operand("W_prepack"))))); }
+
+void linear_dynamic(Emission& e) {
+  const PackedLinear layer = packed_linear(e, e.operand("W_prepack"));
+  const Value input = e.tensor("X", DType::f32);
+  e.give(activated(e, names(e, "fp16") ? linear(e, input, layer) : linear_on_rounded(e, input, layer, e.boolean("reduce_range"))));
+}
+
+Value convolution(Emission& e, const Value& floats) {
+  const Operand& packed = e.operand(packed_name(e));
+  const PackedLinear layer = packed_linear(e, packed);   // weight and bias have the same names
+  const Operand weight = packed_part(e, packed, "weight");
+  const auto* integers = std::get_if<Quantized>(&weight.value);
+  const onnx::TensorData* data = integers ? e.constant_of(integers->integers) : nullptr;
+  if (!data) throw Refusal{"the packed weight isn't known while converting"};
+  Convolution c{.input = floats, .weight = layer.weight, .bias = layer.bias};
+  Ints dims = data->dims;
+  Ints stride = packed_ints(e, packed, "stride"), padding = packed_ints(e, packed, "padding"), dilation = packed_ints(e, packed, "dilation"),
+       output_padding = packed_ints(e, packed, "output_padding");
+  if (names(e, "1d") && dims.size() == 4) {   // packed as of two dimensions, the first of size 1
+    c.weight = e.build.squeeze(c.weight, {2});
+    dims.erase(dims.begin() + 2);
+    for (Ints* list : {&stride, &padding, &dilation, &output_padding})
+      if (list->size() == 2) list->erase(list->begin());
+  }
+  const std::size_t count = dims.size() - 2;
+  c.windows = {Ints(dims.begin() + 2, dims.end()), spread(stride, count), spread(padding, count), spread(padding, count), spread(dilation, count)};
+  c.output_padding = output_padding.empty() ? Ints(count, 0) : spread(output_padding, count);
+  c.groups = packed_ints(e, packed, "groups").at(0);
+  c.transposed = packed_ints(e, packed, "transpose").at(0) != 0;
+  c.input_shape = e.shape(first_name(e));
+  for (const std::int64_t dim : dims) c.weight_shape.emplace_back(dim);
+  return convolve(e, c);
+}
+
+void conv(Emission& e) {
+  Value made = convolution(e, dequantized(e, first_name(e)));
+  if (e.call.has("qaccum")) made = e.node("Add", {made, dequantized(e, "qaccum")});
+  give(e, activated(e, made));
+}
+
+void conv_dynamic(Emission& e) { e.give(convolution(e, rounded_to_range(e, e.tensor(first_name(e), DType::f32), e.boolean("reduce_range")))); }
+
+// ---- Activations
+
+void sigmoid(Emission& e) { give(e, e.node("Sigmoid", {dequantized(e, first_name(e))})); }
+void leaky_relu(Emission& e) { give(e, activated(e, dequantized(e, first_name(e)))); }
+
+void hardswish(Emission& e) {
+  const Value x = dequantized(e, first_name(e));
+  if (e.row_has("HardSwish")) return give(e, e.node("HardSwish", {x}));
+  give(e, e.node("Mul", {x, e.node("HardSigmoid", {x}, {{"alpha", 1.0 / 6}, {"beta", 0.5}})}));
+}
+
+// The same scale and zero point as before.
+void give_as_before(Emission& e, const Value& floats) {
+  Quantized made = quantized(e, first_name(e));
+  made.integers = e.node("QuantizeLinear", {floats, made.scale, made.zero_point});
+  e.give_operand(0, {made});
+}
+
+void clamp(Emission& e) {
+  Value made = dequantized(e, first_name(e));
+  const bool six = names(e, "relu6");
+  if (six || e.given("min")) made = e.node("Max", {made, e.scalar(DType::f32, six ? 0.0 : e.number("min"))});
+  if (six || e.given("max")) made = e.node("Min", {made, e.scalar(DType::f32, six ? 6.0 : e.number("max"))});
+  give_as_before(e, made);
+}
+
+void max_pool(Emission& e) {
+  const std::size_t dims = dims_of_name(e);
+  const Quantized before = quantized(e, first_name(e));
+  const bool batched = e.rank(first_name(e)) == static_cast<std::int64_t>(dims) + 2;
+  Value input = dequantized(e, before);
+  Shape shape = e.shape(first_name(e));
+  if (!batched) input = e.build.unsqueeze(input, {0}), shape.insert(shape.begin(), Dim(1));
+  const Shape spatial(shape.begin() + 2, shape.end());
+  const Value made = handlers::max_pool(e, input, spatial, pool_windows(e, dims, spatial, first_name(e)), false).values;
+  give_as_before(e, batched ? made : e.build.squeeze(made, {0}));
+}
+
+void same(Emission& e) { e.give_operand(0, e.operand(first_name(e))); }
+
+void softmax(Emission& e) {
+  const std::int64_t rank = e.rank("qx"), axis = e.wrap(e.integer("dim"), rank);
+  Value x = dequantized(e, "qx");
+  if (e.at_least(13) || axis == rank - 1) return give(e, e.node("Softmax", {x}, {{"axis", axis}}));
+  Ints order(static_cast<std::size_t>(rank));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  std::swap(order[static_cast<std::size_t>(axis)], order.back());
+  x = e.node("Softmax", {e.build.transpose(x, order)}, {{"axis", rank - 1}});
+  give(e, e.build.transpose(x, order));
+}
+
+}  // namespace
+
+void register_quantized_layers(Registry& registry) {
+  const auto all = [&](std::initializer_list<const char*> ops, Handler handler) {
+    for (const char* op : ops) registry.handler("quantized::" + std::string(op), handler);
+  };
+  all({"add", "add_relu"}, binary<'+'>);
+  all({"mul", "mul_relu"}, binary<'*'>);
+  all({"matmul"}, binary<'@'>);
+  all({"cat", "cat_relu"}, cat);
+  all({"linear", "linear_relu", "linear_tanh", "linear_leaky_relu"}, linear_quantized);
+  all({"linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16", "linear_relu_dynamic_fp16"}, linear_dynamic);
+  all({"conv1d", "conv2d", "conv3d", "conv1d_relu", "conv2d_relu", "conv3d_relu", "conv_transpose1d", "conv2d_add", "conv2d_add_relu"}, conv);
+  all({"conv1d_dynamic", "conv_transpose1d_dynamic"}, conv_dynamic);
+  all({"sigmoid"}, sigmoid);
+  all({"leaky_relu"}, leaky_relu);
+  all({"hardswish"}, hardswish);
+  all({"relu6", "clamp"}, clamp);
+  all({"max_pool1d"}, max_pool);
+  all({"dropout"}, same);
+  all({"softmax"}, softmax);
+  registry.handler("aten::quantized_max_pool1d", max_pool);
+}
+
+}  // namespace compatcheck::handlers

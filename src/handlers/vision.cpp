@@ -1,0 +1,60 @@
+// torchvision's operators.
+#include "handlers/convolution.h"
+#include "handlers/families.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+// The indices of the boxes that are kept, best score first.
+void nms(Emission& e) {
+  const Value boxes = e.build.unsqueeze(e.tensor("dets", DType::f32), {0}), scores = e.build.unsqueeze(e.tensor("scores", DType::f32), {0, 1});
+  const Value all = e.size_of("dets", 0);
+  const Value kept = e.node("NonMaxSuppression", {boxes, scores, all, e.build.reshape(e.scalar(DType::f32, e.number("iou_threshold")), {1})}, {}, DType::i64);
+  e.give(e.build.squeeze(e.build.slice(kept, {2}, {3}, {1}), {1}));   // (batch, class, box)
+}
+
+// Regions are (batch index, x1, y1, x2, y2).
+struct Regions { Value boxes, batch; };
+
+Regions regions_of(Emission& e) {
+  const Value rois = e.tensor("rois");
+  return {e.build.slice(rois, {1}, {5}, {1}), e.cast(e.build.squeeze(e.build.slice(rois, {0}, {1}, {1}), {1}), DType::i64)};
+}
+
+void roi_align(Emission& e) {
+  Regions regions = regions_of(e);
+  const bool aligned = e.boolean("aligned");
+  const double scale = e.number("spatial_scale");
+  Arguments attributes{{"mode", "avg"}, {"output_height", e.integer("pooled_height")}, {"output_width", e.integer("pooled_width")},
+                       {"sampling_ratio", std::max<std::int64_t>(e.integer("sampling_ratio"), 0)}, {"spatial_scale", scale}};
+  if (e.at_least(16)) attributes.push_back({"coordinate_transformation_mode", aligned ? "half_pixel" : "output_half_pixel"});
+  else if (aligned) regions.boxes = e.node("Sub", {regions.boxes, e.scalar(regions.boxes.dtype, 0.5 / scale)});
+  e.give(e.node("RoiAlign", {e.tensor("input"), regions.boxes, regions.batch}, attributes));
+}
+
+void roi_pool(Emission& e) {
+  const double scale = e.number("spatial_scale");
+  e.give(0, e.node("MaxRoiPool", {e.tensor("input"), e.tensor("rois")},
+                   {{"pooled_shape", Ints{e.integer("pooled_height"), e.integer("pooled_width")}}, {"spatial_scale", scale}}));
+}
+
+void deform_conv2d(Emission& e) {
+  const auto pair = [&](const char* height, const char* width) { return Ints{e.integer(height), e.integer(width)}; };
+  const Ints padding = pair("pad_h", "pad_w");
+  const Value mask = e.boolean("use_mask") ? e.tensor("mask") : Value{};
+  e.give(e.node("DeformConv", {e.tensor("input"), e.tensor("weight"), e.tensor("offset"), e.optional_tensor("bias"), mask},
+                {{"kernel_shape", Ints{e.known_size("weight", 2), e.known_size("weight", 3)}}, {"strides", pair("stride_h", "stride_w")},
+                 {"pads", Ints{padding[0], padding[1], padding[0], padding[1]}}, {"dilations", pair("dilation_h", "dilation_w")},
+                 {"group", e.integer("groups")}, {"offset_group", e.integer("offset_groups")}}));
+}
+
+}  // namespace
+
+void register_vision(Registry& registry) {
+  registry.handler("torchvision::nms", nms);
+  registry.handler("torchvision::roi_align", roi_align);
+  registry.handler("torchvision::roi_pool", roi_pool);
+  registry.handler("torchvision::deform_conv2d", deform_conv2d);
+}
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,73 @@
+"""Quantized tensors and layers, static and dynamic; the results leave as floats, a step apart at most where PyTorch's sum ends between two."""
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from run_layers import Case
+
+SCALE, ZERO = 0.05, 7
+
+
+def steps(low=-4.0, high=4.0, *shape):
+    return torch.rand(shape) * (high - low) + low
+
+
+def on_quantized(function, dtype=torch.quint8, zero=ZERO):
+    """The function of the input's steps; those are exact multiples of a power of two, so that sums end on none's edge."""
+    return lambda x: function(torch.quantize_per_tensor(x, 0.0625, zero, dtype)).dequantize()
+
+
+class Layer(nn.Module):
+    def __init__(self, op, prepack, *rest):
+        super().__init__()
+        self.op, self.packed, self.rest = op, prepack, rest
+
+    def forward(self, x):
+        return self.op(torch.quantize_per_tensor(x, 0.0625, ZERO, torch.quint8), self.packed, *self.rest).dequantize()
+
+
+def cases():
+    q, ops = on_quantized, torch.ops.quantized
+    wide = range(10, 27)
+    made = {}
+    for name, function in {
+        "add": lambda a: ops.add(a, a, 0.11, 3), "add_relu": lambda a: ops.add_relu(a, a, 0.11, 3), "mul": lambda a: ops.mul(a, a, 0.13, 4),
+        "cat": lambda a: ops.cat([a, a], 1, 0.07, 9), "sigmoid": lambda a: ops.sigmoid(a, 0.0041, 0), "leaky_relu": lambda a: ops.leaky_relu(a, 0.1, False, 0.07, 9),
+        "hardswish": lambda a: ops.hardswish(a, 0.07, 9), "relu6": lambda a: ops.relu6(a), "clamp": lambda a: ops.clamp(a, -1.0, 2.0),
+        "max_pool2d": lambda a: F.max_pool2d(a, 3, 2, 1), "avg_pool2d": lambda a: F.avg_pool2d(a, 2), "adaptive_avg": lambda a: F.adaptive_avg_pool2d(a, 2),
+        "adaptive_avg_one": lambda a: F.adaptive_avg_pool2d(a, 1), "upsample": lambda a: F.interpolate(a, scale_factor=2), "dequantize": lambda a: a,
+        "int_repr": lambda a: torch.quantize_per_tensor(a.int_repr().float(), 1.0, 0, torch.quint8), "mean": lambda a: a.mean((2, 3)),
+    }.items():
+        made[f"q_{name}"] = Case(q(function), [(steps(-2, 6, 2, 3, 6, 8),), (torch.randn(2, 3, 6, 8),)], opsets=wide)
+    made["q_per_tensor_int8"] = Case(q(lambda a: a, torch.qint8, -3), [(steps(-10, 10, 4, 5),)], opsets=wide)
+    made["q_per_channel"] = Case(lambda x: torch.quantize_per_channel(x, torch.tensor([0.1, 0.2, 0.05]), torch.tensor([3, 0, 9]), 1, torch.quint8).dequantize(), [(steps(-4, 4, 2, 3, 4),)], opsets=range(13, 27))
+    for zero, low, high in [(1, 0, 255), (0, -128, 127), (3, 0, 15), (-2, -8, 7), (5, 0, 1023)]:
+        made[f"fake_{low}_{high}"] = Case(lambda x, a=(zero, low, high): torch.fake_quantize_per_tensor_affine(x, 0.5, *a), [(torch.tensor([0.25, 0.75, 1.25, -0.25, -0.75, 0.2501, 900, -900]),)], opsets=range(10 if high < 256 else 11, 27))
+        made[f"fake_channel_{low}_{high}"] = Case(lambda x, a=(low, high), z=zero: torch.fake_quantize_per_channel_affine(x, torch.tensor([0.5, 0.3]), torch.tensor([z, z], dtype=torch.int32), 1, *a),
+                                                  [(torch.tensor([[0.25, 0.75], [1.25, -0.25], [-0.75, 0.2501], [900, -900]]),)], opsets=range(11, 27))
+    made["fake_tensors"] = Case(lambda x, s, z: torch.fake_quantize_per_tensor_affine(x, s, z, 0, 255), [(torch.randn(3, 4), torch.tensor([0.02]), torch.tensor([5], dtype=torch.int32))], opsets=wide)
+    per_tensor = lambda *shape: torch.quantize_per_tensor(torch.randn(shape), 0.02, 0, torch.qint8)
+    per_channel = lambda *shape: torch.quantize_per_channel(torch.randn(shape), torch.rand(shape[0]) * 0.02 + 0.01, torch.zeros(shape[0], dtype=torch.int64), 0, torch.qint8)
+    step = (1e-3, 0.21)   # one step of the result: 0.2
+    for label, weight in (("tensor", per_tensor), ("channel", per_channel)):
+        made[f"q_linear_{label}"] = Case(Layer(ops.linear, ops.linear_prepack(weight(5, 6), torch.randn(5)), 0.2, 60), [(torch.randn(3, 6),)], opsets=wide, tolerance=step)
+        made[f"q_linear_relu_{label}"] = Case(Layer(ops.linear_relu, ops.linear_prepack(weight(5, 6), None), 0.2, 0), [(torch.randn(3, 6),)], opsets=wide, tolerance=step)
+        made[f"q_conv2d_{label}"] = Case(Layer(ops.conv2d, ops.conv2d_prepack(weight(4, 3, 3, 3), torch.randn(4), [2, 1], [1, 1], [1, 1], 1), 0.2, 60), [(torch.randn(2, 3, 7, 6),)], opsets=wide, tolerance=step)
+        made[f"q_conv1d_{label}"] = Case(Layer(ops.conv1d_relu, ops.conv1d_prepack(weight(4, 3, 3), torch.randn(4), [2], [1], [1], 1), 0.2, 0), [(torch.randn(2, 3, 7),)], opsets=wide, tolerance=step)
+        for reduce_range in (True, False):
+            packed = ops.linear_prepack(weight(5, 6), torch.randn(5))
+            inputs = [(torch.randn(3, 6),), (torch.rand(3, 6) + 1,), (-torch.rand(3, 6),), (torch.zeros(3, 6),), (torch.randn(3, 6) * 1e-5,), (torch.randn(3, 6) * 1e4,)]
+            made[f"dynamic_{label}_{reduce_range}"] = Case(Dynamic(packed, reduce_range), inputs, opsets=range(11, 27))
+    for kind in (nn.LSTM, nn.GRU):
+        layer = torch.ao.quantization.quantize_dynamic(nn.Sequential(kind(4, 6, num_layers=2, bidirectional=True, batch_first=True)).eval(), {kind}, dtype=torch.qint8)
+        made[f"dynamic_{kind.__name__.lower()}"] = Case(layer, [(torch.randn(2, 5, 4),)], opsets=range(11, 27))
+    return made
+
+
+class Dynamic(nn.Module):
+    def __init__(self, packed, reduce_range):
+        super().__init__()
+        self.packed, self.reduce_range = packed, reduce_range
+
+    def forward(self, x):
+        return torch.ops.quantized.linear_dynamic(x, self.packed, self.reduce_range)

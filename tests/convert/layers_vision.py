@@ -1,0 +1,33 @@
+"""Grids, and torchvision's operators where torchvision is installed."""
+import itertools
+
+import torch
+import torch.nn.functional as F
+
+from run_layers import Case
+
+
+def cases():
+    made = {}
+    grid = torch.rand(2, 5, 6, 2) * 3 - 1.5
+    grid[0, 0, 0] = torch.tensor([-1.0, 1.0])
+    for mode, padding, corners in itertools.product(("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection"), (False, True)):
+        made[f"grid_{mode}_{padding}_{corners}"] = Case(lambda x, g, a=(mode, padding, corners): F.grid_sample(x, g, *a), [(torch.randn(2, 3, 4, 7), grid)], opsets=range(16, 27))
+    volume = torch.rand(2, 3, 4, 5, 3) * 3 - 1.5
+    for mode, padding, corners in itertools.product(("bilinear", "nearest"), ("zeros", "border", "reflection"), (False, True)):
+        made[f"volume_{mode}_{padding}_{corners}"] = Case(lambda x, g, a=(mode, padding, corners): F.grid_sample(x, g, *a), [(torch.randn(2, 2, 4, 7, 3), volume)], opsets=range(20, 27))
+    try:
+        from torchvision import ops
+    except ImportError:
+        return made
+    boxes = torch.rand(12, 2) * 20
+    boxes = torch.cat([boxes, boxes + torch.rand(12, 2) * 15 + 0.5], 1)
+    made["nms"] = Case(lambda b, s: ops.nms(b, s, 0.4), [(boxes, torch.rand(12)), (boxes.flip(0), torch.rand(12))], ("f32:n,4", "f32:n"), opsets=range(10, 27))
+    rois = torch.cat([torch.randint(0, 2, (12, 1)).float(), boxes], 1)
+    small = torch.tensor([[0, 3.2, 3.1, 3.3, 3.9], [1, -4.0, -3.0, 5.0, 60.0]])
+    for aligned, ratio in itertools.product((False, True), (2, 0, -1)):
+        made[f"roi_align_{aligned}_{ratio}"] = Case(lambda x, r, a=(aligned, ratio): ops.roi_align(x, r, (3, 4), 0.5, a[1], a[0]), [(torch.randn(2, 3, 20, 20), rois), (torch.randn(2, 3, 20, 20), small)], ("f32:2,3,20,20", "f32:n,5"), opsets=range(16 if aligned else 10, 27))
+    made["roi_pool"] = Case(lambda x, r: ops.roi_pool(x, r, (3, 4), 0.5), [(torch.randn(2, 3, 20, 20), rois), (torch.randn(2, 3, 20, 20), small)], ("f32:2,3,20,20", "f32:n,5"))
+    made["deform_conv2d"] = Case(lambda x, o, w, m: ops.deform_conv2d(x, o, w, None, (2, 1), (1, 0), (1, 2), m), [(torch.randn(2, 4, 9, 9), torch.randn(2, 18, 5, 5), torch.randn(6, 4, 3, 3), torch.rand(2, 9, 5, 5))], opsets=range(19, 27))
+    made["deform_conv2d_groups"] = Case(lambda x, o, w: ops.deform_conv2d(x, o, w, torch.ones(6)), [(torch.randn(2, 4, 7, 7), torch.randn(2, 36, 5, 5), torch.randn(6, 2, 3, 3))], opsets=range(19, 27))
+    return made
