@@ -210,6 +210,7 @@ class Lowering {
   void structural(const ir::Node& node) {
     const auto give = [&](Operand operand) { operands_[node.output()] = std::move(operand); };
     if (node.is("prim::Constant")) return;   // made where it is used
+    if (node.is("prim::Uninitialized")) return give({handlers::Uninitialized{}});
     if (node.is("prim::ListConstruct") || node.is("prim::TupleConstruct")) {
       List list;
       for (const ir::Value* input : node.inputs()) list.items.push_back(operand(input));

@@ -35,10 +35,11 @@ struct Known { ir::Constant value; };                              // strings, d
 struct Object { const ir::Class* type = nullptr; const ir::Object* object = nullptr; const ir::Program* program = nullptr; };
 // A tensor of PyTorch's quantized dtypes: its integers, and what they stand for. Per channel if `axis` is set.
 struct Quantized { Value integers, scale, zero_point; std::optional<std::int64_t> axis; };
+struct Uninitialized {};                                           // on a path that is never taken: any value will do
 struct Unresolved {};                                              // of a type that no ONNX value has
 
 struct Operand {
-  std::variant<None, Value /* a tensor */, Number, List, Vector, Sequence, Dict, Known, Object, Quantized, Unresolved> value;
+  std::variant<None, Value /* a tensor */, Number, List, Vector, Sequence, Dict, Known, Object, Quantized, Uninitialized, Unresolved> value;
 
   bool is_none() const { return std::holds_alternative<None>(value); }
   const Value* tensor() const { return std::get_if<Value>(&value); }

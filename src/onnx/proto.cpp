@@ -130,6 +130,20 @@ int ir_version(int opset) {
   return proto;
 }
 
+void infer_output_shapes(::onnx::ModelProto& proto) {
+  auto& outputs = *proto.mutable_graph()->mutable_output();
+  const auto lacks_shape = [](const auto& output) { return output.type().has_tensor_type() && !output.type().tensor_type().has_shape(); };
+  if (std::none_of(outputs.begin(), outputs.end(), lacks_shape)) return;
+  ::onnx::ModelProto inferred = proto;
+  try {
+    ::onnx::shape_inference::InferShapes(inferred);
+  } catch (const std::exception&) {
+    return;   // the checker says what is wrong
+  }
+  for (int i = 0; i < outputs.size(); ++i)
+    if (lacks_shape(outputs[i])) *outputs[i].mutable_type() = inferred.graph().output(i).type();
+}
+
 void check(const ::onnx::ModelProto& skeleton, const Model& model) {
   ::onnx::ModelProto copy = skeleton;
   auto& initializers = *copy.mutable_graph()->mutable_initializer();

@@ -77,7 +77,9 @@ def judge(model, folder, file):
         session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
     except Exception as error:
         return f"can't run: {str(error)[:300]}"
+    numbers = [np.asarray(i["value"]) for i in model["inputs"] if isinstance(i.get("value"), (bool, int, float))]
     names = [i.name for i in session.get_inputs()]
+    inputs += numbers
     if len(names) != len(inputs):
         return f"{len(names)} inputs for {len(inputs)}"
 
