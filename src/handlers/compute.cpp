@@ -122,15 +122,16 @@ Value filled(Emission& e, const Value& dims, DType dtype, double number) {
 }
 
 Value vector_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep) {
+  if (p == 0) {   // how many aren't 0; NaN isn't
+    const DType dtype = value.dtype == DType::f64 ? DType::f64 : DType::f32;
+    return e.cast(reduce(e, "ReduceSum", e.cast(e.cast(value, DType::boolean), dtype), axes, keep), value.dtype);
+  }
+  if (axes.empty()) return e.node("Abs", {value});
   if (p == 1) return reduce(e, "ReduceL1", value, axes, keep);
   if (p == 2) return reduce(e, "ReduceL2", value, axes, keep);
   if (std::isinf(p)) return extreme(e, p > 0 ? Extreme::greatest : Extreme::least, e.node("Abs", {value}), axes, keep);
   const Value magnitude = e.node("Abs", {widened(e, value)});
   const DType dtype = magnitude.dtype;
-  if (p == 0) {   // how many aren't 0; NaN isn't
-    const Value zero = e.node("Not", {is_equal(e, magnitude, e.scalar(dtype, 0))});
-    return e.cast(reduce(e, "ReduceSum", e.cast(zero, dtype), axes, keep), value.dtype);
-  }
   const Value sum = reduce(e, "ReduceSum", e.node("Pow", {magnitude, e.scalar(dtype, p)}), axes, keep);
   return e.cast(e.node("Pow", {sum, e.scalar(dtype, 1 / p)}), value.dtype);
 }

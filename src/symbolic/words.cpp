@@ -56,7 +56,11 @@ std::optional<Shape> reduced(const Call& call) {
 Facts reduce(const Call& call) { return {tensor_fact(dtype_or(call, dtype_of(first_tensor(call))), reduced(call))}; }
 Facts reduce_sum(const Call& call) { return {tensor_fact(dtype_or(call, as_sum(dtype_of(first_tensor(call)))), reduced(call))}; }
 Facts reduce_float(const Call& call) { return {tensor_fact(dtype_or(call, as_float(dtype_of(first_tensor(call)))), reduced(call))}; }
-Facts reduce_bool(const Call& call) { return {tensor_fact(DType::boolean, reduced(call))}; }
+// Of u8, which stood for bool before there was one, it is u8.
+Facts reduce_bool(const Call& call) {
+  const auto dtype = dtype_of(first_tensor(call));
+  return {tensor_fact(!dtype ? std::nullopt : std::optional(*dtype == DType::u8 ? DType::u8 : DType::boolean), reduced(call))};
+}
 Facts reduce_index(const Call& call) { return {tensor_fact(DType::i64, reduced(call))}; }
 
 Facts scan_sum(const Call& call) {
