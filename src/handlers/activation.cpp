@@ -61,14 +61,15 @@ void prelu(Emission& e) {
 
 void prelu_kernel(Emission& e) { e.give(with_slope(e, self(e), e.tensor("weight"))); }
 
+Value negative_part(Emission& e, const Value& x) { return node(e, "Neg", node(e, "Relu", node(e, "Neg", x))); }
+
 // A random slope in training, the middle one otherwise.
 void rrelu(Emission& e) {
   const Value x = self(e);
   const double lower = e.number("lower"), upper = e.number("upper");
   if (!e.boolean("training")) return e.give(e.node("LeakyRelu", {x}, {{"alpha", (lower + upper) / 2}}));
   const Value slope = e.node("RandomUniformLike", {x}, {{"low", lower}, {"high", upper}}, x.dtype);
-  const Value positive = node(e, "Relu", x);
-  e.give(add(e, positive, multiply(e, slope, subtract(e, x, positive))));
+  e.give(add(e, node(e, "Relu", x), multiply(e, slope, negative_part(e, x))));
 }
 
 // scale · (max(x, 0) + alpha · (exp(min(x, 0) · input_scale) - 1))
@@ -76,10 +77,8 @@ void elu(Emission& e) {
   const Value x = self(e);
   const double alpha = e.number("alpha", 1.0), scale = e.number("scale", 1.0), input_scale = e.number("input_scale", 1.0);
   if (scale == 1 && input_scale == 1) return e.give(e.node("Elu", {x}, {{"alpha", alpha}}));
-  const Value positive = node(e, "Relu", x);
-  const Value negative = multiply(e, subtract(e, x, positive), constant(e, x, input_scale));
-  const Value bent = e.node("Elu", {negative}, {{"alpha", alpha}});
-  e.give(multiply(e, add(e, positive, bent), constant(e, x, scale)));
+  const Value bent = e.node("Elu", {multiply(e, negative_part(e, x), constant(e, x, input_scale))}, {{"alpha", alpha}});
+  e.give(multiply(e, add(e, node(e, "Relu", x), bent), constant(e, x, scale)));
 }
 
 // alpha · elu(x / alpha) where x is negative; ONNX's function Celu is of f32 alone.

@@ -205,16 +205,17 @@ Value minimum(Emission& e, const Value& a, const Value& b) { return extreme(e, "
 
 Value clamped(Emission& e, const Value& value, const Value& low, const Value& high) {
   const auto fits = [&](const Value& bound) {
+    if (!bound) return !e.at_least(8);
     const auto* data = e.constant_of(bound);
-    return !bound || (data && data->dims.empty() && !may_be_nan(e, bound));
+    return data && data->dims.empty() && !may_be_nan(e, bound);
   };
   const bool kernel = value.dtype == DType::f32 || value.dtype == DType::f16 || value.dtype == DType::bf16 || (!is_bool(value) && e.at_least(12));
   if (kernel && fits(low) && fits(high)) {
     Arguments bounds;
-    const auto bound = [&](const char* name, const Value& given) {
-      if (given) bounds.push_back({name, given});
-    };
-    bound("min", low), bound("max", high);
+    // Clip's own bounds are the largest finite numbers.
+    const double infinity = std::numeric_limits<double>::infinity();
+    bounds.push_back({"min", low ? low : e.scalar(value.dtype, -infinity)});
+    bounds.push_back({"max", high ? high : e.scalar(value.dtype, infinity)});
     return e.node("Clip", {value}, bounds);
   }
   Value made = value;

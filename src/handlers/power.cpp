@@ -73,8 +73,9 @@ std::optional<Value> special_power(Emission& e, const Value& x, double exponent)
   if (exponent == 1) return x;
   if (exponent == 2) return multiply(e, x, x);
   if (exponent == 3) return multiply(e, multiply(e, x, x), x);
-  if (exponent == 0.5) return e.node("Sqrt", {x});
-  if (exponent == -0.5) return reciprocal(e.node("Sqrt", {x}));
+  const bool roots = x.dtype == DType::f32 || x.dtype == DType::f64;   // of -inf they are NaN
+  if (exponent == 0.5 && roots) return e.node("Sqrt", {x});
+  if (exponent == -0.5 && roots) return reciprocal(e.node("Sqrt", {x}));
   if (exponent == -1) return reciprocal(x);
   if (exponent == -2) return reciprocal(multiply(e, x, x));
   return std::nullopt;

@@ -77,6 +77,16 @@ void floor(Emission& e) { rounded(e, "Floor"); }
 void ceil(Emission& e) { rounded(e, "Ceil"); }
 void round(Emission& e) { rounded(e, "Round"); }
 
+// One ONNX operator on a float.
+void by_row(Emission& e) { e.give(e.node(e.row().to.front(), {single_operand(e)})); }
+
+// To a base, if there is one.
+void log(Emission& e) {
+  const auto& arguments = e.call.node().schema()->arguments;
+  const auto logarithm = [&](std::size_t i) { return e.node("Log", {e.number_value(arguments[i].name, DType::f64)}); };
+  e.give(arguments.size() == 1 ? logarithm(0) : divide(e, logarithm(0), logarithm(1)));
+}
+
 void modf(Emission& e) {
   const Value x = e.tensor("a"), whole = truncated(e, x);
   e.give(0, subtract(e, x, whole));
@@ -151,8 +161,11 @@ void register_scalar(Registry& registry) {
       {"aten::gt", of_two<greater>}, {"aten::ge", of_two<greater_equal>}, {"aten::eq", of_two<equal>}, {"aten::ne", of_two<not_equal>},
       {"aten::__and__", bits_and}, {"aten::__or__", bits_or}, {"aten::__xor__", bits_xor}, {"aten::__not__", logical_not},
       {"aten::Int", same}, {"aten::Float", same}, {"aten::Bool", as_bool}, {"aten::__derive_index", derive_index}, {"aten::__range_length", range_length},
-      {"aten::modf", modf}, {"aten::divmod", divmod}, {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
+      {"aten::log", log}, {"aten::modf", modf}, {"aten::divmod", divmod}, {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
   for (const auto& [op, handler] : on_numbers) registry.number_handler(op, handler);
+  for (const char* op : {"aten::sqrt", "aten::exp", "aten::sin", "aten::cos", "aten::tan", "aten::asin", "aten::acos", "aten::atan", "aten::asinh", "aten::acosh",
+                         "aten::atanh", "aten::tanh", "aten::erf"})
+    registry.number_handler(op, by_row);
   registry.handler("prim::abs", abs);
   registry.handler("aten::__contains__", contains);
   for (const char* op : {"prim::max.self_int", "prim::max.self_float", "prim::max.self_bool"}) registry.handler(op, list_max);
