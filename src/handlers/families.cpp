@@ -15,14 +15,18 @@ Registry shipped_handlers() {
   register_comparison(registry);
   register_complex(registry);
   register_convolution(registry);
+  register_creation(registry);
   register_diagonal(registry);
   register_division(registry);
   register_dropout(registry);
   register_einsum(registry);
+  register_embedding(registry);
   register_fft(registry);
+  register_indexing(registry);
   register_join(registry);
   register_linalg(registry);
   register_loss(registry);
+  register_masked(registry);
   register_matmul(registry);
   register_norm_reduction(registry);
   register_normalization(registry);
@@ -30,6 +34,8 @@ Registry shipped_handlers() {
   register_padding(registry);
   register_pooling(registry);
   register_power(registry);
+  register_random(registry);
+  register_range(registry);
   register_rearrange(registry);
   register_recurrent(registry);
   register_recurrent_cells(registry);
@@ -38,6 +44,8 @@ Registry shipped_handlers() {
   register_rounding(registry);
   register_scalar(registry);
   register_scan(registry);
+  register_scatter(registry);
+  register_sequence(registry);
   register_shape(registry);
   register_slicing(registry);
   register_softmax(registry);
@@ -45,6 +53,7 @@ Registry shipped_handlers() {
   register_special(registry);
   register_split(registry);
   register_statistics(registry);
+  register_triangle(registry);
   register_trigonometry(registry);
   register_unique(registry);
   register_view(registry);

@@ -229,12 +229,17 @@ Ints inverse(const Ints& permutation) {
   return back;
 }
 
-Value filled(Emission& e, DType dtype, const Value& sizes, double number) {
-  if (const auto known = e.build.ints_of(sizes); known && !e.at_least(9)) {
-    const std::int64_t count = std::accumulate(known->begin(), known->end(), std::int64_t{1}, std::multiplies<>());
-    return e.build.constant(onnx::make_tensor(dtype, *known, std::vector<double>(static_cast<std::size_t>(count), number)));
+Value filled(Emission& e, const Value& sizes, const Value& number) {
+  if (const auto known = e.build.ints_of(sizes); known && known->empty()) return e.build.reshape(number, {});
+  if (const auto* data = e.constant_of(number); data && !data->view && e.at_least(9)) {
+    onnx::TensorData one = *data;
+    one.dims = {1};
+    return e.node("ConstantOfShape", {sizes}, {{"value", std::move(one)}}, number.dtype);
   }
-  return e.node("ConstantOfShape", {sizes}, {{"value", onnx::make_tensor(dtype, {1}, std::vector<double>{number})}}, dtype);
+  if (e.at_least(8)) return e.node("Expand", {number, sizes});
+  const auto known = e.build.ints_of(sizes);
+  if (!known) throw Refusal{"a rank that is known only when the model runs needs Expand, which came with opset 8", "use opset 8"};
+  return e.node("Tile", {e.build.reshape(number, Ints(known->size(), 1)), sizes});
 }
 
 }  // namespace compatcheck::handlers

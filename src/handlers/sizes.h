@@ -42,7 +42,7 @@ Value wrapped_if_needed(Emission& e, const Value& positions, const Value& size);
 Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes);
 // To the sizes in `parts`, i64 vectors of one. A constant 0 keeps the size of that place, −1 is what is left.
 Value reshape_parts(Emission& e, const Value& value, const Values& parts);
-// Reshape with `parts` joined: a vector of sizes
+// The parts as one vector; neighbouring constants become one.
 Value joined(Emission& e, const Values& parts);
 // Broadcast to `to`: Expand, before opset 8 Tile. `sizes` as above.
 Value expand_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes);
@@ -51,11 +51,11 @@ Value expand_to(Emission& e, const Value& value, const Shape* from, const Shape*
 Value sliced(Emission& e, const Value& value, std::int64_t axis, const Value& start, const Value& end);
 Value sliced(Emission& e, const Value& value, std::int64_t axis, const Value& start, const Value& end, const Value& step);
 
-// `axis` first, the others in their order; and back.
+// The permutation that puts `axes` first, the others in their order; and the one back.
 Ints to_front(std::int64_t rank, const Ints& axes);
 Ints inverse(const Ints& permutation);
 
-// A tensor full of one number that is known.
-Value filled(Emission& e, DType dtype, const Value& sizes, double number);
+// A tensor full of `number`, which has one element.
+Value filled(Emission& e, const Value& sizes, const Value& number);
 
 }  // namespace compatcheck::handlers

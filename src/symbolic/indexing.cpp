@@ -183,6 +183,32 @@ Verdict dim_exists(const Call& call) {
   return demands.verdict();
 }
 
+// A single mask over one number: what the mask covers becomes that number.
+Verdict one_number_by_mask(const Call& call) {
+  const auto no = [](std::string why) { return Verdict{.truth = Truth::no, .message = std::move(why)}; };
+  const auto unknown = [&](std::string_view argument, std::string why) {
+    const Fact& fact = call.fact(argument);
+    return Verdict{.truth = Truth::unknown, .message = std::move(why), .wants = fact.wants, .blame = fact.blame};
+  };
+  const auto given = call.list("indices");
+  if (!given) return unknown("indices", "how many indices there are isn't known");
+  const Fact* only = nullptr;
+  for (const Fact* fact : *given) {
+    if (fact->is_none()) continue;
+    if (only) return no("there are several indices");
+    only = fact;
+  }
+  const auto* mask = only ? only->tensor() : nullptr;
+  if (!only || (mask && mask->dtype && *mask->dtype != DType::boolean && *mask->dtype != DType::u8)) return no("no mask tells the places");
+  if (call.boolean("accumulate").value_or(true)) return no("values are added");
+  if (!mask || !mask->dtype || !mask->shape) return unknown("indices", "the rank of an index isn't known");
+  if (mask->shape->empty()) return no("the mask has no dimensions");
+  const TensorFact& values = tensor_of(call, "values");
+  if (!values.shape) return unknown("values", "the shape of 'values' isn't known");
+  if (product(*values.shape).number() != 1) return no("there are several values");
+  return {.truth = Truth::yes};
+}
+
 }  // namespace
 
 void register_indexing(Registry& registry) {
@@ -202,6 +228,7 @@ void register_indexing(Registry& registry) {
   for (const char* op : {"aten::masked_fill", "aten::masked_scatter"}) registry.facts(op, masked);
   registry.facts("aten::repeat_interleave", repeat_interleave);
   registry.condition("dim_size_known", dim_size_known);
+  registry.condition("one_number_by_mask", one_number_by_mask);
   registry.condition("dim_exists", dim_exists);
 }
 

@@ -207,13 +207,13 @@ Facts cartesian_prod(const Call& call) {
 Facts chunk_cat(const Call& call) {
   const auto tensors = tensor_list(call, "tensors");
   const auto dim = call.integer("dim"), chunks = call.integer("num_chunks");
-  if (!tensors || tensors->empty() || !dim || *dim < 0 || !chunks) return {tensor_fact(tensors ? promoted(*tensors) : std::nullopt, std::nullopt)};
-  const auto lead = static_cast<std::size_t>(*dim);
+  if (!tensors || tensors->empty() || !dim || !chunks || (*dim < 0 && !tensors->front().shape)) return {tensor_fact(tensors ? promoted(*tensors) : std::nullopt, std::nullopt)};
+  const auto lead = static_cast<std::size_t>(*dim < 0 ? *dim + static_cast<std::int64_t>(tensors->front().shape->size()) : *dim);
   Shape shape;
   Dim width = 0;
   for (const TensorFact& tensor : *tensors) {
     if (!tensor.shape || tensor.shape->size() <= lead) return {tensor_fact(promoted(*tensors), std::nullopt)};
-    shape.assign(tensor.shape->begin(), tensor.shape->begin() + *dim);
+    shape.assign(tensor.shape->begin(), tensor.shape->begin() + static_cast<std::ptrdiff_t>(lead));
     Dim rest = ceil_div((*tensor.shape)[lead], *chunks);
     for (std::size_t i = lead + 1; i < tensor.shape->size(); ++i) rest = rest * (*tensor.shape)[i];
     width = width + rest;

@@ -85,6 +85,15 @@ Facts concatenate(const Call& call) {
   return {list_fact(std::move(all))};
 }
 
+// One more behind the last.
+Facts append(const Call& call) {
+  const auto& items = items_of(call, 0);
+  if (!items) return {list_of(join(common_item(call, 0), call.input(1)))};
+  Facts all = *items;
+  all.push_back(call.input(1));
+  return {list_fact(std::move(all))};
+}
+
 Facts repeated(const Call& call, std::size_t list, std::size_t number) {
   const auto& items = items_of(call, list);
   const auto count = integer(call, number);
@@ -129,6 +138,14 @@ Verdict list_of_numbers(const Call& call) {
   return {.truth = Truth::no, .message = "the list must be one of numbers (int[], float[] or bool[]), and is " + (type ? ir::to_string(*type) : std::string("of unknown type"))};
 }
 
+// A list of tensors that is a sequence while the model runs.
+Verdict list_of_unknown_length(const Call& call) {
+  const auto* list = call.input(0).list();
+  if (!list) return {.truth = Truth::no, .message = "nothing is known of the list"};
+  if (list->items) return {.truth = Truth::no, .message = "the list has " + std::to_string(list->items->size()) + " members"};
+  return {.truth = Truth::yes};
+}
+
 }  // namespace
 
 void register_sequence(Registry& registry) {
@@ -143,7 +160,9 @@ void register_sequence(Registry& registry) {
   registry.facts("aten::mul.right_", repeat_right);
   registry.facts("aten::eq.int_list", equal);
   registry.facts("aten::ne.int_list", different);
+  registry.facts("aten::append.t", append);
   registry.condition("list_of_numbers", list_of_numbers);
+  registry.condition("list_of_unknown_length", list_of_unknown_length);
 }
 
 }  // namespace compatcheck::symbolic

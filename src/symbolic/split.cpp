@@ -10,9 +10,17 @@ namespace {
 // More pieces than this are not listed one by one.
 constexpr std::int64_t most_pieces = 4096;
 
+// A list that is unpacked has as many members as it is unpacked into.
+std::optional<std::int64_t> unpacked_into(const Call& call) {
+  for (const ir::Use& use : call.node().output()->uses())
+    if (use.user->is("prim::ListUnpack")) return static_cast<std::int64_t>(use.user->outputs().size());
+  return std::nullopt;
+}
+
 struct Cut {
   const TensorFact& self;
   std::optional<std::size_t> dim;
+  std::optional<std::int64_t> used{};   // the number of pieces, as far as their use tells
 
   Fact piece(Dim size) const {
     if (!self.shape) return tensor_fact(self.dtype, std::nullopt);
@@ -21,7 +29,10 @@ struct Cut {
     shape[*dim] = std::move(size);
     return tensor_fact(self.dtype, std::move(shape));
   }
-  Fact unknown_pieces() const { return list_of(piece(Dim::unknown())); }
+  Fact unknown_pieces() const {
+    if (used) return pieces(std::vector<Dim>(static_cast<std::size_t>(*used), Dim::unknown()));
+    return list_of(piece(Dim::unknown()));
+  }
   Fact pieces(const std::vector<Dim>& sizes) const {
     Facts items;
     for (const Dim& size : sizes) items.push_back(piece(size));
@@ -40,13 +51,16 @@ struct Cut {
     const Dim count = floor_div(size(), step);
     if (count.is_number() && *count.number() > 0 && *count.number() < most_pieces && provably_equal(count * step, size()))
       return pieces(std::vector<Dim>(static_cast<std::size_t>(*count.number()), step));
-    return unknown_pieces();
+    if (!used || *used < 1) return unknown_pieces();
+    std::vector<Dim> sizes(static_cast<std::size_t>(*used), step);
+    sizes.back() = size() - Dim(*used - 1) * step;
+    return pieces(sizes);
   }
 };
 
 Cut cut_of(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
-  return {self, dim_index(call, "dim", self)};
+  return {self, dim_index(call, "dim", self), unpacked_into(call)};
 }
 
 Facts chunk(const Call& call) {
@@ -55,8 +69,8 @@ Facts chunk(const Call& call) {
   if (!chunks || *chunks < 1) return {cut.unknown_pieces()};
   if (cut.size().number() == 0 && *chunks < most_pieces) return {cut.pieces(std::vector<Dim>(static_cast<std::size_t>(*chunks), Dim(0)))};
   if (cut.size().is_number()) return {cut.steps(ceil_div(cut.size(), *chunks))};
-  const Dim size = floor_div(cut.size(), *chunks);  // of a named dimension: only where it divides
-  return {provably_equal(size * Dim(*chunks), cut.size()) ? cut.steps(size) : cut.unknown_pieces()};
+  const Dim size = floor_div(cut.size(), *chunks);  // of a named dimension: where it divides, or as many as are used
+  return {provably_equal(size * Dim(*chunks), cut.size()) ? cut.steps(size) : cut.steps(ceil_div(cut.size(), *chunks))};
 }
 
 Facts split(const Call& call) {
@@ -72,7 +86,10 @@ Facts split(const Call& call) {
 
 // Equal parts, the first ones longer by one.
 Fact sections(const Cut& cut, const std::optional<Dim>& count) {
-  if (!count || !count->is_number() || *count->number() < 1 || *count->number() >= most_pieces) return cut.unknown_pieces();
+  if (!count || !count->is_number() || *count->number() < 1 || *count->number() >= most_pieces) {
+    if (!cut.used || *cut.used < 1) return cut.unknown_pieces();
+    return sections({cut.self, cut.dim}, Dim(*cut.used));
+  }
   const Dim short_size = floor_div(cut.size(), *count), extra = cut.size() - short_size * *count;
   if (!extra.is_number()) return cut.pieces(std::vector<Dim>(static_cast<std::size_t>(*count->number()), Dim::unknown()));
   std::vector<Dim> sizes;
@@ -113,10 +130,10 @@ Facts tensor_split(const Call& call) { return {cut_by(call, cut_of(call))}; }
 // Along the second dimension, of vectors the first.
 Facts hsplit(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
-  return {cut_by(call, {self, self.shape ? std::optional<std::size_t>(self.shape->size() == 1 ? 0 : 1) : std::nullopt})};
+  return {cut_by(call, {self, self.shape ? std::optional<std::size_t>(self.shape->size() == 1 ? 0 : 1) : std::nullopt, unpacked_into(call)})};
 }
-Facts vsplit(const Call& call) { return {cut_by(call, {tensor_of(call, "self"), 0})}; }
-Facts dsplit(const Call& call) { return {cut_by(call, {tensor_of(call, "self"), 2})}; }
+Facts vsplit(const Call& call) { return {cut_by(call, {tensor_of(call, "self"), 0, unpacked_into(call)})}; }
+Facts dsplit(const Call& call) { return {cut_by(call, {tensor_of(call, "self"), 2, unpacked_into(call)})}; }
 
 Facts unbind(const Call& call) {
   const Cut cut = cut_of(call);
@@ -125,11 +142,20 @@ Facts unbind(const Call& call) {
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*cut.dim));
   Fact item = tensor_fact(cut.self.dtype, std::move(shape));
   const auto count = cut.size().number();
+  if (!count && cut.used) return {list_fact(Facts(static_cast<std::size_t>(*cut.used), item))};
   if (!count || *count >= most_pieces) return {list_of(std::move(item))};
   Facts items(static_cast<std::size_t>(*count), item);
   if (cut.self.contents && cut.self.shape->size() == 1)
     for (std::size_t i = 0; i < items.size(); ++i) std::get<TensorFact>(items[i].value).contents = std::vector<Dim>{(*cut.self.contents)[i]};
   return {list_fact(std::move(items))};
+}
+
+// ---- Conditions
+
+Verdict pieces_known(const Call& call) {
+  const auto* list = call.facts().of(call.node().output()).list();
+  if (list && list->items) return {.truth = Truth::yes};
+  return {.truth = Truth::no, .message = "how many pieces there are isn't known"};
 }
 
 }  // namespace
@@ -144,6 +170,7 @@ void register_split(Registry& registry) {
   registry.facts("aten::vsplit", vsplit);
   registry.facts("aten::dsplit", dsplit);
   for (const char* op : {"aten::unbind", "aten::unbind_copy"}) registry.facts(op, unbind);
+  registry.condition("pieces_known", pieces_known);
 }
 
 }  // namespace compatcheck::symbolic

@@ -187,7 +187,8 @@ Facts squeeze(const Call& call) {
 
 Facts transpose(const Call& call) {
   const TensorFact& self = self_of(call);
-  const auto first = call.integer("dim0"), second = call.integer("dim1");
+  const bool axes = call.has("axis0");   // swapaxes
+  const auto first = call.integer(axes ? "axis0" : "dim0"), second = call.integer(axes ? "axis1" : "dim1");
   if (!self.shape || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
   const auto a = wrap_dim(*first, self.shape->size()), b = wrap_dim(*second, self.shape->size());
   Shape shape = *self.shape;

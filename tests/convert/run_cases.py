@@ -27,7 +27,7 @@ OPEN_AT_TIES = {"aten::topk": {1}, "aten::sort": {1}, "aten::argsort": {0}, "ate
 # Operators whose result PyTorch leaves open where there is NaN.
 OPEN_AT_NAN = {"aten::unique_dim"}
 # Operators whose inputs must be in order: other values than the recorded ones have no defined result.
-ORDERED_INPUTS = {"aten::searchsorted.Tensor", "aten::searchsorted.Scalar"}
+ORDERED_INPUTS = {"aten::searchsorted.Tensor", "aten::searchsorted.Scalar", "aten::bucketize.Tensor", "aten::bucketize.Scalar"}
 
 # What ONNX leaves open and the runtime computes otherwise, so that other numbers stand for these. MaxPool passes NaN over and takes the
 # lowest number for negative infinity; nodes that would mend it cost more than the pool. A convolution's zero padding times an infinite

@@ -1,0 +1,105 @@
+// Embeddings, and bags of them. padding_idx of a plain embedding, scale_grad_by_freq and sparse change gradients only.
+#include <cmath>
+#include <limits>
+
+#include "handlers/families.h"
+#include "handlers/sizes.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+void embedding(Emission& e) { e.give(e.build.gather(e.tensor("weight"), e.tensor("indices", DType::i64), 0)); }
+
+// Rows that are looked up and longer than max_norm are scaled to it. A row looked up twice is written twice, the same.
+void embedding_renorm(Emission& e) {
+  const Value self = e.tensor("self"), at = e.build.reshape(e.tensor("indices", DType::i64), {-1});
+  const Value rows = e.build.gather(self, at, 0);
+  const double p = e.number("norm_type"), most = e.number("max_norm");
+  const Ints last{1};
+  Value norm;
+  if (p == 1 || p == 2) norm = e.node(p == 1 ? "ReduceL1" : "ReduceL2", {rows}, {{"axes", last}, {"keepdims", 1}});
+  else {
+    if (p == 0 || std::isinf(p)) throw Refusal{"this norm has no ONNX form", "use norm_type 1 or 2"};
+    const Value powers = e.node("ReduceSum", {e.node("Pow", {e.node("Abs", {rows}), e.scalar(rows.dtype, p)})}, {{"axes", last}, {"keepdims", 1}});
+    norm = e.node("Pow", {powers, e.scalar(rows.dtype, 1 / p)});
+  }
+  const Value scale = e.node("Div", {e.scalar(rows.dtype, most), e.node("Add", {norm, e.scalar(rows.dtype, 1e-7)})});
+  const Value scaled = e.node("Mul", {rows, e.node("Where", {e.node("Greater", {norm, e.scalar(rows.dtype, most)}), scale, e.scalar(rows.dtype, 1)})});
+  if (e.row_has("ScatterND")) return e.give(e.node("ScatterND", {self, e.build.unsqueeze(at, {1}), scaled}));
+  e.give(e.node("Scatter", {self, e.node("Expand", {e.build.unsqueeze(at, {1}), sizes_of(e, rows)}), scaled}, {{"axis", 0}}));
+}
+
+// ---- Bags
+
+struct Bags {
+  Value rows;      // [positions, features], weighted
+  Value counts;    // [positions]: whether the position counts, as bool; absent: all do
+  Value starts;    // i64 [bags]
+  Value places;    // 0, 1, … of the positions
+  Value count;     // of positions, i64 vector of one
+};
+
+std::optional<std::int64_t> padding_index(Emission& e) {
+  if (!e.call.has("padding_idx") || !e.given("padding_idx")) return std::nullopt;
+  const std::int64_t index = e.integer("padding_idx");
+  if (index >= 0) return index;
+  if (e.call.op() != "aten::embedding_bag") return std::nullopt;   // −1: none
+  return index + e.known_size("weight", 0);
+}
+
+Bags bags_of(Emission& e) {
+  const Value indices = e.tensor("indices", DType::i64);
+  if (e.rank("indices") != 1) throw Refusal{"bags are cut by offsets out of one vector of indices"};
+  Bags bags;
+  bags.rows = e.build.gather(e.tensor("weight"), indices, 0);
+  if (e.given("per_sample_weights")) bags.rows = e.node("Mul", {bags.rows, e.build.unsqueeze(e.tensor("per_sample_weights", bags.rows.dtype), {1})});
+  if (const auto padding = padding_index(e)) bags.counts = e.node("Not", {e.node("Equal", {indices, e.build.integer(*padding)})});
+  bags.starts = e.tensor("offsets", DType::i64);
+  bags.count = e.size_of("indices", 0);
+  bags.places = counting(e, bags.count);
+  return bags;
+}
+
+// [bags, positions]: whether the position is in the bag and counts.
+Value members(Emission& e, const Bags& bags) {
+  const bool ends_given = e.boolean("include_last_offset");
+  const auto last = std::numeric_limits<std::int64_t>::max();
+  const Value starts = ends_given ? e.build.slice(bags.starts, {0}, {-1}, {0}) : bags.starts;
+  const Value behind = e.build.slice(bags.starts, {1}, {last}, {0});
+  const Value ends = ends_given ? behind : e.build.concat({behind, bags.count}, 0);
+  const Value started = e.node("Not", {e.node("Less", {bags.places, e.build.unsqueeze(starts, {1})})});
+  const Value inside = e.node("And", {started, e.node("Less", {bags.places, e.build.unsqueeze(ends, {1})})});
+  return bags.counts ? e.node("And", {inside, bags.counts}) : inside;
+}
+
+Value over_positions(Emission& e, const char* op, const Value& value, bool keep) {
+  return e.node(op, {value}, {{"axes", Ints{1}}, {"keepdims", keep ? 1 : 0}});
+}
+
+// Of every bag over a table of bags and positions. Rows of other bags count as 0, whatever they hold; an empty bag is 0.
+void embedding_bag(Emission& e) {
+  const Bags bags = bags_of(e);
+  const Value inside = members(e, bags), held = e.build.unsqueeze(inside, {2}), rows = e.build.unsqueeze(bags.rows, {0});
+  const DType dtype = bags.rows.dtype;
+  const std::int64_t mode = e.integer("mode");
+  if (mode == 2) {
+    const Value greatest = over_positions(e, "ReduceMax", e.node("Where", {held, rows, e.scalar(dtype, -std::numeric_limits<double>::infinity())}), false);
+    const Value any = e.cast(over_positions(e, "ReduceMax", e.cast(inside, DType::i32), true), DType::boolean);
+    return e.give(e.node("Where", {any, greatest, e.scalar(dtype, 0)}));
+  }
+  const Value sums = over_positions(e, "ReduceSum", e.node("Where", {held, rows, e.scalar(dtype, 0)}), false);
+  if (mode == 0) return e.give(sums);
+  const Value number = over_positions(e, "ReduceSum", e.cast(inside, dtype), true);
+  const Value divisor = e.node("Where", {e.node("Equal", {e.cast(number, DType::i64), e.build.integer(0)}), e.scalar(dtype, 1), number});
+  e.give(e.node("Div", {sums, divisor}));
+}
+
+}  // namespace
+
+void register_embedding(Registry& registry) {
+  registry.handler("aten::embedding", embedding);
+  registry.handler("aten::embedding_renorm", embedding_renorm);
+  registry.handler("aten::embedding_bag", embedding_bag);
+}
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,201 @@
+// Ranges, evenly spaced numbers, and windows for signals.
+#include <cmath>
+#include <numbers>
+
+#include "handlers/families.h"
+#include "handlers/sizes.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+void give_constant(Emission& e, const std::vector<double>& numbers) {
+  e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), {static_cast<std::int64_t>(numbers.size())}, numbers)));
+}
+
+// ---- arange
+
+bool is_whole(const Emission& e, std::string_view argument) {
+  if (!e.call.has(argument)) return true;
+  const DType dtype = e.dtype(argument);
+  return ir::is_integral(dtype) || dtype == DType::boolean;
+}
+
+// An integer result truncates its bounds first.
+void give_whole_range(Emission& e, std::int64_t start, std::int64_t end, std::int64_t step) {
+  Ints numbers;
+  for (std::int64_t at = start; step > 0 ? at < end : at > end; at += step) numbers.push_back(at);
+  e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), {static_cast<std::int64_t>(numbers.size())}, numbers)));
+}
+
+Value argument_or(Emission& e, std::string_view argument, DType dtype, int otherwise) {
+  return e.call.has(argument) ? e.number_value(argument, dtype) : e.scalar(dtype, otherwise);
+}
+
+// ⌈(end − start) / step⌉ numbers, counted before opset 11.
+Value counted_range(Emission& e, DType dtype, const Value& start, const Value& end, const Value& step) {
+  const auto one = e.call.has("step") ? e.call.number("step") == 1.0 : true;
+  Value length = e.call.has("start") ? e.node("Sub", {end, start}) : end;
+  if (!one || ir::is_floating(dtype)) {
+    length = e.cast(length, DType::f64);
+    if (!one) length = e.node("Div", {length, e.cast(step, DType::f64)});
+    length = e.cast(e.node("Ceil", {length}), DType::i64);
+  }
+  Value numbers = e.cast(counting(e, e.build.reshape(length, {1})), dtype);
+  if (!one) numbers = e.node("Mul", {numbers, step});
+  return e.call.has("start") ? e.node("Add", {numbers, start}) : numbers;
+}
+
+void arange(Emission& e) {
+  const bool whole_result = !ir::is_floating(e.output_dtype());
+  const bool whole = whole_result || (is_whole(e, "start") && is_whole(e, "end") && is_whole(e, "step"));
+  const auto start = e.call.has("start") ? e.call.number("start") : 0, end = e.call.number("end"), step = e.call.has("step") ? e.call.number("step") : 1;
+  if (start && end && step && whole)
+    return give_whole_range(e, static_cast<std::int64_t>(*start), static_cast<std::int64_t>(*end), static_cast<std::int64_t>(*step));
+  if (start && end && step) {
+    std::vector<double> numbers;
+    const auto length = static_cast<std::int64_t>(std::ceil((*end - *start) / *step));
+    for (std::int64_t i = 0; i < length; ++i) numbers.push_back(*start + static_cast<double>(i) * *step);
+    return give_constant(e, numbers);
+  }
+  const DType dtype = whole ? DType::i64 : DType::f64;
+  const Value from = argument_or(e, "start", dtype, 0), to = e.number_value("end", dtype), by = argument_or(e, "step", dtype, 1);
+  e.give(e.at_least(11) ? e.node("Range", {from, to, by}) : counted_range(e, dtype, from, to, by));
+}
+
+void dim_arange(Emission& e) { e.give(counting(e, e.size_of("like", e.axis("dim", "like")))); }
+
+// torch.range: the end is in it.
+void range(Emission& e) {
+  const auto start = e.call.number("start"), end = e.call.number("end"), step = e.call.has("step") ? e.call.number("step") : 1;
+  if (start && end && step) {
+    std::vector<double> numbers;
+    const auto length = static_cast<std::int64_t>((*end - *start) / *step) + 1;
+    for (std::int64_t i = 0; i < length; ++i) numbers.push_back(*start + static_cast<double>(i) * *step);
+    return give_constant(e, numbers);
+  }
+  const Value from = e.number_value("start", DType::f64), by = argument_or(e, "step", DType::f64, 1);
+  const Value steps = e.node("Floor", {e.node("Div", {e.node("Sub", {e.number_value("end", DType::f64), from}), by})});
+  const Value count = sum(e, e.build.reshape(e.cast(steps, DType::i64), {1}), e.integers({1}));
+  e.give(e.node("Add", {e.node("Mul", {e.cast(counting(e, count), DType::f64), by}), from}));
+}
+
+// ---- Evenly spaced: the first half is counted from the start, the other from the end, as PyTorch does
+
+struct Spaced { double start, end, step; std::int64_t count; };
+
+double at(const Spaced& s, std::int64_t i) {
+  return i < s.count / 2 ? s.start + s.step * static_cast<double>(i) : s.end - s.step * static_cast<double>(s.count - 1 - i);
+}
+
+std::optional<Spaced> known_spaced(Emission& e) {
+  auto start = e.call.number("start"), end = e.call.number("end");
+  const auto count = e.call.integer("steps");
+  if (!start || !end || !count) return std::nullopt;
+  if (!ir::is_floating(e.output_dtype())) start = std::trunc(*start), end = std::trunc(*end);
+  return Spaced{*start, *end, *count > 1 ? (*end - *start) / static_cast<double>(*count - 1) : 0, *count};
+}
+
+// Whole numbers are spaced in f64.
+Value spaced(Emission& e) {
+  const bool whole = !ir::is_floating(e.output_dtype());
+  const DType dtype = whole ? DType::f64 : e.output_dtype();
+  const auto bound = [&](std::string_view argument) {
+    const Value value = whole ? e.cast(e.number_value(argument, DType::i64), dtype) : e.number_value(argument, dtype);
+    return e.call.rank(argument).value_or(0) == 0 ? value : e.build.reshape(value, {});
+  };
+  const Value start = bound("start"), end = bound("end");
+  if (const auto count = e.call.integer("steps")) {
+    if (*count < 2) return *count == 1 ? e.build.reshape(start, {1}) : e.build.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}});
+    const Value step = e.node("Div", {e.node("Sub", {end, start}), e.scalar(dtype, *count - 1)});
+    std::vector<double> first, last;
+    for (std::int64_t i = 0; i < *count; ++i) i < *count / 2 ? first.push_back(static_cast<double>(i)) : last.push_back(static_cast<double>(*count - 1 - i));
+    const auto vector = [&](const std::vector<double>& numbers) { return e.build.constant(onnx::make_tensor(dtype, {static_cast<std::int64_t>(numbers.size())}, numbers)); };
+    return e.build.concat({e.node("Add", {e.node("Mul", {vector(first), step}), start}), e.node("Sub", {end, e.node("Mul", {vector(last), step})})}, 0);
+  }
+  const Value count = int_value(e, "steps"), places = counting(e, count), last = e.build.squeeze(difference(e, count, e.integers({1})), {0});
+  const Value in_front = e.node("Less", {e.cast(places, DType::f64), e.cast(e.node("Div", {count, e.integers({2})}), DType::f64)});
+  const Value step = e.node("Div", {e.node("Sub", {end, start}), e.cast(last, dtype)});
+  const Value from = e.node("Where", {in_front, start, end}), by = e.node("Where", {in_front, places, e.node("Sub", {places, last})});
+  return e.node("Add", {from, e.node("Mul", {step, e.cast(by, dtype)})});
+}
+
+void linspace(Emission& e) {
+  const auto known = known_spaced(e);
+  if (!known) return e.give(spaced(e));
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < known->count; ++i) numbers.push_back(known->count == 1 ? known->start : at(*known, i));
+  give_constant(e, numbers);
+}
+
+// Powers of the base; whole ones step in f32 and from the start alone.
+void logspace(Emission& e) {
+  const double base = e.number("base");
+  const auto known = known_spaced(e);
+  if (!known) return e.give(e.node("Pow", {e.scalar(ir::is_floating(e.output_dtype()) ? e.output_dtype() : DType::f64, base), spaced(e)}));
+  const bool whole = !ir::is_floating(e.output_dtype());
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < known->count; ++i) {
+    const double power = known->count == 1 ? known->start : whole ? known->start + static_cast<double>(static_cast<float>(known->step) * static_cast<float>(i)) : at(*known, i);
+    numbers.push_back(std::pow(whole ? std::trunc(base) : base, power));
+  }
+  give_constant(e, numbers);
+}
+
+// ---- Windows
+
+template <class Shape> void give_window(Emission& e, Shape&& shape) {
+  const std::int64_t count = e.integer("window_length");
+  const bool periodic = !e.call.has("periodic") || e.boolean("periodic");
+  std::vector<double> numbers;
+  const auto last = static_cast<double>(periodic ? count : count - 1);
+  for (std::int64_t i = 0; i < count; ++i) numbers.push_back(count == 1 ? 1 : shape(static_cast<double>(i) / last));
+  give_constant(e, numbers);
+}
+
+double wave(double turns) { return std::cos(2 * std::numbers::pi * turns); }
+
+void hann_window(Emission& e) {
+  give_window(e, [](double x) { return 0.5 - 0.5 * wave(x); });
+}
+
+void hamming_window(Emission& e) {
+  const double alpha = e.call.has("alpha") ? e.number("alpha") : 0.54, beta = e.call.has("beta") ? e.number("beta") : 0.46;
+  give_window(e, [&](double x) { return alpha - beta * wave(x); });
+}
+
+void blackman_window(Emission& e) {
+  give_window(e, [](double x) { return 0.42 - 0.5 * wave(x) + 0.08 * wave(2 * x); });
+}
+
+void bartlett_window(Emission& e) {
+  give_window(e, [](double x) { return 1 - std::abs(2 * x - 1); });
+}
+
+// The modified Bessel function of order 0, by its series.
+double bessel_i0(double x) {
+  double term = 1, total = 1;
+  for (int k = 1; k < 500 && term > total * 1e-17; ++k) term *= x * x / (4.0 * k * k), total += term;
+  return total;
+}
+
+void kaiser_window(Emission& e) {
+  const double beta = e.call.has("beta") ? e.number("beta") : 12;
+  give_window(e, [&](double x) { return bessel_i0(beta * std::sqrt(std::max(0.0, 1 - (2 * x - 1) * (2 * x - 1)))) / bessel_i0(beta); });
+}
+
+}  // namespace
+
+void register_range(Registry& registry) {
+  registry.handler("aten::arange", arange);
+  registry.handler("aten::_dim_arange", dim_arange);
+  registry.handler("aten::range", range);
+  registry.handler("aten::linspace", linspace);
+  registry.handler("aten::logspace", logspace);
+  registry.handler("aten::hann_window", hann_window);
+  registry.handler("aten::hamming_window", hamming_window);
+  registry.handler("aten::blackman_window", blackman_window);
+  registry.handler("aten::bartlett_window", bartlett_window);
+  registry.handler("aten::kaiser_window", kaiser_window);
+}
+
+}  // namespace compatcheck::handlers

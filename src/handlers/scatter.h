@@ -1,0 +1,23 @@
+// Writing along one dimension by position: what scatter, index_add and the like become.
+#pragma once
+
+#include "handlers/sizes.h"
+
+namespace compatcheck::handlers {
+
+enum class Reduction { none, sum, product, mean, greatest, least };
+
+// Element i of `source` goes to place `index`[i] along `axis` of `data`. All have one rank, at least 1.
+struct Writing {
+  Value data, index, source;   // i64 index; the others of one dtype
+  std::int64_t axis = 0;
+  Shape shape{};               // of data
+  Shape index_shape{};         // as large as source, or 1 where it stretches
+};
+
+Value written(Emission& e, const Writing& writing, Reduction reduction, bool include_data = true);
+
+// No positions, no writing: constants of the fewest elements.
+Value stretched_index(Emission& e, const Writing& writing, const Shape& source_shape);
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,183 @@
+// Lists. One of known length is its members, one of numbers a vector, one of tensors a sequence.
+#include <algorithm>
+#include <limits>
+
+#include "handlers/families.h"
+#include "handlers/sizes.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+const Operand& operand_at(Emission& e, std::size_t i) { return e.operand(e.call.node().schema()->arguments.at(i).name); }
+std::string_view name_at(Emission& e, std::size_t i) { return e.call.node().schema()->arguments.at(i).name; }
+
+DType number_dtype(const ir::TypeRef& list) {
+  const auto kind = list && !list->elements.empty() ? list->elements.front()->kind : ir::TypeKind::integer;
+  return kind == ir::TypeKind::floating ? DType::f64 : kind == ir::TypeKind::boolean ? DType::boolean : DType::i64;
+}
+
+bool holds_numbers(Emission& e, std::size_t i) {
+  const ir::TypeRef& type = e.call.node().input(i)->type();
+  if (!type || type->elements.empty()) return false;
+  const auto kind = type->elements.front()->kind;
+  return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean;
+}
+
+// A list of numbers as one vector.
+Value vector_at(Emission& e, std::size_t i) {
+  const Operand& given = operand_at(e, i);
+  if (const auto* vector = std::get_if<Vector>(&given.value)) return vector->value;
+  if (const List* list = given.list()) return vector_of(*list, number_dtype(e.call.node().input(i)->type()), e.build);
+  throw Refusal{"what the list holds isn't known"};
+}
+
+Value sequence_at(Emission& e, std::size_t i) {
+  const Operand& given = operand_at(e, i);
+  if (const auto* sequence = std::get_if<Sequence>(&given.value)) return sequence->value;
+  const List* list = given.list();
+  if (!list || list->items.empty()) throw Refusal{"what the list holds isn't known"};
+  Values members;
+  for (const Operand& item : list->items) members.push_back(e.as_tensor(item, name_at(e, i)));
+  return e.node("SequenceConstruct", members);
+}
+
+// ---- Reading
+
+void item(Emission& e) {
+  const Operand& given = operand_at(e, 0);
+  const auto index = e.call.integer("idx");
+  if (const List* list = given.list(); list && index) {
+    const std::int64_t at = *index < 0 ? *index + static_cast<std::int64_t>(list->items.size()) : *index;
+    if (at < 0 || at >= static_cast<std::int64_t>(list->items.size())) throw Refusal{"the list has no member " + std::to_string(*index)};
+    return e.give_operand(0, list->items[static_cast<std::size_t>(at)]);
+  }
+  const Value at = int_scalar(e, "idx");
+  if (!holds_numbers(e, 0)) return e.give_operand(0, {e.node("SequenceAt", {sequence_at(e, 0), at})});
+  const Value members = vector_at(e, 0);
+  const Value place = index && *index >= 0 ? at : wrapped_if_needed(e, at, e.build.squeeze(sizes_of(e, members), {0}));
+  e.give_operand(0, {Number{e.build.gather(members, place, 0)}});
+}
+
+void length(Emission& e) {
+  const Operand& given = operand_at(e, 0);
+  if (const List* list = given.list()) return e.give(e.build.integer(static_cast<std::int64_t>(list->items.size())));
+  if (const auto* sequence = std::get_if<Sequence>(&given.value)) return e.give(e.node("SequenceLength", {sequence->value}));
+  e.give(e.node("Size", {vector_at(e, 0)}));
+}
+
+void tensor_length(Emission& e) { e.give(e.build.squeeze(e.size_of("t", 0), {0})); }
+void same(Emission& e) { e.give_operand(0, operand_at(e, 0)); }
+
+void slice(Emission& e) {
+  if (!holds_numbers(e, 0)) throw Refusal{"which tensors are taken of a list is known only when the model runs", "use bounds that are constants"};
+  const auto bound = [&](std::string_view argument, std::int64_t if_none) { return e.given(argument) ? int_value(e, argument) : e.integers({if_none}); };
+  e.give_vector(0, sliced(e, vector_at(e, 0), 0, bound("start", 0), bound("end", std::numeric_limits<std::int64_t>::max()), int_value(e, "step")));
+}
+
+void tolist(Emission& e) {
+  const Value given = e.as_tensor(e.operand("data"), "data");
+  const auto* fact = e.call.input(0).tensor();
+  if (!fact || !fact->shape || fact->shape->size() > 1) throw Refusal{"only vectors become lists", "keep the tensor, or flatten it"};
+  if (fact->shape->empty()) return e.give(given);
+  e.give_vector(0, given);
+}
+
+// ---- Joining
+
+void concatenate(Emission& e) {
+  const List *a = operand_at(e, 0).list(), *b = operand_at(e, 1).list();
+  if (a && b) {
+    List all = *a;
+    all.items.insert(all.items.end(), b->items.begin(), b->items.end());
+    return e.give_operand(0, {std::move(all)});
+  }
+  if (holds_numbers(e, 0)) return e.give_vector(0, e.build.concat({vector_at(e, 0), vector_at(e, 1)}, 0));
+  if (!a && !b) throw Refusal{"both lists have a length that is known only when the model runs", "join the tensors instead: torch.cat"};
+  Value made = sequence_at(e, a ? 1 : 0);
+  const List& members = a ? *a : *b;
+  for (std::size_t i = 0; i < members.items.size(); ++i) {
+    Values inputs{made, e.cast(e.as_tensor(members.items[i], "a"), made.dtype)};
+    if (a) inputs.push_back(e.build.integer(static_cast<std::int64_t>(i)));   // in front
+    made = e.node("SequenceInsert", inputs);
+  }
+  e.give_operand(0, {Sequence{made}});
+}
+
+// One more behind the last.
+void append(Emission& e) {
+  if (const List* list = operand_at(e, 0).list(); list && !e.call.facts().of(e.call.node().output()).list()) {
+    List all = *list;
+    all.items.push_back(e.operand("el"));
+    return e.give_operand(0, {std::move(all)});
+  }
+  if (holds_numbers(e, 0)) {
+    const Value members = vector_at(e, 0);
+    return e.give_vector(0, e.build.concat({members, e.build.reshape(e.cast(e.tensor("el"), members.dtype), {1})}, 0));
+  }
+  const Value members = sequence_at(e, 0);
+  e.give_operand(0, {Sequence{e.node("SequenceInsert", {members, e.cast(e.tensor("el"), members.dtype)})}});
+}
+
+void give_repeated(Emission& e, std::size_t list, std::string_view count) {
+  e.give_vector(0, e.node("Tile", {vector_at(e, list), int_value(e, count)}));
+}
+void repeat(Emission& e) { give_repeated(e, 0, "n"); }
+void repeat_right(Emission& e) { give_repeated(e, 1, "n"); }
+
+// ---- Comparing and ordering
+
+// NaN is unequal to all. Two of unknown lengths would have to be compared in length first.
+Value equal_lists(Emission& e) {
+  const List *a = operand_at(e, 0).list(), *b = operand_at(e, 1).list();
+  if (!a || !b) throw Refusal{"lists are compared whose length is known only when the model runs", "compare their lengths, or tensors"};
+  if (a->items.size() != b->items.size()) return e.scalar(DType::boolean, 0);
+  if (a->items.empty()) return e.scalar(DType::boolean, 1);
+  const Value x = vector_at(e, 0), y = vector_at(e, 1);
+  Value equal;
+  if (x.dtype == DType::f64 && !e.at_least(11)) {
+    const Value apart = e.node("Or", {e.node("Less", {x, y}), e.node("Greater", {x, y})});
+    const Value ordered = e.node("Or", {e.node("Less", {x, e.scalar(DType::f64, 0)}), e.node("Greater", {x, e.scalar(DType::f64, -1)})});
+    equal = e.node("Not", {e.node("Or", {apart, e.node("Not", {ordered})})});
+  } else equal = e.node("Equal", {x, y});
+  return e.cast(e.node("ReduceMin", {e.cast(equal, DType::i32)}, {{"axes", Ints{0}}, {"keepdims", 0}}), DType::boolean);
+}
+
+void equal(Emission& e) { e.give(equal_lists(e)); }
+void different(Emission& e) { e.give(e.node("Not", {equal_lists(e)})); }
+
+void count(Emission& e) {
+  const Value members = vector_at(e, 0), el = e.cast(e.tensor("el"), members.dtype);
+  e.give(e.node("ReduceSum", {e.cast(e.node("Equal", {members, el}), DType::i64)}, {{"axes", Ints{0}}, {"keepdims", 0}}));
+}
+
+void sorted(Emission& e) {
+  const Value given = vector_at(e, 0), members = given.dtype == DType::boolean ? e.cast(given, DType::i32) : given;
+  const Value length = sizes_of(e, members);
+  if (e.at_least(11)) {
+    const Value made = e.nodes("TopK", {members}, 2, {{"k", length}, {"axis", 0}, {"largest", 0}})[0];
+    return e.give_vector(0, e.cast(made, given.dtype));
+  }
+  const Value made = e.nodes("TopK", {e.node("Neg", {members})}, 2, {{"k", length}, {"axis", 0}})[0];
+  e.give_vector(0, e.cast(e.node("Neg", {made}), given.dtype));
+}
+
+}  // namespace
+
+void register_sequence(Registry& registry) {
+  for (const char* op : {"aten::__getitem__", "aten::select.t"}) registry.handler(op, item);
+  registry.handler("aten::len", length);
+  registry.handler("aten::len.Tensor", tensor_length);
+  registry.handler("aten::slice.t", slice);
+  for (const char* op : {"aten::list.t", "aten::Size"}) registry.handler(op, same);
+  registry.handler("prim::tolist", tolist);
+  registry.handler("aten::add.t", concatenate);
+  registry.handler("aten::append", append);
+  registry.handler("aten::mul.left_t", repeat);
+  registry.handler("aten::mul.right_", repeat_right);
+  for (const char* op : {"aten::eq.int_list", "aten::eq.float_list", "aten::eq.bool_list"}) registry.handler(op, equal);
+  for (const char* op : {"aten::ne.int_list", "aten::ne.float_list", "aten::ne.bool_list"}) registry.handler(op, different);
+  for (const char* op : {"aten::count.int", "aten::count.float", "aten::count.bool"}) registry.handler(op, count);
+  for (const char* op : {"aten::sorted.int", "aten::sorted.float", "aten::sorted.bool"}) registry.handler(op, sorted);
+}
+
+}  // namespace compatcheck::handlers
