@@ -70,7 +70,7 @@ std::string without_opset(const std::string& hint) {
 std::string help_of(const Outcome& outcome, std::string_view rule, const conversion::Context& context) {
   const std::string& op = outcome.node->op();
   if (rule == "CC003") {
-    return "--op-library with the library that registers it, and a row in a --mappings file: " + op + ": {9: {to: your.domain::" +
+    return "--op-library with the library that registers it, and a row in a --mappings file: " + op + ": {facts: same, 9: {to: your.domain::" +
            op.substr(op.rfind(':') + 1) + "}}";
   }
   if (outcome.available_from) {
