@@ -49,12 +49,13 @@ constexpr std::array table{
          "\n"
          "or --inputs-from FILE with example inputs: .pt (torch.save), .npz, or a folder of input_0.pb, input_1.pb …\n"},
     Rule{"CC007", "unresolved-write", Severity::error, "An in-place write that can't be expressed yet",
-         "ONNX has values, no memory: a write through a view, to a list or to a module's attribute must be turned into new\n"
-         "values, also where it happens inside If and Loop. Where compatcheck can't prove that the result is the same, it\n"
-         "refuses: a write that is silently lost is worse.\n"
+         "ONNX has values, no memory: a write through a view, in a branch or loop, or to a list becomes a new value that all\n"
+         "later readers get. Where compatcheck can't prove that the result is the same, it refuses, and says why: a write\n"
+         "that is silently lost is worse. So for what a module keeps from one call to the next, for x.reshape(...), which is\n"
+         "a view of x or a copy as x's strides have it, and for tensors that a list holds when they are written.\n"
          "\n"
-         "What to do: write the value out of place, for example y = torch.cat(...) or x = torch.where(mask, a, x)\n"
-         "instead of x[mask] = a.\n"},
+         "What to do: write to a copy (y = x.reshape(...).clone()), or out of place (y = y + 1); take state as an input, and\n"
+         "return it as an output.\n"},
     Rule{"CC008", "random-or-training", Severity::warning, "A random or training-mode operator",
          "The operator draws random numbers, or behaves as in training (dropout that was traced with training on, batch\n"
          "normalisation that updates its statistics). A random result can't be compared between runtimes.\n"

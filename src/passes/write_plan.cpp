@@ -135,7 +135,8 @@ std::string WritePlan::memory_obstacle(const ir::Value* target) const {
 
 // x.t_() where nothing else leads to x's memory that could tell.
 std::string WritePlan::size_change_obstacle(const ir::Node& write, const ir::Value* target) const {
-  if (views_.source(target) || write.owner() != target->block()) return "changes the sizes of " + shown(target) + ", a view or made elsewhere";
+  if (views_.source(target)) return "changes the sizes of " + shown(target) + ", which is a view";
+  if (write.owner() != target->block()) return "changes the sizes of " + shown(target) + ", which is made outside of this block";
   const ir::Value* view = view_that_outlives(target, write);
   return view ? "changes the sizes of " + shown(target) + ", of which " + shown(view) + " stays a view" : std::string();
 }

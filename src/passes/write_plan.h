@@ -1,9 +1,9 @@
 // Which in-place writes can be expressed by new values, and why others can't.
 //
-// Tensors that are views of one root for sure are a family; a list is one by itself. A write to one of them is a new value of the root, from which
-// the views that are read later are made again. That takes in every write and read of the family, or none: a family is
-// left as it is where one of its writes has no form, reaches memory that lives on after the call, or where the memory
-// may be seen by a value that isn't of the family.
+// Tensors that are views of one root for sure are a family; a list is one by itself. A write to one of them is a new value
+// of the root, from which the views that are read later are made again. That takes in every write and read of the family,
+// or none: a family is left as it is where one of its writes has no form, reaches memory that lives on after the call, or
+// where the memory may be seen by a value that isn't of the family.
 #pragma once
 
 #include <map>
