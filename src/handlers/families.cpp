@@ -37,6 +37,8 @@ Registry shipped_handlers() {
   register_power(registry);
   register_quantized(registry);
   register_quantized_layers(registry);
+  register_quantized_norms(registry);
+  register_quantized_recurrent(registry);
   register_random(registry);
   register_range(registry);
   register_rearrange(registry);

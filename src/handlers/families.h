@@ -38,6 +38,8 @@ void register_pooling(Registry& registry);
 void register_power(Registry& registry);
 void register_quantized(Registry& registry);
 void register_quantized_layers(Registry& registry);
+void register_quantized_norms(Registry& registry);
+void register_quantized_recurrent(Registry& registry);
 void register_random(Registry& registry);
 void register_range(Registry& registry);
 void register_rearrange(Registry& registry);

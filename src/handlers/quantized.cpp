@@ -75,22 +75,40 @@ Ints packed_ints(Emission& e, const Operand& packed, std::string_view name) {
 
 PackedLinear packed_linear(Emission& e, const Operand& packed) {
   const Operand weight = packed_part(e, packed, "weight"), bias = packed_part(e, packed, "bias");
-  const auto* integers = std::get_if<Quantized>(&weight.value);
-  if (!integers && !weight.tensor()) throw Refusal{"packed parameters lack their weight"};
-  return {integers ? dequantized(e, *integers) : e.cast(*weight.tensor(), DType::f32), bias.is_none() ? Value{} : e.cast(e.as_tensor(bias, "bias"), DType::f32)};
+  PackedLinear layer{.steps = {}, .scale = {}, .bias = bias.is_none() ? Value{} : e.cast(e.as_tensor(bias, "bias"), DType::f32)};
+  if (weight.tensor()) {
+    layer.steps = e.cast(*weight.tensor(), DType::f32);
+  } else if (const auto* integers = std::get_if<Quantized>(&weight.value); integers && integers->axis.value_or(0) == 0) {
+    layer.steps = e.cast(integers->integers, DType::f32);
+    layer.scale = integers->scale;
+    if (!all_zero(e, integers->zero_point))
+      layer.steps = e.node("Sub", {layer.steps, integers->axis ? e.build.unsqueeze(e.cast(integers->zero_point, DType::f32), {1}) : e.cast(integers->zero_point, DType::f32)});
+  } else {
+    throw Refusal{"packed parameters lack their weight"};
+  }
+  return layer;
 }
 
 namespace {
 
-Value linear(Emission& e, const Value& input, const PackedLinear& layer) {
-  const Value product = e.node("MatMul", {input, e.build.transpose(layer.weight, {1, 0})});
-  return layer.bias ? e.node("Add", {product, layer.bias}) : product;
+Value times_weight(Emission& e, const Value& input, const PackedLinear& layer, const Value& scale) {
+  Value made = e.node("MatMul", {input, e.build.transpose(layer.steps, {1, 0})});
+  if (layer.scale) made = e.node("Mul", {made, scale ? e.node("Mul", {scale, layer.scale}) : layer.scale});
+  else if (scale) made = e.node("Mul", {made, scale});
+  return layer.bias ? e.node("Add", {made, layer.bias}) : made;
 }
 
 }  // namespace
 
+Value linear_on_floats(Emission& e, const Value& input, const PackedLinear& layer) { return times_weight(e, input, layer, {}); }
+
+Value linear_on_rounded(Emission& e, const Value& input, const PackedLinear& layer, bool reduce_range) {
+  const Rounded rounded = rounded_to_range(e, input, reduce_range);
+  return times_weight(e, rounded.steps, layer, rounded.scale);
+}
+
 // Source: ChooseQuantizationParams in aten/src/ATen/native/quantized/cpu/QuantUtils.h of pytorch.
-Value rounded_to_range(Emission& e, const Value& input, bool reduce_range) {
+Rounded rounded_to_range(Emission& e, const Value& input, bool reduce_range) {
   const auto wide = [&](double number) { return e.scalar(DType::f64, number); };
   const auto extreme = [&](const char* reduce, const char* with_zero) {
     return e.cast(e.node(with_zero, {e.node(reduce, {input}, {{"keepdims", 0}}), e.scalar(DType::f32, 0.0)}), DType::f64);
@@ -109,11 +127,7 @@ Value rounded_to_range(Emission& e, const Value& input, bool reduce_range) {
   const Value inverse = e.node("Div", {e.scalar(DType::f32, 1.0), by});
   const Value shifted = e.node("Add", {e.node("Round", {e.node("Mul", {input, inverse})}), zero});
   const Value kept = e.node("Max", {e.node("Min", {shifted, e.scalar(DType::f32, 255.0)}), e.scalar(DType::f32, 0.0)});
-  return e.node("Mul", {e.node("Sub", {kept, zero}), by});
-}
-
-Value linear_on_rounded(Emission& e, const Value& input, const PackedLinear& layer, bool reduce_range) {
-  return linear(e, rounded_to_range(e, input, reduce_range), layer);
+  return {e.node("Sub", {kept, zero}), by};
 }
 
 namespace {
@@ -174,7 +188,7 @@ Value rounded(Emission& e, const Value& input, const Rounding& r) {
     return e.node("Mul", {e.node("Sub", {kept, r.zero_point}), r.scale});
   }
   Value taken = input;
-  if (e.row_has("Clip")) {
+  if (e.row_has("Max")) {
     const auto bound = [&](double number) { return e.node("Mul", {e.node("Sub", {e.scalar(DType::f32, number), r.zero_point}), r.scale}); };
     taken = e.node("Min", {e.node("Max", {taken, bound(r.least)}), bound(r.greatest)});
   }
@@ -186,7 +200,7 @@ Value rounded(Emission& e, const Value& input, const Rounding& r) {
 
 void fake_quantize(Emission& e) {
   Rounding rounding{.scale = e.number_value("scale", DType::f32), .zero_point = e.number_value("zero_point", DType::f32),
-                    .least = e.number("quant_min"), .greatest = e.number("quant_max")};
+                    .least = e.number("quant_min"), .greatest = e.number("quant_max"), .axis = {}};
   if (!e.call.fact("scale").number()) {
     rounding.scale = e.build.reshape(rounding.scale, {});
     rounding.zero_point = e.build.reshape(rounding.zero_point, {});

@@ -17,10 +17,14 @@ void give_quantized(Emission& e, const Value& floats, std::string_view scale, st
 // A part of packed parameters; None if it has none of that name.
 Operand packed_part(Emission& e, const Operand& packed, std::string_view name);
 Ints packed_ints(Emission& e, const Operand& packed, std::string_view name);
-struct PackedLinear { Value weight, bias; };   // floats (out, in); bias may be absent
+// A layer's weight as its steps (floats) and the scale of each: (out, in) and one number or (out). ONNX Runtime rounds what a
+// DequantizeLinear gives to a MatMul once more, so these go without it.
+struct PackedLinear { Value steps, scale, bias; };   // scale absent: the steps are the weight; bias may be absent
 PackedLinear packed_linear(Emission& e, const Operand& packed);
-// PyTorch's dynamically quantized layer: the input rounded to the range that it has.
+Value linear_on_floats(Emission& e, const Value& input, const PackedLinear& layer);
+// PyTorch's dynamically quantized layer: the input is rounded to 8 bits of the range that it has.
 Value linear_on_rounded(Emission& e, const Value& input, const PackedLinear& layer, bool reduce_range);
-Value rounded_to_range(Emission& e, const Value& input, bool reduce_range);
+struct Rounded { Value steps, scale; };
+Rounded rounded_to_range(Emission& e, const Value& input, bool reduce_range);
 
 }  // namespace compatcheck::handlers

@@ -64,28 +64,25 @@ void cat(Emission& e) {
 
 // ---- Layers
 
-Value linear(Emission& e, const Value& input, const PackedLinear& layer) {
-  const Value product = e.node("MatMul", {input, e.build.transpose(layer.weight, {1, 0})});
-  return layer.bias ? e.node("Add", {product, layer.bias}) : product;
-}
-
-void linear_quantized(Emission& e) { give(e, activated(e, linear(e, dequantized(e, "X"), packed_linear(e, e.operand("W_prepack"))))); }
+void linear_quantized(Emission& e) { give(e, activated(e, linear_on_floats(e, dequantized(e, "X"), packed_linear(e, e.operand("W_prepack"))))); }
 
 void linear_dynamic(Emission& e) {
   const PackedLinear layer = packed_linear(e, e.operand("W_prepack"));
   const Value input = e.tensor("X", DType::f32);
-  e.give(activated(e, names(e, "fp16") ? linear(e, input, layer) : linear_on_rounded(e, input, layer, e.boolean("reduce_range"))));
+  e.give(activated(e, names(e, "fp16") ? linear_on_floats(e, input, layer) : linear_on_rounded(e, input, layer, e.boolean("reduce_range"))));
 }
 
 Value convolution(Emission& e, const Value& floats) {
   const Operand& packed = e.operand(packed_name(e));
-  const PackedLinear layer = packed_linear(e, packed);   // weight and bias have the same names
-  const Operand weight = packed_part(e, packed, "weight");
+  const Operand weight = packed_part(e, packed, "weight"), bias = packed_part(e, packed, "bias");
   const auto* integers = std::get_if<Quantized>(&weight.value);
   const onnx::TensorData* data = integers ? e.constant_of(integers->integers) : nullptr;
   if (!data) throw Refusal{"the packed weight isn't known while converting"};
-  Convolution c{.input = floats, .weight = layer.weight, .bias = layer.bias};
-  Ints dims = data->dims;
+  Convolution c;
+  c.input = floats;
+  c.weight = dequantized(e, *integers);
+  if (!bias.is_none()) c.bias = e.cast(e.as_tensor(bias, "bias"), DType::f32);
+  Ints dims = e.constant_of(integers->integers)->dims;
   Ints stride = packed_ints(e, packed, "stride"), padding = packed_ints(e, packed, "padding"), dilation = packed_ints(e, packed, "dilation"),
        output_padding = packed_ints(e, packed, "output_padding");
   if (names(e, "1d") && dims.size() == 4) {   // packed as of two dimensions, the first of size 1
@@ -110,7 +107,10 @@ void conv(Emission& e) {
   give(e, activated(e, made));
 }
 
-void conv_dynamic(Emission& e) { e.give(convolution(e, rounded_to_range(e, e.tensor(first_name(e), DType::f32), e.boolean("reduce_range")))); }
+void conv_dynamic(Emission& e) {
+  const Rounded input = rounded_to_range(e, e.tensor(first_name(e), DType::f32), e.boolean("reduce_range"));
+  e.give(convolution(e, e.node("Mul", {input.steps, input.scale})));
+}
 
 // ---- Activations
 
@@ -150,6 +150,29 @@ void max_pool(Emission& e) {
   give_as_before(e, batched ? made : e.build.squeeze(made, {0}));
 }
 
+void elu(Emission& e) {
+  const Value x = dequantized(e, "self");
+  const auto times = [&](const Value& value, double factor) { return factor == 1 ? value : e.node("Mul", {value, e.scalar(DType::f32, factor)}); };
+  const Value below = times(e.node("Min", {x, e.scalar(DType::f32, 0.0)}), e.number("input_scale"));
+  const Value bent = e.node("Elu", {below}, {{"alpha", e.number("alpha")}});
+  give_quantized(e, times(e.node("Add", {e.node("Relu", {x}), bent}), e.number("scale")), "output_scale", "output_zero_point");
+}
+
+void celu(Emission& e) {
+  const Value x = dequantized(e, "self"), alpha = e.scalar(DType::f32, e.number("alpha"));
+  if (e.row_has("Celu")) return give(e, e.node("Celu", {x}, {{"alpha", e.number("alpha")}}));
+  give(e, e.node("Mul", {e.node("Elu", {e.node("Div", {x, alpha})}, {{"alpha", 1.0}}), alpha}));
+}
+
+void prelu(Emission& e) {
+  const auto* steps = std::get_if<Quantized>(&e.operand("weight").value);
+  Value slope = steps ? dequantized(e, *steps) : e.tensor("weight", DType::f32);
+  Ints behind;
+  for (std::int64_t axis = 2; axis < e.rank("qx"); ++axis) behind.push_back(axis - 1);
+  slope = e.build.unsqueeze(slope, behind);
+  give(e, e.node("PRelu", {dequantized(e, "qx"), slope}));
+}
+
 void same(Emission& e) { e.give_operand(0, e.operand(first_name(e))); }
 
 void softmax(Emission& e) {
@@ -184,6 +207,9 @@ void register_quantized_layers(Registry& registry) {
   all({"max_pool1d"}, max_pool);
   all({"dropout"}, same);
   all({"softmax"}, softmax);
+  all({"elu"}, elu);
+  all({"celu"}, celu);
+  all({"prelu"}, prelu);
   registry.handler("aten::quantized_max_pool1d", max_pool);
 }
 

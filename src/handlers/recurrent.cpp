@@ -108,18 +108,23 @@ Result one_layer(Emission& e, const Kind& kind, const Layers& layers, std::int64
   return {steps, {made.begin() + 1, made.end()}};
 }
 
+// An LSTM with a projection, which ONNX's has no place for.
 Result one_projected_layer(Emission& e, const Layers& layers, std::int64_t layer, const Value& steps, const Values& states) {
   Values of_directions, hidden, cell;
   for (std::int64_t d = 0; d < layers.directions; ++d) {
     const auto parameter = [&](std::int64_t which) { return layers.of(layer, which)[static_cast<std::size_t>(d)]; };
     const auto state = [&](std::size_t i) { return e.build.squeeze(layers.directions == 1 ? states[i] : e.build.slice(states[i], {d}, {d + 1}, {0}), {0}); };
-    const ProjectedResult made = projected_layer(
-        e, {.steps = steps, .hidden = state(0), .cell = state(1), .input_weight = parameter(0), .hidden_weight = parameter(1),
-            .input_bias = layers.biases ? parameter(2) : Value{}, .hidden_bias = layers.biases ? parameter(3) : Value{},
-            .projection = parameter(layers.per_direction - 1), .width = layers.hidden, .reversed = d == 1});
+    const auto transposed = [&](const Value& weight) { return e.build.transpose(weight, {1, 0}); };
+    Value inputs = e.node("MatMul", {steps, transposed(parameter(0))});   // of all steps at once
+    if (layers.biases) inputs = e.node("Add", {e.node("Add", {inputs, parameter(2)}), parameter(3)});
+    const Value hidden_weight = transposed(parameter(1)), projection = transposed(parameter(layers.per_direction - 1));
+    const Looped made = loop_over(e, inputs, {state(0), state(1)}, d == 1, [&](const Value& input, const Values& before) {
+      const State next = lstm_step(e, e.node("Add", {input, e.node("MatMul", {before[0], hidden_weight})}), before[1], layers.hidden, 1);
+      return Values{e.node("MatMul", {next.hidden, projection}), next.cell};
+    });
     of_directions.push_back(made.steps);
-    hidden.push_back(e.build.unsqueeze(made.hidden, {0}));
-    cell.push_back(e.build.unsqueeze(made.cell, {0}));
+    hidden.push_back(e.build.unsqueeze(made.states[0], {0}));
+    cell.push_back(e.build.unsqueeze(made.states[1], {0}));
   }
   return {e.build.concat(of_directions, 2), {e.build.concat(hidden, 0), e.build.concat(cell, 0)}};
 }

@@ -1,19 +1,24 @@
 // Recurrent layers that are written out step by step.
 #pragma once
 
+#include <functional>
+
 #include "handlers/emission.h"
 
 namespace compatcheck::handlers {
 
-struct ProjectedLayer {
-  Value steps, hidden, cell;                                      // (time, batch, …), (batch, …)
-  Value input_weight, hidden_weight, input_bias, hidden_bias, projection;
-  std::int64_t width = 0;                                         // of the cell
-  bool reversed = false;
-};
-struct ProjectedResult { Value steps, hidden, cell; };
+// From gates before their activations, (batch, gates · width) along `axis`: i f g o of an LSTM → hidden and cell.
+struct State { Value hidden, cell; };
+State lstm_step(Emission& e, const Value& gates, const Value& cell, std::int64_t width, std::int64_t axis);
+// r z n of a GRU, from the input and from the hidden state → the hidden state.
+Value gru_step(Emission& e, const Value& from_input, const Value& from_hidden, const Value& hidden, std::int64_t width, std::int64_t axis);
 
-// An LSTM with a projection, which ONNX's has no place for: one direction as a Loop.
-ProjectedResult projected_layer(Emission& e, const ProjectedLayer& layer);
+// One direction of a layer as a Loop. `step` makes the next states from what a step of `inputs`, (time, …), gives; the first state is
+// what the layer gives at each step.
+struct Looped {
+  Value steps;     // in the order of time
+  Values states;   // the last ones
+};
+Looped loop_over(Emission& e, const Value& inputs, const Values& states, bool reversed, const std::function<Values(const Value& input, const Values& states)>& step);
 
 }  // namespace compatcheck::handlers

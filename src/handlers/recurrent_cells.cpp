@@ -16,9 +16,8 @@ Values gates_of(Emission& e, const Value& all, std::size_t count, std::int64_t w
   return e.nodes("Split", {all}, count, {{"axis", axis}, {"split", Ints(count, width)}});
 }
 
-struct State { Value hidden, cell; };
+}  // namespace
 
-// `gates`: i f g o, before their activations.
 State lstm_step(Emission& e, const Value& gates, const Value& cell, std::int64_t width, std::int64_t axis) {
   const Values parts = gates_of(e, gates, 4, width, axis);
   const auto sigmoid = [&](std::size_t i) { return e.node("Sigmoid", {parts[i]}); };
@@ -26,6 +25,15 @@ State lstm_step(Emission& e, const Value& gates, const Value& cell, std::int64_t
   const Value next = e.node("Add", {e.node("Mul", {sigmoid(1), cell}), added});
   return {e.node("Mul", {sigmoid(3), e.node("Tanh", {next})}), next};
 }
+
+Value gru_step(Emission& e, const Value& from_input, const Value& from_hidden, const Value& before, std::int64_t width, std::int64_t axis) {
+  const Values input = gates_of(e, from_input, 3, width, axis), hidden = gates_of(e, from_hidden, 3, width, axis);
+  const auto gate = [&](std::size_t i) { return e.node("Sigmoid", {e.node("Add", {input[i], hidden[i]})}); };
+  const Value proposed = e.node("Tanh", {e.node("Add", {input[2], e.node("Mul", {gate(0), hidden[2]})})});
+  return e.node("Add", {proposed, e.node("Mul", {gate(1), e.node("Sub", {before, proposed})})});
+}
+
+namespace {
 
 struct Cell {
   Value from_input, from_hidden, hidden;
@@ -47,10 +55,7 @@ void lstm_cell(Emission& e) {
 
 void gru_cell(Emission& e) {
   const Cell cell = cell_of(e, e.tensor("hx"), 3);
-  const Values input = gates_of(e, cell.from_input, 3, cell.width, cell.axis), hidden = gates_of(e, cell.from_hidden, 3, cell.width, cell.axis);
-  const auto gate = [&](std::size_t i) { return e.node("Sigmoid", {e.node("Add", {input[i], hidden[i]})}); };
-  const Value proposed = e.node("Tanh", {e.node("Add", {input[2], e.node("Mul", {gate(0), hidden[2]})})});
-  e.give(e.node("Add", {proposed, e.node("Mul", {gate(1), e.node("Sub", {cell.hidden, proposed})})}));
+  e.give(gru_step(e, cell.from_input, cell.from_hidden, cell.hidden, cell.width, cell.axis));
 }
 
 template <bool relu> void rnn_cell(Emission& e) {
@@ -60,25 +65,26 @@ template <bool relu> void rnn_cell(Emission& e) {
 
 }  // namespace
 
-ProjectedResult projected_layer(Emission& e, const ProjectedLayer& layer) {
-  Value inputs = linear(e, layer.steps, layer.input_weight, layer.input_bias);   // of all steps at once
-  if (layer.hidden_bias) inputs = e.node("Add", {inputs, layer.hidden_bias});
-  const auto reversed = [&](const Value& value) {
+Looped loop_over(Emission& e, const Value& inputs, const Values& states, bool reversed, const std::function<Values(const Value&, const Values&)>& step) {
+  const auto backwards = [&](const Value& value) {
     return e.build.slice(value, {-1}, {std::numeric_limits<std::int64_t>::min() + 1}, {0}, {-1});
   };
-  if (layer.reversed) inputs = reversed(inputs);
-  const Value count = e.build.squeeze(e.build.gather(e.node("Shape", {layer.steps}), e.integers({0}), 0), {0});
-  const Value hidden_weight = e.build.transpose(layer.hidden_weight, {1, 0}), projection = e.build.transpose(layer.projection, {1, 0});
+  const Value steps = reversed ? backwards(inputs) : inputs;
+  const Value count = e.build.squeeze(e.build.gather(e.node("Shape", {inputs}), e.integers({0}), 0), {0});
   const auto body = e.build.begin_body();
-  const Value step = e.build.body_input(DType::i64), go_on = e.build.body_input(DType::boolean);
-  const Value hidden = e.build.body_input(inputs.dtype), cell = e.build.body_input(inputs.dtype);
-  const Value gates = e.node("Add", {e.build.gather(inputs, step, 0), e.node("MatMul", {hidden, hidden_weight})});
-  const State next = lstm_step(e, gates, cell, layer.width, 1);
-  const Value projected = e.node("MatMul", {next.hidden, projection});
-  e.build.end_body({e.node("Identity", {go_on}), projected, next.cell, e.node("Identity", {projected})});
-  const DType dtype = inputs.dtype;
-  const Values made = e.build.control("Loop", {count, {}, layer.hidden, layer.cell}, {{"body", body}}, {dtype, dtype, dtype}, {false, false, false});
-  return {layer.reversed ? reversed(made[2]) : made[2], made[0], made[1]};
+  const Value number = e.build.body_input(DType::i64), go_on = e.build.body_input(DType::boolean);
+  Values before;
+  for (const Value& state : states) before.push_back(e.build.body_input(state.dtype));
+  const Values after = step(e.build.gather(steps, number, 0), before);
+  Values leaving{e.node("Identity", {go_on})};
+  leaving.insert(leaving.end(), after.begin(), after.end());
+  leaving.push_back(e.node("Identity", {after.front()}));
+  e.build.end_body(leaving);
+  Values given{count, {}};
+  given.insert(given.end(), states.begin(), states.end());
+  const std::size_t outputs = states.size() + 1;
+  const Values made = e.build.control("Loop", given, {{"body", body}}, std::vector<DType>(outputs, inputs.dtype), std::vector<bool>(outputs, false));
+  return {reversed ? backwards(made.back()) : made.back(), {made.begin(), made.end() - 1}};
 }
 
 void register_recurrent_cells(Registry& registry) {

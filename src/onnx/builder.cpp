@@ -314,6 +314,7 @@ std::vector<DType> Builder::output_dtypes(const Call& call, std::size_t outputs,
     if (formal && bound != call.bound.end()) dtypes.push_back(bound->second);
     else if (dtype) dtypes.push_back(*dtype);
     else if (!call.inputs.empty() && call.inputs.front().sequence && formal && formal->types.size() > 1) dtypes.push_back(call.inputs.front().dtype);  // SequenceAt
+    else if (formal && is_type(formal->type)) dtypes.push_back(dtype_of_type(formal->type).value());
     else if (formal && formal->types.size() == 1) dtypes.push_back(dtype_of_type(formal->types.front()).value());
     else if (const NodeAttribute* to = call.node.attribute("to")) dtypes.push_back(dtype_from_data_type(std::get<std::int64_t>(to->value)).value());
     else if (const NodeAttribute* named = call.node.attribute("dtype")) dtypes.push_back(dtype_from_data_type(std::get<std::int64_t>(named->value)).value());
