@@ -1,7 +1,7 @@
 # The short way in. Every target installs what it is missing (tools/setup.sh) and repeats nothing.
 #
 #   make          build/compatcheck and the TorchScript helper program beside it
-#   make demo     makes BERT with random weights and shows its report at opset 11
+#   make demo     makes BERT with random weights, shows its report at opset 11 and converts it
 #   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
 #   make corpus   the tests on the operator corpus alone
@@ -36,6 +36,8 @@ demo: all
 	@[ -f build/demo/$(DEMO_MODEL).pt ] || $(python) tests/models/make_models.py --only $(DEMO_MODEL) --out build/demo
 	@printf '\n$$ build/compatcheck build/demo/%s.pt --opset %s\n\n' $(DEMO_MODEL) $(DEMO_OPSET)
 	@build/compatcheck build/demo/$(DEMO_MODEL).pt --opset $(DEMO_OPSET) || [ $$? -eq 1 ]
+	@printf '\n$$ build/compatcheck convert build/demo/%s.pt --opset %s -o build/demo/%s.onnx\n\n' $(DEMO_MODEL) $(DEMO_OPSET) $(DEMO_MODEL)
+	@build/compatcheck convert build/demo/$(DEMO_MODEL).pt --opset $(DEMO_OPSET) -o build/demo/$(DEMO_MODEL).onnx || [ $$? -eq 1 ]
 
 test:
 	@tools/setup.sh test
