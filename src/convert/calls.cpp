@@ -99,6 +99,13 @@ Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::Ope
   // An overload on lists with rows of its own shares no more than the name with the operator on tensors.
   if (numbers) handler_ = context.handlers.find_number(mapping::split_overload(rows.name).first);
   else handler_ = lists ? context.handlers.find_exact(rows.name) : context.handlers.find(rows.name);
+  // An alias shares another operator's rows, not always its nodes. An overload alone may be one, too ("aten::max.other").
+  const std::string own = context.schemas.functional_form(node.op()).value_or(node.op());
+  if (!numbers && own != mapping::split_overload(rows.name).first) {
+    const auto* of_base = context.table.find(own, {}, mapping::highest_opset, context.schemas).op;
+    const auto handler = context.handlers.find_exact(own);
+    if (handler && of_base && mapping::split_overload(of_base->name).first != own) handler_ = handler;
+  }
   plain_ = handlers::is_plain(row) && node.schema() && handlers::unspoken_argument(row, call).empty();
   if (numbers && !handler_ && !plain_) handler_ = context.handlers.find(rows.name);
 }
