@@ -40,6 +40,12 @@ bool may_be_empty(const Shape& shape, const Ints& axes) {
 
 Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes, bool keep) {
   if (!may_be_empty(shape, axes)) return reduce(e, "ReduceMean", value, axes, keep);
+  std::optional<std::int64_t> known = 1;
+  for (const std::int64_t axis : axes) {
+    const auto size = shape[static_cast<std::size_t>(axis)].number();
+    known = known && size ? std::optional(*known * *size) : std::nullopt;
+  }
+  if (known) return e.node("Div", {reduce(e, "ReduceSum", value, axes, keep), e.scalar(value.dtype, *known)});
   const Value sizes = e.build.gather(e.node("Shape", {value}), e.integers(axes), 0);
   const Value count = e.cast(e.node("ReduceProd", {sizes}, {{"axes", Ints{0}}, {"keepdims", 0}}), value.dtype);
   return e.node("Div", {reduce(e, "ReduceSum", value, axes, keep), count});
