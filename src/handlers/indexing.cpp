@@ -112,8 +112,7 @@ void masked_select(Emission& e) {
   Value sizes;
   const auto computed = [&] {
     if (sizes) return sizes;
-    const Value whole = e.node("Equal", {e.cast(given, DType::boolean), e.cast(given, DType::boolean)});
-    return sizes = e.node("Shape", {e.node("Or", {whole, given_mask})});
+    return sizes = e.node("Shape", {e.node("Or", {e.cast(given, DType::boolean), given_mask})});
   };
   const Value self = expand_to(e, given, &from, &*to, computed), mask = expand_to(e, given_mask, &mask_shape, &*to, computed);
   if (e.at_least(11) && to->size() > 1) return e.give(e.node("GatherND", {self, e.build.transpose(nonzero_places(e, mask), {1, 0})}));
@@ -121,12 +120,10 @@ void masked_select(Emission& e) {
   e.give(e.build.gather(flat, e.build.reshape(nonzero_places(e, flat_mask), {-1}), 0));
 }
 
-// A tensor without dimensions has places without coordinates: as many rows as there are elements that aren't 0.
+// A tensor without dimensions has places without coordinates: rows of no width.
 Value nonzero_rows(Emission& e) {
-  const Value self = e.tensor("self");
-  if (e.call.rank("self") != 0) return e.build.transpose(nonzero_places(e, self), {1, 0});
-  const Value count = e.cast(e.build.reshape(e.cast(self, DType::boolean), {1}), DType::i64);
-  return filled(e, e.build.concat({count, e.integers({0})}, 0), e.build.integer(0));
+  if (e.call.rank("self") != 0) return e.build.transpose(nonzero_places(e, e.tensor("self")), {1, 0});
+  return e.build.slice(e.build.transpose(nonzero_places(e, e.build.reshape(e.tensor("self"), {1})), {1, 0}), {0}, {0}, {1});
 }
 
 void nonzero(Emission& e) { e.give(nonzero_rows(e)); }

@@ -161,10 +161,10 @@ void pad_sequence(Emission& e) {
 
 // ---- Broadcast
 
-// The shape of the sum of all: each one's sizes stretched.
+// The shape of them all together: each one's sizes stretched.
 Value common_sizes(Emission& e, const Values& values) {
-  Value all = e.node("Equal", {values.front(), values.front()});
-  for (std::size_t i = 1; i < values.size(); ++i) all = e.node("Or", {all, e.node("Equal", {values[i], values[i]})});
+  Value all = e.cast(values.front(), DType::boolean);
+  for (std::size_t i = 1; i < values.size(); ++i) all = e.node("Or", {all, e.cast(values[i], DType::boolean)});
   return e.node("Shape", {all});
 }
 

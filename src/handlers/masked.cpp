@@ -21,8 +21,7 @@ void masked_scatter(Emission& e) {
   Value sizes;
   const auto computed = [&] {
     if (sizes) return sizes;
-    const Value whole = e.cast(given, DType::boolean);
-    return sizes = e.node("Shape", {e.node("Or", {whole, given_mask})});
+    return sizes = e.node("Shape", {e.node("Or", {e.cast(given, DType::boolean), given_mask})});
   };
   const Value self = expand_to(e, given, &from, &to, computed), mask = expand_to(e, given_mask, &mask_shape, &to, computed);
   const Value flat_mask = to.size() == 1 ? mask : e.build.reshape(mask, {-1});

@@ -35,12 +35,15 @@ Value joined_blocks(Emission& e, Value value, const Shape* shape, const Ints& be
   const auto numbers = shape ? numbers_of(*shape) : std::nullopt;
   const auto* number = e.constant_of(fill);
   if (!numbers || !number) throw Refusal{"Pad takes no " + std::string(ir::name(value.dtype)) + " before opset 11", "use opset 11, or fixed sizes"};
+  const onnx::TensorData one = *number;
   Ints sizes = *numbers;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto block = [&](std::int64_t count) {
-      Ints dims = sizes;
-      dims[i] = count;
-      return e.node("Tile", {e.build.reshape(fill, Ints(sizes.size(), 1)), e.integers(dims)});
+      onnx::TensorData data = one;
+      data.dims = sizes;
+      data.dims[i] = count;
+      for (std::int64_t k = data.elements(); k > 1; --k) data.bytes.insert(data.bytes.end(), one.bytes.begin(), one.bytes.end());
+      return e.build.constant(std::move(data));
     };
     Values parts;
     if (before[i] > 0) parts.push_back(block(before[i]));

@@ -320,6 +320,7 @@ std::vector<DType> Builder::output_dtypes(const Call& call, std::size_t outputs,
     else if (const NodeAttribute* named = call.node.attribute("dtype")) dtypes.push_back(dtype_from_data_type(std::get<std::int64_t>(named->value)).value());
     else if (const NodeAttribute* value = call.node.attribute("value")) dtypes.push_back(std::get<TensorData>(value->value).dtype);
     else if (call.schema && call.schema->attribute("dtype") && !call.inputs.empty()) dtypes.push_back(call.inputs.front().dtype);  // RandomNormalLike
+    else if (call.schema && call.schema->name.find("Sequence") != std::string_view::npos && !call.inputs.empty()) dtypes.push_back(call.inputs.front().dtype);
     else throw InternalError("nothing tells the dtype of " + call.node.op + "'s output " + std::to_string(i));
   }
   return dtypes;
