@@ -76,21 +76,30 @@ Value over_positions(Emission& e, const char* op, const Value& value, bool keep)
   return e.node(op, {value}, {{"axes", Ints{1}}, {"keepdims", keep ? 1 : 0}});
 }
 
+// PyTorch takes what is greater than the first: NaN is passed over elsewhere, and stands if it comes first.
+Value greatest(Emission& e, const Bags& bags, const Value& inside) {
+  const DType dtype = bags.rows.dtype;
+  const Value rows = e.build.unsqueeze(bags.rows, {0}), usable = e.node("And", {e.build.unsqueeze(inside, {2}), e.node("Not", {e.node("IsNaN", {rows})})});
+  const Value most = over_positions(e, "ReduceMax", e.node("Where", {usable, rows, e.scalar(dtype, -std::numeric_limits<double>::infinity())}), false);
+  const Value places = e.node("Where", {inside, bags.places, e.build.integer(std::numeric_limits<std::int64_t>::max())});
+  const Value any = e.cast(over_positions(e, "ReduceMax", e.cast(inside, DType::i32), true), DType::boolean);
+  const Value first = e.node("Where", {e.build.squeeze(any, {1}), over_positions(e, "ReduceMin", places, false), e.build.integer(0)});
+  const Value leading = e.build.gather(bags.rows, first, 0);
+  const Value made = e.node("Where", {e.node("IsNaN", {leading}), leading, most});
+  return e.node("Where", {any, made, e.scalar(dtype, 0)});
+}
+
 // Of every bag over a table of bags and positions. Rows of other bags count as 0, whatever they hold; an empty bag is 0.
 void embedding_bag(Emission& e) {
   const Bags bags = bags_of(e);
   const Value inside = members(e, bags), held = e.build.unsqueeze(inside, {2}), rows = e.build.unsqueeze(bags.rows, {0});
   const DType dtype = bags.rows.dtype;
   const std::int64_t mode = e.integer("mode");
-  if (mode == 2) {
-    const Value greatest = over_positions(e, "ReduceMax", e.node("Where", {held, rows, e.scalar(dtype, -std::numeric_limits<double>::infinity())}), false);
-    const Value any = e.cast(over_positions(e, "ReduceMax", e.cast(inside, DType::i32), true), DType::boolean);
-    return e.give(e.node("Where", {any, greatest, e.scalar(dtype, 0)}));
-  }
+  if (mode == 2) return e.give(greatest(e, bags, inside));
   const Value sums = over_positions(e, "ReduceSum", e.node("Where", {held, rows, e.scalar(dtype, 0)}), false);
   if (mode == 0) return e.give(sums);
   const Value number = over_positions(e, "ReduceSum", e.cast(inside, dtype), true);
-  const Value divisor = e.node("Where", {e.node("Equal", {e.cast(number, DType::i64), e.build.integer(0)}), e.scalar(dtype, 1), number});
+  const Value divisor = e.node("Where", {e.cast(number, DType::boolean), number, e.scalar(dtype, 1)});
   e.give(e.node("Div", {sums, divisor}));
 }
 

@@ -72,12 +72,13 @@ Value put_rows(Emission& e, const IndexPlan& plan, const Value& updates, bool ac
   rows.front() = Dim::unknown();
   Writing w{.data = data, .index = e.build.unsqueeze(e.build.reshape(places, {-1}), behind), .source = reshape_parts(e, updates, sizes), .axis = 0,
             .shape = shape, .index_shape = rows};
-  if (!e.row_has("Equal")) {
+  const Reduction reduction = accumulate ? Reduction::sum : Reduction::none;
+  if (!compares(e, reduction)) {
     w.index_shape = Shape(shape.size(), Dim(1));
     w.index_shape.front() = Dim::unknown();
     w.index = e.node("Expand", {w.index, sizes_of(e, w.source)});
   }
-  const Value made = written(e, w, accumulate ? Reduction::sum : Reduction::none);
+  const Value made = written(e, w, reduction);
   const Ints order = to_front(plan.rank(), plan.axes);
   Shape first;
   for (const std::int64_t axis : order) first.push_back((*plan.shape)[static_cast<std::size_t>(axis)]);
@@ -94,12 +95,10 @@ Value put_rows(Emission& e, const IndexPlan& plan, const Value& updates, bool ac
 Value put_tuples(Emission& e, const IndexPlan& plan, const Value& updates, bool accumulate) {
   const bool leads = std::ranges::equal(plan.axes, to_front(plan.rank(), {}) | std::views::take(plan.axes.size()));
   const Value data = leads ? plan.data : e.build.transpose(plan.data, to_front(plan.rank(), plan.axes));
-  Arguments attributes;
-  if (accumulate) attributes.push_back({"reduction", "add"});
-  if (!accumulate || data.dtype != DType::boolean) return e.node("ScatterND", {data, tuples_of(e, plan), updates}, attributes);
-  // Sums of bool are or.
-  const Value made = e.node("ScatterND", {e.cast(data, DType::i32), tuples_of(e, plan), e.cast(updates, DType::i32)}, attributes);
-  return e.cast(made, DType::boolean);
+  if (!accumulate) return e.node("ScatterND", {data, tuples_of(e, plan), updates});
+  const DType wide = summing_dtype(data.dtype);
+  const Value made = e.node("ScatterND", {e.cast(data, wide), tuples_of(e, plan), e.cast(updates, wide)}, {{"reduction", "add"}});
+  return e.cast(made, data.dtype);
 }
 
 void give_put(Emission& e, const IndexPlan& plan, const Value& values, const Shape& values_shape, bool accumulate) {

@@ -57,14 +57,15 @@ Value counted(Emission& e, const Writing& w, bool include_data) {
   const Value start = stretched(e, e.scalar(dtype, include_data ? 1 : 0), w.data);
   const Value count = scattered(e, w, start, stretched(e, e.scalar(dtype, 1), w.index), Reduction::sum);
   if (include_data) return count;
-  return e.node("Where", {e.node("Equal", {count, e.scalar(dtype, 0)}), e.scalar(dtype, 1), count});
+  return e.node("Where", {e.cast(count, DType::boolean), count, e.scalar(dtype, 1)});
 }
 
-// The runtime's maxima leave NaN out: where one is written, it stands.
-Value with_nan(Emission& e, const Writing& w, const Value& made, const Value& is_nan) {
+// The runtime's extremes leave NaN out: where one is written, or stood, it stands.
+Value with_nan(Emission& e, const Writing& w, const Value& made, const Value& is_nan, bool include_data) {
   const Value none = stretched(e, e.scalar(DType::f32, 0), w.data);
-  const Value hit = scattered(e, w, none, e.cast(is_nan, DType::f32), Reduction::greatest);
-  return e.node("Where", {e.cast(hit, DType::boolean), e.scalar(made.dtype, std::numeric_limits<double>::quiet_NaN()), made});
+  Value hit = e.cast(scattered(e, w, none, e.cast(is_nan, DType::f32), Reduction::greatest), DType::boolean);
+  if (include_data) hit = e.node("Or", {hit, e.node("IsNaN", {w.data})});
+  return e.node("Where", {hit, e.scalar(made.dtype, std::numeric_limits<double>::quiet_NaN()), made});
 }
 
 Value reduced(Emission& e, const Writing& w, Reduction reduction, bool include_data) {
@@ -74,7 +75,7 @@ Value reduced(Emission& e, const Writing& w, Reduction reduction, bool include_d
   if (!is_extreme(reduction) || !ir::is_floating(data.dtype)) return scattered(e, w, data, source, reduction);
   const Value is_nan = e.node("IsNaN", {source});
   source = e.node("Where", {is_nan, neutral(e, source.dtype, reduction), source});
-  return with_nan(e, w, scattered(e, w, data, source, reduction), is_nan);
+  return with_nan(e, w, scattered(e, w, data, source, reduction), is_nan, include_data);
 }
 
 // ---- By comparing every place with every index, before ScatterElements reduces
@@ -143,7 +144,7 @@ Value compared(Emission& e, const Writing& w, Reduction reduction, bool include_
   if (reduction == Reduction::mean) {
     const Value one = e.scalar(dtype, 1);
     Value count = filled_up(e, w, gathered(e, "ReduceSum", e.cast(hits, dtype), table), e.scalar(dtype, 0));
-    count = include_data ? e.node("Add", {count, one}) : e.node("Where", {e.node("Equal", {count, e.scalar(dtype, 0)}), one, count});
+    count = include_data ? e.node("Add", {count, one}) : e.node("Where", {e.cast(count, DType::boolean), count, one});
     made = divided(e, made, count);
   }
   return include_data ? made : e.node("Where", {any_hit(e, w, hits, table), made, w.data});
@@ -151,19 +152,28 @@ Value compared(Emission& e, const Writing& w, Reduction reduction, bool include_
 
 }  // namespace
 
+DType summing_dtype(DType dtype) {
+  return dtype == DType::boolean ? DType::i32 : dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+}
+
+bool compares(const Emission& e, Reduction reduction) {
+  return reduction != Reduction::none && !e.row_has("ScatterElements");
+}
+
 Value stretched_index(Emission& e, const Writing& w, const Shape& source_shape) {
   return expand_to(e, w.index, &w.index_shape, &source_shape, [&] { return sizes_of(e, w.source); });
 }
 
 Value written(Emission& e, const Writing& writing, Reduction reduction, bool include_data) {
   if (reduction == Reduction::none) return scattered(e, writing, writing.data, writing.source, reduction);
-  if (writing.data.dtype == DType::boolean) {   // sums of bool are or, products and
+  // Sums of bool are or, products and; halves the runtime only moves.
+  if (const DType dtype = writing.data.dtype, wide = summing_dtype(dtype); wide != dtype) {
     Writing w = writing;
-    w.data = e.cast(w.data, DType::i32);
-    w.source = e.cast(w.source, DType::i32);
-    return e.cast(written(e, w, reduction, include_data), DType::boolean);
+    w.data = e.cast(w.data, wide);
+    w.source = e.cast(w.source, wide);
+    return e.cast(written(e, w, reduction, include_data), dtype);
   }
-  return e.row_has("Equal") ? compared(e, writing, reduction, include_data) : reduced(e, writing, reduction, include_data);
+  return compares(e, reduction) ? compared(e, writing, reduction, include_data) : reduced(e, writing, reduction, include_data);
 }
 
 // ---- The calls
@@ -252,7 +262,7 @@ Writing rows_of(Emission& e, std::string_view source) {
 // Every operator but the comparison wants an index as large as the source.
 void give_rows(Emission& e, Writing w, const Shape& source_shape, Reduction reduction, bool include_data = true) {
   if (has_no_elements(w.index_shape)) return e.give(e.tensor("self"));
-  if (!e.row_has("Equal")) {
+  if (!compares(e, reduction)) {
     w.index = stretched_index(e, w, source_shape);
     w.index_shape = source_shape;
   } else {
@@ -309,8 +319,9 @@ void put(Emission& e) {
             .shape = {symbolic::product(shape)}, .index_shape = {symbolic::product(e.shape("index"))}};
   w.source = flat(e.tensor("source", w.data.dtype), "source");
   const Value size = e.build.squeeze(w.shape.front().is_number() ? e.integers({*w.shape.front().number()}) : sizes_of(e, w.data), {0});
-  w.index = e.row_has("Equal") ? wrapped(e, w.index, size) : wrapped_if_needed(e, w.index, size);
-  const Value made = written(e, w, e.boolean("accumulate") ? Reduction::sum : Reduction::none);
+  const Reduction reduction = e.boolean("accumulate") ? Reduction::sum : Reduction::none;
+  w.index = compares(e, reduction) ? wrapped(e, w.index, size) : wrapped_if_needed(e, w.index, size);
+  const Value made = written(e, w, reduction);
   e.give(reshape_to(e, made, nullptr, &shape, [&] { return e.shape_of("self"); }));
 }
 

@@ -15,9 +15,13 @@ struct Writing {
   Shape index_shape{};         // as large as source, or 1 where it stretches
 };
 
+// In which numbers of this dtype are added up where they are written.
+DType summing_dtype(DType dtype);
 Value written(Emission& e, const Writing& writing, Reduction reduction, bool include_data = true);
 
-// No positions, no writing: constants of the fewest elements.
+// Before ScatterElements reduces, every place is compared with every index.
+bool compares(const Emission& e, Reduction reduction);
+// The index as large as the source, as the operator wants it.
 Value stretched_index(Emission& e, const Writing& writing, const Shape& source_shape);
 
 }  // namespace compatcheck::handlers

@@ -165,16 +165,6 @@ Facts repeat_interleave(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
-// Of the dimension that `dim` names.
-Verdict dim_size_known(const Call& call) {
-  const Fact& self = call.fact("self");
-  const auto rank = call.rank("self");
-  const auto dim = call.integer("dim");
-  if (!dim) return {.truth = Truth::unknown, .message = "dim isn't known", .wants = call.fact("dim").wants, .blame = call.fact("dim").blame};
-  const auto index = rank ? wrap_dim(*dim, *rank) : std::nullopt;
-  return index || !rank ? sizes_known(self, "self", index.value_or(0), index.value_or(0) + 1) : Verdict{.truth = Truth::yes};
-}
-
 Verdict dim_exists(const Call& call) {
   Demands demands;
   const auto dim = call.integer("dim");
@@ -227,7 +217,6 @@ void register_indexing(Registry& registry) {
     registry.facts(op, written);
   for (const char* op : {"aten::masked_fill", "aten::masked_scatter"}) registry.facts(op, masked);
   registry.facts("aten::repeat_interleave", repeat_interleave);
-  registry.condition("dim_size_known", dim_size_known);
   registry.condition("one_number_by_mask", one_number_by_mask);
   registry.condition("dim_exists", dim_exists);
 }
