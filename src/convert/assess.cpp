@@ -79,6 +79,11 @@ class TrialOperands {
     const auto [at, added] = operands_.try_emplace(value);
     if (!added) return at->second;
     if (const ir::Constant* constant = ir::constant_of(value)) return at->second = handlers::operand_of(*constant, context_.program, builder_);
+    if (value->producer() && value->producer()->is("prim::ListConstruct")) {   // of objects, whose facts don't say which they are
+      handlers::List list;
+      for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));
+      return operands_[value] = handlers::Operand{std::move(list)};
+    }
     const auto fresh = [this](ir::DType dtype, bool sequence) {
       return onnx::Value{builder_.model().add_value({.kind = sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor, .dtype = dtype, .shape = {}, .name = {}}), dtype, sequence};
     };

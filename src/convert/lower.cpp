@@ -133,7 +133,7 @@ class Lowering {
   Value dequantized(const handlers::Quantized& quantized) {
     onnx::Arguments attributes;
     if (quantized.axis) attributes.push_back({"axis", *quantized.axis});
-    return builder_.node("DequantizeLinear", {quantized.integers, quantized.scale, quantized.zero_point}, attributes);
+    return builder_.node("DequantizeLinear", {quantized.integers, quantized.scale, quantized.zero_point}, attributes, ir::DType::f32);
   }
 
   // A number that is known leaves as a value all the same.

@@ -53,7 +53,7 @@ bool Emission::given(std::string_view argument) const {
 }
 
 DType Emission::dtype(std::string_view tensor) const {
-  if (const auto known = call.dtype_of(tensor)) return *known;
+  if (const auto known = call.dtype_of(tensor)) return ir::is_quantized(*known) && keeps_scale(call.op()) ? DType::f32 : *known;
   if (const auto* number = call.fact(tensor).number())
     return number->kind == symbolic::NumberFact::Kind::floating ? symbolic::default_float
            : number->kind == symbolic::NumberFact::Kind::boolean ? DType::boolean : DType::i64;
@@ -144,7 +144,7 @@ const Fact& Emission::output_fact(std::size_t output) const { return call.facts(
 
 DType Emission::output_dtype(std::size_t output) const {
   const Fact& fact = output_fact(output);
-  if (const auto* tensor = fact.tensor(); tensor && tensor->dtype) return *tensor->dtype;
+  if (const auto* tensor = fact.tensor(); tensor && tensor->dtype) return ir::is_quantized(*tensor->dtype) && keeps_scale(call.op()) ? DType::f32 : *tensor->dtype;
   if (const auto* number = fact.number())
     return number->kind == symbolic::NumberFact::Kind::floating ? DType::f64 : number->kind == symbolic::NumberFact::Kind::boolean ? DType::boolean : DType::i64;
   want(fact, "the dtype of the result isn't known");
@@ -185,7 +185,7 @@ Value Emission::as_tensor(const Operand& operand, std::string_view what) {
 Value Emission::units(const Quantized& tensor) {
   if (!at_least(10)) throw Refusal{"ONNX has no quantized tensors before opset 10", "use opset 10"};
   scaled_ = tensor;
-  return node("DequantizeLinear", {tensor.integers, scalar(DType::f32, 1.0), tensor.zero_point});
+  return node("DequantizeLinear", {tensor.integers, scalar(DType::f32, 1.0), tensor.zero_point}, {}, DType::f32);
 }
 
 Value Emission::as_vector(const Operand& operand, std::string_view what) {
@@ -316,7 +316,7 @@ void Emission::give(std::size_t output, const Value& tensor) {
     results_[output] = Operand{Number{cast(tensor, dtype)}};
     return;
   }
-  if (scaled_ && ir::is_quantized(output_dtype(output))) {
+  if (scaled_ && fact.tensor() && fact.tensor()->dtype && ir::is_quantized(*fact.tensor()->dtype)) {
     // PyTorch rounds the sum with the zero point: ties go to its even neighbour.
     const Value one = scalar(DType::f32, 1.0), sum = node("Add", {tensor, cast(scaled_->zero_point, DType::f32)});
     const Value integers = node("QuantizeLinear", {sum, one, scalar(scaled_->integers.dtype, 0)});

@@ -257,6 +257,7 @@ void register_pooling(Registry& registry) {
   registry.handler("aten::avg_pool1d", avg_pool);
   registry.handler("aten::avg_pool2d", avg_pool);
   registry.handler("aten::max_unpool2d", max_unpool);
+  registry.handler("aten::max_unpool3d", max_unpool);
 }
 
 }  // namespace compatcheck::handlers

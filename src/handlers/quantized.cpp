@@ -27,8 +27,8 @@ const Quantized& quantized(const Emission& e, std::string_view argument) {
 }
 
 Value dequantized(Emission& e, const Quantized& tensor) {
-  if (!tensor.axis) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point});
-  if (e.at_least(13)) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {{"axis", *tensor.axis}});
+  if (!tensor.axis) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {}, DType::f32);
+  if (e.at_least(13)) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {{"axis", *tensor.axis}}, DType::f32);
   // A scale for each channel, before DequantizeLinear had an axis.
   const onnx::TensorData* data = e.constant_of(tensor.integers);
   if (!data) throw Refusal{"a scale for each channel of a computed tensor needs the axis that DequantizeLinear has from opset 13 on", "use opset 13"};
@@ -195,7 +195,7 @@ Value rounded(Emission& e, const Value& input, const Rounding& r) {
   const Value zero = e.cast(r.zero_point, unsigned_ ? DType::u8 : DType::i8);
   Arguments attributes;
   if (r.axis) attributes.push_back({"axis", *r.axis});
-  return e.node("DequantizeLinear", {e.node("QuantizeLinear", {taken, r.scale, zero}, attributes), r.scale, zero}, attributes);
+  return e.node("DequantizeLinear", {e.node("QuantizeLinear", {taken, r.scale, zero}, attributes), r.scale, zero}, attributes, DType::f32);
 }
 
 void fake_quantize(Emission& e) {

@@ -108,25 +108,34 @@ Result one_layer(Emission& e, const Kind& kind, const Layers& layers, std::int64
   return {steps, {made.begin() + 1, made.end()}};
 }
 
-// An LSTM with a projection, which ONNX's has no place for.
-Result one_projected_layer(Emission& e, const Layers& layers, std::int64_t layer, const Value& steps, const Values& states) {
-  Values of_directions, hidden, cell;
+// Step by step: an LSTM with a projection, which ONNX's has no place for, and f64, which the runtime's layers don't take.
+Result written_out_layer(Emission& e, const Kind& kind, const Layers& layers, std::int64_t layer, const Value& steps, const Values& states) {
+  Values of_directions;
+  std::vector<Values> last(states.size());
   for (std::int64_t d = 0; d < layers.directions; ++d) {
     const auto parameter = [&](std::int64_t which) { return layers.of(layer, which)[static_cast<std::size_t>(d)]; };
-    const auto state = [&](std::size_t i) { return e.build.squeeze(layers.directions == 1 ? states[i] : e.build.slice(states[i], {d}, {d + 1}, {0}), {0}); };
-    const auto transposed = [&](const Value& weight) { return e.build.transpose(weight, {1, 0}); };
-    Value inputs = e.node("MatMul", {steps, transposed(parameter(0))});   // of all steps at once
-    if (layers.biases) inputs = e.node("Add", {e.node("Add", {inputs, parameter(2)}), parameter(3)});
-    const Value hidden_weight = transposed(parameter(1)), projection = transposed(parameter(layers.per_direction - 1));
-    const Looped made = loop_over(e, inputs, {state(0), state(1)}, d == 1, [&](const Value& input, const Values& before) {
-      const State next = lstm_step(e, e.node("Add", {input, e.node("MatMul", {before[0], hidden_weight})}), before[1], layers.hidden, 1);
-      return Values{e.node("MatMul", {next.hidden, projection}), next.cell};
+    const auto weight = [&](std::int64_t which) { return e.build.transpose(parameter(which), {1, 0}); };
+    const auto linear = [&](const Value& input, const Value& by, std::int64_t bias) {
+      const Value product = e.node("MatMul", {input, by});
+      return layers.biases ? e.node("Add", {product, parameter(bias)}) : product;
+    };
+    Values own;
+    for (const Value& state : states) own.push_back(e.build.squeeze(layers.directions == 1 ? state : e.build.slice(state, {d}, {d + 1}, {0}), {0}));
+    const Value hidden_weight = weight(1), projection = layers.projected ? weight(layers.per_direction - 1) : Value{};
+    const Looped made = loop_over(e, linear(steps, weight(0), 2), own, d == 1, [&](const Value& input, const Values& before) {
+      const Value hidden = linear(before[0], hidden_weight, 3);
+      if (&kind == &gru) return Values{gru_step(e, input, hidden, before[0], layers.hidden, 1)};
+      const Value sum = e.node("Add", {input, hidden});
+      if (&kind != &lstm) return Values{e.node(&kind == &rnn_relu ? "Relu" : "Tanh", {sum})};
+      const State next = lstm_step(e, sum, before[1], layers.hidden, 1);
+      return Values{projection ? e.node("MatMul", {next.hidden, projection}) : next.hidden, next.cell};
     });
     of_directions.push_back(made.steps);
-    hidden.push_back(e.build.unsqueeze(made.states[0], {0}));
-    cell.push_back(e.build.unsqueeze(made.states[1], {0}));
+    for (std::size_t i = 0; i < states.size(); ++i) last[i].push_back(e.build.unsqueeze(made.states[i], {0}));
   }
-  return {e.build.concat(of_directions, 2), {e.build.concat(hidden, 0), e.build.concat(cell, 0)}};
+  Result result{e.build.concat(of_directions, 2), {}};
+  for (const Values& state : last) result.last.push_back(e.build.concat(state, 0));
+  return result;
 }
 
 Result all_layers(Emission& e, const Kind& kind, Sequence sequence) {
@@ -138,8 +147,10 @@ Result all_layers(Emission& e, const Kind& kind, Sequence sequence) {
   for (std::int64_t layer = 0; layer < layers.count; ++layer) {
     Values own;
     for (const Value& state : states) own.push_back(states_of(e, state, layers, layer));
-    if (layers.projected && sequence.lengths) throw Refusal{"an LSTM with a projection (proj_size) on packed sequences has no ONNX form", "use proj_size=0, or pad the sequences"};
-    result = layers.projected ? one_projected_layer(e, layers, layer, sequence.steps, own) : one_layer(e, kind, layers, layer, sequence, own);
+    const bool written_out = layers.projected || sequence.steps.dtype == DType::f64;
+    if (written_out && sequence.lengths)
+      throw Refusal{"projections (proj_size) and double precision have no ONNX form on packed sequences", "use proj_size=0 and float32, or pad the sequences"};
+    result = written_out ? written_out_layer(e, kind, layers, layer, sequence.steps, own) : one_layer(e, kind, layers, layer, sequence, own);
     sequence.steps = result.steps;
     for (std::size_t i = 0; i < last.size(); ++i) last[i].push_back(result.last[i]);
   }

@@ -72,7 +72,8 @@ Looped loop_over(Emission& e, const Value& inputs, const Values& states, bool re
   const Value steps = reversed ? backwards(inputs) : inputs;
   const Value count = e.build.squeeze(e.build.gather(e.node("Shape", {inputs}), e.integers({0}), 0), {0});
   const auto body = e.build.begin_body();
-  const Value number = e.build.body_input(DType::i64), go_on = e.build.body_input(DType::boolean);
+  const std::vector<onnx::Dimension> single;
+  const Value number = e.build.body_input(DType::i64, false, single), go_on = e.build.body_input(DType::boolean, false, single);
   Values before;
   for (const Value& state : states) before.push_back(e.build.body_input(state.dtype));
   const Values after = step(e.build.gather(steps, number, 0), before);

@@ -115,9 +115,19 @@ Verdict pooled_sizes_known(const Call& call) {
   return sizes_known(call.fact("self"), "self", rank && dims ? *rank - std::min(*dims, *rank) : 0, rank.value_or(0));
 }
 
-// Only rounding up needs them.
+// No window, rounded up, could begin in the padding at the end.
+bool begin_inside(const Call& call) {
+  const auto dims = pooled_dims(call);
+  if (!dims) return false;
+  const Pool pool = pool_of(call, *dims);
+  for (std::size_t i = 0; i < *dims; ++i)
+    if (!provably_at_least(pool.dilation[i] * (pool.kernel[i] - Dim(1)) + Dim(1) - pool.padding[i] - pool.stride[i], 0)) return false;
+  return true;
+}
+
+// Only rounding up needs them, where a window could begin in the padding.
 Verdict ceil_sizes_known(const Call& call) {
-  return call.boolean("ceil_mode") == false ? Verdict{.truth = Truth::yes} : pooled_sizes_known(call);
+  return call.boolean("ceil_mode") == false || begin_inside(call) ? Verdict{.truth = Truth::yes} : pooled_sizes_known(call);
 }
 
 // ---- Demands

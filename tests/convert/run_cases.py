@@ -31,9 +31,10 @@ ORDERED_INPUTS = {"aten::searchsorted.Tensor", "aten::searchsorted.Scalar", "ate
 
 # What ONNX leaves open and the runtime computes otherwise, so that other numbers stand for these. MaxPool passes NaN over and takes the
 # lowest number for negative infinity; nodes that would mend it cost more than the pool. A convolution's zero padding times an infinite
-# weight is NaN or isn't computed; so is a neighbour's weight of 0 in an interpolation. PyTorch's fused attention gives 0 for scores of NaN.
+# weight is NaN or isn't computed; so is a neighbour's weight of 0 in an interpolation. PyTorch's fused attention gives 0 for scores of NaN;
+# a place that isn't a number is nowhere in a grid.
 OPEN_IN_ONNX = {r"aten::(adaptive_)?max_pool\dd(_with_indices)?": (np.inf, -0.0), r"aten::_convolution.*": (np.nan, -0.0),
-                r"aten::scaled_dot_product_attention": (-0.0,), r"aten::_?upsample_.*(linear|cubic).*": (-0.0,)}
+                r"aten::grid_sampler.*": (-0.0,), r"aten::scaled_dot_product_attention": (-0.0,), r"aten::_?upsample_.*(linear|cubic).*": (-0.0,)}
 SPECIALS = (np.nan, np.inf, -np.inf, -0.0)
 
 
@@ -92,7 +93,7 @@ def expectations(case, corpus):
     """(kind, inputs, outputs) of each input set that TorchScript takes."""
     import torch
     torch.set_num_threads(1)
-    torch.backends.mkldnn.enabled = False   # its gelu(inf) is NaN, PyTorch's own isn't
+    torch.backends.mkldnn.enabled = any("conv" in aten for aten in case["aten"])   # its gelu(inf) is NaN, PyTorch's own isn't
     module = torch.jit.load(str(corpus / (case["id"] + ".pt")))
     recorded = np.load(corpus / (case["id"] + ".npz"))
     arrays = [recorded[f"in_{i}"] for i in range(len(case["input_dtypes"]))]
