@@ -33,7 +33,7 @@ ORDERED_INPUTS = {"aten::searchsorted.Tensor", "aten::searchsorted.Scalar", "ate
 # lowest number for negative infinity; nodes that would mend it cost more than the pool. A convolution's zero padding times an infinite
 # weight is NaN or isn't computed; so is a neighbour's weight of 0 in an interpolation. PyTorch's fused attention gives 0 for scores of NaN;
 # a place that isn't a number is nowhere in a grid.
-OPEN_IN_ONNX = {r"aten::(adaptive_)?max_pool\dd(_with_indices)?": (np.inf, -0.0), r"aten::_convolution.*": (np.nan, -0.0),
+OPEN_IN_ONNX = {r"aten::(adaptive_)?max_pool\dd(_with_indices)?": (np.inf, -0.0), r"aten::_convolution.*": (-0.0,),
                 r"aten::grid_sampler.*": (-0.0,), r"aten::scaled_dot_product_attention": (-0.0,), r"aten::_?upsample_.*(linear|cubic).*": (-0.0,)}
 SPECIALS = (np.nan, np.inf, -np.inf, -0.0)
 
