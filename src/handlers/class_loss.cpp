@@ -56,7 +56,7 @@ Value weights_of(Emission& e, const Targets& targets, DType dtype, std::int64_t 
   const Value none = e.scalar(dtype, 0);
   if (!e.given("weight")) return e.cast(targets.counted, dtype);
   const Value weight = by_class(e, e.tensor("weight", dtype), rank);
-  return select(e, targets.counted, summed(e, select(e, targets.mask, weight, none), rank), none);
+  return where(e, targets.counted, summed(e, where(e, targets.mask, weight, none), rank), none);
 }
 
 Value reduced(Emission& e, const Value& losses, const Value& weights, std::int64_t rank) {
@@ -72,8 +72,8 @@ Value reduced(Emission& e, const Value& losses, const Value& weights, std::int64
 Value likelihood(Emission& e, const Value& x, std::int64_t rank, const Targets& targets) {
   const Value none = e.scalar(x.dtype, 0);
   const Value weights = weights_of(e, targets, x.dtype, rank);
-  const Value picked = e.node("Neg", {summed(e, select(e, targets.mask, x, none), rank)});
-  return reduced(e, select(e, targets.counted, e.node("Mul", {picked, weights}), none), weights, rank);
+  const Value picked = e.node("Neg", {summed(e, where(e, targets.mask, x, none), rank)});
+  return reduced(e, where(e, targets.counted, e.node("Mul", {picked, weights}), none), weights, rank);
 }
 
 // ONNX's own operators, which want a batch.
@@ -119,7 +119,7 @@ void smoothed(Emission& e, std::int64_t rank, double smoothing) {
   const DType dtype = logs.dtype;
   const Value loss = likelihood(e, logs, rank, targets);
   const Value weighed = e.given("weight") ? e.node("Mul", {logs, by_class(e, e.tensor("weight", dtype), rank)}) : logs;
-  const Value even = select(e, targets.counted, e.node("Neg", {summed(e, weighed, rank)}), e.scalar(dtype, 0));
+  const Value even = where(e, targets.counted, e.node("Neg", {summed(e, weighed, rank)}), e.scalar(dtype, 0));
   const Value spread = reduced(e, even, weights_of(e, targets, dtype, rank), rank);
   const double share = smoothing / static_cast<double>(e.known_size("self", class_axis(rank)));
   e.give(e.node("Add", {e.node("Mul", {loss, e.scalar(dtype, 1 - smoothing)}), e.node("Mul", {spread, e.scalar(dtype, share)})}));
@@ -145,13 +145,13 @@ void multi_margin_loss(Emission& e) {
   Value target = e.tensor("target");
   if (rank == 2 || e.rank("target") == 0) target = e.build.unsqueeze(target, {e.rank("target")});
   const Value mask = e.node("Equal", {target, e.integers(numbers)}), none = e.scalar(x.dtype, 0);
-  const Value own = reduce(e, "ReduceSum", select(e, mask, x, none), {axis}, true);
+  const Value own = reduce(e, "ReduceSum", where(e, mask, x, none), {axis}, true);
   const Value over = e.node("Add", {e.node("Sub", {e.number_value("margin", x.dtype), own}), x});
   const Value counted = e.node("And", {e.node("Greater", {over, none}), e.node("Not", {mask})});
-  Value each = select(e, counted, e.number("p") == 2 ? e.node("Mul", {over, over}) : over, none);
+  Value each = where(e, counted, e.number("p") == 2 ? e.node("Mul", {over, over}) : over, none);
   if (e.given("weight")) {
     const Value weight = e.tensor("weight", x.dtype);
-    each = e.node("Mul", {each, reduce(e, "ReduceSum", select(e, mask, weight, none), {axis}, true)});
+    each = e.node("Mul", {each, reduce(e, "ReduceSum", where(e, mask, weight, none), {axis}, true)});
   }
   Shape shape = e.shape("self");
   shape.pop_back();

@@ -12,13 +12,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool is_norm(std::string_view op) { return op == "ReduceL1" || op == "ReduceL2"; }
 
-// yes · c + no · (1 - c): exact for integers.
-Value select_integers(Emission& e, const Value& condition, const Value& yes, const Value& no) {
-  const Value taken = e.cast(condition, yes.dtype);
-  const Value left = e.cast(e.node("Not", {condition}), yes.dtype);
-  return e.node("Add", {e.node("Mul", {yes, taken}), e.node("Mul", {no, left})});
-}
-
 }  // namespace
 
 bool is_floating(const Value& value) { return ir::is_floating(value.dtype); }
@@ -79,21 +72,7 @@ Value widened(Emission& e, const Value& value) {
   return value.dtype == DType::f16 || value.dtype == DType::bf16 ? e.cast(value, DType::f32) : value;
 }
 
-Value select(Emission& e, const Value& condition, const Value& yes, const Value& no) {
-  if (e.at_least(9)) return e.node("Where", {condition, yes, no});
-  if (!is_floating(yes) && yes.dtype != DType::boolean) return select_integers(e, condition, yes, no);
-  throw Refusal{"ONNX has no selection by condition before Where, which came with opset 9", "use opset 9"};
-}
-
 Value rounded(Emission& e, const Value& value, DType narrow) { return e.cast(e.cast(value, narrow), value.dtype); }
-
-Value is_equal(Emission& e, const Value& a, const Value& b) {
-  if (!is_floating(a) || e.at_least(11)) return e.node("Equal", {a, b});
-  // NaN is neither less nor greater: it is told apart by not being equal to itself.
-  const Value different = e.node("Or", {e.node("Less", {a, b}), e.node("Greater", {a, b})});
-  const Value open = e.node("Or", {is_nan(e, a), is_nan(e, b)});
-  return e.node("Not", {e.node("Or", {different, open})});
-}
 
 // The sum of magnitudes is at least as great as every element, and NaN only if one is: Min and Max keep that NaN.
 Value extreme(Emission& e, Extreme which, const Value& value, const Ints& axes, bool keep) {
@@ -110,7 +89,7 @@ Value place_of_extreme(Emission& e, Extreme which, const Value& value, std::int6
   if (!is_floating(value)) return found;
   const Value nan = e.cast(is_nan(e, value), DType::i32);
   const Value any = e.cast(e.node("ReduceMax", {nan}, {{"axes", Ints{axis}}, {"keepdims", keep}}), DType::boolean);
-  return select(e, any, e.node("ArgMax", {nan}, attributes), found);
+  return where(e, any, e.node("ArgMax", {nan}, attributes), found);
 }
 
 Value part(Emission& e, const Value& value, std::int64_t axis, std::int64_t start, std::int64_t end) {

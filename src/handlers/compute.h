@@ -1,5 +1,5 @@
 // Computations that several families need, where ONNX's own operators stop short of what PyTorch defines: reductions of values
-// without dimensions, NaN in extremes, selection before Where.
+// without dimensions, NaN in extremes.
 #pragma once
 
 #include <optional>
@@ -30,10 +30,6 @@ Value widened(Emission& e, const Value& value);
 
 // A wide value as `narrow` holds it. ONNX Runtime keeps f32 between f16 nodes; PyTorch doesn't, and overflows.
 Value rounded(Emission& e, const Value& value, DType narrow);
-
-// The condition's dtype is bool; the others are cast to one dtype by the caller. They broadcast.
-Value select(Emission& e, const Value& condition, const Value& yes, const Value& no);
-Value is_equal(Emission& e, const Value& a, const Value& b);  // of one dtype
 
 enum class Extreme : bool { least, greatest };
 // The extreme element; NaN where there is one, which ONNX leaves open.

@@ -116,7 +116,7 @@ void renorm(Emission& e) {
   const Value x = widened(e, e.tensor("self"));
   const Value length = vector_norm(e, x, e.number("p"), axes, true), longest = e.number_value("maxnorm", x.dtype);
   const Value factor = e.node("Div", {longest, e.node("Add", {length, e.scalar(x.dtype, 1e-7)})});
-  e.give(e.node("Mul", {x, select(e, e.node("Greater", {length, longest}), factor, e.scalar(x.dtype, 1))}));
+  e.give(e.node("Mul", {x, where(e, e.node("Greater", {length, longest}), factor, e.scalar(x.dtype, 1))}));
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ void poisson_nll_loss(Emission& e) {
   if (e.boolean("full")) {
     const Value logarithm = e.node("Log", {multiply(e, target, number(e, target, 2 * std::numbers::pi))});
     const Value stirling = add(e, subtract(e, multiply(e, target, e.node("Log", {target})), target), multiply(e, logarithm, number(e, target, 0.5)));
-    made = add(e, made, select(e, e.node("Greater", {target, number(e, target, 1)}), stirling, number(e, target, 0)));
+    made = add(e, made, where(e, e.node("Greater", {target, number(e, target, 1)}), stirling, number(e, target, 0)));
   }
   e.give(reduce_loss(e, made, joint_shape(e, {"input", "target"})));
 }
@@ -137,11 +137,11 @@ Value by_target(Emission& e, const Value& one, const Value& minus_one, bool othe
   const Value target = e.tensor("target");
   const bool flags = target.dtype == DType::boolean;
   const auto is = [&](std::int64_t value) {
-    return flags ? is_equal(e, e.cast(target, DType::i32), e.scalar(DType::i32, value)) : is_equal(e, target, e.scalar(target.dtype, value));
+    return flags ? equal(e, e.cast(target, DType::i32), e.scalar(DType::i32, value)) : equal(e, target, e.scalar(target.dtype, value));
   };
   const Value none = number(e, one, 0), first = is(1), second = is(-1);
-  if (others) return add(e, select(e, first, none, minus_one), select(e, second, none, one));
-  return add(e, select(e, first, one, none), select(e, second, minus_one, none));
+  if (others) return add(e, where(e, first, none, minus_one), where(e, second, none, one));
+  return add(e, where(e, first, one, none), where(e, second, minus_one, none));
 }
 
 void hinge_embedding_loss(Emission& e) {

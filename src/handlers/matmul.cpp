@@ -4,17 +4,19 @@
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
-#include "handlers/products.h"
 
 namespace compatcheck::handlers {
+namespace {
 
+// The last two dimensions changed.
 Value transposed(Emission& e, const Value& matrix, std::int64_t rank) {
   Ints order = all_axes(rank);
   if (rank >= 2) std::swap(order[order.size() - 1], order[order.size() - 2]);
   return e.build.transpose(matrix, order);
 }
 
-// Before opset 9 MatMul takes floating values alone: integers are multiplied and summed, which stays exact.
+// [..., m, k] times [..., k, n], of one dtype; either may be a vector. Before opset 9 MatMul takes floating values alone:
+// integers are multiplied and summed, which stays exact.
 Value matrix_product(Emission& e, const Value& a, std::int64_t rank_a, const Value& b, std::int64_t rank_b) {
   if (is_floating(a) || e.at_least(9)) return e.node("MatMul", {a, b});
   const Value left = rank_a == 1 ? e.build.unsqueeze(a, {0}) : a, right = rank_b == 1 ? e.build.unsqueeze(b, {1}) : b;
@@ -26,8 +28,6 @@ Value matrix_product(Emission& e, const Value& a, std::int64_t rank_a, const Val
   if (rank_b == 1) gone.push_back(rank - 2);
   return e.build.squeeze(made, gone);
 }
-
-namespace {
 
 // The dtype of a product with `out_dtype`, or the operands'.
 Value operand(Emission& e, std::string_view name) { return e.tensor(name, e.output_dtype()); }

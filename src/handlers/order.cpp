@@ -24,7 +24,7 @@ Ordered top(Emission& e, const Value& value, std::int64_t axis, const Value& k, 
 
 // Before Where: out of both laid side by side. The number of elements must be known.
 Value pick(Emission& e, const Value& condition, double yes, const Value& no, const Shape& dims) {
-  if (e.at_least(9)) return select(e, condition, e.scalar(no.dtype, yes), no);
+  if (e.at_least(9)) return where(e, condition, e.scalar(no.dtype, yes), no);
   std::int64_t count = 1;
   for (const Dim& dim : dims) {
     if (!dim.is_number()) throw Refusal{"sorting NaN to its place needs Where, which came with opset 9", "use opset 9, or fixed sizes"};
@@ -48,7 +48,7 @@ Ordered with_room(Emission& e, const Value& value, const Shape& dims, std::int64
   const Ordered found = top(e, pick(e, is_nan(e, value), infinity, bounded, dims), axis, k, direction);
   if (e.at_least(11)) return {e.node("GatherElements", {value, found.indices}, {{"axis", axis}}), found.indices};
   const Value back = e.cast(found.values, value.dtype);
-  if (e.at_least(9)) return {select(e, e.node("Greater", {found.values, e.scalar(DType::f64, beyond_narrow)}), e.scalar(value.dtype, std::nan("")), back), found.indices};
+  if (e.at_least(9)) return {where(e, e.node("Greater", {found.values, e.scalar(DType::f64, beyond_narrow)}), e.scalar(value.dtype, std::nan("")), back), found.indices};
   Shape sizes = dims;
   if (const auto known = e.build.ints_of(k)) sizes[static_cast<std::size_t>(axis)] = known->front();
   return {pick(e, e.node("Greater", {found.values, e.scalar(DType::f64, beyond_narrow)}), std::nan(""), back, sizes), found.indices};
@@ -60,7 +60,7 @@ Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const V
   const auto at = [&](const Value& data, const Value& places) { return e.node("GatherElements", {data, places}, {{"axis", axis}}); };
   const Value nan = is_nan(e, value);
   const Value all = e.build.gather(e.node("Shape", {value}), e.integers({axis}), 0);
-  const Ordered by_value = top(e, select(e, nan, e.scalar(value.dtype, infinity), value), axis, all, direction);
+  const Ordered by_value = top(e, where(e, nan, e.scalar(value.dtype, infinity), value), axis, all, direction);
   const Ordered by_kind = top(e, at(e.cast(nan, DType::i32), by_value.indices), axis, k, direction);
   const Value places = at(by_value.indices, by_kind.indices);
   return {at(value, places), places};

@@ -64,7 +64,7 @@ void count_nonzero(Emission& e) {
 
 void nansum(Emission& e) {
   Value x = e.tensor("self");
-  if (is_floating(x)) x = select(e, is_nan(e, x), e.scalar(x.dtype, 0), x);
+  if (is_floating(x)) x = where(e, is_nan(e, x), e.scalar(x.dtype, 0), x);
   e.give(reduce(e, "ReduceSum", e.cast(x, e.output_dtype()), axes_of(e), e.boolean("keepdim")));
 }
 
@@ -72,7 +72,7 @@ void nanmean(Emission& e) {
   const DType dtype = e.output_dtype();
   const bool keep = e.boolean("keepdim");
   const Value x = e.tensor("self", dtype), nan = is_nan(e, x);
-  const Value sum = reduce(e, "ReduceSum", select(e, nan, e.scalar(dtype, 0), x), axes_of(e), keep);
+  const Value sum = reduce(e, "ReduceSum", where(e, nan, e.scalar(dtype, 0), x), axes_of(e), keep);
   // Counted in f32: f16 ends at 65504.
   const Value numbers = e.cast(e.node("Not", {nan}), dtype == DType::f64 ? dtype : DType::f32);
   const Value count = reduce(e, "ReduceSum", numbers, axes_of(e), keep);
@@ -91,7 +91,7 @@ void trace(Emission& e) {
     return e.give(reduce(e, "ReduceSum", diagonal, {0}, false));
   }
   const Value on = e.cast(e.node("EyeLike", {x}, {{"dtype", onnx::data_type(DType::f32)}}, DType::f32), DType::boolean);
-  e.give(reduce(e, "ReduceSum", select(e, on, x, e.scalar(x.dtype, 0)), {0, 1}, false));
+  e.give(reduce(e, "ReduceSum", where(e, on, x, e.scalar(x.dtype, 0)), {0, 1}, false));
 }
 
 // Broadcasting undone: leading dimensions go, those of size 1 are summed.

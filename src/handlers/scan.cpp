@@ -76,7 +76,7 @@ template <bool greatest> void cumulative_extreme(Emission& e) {
   const auto step = [&](const Values& state, const Value& slice) -> Values {
     Value stays = e.node(greatest ? "Less" : "Greater", {slice, state[0]});
     if (is_floating(slice)) stays = e.node("Or", {stays, e.node("And", {is_nan(e, state[0]), e.node("Not", {is_nan(e, slice)})})});
-    return {select(e, stays, state[0], slice), select(e, stays, state[1], state[2]), e.node("Add", {state[2], e.scalar(DType::i64, 1)})};
+    return {where(e, stays, state[0], slice), where(e, stays, state[1], state[2]), e.node("Add", {state[2], e.scalar(DType::i64, 1)})};
   };
   const auto made = scan(e, {first, start(e, x, axis, DType::i64, 0), e.scalar(DType::i64, 0)}, x, axis, 2, step);
   e.give(0, made[0]);
@@ -91,7 +91,7 @@ void logcumsumexp(Emission& e) {
   const auto step = [&](const Values& state, const Value& slice) -> Values {
     const Value greater = e.node("Max", {state[0], slice}), off = e.node("Neg", {e.node("Abs", {e.node("Sub", {state[0], slice})})});
     const Value more = e.node("Log", {e.node("Add", {e.node("Exp", {off}), e.scalar(x.dtype, 1)})});
-    return {select(e, is_nan(e, off), greater, e.node("Add", {greater, more}))};
+    return {where(e, is_nan(e, off), greater, e.node("Add", {greater, more}))};
   };
   e.give(scan(e, {start(e, x, axis, x.dtype, -infinity)}, x, axis, 1, step).front());
 }

@@ -7,7 +7,6 @@
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/order.h"
-#include "handlers/products.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -38,7 +37,7 @@ Chosen median_of(Emission& e, const Value& x, const Shape& dims, std::int64_t ax
   const Value middle = e.node("Div", {e.node("Sub", {numbers, one}), two});   // rounds to 0: NaN alone has place 0
   if (passing_nan) return at_place(e, sorted, middle, axis);
   const Value has_nan = e.node("Less", {numbers, all});
-  return at_place(e, sorted, select(e, has_nan, numbers, middle), axis);
+  return at_place(e, sorted, where(e, has_nan, numbers, middle), axis);
 }
 
 template <bool passing_nan> void median(Emission& e) {
@@ -70,7 +69,7 @@ Value between(Emission& e, const Value& low, const Value& high, const Value& wei
   const Value distance = e.node("Sub", {high, low}), rest = e.node("Sub", {e.scalar(weight.dtype, 1), weight});
   const Value from_low = e.node("Add", {low, e.node("Mul", {weight, distance})});
   const Value from_high = e.node("Sub", {high, e.node("Mul", {distance, rest})});
-  return select(e, e.node("Less", {weight, e.scalar(weight.dtype, 0.5)}), from_low, from_high);
+  return where(e, e.node("Less", {weight, e.scalar(weight.dtype, 0.5)}), from_low, from_high);
 }
 
 Value place_by(Emission& e, const Value& place, const std::string& interpolation) {
@@ -121,7 +120,7 @@ template <bool passing_nan> void quantile(Emission& e) {
   if (interpolation == "midpoint") made = between(e, low, take(above), e.scalar(dtype, 0.5));
   if (!passing_nan) {
     const Value any = e.cast(reduce(e, "ReduceMax", e.cast(nan, DType::i32), {last}, true), DType::boolean);
-    made = select(e, any, e.scalar(dtype, std::nan("")), made);
+    made = where(e, any, e.scalar(dtype, std::nan("")), made);
   }
   // [sizes with `axis` last as q] → [q, sizes with `axis` back as 1, or gone]
   const auto depth = static_cast<std::int64_t>(dims.size());
@@ -150,7 +149,7 @@ void bincount(Emission& e) {
   if (!e.given("weights")) return e.give(reduce(e, "ReduceSum", rows, {0}, false));
   const Value weights = e.build.unsqueeze(e.tensor("weights", dtype), {1});
   const Value none = e.scalar(dtype, 0);
-  e.give(reduce(e, "ReduceSum", select(e, e.cast(rows, DType::boolean), weights, none), {0}, false));
+  e.give(reduce(e, "ReduceSum", where(e, e.cast(rows, DType::boolean), weights, none), {0}, false));
 }
 
 // ---- Covariances of rows

@@ -9,7 +9,7 @@ namespace {
 // For every element or slice along axis 0: whether a run starts there.
 Value starts_of_runs(Emission& e, const Value& x, std::int64_t rank) {
   const Value later = part(e, x, 0, 1, to_end), earlier = part(e, x, 0, 0, -1);
-  Value differs = e.node("Not", {is_equal(e, later, earlier)});
+  Value differs = e.node("Not", {equal(e, later, earlier)});
   if (rank > 1) {
     Ints axes = all_axes(rank);
     axes.erase(axes.begin());
