@@ -59,15 +59,33 @@ Value window_of(Emission& e, const Frames& frames, DType dtype) {
   return e.build.concat({zeros(before), window, zeros(frames.points - length - before)}, 0);
 }
 
-// [points, bins]: cosines, or sines taken negative. Angles are reduced before they are multiplied out.
-Value waves(Emission& e, const Frames& frames, DType dtype, bool sine) {
+// [times, last - first]: cosines, or sines taken negative. Angles are reduced before they are multiplied out.
+Value waves(Emission& e, const Frames& frames, DType dtype, bool sine, const Ints& times, std::int64_t first, std::int64_t last) {
   std::vector<double> made;
-  for (std::int64_t t = 0; t < frames.points; ++t)
-    for (std::int64_t k = 0; k < frames.bins; ++k) {
+  for (const std::int64_t t : times)
+    for (std::int64_t k = first; k < last; ++k) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(t * k % frames.points) / static_cast<double>(frames.points);
       made.push_back(sine ? -std::sin(angle) : std::cos(angle));
     }
-  return e.build.constant(onnx::make_tensor(dtype, {frames.points, frames.bins}, made));
+  return e.build.constant(onnx::make_tensor(dtype, {static_cast<std::int64_t>(times.size()), last - first}, made));
+}
+
+// The imaginary parts, [batch, frames, bins]. A Fourier transform never looks at what a sine of 0 would multiply: the points at the
+// start and in the middle of a frame, the lowest and the highest bin. So NaN there stays out.
+Value imaginary(Emission& e, const Value& windowed, const Frames& frames, const Value& still) {
+  Ints times;
+  for (std::int64_t t = 1; t < frames.points; ++t)
+    if (2 * t != frames.points) times.push_back(t);
+  const std::int64_t middle = frames.points % 2 == 0 ? frames.points / 2 : -1;   // the bin whose sines are all 0
+  const auto turning = [&](std::int64_t first, std::int64_t last) {
+    return e.node("MatMul", {e.build.gather(windowed, e.integers(times), 2), waves(e, frames, windowed.dtype, true, times, first, last)});
+  };
+  Values bins{still};
+  const std::int64_t below = middle > 0 ? std::min(middle, frames.bins) : frames.bins;
+  if (below > 1) bins.push_back(turning(1, below));
+  if (middle > 0 && middle < frames.bins) bins.push_back(still);
+  if (middle > 0 && middle + 1 < frames.bins) bins.push_back(turning(middle + 1, frames.bins));
+  return e.build.concat(bins, 2);
 }
 
 // [batch, samples] → [batch, frames, points]
@@ -97,8 +115,13 @@ void stft(Emission& e) {
     samples += 2 * half;
   }
   const Value windowed = e.node("Mul", {framed(e, x, samples, frames), window_of(e, frames, dtype)});
-  const auto part_of = [&](bool sine) { return e.build.unsqueeze(e.build.transpose(e.node("MatMul", {windowed, waves(e, frames, dtype, sine)}), {0, 2, 1}), {3}); };
-  Value made = e.build.concat({part_of(false), part_of(true)}, 3);   // [batch, bins, frames, 2]
+  Ints times(static_cast<std::size_t>(points));
+  std::iota(times.begin(), times.end(), 0);
+  const Value real = e.node("MatMul", {windowed, waves(e, frames, dtype, false, times, 0, frames.bins)});   // [batch, frames, bins]
+  const Value batch = rank == 1 ? e.integers({1}) : e.size_of("self", 0);
+  const Value still = filled(e, e.build.concat({batch, e.integers({1 + (samples - points) / frames.hop, 1})}, 0), dtype, 0);
+  const auto placed = [&](const Value& bins) { return e.build.unsqueeze(e.build.transpose(bins, {0, 2, 1}), {3}); };
+  Value made = e.build.concat({placed(real), placed(imaginary(e, windowed, frames, still))}, 3);   // [batch, bins, frames, 2]
   if (e.boolean("normalized")) made = e.node("Div", {made, e.scalar(dtype, std::sqrt(static_cast<double>(points)))});
   e.give(rank == 1 ? e.build.squeeze(made, {0}) : made);
 }
