@@ -237,9 +237,9 @@ Value filled(Emission& e, const Value& sizes, const Value& number) {
     return e.node("ConstantOfShape", {sizes}, {{"value", std::move(one)}}, number.dtype);
   }
   if (e.at_least(8)) return e.node("Expand", {number, sizes});
-  const auto known = e.build.ints_of(sizes);
-  if (!known) throw Refusal{"a rank that is known only when the model runs needs Expand, which came with opset 8", "use opset 8"};
-  return e.node("Tile", {e.build.reshape(number, Ints(known->size(), 1)), sizes});
+  const Shape* shape = known_output_shape(e);
+  if (!shape) throw Refusal{"a rank that is known only when the model runs needs Expand, which came with opset 8", "use opset 8"};
+  return e.node("Tile", {e.build.reshape(number, Ints(shape->size(), 1)), sizes});
 }
 
 }  // namespace compatcheck::handlers

@@ -55,7 +55,7 @@ Value sliced(Emission& e, const Value& value, std::int64_t axis, const Value& st
 Ints to_front(std::int64_t rank, const Ints& axes);
 Ints inverse(const Ints& permutation);
 
-// A tensor full of `number`, which has one element.
+// A tensor full of `number`, which has one element; of the rank that the call's result has.
 Value filled(Emission& e, const Value& sizes, const Value& number);
 
 }  // namespace compatcheck::handlers

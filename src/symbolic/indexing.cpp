@@ -173,6 +173,22 @@ Verdict dim_exists(const Call& call) {
   return demands.verdict();
 }
 
+bool is_mask(DType dtype) { return dtype == DType::boolean || dtype == DType::u8; }
+
+// Indices are positions, or None.
+Verdict no_masks(const Call& call) {
+  const Fact& list = call.fact("indices");
+  const auto given = call.list("indices");
+  if (!given) return {.truth = Truth::unknown, .message = "how many indices there are isn't known", .wants = list.wants, .blame = list.blame};
+  for (const Fact* fact : *given) {
+    if (fact->is_none()) continue;
+    const auto* tensor = fact->tensor();
+    if (!tensor || !tensor->dtype) return {.truth = Truth::unknown, .message = "the dtype of an index isn't known", .wants = fact->wants, .blame = fact->blame};
+    if (is_mask(*tensor->dtype)) return {.truth = Truth::no, .message = "an index is a mask"};
+  }
+  return {.truth = Truth::yes};
+}
+
 // A single mask over one number: what the mask covers becomes that number.
 Verdict one_number_by_mask(const Call& call) {
   const auto no = [](std::string why) { return Verdict{.truth = Truth::no, .message = std::move(why)}; };
@@ -189,7 +205,7 @@ Verdict one_number_by_mask(const Call& call) {
     only = fact;
   }
   const auto* mask = only ? only->tensor() : nullptr;
-  if (!only || (mask && mask->dtype && *mask->dtype != DType::boolean && *mask->dtype != DType::u8)) return no("no mask tells the places");
+  if (!only || (mask && mask->dtype && !is_mask(*mask->dtype))) return no("no mask tells the places");
   if (call.boolean("accumulate").value_or(true)) return no("values are added");
   if (!mask || !mask->dtype || !mask->shape) return unknown("indices", "the rank of an index isn't known");
   if (mask->shape->empty()) return no("the mask has no dimensions");
@@ -217,6 +233,7 @@ void register_indexing(Registry& registry) {
     registry.facts(op, written);
   for (const char* op : {"aten::masked_fill", "aten::masked_scatter"}) registry.facts(op, masked);
   registry.facts("aten::repeat_interleave", repeat_interleave);
+  registry.condition("no_masks", no_masks);
   registry.condition("one_number_by_mask", one_number_by_mask);
   registry.condition("dim_exists", dim_exists);
 }
