@@ -32,10 +32,11 @@ struct CheckOptions {
   std::optional<int> max_missing{};    // more missing operators than this fail the gate
   bool exit_zero = false;
   bool hash = false;                   // fill ModelInfo::sha256
+  double timeout_seconds = 120;        // for one model, all opsets
   RunOptions run{};
 };
 
-// Throws UsageError for an opset out of range or an input that doesn't fit the model.
+// Throws UsageError for an opset out of range or an input that doesn't fit the model, ModelError when the time is up.
 Report check(const Model& model, const CheckOptions& options = {});
 // The same for several opsets; loading, normalising and facts are done once. One report an opset, in their order.
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options = {});

@@ -23,6 +23,7 @@ struct ConvertOptions {
   std::vector<std::string> dims;
   std::vector<std::string> input_names, output_names;   // of the ONNX model, in order; empty: the model's own
   ExternalData external_data = ExternalData::automatic; // weights in FILE.data beside FILE
+  double timeout_seconds = 120;                         // for the check, and again for what is written but for the weights
   RunOptions run;
 };
 

@@ -24,7 +24,7 @@ struct LoadOptions {
   std::vector<std::filesystem::path> op_libraries{};  // shared libraries that register custom operators
   std::filesystem::path libtorch{};                 // root or lib folder; empty: searched for
   std::filesystem::path helper{};                   // the TorchScript helper program; empty: searched for
-  double timeout_seconds = 120;                     // for one model
+  double timeout_seconds = 120;                     // for one model: reading it, and then its graph
   std::uint64_t memory_mb = 8192;                   // for one model, weights not counted
   RunOptions run{};
 };

@@ -19,7 +19,8 @@ struct Progress {
 // All optional; what a callback throws leaves the call as InternalError. The library itself prints nothing, exits never and installs no signal handler.
 struct RunOptions {
   std::function<void(const Progress&)> progress{};
-  std::shared_ptr<const std::atomic<bool>> cancel{};  // set to true: the call throws Cancelled soon after
+  // Set to true, from whichever thread: the call throws Cancelled soon after, in the middle of its work.
+  std::shared_ptr<const std::atomic<bool>> cancel{};
 };
 
 }  // namespace compatcheck

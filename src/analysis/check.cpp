@@ -6,7 +6,9 @@
 #include "analysis/gate.h"
 #include "analysis/model_state.h"
 #include "analysis/prepare.h"
+#include "analysis/run.h"
 #include "convert/assess.h"
+#include "frontend/naming.h"
 #include "frontend/sha256.h"
 
 namespace compatcheck {
@@ -94,8 +96,9 @@ void check_opset(int opset) {
 
 std::vector<Report> check_at(std::span<const int> opsets, const Model::State& state, const CheckOptions& options) {
   for (const int opset : opsets) check_opset(opset);
-  const analysis::Prepared prepared = analysis::prepare(state, options);
-  const conversion::Context context = analysis::context_of(state, prepared);
+  const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
+  const analysis::Prepared prepared = analysis::prepare(state, options, watch);
+  const conversion::Context context = analysis::context_of(state, prepared, watch);
   conversion::Assessor assessor(prepared.graph, context);
   ModelInfo info = describe_model(state, prepared);
   if (options.hash && !std::filesystem::is_regular_file(state.path)) throw UsageError("--hash needs a file, not " + state.path);
@@ -103,8 +106,8 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
   const auto lowest = assessor.lowest_opset();
   std::vector<Report> reports;
   for (const int opset : opsets) {
-    if (options.run.cancel && *options.run.cancel) throw Cancelled("cancelled");
     if (options.run.progress) options.run.progress({.stage = "check", .done = reports.size(), .total = opsets.size()});
+    watch.look();
     reports.push_back(report_at(opset, info, prepared, context, assessor, options, state.program ? state.program->libtorch_version : ""));
     if (reports.back().summary.unassessed == 0) reports.back().summary.lowest_opset = lowest;
   }
@@ -114,7 +117,9 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
 }  // namespace
 
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options) {
-  return analysis::guarded(model.path(), [&] { return check_at(opsets, model.state(), options); });
+  return analysis::guarded(model.path(), [&] {
+    return frontend::naming(model.path(), [&] { return check_at(opsets, model.state(), options); });
+  });
 }
 
 Report check(const Model& model, const CheckOptions& options) {

@@ -3,7 +3,9 @@
 
 #include "analysis/boundary.h"
 #include "analysis/prepare.h"
+#include "analysis/run.h"
 #include "convert/lower.h"
+#include "frontend/naming.h"
 #include "onnx/cleanup.h"
 #include "onnx/write.h"
 
@@ -15,12 +17,13 @@ onnx::ExternalData external_data(ExternalData asked) {
 }
 
 CheckOptions check_options(const ConvertOptions& options) {
-  return {.opset = options.opset, .inputs = options.inputs, .inputs_from = options.inputs_from, .dims = options.dims, .run = options.run};
+  return {.opset = options.opset, .inputs = options.inputs, .inputs_from = options.inputs_from, .dims = options.dims, .timeout_seconds = options.timeout_seconds, .run = options.run};
 }
 
 void write_model(const Model::State& state, const std::filesystem::path& file, const ConvertOptions& options) {
-  const analysis::Prepared prepared = analysis::prepare(state, check_options(options));
-  const conversion::Context context = analysis::context_of(state, prepared);
+  const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
+  const analysis::Prepared prepared = analysis::prepare(state, check_options(options), watch);
+  const conversion::Context context = analysis::context_of(state, prepared, watch);
   onnx::Model model = conversion::lower(prepared.graph, context, {options.opset, options.input_names, options.output_names});
   model.producer_version = COMPATCHECK_VERSION;
   onnx::remove_identities(model);
@@ -39,7 +42,7 @@ void write_model(const Model::State& state, const std::filesystem::path& file, c
 Report convert(const Model& model, const std::filesystem::path& file, const ConvertOptions& options) {
   return analysis::guarded(model.path(), [&] {
     Report report = check(model, check_options(options));
-    if (report.convertible()) write_model(model.state(), file, options);
+    if (report.convertible()) frontend::naming(model.path(), [&] { write_model(model.state(), file, options); });
     return report;
   });
 }

@@ -29,11 +29,17 @@ const ir::Location* user_place(const ir::LocationRef& innermost) {
   return innermost.get();
 }
 
+// Its end tells more.
+std::string shortened(const std::string& file) {
+  constexpr std::size_t longest_file = 1000;
+  return file.size() > longest_file ? "…" + file.substr(file.size() - longest_file) : file;
+}
+
 Site site_of(const Numbered& numbered) {
   const ir::Node& node = *numbered.outcome->node;
   Site site{.index = numbered.index, .module = node.module(), .file = {}, .line = 0, .function = {}, .args = spell_call(node)};
   if (const ir::Location* location = user_place(node.location())) {
-    site.file = location->file;
+    site.file = shortened(location->file);
     site.line = location->line;
     site.function = location->function;
   }
@@ -87,6 +93,7 @@ class Collector {
   Collector(const ir::Graph& graph, const conversion::Context& context) : graph_(graph), context_(context) {}
 
   void add(const Numbered& numbered) {
+    context_.watch.step();
     const Outcome& outcome = *numbered.outcome;
     switch (outcome.status) {
       case Status::missing:

@@ -4,12 +4,22 @@
 #include <cctype>
 #include <charconv>
 #include <functional>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "compatcheck/error.h"
+#include "ir/dtype.h"
 
 namespace compatcheck::analysis {
 namespace {
+
+struct InputSpec {
+  std::string name;                       // empty: by position
+  ir::DType dtype = ir::DType::f32;
+  bool none = false;                      // an Optional given as None
+  std::vector<std::string> dims;          // numbers or names; empty with `none` false: rank 0
+};
 
 [[noreturn]] void malformed(std::string_view text, const std::string& why) {
   throw UsageError("--input " + std::string(text) + ": " + why +
@@ -65,8 +75,6 @@ bool is_plain(const ir::TypeRef& type) {
          ir::is(type, ir::TypeKind::string) || ir::is(type, ir::TypeKind::device);
 }
 
-}  // namespace
-
 InputSpec parse_input(std::string_view text) {
   InputSpec spec;
   std::string_view rest = text;
@@ -88,6 +96,8 @@ InputSpec parse_input(std::string_view text) {
   if (rest != "scalar") spec.dims = parse_dims(rest, text);
   return spec;
 }
+
+}  // namespace
 
 std::vector<InputLeaf> input_leaves(const ir::Graph& graph) {
   std::vector<InputLeaf> leaves;

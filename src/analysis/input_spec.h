@@ -1,27 +1,14 @@
 // --input and what it says of a model's inputs.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "convert/facts.h"
-#include "ir/dtype.h"
 #include "ir/graph.h"
 
 namespace compatcheck::analysis {
-
-struct InputSpec {
-  std::string name;                       // empty: by position
-  ir::DType dtype = ir::DType::f32;
-  bool none = false;                      // an Optional given as None
-  std::vector<std::string> dims;          // numbers or names; empty with `none` false: rank 0
-};
-
-// "[NAME=][DTYPE:]DIM,DIM,…", "scalar" for rank 0, "none". Throws UsageError quoting the text.
-InputSpec parse_input(std::string_view text);
 
 // A graph input, or a member of one that is a tuple: what --input speaks of.
 struct InputLeaf {

@@ -1,8 +1,11 @@
 // compatcheck::load: from a file to a normalised graph.
+#include <functional>
 #include <set>
 
 #include "analysis/boundary.h"
 #include "analysis/model_state.h"
+#include "analysis/run.h"
+#include "frontend/naming.h"
 #include "lint/in_force.h"
 #include "passes/normalize.h"
 
@@ -16,11 +19,10 @@ frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping
           .schemas = table.schemas(),
           .timeout_seconds = options.timeout_seconds,
           .memory_mb = options.memory_mb,
-          .cancelled = [cancel = options.run.cancel] { return cancel && *cancel; }};
+          .cancelled = analysis::cancelled_of(options.run)};
 }
 
 void report_stage(const RunOptions& run, std::string_view stage) {
-  if (run.cancel && *run.cancel) throw Cancelled("cancelled");
   if (run.progress) run.progress({.stage = stage, .done = 0, .total = 0});
 }
 
@@ -51,14 +53,25 @@ struct Loader::State {
   explicit State(LoadOptions given)
       : options(std::move(given)), table(lint::in_force(options.mappings).table), frontend(frontend_options(options, table)) {}
 
-  Model finish(frontend::Loaded loaded, const std::string& path);
+  using Read = std::function<frontend::Loaded(frontend::Frontend&)>;
+  Model load(const std::string& path, const Read& read);
+  Model finish(frontend::Loaded loaded, const std::string& path, const ir::Watch& watch);
 
   LoadOptions options;
   mapping::Table table;
   frontend::Frontend frontend;
 };
 
-Model Loader::State::finish(frontend::Loaded loaded, const std::string& path) {
+Model Loader::State::load(const std::string& path, const Read& read) {
+  return analysis::guarded(path, [&] {
+    const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
+    report_stage(options.run, "load");
+    frontend::naming(path, [&] { watch.look(); });
+    return finish(read(frontend), path, watch);
+  });
+}
+
+Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, const ir::Watch& watch) {
   auto state = std::make_shared<Model::State>();
   state->path = path;
   state->format = loaded.format;
@@ -73,15 +86,18 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path) {
   report_stage(options.run, "normalize");
   passes::NormalizeOptions normalize_options;
   normalize_options.method = options.method;
-  passes::Normalized normalized;
-  if (auto* program = std::get_if<ir::Program>(&loaded.content)) {
+  normalize_options.watch = watch;
+  const auto* program = std::get_if<ir::Program>(&loaded.content);
+  if (!program && options.method != "forward") throw UsageError(path + ": --method " + options.method + ": a graph as text has no methods");
+  if (program)
     for (const auto& schema : program->stub_schemas) state->schemas.add(schema);
-    normalized = passes::normalize(*program, state->schemas, normalize_options);
+  passes::Normalized normalized = frontend::naming(path, [&] {
+    if (program) return passes::normalize(*program, state->schemas, normalize_options);
+    return passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);
+  });
+  if (program) {
     if (options.method == "forward") apply_recorded_inputs(normalized.graph, program->recorded_inputs);
-    state->program = std::move(*program);
-  } else {
-    if (options.method != "forward") throw UsageError(path + ": --method " + options.method + ": a graph as text has no methods");
-    normalized = passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);
+    state->program = std::move(std::get<ir::Program>(loaded.content));
   }
   state->graph = std::move(normalized.graph);
   name_inputs_plainly(state->graph);
@@ -99,18 +115,12 @@ Loader::Loader(Loader&&) noexcept = default;
 Loader& Loader::operator=(Loader&&) noexcept = default;
 
 Model Loader::load(const std::filesystem::path& file) {
-  return analysis::guarded(file.string(), [&] {
-    report_stage(state_->options.run, "load");
-    return state_->finish(state_->frontend.load(file), file.string());
-  });
+  return state_->load(file.string(), [&](frontend::Frontend& frontend) { return frontend.load(file); });
 }
 
 Model Loader::load(std::span<const std::byte> bytes, const std::string& display_name) {
-  return analysis::guarded(display_name, [&] {
-    report_stage(state_->options.run, "load");
-    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    return state_->finish(state_->frontend.load_bytes({data, bytes.size()}, display_name), display_name);
-  });
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return state_->load(display_name, [&](frontend::Frontend& frontend) { return frontend.load_bytes({data, bytes.size()}, display_name); });
 }
 
 Model load(const std::filesystem::path& file, const LoadOptions& options) { return Loader(options).load(file); }

@@ -21,8 +21,8 @@ struct Prepared {
 };
 
 // By the options' inputs. Throws UsageError for one that doesn't fit the model.
-Prepared prepare(const Model::State& model, const CheckOptions& options);
-// Both must outlive it.
-conversion::Context context_of(const Model::State& model, const Prepared& prepared);
+Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch);
+// Model and what is prepared must outlive it.
+conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch);
 
 }  // namespace compatcheck::analysis

@@ -10,7 +10,23 @@ constexpr std::size_t longest_call = 120;
 constexpr std::size_t longest_list = 8;
 constexpr int deepest_list = 3;
 
+std::string spell_constant(const ir::Constant& constant);
+
+// As much of a list as is shown.
+std::string spell_items(const ir::Constants& items) {
+  std::string text;
+  for (const ir::Constant& item : items) {
+    if (text.size() > longest_call) break;
+    text += (text.empty() ? "" : ", ") + spell_constant(item);
+  }
+  return text;
+}
+
 std::string spell_constant(const ir::Constant& constant) {
+  if (const auto* list = constant.get<ir::ListConstant>()) return "[" + spell_items(list->items) + "]";
+  if (const auto* tuple = constant.get<ir::TupleConstant>()) return "(" + spell_items(tuple->items) + (tuple->items.size() == 1 ? ",)" : ")");
+  if (constant.get<ir::DictConstant>()) return "dict";
+  if (const auto* text = constant.get<std::string>()) return ir::print({text->substr(0, longest_call)});
   if (constant.is_none()) return "None";
   if (const auto* boolean = constant.get<bool>()) return *boolean ? "True" : "False";
   if (constant.get<ir::TensorView>()) return "tensor";

@@ -59,9 +59,9 @@ void state_missing(Outcome& outcome, const Lookup& found, int opset) {
 
 // A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet. Nor is a write in a loop that
 // shapes will unroll.
-void leave_to_inputs(Outcome& outcome, const symbolic::FactTable& facts) {
+void leave_to_inputs(Outcome& outcome, DecidingInputs& inputs) {
   const auto around = outcome.unresolved_write ? Around::branches_and_loops : Around::branches;
-  auto deciding = inputs_deciding(*outcome.node->owner(), facts, around);
+  auto deciding = inputs.of(*outcome.node->owner(), around);
   if (deciding.empty()) return;
   outcome.status = Status::needs_input;
   outcome.reason = "sizes say whether " + outcome.node->op() + " runs, or how often (" + outcome.reason + ")";
@@ -234,8 +234,10 @@ Outcome Assessor::outcome_at(const ir::Node& node, int opset, const Earlier& ear
 
 std::optional<int> Assessor::available_from(const Outcome& outcome, int opset) {
   if (!outcome.rows || outcome.unresolved_write) return std::nullopt;
-  for (int higher = opset + 1; higher <= mapping::highest_opset; ++higher)
+  for (int higher = opset + 1; higher <= mapping::highest_opset; ++higher) {
+    context_.watch.step();
     if (outcome_at(*outcome.node, higher, {}).status == Status::ok) return higher;
+  }
   return std::nullopt;
 }
 
@@ -246,9 +248,11 @@ bool Assessment::convertible() const {
 Assessment Assessor::assess(int opset) {
   Assessment assessment;
   Earlier earlier;
+  DecidingInputs inputs(context_.facts);
   ir::for_each_node(*graph_.top(), [&](const ir::Node* node) {
+    context_.watch.step();
     Outcome outcome = outcome_at(*node, opset, earlier);
-    if (is_failure(outcome.status)) leave_to_inputs(outcome, context_.facts);
+    if (is_failure(outcome.status)) leave_to_inputs(outcome, inputs);
     earlier[node] = outcome.status;
     if (is_failure(outcome.status)) outcome.available_from = available_from(outcome, opset);
     assessment.outcomes.push_back(std::move(outcome));
@@ -263,6 +267,7 @@ std::optional<int> Assessor::lowest_opset() {
   std::size_t first = 0;
   for (int opset = mapping::lowest_opset; opset <= mapping::highest_opset; ++opset) {
     const auto ok = [&](const ir::Node* node) {
+      context_.watch.step();
       const Attempt& attempt = attempt_at(*node, opset);
       return attempt.outcome.status == Status::ok && !attempt.open;
     };

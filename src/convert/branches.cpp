@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <string_view>
 #include <unordered_set>
 
@@ -28,27 +27,30 @@ class Origin {
 
   // False where the value hangs on tensors' elements, or on a number that the model is given.
   bool only_shapes(const ir::Value* value) {
-    if (!seen_.insert(value).second) return true;
-    const ir::Node* producer = value->producer();
-    if (!producer) return false;
-    if (reads_shapes(*producer)) {
-      for (const ir::Value* input : producer->inputs()) want(facts_.of(input).wants);
-      return true;
+    std::vector<const ir::Value*> waiting{value};
+    while (!waiting.empty()) {
+      const ir::Value* next = waiting.back();
+      waiting.pop_back();
+      if (!seen_.insert(next).second) continue;
+      const ir::Node* producer = next->producer();
+      if (!producer) return false;
+      if (reads_shapes(*producer)) {
+        for (const ir::Value* input : producer->inputs()) want(facts_.of(input).wants);
+        continue;
+      }
+      if (!producer->blocks().empty()) return false;
+      for (const ir::Value* input : producer->inputs()) {
+        if (may_hold_tensors(input->type())) return false;
+        waiting.push_back(input);
+      }
     }
-    if (!producer->blocks().empty()) return false;
-    const auto inputs = producer->inputs();
-    return std::all_of(inputs.begin(), inputs.end(),
-                       [&](const ir::Value* input) { return !may_hold_tensors(input->type()) && only_shapes(input); });
+    return true;
   }
 
   std::vector<std::uint32_t> take() { return std::move(wants_); }
 
  private:
-  void want(const std::vector<std::uint32_t>& more) {
-    std::vector<std::uint32_t> merged;
-    std::set_union(wants_.begin(), wants_.end(), more.begin(), more.end(), std::back_inserter(merged));
-    wants_ = std::move(merged);
-  }
+  void want(const std::vector<std::uint32_t>& more) { wants_ = symbolic::merge_wants(wants_, more); }
 
   const symbolic::FactTable& facts_;
   std::unordered_set<const ir::Value*> seen_;
@@ -62,14 +64,20 @@ bool is_decided(const symbolic::Fact& decision) {
 
 }  // namespace
 
-std::vector<std::uint32_t> inputs_deciding(const ir::Block& block, const symbolic::FactTable& facts, Around around) {
+const std::vector<std::uint32_t>& DecidingInputs::of_owner(const ir::Node& owner) {
+  const auto [known, added] = known_.try_emplace(&owner);
+  if (!added || is_decided(facts_.of(owner.input(0)))) return known->second;
+  Origin origin(facts_);
+  if (origin.only_shapes(owner.input(0))) known->second = origin.take();
+  return known->second;
+}
+
+std::vector<std::uint32_t> DecidingInputs::of(const ir::Block& block, Around around) {
   for (const ir::Block* inner = &block; inner->owner(); inner = inner->parent()) {
     const ir::Node& owner = *inner->owner();
     const bool counts = owner.is("prim::If") || (owner.is("prim::Loop") && around == Around::branches_and_loops);
-    if (!counts || is_decided(facts.of(owner.input(0)))) continue;
-    Origin origin(facts);
-    if (!origin.only_shapes(owner.input(0))) continue;
-    if (auto wants = origin.take(); !wants.empty()) return wants;
+    if (!counts) continue;
+    if (const auto& wants = of_owner(owner); !wants.empty()) return wants;
   }
   return {};
 }

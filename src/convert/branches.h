@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/graph.h"
@@ -11,9 +12,20 @@ namespace compatcheck::conversion {
 
 enum class Around : std::uint8_t { branches, branches_and_loops };
 
-// The model inputs whose dtype and shape decide whether `block` runs at all (conditions of the Ifs around it), or how often
-// (trip counts of the Loops), where that hangs on sizes, ranks and dtypes alone, not on what tensors hold. Empty if no
-// --input would tell.
-std::vector<std::uint32_t> inputs_deciding(const ir::Block& block, const symbolic::FactTable& facts, Around around);
+class DecidingInputs {
+ public:
+  explicit DecidingInputs(const symbolic::FactTable& facts) : facts_(facts) {}
+
+  // The model inputs whose dtype and shape decide whether `block` runs at all (conditions of the Ifs around it), or how
+  // often (trip counts of the Loops), where that hangs on sizes, ranks and dtypes alone, not on what tensors hold. Empty if
+  // no --input would tell.
+  std::vector<std::uint32_t> of(const ir::Block& block, Around around);
+
+ private:
+  const std::vector<std::uint32_t>& of_owner(const ir::Node& owner);
+
+  const symbolic::FactTable& facts_;
+  std::unordered_map<const ir::Node*, std::vector<std::uint32_t>> known_;  // by If or Loop
+};
 
 }  // namespace compatcheck::conversion

@@ -7,6 +7,7 @@
 #include "handlers/registry.h"
 #include "ir/graph.h"
 #include "ir/program.h"
+#include "ir/watch.h"
 #include "mapping/table.h"
 #include "onnx/builder.h"
 #include "schema/schema.h"
@@ -25,6 +26,7 @@ struct Context {
   // Writes that normalising left in place, and why each can't be expressed.
   const std::unordered_map<const ir::Node*, std::string>& unresolved_writes;
   const ir::Program* program = nullptr;    // holds packed parameters; null for graph text
+  ir::Watch watch{};
 };
 
 onnx::MovedAttributes moved_attributes(const mapping::Table& table);

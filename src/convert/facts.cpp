@@ -1,12 +1,11 @@
 #include "convert/facts.h"
 
 #include <algorithm>
-#include <iterator>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 
-#include "passes/alias.h"
+#include "convert/type_facts.h"
+#include "convert/written_memory.h"
 #include "passes/normalize.h"
 #include "symbolic/shapes.h"
 
@@ -22,62 +21,18 @@ using symbolic::TensorFact;
 
 // A loop whose facts still change after so many rounds grows something: a list, a size.
 constexpr int loop_rounds = 8;
-
-TensorFact tensor_of(const ir::TensorType& type) {
-  TensorFact tensor{.dtype = type.dtype};
-  if (type.sizes) {
-    tensor.shape.emplace();
-    for (const auto& size : *type.sizes) tensor.shape->push_back(size ? Dim(*size) : Dim::unknown());
-  }
-  return tensor;
-}
+// Loops inside loops multiply their rounds: from so many visits a node on, what a loop changes is forgotten at once.
+constexpr std::size_t most_visits = 32;
+// What facts of more than usual size may take in all, in bytes.
+constexpr std::size_t usual_fact = 1024;
+constexpr std::size_t most_large_facts = 64 << 20;
+constexpr std::size_t highest_rank = 64;  // torch's own
 
 // A traced graph's text carries what was seen of every value: its dtype and rank hold for other sizes too.
 void add_seen(TensorFact& tensor, const ir::TypeRef& type) {
   if (!type || type->kind != ir::TypeKind::tensor) return;
   if (!tensor.dtype) tensor.dtype = type->tensor.dtype;
   if (!tensor.shape && type->tensor.sizes) tensor.shape = symbolic::unknown_sizes(type->tensor.sizes->size());
-}
-
-NumberFact::Kind number_kind(ir::TypeKind kind) {
-  return kind == ir::TypeKind::floating ? NumberFact::Kind::floating
-         : kind == ir::TypeKind::boolean ? NumberFact::Kind::boolean : NumberFact::Kind::integer;
-}
-
-// What a type says by itself.
-Fact fact_of_type(const ir::TypeRef& type) {
-  if (!type) return {};
-  switch (type->kind) {
-    case ir::TypeKind::tensor: return {.value = tensor_of(type->tensor)};
-    case ir::TypeKind::integer:
-    case ir::TypeKind::floating:
-    case ir::TypeKind::boolean: return {.value = NumberFact{.kind = number_kind(type->kind)}};
-    case ir::TypeKind::none: return {.value = symbolic::NoneFact{}};
-    case ir::TypeKind::list:
-      return {.value = ListFact{.element = std::make_shared<Fact>(fact_of_type(type->elements.front()))}};
-    case ir::TypeKind::tuple: {
-      ListFact list;
-      list.items.emplace();
-      for (const auto& element : type->elements) list.items->push_back(fact_of_type(element));
-      return {.value = std::move(list)};
-    }
-    default: return {};
-  }
-}
-
-bool complete(const Fact& fact) {
-  if (const auto* tensor = fact.tensor())
-    return tensor->dtype && tensor->shape &&
-           std::none_of(tensor->shape->begin(), tensor->shape->end(), [](const Dim& dim) { return dim.is_unknown(); });
-  if (const auto* list = fact.list()) return list->items && std::all_of(list->items->begin(), list->items->end(), complete);
-  if (const auto* number = fact.number()) return number->integer || number->floating;
-  return !std::holds_alternative<std::monostate>(fact.value);
-}
-
-bool same(const Fact& a, const Fact& b) {
-  if (a.wants != b.wants || a.blame != b.blame || symbolic::to_string(a) != symbolic::to_string(b)) return false;
-  const auto *x = a.tensor(), *y = b.tensor();
-  return !x || !y || (x->contents.has_value() == y->contents.has_value() && x->known_constant == y->known_constant);
 }
 
 // What is not known of an input is for --input to say, members of a list included.
@@ -94,55 +49,50 @@ void want_input(Fact& fact, std::uint32_t input) {
   if (!complete(fact) && !fact.number()) fact.wants = {input};
 }
 
-// What facts can't say of memory that something writes, at whatever place.
-class Writes {
- public:
-  Writes(const ir::Graph& graph, const ir::Program* program) : aliases_(graph, program) {}
+// The overload takes and gives Python's numbers alone.
+bool is_on_numbers(const schema::Schema& schema) {
+  const auto number = [](const schema::Argument& argument) {
+    const auto kind = argument.type->kind;
+    return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean || kind == ir::TypeKind::number;
+  };
+  return std::all_of(schema.arguments.begin(), schema.arguments.end(), number) && std::all_of(schema.returns.begin(), schema.returns.end(), number);
+}
 
-  bool any() const { return aliases_.any_writes(); }
+bool is_on_tensors(const schema::Schema& schema) {
+  const auto tensor = [](const schema::Argument& argument) { return ir::holds(*argument.type, ir::TypeKind::tensor); };
+  return std::any_of(schema.arguments.begin(), schema.arguments.end(), tensor) || std::any_of(schema.returns.begin(), schema.returns.end(), tensor);
+}
 
-  void forget_written(const ir::Value* value, Fact& fact) const {
-    if (aliases_.reach_written(value)) forget(value, fact);
-  }
+// What the tables or a family say of an operator on tensors by this name.
+symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overload, const mapping::Table& table,
+                                   const schema::Registry& schemas, const symbolic::Registry& registry) {
+  if (auto function = registry.find_facts(op, overload)) return function;
+  if (const auto word = table.facts(op, overload, schemas); !word.empty()) return registry.find_fact_word(word);
+  const auto* rows = table.find(op, overload, mapping::highest_opset, schemas).op;  // an alias of another operator
+  if (!rows) return nullptr;
+  const auto [base, alias_overload] = mapping::split_overload(rows->name);
+  return registry.find_facts(base, alias_overload);
+}
 
- private:
-  void forget(const ir::Value* value, Fact& fact) const {
-    if (auto* tensor = std::get_if<TensorFact>(&fact.value)) {
-      tensor->contents.reset();
-      tensor->known_constant = false;
-      if (resized(value)) tensor->shape.reset();
-    } else if (auto* list = std::get_if<ListFact>(&fact.value)) {
-      const bool tuple = value->type() && value->type()->kind == ir::TypeKind::tuple;
-      if (!list->items || (!tuple && aliases_.written(value))) fact.value = fact_of_type(value->type()).value;
-      else for (Fact& item : *list->items) forget_member(value, item);
-    }
-  }
-
-  // Of a list that stays as long as it is.
-  void forget_member(const ir::Value* list, Fact& member) const {
-    if (member.tensor()) forget(list, member);
-    else if (member.list()) member.value = {};
-  }
-
-  // By operators that give the tensor itself another shape.
-  bool resized(const ir::Value* value) const {
-    static const std::set<std::string_view> resizing = {
-        "aten::resize_", "aten::resize_as_", "aten::set_", "aten::t_", "aten::transpose_", "aten::swapaxes_", "aten::swapdims_",
-        "aten::squeeze_", "aten::unsqueeze_", "aten::as_strided_"};
-    for (const passes::LocationId location : aliases_.reach(value))
-      for (const ir::Node* writer : aliases_.writers_of(location))
-        if (resizing.contains(writer->op()) || !writer->schema() || writer->schema()->is_out()) return true;
-    return false;
-  }
-
-  passes::Aliases aliases_;
-};
+// How an operator's facts follow from its arguments; null if no rule says.
+symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Table& table, const schema::Registry& schemas,
+                                 const symbolic::Registry& registry) {
+  if (auto function = registry.find_overload_facts(schema.name, schema.overload)) return function;
+  if (is_on_numbers(schema)) return registry.find_number_facts(schema.name);
+  if (!is_on_tensors(schema)) return schema.overload.empty() ? registry.find_facts(schema.name, {}) : nullptr;
+  const std::string overload = mapping::functional_overload(schema.name, schema.overload, schemas).value_or(schema.overload);
+  if (auto rule = tensor_rule(schema.name, overload, table, schemas, registry)) return rule;
+  const auto functional = schemas.functional_form(schema.name);
+  return functional ? tensor_rule(*functional, overload, table, schemas, registry) : nullptr;
+}
 
 class Statement {
  public:
   Statement(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
-            const symbolic::Registry& registry, const ir::Program* program)
-      : table_(table), schemas_(schemas), registry_(registry), program_(program), writes_(graph, program) {}
+            const symbolic::Registry& registry, const ir::Program* program, const ir::Watch& watch)
+      : table_(table), schemas_(schemas), registry_(registry), program_(program), watch_(watch), written_(graph, program, watch) {
+    ir::for_each_node(*graph.top(), [&](const ir::Node*) { visits_left_ += most_visits; });
+  }
 
   void inputs(const ir::Graph& graph, const std::vector<InputFact>& given) {
     std::uint32_t index = 0;
@@ -165,8 +115,8 @@ class Statement {
     if (exact != given.end()) return exact->fact;
     Fact fact = fact_of_type(type);
     if (auto* list = std::get_if<ListFact>(&fact.value)) give_members(*list, name, index, type, given);
-    if (auto* number = std::get_if<NumberFact>(&fact.value); number && number->kind == NumberFact::Kind::integer)
-      number->integer = Dim::any_integer(name);
+    if (const auto* number = fact.number(); number && number->kind == NumberFact::Kind::integer)
+      fact = symbolic::integer_fact(Dim::any_integer(name));
     want_input(fact, index);
     return fact;
   }
@@ -189,6 +139,8 @@ class Statement {
   }
 
   void node(const ir::Node& node) {
+    watch_.step();
+    if (visits_left_ > 0) --visits_left_;
     if (node.is("prim::If")) return branch(node);
     if (node.is("prim::Loop")) return loop(node);
     if (node.is("prim::Constant")) {
@@ -201,8 +153,20 @@ class Statement {
   }
 
   void set(const ir::Value* value, Fact fact) {
-    if (writes_.any()) writes_.forget_written(value, fact);
+    written_.forget(value, fact);
+    if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->shape && tensor->shape->size() > highest_rank)
+      tensor->shape.reset();
+    if (!affordable(fact)) fact.value = fact_of_type(value->type()).value;
+    if (symbolic::footprint(fact) > symbolic::most_fact) fact.value = {};
     facts_.set(value, std::move(fact));
+  }
+
+  bool affordable(const Fact& fact) {
+    const std::size_t bytes = symbolic::footprint(fact);
+    if (bytes <= usual_fact) return true;
+    if (bytes > symbolic::most_fact || bytes > large_facts_left_) return false;
+    large_facts_left_ -= bytes;
+    return true;
   }
 
   void call(const ir::Node& node) {
@@ -236,9 +200,7 @@ class Statement {
     }
     for (const ir::Value* input : node.inputs()) {
       const Fact& source = facts_.of(input);
-      std::vector<std::uint32_t> merged;
-      std::set_union(fact.wants.begin(), fact.wants.end(), source.wants.begin(), source.wants.end(), std::back_inserter(merged));
-      fact.wants = std::move(merged);
+      fact.wants = symbolic::merge_wants(fact.wants, source.wants);
       if (!fact.blame) fact.blame = source.blame;
     }
   }
@@ -277,34 +239,42 @@ class Statement {
   // prim::Loop(trip count, condition, carried…): its block takes (index, carried…), gives (condition, carried…).
   void loop(const ir::Node& node) {
     const ir::Block& body = *node.blocks()[0];
-    const std::size_t carried = node.outputs().size();
     set(body.inputs()[0], {.value = NumberFact{.kind = NumberFact::Kind::integer}});
     std::vector<Fact> state;
-    for (std::size_t i = 0; i < carried; ++i) state.push_back(facts_.of(node.input(i + 2)));
-    bool stable = false;
-    for (int round = 0; !stable; ++round) {
-      for (std::size_t i = 0; i < carried; ++i) set(body.inputs()[i + 1], state[i]);
-      block(body);
-      stable = true;
-      for (std::size_t i = 0; i < carried; ++i) {
-        Fact next = symbolic::join(state[i], facts_.of(body.outputs()[i + 1]));
-        if (round >= loop_rounds && !same(next, state[i])) next = fact_of_type(node.output(i)->type());
-        if (std::holds_alternative<std::monostate>(next.value)) next.value = fact_of_type(node.output(i)->type()).value;
-        if (same(next, state[i])) continue;
-        state[i] = std::move(next);
-        stable = false;
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) state.push_back(facts_.of(node.input(i + 2)));
+    for (int round = 0;; ++round) {
+      const bool last = visits_left_ == 0;
+      for (std::size_t i = 0; i < state.size(); ++i) {
+        if (last) state[i].value = fact_of_type(node.output(i)->type()).value;
+        set(body.inputs()[i + 1], state[i]);
       }
-      if (round > 2 * loop_rounds) break;
+      block(body);
+      if (last || !widen(state, node, round)) break;
     }
-    for (std::size_t i = 0; i < carried; ++i) set(node.output(i), state[i]);
+    for (std::size_t i = 0; i < state.size(); ++i) set(node.output(i), state[i]);
+  }
+
+  // To what holds after one more trip as well; false if that changes nothing.
+  bool widen(std::vector<Fact>& state, const ir::Node& node, int round) const {
+    bool changed = false;
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      Fact next = symbolic::join(state[i], facts_.of(node.blocks()[0]->outputs()[i + 1]));
+      if (same(next, state[i])) continue;
+      if (round >= loop_rounds || std::holds_alternative<std::monostate>(next.value)) next.value = fact_of_type(node.output(i)->type()).value;
+      changed |= !same(next, state[i]);
+      state[i] = std::move(next);
+    }
+    return changed;
   }
 
   const mapping::Table& table_;
   const schema::Registry& schemas_;
   const symbolic::Registry& registry_;
   const ir::Program* program_;
+  const ir::Watch& watch_;
   std::unordered_map<const schema::Schema*, symbolic::FactFunction> rules_;
-  Writes writes_;
+  WrittenMemory written_;
+  std::size_t visits_left_ = 0, large_facts_left_ = most_large_facts;
   FactTable facts_;
 };
 
@@ -329,56 +299,22 @@ std::optional<ir::Constant> proved(const Fact& fact, const ir::TypeRef& type) {
   return ir::Constant{std::move(constant)};
 }
 
-// The overload takes and gives Python's numbers alone.
-bool is_on_numbers(const schema::Schema& schema) {
-  const auto number = [](const schema::Argument& argument) {
-    const auto kind = argument.type->kind;
-    return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean || kind == ir::TypeKind::number;
-  };
-  return std::all_of(schema.arguments.begin(), schema.arguments.end(), number) && std::all_of(schema.returns.begin(), schema.returns.end(), number);
-}
-
-bool is_on_tensors(const schema::Schema& schema) {
-  const auto tensor = [](const schema::Argument& argument) { return ir::holds(*argument.type, ir::TypeKind::tensor); };
-  return std::any_of(schema.arguments.begin(), schema.arguments.end(), tensor) || std::any_of(schema.returns.begin(), schema.returns.end(), tensor);
-}
-
-// What the tables or a family say of an operator on tensors by this name.
-symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overload, const mapping::Table& table,
-                                   const schema::Registry& schemas, const symbolic::Registry& registry) {
-  if (auto function = registry.find_facts(op, overload)) return function;
-  if (const auto word = table.facts(op, overload, schemas); !word.empty()) return registry.find_fact_word(word);
-  const auto* rows = table.find(op, overload, mapping::highest_opset, schemas).op;  // an alias of another operator
-  if (!rows) return nullptr;
-  const auto [base, alias_overload] = mapping::split_overload(rows->name);
-  return registry.find_facts(base, alias_overload);
-}
-
 }  // namespace
 
-symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Table& table, const schema::Registry& schemas,
-                                 const symbolic::Registry& registry) {
-  if (auto function = registry.find_overload_facts(schema.name, schema.overload)) return function;
-  if (is_on_numbers(schema)) return registry.find_number_facts(schema.name);
-  if (!is_on_tensors(schema)) return schema.overload.empty() ? registry.find_facts(schema.name, {}) : nullptr;
-  const std::string overload = mapping::functional_overload(schema.name, schema.overload, schemas).value_or(schema.overload);
-  if (auto rule = tensor_rule(schema.name, overload, table, schemas, registry)) return rule;
-  const auto functional = schemas.functional_form(schema.name);
-  return functional ? tensor_rule(*functional, overload, table, schemas, registry) : nullptr;
-}
-
 FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inputs, const mapping::Table& table,
-                      const schema::Registry& schemas, const symbolic::Registry& registry, const ir::Program* program) {
-  Statement statement(graph, table, schemas, registry, program);
+                      const schema::Registry& schemas, const symbolic::Registry& registry, const ir::Program* program,
+                      const ir::Watch& watch) {
+  Statement statement(graph, table, schemas, registry, program, watch);
   statement.inputs(graph, inputs);
   statement.block(*graph.top());
   return statement.take();
 }
 
-std::vector<std::string> fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas) {
+std::vector<std::string> fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas,
+                                         const ir::Watch& watch) {
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
   std::vector<std::string> steps{"folded what the inputs' dtypes and shapes settle"};
-  if (!passes::simplify(graph, schemas, known, &steps)) return {};
+  if (!passes::simplify(graph, schemas, known, &steps, watch)) return {};
   return steps;
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/graph.h"
 #include "ir/program.h"
+#include "ir/watch.h"
 #include "mapping/table.h"
 #include "schema/schema.h"
 #include "symbolic/call.h"
@@ -25,14 +26,11 @@ struct InputFact {
 // from: it holds the packed parameters of quantized layers.
 symbolic::FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inputs, const mapping::Table& table,
                                 const schema::Registry& schemas, const symbolic::Registry& registry,
-                                const ir::Program* program = nullptr);
-
-// How an operator's facts follow from its arguments; null if no rule says.
-symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Table& table, const schema::Registry& schemas,
-                                 const symbolic::Registry& registry);
+                                const ir::Program* program = nullptr, const ir::Watch& watch = {});
 
 // Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns what changed, for the
 // report's steps; facts must be stated again after a change.
-std::vector<std::string> fold_with_facts(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas);
+std::vector<std::string> fold_with_facts(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas,
+                                         const ir::Watch& watch = {});
 
 }  // namespace compatcheck::conversion

@@ -160,6 +160,7 @@ class Lowering {
 
   void block(const ir::Block& block) {
     for (const ir::Node* node : block) {
+      context_.watch.step();
       builder_.set_origin(node);
       this->node(*node);
     }

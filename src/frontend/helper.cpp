@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "compatcheck/error.h"
+#include "ir/number_text.h"
 
 namespace compatcheck::frontend {
 namespace {
@@ -36,12 +36,6 @@ std::string how_it_crashed(const HelperEnd& end) {
   }
 }
 
-std::string seconds_text(double seconds) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::general, 6).ptr;
-  return {text.data(), end};
-}
-
 // libtorch's own words: the major version in the highest byte, then the minor one.
 bool is_supported(std::uint64_t abi) {
   const std::string series = std::to_string(abi >> 56) + "." + std::to_string(abi >> 48 & 0xff);
@@ -60,7 +54,7 @@ void Helper::explain(const HelperEnd& end) const {
   switch (end.cause) {
     case HelperEnd::Cause::crashed: throw ModelError(how_it_crashed(end));
     case HelperEnd::Cause::timed_out:
-      throw ModelError("the loader was stopped after " + seconds_text(options_.timeout_seconds) +
+      throw ModelError("the loader was stopped after " + ir::plainly(options_.timeout_seconds) +
                        " s without an answer (--timeout gives it more): the model's code may never end");
     case HelperEnd::Cause::out_of_memory:
       throw ModelError("the loader was stopped when it used more than " + std::to_string(options_.memory_mb) +

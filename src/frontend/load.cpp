@@ -5,6 +5,7 @@
 #include "compatcheck/error.h"
 #include "frontend/foreign.h"
 #include "frontend/helper.h"
+#include "frontend/naming.h"
 #include "frontend/parameters.h"
 #include "frontend/sha256.h"
 #include "frontend/snapshot.h"
@@ -13,18 +14,7 @@
 namespace compatcheck::frontend {
 namespace {
 
-constexpr std::uint64_t longest_text = 1 << 30;
-
-// Every message about a model names it.
-template <class Work> auto naming(const std::string& model, Work&& work) -> decltype(work()) {
-  try {
-    return work();
-  } catch (const ModelError& error) {
-    throw ModelError(model + ": " + error.what());
-  } catch (const InternalError& error) {
-    throw InternalError(model + ": " + error.what());
-  }
-}
+constexpr std::uint64_t longest_text = 64 << 20;  // some 500,000 nodes
 
 template <class Wanted> Wanted expect(protocol::Reply reply) {
   if (auto* wanted = std::get_if<Wanted>(&reply)) return std::move(*wanted);

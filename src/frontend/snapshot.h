@@ -17,6 +17,9 @@ inline constexpr std::uint32_t snapshot_version = 1;
 // walks them by recursion.
 inline constexpr std::size_t deepest_nesting = 1000;
 
+// And types that hold more than so many others, each counted as often as it is met: what comes after walks them whole.
+inline constexpr std::size_t most_type_parts = 10'000;
+
 std::vector<std::uint8_t> encode(const ir::Program& program);
 std::vector<std::uint8_t> encode(const ir::Graph& graph);  // constants and all
 

@@ -27,6 +27,7 @@ class Decoder {
   void block(ir::Block& into, std::size_t depth);
   void node(ir::Block& into, std::size_t depth);
   ir::Value* used_value();
+  const ir::TypeRef& value_type();
 
   ir::Function function();
   ir::Class class_();
@@ -66,8 +67,9 @@ ir::TensorView Decoder::tensor() {
 }
 
 ir::Constants Decoder::constants(std::size_t depth) {
-  ir::Constants all(in_.count());
-  for (ir::Constant& item : all) item = constant(depth);
+  // Grown as they are read: lists in lists may each claim what is left.
+  ir::Constants all;
+  for (std::size_t left = in_.count(); left > 0; --left) all.push_back(constant(depth));
   return all;
 }
 
@@ -75,10 +77,9 @@ ir::DictConstant Decoder::dict(std::size_t depth) {
   ir::DictConstant dict;
   dict.key = in_.type();
   dict.value = in_.type();
-  dict.items.resize(in_.count());
-  for (auto& [key, item] : dict.items) {
-    key = constant(depth);
-    item = constant(depth);
+  for (std::size_t left = in_.count(); left > 0; --left) {
+    ir::Constant key = constant(depth);
+    dict.items.emplace_back(std::move(key), constant(depth));
   }
   return dict;
 }
@@ -136,6 +137,12 @@ ir::Value* Decoder::used_value() {
   return value;
 }
 
+const ir::TypeRef& Decoder::value_type() {
+  const ir::TypeRef& type = in_.type();
+  if (!type) Reader::damaged("a value has no type");
+  return type;
+}
+
 void Decoder::node(ir::Block& into, std::size_t depth) {
   const std::string& op = in_.text();
   const std::string& overload = in_.text();
@@ -154,17 +161,18 @@ void Decoder::node(ir::Block& into, std::size_t depth) {
   }
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) block(*node->add_block(), depth + 1);
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) {
-    ir::Value* output = node->add_output(in_.type());
+    ir::Value* output = node->add_output(value_type());
     output->set_name(in_.text());
     values_.push_back(output);
   }
+  if (!ir::arity_fault(*node).empty()) Reader::damaged("a node has too few inputs, outputs or blocks");
 }
 
 void Decoder::block(ir::Block& into, std::size_t depth) {
   if (depth > deepest_nesting) Reader::damaged("branches and loops are nested too deeply");
   const std::size_t outside = values_.size();
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) {
-    const ir::TypeRef& held = in_.type();
+    const ir::TypeRef& held = value_type();
     values_.push_back(into.add_input(held, in_.text()));
   }
   for (std::size_t i = 0, count = in_.count(); i < count; ++i) node(into, depth);

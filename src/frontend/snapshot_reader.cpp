@@ -24,11 +24,27 @@ void SnapshotReader::read_texts() {
   for (std::size_t i = 0; i < size; ++i) texts_.push_back(string());
 }
 
+namespace {
+
+// What readers of a type index without asking.
+bool has_its_elements(const ir::Type& type) {
+  using enum ir::TypeKind;
+  if (std::any_of(type.elements.begin(), type.elements.end(), [](const ir::TypeRef& element) { return !element; })) return false;
+  switch (type.kind) {
+    case list: case optional: case future: case rref: case await_of: return type.elements.size() == 1;
+    case dict: return type.elements.size() == 2;
+    default: return true;
+  }
+}
+
+}  // namespace
+
 void SnapshotReader::read_types() {
   const std::size_t size = count();
   types_.reserve(size + 1);
   types_.push_back(nullptr);
   std::vector<std::size_t> depths = {0};  // of each type, so that a chain of small records can't nest without end
+  std::vector<std::size_t> parts = {0};   // nor double at every step
   for (std::size_t i = 0; i < size; ++i) {
     auto type = std::make_shared<ir::Type>();
     const std::uint8_t kind = byte();
@@ -36,18 +52,22 @@ void SnapshotReader::read_types() {
     type->kind = static_cast<ir::TypeKind>(kind);
     if (type->kind == ir::TypeKind::tensor) type->tensor = tensor_type();
     type->elements.resize(count());
-    std::size_t depth = 0;
+    std::size_t depth = 0, held = 1;
     for (ir::TypeRef& element : type->elements) {
       const std::uint64_t number = unsigned_number();
       if (number >= types_.size()) damaged("a type refers to a later one");
       element = types_[static_cast<std::size_t>(number)];
       depth = std::max(depth, depths[static_cast<std::size_t>(number)] + 1);
+      held = std::min(held + parts[static_cast<std::size_t>(number)], most_type_parts + 1);
     }
     if (depth > deepest_nesting + 1) damaged("a type is nested too deeply");
+    if (held > most_type_parts) damaged("a type holds too many others");
+    if (!has_its_elements(*type)) damaged("a type doesn't hold what its kind does");
     type->name = text();
     type->field_names = texts();
     types_.push_back(std::move(type));
     depths.push_back(depth);
+    parts.push_back(held);
   }
 }
 

@@ -119,10 +119,12 @@ void block_diag(Emission& e) {
 // Each is padded to a multiple of the chunks in dimension `dim`, and all behind it become one.
 void chunk_cat(Emission& e) {
   const std::int64_t dim = e.integer("dim"), chunks = e.integer("num_chunks");
+  if (chunks < 1) throw Refusal{"PyTorch takes no " + std::to_string(chunks) + " chunks"};
   const std::vector<Part> parts = parts_of(e);
   Values values = cast_to_output(e, parts);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Ints sizes = sizes_known(e, parts[i]);
+    if (sizes.empty()) throw Refusal{"PyTorch cuts no scalars into chunks"};
     const std::int64_t axis = e.wrap(dim, static_cast<std::int64_t>(sizes.size())), size = sizes[static_cast<std::size_t>(axis)];
     const std::int64_t rows = (size + chunks - 1) / chunks;
     Ints after(sizes.size(), 0);

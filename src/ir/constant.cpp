@@ -115,7 +115,7 @@ bool TensorView::contiguous() const {
   std::int64_t expected = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] != 1 && strides[i] != expected) return false;
-    expected *= sizes[i];
+    if (__builtin_mul_overflow(expected, sizes[i], &expected)) return false;
   }
   return true;
 }
@@ -128,6 +128,23 @@ bool equal(const Constant& a, const Constant& b) {
 
 TypeRef type_of(const Constant& constant) { return std::visit(TypeOf{}, constant.value); }
 
+std::size_t footprint(const Constant& constant) {
+  const auto all = [](const Constants& items) {
+    std::size_t bytes = 0;
+    for (const Constant& item : items) bytes += footprint(item);
+    return bytes;
+  };
+  std::size_t bytes = sizeof(Constant);
+  if (const auto* text = constant.get<std::string>()) bytes += text->size();
+  else if (const auto* list = constant.get<ListConstant>()) bytes += all(list->items);
+  else if (const auto* tuple = constant.get<TupleConstant>()) bytes += all(tuple->items);
+  else if (const auto* tensor = constant.get<TensorView>()) bytes += 2 * sizeof(std::int64_t) * tensor->sizes.size();
+  else if (const auto* opaque = constant.get<OpaqueConstant>()) bytes += opaque->type_name.size();
+  else if (const auto* dict = constant.get<DictConstant>())
+    for (const auto& [key, value] : dict->items) bytes += footprint(key) + footprint(value);
+  return bytes;
+}
+
 std::optional<std::vector<std::int64_t>> as_ints(const Constant& constant) {
   const auto* list = constant.get<ListConstant>();
   if (!list) return std::nullopt;
@@ -135,20 +152,6 @@ std::optional<std::vector<std::int64_t>> as_ints(const Constant& constant) {
   out.reserve(list->items.size());
   for (const Constant& item : list->items) {
     if (const auto* i = item.get<std::int64_t>()) out.push_back(*i);
-    else if (const auto* b = item.get<bool>()) out.push_back(*b ? 1 : 0);
-    else return std::nullopt;
-  }
-  return out;
-}
-
-std::optional<std::vector<double>> as_floats(const Constant& constant) {
-  const auto* list = constant.get<ListConstant>();
-  if (!list) return std::nullopt;
-  std::vector<double> out;
-  out.reserve(list->items.size());
-  for (const Constant& item : list->items) {
-    if (const auto* d = item.get<double>()) out.push_back(*d);
-    else if (const auto* i = item.get<std::int64_t>()) out.push_back(static_cast<double>(*i));
     else if (const auto* b = item.get<bool>()) out.push_back(*b ? 1 : 0);
     else return std::nullopt;
   }

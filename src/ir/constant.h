@@ -93,8 +93,10 @@ bool equal(const Constant& a, const Constant& b);
 // The type that prim::Constant with this value has.
 TypeRef type_of(const Constant& constant);
 
-// A list of ints, floats or bools as plain numbers; nullopt if it is anything else.
+// Roughly the memory that a copy takes, in bytes: what is shared isn't copied.
+std::size_t footprint(const Constant& constant);
+
+// A list of ints or bools as plain numbers; nullopt if it is anything else.
 std::optional<std::vector<std::int64_t>> as_ints(const Constant& constant);
-std::optional<std::vector<double>> as_floats(const Constant& constant);
 
 }  // namespace compatcheck::ir

@@ -19,6 +19,7 @@ void Value::replace_all_uses_with(Value* other) {
   if (other == this) return;
   for (const Use& use : uses_) {
     use.user->inputs_[use.operand] = other;
+    use.user->places_[use.operand] = other->uses_.size();
     other->uses_.push_back(use);
   }
   uses_.clear();
@@ -27,57 +28,42 @@ void Value::replace_all_uses_with(Value* other) {
 // ---- Node: inputs
 
 void Node::drop_use(std::size_t operand) {
+  // The last use takes the place: a value may have very many.
   auto& uses = inputs_[operand]->uses_;
-  // From the back: what is dropped was often added last.
-  auto it = std::find(uses.rbegin(), uses.rend(), Use{this, operand});
-  uses.erase(std::next(it).base());
-}
-
-void Node::shift_uses(std::size_t from, std::ptrdiff_t by) {
-  auto shift = [&](std::size_t i) {
-    for (Use& use : inputs_[i]->uses_) {
-      if (use == Use{this, i}) {
-        use.operand += static_cast<std::size_t>(by);
-        return;
-      }
-    }
-  };
-  // In the order that never meets a number just given, for a value that is used more than once.
-  if (by < 0) {
-    for (std::size_t i = from; i < inputs_.size(); ++i) shift(i);
-  } else {
-    for (std::size_t i = inputs_.size(); i-- > from;) shift(i);
-  }
+  const Use last = uses.back();
+  uses[places_[operand]] = last;
+  last.user->places_[last.operand] = places_[operand];
+  uses.pop_back();
+  if (uses.capacity() > 64 && uses.size() < uses.capacity() / 4) uses.shrink_to_fit();
 }
 
 void Node::add_input(Value* value) {
+  places_.push_back(value->uses_.size());
   value->uses_.push_back({this, inputs_.size()});
   inputs_.push_back(value);
-}
-
-void Node::insert_input(std::size_t i, Value* value) {
-  shift_uses(i, 1);
-  inputs_.insert(inputs_.begin() + static_cast<std::ptrdiff_t>(i), value);
-  value->uses_.push_back({this, i});
 }
 
 void Node::replace_input(std::size_t i, Value* value) {
   if (inputs_[i] == value) return;
   drop_use(i);
   inputs_[i] = value;
+  places_[i] = value->uses_.size();
   value->uses_.push_back({this, i});
 }
 
 void Node::erase_input(std::size_t i) {
   drop_use(i);
-  shift_uses(i + 1, -1);
-  inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(i));
+  const auto at = static_cast<std::ptrdiff_t>(i);
+  inputs_.erase(inputs_.begin() + at);
+  places_.erase(places_.begin() + at);
+  for (; i < inputs_.size(); ++i) inputs_[i]->uses_[places_[i]].operand = i;
 }
 
 void Node::erase_all_inputs() {
   while (!inputs_.empty()) {
     drop_use(inputs_.size() - 1);
     inputs_.pop_back();
+    places_.pop_back();
   }
 }
 
@@ -111,14 +97,6 @@ void Node::erase_output(std::size_t i) {
 Block* Node::add_block() {
   blocks_.push_back(graph_->new_block(this));
   return blocks_.back();
-}
-
-void Node::erase_block(std::size_t i) {
-  Block* block = blocks_[i];
-  block->return_->drop_inputs();
-  for (Node* node : *block) node->drop_inputs();
-  block->owner_ = nullptr;
-  blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
 const Constant* Node::attribute(std::string_view name) const {

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,9 +27,6 @@ class Block;
 class Node;
 class Value;
 class Copier;
-
-// Old value → new value, while copying between graphs.
-using ValueMap = std::unordered_map<const Value*, Value*>;
 
 struct Use {
   Node* user = nullptr;
@@ -52,7 +48,7 @@ class Value {
   const std::string& name() const { return name_; }  // the name in the notation, without '%'; may be empty
   void set_name(std::string name) { name_ = std::move(name); }
 
-  std::span<const Use> uses() const { return uses_; }
+  std::span<const Use> uses() const { return uses_; }  // in no order
   bool unused() const { return uses_.empty(); }
   void replace_all_uses_with(Value* other);
 
@@ -92,14 +88,12 @@ class Node {
   std::span<Block* const> blocks() const { return blocks_; }
 
   void add_input(Value* value);
-  void insert_input(std::size_t i, Value* value);
   void replace_input(std::size_t i, Value* value);
   void erase_input(std::size_t i);
   void erase_all_inputs();
   Value* add_output(TypeRef type);
   void erase_output(std::size_t i);  // must be unused
   Block* add_block();
-  void erase_block(std::size_t i);
 
   std::span<const Attribute> attributes() const { return attributes_; }
   const Constant* attribute(std::string_view name) const;  // null if absent
@@ -126,10 +120,10 @@ class Node {
   void link(Block* block, Node* before);
   void drop_inputs();
   void drop_use(std::size_t operand);
-  void shift_uses(std::size_t from, std::ptrdiff_t by);
   std::string op_, overload_, module_;
   const schema::Schema* schema_ = nullptr;
   std::vector<Value*> inputs_, outputs_;
+  std::vector<std::size_t> places_;  // of each input: where its value lists this use
   std::vector<Block*> blocks_;
   std::vector<Attribute> attributes_;
   LocationRef location_;
@@ -151,7 +145,6 @@ class Block {
   void erase_input(std::size_t i);  // must be unused
   std::span<Value* const> outputs() const { return return_->inputs(); }
   void add_output(Value* value) { return_->add_input(value); }
-  void replace_output(std::size_t i, Value* value) { return_->replace_input(i, value); }
   void erase_output(std::size_t i) { return_->erase_input(i); }
   // The user recorded in Value::uses() for block outputs; never in the node list.
   Node* return_node() const { return return_; }
@@ -211,7 +204,7 @@ class Graph {
   // null. `inputs` stand for the source block's inputs; other values from outside it must belong to this graph.
   // Returns the values that stand for the source block's outputs.
   std::vector<Value*> copy_block_contents(const Block& source, std::span<Value* const> inputs, Block* into, Node* before);
-  Node* copy_node(const Node& source, const ValueMap& known);  // with its blocks; not inserted
+  Node* copy_node(const Node& source);  // of this graph, with its blocks; not inserted
   Graph clone() const;  // value ids and names are kept
 
   std::uint32_t value_limit() const { return next_value_; }
@@ -231,6 +224,9 @@ class Graph {
   Block* top_ = nullptr;
   std::uint32_t next_value_ = 0;
 };
+
+// Roughly the memory that a copy of the node takes without its blocks, in bytes.
+std::size_t footprint(const Node& node);
 
 // What is wrong with how many inputs, outputs and blocks an If, Loop or Constant has; empty if nothing is.
 std::string_view arity_fault(const Node& node);

@@ -1,3 +1,5 @@
+#include <unordered_map>
+
 #include "compatcheck/error.h"
 #include "ir/graph.h"
 
@@ -6,16 +8,14 @@ namespace compatcheck::ir {
 // Copies nodes into one graph and remembers which value stands for which.
 class Copier {
  public:
-  Copier(Graph& target, const ValueMap* known, bool keep_ids) : target_(target), known_(known), keep_ids_(keep_ids) {}
+  Copier(Graph& target, bool keep_ids) : target_(target), keep_ids_(keep_ids) {}
 
   void map(const Value* from, Value* to) { copied_[from] = to; }
 
   // A value from outside the copied part stands for itself.
   Value* at(Value* value) const {
-    if (auto it = copied_.find(value); it != copied_.end()) return it->second;
-    if (known_)
-      if (auto it = known_->find(value); it != known_->end()) return it->second;
-    return value;
+    const auto it = copied_.find(value);
+    return it == copied_.end() ? value : it->second;
   }
 
   Node* copy(const Node& source) {
@@ -46,8 +46,7 @@ class Copier {
   }
 
   Graph& target_;
-  const ValueMap* known_;
-  ValueMap copied_;
+  std::unordered_map<const Value*, Value*> copied_;
   bool keep_ids_;
 };
 
@@ -56,7 +55,7 @@ std::vector<Value*> Graph::copy_block_contents(const Block& source, std::span<Va
   if (inputs.size() != source.inputs().size())
     throw InternalError("copying a block of " + std::to_string(source.inputs().size()) + " inputs for " +
                         std::to_string(inputs.size()) + " values");
-  Copier copier(*this, nullptr, false);
+  Copier copier(*this, false);
   for (std::size_t i = 0; i < inputs.size(); ++i) copier.map(source.inputs()[i], inputs[i]);
   // The list is taken first: `into` may be the source itself.
   const std::vector<Node*> nodes = [&] {
@@ -74,11 +73,19 @@ std::vector<Value*> Graph::copy_block_contents(const Block& source, std::span<Va
   return outputs;
 }
 
-Node* Graph::copy_node(const Node& source, const ValueMap& known) { return Copier(*this, &known, false).copy(source); }
+Node* Graph::copy_node(const Node& source) { return Copier(*this, false).copy(source); }
+
+std::size_t footprint(const Node& node) {
+  constexpr std::size_t an_input = sizeof(Value*) + sizeof(std::size_t) + sizeof(Use), an_output = sizeof(Value) + sizeof(Value*);
+  std::size_t bytes = sizeof(Node) + node.op().size() + node.module().size() + node.inputs().size() * an_input;
+  for (const Value* output : node.outputs()) bytes += an_output + output->name().size();
+  for (const Attribute& attribute : node.attributes()) bytes += attribute.name.size() + footprint(attribute.value);
+  return bytes;
+}
 
 Graph Graph::clone() const {
   Graph copy;
-  Copier(copy, nullptr, true).copy_block(*top_, copy.top_);
+  Copier(copy, true).copy_block(*top_, copy.top_);
   copy.next_value_ = next_value_;
   return copy;
 }

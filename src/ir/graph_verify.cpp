@@ -118,7 +118,7 @@ std::string_view arity_fault_of_loop(const Node& node) {
   return {};
 }
 
-// Operators of TorchScript's own that are read by position everywhere: the fewest inputs and outputs that they have.
+// Operators of the language itself, which are read by position everywhere: the fewest inputs and outputs that they have.
 struct Arity { std::string_view op; std::size_t inputs, outputs; };
 constexpr Arity arities[] = {
     {"prim::GetAttr", 1, 1}, {"prim::SetAttr", 2, 0}, {"prim::CallMethod", 1, 0}, {"prim::CallFunction", 1, 0},
@@ -128,7 +128,10 @@ constexpr Arity arities[] = {
     {"prim::unchecked_cast", 1, 1}, {"prim::annotate", 1, 1}, {"prim::unchecked_unwrap_optional", 1, 1},
     {"prim::isinstance", 1, 1}, {"prim::Uninitialized", 0, 1}, {"prim::CreateObject", 0, 1}, {"prim::min", 1, 1},
     {"prim::max", 1, 1}, {"prim::abs", 1, 1}, {"prim::tolist", 1, 1}, {"prim::type", 1, 1}, {"prim::rangelist", 1, 1},
-    {"prim::is_cuda", 1, 1}, {"prim::requires_grad", 1, 1}, {"prim::itemsize", 1, 1}, {"prim::StringIndex", 2, 1}};
+    {"prim::is_cuda", 1, 1}, {"prim::requires_grad", 1, 1}, {"prim::itemsize", 1, 1}, {"prim::StringIndex", 2, 1},
+    {"prim::ModuleContainerIndex", 2, 1}, {"aten::__is__", 2, 1}, {"aten::__isnot__", 2, 1}, {"aten::Int", 1, 1},
+    {"aten::IntImplicit", 1, 1}, {"aten::ScalarImplicit", 1, 1}, {"aten::wait", 1, 1}, {"aten::__getitem__", 2, 1},
+    {"aten::get", 2, 1}, {"aten::__contains__", 2, 1}, {"aten::keys", 1, 1}, {"aten::values", 1, 1}, {"aten::items", 1, 1}};
 
 }  // namespace
 

@@ -34,6 +34,11 @@ std::string spell(std::complex<double> value) {
   return spell(value.real()) + (imaginary.starts_with('-') ? "" : "+") + imaginary + 'j';
 }
 
+std::string plainly(double value) {
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 6).ptr};
+}
+
 double from_half(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const int fraction = bits & 1023;

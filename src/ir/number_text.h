@@ -11,6 +11,8 @@ namespace compatcheck::ir {
 std::string spell(double value);
 std::string spell(float value);
 std::string spell(std::complex<double> value);  // "1.+2.j"
+// As people write it: "120", "0.5".
+std::string plainly(double value);
 
 double from_half(std::uint16_t bits);
 std::uint16_t to_half(double value);  // nearest, ties to even

@@ -12,6 +12,8 @@
 namespace compatcheck::ir {
 namespace {
 
+constexpr std::size_t longest_operator = 1000;  // every node and every message has its own copy
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view space = " \t\r";
   const std::size_t from = text.find_first_not_of(space);
@@ -209,6 +211,8 @@ class GraphReader {
   }
 
   std::string read_operator() {
+    s_.skip_space();
+    const std::size_t at = s_.position();
     std::string op(s_.identifier());
     if (op.empty()) s_.fail_expected("an operator like aten::add");
     while (s_.raw_rest().starts_with("::")) {
@@ -217,6 +221,7 @@ class GraphReader {
       if (part.empty()) s_.fail_expected("the operator's name after '::'");
       op += "::" + std::string(part);
     }
+    if (op.size() > longest_operator) s_.fail_at(at, "an operator's name of more than " + std::to_string(longest_operator) + " letters");
     return op;
   }
 

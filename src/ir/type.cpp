@@ -97,10 +97,12 @@ TypeRef make(TypeKind kind, std::vector<TypeRef> elements, std::string name = {}
 }  // namespace
 
 bool equal(const Type& a, const Type& b) {
-  return same_shell(a, b) && (a.kind != TypeKind::tensor || a.tensor == b.tensor) && same_elements(a, b, equal);
+  return &a == &b || (same_shell(a, b) && (a.kind != TypeKind::tensor || a.tensor == b.tensor) && same_elements(a, b, equal));
 }
 
-bool same_structure(const Type& a, const Type& b) { return same_shell(a, b) && same_elements(a, b, same_structure); }
+bool same_structure(const Type& a, const Type& b) {
+  return &a == &b || (same_shell(a, b) && same_elements(a, b, same_structure));
+}
 
 std::string to_string(const Type& type) {
   switch (type.kind) {

@@ -32,7 +32,7 @@ using Sizes = std::vector<std::optional<std::int64_t>>;
 std::optional<std::int64_t> read_size(Scanner& s) {
   if (s.accept("*") || s.accept("?")) return std::nullopt;
   if (auto number = s.number()) {
-    if (const auto* size = std::get_if<std::int64_t>(&*number)) return *size;
+    if (const auto* size = std::get_if<std::int64_t>(&*number)) return *size >= 0 ? std::optional(*size) : std::nullopt;
   }
   if (s.accept("SS(")) {  // a symbolic size of the profiling executor
     s.number();

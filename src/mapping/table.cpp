@@ -200,7 +200,6 @@ const Listed* Table::find_structural(std::string_view op) const {
   const auto listed = std::ranges::lower_bound(structural(), op, {}, name_of);
   return listed != structural().end() && listed->name == op ? &*listed : nullptr;
 }
-bool Table::is_plumbing(std::string_view onnx_op) const { return std::ranges::binary_search(plumbing(), onnx_op, {}, name_of); }
 std::span<const OnnxChange> Table::onnx_changes() const { return state_->base->changes(); }
 std::span<const Listed> Table::structural() const { return state_->base->structural(); }
 std::span<const Listed> Table::plumbing() const { return state_->base->plumbing(); }

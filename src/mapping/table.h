@@ -91,7 +91,6 @@ class Table {
   std::string_view facts(std::string_view op, std::string_view overload, const schema::Registry& schemas) const;
 
   const Listed* find_structural(std::string_view op) const;   // null if it isn't on the list
-  bool is_plumbing(std::string_view onnx_op) const;
   std::vector<const OperatorRows*> operators() const;   // sorted by name, aliases included
   std::vector<const OperatorRows*> users() const;       // those that users' files state, as they name them
   const OperatorRows* stated(std::string_view name) const;   // exactly this name; null if there are no such rows

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_set>
 
 #include "passes/effects.h"
 #include "schema/schema.h"
 
 namespace compatcheck::passes {
 namespace {
+
+constexpr std::size_t most_entries = 2'000'000;  // of sets; a model whose values share memory has a few a node
 
 // A list of tensors is written as a list (append), or tensor by tensor (_foreach_add_).
 bool writes_items(const ir::Node& node, std::size_t operand) {
@@ -19,9 +22,15 @@ bool writes_items(const ir::Node& node, std::size_t operand) {
          !std::binary_search(list_operators.begin(), list_operators.end(), node.op());
 }
 
+// A value without memory of its own.
+bool is_plain(const ir::Constant& constant) {
+  return constant.is_none() || constant.get<std::int64_t>() || constant.get<double>() || constant.get<bool>() ||
+         constant.get<std::complex<double>>() || constant.get<std::string>() || constant.get<ir::DeviceConstant>();
+}
+
 }  // namespace
 
-Aliases::Aliases(const ir::Graph& graph, const ir::Program* program) : program_(program) {
+Aliases::Aliases(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) : program_(program), watch_(watch) {
   collect(*graph.top());
   if (any_writes()) solve(graph);
 }
@@ -56,7 +65,34 @@ void Aliases::solve(const ir::Graph& graph) {
     for (ir::Block* inner : node->blocks()) values_.insert(values_.end(), inner->inputs().begin(), inner->inputs().end());
   });
   values_.insert(values_.end(), graph.inputs().begin(), graph.inputs().end());
+  observe();
+  if (entries_ > most_entries) take_for_one();
+}
+
+// What each value leads to, from the other side.
+void Aliases::observe() {
   find_writers();
+  observers_.resize(locations_.size());
+  reach_written_.resize(sets_.size());
+  for (ir::Value* value : values_) {
+    const Set found = reach(value);
+    if ((entries_ += found.size()) > most_entries) return;
+    for (LocationId id : found) observers_[id].push_back(value);
+    reach_written_[value->id()] = std::any_of(found.begin(), found.end(), [&](LocationId id) { return !writers_of_[id].empty(); });
+  }
+}
+
+void Aliases::take_for_one() {
+  constexpr LocationId all = 0;
+  locations_.assign(1, {MemoryLocation::Kind::anything, nullptr, {}, {all}, {}, nullptr});
+  writers_of_.assign(1, writers_);
+  observers_.assign(1, {});
+  for (ir::Value* value : values_) {
+    const bool memory = holds_memory(value->type());
+    set_of(value) = memory ? Set{all} : Set{};
+    reach_written_[value->id()] = memory;
+    if (memory) observers_[all].push_back(value);
+  }
 }
 
 // ---- Sets
@@ -75,6 +111,7 @@ bool Aliases::insert(Set& set, LocationId id) {
   const auto at = std::lower_bound(set.begin(), set.end(), id);
   if (at != set.end() && *at == id) return false;
   set.insert(at, id);
+  ++entries_;
   return true;
 }
 
@@ -84,10 +121,11 @@ Aliases::Set& Aliases::set_of(const ir::Value* value) {
 }
 
 void Aliases::merge(Set& to, const Set& from) {
-  if (&to == &from || std::includes(to.begin(), to.end(), from.begin(), from.end())) return;
+  if (&to == &from || entries_ > most_entries || std::includes(to.begin(), to.end(), from.begin(), from.end())) return;
   Set both;
   both.reserve(to.size() + from.size());
   std::set_union(to.begin(), to.end(), from.begin(), from.end(), std::back_inserter(both));
+  entries_ += both.size() - to.size();
   to = std::move(both);
   changed_ = true;
 }
@@ -126,7 +164,7 @@ void Aliases::get(const ir::Value* to, const ir::Value* container) {
   for (LocationId id : Set(set_of(container))) merge(set_of(to), Set(locations_[id].contents));
 }
 
-void Aliases::add_parts(Set& set) const {
+void Aliases::add_parts(Set& set) {
   for (LocationId id : Set(set))
     for (LocationId part : locations_[id].parts) insert(set, part);
 }
@@ -150,6 +188,7 @@ LocationId Aliases::location_of(const ir::Constant& constant, const void* identi
   const LocationId id = add_location({MemoryLocation::Kind::constant, nullptr, {}, {}, {}, nullptr});
   constants_[key] = id;
   auto hold = [&](const ir::Constant& item) {
+    if (is_plain(item)) return;
     const LocationId held = location_of(item, &item);
     insert(locations_[id].contents, held);
   };
@@ -205,14 +244,15 @@ std::span<const LocationId> Aliases::locations(const ir::Value* value) const {
   return sets_[value->id()];
 }
 
-void Aliases::add_reach(LocationId id, Set& found) const {
-  if (!insert(found, id)) return;
-  for (LocationId held : locations_[id].contents) add_reach(held, found);
-}
-
 std::vector<LocationId> Aliases::reach(const ir::Value* value) const {
-  Set found;
-  for (LocationId id : locations(value)) add_reach(id, found);
+  const auto own = locations(value);
+  Set found(own.begin(), own.end());
+  if (std::all_of(own.begin(), own.end(), [&](LocationId id) { return locations_[id].contents.empty(); })) return found;
+  std::unordered_set<LocationId> seen(own.begin(), own.end());
+  for (std::size_t next = 0; next < found.size(); ++next)
+    for (LocationId held : locations_[found[next]].contents)
+      if (seen.insert(held).second) found.push_back(held);
+  std::sort(found.begin(), found.end());
   return found;
 }
 
@@ -234,25 +274,15 @@ bool Aliases::written(const ir::Value* value) const {
 }
 
 bool Aliases::reach_written(const ir::Value* value) const {
-  if (!any_writes()) return false;
-  const auto all = reach(value);
-  return std::any_of(all.begin(), all.end(), [&](LocationId id) { return !writers_of_[id].empty(); });
-}
-
-std::span<ir::Value* const> Aliases::observers(LocationId id) {
-  if (observers_.empty()) {
-    observers_.resize(locations_.size());
-    for (ir::Value* value : values_)
-      for (LocationId reached : reach(value)) observers_[reached].push_back(value);
-  }
-  return observers_[id];
+  return value->id() < reach_written_.size() && reach_written_[value->id()];
 }
 
 void Aliases::add(ir::Value* value, const ir::Value* like) {
   const Set set = set_of(like);
   set_of(value) = set;
-  observers(0);
   for (LocationId id : reach(value)) observers_[id].push_back(value);
+  if (reach_written_.size() < sets_.size()) reach_written_.resize(sets_.size());
+  reach_written_[value->id()] = reach_written(like);
 }
 
 }  // namespace compatcheck::passes

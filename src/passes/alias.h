@@ -13,6 +13,7 @@
 
 #include "ir/graph.h"
 #include "ir/program.h"
+#include "ir/watch.h"
 
 namespace compatcheck::passes {
 
@@ -20,7 +21,7 @@ using LocationId = std::uint32_t;
 
 // A piece of memory: what one node makes, one graph input, a constant's storage, an attribute's value, an object.
 struct MemoryLocation {
-  enum class Kind : std::uint8_t { fresh, input, constant, attribute, object };
+  enum class Kind : std::uint8_t { fresh, input, constant, attribute, object, anything };
   Kind kind = Kind::fresh;
   const ir::Node* maker = nullptr;      // fresh
   std::string name;                     // input or attribute, for messages
@@ -32,8 +33,9 @@ struct MemoryLocation {
 class Aliases {
  public:
   // `program` (may be null) holds the objects that prim::GetAttr reads. Without any write in the graph nothing is
-  // analysed, and every question below is answered by "no".
-  Aliases(const ir::Graph& graph, const ir::Program* program);
+  // analysed, and every question below is answered by "no". Where too many values share too much, all memory is taken
+  // for one location, `anything`.
+  Aliases(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
 
   bool any_writes() const { return !writers_.empty(); }
   std::span<ir::Node* const> writers() const { return writers_; }  // in order
@@ -50,7 +52,7 @@ class Aliases {
   std::span<ir::Node* const> writers_of(LocationId id) const;
 
   // Values from which the location can be reached.
-  std::span<ir::Value* const> observers(LocationId id);
+  std::span<ir::Value* const> observers(LocationId id) const { return observers_[id]; }
 
   // `value`, made after the analysis, is what `like` is.
   void add(ir::Value* value, const ir::Value* like);
@@ -59,6 +61,8 @@ class Aliases {
   using Set = std::vector<LocationId>;
   void collect(const ir::Block& block);
   void solve(const ir::Graph& graph);
+  void observe();
+  void take_for_one();
   void flow(const ir::Block& block);
   void flow(const ir::Node& node);
   void flow_prim(const ir::Node& node);
@@ -69,7 +73,7 @@ class Aliases {
   void find_writers();
 
   static bool is_container(const ir::TypeRef& type);
-  static bool insert(Set& set, LocationId id);  // whether it is new
+  bool insert(Set& set, LocationId id);  // whether it is new
 
   Set& set_of(const ir::Value* value);
   void assign(const ir::Value* to, const ir::Value* from);
@@ -79,27 +83,29 @@ class Aliases {
   void put(const ir::Value* container, const ir::Value* item);
   void get(const ir::Value* to, const ir::Value* container);
   bool get_parts(const ir::Node& unpack);
-  void add_parts(Set& set) const;
+  void add_parts(Set& set);
   void constant(const ir::Value* value, const ir::Constant& constant);
   LocationId location_of(const ir::Constant& constant, const void* identity);
   LocationId object_location(std::uint32_t object);
   std::vector<LocationId>& cell(std::uint32_t object, const std::string& attribute);
   LocationId add_location(MemoryLocation location);
-  void add_reach(LocationId id, Set& found) const;
 
   const ir::Program* program_;
+  ir::Watch watch_;
   std::vector<ir::Node*> writers_;
   std::vector<Set> sets_;                                  // by value id
   std::vector<ir::Value*> values_;                         // that hold memory
   std::vector<MemoryLocation> locations_;
   std::vector<std::vector<ir::Node*>> writers_of_;         // by location
-  std::vector<std::vector<ir::Value*>> observers_;         // by location; filled when first asked for
+  std::vector<std::vector<ir::Value*>> observers_;         // by location
+  std::vector<bool> reach_written_;                        // by value id
   std::unordered_map<const ir::Value*, LocationId> made_;  // by the fresh value
   std::unordered_map<const void*, LocationId> constants_;  // by storage, or by constant
   std::map<std::uint32_t, LocationId> objects_;
   std::unordered_map<LocationId, std::uint32_t> object_of_;
   std::map<std::pair<std::uint32_t, std::string>, Set> cells_;
   std::optional<LocationId> unknown_attribute_;            // without a program all attributes may be one
+  std::size_t entries_ = 0;                                // of all sets
   bool changed_ = false;
 };
 

@@ -34,6 +34,7 @@ void Aliases::flow(const ir::Block& block) {
 }
 
 void Aliases::flow(const ir::Node& node) {
+  watch_.step();
   if (node.is("prim::If")) return flow_branch(node);
   if (node.is("prim::Loop")) return flow_loop(node);
   for (const ir::Block* block : node.blocks()) flow(*block);

@@ -72,10 +72,17 @@ ir::TypeRef class_of(const ir::ObjectConstant& object, const ir::Program& progra
   return found == program.classes.end() || found->second.is_module ? nullptr : ir::named_type(name);
 }
 
+// The node of the graph's top block in which `node` stands, be it nested.
+ir::Node* at_top(ir::Node* node) {
+  while (node->owner()->owner()) node = node->owner()->owner();
+  return node;
+}
+
+// Where every later read of the same attribute can use it too: a long list isn't to be copied for each.
 ir::Value* constant_for(ir::Node* read, const ir::Constant& value, const ir::Program& program) {
   ir::Node* constant = read->graph()->create_constant(value);
   constant->copy_origin(*read);
-  constant->insert_before(read);
+  constant->insert_before(at_top(read));
   if (holds_memory(constant->output()->type())) constant->set_attribute("path", {parameter_name(*read)});
   // What the class declares may say more than the value: the element type of an empty list.
   if (!value.is_none() && !value.get<ir::TensorView>() && !value.get<ir::ObjectConstant>())
@@ -87,9 +94,9 @@ ir::Value* constant_for(ir::Node* read, const ir::Constant& value, const ir::Pro
 
 }  // namespace
 
-std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program) {
+std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
   std::size_t changed = 0;
-  for (ir::Node* node : all_nodes(graph)) {
+  for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::GetAttr") || attribute_name(*node) != "training") continue;
     if (!ir::is(node->output()->type(), ir::TypeKind::boolean)) continue;
     const auto* object = program ? object_of(node->input(0)) : nullptr;
@@ -106,17 +113,25 @@ std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program)
 namespace {
 
 // Without aliases only values without memory are taken.
-std::size_t make_constants(ir::Graph& graph, const ir::Program& program, const Aliases* aliases) {
+std::size_t make_constants(ir::Graph& graph, const ir::Program& program, const Aliases* aliases, const ir::Watch& watch) {
   const AttributeWrites writes(graph);
+  std::map<Cell, std::pair<ir::Value*, ir::TypeRef>> made;  // and as what it was read
   std::size_t changed = 0;
-  for (ir::Node* node : all_nodes(graph)) {
+  for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::GetAttr")) continue;
     const auto* object = object_of(node->input(0));
-    if (!object || writes.contains({object->object, attribute_name(*node)})) continue;
+    if (!object) continue;
+    const Cell cell{object->object, attribute_name(*node)};
+    if (writes.contains(cell)) continue;
     const ir::Constant* value = stored(program, object->object, attribute_name(*node));
     if (!value || value->get<ir::OpaqueConstant>()) continue;
     if (!is_placeless(*value) && (!aliases || aliases->reach_written(node->output()))) continue;
-    replace(node->output(), constant_for(node, *value, program));
+    auto& [constant, type] = made[cell];
+    if (!constant || !ir::equal(*type, *node->output()->type())) {
+      type = node->output()->type();
+      constant = constant_for(node, *value, program);
+    }
+    replace(node->output(), constant);
     node->erase();
     ++changed;
   }
@@ -125,13 +140,13 @@ std::size_t make_constants(ir::Graph& graph, const ir::Program& program, const A
 
 }  // namespace
 
-std::size_t plain_attributes_to_constants(ir::Graph& graph, const ir::Program& program) {
-  return make_constants(graph, program, nullptr);
+std::size_t plain_attributes_to_constants(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch) {
+  return make_constants(graph, program, nullptr, watch);
 }
 
-std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program) {
-  const Aliases aliases(graph, &program);
-  return make_constants(graph, program, &aliases);
+std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch) {
+  const Aliases aliases(graph, &program, watch);
+  return make_constants(graph, program, &aliases, watch);
 }
 
 namespace {
@@ -153,12 +168,12 @@ std::set<Cell> written_at_top(const ir::Graph& graph) {
 
 }  // namespace
 
-std::size_t forward_attribute_writes(ir::Graph& graph) {
+std::size_t forward_attribute_writes(ir::Graph& graph, const ir::Watch& watch) {
   const std::set<Cell> cells = written_at_top(graph);
   if (cells.empty()) return 0;
   std::map<Cell, ir::Value*> current;
   std::size_t changed = 0;
-  for (ir::Node* node : all_nodes(graph)) {
+  for (ir::Node* node : all_nodes(graph, watch)) {
     const bool reads = node->is("prim::GetAttr");
     if (!reads && !node->is("prim::SetAttr")) continue;
     const auto* object = object_of(node->input(0));

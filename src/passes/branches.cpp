@@ -1,3 +1,6 @@
+#include <unordered_set>
+#include <utility>
+
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -41,17 +44,20 @@ ir::Value* twin(const ir::Node* branch, std::size_t i) {
   return nullptr;
 }
 
+// Of an If around the use that decides on the same value, the block in which the use stands; null if there is none.
+const ir::Block* deciding_block(const ir::Use& use, const ir::Value* condition) {
+  for (const ir::Block* block = use.user->owner(); block && block->owner(); block = block->parent())
+    if (block->owner()->is("prim::If") && block->owner()->input(0) == condition && block->owner() != use.user) return block;
+  return nullptr;
+}
+
 // `c` is known inside If(c).
-std::size_t know_condition(ir::Node* branch) {
-  ir::Value* condition = branch->input(0);
-  std::vector<ir::Use> inside;
-  for (const ir::Use& use : condition->uses()) {
-    for (const ir::Block* block = use.user->owner(); block && block != branch->owner(); block = block->parent())
-      if (block->owner() == branch) inside.push_back(use);
-  }
-  for (const ir::Use& use : inside) {
-    const ir::Block* block = use.user->owner();
-    while (block->owner() != branch) block = block->parent();
+std::size_t know_condition(ir::Value* condition) {
+  std::vector<std::pair<ir::Use, const ir::Block*>> inside;
+  for (const ir::Use& use : condition->uses())
+    if (const ir::Block* block = deciding_block(use, condition)) inside.emplace_back(use, block);
+  for (const auto& [use, block] : inside) {
+    ir::Node* branch = block->owner();
     use.user->replace_input(use.operand, constant_before(branch, {block == branch->blocks()[0]}));
   }
   return inside.size();
@@ -59,16 +65,17 @@ std::size_t know_condition(ir::Node* branch) {
 
 }  // namespace
 
-std::size_t prune_branches(ir::Graph& graph) {
+std::size_t prune_branches(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t pruned = 0;
-  for (ir::Node* node : all_nodes(graph)) {
+  std::unordered_set<const ir::Value*> conditions;
+  for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::If") || node->inputs().empty()) continue;  // empty: went with an outer branch
     if (const bool* condition = known<bool>(node->input(0))) {
       take_block(node, *node->blocks()[*condition ? 0 : 1]);
       ++pruned;
       continue;
     }
-    pruned += know_condition(node);
+    if (conditions.insert(node->input(0)).second) pruned += know_condition(node->input(0));
     for (std::size_t i = node->outputs().size(); i-- > 0;) {
       ir::Value* same = node->output(i)->unused() ? nullptr : common_value(node, i);
       if (!same && !node->output(i)->unused()) same = condition_itself(node, i);

@@ -60,28 +60,30 @@ bool comparable(const ir::Constant& constant) {
 
 }  // namespace
 
-std::size_t pool_constants(ir::Graph& graph) {
+std::size_t pool_constants(ir::Graph& graph, const ir::Watch& watch) {
   std::unordered_multimap<std::size_t, ir::Value*> pool;
   ir::Node* last = nullptr;  // of the pool, at the head of the graph
   std::size_t merged = 0;
-  for (ir::Node* node : all_nodes(graph)) {
+  for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::Constant")) continue;
     ir::Value* value = node->output();
     if (value->unused()) {
       node->erase();
       continue;
     }
-    const std::size_t hash = Hash()(*ir::constant_of(value));
     ir::Value* known = nullptr;
-    for (auto [at, end] = pool.equal_range(hash); at != end && !known; ++at)
-      if (same(at->second, value) && comparable(*ir::constant_of(value))) known = at->second;
+    if (comparable(*ir::constant_of(value))) {
+      const std::size_t hash = Hash()(*ir::constant_of(value));
+      for (auto [at, end] = pool.equal_range(hash); at != end && !known; ++at)
+        if (same(at->second, value)) known = at->second;
+      if (!known) pool.emplace(hash, value);
+    }
     if (known) {
       replace(value, known);
       node->erase();
       ++merged;
       continue;
     }
-    pool.emplace(hash, value);
     ir::Node* head = last ? last->next() : graph.top()->first();
     if (node != head) node->move_before(head ? head : graph.top()->return_node());
     last = node;

@@ -16,13 +16,15 @@ namespace {
 // without anyone noticing, in this run of the model or a later one.
 class Liveness {
  public:
-  Liveness(const ir::Graph& graph, const ir::Program* program) : aliases_(graph, program), values_(graph.value_limit()) {
+  Liveness(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch)
+      : aliases_(graph, program, watch), values_(graph.value_limit()) {
     if (aliases_.any_writes()) index_writes(graph);
     need_returns(*graph.top());
     ir::for_each_node(*graph.top(), [&](ir::Node* node) {
       if (has_effect(*node)) need(node);
     });
     while (!pending_.empty()) {
+      watch.step();
       ir::Node* node = pending_.back();
       pending_.pop_back();
       expand(node);
@@ -163,11 +165,12 @@ bool only_computes(const ir::Node& node) {
   return true;
 }
 
-std::size_t remove_unused_of(ir::Block& block) {
+std::size_t remove_unused_of(ir::Block& block, const ir::Watch& watch) {
   std::size_t removed = 0;
   for (ir::Node* node = block.last(); node;) {
+    watch.step();
     ir::Node* previous = node->previous();
-    for (ir::Block* inner : node->blocks()) removed += remove_unused_of(*inner);
+    for (ir::Block* inner : node->blocks()) removed += remove_unused_of(*inner, watch);
     const auto outputs = node->outputs();
     const bool used = std::any_of(outputs.begin(), outputs.end(), [](const ir::Value* output) { return !output->unused(); });
     if (!used && only_computes(*node)) {
@@ -181,10 +184,10 @@ std::size_t remove_unused_of(ir::Block& block) {
 
 }  // namespace
 
-std::size_t remove_unused(ir::Graph& graph) { return remove_unused_of(*graph.top()); }
+std::size_t remove_unused(ir::Graph& graph, const ir::Watch& watch) { return remove_unused_of(*graph.top(), watch); }
 
-std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program) {
-  const Liveness live(graph, program);
+std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
+  const Liveness live(graph, program, watch);
   return sweep(*graph.top(), live);
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "passes/budget.h"
 #include "passes/evaluate.h"
 
 namespace compatcheck::passes {
@@ -75,7 +76,8 @@ Result slice(const ir::Node&, Arguments in) {
 }
 
 Result concatenate(const ir::Node&, Arguments in) {
-  if (in.size() != 2 || !as_list(*in[0]) || !as_list(*in[1])) return std::nullopt;
+  if (in.size() != 2 || !as_list(*in[0]) || !as_list(*in[1]) || as_list(*in[0])->items.size() + as_list(*in[1])->items.size() > most_items)
+    return std::nullopt;
   ListConstant both = *as_list(*in[0]);
   both.items.insert(both.items.end(), as_list(*in[1])->items.begin(), as_list(*in[1])->items.end());
   return Constant{std::move(both)};
@@ -85,9 +87,10 @@ Result repeat(const ir::Node&, Arguments in) {
   if (in.size() != 2) return std::nullopt;
   const auto* list = as_list(as_list(*in[0]) ? *in[0] : *in[1]);
   const auto* times = as_int(as_list(*in[0]) ? *in[1] : *in[0]);
-  if (!list || !times || *times < 0 || static_cast<double>(*times) * static_cast<double>(list->items.size()) > 10'000)
-    return std::nullopt;
+  if (!list || !times) return std::nullopt;
   ListConstant all{list->element, {}};
+  if (list->items.empty() || *times <= 0) return Constant{std::move(all)};
+  if (static_cast<std::uint64_t>(*times) > most_items / list->items.size()) return std::nullopt;
   for (std::int64_t i = 0; i < *times; ++i) all.items.insert(all.items.end(), list->items.begin(), list->items.end());
   return Constant{std::move(all)};
 }

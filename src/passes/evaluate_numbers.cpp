@@ -200,7 +200,8 @@ Result bool_of(const ir::Node&, Arguments in) {
 
 Result greatest_divisor(const ir::Node&, Arguments in) {
   if (in.size() != 2 || !as_int(*in[0]) || !as_int(*in[1])) return std::nullopt;
-  return Constant{std::gcd(*as_int(*in[0]), *as_int(*in[1]))};
+  const auto magnitude = [](std::int64_t number) { return number < 0 ? 0 - bits(number) : bits(number); };
+  return Constant{wrap(std::gcd(magnitude(*as_int(*in[0])), magnitude(*as_int(*in[1]))))};
 }
 
 // range(low, high, step): its length, and its item at an index.
@@ -209,8 +210,9 @@ Result range_length(const ir::Node&, Arguments in) {
   const std::int64_t low = *as_int(*in[0]);
   const std::int64_t high = *as_int(*in[1]);
   const std::int64_t step = *as_int(*in[2]);
-  if (step > 0 && low < high) return Constant{1 + (high - 1 - low) / step};
-  if (step < 0 && low > high) return Constant{1 + (low - 1 - high) / (0 - step)};
+  // Unsigned: the ends may be further apart than an int holds.
+  if (step > 0 && low < high) return Constant{wrap(1 + (bits(high) - 1 - bits(low)) / bits(step))};
+  if (step < 0 && low > high) return Constant{wrap(1 + (bits(low) - 1 - bits(high)) / (0 - bits(step)))};
   return step == 0 ? std::nullopt : Result(Constant{std::int64_t{0}});
 }
 

@@ -69,8 +69,8 @@ Result wants_gradient(const ir::Node&, Arguments in) {
 template <class T>
 std::optional<T> only_element(const ir::TensorView& view) {
   if (view.elements() != 1 || !view.storage || view.offset < 0) return std::nullopt;
+  if (static_cast<std::size_t>(view.offset) >= view.storage->data.size() / sizeof(T)) return std::nullopt;
   const std::size_t at = static_cast<std::size_t>(view.offset) * sizeof(T);
-  if (view.storage->data.size() < at + sizeof(T)) return std::nullopt;
   T value;
   std::memcpy(&value, view.storage->data.data() + at, sizeof(T));
   return value;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "passes/budget.h"
 #include "passes/evaluate.h"
 
 namespace compatcheck::passes {
@@ -12,7 +13,7 @@ using Result = std::optional<Constant>;
 const std::string* text(Arguments in, std::size_t i) { return i < in.size() ? in[i]->get<std::string>() : nullptr; }
 
 Result concatenate(const ir::Node&, Arguments in) {
-  if (in.size() != 2 || !text(in, 0) || !text(in, 1)) return std::nullopt;
+  if (in.size() != 2 || !text(in, 0) || !text(in, 1) || text(in, 0)->size() + text(in, 1)->size() > most_text) return std::nullopt;
   return Constant{*text(in, 0) + *text(in, 1)};
 }
 
@@ -68,7 +69,7 @@ Result format(const ir::Node&, Arguments in) {
   for (std::size_t at; (at = rest.find("{}")) != std::string_view::npos; rest.remove_prefix(at + 2)) {
     if (argument == in.size()) return std::nullopt;
     const auto part = shown(*in[argument++]);
-    if (!part) return std::nullopt;
+    if (!part || result.size() + part->size() > most_text) return std::nullopt;
     result.append(rest.substr(0, at)).append(*part);
   }
   if (argument != in.size()) return std::nullopt;

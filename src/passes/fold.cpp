@@ -69,17 +69,24 @@ std::optional<ir::Constant> known_result(const ir::Node& node, const KnownValue&
   return from_elsewhere ? from_elsewhere(*node.output()) : std::nullopt;
 }
 
+// What many values of usual size take isn't counted.
+bool affordable(const ir::Constant& result, Budget& budget) {
+  constexpr std::size_t usual = 1024;
+  const std::size_t bytes = ir::footprint(result);
+  return bytes <= usual || spend(budget.folded, bytes);
+}
+
 // Without aliases only results that hold no memory are taken.
-std::size_t fold(ir::Graph& graph, const Aliases* aliases, const KnownValue& known) {
+std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const KnownValue& known, const ir::Watch& watch) {
   std::size_t folded = 0;
-  for (ir::Node* node : all_nodes(graph)) {
+  for (ir::Node* node : all_nodes(graph, watch)) {
     if (node->outputs().size() != 1 || node->is("prim::Constant") || node->output()->unused()) continue;
     if (!aliases && holds_memory(node->output()->type())) continue;
     if (ir::Value* number = number_behind(*node)) {
       replace(node->output(), number);
     } else {
       auto result = known_result(*node, known);
-      if (!result || (holds_memory(node->output()->type()) && list_changes(*node, *aliases))) continue;
+      if (!result || (holds_memory(node->output()->type()) && list_changes(*node, *aliases)) || !affordable(*result, budget)) continue;
       ir::TypeRef type = node->output()->type();
       if (result->is_none() || ir::is(type, ir::TypeKind::number) || ir::is(type, ir::TypeKind::optional)) type = ir::type_of(*result);
       replace(node->output(), constant_before(node, std::move(*result), type));
@@ -92,11 +99,11 @@ std::size_t fold(ir::Graph& graph, const Aliases* aliases, const KnownValue& kno
 
 }  // namespace
 
-std::size_t fold_numbers(ir::Graph& graph) { return fold(graph, nullptr, {}); }
+std::size_t fold_numbers(ir::Graph& graph, Budget& budget, const ir::Watch& watch) { return fold(graph, nullptr, budget, {}, watch); }
 
-std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, const KnownValue& known) {
-  const Aliases aliases(graph, program);
-  return fold(graph, &aliases, known);
+std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget& budget, const KnownValue& known, const ir::Watch& watch) {
+  const Aliases aliases(graph, program, watch);
+  return fold(graph, &aliases, budget, known, watch);
 }
 
 }  // namespace compatcheck::passes

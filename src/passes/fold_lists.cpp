@@ -110,7 +110,8 @@ bool use_list_itself(const ir::Graph& graph) {
 
 class Folder {
  public:
-  Folder(ir::Graph& graph, const ir::Program* program) : order_(graph), aliases_(graph, program) {}
+  Folder(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch)
+      : order_(graph), aliases_(graph, program, watch), budget_(budget), watch_(watch) {}
 
   bool fold(ir::Node* made) {
     if (!stays_here(*made)) return false;
@@ -145,13 +146,20 @@ class Folder {
     return true;
   }
 
+  // And not too long to be made again for each reader after a change.
   bool known_throughout(const ir::Node& made, std::span<const ir::Use> uses, const Changing& changing) {
     Contents contents({made.inputs().begin(), made.inputs().end()}, made.is("prim::DictConstruct"));
+    std::size_t listed = 0;
+    bool current = true;
     for (const ir::Use& use : uses) {
+      watch_.step();
+      const bool changes = changing.contains(use.user);
       ir::Value* taken = nullptr;
-      if (changing.contains(use.user) && !contents.apply(*use.user, aliases_, taken)) return false;
+      if (changes && (!contents.apply(*use.user, aliases_, taken) || contents.items().size() > most_items)) return false;
+      if (!changes && !current) listed += contents.items().size();
+      current = !changes;
     }
-    return true;
+    return spend(budget_.listed, listed);
   }
 
   void rebuild(ir::Node* made, std::span<const ir::Use> uses, const Changing& changing) {
@@ -189,17 +197,19 @@ class Folder {
 
   Order order_;
   Aliases aliases_;
+  Budget& budget_;
+  const ir::Watch& watch_;
 };
 
 }  // namespace
 
-std::size_t fold_lists(ir::Graph& graph, const ir::Program* program) {
+std::size_t fold_lists(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch) {
   if (!use_list_itself(graph)) return 0;
   std::size_t folded = 0;
   std::vector<ir::Node*> candidates;
-  for (ir::Node* node : all_nodes(graph))
+  for (ir::Node* node : all_nodes(graph, watch))
     if (node->is("prim::ListConstruct") || node->is("prim::DictConstruct")) candidates.push_back(node);
-  Folder folder(graph, program);
+  Folder folder(graph, program, budget, watch);
   for (ir::Node* node : candidates)
     if (folder.fold(node)) ++folded;
   return folded;

@@ -16,8 +16,8 @@ namespace {
 
 class Functionalizer {
  public:
-  Functionalizer(ir::Graph& graph, const WritePlan& plan, const schema::Registry& registry)
-      : graph_(graph), plan_(plan), registry_(registry), newest_(graph.value_limit()) {}
+  Functionalizer(ir::Graph& graph, const WritePlan& plan, const schema::Registry& registry, const ir::Watch& watch)
+      : graph_(graph), plan_(plan), registry_(registry), watch_(watch), newest_(graph.value_limit()) {}
 
   std::size_t run() {
     begin(*graph_.top());
@@ -65,10 +65,11 @@ class Functionalizer {
   }
 
   void make_again(ir::Value* view, ir::Node* place) {
+    watch_.step();
     const ir::Node& node = *view->producer();
     ir::Value* source = value(plan_.views().source(view), place);
     if (is_whole(node)) return set(view, {source, nullptr, nullptr, stamp(view)});
-    ir::Node* copy = graph_.copy_node(node, {});
+    ir::Node* copy = graph_.copy_node(node);
     copy->replace_input(0, source);
     copy->insert_before(place);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
@@ -112,6 +113,7 @@ class Functionalizer {
       return all;
     }();
     for (ir::Node* node : nodes) {
+      watch_.step();
       if (ir::Value* target = plan_.target(node)) write(node, target);
       else visit(node);
     }
@@ -204,6 +206,7 @@ class Functionalizer {
   ir::Graph& graph_;
   const WritePlan& plan_;
   const schema::Registry& registry_;
+  const ir::Watch& watch_;
   std::vector<Newest> newest_;  // by id of the values that were there before
   std::vector<std::pair<std::uint32_t, Newest>> undo_;
   std::unordered_map<const ir::Value*, std::vector<ir::Value*>> bundles_;  // with the items they were made of
@@ -225,19 +228,19 @@ void use_written_itself(const ir::Graph& graph) {
 }  // namespace
 
 std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry,
-                                 std::vector<std::string>* written_inputs) {
+                                 std::vector<std::string>* written_inputs, const ir::Watch& watch) {
   use_written_itself(graph);
-  const WritePlan plan(graph, program, registry);
+  const WritePlan plan(graph, program, registry, watch);
   if (written_inputs)
     for (std::string& name : plan.written_inputs())
       if (std::find(written_inputs->begin(), written_inputs->end(), name) == written_inputs->end())
         written_inputs->push_back(std::move(name));
-  return Functionalizer(graph, plan, registry).run();
+  return Functionalizer(graph, plan, registry, watch).run();
 }
 
 std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir::Program* program,
-                                               const schema::Registry& registry) {
-  const WritePlan plan(graph, program, registry);
+                                               const schema::Registry& registry, const ir::Watch& watch) {
+  const WritePlan plan(graph, program, registry, watch);
   std::vector<UnresolvedWrite> unresolved;
   for (ir::Node* node : plan.writes()) {
     std::string why = plan.obstacle(node);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compatcheck/error.h"
+#include "passes/budget.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -13,7 +14,7 @@ namespace compatcheck::passes {
 namespace {
 
 constexpr std::size_t deepest_call = 400;
-constexpr std::size_t most_nodes = 2'000'000;
+constexpr std::size_t most_nodes = 400'000;  // of usual size
 
 // An object of the program, and the attribute path by which this graph got at it.
 struct Reached {
@@ -21,7 +22,12 @@ struct Reached {
   std::string path;
 };
 
-std::string join(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
+// Every node has a copy of its path: one that nobody would read doesn't grow.
+std::string join(const std::string& path, const std::string& name) {
+  constexpr std::size_t longest_path = 1000;
+  if (path.empty()) return name.substr(0, longest_path);
+  return path.size() + name.size() > longest_path ? path : path + "." + name;
+}
 
 const std::string* text_attribute(const ir::Node& node, std::string_view name) {
   const ir::Constant* attribute = node.attribute(name);
@@ -30,7 +36,7 @@ const std::string* text_attribute(const ir::Node& node, std::string_view name) {
 
 class Inliner {
  public:
-  Inliner(ir::Graph& graph, const ir::Program& program) : graph_(graph), program_(program) {
+  Inliner(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch) : graph_(graph), program_(program), watch_(watch) {
     for (const auto& [name, function] : program.functions)
       ir::for_each_node(*function.graph.top(), [&](const ir::Node* node) {
         if (node->is("prim::SetAttr"))
@@ -195,8 +201,8 @@ class Inliner {
     if (!call) return;
     const std::string& name = call->function->name;
     const std::pair key(name, call->self ? static_cast<std::int64_t>(call->self->object) : -1);
-    if (!active_.insert(key).second || active_.size() > deepest_call)
-      throw ModelError("the model's code calls itself without end: " + name);
+    if (!active_.insert(key).second) throw ModelError("the model's code calls itself without end: " + name);
+    if (active_.size() > deepest_call) throw ModelError("calls are nested more than " + std::to_string(deepest_call) + " deep: " + name);
 
     const ir::Graph& body = call->function->graph;
     if (call->self && !body.inputs().empty() && call->self->object < program_.objects.size())
@@ -239,9 +245,10 @@ class Inliner {
   void mark_origin(ir::Node* first, const ir::Node* end, const ir::LocationRef& caller, const std::string& module) {
     std::unordered_map<const ir::Location*, ir::LocationRef> called;
     auto mark = [&](ir::Node* node) {
-      if (++nodes_ > most_nodes)
-        throw ModelError("inlining the model's calls gives more than " + std::to_string(most_nodes) + " nodes");
+      watch_.step();
       node->set_module(module);
+      if ((nodes_ += cost_of(*node)) > most_nodes)
+        throw ModelError("inlining the model's calls gives more than " + std::to_string(most_nodes) + " nodes");
       if (!caller) return;
       ir::LocationRef& location = called[node->location().get()];
       if (!location && node->location()) {
@@ -259,6 +266,7 @@ class Inliner {
 
   ir::Graph& graph_;
   const ir::Program& program_;
+  const ir::Watch& watch_;
   std::set<std::string, std::less<>> reassigned_;  // attributes that some prim::SetAttr writes
   std::unordered_map<const ir::Value*, Reached> reached_;
   std::set<std::pair<std::string, std::int64_t>> active_;
@@ -268,6 +276,8 @@ class Inliner {
 
 }  // namespace
 
-std::size_t inline_calls(ir::Graph& graph, const ir::Program& program) { return Inliner(graph, program).run(); }
+std::size_t inline_calls(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch) {
+  return Inliner(graph, program, watch).run();
+}
 
 }  // namespace compatcheck::passes

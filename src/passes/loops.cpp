@@ -29,10 +29,11 @@ std::optional<std::int64_t> trip_count(const ir::Node* loop) {
   return *again ? *trips : 1;
 }
 
-std::size_t nodes_in(const ir::Block& block) {
-  std::size_t count = 0;
-  ir::for_each_node(block, [&](const ir::Node* node) { count += !node->is("prim::Constant"); });
-  return count;
+// At least 1.
+std::size_t cost_of_copy(const ir::Block& block) {
+  std::size_t cost = 0;
+  ir::for_each_node(block, [&](const ir::Node* node) { cost += cost_of(*node); });
+  return std::max<std::size_t>(1, cost);
 }
 
 // The index picks an item: of a list, a tensor's dimension, a module list.
@@ -99,9 +100,9 @@ std::size_t drop_unchanged(ir::Node* loop) {
 
 }  // namespace
 
-std::size_t simplify_loops(ir::Graph& graph) {
+std::size_t simplify_loops(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t changed = 0;
-  for (ir::Node* node : all_nodes(graph)) {
+  for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::Loop") || node->inputs().empty()) continue;
     changed += drop_unchanged(node);
     if (!never_runs(node)) continue;
@@ -112,17 +113,14 @@ std::size_t simplify_loops(ir::Graph& graph) {
   return changed;
 }
 
-std::size_t unroll_loops(ir::Graph& graph, std::size_t& budget) {
+std::size_t unroll_loops(ir::Graph& graph, Budget& budget, const ir::Watch& watch) {
   std::size_t unrolled = 0;
-  std::vector<ir::Node*> nodes = all_nodes(graph);
-  std::reverse(nodes.begin(), nodes.end());  // inner loops first
-  for (ir::Node* node : nodes) {
+  for (ir::Node* node : all_nodes_backwards(graph, watch)) {
     if (!node->is("prim::Loop") || node->inputs().empty()) continue;
     const auto trips = trip_count(node);
     if (!trips || *trips < 0 || !worth_unrolling(node, *trips)) continue;
-    const std::size_t size = std::max<std::size_t>(1, nodes_in(body_of(node)));
-    if (static_cast<std::size_t>(*trips) > budget / size) continue;
-    budget -= static_cast<std::size_t>(*trips) * size;
+    const std::size_t cost = cost_of_copy(body_of(node)), copies = static_cast<std::size_t>(*trips);
+    if (copies > budget.unrolled / cost || !spend(budget.unrolled, copies * cost)) continue;
     unroll(node, *trips);
     ++unrolled;
   }

@@ -8,7 +8,6 @@
 namespace compatcheck::passes {
 namespace {
 
-constexpr std::size_t unroll_budget = 10'000;  // nodes
 constexpr int most_rounds = 50;
 
 // What the passes work on.
@@ -17,7 +16,8 @@ struct Work {
   const ir::Program* program;  // null for a graph from text
   const schema::Registry& registry;
   KnownValue known;
-  std::size_t budget = unroll_budget;
+  ir::Watch watch;
+  Budget budget{};
   std::vector<std::string> written_inputs = {};
 };
 
@@ -29,51 +29,53 @@ struct Pass {
   bool first = false;  // also in the rounds that shrink the graph before memory is analysed
 };
 
-constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inline_calls(w.graph, *w.program) : 0; },
+constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inline_calls(w.graph, *w.program, w.watch) : 0; },
                            "inlined ", " call", " calls"};
 
 // Once more and more, until nothing changes.
 constexpr auto passes = std::to_array<Pass>({
-    {"read_training_as_false", [](Work& w) { return read_training_as_false(w.graph, w.program); },
+    {"read_training_as_false", [](Work& w) { return read_training_as_false(w.graph, w.program, w.watch); },
      "read `training` as false in ", " place, saved as true", " places, saved as true", true},
-    {"drop_remarks", [](Work& w) { return drop_remarks(w.graph); }, "dropped ", " print, warning or the like",
+    {"drop_remarks", [](Work& w) { return drop_remarks(w.graph, w.watch); }, "dropped ", " print, warning or the like",
      " prints, warnings and the like", true},
-    {"forward_attribute_writes", [](Work& w) { return forward_attribute_writes(w.graph); }, "took ",
+    {"forward_attribute_writes", [](Work& w) { return forward_attribute_writes(w.graph, w.watch); }, "took ",
      " attribute's value from the write before it", " attributes' values from the writes before them"},
     {"plain_attributes_to_constants",
-     [](Work& w) { return w.program ? plain_attributes_to_constants(w.graph, *w.program) : 0; }, "made constants of ",
+     [](Work& w) { return w.program ? plain_attributes_to_constants(w.graph, *w.program, w.watch) : 0; }, "made constants of ",
      " plain attribute", " plain attributes", true},
-    {"attributes_to_constants", [](Work& w) { return w.program ? attributes_to_constants(w.graph, *w.program) : 0; },
+    {"attributes_to_constants", [](Work& w) { return w.program ? attributes_to_constants(w.graph, *w.program, w.watch) : 0; },
      "made constants of ", " tensor or list attribute", " tensor and list attributes"},
-    {"devices_to_cpu", [](Work& w) { return devices_to_cpu(w.graph); }, "moved ", " constant from cuda to cpu",
+    {"devices_to_cpu", [](Work& w) { return devices_to_cpu(w.graph, w.watch); }, "moved ", " constant from cuda to cpu",
      " constants from cuda to cpu"},
-    {"pool_constants", [](Work& w) { return pool_constants(w.graph); }, "", "", "", true},
-    {"drop_type_refinements", [](Work& w) { return drop_type_refinements(w.graph); }, "", "", "", true},
-    {"lower_tuples", [](Work& w) { return lower_tuples(w.graph); }, "took apart ", " tuple", " tuples"},
-    {"dissolve_objects", [](Work& w) { return dissolve_objects(w.graph); }, "dissolved ", " object", " objects"},
-    {"simplify_loops", [](Work& w) { return simplify_loops(w.graph); }, "", "", ""},
-    {"unroll_loops", [](Work& w) { return unroll_loops(w.graph, w.budget); }, "unrolled ", " loop", " loops"},
-    {"fold_lists", [](Work& w) { return fold_lists(w.graph, w.program); }, "followed the changes of ", " list or dict",
-     " lists and dicts"},
-    {"read_lists", [](Work& w) { return read_lists(w.graph, w.program); }, "read ", " item or length of known lists",
-     " items and lengths of known lists"},
-    {"fold_numbers", [](Work& w) { return fold_numbers(w.graph); }, "computed ", " number beforehand", " numbers beforehand", true},
-    {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.known); }, "computed ",
+    {"pool_constants", [](Work& w) { return pool_constants(w.graph, w.watch); }, "", "", "", true},
+    {"drop_type_refinements", [](Work& w) { return drop_type_refinements(w.graph, w.watch); }, "", "", "", true},
+    {"lower_tuples", [](Work& w) { return lower_tuples(w.graph, w.watch); }, "took apart ", " tuple", " tuples"},
+    {"dissolve_objects", [](Work& w) { return dissolve_objects(w.graph, w.watch); }, "dissolved ", " object", " objects"},
+    {"simplify_loops", [](Work& w) { return simplify_loops(w.graph, w.watch); }, "", "", ""},
+    {"unroll_loops", [](Work& w) { return unroll_loops(w.graph, w.budget, w.watch); }, "unrolled ", " loop", " loops"},
+    {"fold_lists", [](Work& w) { return fold_lists(w.graph, w.program, w.budget, w.watch); }, "followed the changes of ",
+     " list or dict", " lists and dicts"},
+    {"read_lists", [](Work& w) { return read_lists(w.graph, w.program, w.budget, w.watch); }, "read ",
+     " item or length of known lists", " items and lengths of known lists"},
+    {"fold_numbers", [](Work& w) { return fold_numbers(w.graph, w.budget, w.watch); }, "computed ", " number beforehand",
+     " numbers beforehand", true},
+    {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.budget, w.known, w.watch); }, "computed ",
      " other value beforehand", " other values beforehand"},
-    {"drop_assertions", [](Work& w) { return drop_assertions(w.graph); }, "dropped ", " assertion", " assertions", true},
-    {"prune_branches", [](Work& w) { return prune_branches(w.graph); }, "settled ", " branch", " branches", true},
-    {"remove_unused", [](Work& w) { return remove_unused(w.graph); }, "", "", "", true},
-    {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program); }, "merged ",
+    {"drop_assertions", [](Work& w) { return drop_assertions(w.graph, w.watch); }, "dropped ", " assertion", " assertions", true},
+    {"prune_branches", [](Work& w) { return prune_branches(w.graph, w.watch); }, "settled ", " branch", " branches", true},
+    {"remove_unused", [](Work& w) { return remove_unused(w.graph, w.watch); }, "", "", "", true},
+    {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program, w.watch); }, "merged ",
      " node that was computed before", " nodes that were computed before"},
-    {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program); }, "", "", ""},
+    {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program, w.watch); }, "", "", ""},
     {"make_overwritten_attributes",
-     [](Work& w) { return w.program ? make_overwritten_attributes(w.graph, *w.program, w.registry) : 0; }, "made anew ",
+     [](Work& w) { return w.program ? make_overwritten_attributes(w.graph, *w.program, w.registry, w.watch) : 0; }, "made anew ",
      " attribute that each call fills before it reads it", " attributes that each call fills before it reads them"},
-    {"functionalize_writes", [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.written_inputs); },
+    {"functionalize_writes", [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.written_inputs, w.watch); },
      "made new values of ", " in-place write", " in-place writes"},
 });
 
 std::size_t apply(const Pass& pass, Work& work, const NormalizeOptions& options) {
+  work.watch.look();
   const std::size_t changed = pass.run(work);
   if (options.verify_between) {
     try {
@@ -124,7 +126,7 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   for (std::size_t i = 0; i < passes.size(); ++i) report(passes[i], counts[i], normalized.steps);
   report_written_inputs(work, normalized.steps);
   schema::resolve(work.graph, work.registry);
-  normalized.unresolved_writes = unresolved_writes(work.graph, work.program, work.registry);
+  normalized.unresolved_writes = unresolved_writes(work.graph, work.program, work.registry, work.watch);
 }
 
 const ir::Function& find_method(const ir::Program& program, const std::string& method) {
@@ -156,7 +158,7 @@ ir::Graph method_graph(const ir::Program& program, const std::string& method) {
 
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options) {
   Normalized normalized{method_graph(program, options.method), {}, {}};
-  Work work{normalized.graph, &program, registry, {}};
+  Work work{normalized.graph, &program, registry, {}, options.watch};
   report(inline_pass, apply(inline_pass, work, options), normalized.steps);
   schema::resolve(normalized.graph, registry);
   finish(normalized, work, options);
@@ -166,13 +168,14 @@ Normalized normalize(const ir::Program& program, const schema::Registry& registr
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options) {
   Normalized normalized{std::move(graph), {}, {}};
   schema::resolve(normalized.graph, registry);
-  Work work{normalized.graph, nullptr, registry, {}};
+  Work work{normalized.graph, nullptr, registry, {}, options.watch};
   finish(normalized, work, options);
   return normalized;
 }
 
-bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, std::vector<std::string>* notes) {
-  Work work{graph, nullptr, registry, known};
+bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, std::vector<std::string>* notes,
+              const ir::Watch& watch) {
+  Work work{graph, nullptr, registry, known, watch};
   bool changed = false;
   for (const std::size_t count : run_all(work, {})) changed = changed || count > 0;
   if (changed) schema::resolve(graph, registry);

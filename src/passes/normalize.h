@@ -26,6 +26,7 @@ struct Normalized {
 
 struct NormalizeOptions {
   std::string method = "forward";
+  ir::Watch watch;
   bool verify_between = false;                     // ir::Graph::verify after every pass
   std::function<void(const ir::Graph&, std::string_view pass)> after_pass;
 };
@@ -38,6 +39,6 @@ Normalized normalize(ir::Graph graph, const schema::Registry& registry, const No
 // The passes that fold, prune and unroll, again on a normalised graph, with what has become known of its values since:
 // the facts of inputs. Returns whether anything changed; what the user should know of it is added to `notes`.
 bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known,
-              std::vector<std::string>* notes = nullptr);
+              std::vector<std::string>* notes = nullptr, const ir::Watch& watch = {});
 
 }  // namespace compatcheck::passes

@@ -22,10 +22,10 @@ bool stays_local(const ir::Node& create) {
 
 }  // namespace
 
-std::size_t dissolve_objects(ir::Graph& graph) {
+std::size_t dissolve_objects(ir::Graph& graph, const ir::Watch& watch) {
   std::unordered_map<const ir::Value*, std::map<std::string_view, ir::Value*>> objects;
   std::vector<ir::Node*> creations;
-  const std::vector<ir::Node*> nodes = all_nodes(graph);
+  const Nodes nodes = all_nodes(graph, watch);
   for (ir::Node* node : nodes) {
     if (!node->is("prim::CreateObject") || !stays_local(*node)) continue;
     objects[node->output()];

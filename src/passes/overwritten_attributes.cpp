@@ -32,7 +32,7 @@ bool may_fill(const ir::Node& node) {
 
 class Overwrites {
  public:
-  Overwrites(const ir::Graph& graph, const ir::Program& program) : aliases_(graph, &program), lifetimes_(graph) {
+  Overwrites(const ir::Graph& graph, const ir::Program& program, const ir::Watch& watch) : aliases_(graph, &program, watch), lifetimes_(graph) {
     for (const ir::Node* write : aliases_.writers())
       if (write->is("prim::SetAttr")) set_ = true;
   }
@@ -71,13 +71,15 @@ class Overwrites {
 
 }  // namespace
 
-std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry) {
+std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry,
+                                        const ir::Watch& watch) {
   std::vector<ir::Node*> writes;
   for (ir::Node* node : *graph.top())
     if (may_fill(*node)) writes.push_back(node);
   if (writes.empty()) return 0;
-  Overwrites overwrites(graph, program);
+  Overwrites overwrites(graph, program, watch);
   for (ir::Node* write : writes) {
+    watch.step();
     const std::vector<ir::Value*> reads = overwrites.filled(*write);
     if (reads.empty()) continue;
     std::vector<ir::Value*> inputs{write->input(0)};

@@ -1,4 +1,5 @@
-// The passes, each a function that returns how many things it changed. Their order is the table in normalize.cpp.
+// The passes, each a function that returns how many things it changed. Their order is the table in normalize.cpp. Each
+// asks the watch as it goes: what that throws leaves a graph that is only good for deleting.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,8 @@
 
 #include "ir/graph.h"
 #include "ir/program.h"
+#include "ir/watch.h"
+#include "passes/budget.h"
 #include "schema/schema.h"
 
 namespace compatcheck::passes {
@@ -16,59 +19,64 @@ namespace compatcheck::passes {
 
 // Calls of methods and functions become their bodies; locations get the chain of callers, nodes the module they
 // belong to. Throws ModelError for recursion.
-std::size_t inline_calls(ir::Graph& graph, const ir::Program& program);
+std::size_t inline_calls(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
 
 // The `training` attribute of every module reads as false, in a graph from text too.
-std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program);
+std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
 
 // Reads that follow a write of the same attribute get the value that was written.
-std::size_t forward_attribute_writes(ir::Graph& graph);
+std::size_t forward_attribute_writes(ir::Graph& graph, const ir::Watch& watch = {});
 
 // Attributes that nothing writes become constants; the first form leaves tensors, lists and dicts alone, and needs no
 // alias analysis.
-std::size_t plain_attributes_to_constants(ir::Graph& graph, const ir::Program& program);
-std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program);
+std::size_t plain_attributes_to_constants(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
+std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
 
 // Objects that the graph itself makes become the values of their attributes.
-std::size_t dissolve_objects(ir::Graph& graph);
+std::size_t dissolve_objects(ir::Graph& graph, const ir::Watch& watch = {});
 
 // ---- Devices, remarks, types
 
-std::size_t devices_to_cpu(ir::Graph& graph);
-std::size_t drop_remarks(ir::Graph& graph);          // prints, warnings, profiling
-std::size_t drop_assertions(ir::Graph& graph);       // branches that only raise
-std::size_t drop_type_refinements(ir::Graph& graph); // prim::unchecked_cast and its like, where types agree
+std::size_t devices_to_cpu(ir::Graph& graph, const ir::Watch& watch = {});
+std::size_t drop_remarks(ir::Graph& graph, const ir::Watch& watch = {});           // prints, warnings, profiling
+std::size_t drop_assertions(ir::Graph& graph, const ir::Watch& watch = {});        // branches that only raise
+std::size_t drop_type_refinements(ir::Graph& graph, const ir::Watch& watch = {});  // prim::unchecked_cast and its like, where types agree
 
 // ---- Values
 
-std::size_t lower_tuples(ir::Graph& graph);
-std::size_t pool_constants(ir::Graph& graph);        // each constant once, at the top
+std::size_t lower_tuples(ir::Graph& graph, const ir::Watch& watch = {});
+std::size_t pool_constants(ir::Graph& graph, const ir::Watch& watch = {});  // each constant once, at the top
 
 // What is known of a value from elsewhere, as from shapes of inputs; nullopt if nothing.
 using KnownValue = std::function<std::optional<ir::Constant>(const ir::Value&)>;
-std::size_t fold_numbers(ir::Graph& graph);          // but lists; needs no alias analysis
-std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, const KnownValue& known = {});
+// But lists; needs no alias analysis.
+std::size_t fold_numbers(ir::Graph& graph, Budget& budget, const ir::Watch& watch = {});
+std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget& budget, const KnownValue& known = {},
+                           const ir::Watch& watch = {});
 
-std::size_t fold_lists(ir::Graph& graph, const ir::Program* program);  // append, insert, … on lists made here
-std::size_t read_lists(ir::Graph& graph, const ir::Program* program);  // len, item, slice of a list that is known
+// append, insert, … on lists made here.
+std::size_t fold_lists(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch = {});
+// len, item, slice of a list that is known.
+std::size_t read_lists(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch = {});
 
 // ---- Control flow
 
-std::size_t prune_branches(ir::Graph& graph);
-std::size_t simplify_loops(ir::Graph& graph);        // never run, run once, carried values that never change
-// Copies of loop bodies may hold `budget` nodes in all; what is used is taken off.
-std::size_t unroll_loops(ir::Graph& graph, std::size_t& budget);
+std::size_t prune_branches(ir::Graph& graph, const ir::Watch& watch = {});
+std::size_t simplify_loops(ir::Graph& graph, const ir::Watch& watch = {});  // never run, run once, carried values that never change
+std::size_t unroll_loops(ir::Graph& graph, Budget& budget, const ir::Watch& watch = {});
 
 // ---- Clean-up
 
-std::size_t merge_common_subexpressions(ir::Graph& graph, const ir::Program* program);
-std::size_t remove_unused(ir::Graph& graph);         // what only computes, and nobody reads; needs no alias analysis
-std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program);
+std::size_t merge_common_subexpressions(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
+// What only computes, and nobody reads; needs no alias analysis.
+std::size_t remove_unused(ir::Graph& graph, const ir::Watch& watch = {});
+std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
 
 // ---- Writes
 
 // Attributes that a call fills whole before it reads them become tensors that the call makes.
-std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry);
+std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry,
+                                        const ir::Watch& watch = {});
 
 struct UnresolvedWrite {
   ir::Node* node = nullptr;
@@ -80,10 +88,10 @@ struct UnresolvedWrite {
 // another dtype than the written tensor's, the node gets the attribute `inplace`: its result has the dtype of its first
 // argument. Writes to inputs no longer reach the caller's tensors: their names are added to `written_inputs`.
 std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry,
-                                 std::vector<std::string>* written_inputs = nullptr);
+                                 std::vector<std::string>* written_inputs = nullptr, const ir::Watch& watch = {});
 
 // What still writes.
 std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir::Program* program,
-                                               const schema::Registry& registry);
+                                               const schema::Registry& registry, const ir::Watch& watch = {});
 
 }  // namespace compatcheck::passes

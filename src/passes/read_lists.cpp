@@ -21,7 +21,8 @@ std::optional<std::size_t> position(std::int64_t index, std::size_t size) {
 
 class Reader {
  public:
-  Reader(ir::Graph& graph, const ir::Program* program) : aliases_(graph, program) {}
+  Reader(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch)
+      : aliases_(graph, program, watch), budget_(budget) {}
 
   bool read(ir::Node* node) {
     if (node->inputs().empty() || node->outputs().empty()) return false;
@@ -46,41 +47,42 @@ class Reader {
     return false;
   }
 
-  // The items of a list made here that nothing changes; of a constant only if `place` is given to hold them.
-  std::optional<Values> items(const ir::Value* list, ir::Node* place) {
+  // The items of a list made here that nothing changes.
+  std::optional<std::span<ir::Value* const>> items(const ir::Value* list) {
     if (aliases_.any_writes() && aliases_.written(list)) return std::nullopt;
-    if (const ir::Node* made = list->producer(); made && made->is("prim::ListConstruct"))
-      return Values(made->inputs().begin(), made->inputs().end());
-    const auto* constant = known<ir::ListConstant>(list);
-    if (!constant || !place) return std::nullopt;
-    Values all;
-    for (const ir::Constant& item : constant->items) all.push_back(constant_before(place, item));
-    return all;
+    const ir::Node* made = list->producer();
+    return made && made->is("prim::ListConstruct") ? std::optional(made->inputs()) : std::nullopt;
   }
 
   bool unpack(ir::Node* node) {
-    const auto all = items(node->input(0), node);
-    if (!all || all->size() != node->outputs().size()) return false;
-    for (std::size_t i = 0; i < all->size(); ++i) replace(node->output(i), (*all)[i]);
+    if (const auto all = items(node->input(0))) {
+      if (all->size() != node->outputs().size()) return false;
+      for (std::size_t i = 0; i < all->size(); ++i) replace(node->output(i), (*all)[i]);
+    } else {
+      const auto* constant = known<ir::ListConstant>(node->input(0));
+      if (!constant || constant->items.size() != node->outputs().size()) return false;
+      if (aliases_.any_writes() && aliases_.written(node->input(0))) return false;
+      for (std::size_t i = 0; i < constant->items.size(); ++i) replace(node->output(i), constant_before(node, constant->items[i]));
+    }
     node->erase();
     return true;
   }
 
   bool give_length(ir::Node* node) {
-    const auto all = items(node->input(0), nullptr);
+    const auto all = items(node->input(0));
     return all && give(node, constant_before(node, {static_cast<std::int64_t>(all->size())}));
   }
 
   bool give_item(ir::Node* node) {
     const auto* index = known<std::int64_t>(node->input(1));
-    const auto all = index ? items(node->input(0), nullptr) : std::nullopt;
+    const auto all = index ? items(node->input(0)) : std::nullopt;
     const auto at = all ? position(*index, all->size()) : std::nullopt;
     return at && give(node, (*all)[*at]);
   }
 
   // One True makes any, one False unmakes all, whatever the others are.
   bool give_verdict(ir::Node* node) {
-    const auto all = items(node->input(0), nullptr);
+    const auto all = items(node->input(0));
     if (!all || node->inputs().size() != 1) return false;
     const bool wanted = node->is("aten::any");
     const bool found = std::any_of(all->begin(), all->end(), [&](const ir::Value* item) {
@@ -93,7 +95,7 @@ class Reader {
   bool give_slice(ir::Node* node) {
     if (node->inputs().size() != 4) return false;
     const auto* step = known<std::int64_t>(node->input(3));
-    const auto all = step && *step > 0 ? items(node->input(0), nullptr) : std::nullopt;
+    const auto all = step && *step > 0 ? items(node->input(0)) : std::nullopt;
     if (!all) return false;
     const auto size = static_cast<std::int64_t>(all->size());
     auto bound = [&](const ir::Value* value, std::int64_t missing) -> std::optional<std::int64_t> {
@@ -114,45 +116,45 @@ class Reader {
 
   bool give_sum(ir::Node* node) {
     if (node->inputs().size() != 2) return false;
-    auto all = items(node->input(0), nullptr);
-    const auto more = items(node->input(1), nullptr);
-    if (!all || !more) return false;
-    all->insert(all->end(), more->begin(), more->end());
-    return give_list(node, *all);
+    const auto all = items(node->input(0)), more = items(node->input(1));
+    if (!all || !more || all->size() + more->size() > most_items) return false;
+    Values both(all->begin(), all->end());
+    both.insert(both.end(), more->begin(), more->end());
+    return give_list(node, both);
   }
 
   bool give_copy(ir::Node* node) {
-    const auto all = items(node->input(0), nullptr);
+    const auto all = items(node->input(0));
     return all && give_list(node, *all);
   }
 
   // ---- Dicts
 
+  // Of a dict that is a constant, the values aren't nodes.
   struct Entry {
-    ir::Value* key;
-    ir::Value* value;
+    const ir::Constant* key;
+    ir::Value* key_node;
+    ir::Value* node;
+    const ir::Constant* constant;
   };
 
   // In order; every key a constant, the last of equal ones standing.
-  std::optional<std::vector<Entry>> entries(const ir::Value* dict, ir::Node* place) {
+  std::optional<std::vector<Entry>> entries(const ir::Value* dict) {
     if (aliases_.any_writes() && aliases_.written(dict)) return std::nullopt;
     std::vector<Entry> all;
     if (const ir::Node* made = dict->producer(); made && made->is("prim::DictConstruct")) {
       for (std::size_t i = 0; i + 1 < made->inputs().size(); i += 2) {
         const ir::Constant* key = ir::constant_of(made->input(i));
         if (!key) return std::nullopt;
-        const auto same = std::find_if(all.begin(), all.end(), [&](const Entry& entry) {
-          return ir::equal(*ir::constant_of(entry.key), *key);
-        });
-        if (same != all.end()) same->value = made->input(i + 1);
-        else all.push_back({made->input(i), made->input(i + 1)});
+        const auto same = std::find_if(all.begin(), all.end(), [&](const Entry& entry) { return ir::equal(*entry.key, *key); });
+        if (same != all.end()) same->node = made->input(i + 1);
+        else all.push_back({key, made->input(i), made->input(i + 1), nullptr});
       }
       return all;
     }
     const auto* constant = known<ir::DictConstant>(dict);
     if (!constant) return std::nullopt;
-    for (const auto& [key, value] : constant->items)
-      all.push_back({constant_before(place, key), constant_before(place, value)});
+    for (const auto& [key, value] : constant->items) all.push_back({&key, nullptr, nullptr, &value});
     return all;
   }
 
@@ -164,25 +166,35 @@ class Reader {
     if (!keys && !values && !pairs && !by_key && !node->is("aten::len")) return false;
     const ir::Constant* key = by_key ? ir::constant_of(node->input(1)) : nullptr;
     if (by_key && !key) return false;
-    const auto all = entries(node->input(0), node);
+    const auto all = entries(node->input(0));
     if (!all) return false;
     if (by_key) return give_entry(node, *all, *key);
     if (node->is("aten::len")) return give(node, constant_before(node, {static_cast<std::int64_t>(all->size())}));
+    if (all->size() > budget_.listed) return false;
     Values list;
-    for (const Entry& entry : *all) list.push_back(keys ? entry.key : values ? entry.value : pair(node, entry));
+    for (const Entry& entry : *all)
+      list.push_back(keys ? key_of(node, entry) : values ? value_of(node, entry) : pair(node, entry));
     return give_list(node, list);
   }
 
+  static ir::Value* key_of(ir::Node* place, const Entry& entry) {
+    return entry.key_node ? entry.key_node : constant_before(place, *entry.key);
+  }
+
+  static ir::Value* value_of(ir::Node* place, const Entry& entry) {
+    return entry.node ? entry.node : constant_before(place, *entry.constant);
+  }
+
   static ir::Value* pair(ir::Node* place, const Entry& entry) {
-    const ir::TypeRef type = ir::tuple_of({entry.key->type(), entry.value->type()});
-    ir::Value* parts[] = {entry.key, entry.value};
+    ir::Value* parts[] = {key_of(place, entry), value_of(place, entry)};
+    const ir::TypeRef type = ir::tuple_of({parts[0]->type(), parts[1]->type()});
     return node_before(place, "prim::TupleConstruct", parts, {&type, 1})->output();
   }
 
   bool give_entry(ir::Node* node, const std::vector<Entry>& all, const ir::Constant& key) {
     for (const Entry& entry : all)
-      if (values_equal(*ir::constant_of(entry.key), key) == true)
-        return give(node, node->is("aten::__contains__") ? constant_before(node, {true}) : entry.value);
+      if (values_equal(*entry.key, key) == true)
+        return give(node, node->is("aten::__contains__") ? constant_before(node, {true}) : value_of(node, entry));
     if (node->is("aten::__contains__")) return give(node, constant_before(node, {false}));
     if (!node->is("aten::get")) return false;  // raises
     return give(node, node->inputs().size() == 3 ? node->input(2) : constant_before(node, {}));
@@ -208,20 +220,22 @@ class Reader {
   }
 
   // A new list, as the operator would make: it may be changed later without touching the one it came from.
-  static bool give_list(ir::Node* node, const Values& list) {
+  bool give_list(ir::Node* node, std::span<ir::Value* const> list) {
+    if (!spend(budget_.listed, list.size())) return false;
     const ir::TypeRef type = node->output()->type();
     return give(node, node_before(node, "prim::ListConstruct", list, {&type, 1})->output());
   }
 
   Aliases aliases_;
+  Budget& budget_;
 };
 
 }  // namespace
 
-std::size_t read_lists(ir::Graph& graph, const ir::Program* program) {
-  Reader reader(graph, program);
+std::size_t read_lists(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch) {
+  Reader reader(graph, program, budget, watch);
   std::size_t changed = 0;
-  for (ir::Node* node : all_nodes(graph))
+  for (ir::Node* node : all_nodes(graph, watch))
     if (reader.read(node)) ++changed;
   return changed;
 }

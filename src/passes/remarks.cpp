@@ -38,10 +38,10 @@ bool only_raises(const ir::Block& block) {
 
 }  // namespace
 
-std::size_t devices_to_cpu(ir::Graph& graph) {
+std::size_t devices_to_cpu(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t changed = 0;
-  ir::for_each_node(*graph.top(), [&](ir::Node* node) {
-    if (!node->is("prim::Constant")) return;
+  for (ir::Node* node : all_nodes(graph, watch)) {
+    if (!node->is("prim::Constant")) continue;
     const ir::Constant* value = ir::constant_of(node->output());
     if (const auto* device = value->get<ir::DeviceConstant>(); device && is_cuda(device->device)) {
       node->set_attribute("value", {ir::DeviceConstant{"cpu"}});
@@ -50,13 +50,13 @@ std::size_t devices_to_cpu(ir::Graph& graph) {
       node->set_attribute("value", {std::string("cpu")});
       ++changed;
     }
-  });
+  }
   return changed;
 }
 
-std::size_t drop_remarks(ir::Graph& graph) {
+std::size_t drop_remarks(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t dropped = 0;
-  for (ir::Node* node : all_nodes(graph)) {
+  for (ir::Node* node : all_nodes(graph, watch)) {
     if (node->is("prim::profile") && node->inputs().size() == 1 && node->outputs().size() == 1) {
       replace(node->output(), node->input(0));
       node->erase();
@@ -67,9 +67,9 @@ std::size_t drop_remarks(ir::Graph& graph) {
   return dropped;
 }
 
-std::size_t drop_type_refinements(ir::Graph& graph) {
+std::size_t drop_type_refinements(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t dropped = 0;
-  for (ir::Node* node : all_nodes(graph)) {
+  for (ir::Node* node : all_nodes(graph, watch)) {
     const bool refines = node->is("prim::unchecked_cast") || node->is("prim::annotate") ||
                          node->is("aten::_unwrap_optional") || node->is("prim::unchecked_unwrap_optional");
     if (!refines || node->inputs().size() != 1 || !adds_nothing(node->input(0), node->output())) continue;
@@ -81,11 +81,10 @@ std::size_t drop_type_refinements(ir::Graph& graph) {
 }
 
 // A model that raises gives no result, so on every input that has one the other branch was taken.
-std::size_t drop_assertions(ir::Graph& graph) {
+std::size_t drop_assertions(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t dropped = 0;
-  std::vector<ir::Node*> nodes = all_nodes(graph);
-  std::reverse(nodes.begin(), nodes.end());  // inner ones first: a branch of nothing but dropped assertions is empty
-  for (ir::Node* node : nodes) {
+  // Inner ones first: a branch of nothing but dropped assertions is empty.
+  for (ir::Node* node : all_nodes_backwards(graph, watch)) {
     if (!node->is("prim::If")) continue;
     const bool first = only_raises(*node->blocks()[0]);
     if (first == only_raises(*node->blocks()[1])) continue;

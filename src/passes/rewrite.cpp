@@ -4,10 +4,22 @@
 
 namespace compatcheck::passes {
 
-std::vector<ir::Node*> all_nodes(const ir::Graph& graph) {
+namespace {
+
+std::vector<ir::Node*> in_order(const ir::Graph& graph) {
   std::vector<ir::Node*> nodes;
   ir::for_each_node(*graph.top(), [&](ir::Node* node) { nodes.push_back(node); });
   return nodes;
+}
+
+}  // namespace
+
+Nodes all_nodes(const ir::Graph& graph, const ir::Watch& watch) { return {in_order(graph), watch}; }
+
+Nodes all_nodes_backwards(const ir::Graph& graph, const ir::Watch& watch) {
+  std::vector<ir::Node*> nodes = in_order(graph);
+  std::reverse(nodes.begin(), nodes.end());
+  return {std::move(nodes), watch};
 }
 
 ir::Value* constant_before(ir::Node* place, ir::Constant value) {

@@ -3,14 +3,45 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/watch.h"
 
 namespace compatcheck::passes {
 
-// All nodes of the graph, nested ones too, in order; the list stays valid while nodes are erased or inserted.
-std::vector<ir::Node*> all_nodes(const ir::Graph& graph);
+// Nodes to walk, one step of the watch each; the list stays valid while nodes are erased or inserted.
+class Nodes {
+ public:
+  Nodes(std::vector<ir::Node*> nodes, ir::Watch watch) : nodes_(std::move(nodes)), watch_(std::move(watch)) {}
+
+  class Iterator {
+   public:
+    Iterator(ir::Node* const* at, const ir::Watch* watch) : at_(at), watch_(watch) {}
+    ir::Node* operator*() const {
+      watch_->step();
+      return *at_;
+    }
+    Iterator& operator++() { return ++at_, *this; }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    ir::Node* const* at_;
+    const ir::Watch* watch_;
+  };
+  Iterator begin() const { return {nodes_.data(), &watch_}; }
+  Iterator end() const { return {nodes_.data() + nodes_.size(), &watch_}; }
+
+ private:
+  std::vector<ir::Node*> nodes_;
+  ir::Watch watch_;
+};
+
+// All nodes of the graph, nested ones too, in order.
+Nodes all_nodes(const ir::Graph& graph, const ir::Watch& watch);
+// The last one first: inner blocks before what holds them.
+Nodes all_nodes_backwards(const ir::Graph& graph, const ir::Watch& watch);
 
 // A new prim::Constant before `place`, with the place's origin.
 ir::Value* constant_before(ir::Node* place, ir::Constant value);

@@ -12,13 +12,14 @@ namespace {
 
 class Merger {
  public:
-  Merger(ir::Graph& graph, const ir::Program* program) : aliases_(graph, program) {}
+  Merger(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) : aliases_(graph, program, watch), watch_(watch) {}
 
   // `known` holds what the blocks around have computed before.
   std::size_t run(ir::Block& block) {
     std::vector<std::string> added;
     std::size_t merged = 0;
     for (ir::Node* node : block) {
+      watch_.step();
       if (!node->blocks().empty()) {
         for (ir::Block* inner : node->blocks()) merged += run(*inner);
         continue;
@@ -79,13 +80,14 @@ class Merger {
   }
 
   Aliases aliases_;
+  const ir::Watch& watch_;
   std::unordered_map<std::string, ir::Node*> known_;
 };
 
 }  // namespace
 
-std::size_t merge_common_subexpressions(ir::Graph& graph, const ir::Program* program) {
-  return Merger(graph, program).run(*graph.top());
+std::size_t merge_common_subexpressions(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
+  return Merger(graph, program, watch).run(*graph.top());
 }
 
 }  // namespace compatcheck::passes

@@ -146,10 +146,10 @@ std::size_t split_boundaries(ir::Node* node) {
 
 }  // namespace
 
-std::size_t lower_tuples(ir::Graph& graph) {
+std::size_t lower_tuples(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t changed = 0;
-  for (ir::Node* node : all_nodes(graph)) changed += split_boundaries(node);
-  for (ir::Node* node : all_nodes(graph))
+  for (ir::Node* node : all_nodes(graph, watch)) changed += split_boundaries(node);
+  for (ir::Node* node : all_nodes(graph, watch))
     if (read_construction(node)) ++changed;
   return changed;
 }

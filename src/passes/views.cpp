@@ -34,11 +34,12 @@ bool is_tensor(const ir::Value* value) {
          (ir::is(type, ir::TypeKind::optional) && !type->elements.empty() && ir::is(type->elements[0], ir::TypeKind::tensor));
 }
 
-bool is_split(const ir::Node& node) { return among(node.op(), splits) && is_tensor(node.input(0)); }
+bool is_split(const ir::Node& node) { return node.schema() && among(node.op(), splits) && !node.inputs().empty() && is_tensor(node.input(0)); }
 
 // x.view(torch.int32) reads the same bytes as other numbers; x.narrow(0, start, 1) with a tensor as start reads it.
 bool is_view(const ir::Node& node) {
   if (!among(node.op(), views) || node.inputs().empty() || !is_tensor(node.input(0))) return false;
+  if (!node.schema() && !node.is("prim::unchecked_cast")) return false;
   if (node.is("aten::view")) return node.overload() != "dtype";
   return !node.is("aten::narrow") || node.overload() != "Tensor";
 }
@@ -64,7 +65,7 @@ void Views::add(ir::Value* value, const Aliases& aliases) {
   } else if (node && is_split(*node) && ir::is_tensor_list(value->type()) && !aliases.written(value)) {
     place.source = node->input(0);
   }
-  if (place.source) place.root = root(place.source);
+  if (place.source) place.root = root(place.source), place.depth = at(place.source).depth + 1;
   else if (is_tensor(value) || ir::is(value->type(), ir::TypeKind::list)) place.root = value;
 }
 
@@ -127,7 +128,7 @@ class PutBack {
   ir::Value* run(std::span<ir::Value* const> parts) {
     if (is_whole(node_) || node_.is("prim::unchecked_cast") || node_.is("aten::_unwrap_optional")) return child_;
     if (node_.is("prim::ListUnpack")) return join(parts);
-    if (node_.is("aten::__getitem__")) return make("aten::select_scatter", {parent_, child_, split_of(node_).input(1), node_.input(1)});
+    if (node_.is("aten::__getitem__")) return make("aten::select_scatter", {parent_, child_, dim_of(split_of(node_), 1), node_.input(1)});
     if (node_.is("aten::select") || node_.is("aten::slice") || node_.is("aten::diagonal")) return scatter();
     if (node_.is("aten::narrow")) return scatter_narrow();
     if (node_.is("aten::unsqueeze")) return make("aten::squeeze", {child_, node_.input(1)});
@@ -184,7 +185,12 @@ class PutBack {
     const ir::Node& split = split_of(node_);
     const bool unbound = split.is("aten::unbind");
     ir::Value* list = make("prim::ListConstruct", {parts.begin(), parts.end()}, ir::list_of(ir::tensor_type()));
-    return make(unbound ? "aten::stack" : "aten::cat", {list, split.input(unbound ? 1 : 2)});
+    return make(unbound ? "aten::stack" : "aten::cat", {list, dim_of(split, unbound ? 1 : 2)});
+  }
+
+  // Text written by hand may leave it out.
+  ir::Value* dim_of(const ir::Node& split, std::size_t argument) {
+    return argument < split.inputs().size() ? split.input(argument) : constant({std::int64_t{0}});
   }
 
   // Operators that undo themselves.

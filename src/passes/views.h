@@ -2,6 +2,8 @@
 // allow. Written through, such a view can be put back into what it is a view of.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,11 +26,14 @@ class Views {
   ir::Value* parent(const ir::Value* value) const;
   // The first of the views; a list that is no list of parts is its own root. Null for what is neither tensor nor list.
   ir::Value* root(const ir::Value* value) const { return at(value).root; }
+  // How many views lead from it to the root.
+  std::size_t depth(const ir::Value* value) const { return at(value).depth; }
 
  private:
   struct Place {
     ir::Value* source = nullptr;
     ir::Value* root = nullptr;
+    std::uint32_t depth = 0;
   };
   const Place& at(const ir::Value* value) const {
     static constexpr Place none{};

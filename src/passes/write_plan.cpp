@@ -27,8 +27,8 @@ bool makes_bundle(const ir::Node& node) {
 
 }  // namespace
 
-WritePlan::WritePlan(const ir::Graph& graph, const ir::Program* program, const schema::Registry& registry)
-    : registry_(registry), aliases_(graph, program), views_(graph, aliases_), lifetimes_(graph) {
+WritePlan::WritePlan(const ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const ir::Watch& watch)
+    : registry_(registry), watch_(watch), aliases_(graph, program, watch), views_(graph, aliases_), lifetimes_(graph) {
   for (const ir::Node* write : writes()) {
     std::string why = own_obstacle(*write);
     const Family family = family_written(write);
@@ -40,9 +40,34 @@ WritePlan::WritePlan(const ir::Graph& graph, const ir::Program* program, const s
     for (std::size_t operand : written_operands(*write)) block(this->family(write->input(operand)), why);
     own_[write] = std::move(why);
   }
+  block_what_grows(graph);
   find_puts();
   find_clashes();
   index_blocks();
+}
+
+// After a write every view that is read may have to be made again, from the root on.
+void WritePlan::block_what_grows(const ir::Graph& graph) {
+  constexpr std::size_t deepest_view = 100, most_made_again = 200'000;
+  std::unordered_map<Family, std::size_t> views, writes_to;
+  std::vector<Family> families;
+  const auto count = [&](const ir::Value* value) {
+    const Family family = this->family(value);
+    if (!family || !written_.contains(family)) return;
+    ++views[family];
+    if (views_.depth(value) > deepest_view) block(family, "writes memory of which views of views are taken more than " + std::to_string(deepest_view) + " deep");
+  };
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    for (const ir::Value* output : node->outputs()) count(output);
+  });
+  for (const ir::Node* write : writes())
+    if (const Family family = family_written(write); family && ++writes_to[family] == 1) families.push_back(family);
+  std::size_t made_again = 0;
+  for (const Family family : families) {
+    const std::size_t wanted = views[family] * writes_to[family];
+    if (made_again + wanted > most_made_again) block(family, "writes memory of which too many views would be made again");
+    else made_again += wanted;
+  }
 }
 
 WritePlan::Family WritePlan::family_written(const ir::Node* write) const {
@@ -127,6 +152,7 @@ std::string WritePlan::memory_obstacle(const ir::Value* target) const {
     const MemoryLocation& location = aliases_.location(id);
     if (location.kind == MemoryLocation::Kind::attribute)
       return "writes attribute " + location.name + ", which keeps its value between calls";
+    if (location.kind == MemoryLocation::Kind::anything) return "writes memory that more values share than can be followed";
     if (location.kind != MemoryLocation::Kind::fresh && location.kind != MemoryLocation::Kind::input)
       return "writes to a constant, which keeps its value between calls";
   }
@@ -143,14 +169,20 @@ std::string WritePlan::size_change_obstacle(const ir::Node& write, const ir::Val
 
 // A view that was made before the write and is read after it, be it only of a view; null if there is none.
 const ir::Value* WritePlan::view_that_outlives(const ir::Value* value, const ir::Node& write) const {
-  for (const ir::Use& use : value->uses()) {
-    if (lifetimes_.place(use.user) >= lifetimes_.place(&write)) continue;
-    for (const ir::Value* view : use.user->outputs()) {
-      if (views_.source(view) != value) continue;
-      const auto uses = view->uses();
-      if (std::any_of(uses.begin(), uses.end(), [&](const ir::Use& read) { return lifetimes_.reads_after(view, read, &write); }))
-        return view;
-      if (const ir::Value* further = view_that_outlives(view, write)) return further;
+  std::vector<const ir::Value*> waiting{value};
+  while (!waiting.empty()) {
+    const ir::Value* source = waiting.back();
+    waiting.pop_back();
+    for (const ir::Use& use : source->uses()) {
+      watch_.step();
+      if (lifetimes_.place(use.user) >= lifetimes_.place(&write)) continue;
+      for (const ir::Value* view : use.user->outputs()) {
+        if (views_.source(view) != source) continue;
+        const auto uses = view->uses();
+        if (std::any_of(uses.begin(), uses.end(), [&](const ir::Use& read) { return lifetimes_.reads_after(view, read, &write); }))
+          return view;
+        waiting.push_back(view);
+      }
     }
   }
   return nullptr;
@@ -181,7 +213,7 @@ void WritePlan::find_puts() {
 
 void WritePlan::find_clashes() {
   for (LocationId id = 0; aliases_.any_writes() && id < aliases_.location_count(); ++id)
-    if (!aliases_.writers_of(id).empty()) find_clashes(id);
+    if (!aliases_.writers_of(id).empty() && aliases_.location(id).kind != MemoryLocation::Kind::anything) find_clashes(id);
 }
 
 WritePlan::Writers WritePlan::writers_of(LocationId id) const {
@@ -196,12 +228,14 @@ WritePlan::Writers WritePlan::writers_of(LocationId id) const {
 void WritePlan::find_clashes(LocationId id) {
   const Writers writers = writers_of(id);
   for (const ir::Value* observer : aliases_.observers(id)) {
+    watch_.step();
     if (observer->unused()) continue;
     if (!is_bundle(observer)) {
       check(id, writers, observer, observer);
       continue;
     }
     for (const ir::Value* item : observer->producer()->inputs()) {
+      watch_.step();
       const auto reach = aliases_.reach(item);
       if (std::binary_search(reach.begin(), reach.end(), id)) check(id, writers, observer, item);
     }
@@ -222,6 +256,7 @@ void WritePlan::check(LocationId id, const Writers& writers, const ir::Value* ob
   const Family family = this->family(made);
   if (writers.of_one_family && family == writers.all.front().second) return;
   for (const auto& [write, other] : writers.all) {
+    watch_.step();
     if (family == other || !clashes(id, observer, made, write)) continue;
     const ir::Value* target = write->input(written_operands(*write)[0]);
     const bool unsure = is_tensor(target) && is_tensor(made) && lifetimes_.made(made) < lifetimes_.made(target);

@@ -2,8 +2,8 @@
 //
 // Tensors that are views of one root for sure are a family; a list is one by itself. A write to one of them is a new value
 // of the root, from which the views that are read later are made again. That takes in every write and read of the family,
-// or none: a family is left as it is where one of its writes has no form, reaches memory that lives on after the call, or
-// where the memory may be seen by a value that isn't of the family.
+// or none: a family is left as it is where one of its writes has no form, reaches memory that lives on after the call,
+// where the memory may be seen by a value that isn't of the family, or where there are too many views to make again.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ namespace compatcheck::passes {
 
 class WritePlan {
  public:
-  WritePlan(const ir::Graph& graph, const ir::Program* program, const schema::Registry& registry);
+  WritePlan(const ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const ir::Watch& watch);
 
   std::span<ir::Node* const> writes() const { return aliases_.writers(); }
   // Why the write stays; empty if it can be expressed.
@@ -55,6 +55,7 @@ class WritePlan {
   std::string memory_obstacle(const ir::Value* target) const;
   std::string size_change_obstacle(const ir::Node& write, const ir::Value* target) const;
   const ir::Value* view_that_outlives(const ir::Value* value, const ir::Node& write) const;
+  void block_what_grows(const ir::Graph& graph);
   void find_puts();
   void find_clashes();
   void find_clashes(LocationId id);
@@ -70,6 +71,7 @@ class WritePlan {
   void index_blocks();
 
   const schema::Registry& registry_;
+  ir::Watch watch_;
   Aliases aliases_;
   Views views_;
   Lifetimes lifetimes_;

@@ -57,6 +57,8 @@ const Fact& Call::fact(std::string_view argument) const {
   return none;
 }
 
+const Fact& Call::input(std::size_t i) const { return i < node_.inputs().size() ? facts_.of(node_.input(i)) : nothing_known; }
+
 bool Call::is_none(std::string_view argument) const { return fact(argument).is_none(); }
 const TensorFact* Call::tensor(std::string_view argument) const { return fact(argument).tensor(); }
 

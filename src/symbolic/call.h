@@ -50,7 +50,7 @@ class Call {
   std::optional<std::vector<Dim>> dims(std::string_view argument) const;
   std::optional<std::vector<double>> floats(std::string_view argument) const;
   std::optional<std::vector<const Fact*>> list(std::string_view argument) const;
-  const Fact& input(std::size_t i) const { return facts_.of(node_.input(i)); }
+  const Fact& input(std::size_t i) const;  // "nothing known" if the call has no such input
   const FactTable& facts() const { return facts_; }
 
  private:

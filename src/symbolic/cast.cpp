@@ -20,7 +20,7 @@ bool holds(DType dtype, const std::vector<Dim>& contents) {
     case DType::f32: case DType::f64: most = 16'777'216; break;
     default: return false;
   }
-  return std::all_of(contents.begin(), contents.end(), [&](const Dim& dim) { return !dim.is_number() || std::abs(*dim.number()) <= most; });
+  return std::all_of(contents.begin(), contents.end(), [&](const Dim& dim) { return !dim.is_number() || (*dim.number() >= -most && *dim.number() <= most); });
 }
 
 Fact cast(const TensorFact& self, std::optional<DType> dtype) {

@@ -13,9 +13,13 @@ Dim window_count(const Dim& size, const Dim& kernel, const Dim& stride, const Di
   return floor_div(size + Dim(2) * padding - dilation * (kernel - Dim(1)) - Dim(1), stride) + Dim(1);
 }
 
+namespace {
+
 Dim transposed_size(const Dim& size, const Dim& kernel, const Dim& stride, const Dim& padding, const Dim& dilation, const Dim& extra) {
   return (size - Dim(1)) * stride - Dim(2) * padding + dilation * (kernel - Dim(1)) + extra + Dim(1);
 }
+
+}  // namespace
 
 std::optional<Shape> convolved(const TensorFact& input, const TensorFact& weight, const Windows& windows) {
   if (!weight.shape || weight.shape->size() < 3) return std::nullopt;

@@ -97,7 +97,8 @@ Facts arange(const Call& call) {
 // torch.range includes its end.
 Facts range(const Call& call) {
   const auto start = range_end(call, "start", 0, false), end = range_end(call, "end", 0, false), step = range_end(call, "step", 1, false);
-  const Dim length = start && end && step && *step != 0 ? Dim(static_cast<std::int64_t>((*end - *start) / *step) + 1) : Dim::unknown();
+  const double steps = start && end && step && *step != 0 ? (*end - *start) / *step : -1;
+  const Dim length = steps >= 0 && steps < 9e15 ? Dim(static_cast<std::int64_t>(steps) + 1) : Dim::unknown();
   return {tensor_fact(dtype_or(call, default_float), Shape{length})};
 }
 
@@ -124,11 +125,15 @@ Facts eye(const Call& call) {
 
 template <bool lower> Facts triangle_indices(const Call& call) {
   const auto rows = call.integer("row"), columns = call.integer("col"), offset = call.integer("offset");
+  constexpr std::int64_t most = 1 << 30;
+  const auto is_small = [](const std::optional<std::int64_t>& number) { return number && *number >= -most && *number <= most; };
   Dim count = Dim::unknown();
-  if (rows && columns && offset && *rows < 1'000'000) {
-    std::int64_t below = 0;  // elements with column − row ≤ offset; for the upper triangle one diagonal less
-    const std::int64_t diagonal = lower ? *offset : *offset - 1;
-    for (std::int64_t row = 0; row < *rows; ++row) below += std::clamp<std::int64_t>(row + diagonal + 1, 0, *columns);
+  if (is_small(rows) && is_small(columns) && is_small(offset) && *rows >= 0 && *columns >= 0) {
+    // Elements with column − row ≤ offset: row i has i + width of them, not less than 0 nor more than there are columns.
+    const std::int64_t width = (lower ? *offset : *offset - 1) + 1;  // for the upper triangle one diagonal less, and the rest
+    const std::int64_t first = std::clamp<std::int64_t>(1 - width, 0, *rows), full = std::clamp<std::int64_t>(*columns - width, first, *rows);
+    const std::int64_t growing = (first + width + full - 1 + width) * (full - first) / 2;
+    const std::int64_t below = growing + (*rows - full) * *columns;
     count = lower ? below : *rows * *columns - below;
   }
   return {tensor_fact(dtype_or(call, DType::i64), Shape{2, count})};

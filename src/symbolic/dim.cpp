@@ -1,6 +1,7 @@
 #include "symbolic/dim.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -19,6 +20,16 @@ namespace {
 constexpr char any_mark = '~';
 
 using Terms = std::map<std::vector<std::string>, std::int64_t>;
+
+constexpr std::size_t most_terms = 64;
+constexpr std::size_t most_text = 1024;  // of all atoms
+
+std::size_t text_of(const Terms& terms) {
+  std::size_t text = 0;
+  for (const auto& [atoms, coefficient] : terms)
+    for (const auto& atom : atoms) text += 1 + atom.size();
+  return text;
+}
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   const std::int64_t q = a / b;
@@ -42,6 +53,7 @@ std::optional<Terms> product(const Terms& a, const Terms& b) {
       std::sort(monomial.begin(), monomial.end());
       std::int64_t coefficient = 0;
       if (__builtin_mul_overflow(ac, bc, &coefficient) || !add_term(result, monomial, coefficient)) return std::nullopt;
+      if (result.size() > 2 * most_terms) return std::nullopt;  // some may cancel yet
     }
   }
   return result;
@@ -81,16 +93,25 @@ std::string operand(const Terms& terms) {
 
 }  // namespace
 
+struct DimTerms {
+  static Terms of(const Dim& dim) {
+    if (dim.expression_) return dim.expression_->terms;
+    if (dim.number_ == 0) return {};
+    return {{{}, *dim.number_}};
+  }
+  static Dim make(Terms terms) {
+    if (terms.empty()) return Dim(0);
+    if (terms.size() == 1 && terms.begin()->first.empty()) return Dim(terms.begin()->second);
+    Dim dim = Dim::unknown();
+    if (terms.size() <= most_terms && text_of(terms) <= most_text)
+      dim.expression_ = std::make_shared<Dim::Expression>(Dim::Expression{std::move(terms)});
+    return dim;
+  }
+};
+
 Dim::Dim(std::int64_t number) : number_(number) {}
 
-Dim Dim::symbol(std::string name) {
-  Dim dim;
-  dim.number_.reset();
-  auto expression = std::make_shared<Expression>();
-  expression->terms[{std::move(name)}] = 1;
-  dim.expression_ = std::move(expression);
-  return dim;
-}
+Dim Dim::symbol(std::string name) { return DimTerms::make({{{std::move(name)}, 1}}); }
 
 Dim Dim::any_integer(std::string name) { return symbol(any_mark + std::move(name)); }
 
@@ -104,25 +125,15 @@ bool Dim::is_number() const { return number_.has_value(); }
 bool Dim::is_unknown() const { return !number_ && !expression_; }
 std::optional<std::int64_t> Dim::number() const { return number_; }
 
-struct DimTerms {
-  static Terms of(const Dim& dim) {
-    if (dim.expression_) return dim.expression_->terms;
-    if (dim.number_ == 0) return {};
-    return {{{}, *dim.number_}};
-  }
-  static Dim make(Terms terms) {
-    if (terms.empty()) return Dim(0);
-    if (terms.size() == 1 && terms.begin()->first.empty()) return Dim(terms.begin()->second);
-    Dim dim = Dim::unknown();
-    dim.expression_ = std::make_shared<Dim::Expression>(Dim::Expression{std::move(terms)});
-    return dim;
-  }
-};
-
 std::string Dim::to_string() const {
   std::string text = is_unknown() ? "?" : spell(DimTerms::of(*this));
   std::erase(text, any_mark);
   return text;
+}
+
+std::size_t Dim::footprint() const {
+  constexpr std::size_t a_term = 128;  // with its first atom
+  return sizeof(Dim) + (expression_ ? expression_->terms.size() * a_term + text_of(expression_->terms) : 0);
 }
 
 Dim operator+(const Dim& a, const Dim& b) {
@@ -151,7 +162,8 @@ Division divide_terms(const Terms& a, const Terms& b) {
   const auto& [divisor_atoms, divisor] = *b.begin();
   for (const auto& [atoms, coefficient] : a) {
     std::vector<std::string> left = atoms;
-    bool divides = b.size() == 1 && coefficient % divisor == 0;
+    const bool overflows = divisor == -1 && coefficient == std::numeric_limits<std::int64_t>::min();
+    bool divides = b.size() == 1 && !overflows && coefficient % divisor == 0;
     for (const auto& atom : divisor_atoms) {
       auto found = std::find(left.begin(), left.end(), atom);
       if (found == left.end()) { divides = false; break; }
@@ -184,10 +196,8 @@ std::optional<Dim> nested_quotient(const Terms& numerator, const Dim& by) {
 
 Dim floor_div(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown() || b.number() == 0) return Dim::unknown();
-  if (a.is_number() && b.is_number()) {
-    if (*b.number() == -1) return Dim(-1) * a;  // INT64_MIN / -1 overflows
-    return Dim(floor_quotient(*a.number(), *b.number()));
-  }
+  if (b.number() == -1) return Dim(-1) * a;  // INT64_MIN / -1 overflows
+  if (a.is_number() && b.is_number()) return Dim(floor_quotient(*a.number(), *b.number()));
   const Terms numerator = DimTerms::of(a), denominator = DimTerms::of(b);
   if (numerator == denominator) return 1;
   if (numerator.empty()) return 0;

@@ -1,7 +1,9 @@
 // A size, or an int computed from sizes: a number, or an expression over named dimensions with +, −, × and floor
-// division, kept in a normal form so that equal expressions compare equal.
+// division, kept in a normal form so that equal expressions compare equal. An expression that grows beyond what a person
+// would read becomes unknown.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,6 +23,7 @@ class Dim {
   bool is_unknown() const;
   std::optional<std::int64_t> number() const;
   std::string to_string() const;                // "2*height//2 + 1", "?"
+  std::size_t footprint() const;                // roughly the memory that it takes, in bytes
 
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);

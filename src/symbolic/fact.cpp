@@ -17,9 +17,9 @@ template <class T> std::int64_t read_as(const std::uint8_t* bytes) {
 
 std::optional<std::int64_t> element(const ir::TensorView& view, std::int64_t position) {
   const std::size_t size = ir::element_bytes(view.dtype);
-  const auto at = static_cast<std::size_t>(position) * size;
   const auto& data = view.storage->data;
-  if (position < 0 || size == 0 || at + size > data.size()) return std::nullopt;
+  if (position < 0 || size == 0 || static_cast<std::size_t>(position) >= data.size() / size) return std::nullopt;
+  const auto at = static_cast<std::size_t>(position) * size;
   switch (view.dtype) {
     case ir::DType::u8: case ir::DType::boolean: return data[at];
     case ir::DType::i8: return read_as<std::int8_t>(&data[at]);
@@ -37,9 +37,9 @@ std::optional<std::vector<Dim>> small_contents(const ir::TensorView& view) {
   std::vector<Dim> contents;
   std::vector<std::int64_t> index(view.sizes.size(), 0);
   for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t position = view.offset;
-    for (std::size_t d = 0; d < index.size(); ++d) position += index[d] * view.strides[d];
-    const auto value = element(view, position);
+    auto position = static_cast<std::uint64_t>(view.offset);  // wraps instead of overflowing; element() looks
+    for (std::size_t d = 0; d < index.size(); ++d) position += static_cast<std::uint64_t>(index[d]) * static_cast<std::uint64_t>(view.strides[d]);
+    const auto value = element(view, static_cast<std::int64_t>(position));
     if (!value) return std::nullopt;
     contents.emplace_back(*value);
     for (std::size_t d = index.size(); d-- > 0;) {
@@ -53,14 +53,16 @@ std::optional<std::vector<Dim>> small_contents(const ir::TensorView& view) {
 // The element of a tensor of one float whose bytes came along.
 std::optional<double> only_number(const ir::TensorView& view) {
   if (!view.storage || view.elements() != 1 || view.offset < 0) return std::nullopt;
-  const std::size_t at = static_cast<std::size_t>(view.offset) * ir::element_bytes(view.dtype);
   const auto& data = view.storage->data;
-  if (view.dtype == ir::DType::f64 && at + sizeof(double) <= data.size()) {
+  const std::size_t size = ir::element_bytes(view.dtype);
+  if (size == 0 || static_cast<std::size_t>(view.offset) >= data.size() / size) return std::nullopt;
+  const std::size_t at = static_cast<std::size_t>(view.offset) * size;
+  if (view.dtype == ir::DType::f64) {
     double value;
     std::memcpy(&value, &data[at], sizeof value);
     return value;
   }
-  if (view.dtype == ir::DType::f32 && at + sizeof(float) <= data.size()) {
+  if (view.dtype == ir::DType::f32) {
     float value;
     std::memcpy(&value, &data[at], sizeof value);
     return value;
@@ -183,9 +185,16 @@ const Fact& part_of(const Fact& object, std::string_view name) {
   return found == known->parts->end() ? nothing : found->second;
 }
 
+std::vector<std::uint32_t> merge_wants(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
+  std::vector<std::uint32_t> merged;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(merged));
+  if (merged.size() > most_wants) merged.resize(most_wants);
+  return merged;
+}
+
 Fact join(const Fact& a, const Fact& b) {
   Fact joined;
-  std::set_union(a.wants.begin(), a.wants.end(), b.wants.begin(), b.wants.end(), std::back_inserter(joined.wants));
+  joined.wants = merge_wants(a.wants, b.wants);
   joined.blame = a.blame ? a.blame : b.blame;
   if (a.tensor() && b.tensor()) joined.value = join_tensors(*a.tensor(), *b.tensor());
   else if (a.number() && b.number() && a.number()->kind == b.number()->kind) joined.value = join_numbers(*a.number(), *b.number());
@@ -199,7 +208,67 @@ Fact join(const Fact& a, const Fact& b) {
   return joined;
 }
 
+namespace {
+
+template <class T, class Same> bool both(const std::optional<T>& a, const std::optional<T>& b, Same same) {
+  return a && b ? same(*a, *b) : !a && !b;
+}
+
+bool same_dim(const Dim& a, const Dim& b) { return a.is_unknown() ? b.is_unknown() : provably_equal(a, b); }
+
+bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_dim); }
+
+bool same_value(std::monostate, std::monostate) { return true; }
+bool same_value(const TensorFact& a, const TensorFact& b) {
+  return a.dtype == b.dtype && both(a.shape, b.shape, same_dims) && both(a.contents, b.contents, same_dims) &&
+         a.fraction == b.fraction && a.wrapped_number == b.wrapped_number && a.known_constant == b.known_constant;
+}
+bool same_value(const NumberFact& a, const NumberFact& b) {
+  return a.kind == b.kind && both(a.integer, b.integer, same_dim) && a.floating == b.floating;
+}
+bool same_value(const ListFact& a, const ListFact& b) {
+  const auto items = [](const std::vector<Fact>& x, const std::vector<Fact>& y) { return std::equal(x.begin(), x.end(), y.begin(), y.end(), same); };
+  return both(a.items, b.items, items) && (a.element == b.element || (a.element && b.element && same(*a.element, *b.element)));
+}
+bool same_value(NoneFact, NoneFact) { return true; }
+bool same_value(const ConstantFact& a, const ConstantFact& b) { return ir::equal(a.value, b.value); }
+bool same_value(const ObjectFact& a, const ObjectFact& b) { return a.parts == b.parts; }
+
+constexpr int deepest_fact = 64;
+
+std::size_t footprint(const Fact& fact, int depth) {
+  if (depth > deepest_fact) return most_fact + 1;
+  std::size_t bytes = sizeof(Fact) + fact.wants.size() * sizeof(std::uint32_t);
+  const auto add = [&](const std::optional<std::vector<Dim>>& dims) {
+    if (dims)
+      for (const Dim& dim : *dims) bytes += dim.footprint();
+  };
+  if (const auto* tensor = fact.tensor()) {
+    add(tensor->shape);
+    add(tensor->contents);
+  } else if (const auto* list = fact.list()) {
+    if (list->items)
+      for (const Fact& item : *list->items) bytes += footprint(item, depth + 1);
+    if (list->element) bytes += footprint(*list->element, depth + 1);
+  } else if (const auto* number = fact.number()) {
+    if (number->integer) bytes += number->integer->footprint();
+  } else if (const auto* constant = std::get_if<ConstantFact>(&fact.value)) {
+    bytes += ir::footprint(constant->value);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool same(const Fact& a, const Fact& b) {
+  if (a.wants != b.wants || a.blame != b.blame || a.value.index() != b.value.index()) return false;
+  return std::visit([&](const auto& x) { return same_value(x, std::get<std::decay_t<decltype(x)>>(b.value)); }, a.value);
+}
+
+std::size_t footprint(const Fact& fact) { return footprint(fact, 0); }
+
 std::string to_string(const Fact& fact) {
+  constexpr std::size_t longest_list = 160;  // letters
   if (auto* tensor = fact.tensor()) return spell_shape(*tensor);
   if (auto* number = fact.number()) {
     if (number->kind == NumberFact::Kind::floating)
@@ -211,7 +280,10 @@ std::string to_string(const Fact& fact) {
   if (auto* list = fact.list()) {
     if (!list->items) return "list of " + (list->element ? to_string(*list->element) : std::string("?"));
     std::string text = "[";
-    for (const Fact& item : *list->items) text += (text.size() > 1 ? ", " : "") + to_string(item);
+    for (const Fact& item : *list->items) {
+      if (text.size() > longest_list) return text + ", …]";
+      text += (text.size() > 1 ? ", " : "") + to_string(item);
+    }
     return text + "]";
   }
   return fact.is_none() ? "None" : "?";

@@ -24,6 +24,9 @@ namespace compatcheck::symbolic {
 using Shape = std::vector<Dim>;
 
 inline constexpr std::size_t most_contents = 64;
+inline constexpr std::size_t most_wants = 64;
+// What one fact may take, in bytes (footprint): a list of a few thousand tensors. Of what would take more nothing is known.
+inline constexpr std::size_t most_fact = 1 << 20;
 
 struct TensorFact {
   std::optional<ir::DType> dtype{};
@@ -51,7 +54,8 @@ struct ObjectFact { std::shared_ptr<const std::vector<std::pair<std::string, Fac
 
 struct Fact {
   std::variant<std::monostate /* nothing known */, TensorFact, NumberFact, ListFact, NoneFact, ConstantFact, ObjectFact> value{};
-  // Model inputs from which something unknown here derives, sorted: naming their shape or dtype may settle it.
+  // Model inputs from which something unknown here derives, sorted, at most `most_wants`: naming their shape or dtype may
+  // settle it.
   std::vector<std::uint32_t> wants{};
   // The node, without facts of its own to state, from which something unknown here derives; null if none. Where
   // that node fails to convert, what hangs on the unknown is unassessed: the node's fault, no finding of its own.
@@ -68,10 +72,16 @@ Fact fact_of(const ir::Constant& constant);
 Fact fact_of(const ir::Constant& constant, const ir::Program& program);
 // A part of an ObjectFact; "nothing known" if it has none of that name.
 const Fact& part_of(const Fact& object, std::string_view name);
+// Those of both.
+std::vector<std::uint32_t> merge_wants(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b);
 // What holds in both: at the joins of If and Loop.
 Fact join(const Fact& a, const Fact& b);
+// Both say the same and leave the same open.
+bool same(const Fact& a, const Fact& b);
+// Roughly the memory that it takes, in bytes; of facts nested too deeply more than `most_fact`.
+std::size_t footprint(const Fact& fact);
 // The only element of a floating tensor: among its contents if it is whole.
 void set_number(TensorFact& tensor, double number);
-std::string to_string(const Fact& fact);        // "f32[batch, 3, 224, 224]", "int 3", "f32[*]", "?"
+std::string to_string(const Fact& fact);        // "f32[batch, 3, 224, 224]", "int 3", "f32[*]", "?"; long lists are cut
 
 }  // namespace compatcheck::symbolic

@@ -164,8 +164,9 @@ Facts broadcast_tensors(const Call& call) {
 
 // Every result has the lengths of all vectors, the first two swapped if indexing is "xy".
 Facts meshgrid(const Call& call) {
+  constexpr std::size_t most_tensors = 64;  // each is a dimension of every result
   const auto tensors = tensor_list(call, "tensors");
-  if (!tensors) return {list_of(tensor_fact(std::nullopt, std::nullopt))};
+  if (!tensors || tensors->size() > most_tensors) return {list_of(tensor_fact(std::nullopt, std::nullopt))};
   std::optional<Shape> shape = Shape{};
   for (const TensorFact& tensor : *tensors) {
     if (!tensor.shape) shape.reset();

@@ -173,7 +173,7 @@ Facts tensorinv(const Call& call) {
 // self · x = other: x has the dimensions of self that other lacks; `dims` are moved to the end first.
 Facts tensorsolve(const Call& call) {
   const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
-  if (!self.shape || !other.shape || other.shape->size() > self.shape->size()) return {tensor_fact(self.dtype, std::nullopt)};
+  if (!self.shape || !other.shape || self.shape->empty() || other.shape->size() > self.shape->size()) return {tensor_fact(self.dtype, std::nullopt)};
   if (call.is_none("dims"))
     return {tensor_fact(self.dtype, Shape(self.shape->begin() + static_cast<std::ptrdiff_t>(other.shape->size()), self.shape->end()))};
   const auto dims = call.ints("dims");

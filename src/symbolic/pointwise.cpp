@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
@@ -130,7 +129,8 @@ std::optional<double> computed_number(const Call& call, DType dtype) {
 }
 
 bool are_exact(const Contents& contents) {
-  return std::all_of(contents.begin(), contents.end(), [](const Dim& dim) { return !dim.is_number() || std::abs(*dim.number()) <= 16'777'216; });
+  constexpr std::int64_t most = 16'777'216;
+  return std::all_of(contents.begin(), contents.end(), [](const Dim& dim) { return !dim.is_number() || (*dim.number() >= -most && *dim.number() <= most); });
 }
 
 }  // namespace

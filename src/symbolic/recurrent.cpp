@@ -62,9 +62,10 @@ Facts pack(const Call& call) {
   }
   Dim longest = Dim::unknown();
   if (lengths.contents && std::all_of(lengths.contents->begin(), lengths.contents->end(), [](const Dim& length) { return length.is_number(); })) {
-    std::int64_t total = 0, most = 0;
+    Dim total = 0;
+    std::int64_t most = 0;
     for (const Dim& length : *lengths.contents) {
-      total += *length.number();
+      total = total + length;
       most = std::max(most, *length.number());
     }
     longest = most;
@@ -80,7 +81,7 @@ Facts unpack(const Call& call) {
   const Dim batch = Dim::unknown();
   const Dim length = !total ? Dim::unknown() : total->is_number() && *total->number() <= 0 ? size_at(tensor_of(call, "batch_sizes"), 0) : *total;
   std::optional<Shape> shape;
-  if (data.shape && batch_first) {
+  if (data.shape && !data.shape->empty() && batch_first) {
     shape = *batch_first ? Shape{batch, length} : Shape{length, batch};
     shape->insert(shape->end(), data.shape->begin() + 1, data.shape->end());
   }
@@ -96,9 +97,9 @@ Verdict without_projection(const Call& call) {
     const Fact& fact = call.fact("params");
     return {.truth = Truth::unknown, .message = "the weights of " + std::string(call.op()) + " aren't known one by one", .wants = fact.wants, .blame = fact.blame};
   }
-  const std::int64_t expected = *layers * (*both ? 2 : 1) * (*biases ? 4 : 2);
-  if (static_cast<std::int64_t>(params->size()) == expected) return {.truth = Truth::yes};
-  return {.truth = Truth::no, .message = "the LSTM has " + std::to_string(params->size()) + " weights where one without proj_size has " + std::to_string(expected)};
+  const Dim expected = Dim(*layers) * Dim((*both ? 2 : 1) * (*biases ? 4 : 2));
+  if (expected.number() == static_cast<std::int64_t>(params->size())) return {.truth = Truth::yes};
+  return {.truth = Truth::no, .message = "the LSTM has " + std::to_string(params->size()) + " weights where one without proj_size has " + expected.to_string()};
 }
 
 }  // namespace

@@ -11,7 +11,10 @@ namespace {
 // floor(size · scale), computed as torch does, in double; of a named size where the scale is a fraction of 2^k.
 Dim scaled(const Dim& size, double scale) {
   if (!(scale > 0) || scale > 1e6) return Dim::unknown();
-  if (size.is_number()) return Dim(static_cast<std::int64_t>(static_cast<double>(*size.number()) * scale));
+  if (size.is_number()) {
+    const double scaled = static_cast<double>(*size.number()) * scale;
+    return std::abs(scaled) < 9e15 ? Dim(static_cast<std::int64_t>(scaled)) : Dim::unknown();
+  }
   std::int64_t denominator = 1;
   while (denominator <= 1024 && scale * static_cast<double>(denominator) != std::floor(scale * static_cast<double>(denominator))) denominator *= 2;
   if (denominator > 1024) return Dim::unknown();

@@ -7,7 +7,12 @@
 namespace compatcheck::symbolic {
 namespace {
 
-constexpr std::size_t most_items = 4096;
+// Whether so many of the items are too much for one fact.
+bool too_large(const Facts& items, std::size_t times = 1) {
+  std::size_t bytes = 0;
+  for (const Fact& item : items) bytes += footprint(item);
+  return bytes > most_fact / std::max<std::size_t>(times, 1);
+}
 
 const std::optional<Facts>& items_of(const Call& call, std::size_t i) {
   static const std::optional<Facts> unknown;
@@ -28,14 +33,19 @@ std::optional<std::int64_t> integer(const Call& call, std::size_t i) {
 
 Facts construct(const Call& call) {
   Facts items;
-  for (std::size_t i = 0; i < call.node().inputs().size(); ++i) items.push_back(call.input(i));
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < call.node().inputs().size(); ++i) {
+    if ((bytes += footprint(call.input(i))) > most_fact) return {};
+    items.push_back(call.input(i));
+  }
   return {list_fact(std::move(items))};
 }
 
 Facts unpack(const Call& call) {
   const std::size_t count = call.node().outputs().size();
   if (const auto& items = items_of(call, 0)) return items->size() == count ? *items : Facts{};
-  return Facts(count, common_item(call, 0));
+  const Fact common = common_item(call, 0);
+  return too_large({common}, count) ? Facts{} : Facts(count, common);
 }
 
 Facts item(const Call& call) {
@@ -73,13 +83,13 @@ Facts slice(const Call& call) {
   const auto place = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
   Facts taken;
   const std::int64_t last = whole_end ? size : place(*end);
-  for (std::int64_t i = whole_start ? 0 : place(*start); i < last; i += *step) taken.push_back((*items)[static_cast<std::size_t>(i)]);
+  for (std::int64_t i = whole_start ? 0 : place(*start); i < last; i += std::min(*step, size)) taken.push_back((*items)[static_cast<std::size_t>(i)]);
   return {list_fact(std::move(taken))};
 }
 
 Facts concatenate(const Call& call) {
   const auto &a = items_of(call, 0), &b = items_of(call, 1);
-  if (!a || !b) return {};
+  if (!a || !b || too_large(*a, 2) || too_large(*b, 2)) return {};
   Facts all = *a;
   all.insert(all.end(), b->begin(), b->end());
   return {list_fact(std::move(all))};
@@ -97,9 +107,9 @@ Facts append(const Call& call) {
 Facts repeated(const Call& call, std::size_t list, std::size_t number) {
   const auto& items = items_of(call, list);
   const auto count = integer(call, number);
-  if (!items || !count || items->size() * static_cast<std::size_t>(std::max<std::int64_t>(*count, 0)) > most_items) {
+  if (items && count && (items->empty() || *count <= 0)) return {list_fact({})};
+  if (!items || !count || too_large(*items, static_cast<std::size_t>(*count)))
     return {items && items->size() == 1 ? list_of(items->front()) : Fact{}};
-  }
   Facts all;
   for (std::int64_t i = 0; i < *count; ++i) all.insert(all.end(), items->begin(), items->end());
   return {list_fact(std::move(all))};

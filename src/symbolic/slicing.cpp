@@ -1,6 +1,5 @@
 // Parts of a tensor by position: slices, single rows, diagonals, windows; and what is written there: facts.
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 
 #include "symbolic/demands.h"
@@ -33,20 +32,23 @@ Dim slice_length(const Call& call, const Dim& size, std::int64_t step) {
   return provably_at_least(length, 0) ? ceil_div(length, step) : Dim::unknown();
 }
 
-// The elements that a slice of `length` takes of a small vector.
-std::vector<Dim> sliced_contents(const Call& call, const std::vector<Dim>& contents, std::int64_t length, std::int64_t step) {
+// The elements that a slice of `length` takes of a small vector; nullopt if it hasn't so many.
+std::optional<std::vector<Dim>> sliced_contents(const Call& call, const std::vector<Dim>& contents, std::int64_t length, std::int64_t step) {
   const auto size = static_cast<std::int64_t>(contents.size());
   const std::int64_t start = call.integer("start").value_or(0);
   const std::int64_t first = std::clamp<std::int64_t>(start < 0 ? start + size : start, 0, size);
   std::vector<Dim> taken;
-  for (std::int64_t i = 0; i < length; ++i) taken.push_back(contents[static_cast<std::size_t>(first + i * step)]);
+  for (std::int64_t at = first; std::ssize(taken) < length; at += std::min(step, size)) {
+    if (at >= size) return std::nullopt;
+    taken.push_back(contents[static_cast<std::size_t>(at)]);
+  }
   return taken;
 }
 
 Facts slice(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto dim = call.integer("dim"), step = call.integer("step");
-  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  const auto index = dim && self.shape && !self.shape->empty() ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
   if (!index || !step || *step < 1) {
     if (!self.shape) return {tensor_fact(self.dtype, std::nullopt)};
     return {tensor_fact(self.dtype, unknown_sizes(self.shape->size()))};
@@ -70,7 +72,7 @@ Facts select(const Call& call) {
   if (self.contents && self.shape->size() == 1) {
     const auto at = call.integer("index");
     const auto position = at ? wrap_dim(*at, self.contents->size()) : std::nullopt;
-    if (position) std::get<TensorFact>(result.value).contents = std::vector<Dim>{(*self.contents)[*position]};
+    if (position && *position < self.contents->size()) std::get<TensorFact>(result.value).contents = std::vector<Dim>{(*self.contents)[*position]};
   }
   return {result};
 }
@@ -78,7 +80,7 @@ Facts select(const Call& call) {
 Facts narrow(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto dim = call.integer("dim");
-  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  const auto index = dim && self.shape && !self.shape->empty() ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
   if (!index) return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape = *self.shape;
   shape[*index] = call.dim("length").value_or(Dim::unknown());
@@ -87,11 +89,15 @@ Facts narrow(const Call& call) {
 
 Dim diagonal_length(const Dim& rows, const Dim& columns, std::int64_t offset) {
   if (rows.is_number() && columns.is_number()) {
-    const std::int64_t m = *rows.number(), n = *columns.number();
-    return Dim(std::max<std::int64_t>(0, offset >= 0 ? std::min(m, n - offset) : std::min(m + offset, n)));
+    const Dim m = offset < 0 ? rows + Dim(offset) : rows, n = offset > 0 ? columns - Dim(offset) : columns;
+    if (m.is_number() && n.is_number()) return Dim(std::max<std::int64_t>(0, std::min(*m.number(), *n.number())));
+    return Dim::unknown();
   }
   return offset == 0 && provably_equal(rows, columns) ? rows : Dim::unknown();
 }
+
+// Of a diagonal from the main one.
+Dim distance(std::int64_t offset) { return offset < 0 ? Dim(-1) * Dim(offset) : Dim(offset); }
 
 // dim1 and dim2 give way to their diagonal, at the end.
 Facts diagonal(const Call& call) {
@@ -128,7 +134,7 @@ Facts diag_embed(const Call& call) {
   const std::size_t rank = self.shape->size() + 1;
   const auto a = wrap_dim(*first, rank), b = wrap_dim(*second, rank);
   if (!a || !b || *a == *b) return {tensor_fact(self.dtype, std::nullopt)};
-  const Dim side = self.shape->back() + Dim(std::abs(*offset));
+  const Dim side = self.shape->back() + distance(*offset);
   Shape shape;
   auto next = self.shape->begin();
   for (std::size_t i = 0; i < rank; ++i) shape.push_back(i == *a || i == *b ? side : *next++);
@@ -140,7 +146,7 @@ Facts diag(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto offset = call.integer("diagonal");
   if (!self.shape || !offset) return {tensor_fact(self.dtype, std::nullopt)};
-  if (self.shape->size() == 1) return {tensor_fact(self.dtype, Shape(2, (*self.shape)[0] + Dim(std::abs(*offset))))};
+  if (self.shape->size() == 1) return {tensor_fact(self.dtype, Shape(2, (*self.shape)[0] + distance(*offset)))};
   if (self.shape->size() != 2) return {tensor_fact(self.dtype, std::nullopt)};
   return {tensor_fact(self.dtype, Shape{diagonal_length((*self.shape)[0], (*self.shape)[1], *offset)})};
 }
@@ -148,7 +154,7 @@ Facts diag(const Call& call) {
 Facts diagflat(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto offset = call.integer("offset");
-  const Dim side = self.shape && offset ? product(*self.shape) + Dim(std::abs(*offset)) : Dim::unknown();
+  const Dim side = self.shape && offset ? product(*self.shape) + distance(*offset) : Dim::unknown();
   return {tensor_fact(self.dtype, Shape{side, side})};
 }
 

@@ -45,7 +45,11 @@ struct Cut {
     const auto whole = size().number(), by = step.number();
     if (whole && by && *by > 0 && *whole / *by < most_pieces) {
       std::vector<Dim> sizes;
-      for (std::int64_t start = 0; start < *whole || sizes.empty(); start += *by) sizes.emplace_back(std::min(*by, *whole - start));
+      std::int64_t left = *whole;
+      do {
+        sizes.emplace_back(std::min(*by, left));
+        left -= std::min(*by, left);
+      } while (left > 0);
       return pieces(sizes);
     }
     const Dim count = floor_div(size(), step);
@@ -143,9 +147,9 @@ Facts unbind(const Call& call) {
   Fact item = tensor_fact(cut.self.dtype, std::move(shape));
   const auto count = cut.size().number();
   if (!count && cut.used) return {list_fact(Facts(static_cast<std::size_t>(*cut.used), item))};
-  if (!count || *count >= most_pieces) return {list_of(std::move(item))};
+  if (!count || *count < 0 || *count >= most_pieces) return {list_of(std::move(item))};
   Facts items(static_cast<std::size_t>(*count), item);
-  if (cut.self.contents && cut.self.shape->size() == 1)
+  if (cut.self.contents && cut.self.shape->size() == 1 && cut.self.contents->size() == items.size())
     for (std::size_t i = 0; i < items.size(); ++i) std::get<TensorFact>(items[i].value).contents = std::vector<Dim>{(*cut.self.contents)[i]};
   return {list_fact(std::move(items))};
 }

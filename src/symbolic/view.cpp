@@ -135,7 +135,7 @@ Facts unflatten(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto dim = call.integer("dim");
   const auto sizes = call.dims("sizes");
-  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  const auto index = dim && self.shape && !self.shape->empty() ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
   if (!index || !sizes) return {reshaped(self, std::nullopt)};
   const TensorFact part{.shape = Shape{(*self.shape)[*index]}};
   Shape shape = *self.shape;
@@ -240,7 +240,8 @@ Facts move_dims(const Call& call) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < rank; ++i) {
     if (!order[i]) {
-      while (moved[next]) ++next;
+      while (next < rank && moved[next]) ++next;
+      if (next == rank) return {tensor_fact(self.dtype, std::nullopt)};  // a dimension is named twice
       order[i] = next++;
     }
     shape.push_back((*self.shape)[*order[i]]);

@@ -6,7 +6,7 @@ MEGABYTE = 1 << 20
 
 
 def limited():
-    resource.setrlimit(resource.RLIMIT_AS, (120 * MEGABYTE, 120 * MEGABYTE))
+    resource.setrlimit(resource.RLIMIT_AS, (40 * MEGABYTE, 40 * MEGABYTE))
 
 
 def main():
@@ -24,7 +24,7 @@ def main():
         large = pathlib.Path(folder) / "large.ir"
         with open(large, "wb") as file:
             file.write(b"graph(%x : Tensor):\n#" + b" " * 1000)
-            file.truncate(200 * MEGABYTE)
+            file.truncate(60 * MEGABYTE)
         expect([str(large)], f"{large}: out of memory")
         with open(large) as stdin:
             expect(["-"], "<stdin>: is larger than memory; give it as a file", stdin=stdin)

@@ -1,6 +1,5 @@
 // The facts of every case of the operator corpus against the outputs that eager PyTorch recorded.
 //   corpus_facts [FOLDER [WORD]]    FOLDER: with index.jsonl; else $COMPATCHECK_CORPUS. WORD: only cases whose name begins so, verbosely.
-// Ends with 77 where there is no corpus.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -158,8 +157,8 @@ int main(int count, char** arguments) {
   const std::filesystem::path folder = named ? named : "";
   std::ifstream index(folder / "index.jsonl");
   if (!named || !index) {
-    std::cout << "no corpus\n";
-    return 77;
+    std::cout << "no corpus in " << (named ? named : "$COMPATCHECK_CORPUS, which isn't set") << "\n";
+    return 1;
   }
   compatcheck::conversion::Corpus corpus(folder, count > 2 ? arguments[2] : "");
   for (std::string line; std::getline(index, line);) corpus.check(nlohmann::json::parse(line));

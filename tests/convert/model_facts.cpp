@@ -1,13 +1,13 @@
-// The facts of every value of real models against execution on random inputs, with the inputs' sizes as numbers and as names.
+// The facts of every value of real models against execution on random inputs, with the inputs' sizes as numbers and as names;
+// and what a whole check reports of their outputs.
 //   model_facts [FOLDER [WORD]]     FOLDER: of *.pt files; else $COMPATCHECK_MODELS. WORD: only files whose name begins so, verbosely.
-// Ends with 77 where there are no models.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <set>
 
-#include "compatcheck/error.h"
+#include "compatcheck/check.h"
 #include "convert/facts.h"
 #include "convert/oracle.h"
 #include "frontend/load.h"
@@ -42,8 +42,9 @@ class Models {
   }
 
   int summarize() const {
-    std::cout << models_ << " models, " << values_ << " values, " << complete_ << " wholly known, " << named_ << " with named sizes, " << differences_ << " differences\n";
-    return differences_ || !models_ ? 1 : 0;
+    std::cout << models_ << " models, " << values_ << " values, " << complete_ << " wholly known, " << named_ << " with named sizes, " << reported_
+              << " outputs reported, " << quantized_ << " of quantized models, " << differences_ << " differences\n";
+    return differences_ || !models_ || !reported_ || !quantized_ ? 1 : 0;
   }
 
  private:
@@ -66,6 +67,7 @@ class Models {
         given.push_back({input->name().empty() ? "input_" + std::to_string(i) : input->name(), fact_of(found->second)});
     }
     compare_named(normalized.graph, observed, inputs, schemas, program, values, name);
+    compare_report(file, normalized.graph, inputs, name);
     const auto start = std::chrono::steady_clock::now();
     const auto facts = state_facts(normalized.graph, given, table_, schemas, registry_, program);
     const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
@@ -112,9 +114,56 @@ class Models {
     }
   }
 
+  // A whole check, given the inputs' sizes: facts as they are after folding, with what the program's objects hold.
+  void compare_report(const std::filesystem::path& file, const ir::Graph& graph, const std::map<std::uint32_t, Actual>& seen, const std::string& name) {
+    CheckOptions options;
+    for (const ir::Value* input : graph.inputs()) {
+      const auto found = seen.find(input->id());
+      if (found == seen.end()) return;  // no tensor: no --input says its sizes
+      options.inputs.push_back(spell_input(found->second));
+    }
+    const Report report = compatcheck::check(loader_.load(file), options);
+    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+      const auto found = seen.find(graph.outputs()[i]->id());
+      if (found == seen.end() || report.model.outputs[i].dtype == "?" || !report.model.outputs[i].shape) continue;
+      ++reported_;
+      quantized_ += name.starts_with("quantized");
+      const std::string told = report.model.outputs[i].dtype + ":" + join(*report.model.outputs[i].shape);
+      if (!holds(report.model.outputs[i], found->second)) this->report(name, "reported as output: " + told + ", is " + spell_input(found->second));
+    }
+  }
+
+  // Sizes that elements decide are told by a name, or not at all.
+  static bool holds(const TensorInfo& told, const Actual& seen) {
+    if (told.dtype != ir::name(seen.dtype) || told.shape->size() != seen.sizes.size()) return false;
+    for (std::size_t i = 0; i < seen.sizes.size(); ++i) {
+      const std::string& size = (*told.shape)[i];
+      if (std::isdigit(static_cast<unsigned char>(size.front())) && size != std::to_string(seen.sizes[i])) return false;
+    }
+    return true;
+  }
+
+  static std::string join(const std::vector<std::string>& sizes) {
+    std::string text;
+    for (const auto& size : sizes) text += (text.empty() ? "" : ",") + size;
+    return text.empty() ? "scalar" : text;
+  }
+
+  static std::string spell_input(const Actual& actual) {
+    std::vector<std::string> sizes;
+    for (const std::int64_t size : actual.sizes) sizes.push_back(std::to_string(size));
+    return std::string(ir::name(actual.dtype)) + ":" + join(sizes);
+  }
+
   void report(const std::string& name, const std::string& what) {
     ++differences_;
     std::cout << name << ": " << what << "\n";
+  }
+
+  static LoadOptions load_options() {
+    LoadOptions options;
+    options.helper = COMPATCHECK_HELPER;
+    return options;
   }
 
   static frontend::LoadOptions options() {
@@ -125,9 +174,10 @@ class Models {
 
   bool verbose_;
   frontend::Frontend frontend_{options()};
+  Loader loader_{load_options()};
   mapping::Table table_ = mapping::Table::shipped();
   symbolic::Registry registry_ = symbolic::shipped_registry();
-  std::size_t models_ = 0, values_ = 0, complete_ = 0, named_ = 0, differences_ = 0;
+  std::size_t models_ = 0, values_ = 0, complete_ = 0, named_ = 0, reported_ = 0, quantized_ = 0, differences_ = 0;
 };
 
 }  // namespace
@@ -136,8 +186,8 @@ class Models {
 int main(int count, char** arguments) {
   const char* named = count > 1 ? arguments[1] : std::getenv("COMPATCHECK_MODELS");
   if (!named || !std::filesystem::is_directory(named)) {
-    std::cout << "no models\n";
-    return 77;
+    std::cout << "no models in " << (named ? named : "$COMPATCHECK_MODELS, which isn't set") << "\n";
+    return 1;
   }
   const std::string word = count > 2 ? arguments[2] : "";
   constexpr std::uintmax_t largest = 300'000'000;  // bigger ones have the graph of a smaller one

@@ -52,7 +52,7 @@ std::vector<Constant> one_of_each() {
           {quantized()},
           {ir::TensorView{}},
           {ir::ListConstant{ir::simple_type(TypeKind::integer), {{std::int64_t{1}}, {std::int64_t{2}}}}},
-          {ir::TupleConstant{ir::tuple_of({ir::simple_type(TypeKind::floating), nullptr}), {{1.5}, {}}}},
+          {ir::TupleConstant{ir::tuple_of({ir::simple_type(TypeKind::floating), ir::simple_type(TypeKind::none)}), {{1.5}, {}}}},
           {ir::DictConstant{ir::simple_type(TypeKind::string), ir::tensor_type(), {{{std::string("k")}, {tensor(stored_in_file(), {2, 3}, {3, 1})}}}}},
           {ir::ObjectConstant{0}},
           {ir::EnumConstant{"__torch__.Colour", "red", std::make_shared<Constant>(Constant{std::int64_t{7}})}},

@@ -85,8 +85,6 @@ TEST_F(Look, UnknownAndStructural) {
   EXPECT_EQ(find("prim::If", 9).status, Status::structural);
   EXPECT_NE(table.find_structural("prim::If"), nullptr);
   EXPECT_EQ(table.find_structural("prim::Loop"), nullptr);
-  EXPECT_TRUE(table.is_plumbing("Cast"));
-  EXPECT_FALSE(table.is_plumbing("Relu"));
 }
 
 TEST_F(Look, AvailableFromIsTheNextOpsetThatMaps) {

@@ -37,6 +37,12 @@ namespace {
 
 using Run = std::size_t (*)(ir::Graph&, const schema::Registry&);
 
+// A pass that spends.
+template <class Pass> std::size_t with_budget(Pass&& pass) {
+  Budget budget{.unrolled = 1000};
+  return pass(budget);
+}
+
 const std::map<std::string, Run> passes_by_name = {
     {"forward_attribute_writes", [](ir::Graph& g, const schema::Registry&) { return forward_attribute_writes(g); }},
     {"dissolve_objects", [](ir::Graph& g, const schema::Registry&) { return dissolve_objects(g); }},
@@ -46,16 +52,12 @@ const std::map<std::string, Run> passes_by_name = {
     {"drop_type_refinements", [](ir::Graph& g, const schema::Registry&) { return drop_type_refinements(g); }},
     {"lower_tuples", [](ir::Graph& g, const schema::Registry&) { return lower_tuples(g); }},
     {"pool_constants", [](ir::Graph& g, const schema::Registry&) { return pool_constants(g); }},
-    {"fold_constants", [](ir::Graph& g, const schema::Registry&) { return fold_constants(g, nullptr); }},
-    {"fold_lists", [](ir::Graph& g, const schema::Registry&) { return fold_lists(g, nullptr); }},
-    {"read_lists", [](ir::Graph& g, const schema::Registry&) { return read_lists(g, nullptr); }},
+    {"fold_constants", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_constants(g, nullptr, b); }); }},
+    {"fold_lists", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_lists(g, nullptr, b); }); }},
+    {"read_lists", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return read_lists(g, nullptr, b); }); }},
     {"prune_branches", [](ir::Graph& g, const schema::Registry&) { return prune_branches(g); }},
     {"simplify_loops", [](ir::Graph& g, const schema::Registry&) { return simplify_loops(g); }},
-    {"unroll_loops",
-     [](ir::Graph& g, const schema::Registry&) {
-       std::size_t budget = 1000;
-       return unroll_loops(g, budget);
-     }},
+    {"unroll_loops", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return unroll_loops(g, b); }); }},
     {"merge_common_subexpressions", [](ir::Graph& g, const schema::Registry&) { return merge_common_subexpressions(g, nullptr); }},
     {"remove_dead_code", [](ir::Graph& g, const schema::Registry&) { return remove_dead_code(g, nullptr); }},
     {"functionalize_writes", [](ir::Graph& g, const schema::Registry& r) { return functionalize_writes(g, nullptr, r); }},

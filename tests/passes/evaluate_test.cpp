@@ -37,7 +37,8 @@ std::string computed(const Row& row) {
   }
   text += "  %r : " + row.type + " = " + row.op + "(" + names + ")\n  return (%r)\n";
   ir::Graph graph = ir::parse_graph(text);
-  fold_constants(graph, nullptr);
+  Budget budget;
+  fold_constants(graph, nullptr, budget);
   const ir::Constant* result = ir::constant_of(graph.outputs()[0]);
   return result ? ir::print(*result) : "";
 }
@@ -131,7 +132,8 @@ TEST(Evaluate, TensorsSizes) {
       "  %c : int[] = aten::size(%w)\n"
       "  %e : int = prim::dtype(%w)\n"
       "  return (%a, %b, %c, %e)\n");
-  fold_constants(graph, nullptr);
+  Budget budget;
+  fold_constants(graph, nullptr, budget);
   std::vector<std::string> results;
   for (const ir::Value* output : graph.outputs()) results.push_back(ir::print(*ir::constant_of(output)));
   EXPECT_EQ(results, (std::vector<std::string>{"3", "2", "[2, 3]", "6"}));

@@ -99,6 +99,44 @@ TEST(Inline, EndlessRecursionIsRefused) {
   }
 }
 
+std::string refusal(const ir::Program& program) {
+  try {
+    normalized(program);
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+// `levels` functions, each of which calls the one before so many times.
+ir::Program tower(int levels, int calls, const std::string& extra = {}) {
+  ir::Program program;
+  add_module(program, "__torch__.Net", {});
+  add_function(program, "f0", "graph(%x : Tensor):\n" + extra + "  %y : Tensor = aten::relu(%x)\n  return (%y)\n");
+  for (int level = 1; level <= levels; ++level) {
+    std::string body = "  %f : Function = prim::Constant[name=\"f" + std::to_string(level - 1) + "\"]()\n";
+    for (int call = 0; call < calls; ++call)
+      body += "  %x" + std::to_string(call + 1) + " : Tensor = prim::CallFunction(%f, %x" + std::to_string(call) + ")\n";
+    add_function(program, "f" + std::to_string(level), "graph(%x0 : Tensor):\n" + body + "  return (%x" + std::to_string(calls) + ")\n");
+  }
+  add_method(program, "__torch__.Net", "forward",
+             "graph(%self : __torch__.Net, %x : Tensor):\n  %f : Function = prim::Constant[name=\"f" + std::to_string(levels) +
+                 "\"]()\n  %y : Tensor = prim::CallFunction(%f, %x)\n  return (%y)\n");
+  return program;
+}
+
+// Small in the file, endless when taken at their word.
+TEST(Inline, CallsThatDoubleAtEveryLevel) {
+  EXPECT_EQ(operators(normalized(tower(5, 2)).graph), std::vector<std::string>(32, "aten::relu"));
+  EXPECT_EQ(refusal(tower(40, 2)), "inlining the model's calls gives more than 400000 nodes");
+  EXPECT_EQ(refusal(tower(500, 1)), "calls are nested more than 400 deep: f100");
+}
+
+TEST(Inline, CopiesOfLongConstantsCount) {
+  const std::string text = "  %t : str = prim::Constant[value=\"" + std::string(1 << 20, 'a') + "\"]()\n  %k : Tensor = acme::keep(%x, %t)\n";
+  EXPECT_EQ(refusal(tower(12, 2, text)), "inlining the model's calls gives more than 400000 nodes");
+}
+
 TEST(Inline, AMethodThatIsNotThere) {
   const ir::Program program = two_blocks();
   NormalizeOptions options;

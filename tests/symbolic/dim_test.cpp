@@ -51,6 +51,23 @@ TEST(Dim, OverflowIsUnknown) {
   EXPECT_TRUE((Dim(most) * h * Dim(2)).is_unknown());
   EXPECT_TRUE(floor_div(Dim(least), -1).is_unknown());
   EXPECT_EQ(Dim(least).to_string(), "-9223372036854775808");
+  EXPECT_TRUE(floor_div(Dim(least) * h, -1).is_unknown());
+  EXPECT_EQ(floor_div(Dim(least) * h * w, Dim(0) - w).to_string(), "(-9223372036854775808*h*w)//(-w)");
+}
+
+// What nobody could read is unknown before it takes time and memory without end.
+TEST(Dim, ExpressionsStayReadable) {
+  Dim sum = 0, power = h, tower = h;
+  for (int i = 0; i < 64; ++i) sum = sum + Dim::symbol("n" + std::to_string(i));
+  EXPECT_FALSE(sum.is_unknown());
+  EXPECT_TRUE((sum + h).is_unknown());
+  EXPECT_TRUE((sum * sum).is_unknown());
+  for (int i = 0; i < 62; ++i) power = power * power;
+  EXPECT_TRUE(power.is_unknown());
+  for (int i = 0; i < 100; ++i) tower = floor_div((tower + Dim(1)) * (tower + w), tower + Dim(2));
+  EXPECT_TRUE(tower.is_unknown());
+  EXPECT_TRUE(Dim::symbol(std::string(5000, 'n')).is_unknown());
+  EXPECT_TRUE(provably_equal(sum - sum, 0));
 }
 
 TEST(Dim, SizesAreAtLeastOne) {

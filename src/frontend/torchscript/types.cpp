@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compatcheck/error.h"
+#include "frontend/snapshot.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
@@ -34,8 +35,20 @@ ir::TypeRef Types::convert(const c10::TypePtr& type) {
   if (++depth_ > deepest) throw ModelError("a type of the model is nested more than 1000 deep");
   ir::TypeRef made = make(type);
   --depth_;
+  count_parts(*made);
   known_.emplace(type.get(), Known{type, made});
   return made;
+}
+
+// A tuple of twice the same tuple, and so on, is small in the file and endless when walked.
+void Types::count_parts(const ir::Type& type) {
+  std::size_t parts = 1;
+  for (const ir::TypeRef& element : type.elements) {
+    const auto counted = parts_.find(element.get());
+    parts += counted == parts_.end() ? 1 : counted->second;
+  }
+  if (parts > most_type_parts) throw ModelError("a type of the model holds more than " + std::to_string(most_type_parts) + " others");
+  if (parts > 1) parts_[&type] = parts;
 }
 
 std::vector<c10::NamedTypePtr> Types::take_met() { return std::exchange(met_, {}); }

@@ -21,12 +21,14 @@ class Types {
   ir::TypeRef make_tuple(const c10::TupleType& tuple);
   ir::TypeRef make_named(const c10::NamedTypePtr& named, bool module);
   ir::TypeRef contained(ir::TypeKind kind, const c10::TypePtr& type);
+  void count_parts(const ir::Type& type);
 
   struct Known {
     c10::TypePtr keeps_alive;  // the key is its address
     ir::TypeRef type;
   };
   std::unordered_map<const c10::Type*, Known> known_;
+  std::unordered_map<const ir::Type*, std::size_t> parts_;  // of those in known_ that hold others
   std::vector<c10::NamedTypePtr> met_;
   std::size_t depth_ = 0;
 };

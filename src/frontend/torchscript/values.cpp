@@ -7,7 +7,8 @@ namespace compatcheck::frontend::torchscript {
 namespace {
 
 constexpr std::size_t deepest = 900;          // below snapshot.h's deepest_nesting
-constexpr std::size_t most_values = 20'000'000;
+constexpr std::size_t most_values = 2'000'000;
+constexpr std::size_t text_of_a_value = 128;  // a longer text counts as several values
 
 struct Depth {
   std::size_t& depth;
@@ -21,7 +22,8 @@ struct Depth {
 
 ir::Constant Values::convert(const c10::IValue& value) {
   const Depth nested(depth_);
-  if (++converted_ > most_values) throw ModelError("the model holds more than 20,000,000 values beside its tensors");
+  converted_ += 1 + (value.isString() ? value.toStringRef().size() / text_of_a_value : 0);
+  if (converted_ > most_values) throw ModelError("the model holds more than 2,000,000 values beside its tensors");
   if (value.isNone()) return {};
   if (value.isTensor()) return weights_.convert(value.toTensor());
   if (value.isBool()) return {value.toBool()};

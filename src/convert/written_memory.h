@@ -1,0 +1,29 @@
+// What facts can't say of memory that something writes, at whatever place.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/program.h"
+#include "passes/alias.h"
+#include "symbolic/fact.h"
+
+namespace compatcheck::conversion {
+
+class WrittenMemory {
+ public:
+  WrittenMemory(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch);
+
+  // Takes out of the fact what a write may change.
+  void forget(const ir::Value* value, symbolic::Fact& fact) const;
+
+ private:
+  void forget_part(const ir::Value* value, symbolic::Fact& fact) const;
+  void forget_member(const ir::Value* list, symbolic::Fact& member) const;
+  bool resized(const ir::Value* value) const;
+
+  passes::Aliases aliases_;
+  std::vector<bool> resized_;  // by location: some operator gives the tensor itself another shape
+};
+
+}  // namespace compatcheck::conversion

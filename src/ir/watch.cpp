@@ -1,0 +1,31 @@
+#include "ir/watch.h"
+
+#include <utility>
+
+#include "compatcheck/error.h"
+#include "ir/number_text.h"
+
+namespace compatcheck::ir {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double longest_seconds = 1e9;  // beyond this a duration overflows
+
+}  // namespace
+
+Watch::Watch(std::function<bool()> cancelled, double seconds) : state_(std::make_shared<State>()) {
+  state_->cancelled = std::move(cancelled);
+  state_->seconds = seconds;
+  if (seconds < longest_seconds)
+    state_->end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+void Watch::look() const {
+  if (!state_) return;
+  if (state_->cancelled && state_->cancelled()) throw Cancelled("cancelled");
+  if (state_->end && Clock::now() >= *state_->end)
+    throw ModelError("working through the model's graph was stopped after " + plainly(state_->seconds) + " s (--timeout gives it more)");
+}
+
+}  // namespace compatcheck::ir
