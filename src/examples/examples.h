@@ -8,7 +8,7 @@
 
 namespace compatcheck::examples {
 
-// Tensors are views of the file, of whose elements no byte is read: Storage tells the record and, unless that is deflated, the
+// Tensors are views of the file, of whose elements no byte is read unless asked for: Storage tells the record and, unless that is deflated, the
 // place in the file. Of .pb files the place in input_K.pb; none where the elements stand one by one.
 struct Examples {
   // What torch.save was given; or a dict of arrays by their names.
@@ -17,11 +17,14 @@ struct Examples {
   bool names_may_be_order = false;
 };
 
+// Whether the elements are read, too: tensors are then contiguous and carry their bytes.
+enum class Elements : bool { leave, read };
+
 // Of an open file, a .pt or .npz. Throws ModelError, without the file's name.
-Examples read(const frontend::InputFile& file);
+Examples read(const frontend::InputFile& file, Elements elements = Elements::leave);
 
 // A .pt file (torch.save of tensors, numbers, None, and tuples, lists and dicts of them), an .npz file, or a folder of
 // input_0.pb, input_1.pb … (TensorProto). Nothing in the file is run. Throws UsageError, naming the file and why.
-Examples read(const std::filesystem::path& file);
+Examples read(const std::filesystem::path& file, Elements elements = Elements::leave);
 
 }  // namespace compatcheck::examples

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "compatcheck/error.h"
+#include "examples/elements.h"
 #include "frontend/extent.h"
 
 namespace compatcheck::examples {
@@ -191,12 +192,14 @@ NamedTensor read_tensor_proto(const frontend::InputFile& file) {
   return {std::move(proto.name), std::move(tensor)};
 }
 
-ir::Constant read_proto_folder(const std::filesystem::path& folder) {
+ir::Constant read_proto_folder(const std::filesystem::path& folder, Elements elements) {
   ir::DictConstant tensors(ir::simple_type(ir::TypeKind::string), ir::tensor_type(), {});
   for (const auto& path : input_files(folder)) {
     const std::string file_name = path.filename().string();
     try {
-      auto [name, tensor] = read_tensor_proto(frontend::InputFile(path));
+      const frontend::InputFile file(path);
+      auto [name, tensor] = read_tensor_proto(file);
+      if (elements == Elements::read) read_elements(tensor, file, nullptr);
       tensors.items.emplace_back(ir::Constant{name.empty() ? path.stem().string() : name}, std::move(tensor));
     } catch (const ModelError& error) {
       throw ModelError(file_name + " " + error.what());

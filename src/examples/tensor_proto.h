@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "examples/examples.h"
 #include "frontend/input_file.h"
 #include "ir/constant.h"
 
@@ -16,8 +17,8 @@ struct NamedTensor {
 // Throws ModelError, without the file's name.
 NamedTensor read_tensor_proto(const frontend::InputFile& file);
 
-// A dict of tensors by the names that the files give them, or else "input_0" …, in the order of the numbers. Elements aren't
-// read. Throws ModelError.
-ir::Constant read_proto_folder(const std::filesystem::path& folder);
+// A dict of tensors by the names that the files give them, or else "input_0" …, in the order of the numbers. Throws
+// ModelError.
+ir::Constant read_proto_folder(const std::filesystem::path& folder, Elements elements);
 
 }  // namespace compatcheck::examples

@@ -110,6 +110,26 @@ std::vector<Frontend::ObservedTensor> Frontend::observe(const std::filesystem::p
   });
 }
 
+std::vector<Frontend::Run> Frontend::run(const InputFile& file, const std::string& display_name, const std::string& method,
+                                         const std::vector<ir::Constants>& calls, std::uint64_t seed) {
+  return naming(display_name, [&] {
+    ir::ListConstant arguments;
+    for (const ir::Constants& call : calls) arguments.items.push_back({ir::TupleConstant{nullptr, call}});
+    const protocol::RunRequest request{state_->model(display_name, display_name), method, encode(ir::Constant{std::move(arguments)}), seed};
+    const auto reply = expect<protocol::RunReply>(state_->helper.ask(request, &file, true));
+    ir::Constant results = decode_constant(reply.results);
+    auto* list = results.get<ir::ListConstant>();
+    if (!list || list->items.size() != calls.size()) throw ModelError("the loader's answer is damaged: other results than calls");
+    std::vector<Run> runs;
+    for (ir::Constant& item : list->items) {
+      if (auto* held = item.get<ir::TupleConstant>(); held && held->items.size() == 1) runs.push_back({std::move(held->items.front()), {}});
+      else if (const auto* failure = item.get<std::string>()) runs.push_back({std::nullopt, *failure});
+      else throw ModelError("the loader's answer is damaged: a result is unknown");
+    }
+    return runs;
+  });
+}
+
 std::vector<std::string> Frontend::registered_schemas() {
   return expect<protocol::SchemasReply>(state_->helper.ask(protocol::SchemasRequest{})).schemas;
 }

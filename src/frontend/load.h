@@ -62,7 +62,7 @@ class Frontend {
   Loaded load(const std::filesystem::path& file);
   Loaded load_bytes(std::span<const std::uint8_t> bytes, const std::string& display_name);  // stdin
 
-  // What the helper runs libtorch for, beside loading (tests, and later folding, verify, bisect):
+  // What the helper runs libtorch for, beside loading:
   // Runs forward of the loaded file on seeded random inputs, and `graph` by the interpreter on the same inputs;
   // returns the differences as text, empty if all outputs, shapes, dtypes and, if asked for, written inputs agree.
   struct Execution { bool agrees = false; std::string difference; };
@@ -72,6 +72,12 @@ class Frontend {
   // Every intermediate value of `graph` on seeded random inputs: dtype and sizes by ir::Value::id().
   struct ObservedTensor { std::uint32_t value = 0; ir::DType dtype{}; std::vector<std::int64_t> sizes; };
   std::vector<ObservedTensor> observe(const std::filesystem::path& file, const ir::Graph& graph, std::uint64_t seed);
+
+  // Runs `method` of the file that was loaded on the arguments of each call; seeds libtorch's generator anew before each. Storages of
+  // the arguments carry their bytes. One thread, so that sums come out the same.
+  struct Run { std::optional<ir::Constant> result; std::string failure; };
+  std::vector<Run> run(const InputFile& file, const std::string& display_name, const std::string& method,
+                       const std::vector<ir::Constants>& calls, std::uint64_t seed);
 
   // Every schema that this libtorch registers, one a line (test of src/schema).
   std::vector<std::string> registered_schemas();

@@ -1,15 +1,12 @@
 #include "frontend/locate.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "compatcheck/error.h"
+#include "frontend/surroundings.h"
 
 namespace compatcheck::frontend {
 namespace {
@@ -18,28 +15,9 @@ namespace fs = std::filesystem;
 constexpr const char* helper_name = "compatcheck-torchscript";
 constexpr const char* library_name = "libtorch_cpu.so";
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
-}
-
-fs::path executable_folder() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : self.parent_path();
-}
-
-std::vector<fs::path> split_path(const std::string& list) {
-  std::vector<fs::path> folders;
-  std::istringstream parts(list);
-  for (std::string part; std::getline(parts, part, ':');)
-    if (!part.empty()) folders.emplace_back(part);
-  return folders;
 }
 
 std::string first_line_after(const fs::path& file, std::string_view start) {
@@ -70,32 +48,6 @@ std::optional<fs::path> lib_folder(const fs::path& folder) {
   return std::nullopt;
 }
 
-// Folders of Python packages below a prefix: lib/python3.11/site-packages, lib/python3/dist-packages.
-std::vector<fs::path> package_folders(const fs::path& prefix) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (const fs::path& base : {prefix / "lib", prefix / "local" / "lib"})
-    for (fs::directory_iterator at(base, error), end; !error && at != end; at.increment(error))
-      if (at->path().filename().string().starts_with("python3"))
-        for (const char* packages : {"site-packages", "dist-packages"}) found.push_back(at->path() / packages);
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-// The active environment, told without running Python: its variables, then the python3 on the path.
-std::vector<fs::path> python_prefixes() {
-  std::vector<fs::path> prefixes;
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const std::string value = variable(name); !value.empty()) prefixes.emplace_back(value);
-  for (const fs::path& folder : split_path(variable("PATH"))) {
-    if (::access((folder / "python3").c_str(), X_OK) != 0) continue;
-    prefixes.push_back(folder.parent_path());
-    break;
-  }
-  if (const std::string home = variable("HOME"); !home.empty()) prefixes.push_back(fs::path(home) / ".local");
-  return prefixes;
-}
-
 std::string suggestion() {
   return "\n  give one with --libtorch DIR or COMPATCHECK_LIBTORCH, or activate a Python environment with torch " +
          std::string(supported_libtorch());
@@ -118,8 +70,7 @@ std::vector<fs::path> unnamed_libtorches() {
   if (const fs::path self = executable_folder(); !self.empty())
     for (const fs::path& folder : {self / "libtorch", self / "lib", self.parent_path() / "libtorch", self.parent_path() / "lib"})
       folders.push_back(folder);
-  for (const fs::path& prefix : python_prefixes())
-    for (const fs::path& packages : package_folders(prefix)) folders.push_back(packages / "torch");
+  for (const fs::path& packages : python_packages()) folders.push_back(packages / "torch");
   for (const fs::path& built : split_path(COMPATCHECK_BUILT_WITH_TORCH)) folders.push_back(built);
   return folders;
 }

@@ -54,6 +54,12 @@ void put(Writer& out, const ObserveRequest& request) {
   out.blob(request.graph);
   out.unsigned_number(request.seed);
 }
+void put(Writer& out, const RunRequest& request) {
+  put(out, request.model);
+  out.string(request.method);
+  out.blob(request.arguments);
+  out.unsigned_number(request.seed);
+}
 void put(Writer&, const SchemasRequest&) {}
 
 void put(Writer& out, const HelloReply& reply) {
@@ -75,6 +81,7 @@ void put(Writer& out, const ObserveReply& reply) {
     for (const std::int64_t size : tensor.sizes) out.number(size);
   }
 }
+void put(Writer& out, const RunReply& reply) { out.blob(reply.results); }
 void put(Writer& out, const SchemasReply& reply) { put(out, reply.schemas); }
 void put(Writer& out, const ErrorReply& reply) {
   out.byte(static_cast<std::uint8_t>(reply.kind));
@@ -113,7 +120,8 @@ template <class Message> constexpr std::uint8_t index_of(const Message& message)
 Request read_request(Reader& in) {
   static const std::uint8_t hello = index_of(Request{HelloRequest{}}), load = index_of(Request{LoadRequest{}}),
                             execution = index_of(Request{ExecutionRequest{}}),
-                            observe = index_of(Request{ObserveRequest{}}), schemas = index_of(Request{SchemasRequest{}});
+                            observe = index_of(Request{ObserveRequest{}}), run = index_of(Request{RunRequest{}}),
+                            schemas = index_of(Request{SchemasRequest{}});
   const std::uint8_t kind = in.byte();
   if (kind == hello) return HelloRequest{};
   if (kind == load) return LoadRequest{model(in)};
@@ -129,13 +137,18 @@ Request read_request(Reader& in) {
     request.seed = in.unsigned_number();
     return request;
   }
+  if (kind == run) {
+    RunRequest request{model(in), in.string(), blob(in), 0};
+    request.seed = in.unsigned_number();
+    return request;
+  }
   Reader::damaged("a request is unknown");
 }
 
 Reply read_reply(Reader& in) {
   static const std::uint8_t hello = index_of(Reply{HelloReply{}}), load = index_of(Reply{LoadReply{}}),
                             execution = index_of(Reply{ExecutionReply{}}), observe = index_of(Reply{ObserveReply{}}),
-                            schemas = index_of(Reply{SchemasReply{}}), error = index_of(Reply{ErrorReply{}});
+                            run = index_of(Reply{RunReply{}}), schemas = index_of(Reply{SchemasReply{}}), error = index_of(Reply{ErrorReply{}});
   const std::uint8_t kind = in.byte();
   if (kind == hello) {
     HelloReply reply;
@@ -150,6 +163,7 @@ Reply read_reply(Reader& in) {
     return ExecutionReply{agrees, in.string()};
   }
   if (kind == observe) return observations(in);
+  if (kind == run) return RunReply{blob(in)};
   if (kind == schemas) return SchemasReply{strings(in)};
   if (kind == error) {
     const std::uint8_t cause = in.byte();

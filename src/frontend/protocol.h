@@ -14,7 +14,7 @@
 
 namespace compatcheck::frontend::protocol {
 
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 
 // The descriptor under which the helper finds its end of the socket.
 inline constexpr int helper_socket = 3;
@@ -37,14 +37,21 @@ struct ExecutionRequest {
   bool inputs_after = true;  // what the call leaves in its inputs is compared, too
 };
 struct ObserveRequest { Model model; std::vector<std::uint8_t> graph; std::uint64_t seed = 0; };
+struct RunRequest {
+  Model model;
+  std::string method;
+  std::vector<std::uint8_t> arguments;  // a snapshot: a list with a tuple for each call
+  std::uint64_t seed = 0;               // of libtorch's generator, before each call
+};
 struct SchemasRequest {};
-using Request = std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, SchemasRequest>;
+using Request = std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, RunRequest, SchemasRequest>;
 
 struct HelloReply { std::uint32_t protocol = version; std::uint64_t abi = 0; std::string libtorch; };
 struct LoadReply { std::vector<std::uint8_t> program; };  // a snapshot
 struct ExecutionReply { bool agrees = false; std::string difference; };
 struct ObservedTensor { std::uint32_t position = 0; ir::DType dtype{}; std::vector<std::int64_t> sizes; };
 struct ObserveReply { std::vector<ObservedTensor> tensors; };  // position: see snapshot.h, `values_in_order`
+struct RunReply { std::vector<std::uint8_t> results; };  // a snapshot: a list; of each call a tuple that holds its result, or why it failed
 struct SchemasReply { std::vector<std::string> schemas; };
 
 enum class ErrorKind : std::uint8_t {
@@ -54,7 +61,7 @@ enum class ErrorKind : std::uint8_t {
   needs_restart,  // what an earlier model registered (stubs, classes) stands in the way: ask a fresh helper
 };
 struct ErrorReply { ErrorKind kind = ErrorKind::internal; std::string message; };
-using Reply = std::variant<HelloReply, LoadReply, ExecutionReply, ObserveReply, SchemasReply, ErrorReply>;
+using Reply = std::variant<HelloReply, LoadReply, ExecutionReply, ObserveReply, RunReply, SchemasReply, ErrorReply>;
 
 std::vector<std::uint8_t> encode(const Request& request);
 std::vector<std::uint8_t> encode(const Reply& reply);

@@ -22,11 +22,13 @@ inline constexpr std::size_t most_type_parts = 10'000;
 
 std::vector<std::uint8_t> encode(const ir::Program& program);
 std::vector<std::uint8_t> encode(const ir::Graph& graph);  // constants and all
+std::vector<std::uint8_t> encode(const ir::Constant& constant);
 
 // Throw ModelError on bytes that are not a snapshot of this version or are cut short: the other side may have died.
 // Storages, types and locations that were shared are shared again. Node::schema() is null; value ids are new.
 ir::Program decode_program(std::span<const std::uint8_t> bytes);
 ir::Graph decode_graph(std::span<const std::uint8_t> bytes);
+ir::Constant decode_constant(std::span<const std::uint8_t> bytes);
 
 // Every value in the order in which a snapshot names them: the same on both sides, whatever the ids are.
 std::vector<ir::Value*> values_in_order(const ir::Graph& graph);

@@ -14,10 +14,10 @@ class Decoder {
   Decoder(std::span<const std::uint8_t> bytes, Content content) : in_(bytes, content) {}
   ir::Program program();
   ir::Graph graph();
+  ir::Constant constant(std::size_t depth = 0);
   void expect_end() const { in_.expect_end(); }
 
  private:
-  ir::Constant constant(std::size_t depth = 0);
   ir::Constants constants(std::size_t depth);
   ir::DictConstant dict(std::size_t depth);
   ir::TensorView tensor();
@@ -292,6 +292,13 @@ ir::Graph decode_graph(std::span<const std::uint8_t> bytes) {
   ir::Graph graph = decoder.graph();
   decoder.expect_end();
   return graph;
+}
+
+ir::Constant decode_constant(std::span<const std::uint8_t> bytes) {
+  Decoder decoder(bytes, Content::constant);
+  ir::Constant constant = decoder.constant();
+  decoder.expect_end();
+  return constant;
 }
 
 }  // namespace compatcheck::frontend

@@ -37,6 +37,7 @@ class Encoder {
  public:
   void program(const ir::Program& program);
   void graph(const ir::Graph& graph);
+  void constant(const ir::Constant& constant, std::size_t depth = 0);
   std::vector<std::uint8_t> finish(Content content) &&;
 
  private:
@@ -48,7 +49,6 @@ class Encoder {
   std::uint64_t location_number(const ir::LocationRef& location, std::size_t depth);
   std::uint64_t storage_number(const std::shared_ptr<const ir::Storage>& storage);
 
-  void constant(const ir::Constant& constant, std::size_t depth = 0);
   void constants(const ir::Constants& all, std::size_t depth);
   void tensor(const ir::TensorView& tensor);
   void quantizer(const ir::Quantizer& quantizer);
@@ -376,6 +376,12 @@ std::vector<std::uint8_t> encode(const ir::Graph& graph) {
   Encoder encoder;
   encoder.graph(graph);
   return std::move(encoder).finish(Content::graph);
+}
+
+std::vector<std::uint8_t> encode(const ir::Constant& constant) {
+  Encoder encoder;
+  encoder.constant(constant);
+  return std::move(encoder).finish(Content::constant);
 }
 
 std::vector<ir::Value*> values_in_order(const ir::Graph& graph) {

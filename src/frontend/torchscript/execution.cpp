@@ -16,6 +16,7 @@
 #include "frontend/torchscript/execution_model.h"
 #include "frontend/torchscript/interpreter.h"
 #include "frontend/torchscript/op_libraries.h"
+#include "frontend/torchscript/results.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
@@ -177,6 +178,29 @@ protocol::ObserveReply observe(const protocol::ObserveRequest& request) {
     });
     return reply;
   });
+}
+
+protocol::RunReply run(const protocol::RunRequest& request) {
+  const PlainExecution plain;
+  load_op_libraries(request.model.op_libraries);
+  const ir::Constant arguments = decode_constant(request.arguments);
+  const auto* calls = arguments.get<ir::ListConstant>();
+  if (!calls) throw InternalError("a request to run holds no calls");
+  ExecutionModel model(request.model);
+  auto method = model.module().get_method(request.method);
+  ConstantReader reader({.file = {}, .object = {}, .classes = [&]() -> torch::jit::CompilationUnit& { return model.classes(); }, .body = {}});
+  ir::ListConstant results;
+  for (const ir::Constant& call : calls->items) {
+    try {
+      Values given;
+      for (const ir::Constant& argument : call.get<ir::TupleConstant>()->items) given.push_back(reader.read(argument).deepcopy());
+      at::manual_seed(request.seed);
+      results.items.push_back({ir::TupleConstant{nullptr, {result_of(method(std::move(given)))}}});
+    } catch (const std::exception& error) {
+      results.items.push_back({short_reason(error)});
+    }
+  }
+  return {encode(ir::Constant{std::move(results)})};
 }
 
 }  // namespace compatcheck::frontend::torchscript

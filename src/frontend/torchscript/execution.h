@@ -13,4 +13,7 @@ protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& req
 // turns differ. Throws ModelError if it can't be run.
 protocol::ObserveReply observe(const protocol::ObserveRequest& request);
 
+// The method on given arguments, call by call; a call that fails gives its reason.
+protocol::RunReply run(const protocol::RunRequest& request);
+
 }  // namespace compatcheck::frontend::torchscript

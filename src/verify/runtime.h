@@ -1,0 +1,62 @@
+// ONNX Runtime, loaded when something is to be run: the user's own, so that what is proved is what ships.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/constant.h"
+
+namespace compatcheck::verify {
+
+enum class Optimize : bool { no, yes };
+
+struct SessionOptions {
+  Optimize optimize = Optimize::yes;  // the runtime's own rewriting of the graph
+  int threads = 1;                    // one: sums come out the same
+};
+
+class Runtime;
+
+// A model that the runtime has taken. Values are tensors that carry their bytes, contiguous; lists of them (sequences); None (an
+// optional without a value). Numbers are taken for tensors of rank 0.
+class Session {
+ public:
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  const std::vector<std::string>& inputs() const;
+  const std::vector<std::string>& outputs() const;
+
+  // `values`: of every input, in the order of inputs(). Throws ModelError with the runtime's own words.
+  ir::Constants run(const ir::Constants& values) const;
+
+ private:
+  friend class Runtime;
+  struct State;
+  explicit Session(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+class Runtime {
+ public:
+  // `library`: libonnxruntime.so, or a folder that holds it; empty: COMPATCHECK_ORT_LIBRARY, beside the program, or the wheel of the
+  // active Python environment. Throws UsageError saying what was looked for and where.
+  explicit Runtime(const std::filesystem::path& library = {});
+
+  const std::string& version() const;
+  const std::filesystem::path& library() const;
+
+  // Throws ModelError with the runtime's own words for what it doesn't take.
+  Session open(const std::filesystem::path& onnx, const SessionOptions& options = {}) const;
+
+ private:
+  friend class Session;
+  struct State;
+  std::shared_ptr<const State> state_;  // sessions hold it, too
+};
+
+}  // namespace compatcheck::verify

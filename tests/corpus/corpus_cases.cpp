@@ -1,0 +1,202 @@
+// Converts cases of the operator corpus and runs them in ONNX Runtime against TorchScript.
+//   corpus_cases HELPER OUT < lines of JSON: an entry of index.jsonl, with "model", "inputs" (files), "opsets", "specials", "skip_sets", "ties"
+// writes to stdout, for each line, {id, results: [{opset, outcome, detail}]}. Outcomes: match, wrong, runtime (exported, but the runtime
+// doesn't take or run it), refused, needs_input, disagree (check and convert, or the nodes and the row), no_oracle, error.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "analysis/model_state.h"
+#include "compatcheck/convert.h"
+#include "examples/examples.h"
+#include "input_sets.h"
+#include "verify/compare.h"
+#include "verify/runtime.h"
+
+namespace compatcheck::corpus {
+namespace {
+
+using nlohmann::json;
+
+struct Expected {
+  InputSet set{};
+  ir::Constants inputs, outputs;
+};
+
+// What the corpus calls a match.
+verify::Tolerance tolerance_of(ir::DType dtype) {
+  switch (dtype) {
+    case ir::DType::f16: case ir::DType::bf16: return {1e-2, 1e-2};
+    case ir::DType::f32: case ir::DType::f64: case ir::DType::c64: case ir::DType::c128: return {1e-3, 1e-5};
+    default: return {};
+  }
+}
+
+void flatten(const ir::Constant& value, ir::Constants& into) {
+  if (const auto* list = value.get<ir::ListConstant>()) for (const auto& item : list->items) flatten(item, into);
+  else if (const auto* tuple = value.get<ir::TupleConstant>()) for (const auto& item : tuple->items) flatten(item, into);
+  else into.push_back(value);
+}
+
+class Cases {
+ public:
+  Cases(const std::filesystem::path& helper, std::filesystem::path out) : loader_({.helper = helper}), frontend_({.helper = helper}), out_(std::move(out)) {}
+
+  json run(const json& entry) {
+    json results = json::array();
+    const auto add = [&](int opset, const std::string& outcome, const std::string& detail) {
+      results.push_back({{"opset", opset}, {"outcome", outcome}, {"detail", detail}});
+    };
+    try {
+      const Model model = loader_.load(std::filesystem::path(entry.at("model").get<std::string>()));
+      const auto opsets = entry.at("opsets").get<std::vector<int>>();
+      const auto reports = check(model, opsets);
+      std::optional<std::vector<Expected>> expected;
+      for (std::size_t i = 0; i < opsets.size(); ++i) {
+        const auto [outcome, detail] = convert_and_run(entry, model, reports[i], opsets[i], expected);
+        add(opsets[i], outcome, detail);
+      }
+    } catch (const std::exception& error) {
+      add(0, "error", error.what());
+    }
+    return {{"id", entry.at("id")}, {"results", results}};
+  }
+
+ private:
+  struct Outcome { std::string outcome, detail; };
+
+  Outcome convert_and_run(const json& entry, const Model& model, const Report& checked, int opset, std::optional<std::vector<Expected>>& expected) {
+    const auto file = out_ / (entry.at("id").get<std::string>() + "@" + std::to_string(opset) + ".onnx");
+    Outcome outcome;
+    try {
+      outcome = convert_one(model, checked, opset, file);
+      if (outcome.outcome.empty()) {
+        if (!expected) expected = expectations(entry, model);
+        outcome = run_one(entry, file, *expected);
+      }
+    } catch (const std::exception& error) {
+      outcome = {"error", error.what()};
+    }
+    std::error_code ignored;
+    if (!entry.contains("keep")) std::filesystem::remove(file, ignored);
+    return outcome;
+  }
+
+  // Empty if it converted as the check said.
+  static Outcome convert_one(const Model& model, const Report& checked, int opset, const std::filesystem::path& file) {
+    ConvertOptions options;
+    options.opset = opset;
+    const Report report = convert(model, file, options);
+    if (report.convertible() != checked.convertible() || report.convertible() != std::filesystem::exists(file))
+      return {"disagree", "check and convert"};
+    if (!report.convertible()) {
+      std::string reason;
+      for (const auto& finding : report.findings)
+        if (finding.severity == Severity::error && reason.empty()) reason = finding.id + " " + finding.op + ": " + finding.message;
+      return {report.verdict == Verdict::needs_input ? "needs_input" : "refused", reason};
+    }
+    if (const std::string unnamed = not_in_rows(model, report); !unnamed.empty()) return {"disagree", unnamed};
+    return {};
+  }
+
+  // What is emitted, the row's `to` and plumbing aside.
+  static std::string not_in_rows(const Model& model, const Report& report) {
+    std::set<std::string> plumbing;
+    for (const auto& listed : model.state().table.plumbing()) plumbing.insert(listed.name);
+    std::string unnamed;
+    for (const auto& op : report.operators)
+      for (const auto& [name, count] : op.emitted)
+        if (!plumbing.contains(name) && std::find(op.onnx.begin(), op.onnx.end(), name) == op.onnx.end()) unnamed += " " + name;
+    return unnamed.empty() ? unnamed : "the row doesn't name" + unnamed;
+  }
+
+  std::vector<Expected> expectations(const json& entry, const Model& model) {
+    const auto examples = examples::read(std::filesystem::path(entry.at("inputs").get<std::string>()), examples::Elements::read);
+    const auto& arrays = *examples.value.get<ir::DictConstant>();
+    ir::Constants recorded;
+    for (std::size_t i = 0; i < entry.at("input_dtypes").size(); ++i) recorded.push_back(array(arrays, "in_" + std::to_string(i)));
+    const std::uint64_t seed = std::hash<std::string>{}(entry.at("id"));
+    std::vector<double> specials;
+    for (const auto& special : entry.at("specials")) specials.push_back(std::stod(special.get<std::string>()));
+    std::vector<Expected> made;
+    std::vector<ir::Constants> calls;
+    for (const InputSet set : input_sets) {
+      const auto skipped = entry.at("skip_sets").get<std::set<std::string>>();
+      if (skipped.contains(std::string(name(set)))) continue;
+      made.push_back({set, make_inputs(recorded, set, specials, seed), {}});
+      calls.push_back(made.back().inputs);
+    }
+    const auto runs = frontend_.run(*model.state().file, model.path(), "forward", calls, 0);
+    for (std::size_t i = runs.size(); i-- > 0;) {
+      if (runs[i].result) flatten(*runs[i].result, made[i].outputs);
+      else made.erase(made.begin() + static_cast<std::ptrdiff_t>(i));  // PyTorch itself refuses these
+    }
+    return made;
+  }
+
+  static ir::Constant array(const ir::DictConstant& arrays, const std::string& name) {
+    for (const auto& [key, value] : arrays.items)
+      if (*key.get<std::string>() == name) return value;
+    throw ModelError("has no array " + name);
+  }
+
+  Outcome run_one(const json& entry, const std::filesystem::path& file, const std::vector<Expected>& expected) {
+    std::optional<verify::Session> session;
+    try {
+      session = runtime_.open(file);
+    } catch (const ModelError& error) {
+      return {"runtime", error.what()};
+    }
+    if (expected.empty()) return {"no_oracle", "TorchScript takes none of the inputs"};
+    for (const Expected& wanted : expected) {
+      ir::Constants given, got;
+      for (const std::string& input : session->inputs()) given.push_back(wanted.inputs.at(std::stoul(input.substr(input.find('_') + 1))));
+      try {
+        got = session->run(given);
+      } catch (const ModelError& error) {
+        return {"runtime", std::string(name(wanted.set)) + ": " + error.what()};
+      }
+      ir::Constants flat;
+      for (const auto& value : got) flatten(value, flat);
+      if (const std::string difference = compare(entry, wanted, flat); !difference.empty()) return {"wrong", std::string(name(wanted.set)) + ": " + difference};
+    }
+    return {"match", ""};
+  }
+
+  static std::string compare(const json& entry, const Expected& wanted, const ir::Constants& got) {
+    if (got.size() != wanted.outputs.size()) return std::to_string(got.size()) + " outputs for " + std::to_string(wanted.outputs.size());
+    const bool random = !entry.at("nondeterministic").get<std::string>().empty();
+    const auto open = entry.at(wanted.set == InputSet::recorded ? "ties" : "open_outputs").get<std::set<std::size_t>>();
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const auto *expected = wanted.outputs[i].get<ir::TensorView>(), *found = got[i].get<ir::TensorView>();
+      if (!expected || !found) return "output " + std::to_string(i) + " is no tensor";
+      const auto comparison = verify::compare(*expected, *found, tolerance_of(expected->dtype));
+      const bool passed = random || open.contains(i) ? comparison.same_form() : comparison.passed();
+      if (!passed) return "output " + std::to_string(i) + ": " + verify::describe(comparison);
+    }
+    return {};
+  }
+
+  Loader loader_;
+  frontend::Frontend frontend_;
+  verify::Runtime runtime_;
+  std::filesystem::path out_;
+};
+
+}  // namespace
+}  // namespace compatcheck::corpus
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::cerr << "usage: corpus_cases HELPER OUT < lines of JSON\n";
+    return 2;
+  }
+  std::filesystem::create_directories(argv[2]);
+  compatcheck::corpus::Cases cases(argv[1], argv[2]);
+  for (std::string line; std::getline(std::cin, line);) std::cout << cases.run(nlohmann::json::parse(line)).dump() << std::endl;
+}

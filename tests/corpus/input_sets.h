@@ -1,0 +1,22 @@
+// Inputs for a case of the operator corpus: those that were recorded, and others that no conversion saw.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/constant.h"
+
+namespace compatcheck::corpus {
+
+// negatives: other order, sign and magnitude; ties: rounded; special: NaN, infinities and -0 here and there. Integers take other values
+// within the range of the recorded ones, so that indices stay indices.
+enum class InputSet : std::uint8_t { recorded, negatives, ties, special };
+inline constexpr std::array input_sets = {InputSet::recorded, InputSet::negatives, InputSet::ties, InputSet::special};
+std::string_view name(InputSet set);
+
+// Tensors that carry their elements. The same seed gives the same.
+ir::Constants make_inputs(const ir::Constants& recorded, InputSet set, const std::vector<double>& specials, std::uint64_t seed);
+
+}  // namespace compatcheck::corpus

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Converts the cases of the operator corpus and compares ONNX Runtime with TorchScript.
+
+    run_corpus.py --program BUILD/tests/corpus_cases --helper BUILD/libexec/compatcheck-torchscript --corpus DIR
+                  [--aten REGEX] [--ops REGEX] [--cases REGEX] [--opsets 9,11|all] [--sample N] [--keep DIR] [--jobs 2]
+                  [--coverage FILE] [--against FILE]
+
+Each model that converts is run on the recorded inputs and on three more sets that the conversion never saw: negatives and other
+magnitudes, ties, and NaN with infinities; indices take other values within the recorded range. What PyTorch itself refuses is left out.
+Prints what is wrong, what the runtime can't run, and what the reference exporter matches and we don't; ends with 1 if there is anything
+of the first or the last, or if check and convert disagree. --sample N: every Nth case of each operator, at least one. --coverage FILE
+writes every case's outcome at every opset; --against FILE compares the outcomes with such a file.
+"""
+import argparse, collections, csv, gzip, json, os, pathlib, re, subprocess, sys, tempfile, threading
+
+import open_values
+
+ALL_OPSETS = list(range(7, 27))
+HERE = pathlib.Path(__file__).parent
+FAILURES = ("wrong", "error", "crash", "disagree")
+
+
+def read_cases(arguments):
+    corpus = pathlib.Path(arguments.corpus)
+    if (corpus / "dev").is_dir():
+        corpus = corpus / "dev"
+    cases = [json.loads(line) for line in open(corpus / "index.jsonl")]
+    if arguments.aten:
+        cases = [c for c in cases if any(re.fullmatch(arguments.aten, a.removeprefix("aten::")) for a in c["aten"])]
+    if arguments.ops:
+        cases = [c for c in cases if re.fullmatch(arguments.ops, c["op"])]
+    if arguments.cases:
+        cases = [c for c in cases if re.search(arguments.cases, c["id"])]
+    if arguments.sample > 1:
+        seen = collections.Counter()
+        kept = []
+        for case in cases:
+            if seen[case["op"]] % arguments.sample == 0:
+                kept.append(case)
+            seen[case["op"]] += 1
+        cases = kept
+    for case in cases:
+        case["model"], case["inputs"] = str(corpus / f"{case['id']}.pt"), str(corpus / f"{case['id']}.npz")
+    return cases
+
+
+def left_open(case):
+    """The entry with what isn't compared."""
+    overloads = set(case["overloads"])
+    skipped = set()
+    if overloads & open_values.ORDERED_INPUTS:
+        skipped |= {"negatives", "ties", "special"}
+    if overloads & open_values.OPEN_AT_NAN:
+        skipped.add("special")
+    outputs = set(case["ties"])
+    if len(case["aten"]) == 1:
+        outputs.update(*(open_values.OPEN_AT_TIES.get(overload, set()) for overload in overloads))
+    specials = next((those for op, those in open_values.OPEN_SPECIALS.items() if any(re.fullmatch(op, aten) for aten in case["aten"])), open_values.SPECIALS)
+    return {**case, "skip_sets": sorted(skipped), "open_outputs": sorted(outputs), "specials": list(specials)}
+
+
+class Worker(threading.Thread):
+    """One corpus_cases at a time, started anew where a case ends it."""
+
+    def __init__(self, command, queue, results, lock):
+        super().__init__()
+        self.command, self.queue, self.results, self.lock = command, queue, results, lock
+
+    def run(self):
+        process = None
+        while True:
+            with self.lock:
+                if not self.queue:
+                    break
+                case = self.queue.popleft()
+            if process is None:
+                process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+            line = ""
+            try:
+                process.stdin.write(json.dumps(case) + "\n")
+                process.stdin.flush()
+                line = process.stdout.readline()
+            except BrokenPipeError:
+                pass
+            if line:
+                results = json.loads(line)["results"]
+            else:
+                results = [{"opset": 0, "outcome": "crash", "detail": f"corpus_cases ended with {process.wait()}"}]
+                process = None
+            with self.lock:
+                self.results[case["id"]] = results
+        if process is not None:
+            process.stdin.close()
+            process.wait()
+
+
+def read_baseline(path):
+    """id → opset → what the reference exporter's model does"""
+    found = collections.defaultdict(dict)
+    with gzip.open(path, "rt") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            found[row["id"]][int(row["opset"])] = row["ort"] if row["export"] == "ok" else "not exported"
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("program", "helper", "corpus"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--aten", default="", help="cases whose graph has a matching aten operator (whole name without aten::)")
+    parser.add_argument("--ops", default="", help="cases of matching OpInfo operators (whole name)")
+    parser.add_argument("--cases", default="", help="cases whose id matches")
+    parser.add_argument("--opsets", default="9,11,13,17,20")
+    parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--baseline", default=str(HERE / "baseline_dev.tsv.gz"))
+    parser.add_argument("--keep", help="folder for the ONNX files")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--all-lines", action="store_true", help="print every refusal, too")
+    parser.add_argument("--coverage", help="file to write: every case's outcomes")
+    parser.add_argument("--against", help="file that --coverage wrote: outcomes must be the same")
+    arguments = parser.parse_args()
+    opsets = ALL_OPSETS if arguments.opsets == "all" else [int(opset) for opset in arguments.opsets.split(",")]
+
+    cases = read_cases(arguments)
+    if not cases:
+        sys.exit("no such cases")
+    extra = {"opsets": opsets, **({"keep": True} if arguments.keep else {})}
+    queue = collections.deque({**left_open(case), **extra} for case in cases)
+    results, lock = {}, threading.Lock()
+    with tempfile.TemporaryDirectory() as temporary:
+        workers = [Worker([arguments.program, arguments.helper, os.path.join(arguments.keep or temporary, str(i))], queue, results, lock) for i in range(arguments.jobs)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    baseline = read_baseline(arguments.baseline)
+    count, bad = collections.Counter(), 0
+    for case in cases:
+        for result in results[case["id"]]:
+            opset, outcome, detail = result["opset"], result["outcome"], result["detail"]
+            count[outcome] += 1
+            lost = outcome != "match" and baseline[case["id"]].get(opset) == "match"
+            count["lost"] += lost
+            bad += outcome in FAILURES or lost
+            if outcome in (*FAILURES, "runtime", "no_oracle") or lost or arguments.all_lines and outcome != "match":
+                print(f"{'LOST ' if lost else ''}{outcome.upper()} {case['id']} @{opset} [{' '.join(case['aten'])}] {detail}")
+    print(", ".join(f"{n} {name}" for name, n in sorted(count.items()) if n))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
