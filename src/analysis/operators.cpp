@@ -80,6 +80,10 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
   }
   summary.operator_class = row->one_to_one() ? OperatorClass::one_to_one : OperatorClass::one_to_many;
   summary.onnx = row->to;
+  for (const Outcome* call : calls)
+    if (call->row && call->row->kind == mapping::Row::Kind::mapped)
+      for (const auto& onnx : call->row->to)
+        if (std::find(summary.onnx.begin(), summary.onnx.end(), onnx) == summary.onnx.end()) summary.onnx.push_back(onnx);
   if (calls.front()->since > 0) summary.since = calls.front()->since;
   return summary;
 }

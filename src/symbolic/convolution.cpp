@@ -155,6 +155,17 @@ Verdict convolution_fits(const Call& call) {
   return transposed ? convolution_demands(call, *transposed) : Demands().verdict();
 }
 
+// ONNX's output_padding ends there, PyTorch's at the dilation.
+Verdict output_padding_within_stride(const Call& call) {
+  const auto padding = call.ints("output_padding"), stride = call.ints("stride");
+  for (std::size_t i = 0; padding && i < padding->size(); ++i) {
+    if ((*padding)[i] == 0) continue;
+    if (!stride || stride->empty() || (*padding)[i] >= (*stride)[std::min(i, stride->size() - 1)])
+      return {.truth = Truth::no, .message = "output_padding is as wide as the stride"};
+  }
+  return {.truth = Truth::yes};
+}
+
 // The places of the windows in an image, in each of two dimensions.
 Shape places(const Call& call, const Shape& image) {
   const Shape kernel = sizes_of(call.dims("kernel_size"), 2), dilation = sizes_of(call.dims("dilation"), 2);
@@ -202,6 +213,7 @@ void register_convolution(Registry& registry) {
   for (const char* op : {"aten::_convolution", "aten::convolution", "aten::convolution_overrideable"}) registry.facts(op, either);
   registry.facts("aten::conv_tbc", time_batch_channels);
   registry.condition("convolution_fits", convolution_fits);
+  registry.condition("output_padding_within_stride", output_padding_within_stride);
   registry.condition("columns_fit", columns_fit);
   registry.condition("folded_columns_fit", folded_columns_fit);
   registry.facts("aten::im2col", im2col);

@@ -130,6 +130,16 @@ Verdict ceil_sizes_known(const Call& call) {
   return call.boolean("ceil_mode") == false || begin_inside(call) ? Verdict{.truth = Truth::yes} : pooled_sizes_known(call);
 }
 
+// Rounding up adds less than a stride of padding at the end; runtimes take none as wide as the kernel.
+Verdict ceil_padding_narrow(const Call& call) {
+  const auto dims = pooled_dims(call);
+  if (call.boolean("ceil_mode") == false || !dims) return {.truth = Truth::yes};
+  const Pool pool = pool_of(call, *dims);
+  for (std::size_t i = 0; i < *dims; ++i)
+    if (!provably_at_least(pool.kernel[i] - pool.padding[i] - pool.stride[i], 0)) return {.truth = Truth::no, .message = "padding may be as wide as the kernel"};
+  return {.truth = Truth::yes};
+}
+
 // ---- Demands
 
 void demand_sizes(Demands& demands, const Call& call, std::size_t dims, std::int64_t least) {
@@ -196,6 +206,7 @@ void register_pooling(Registry& registry) {
   registry.condition("adaptive_output_divides", adaptive_output_divides);
   registry.condition("pooled_sizes_known", pooled_sizes_known);
   registry.condition("ceil_sizes_known", ceil_sizes_known);
+  registry.condition("ceil_padding_narrow", ceil_padding_narrow);
   registry.condition("pool_fits", pool_fits);
   registry.condition("pooled_size_fits", pooled_size_fits);
 }
