@@ -228,7 +228,7 @@ class Test {
     if (fact_.is_none()) return yes();  // nothing there that could have another dtype
     if (const auto* number = fact_.number()) return number_dtype(*number, words, needed);
     const auto* tensor = fact_.tensor();
-    if (!tensor || !tensor->dtype) return not_known(fact_, "the dtype of " + what_ + " must be " + needed + ", and isn't known");
+    if (!tensor || !tensor->dtype) return not_known(fact_, "the dtype of " + what_ + " isn't known");
     if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return dtype_fits(*tensor->dtype, word); })) return yes();
     return no("the dtype of " + what_ + " must be " + needed + ", and is " + std::string(ir::name(*tensor->dtype)));
   }
