@@ -3,13 +3,12 @@
 
     run_corpus.py --program BUILD/tests/corpus_cases --helper BUILD/libexec/compatcheck-torchscript --corpus DIR
                   [--aten REGEX] [--ops REGEX] [--cases REGEX] [--opsets 9,11|all] [--sample N] [--keep DIR] [--jobs 2]
-                  [--coverage FILE] [--against FILE]
+                  [--coverage DIR] [--against FILE]
 
 Each model that converts is run on the recorded inputs and on three more sets that the conversion never saw: negatives and other
 magnitudes, ties, and NaN with infinities; indices take other values within the recorded range. What PyTorch itself refuses is left out.
 Prints what is wrong, what the runtime can't run, and what the reference exporter matches and we don't; ends with 1 if there is anything
-of the first or the last, or if check and convert disagree. --sample N: every Nth case of each operator, at least one. --coverage FILE
-writes every case's outcome at every opset; --against FILE compares the outcomes with such a file.
+of the first or the last, or if check and convert disagree. --sample N: every Nth case of each operator, at least one.
 """
 import argparse, collections, csv, gzip, json, os, pathlib, re, subprocess, sys, tempfile, threading
 
@@ -18,6 +17,13 @@ import open_values
 ALL_OPSETS = list(range(7, 27))
 HERE = pathlib.Path(__file__).parent
 FAILURES = ("wrong", "error", "crash", "disagree")
+OUTCOMES = ("match", "refused", "needs_input", "runtime", "wrong", "no_oracle", "disagree", "error", "crash")
+LETTERS = dict(zip(OUTCOMES, "mrnuwodex"))
+NAMES = {letter: name for name, letter in LETTERS.items()}
+BASELINE_OPSETS = (9, 11, 13, 17, 20)
+PAGE_OPSETS = (7, 9, 11, 13, 17, 20, 23, 26)
+MOST_REASONS = 5
+LONGEST_REASON = 160
 
 
 def read_cases(arguments):
@@ -103,6 +109,74 @@ def read_baseline(path):
     return found
 
 
+def letters_of(case, results, opsets):
+    """A letter an opset: the outcome."""
+    outcomes = {result["opset"]: result["outcome"] for result in results}
+    return "".join(LETTERS[outcomes.get(opset, outcomes.get(0, "error"))] for opset in opsets)
+
+
+def compare_with(path, cases, results, opsets):
+    """Lines on cases whose outcomes aren't those of the file."""
+    known = json.loads(pathlib.Path(path).read_text())
+    places = {opset: i for i, opset in enumerate(known["opsets"])}
+    lines = []
+    for case in cases:
+        committed = known["cases"].get(case["id"])
+        found = letters_of(case, results[case["id"]], opsets)
+        wanted = "".join(committed[places[opset]] for opset in opsets) if committed else None
+        if found != wanted:
+            lines.append(f"STALE {case['id']}: {found}, and {path} says {wanted}; `make corpus` writes it anew")
+    return lines
+
+
+def write_coverage(folder, cases, results, baseline, opsets):
+    folder = pathlib.Path(folder)
+    letters = {case["id"]: letters_of(case, results[case["id"]], opsets) for case in cases}
+    reasons = collections.defaultdict(collections.Counter)
+    for case in cases:
+        for result in results[case["id"]]:
+            if result["outcome"] != "match":
+                reasons[case["op"]][f"{result['outcome']}: {result['detail']}"] += 1
+    operators = collections.defaultdict(list)
+    for case in cases:
+        operators[case["op"]].append(case)
+    table = {}
+    for name, members in sorted(operators.items()):
+        table[name] = {
+            "aten": sorted({aten for case in members for aten in case["aten"]}),
+            "cases": len(members),
+            "outcomes": {str(opset): dict(sorted(collections.Counter(NAMES[letters[case["id"]][i]] for case in members).items())) for i, opset in enumerate(opsets)},
+            "reference_matches": {str(opset): sum(baseline[case["id"]].get(opset) == "match" for case in members) for opset in BASELINE_OPSETS},
+            "reasons": dict(reasons[name].most_common(MOST_REASONS)),
+        }
+    data = {"opsets": opsets, "letters": {letter: name for letter, name in sorted(NAMES.items())}, "operators": table, "cases": dict(sorted(letters.items()))}
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "coverage.json").write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    (folder / "coverage.md").write_text(coverage_page(data, cases, baseline))
+
+
+def coverage_page(data, cases, baseline):
+    opsets, table = data["opsets"], data["operators"]
+    lines = ["# Coverage of the operator corpus", "",
+             "Written by `make corpus`: every case of PyTorch's operator database that the development split holds, converted at every opset and run in",
+             "ONNX Runtime against TorchScript on four sets of inputs. A match is right on all four. The reference is `torch.onnx.export(dynamo=False)`.", "",
+             "| opset | " + " | ".join(OUTCOMES) + " | the reference matches |", "|---|" + "---|" * (len(OUTCOMES) + 1)]
+    for i, opset in enumerate(opsets):
+        count = collections.Counter(NAMES[letters[i]] for letters in data["cases"].values())
+        reference = f"{sum(baseline[case['id']].get(opset) == 'match' for case in cases):,}" if opset in BASELINE_OPSETS else ""
+        lines.append(f"| {opset} | " + " | ".join(f"{count[outcome]:,}" for outcome in OUTCOMES) + f" | {reference} |")
+    lines += ["", f"By operator: matches of its cases at each opset, in brackets those of the reference.", "",
+              "| operator | cases | " + " | ".join(map(str, PAGE_OPSETS)) + " | why not, at most |", "|---|---|" + "---|" * (len(PAGE_OPSETS) + 1)]
+    for name, row in table.items():
+        cells = []
+        for opset in PAGE_OPSETS:
+            cell = str(row["outcomes"][str(opset)].get("match", 0))
+            cells.append(f"{cell} ({row['reference_matches'][str(opset)]})" if opset in BASELINE_OPSETS else cell)
+        reason = next(iter(row["reasons"]), "").replace("|", "\\|").replace("\n", " ")
+        lines.append(f"| {name} | {row['cases']} | " + " | ".join(cells) + f" | {reason[:LONGEST_REASON]} |")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("program", "helper", "corpus"):
@@ -116,8 +190,8 @@ def main():
     parser.add_argument("--keep", help="folder for the ONNX files")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--all-lines", action="store_true", help="print every refusal, too")
-    parser.add_argument("--coverage", help="file to write: every case's outcomes")
-    parser.add_argument("--against", help="file that --coverage wrote: outcomes must be the same")
+    parser.add_argument("--coverage", help="folder for coverage.json and coverage.md")
+    parser.add_argument("--against", help="coverage.json whose outcomes must be the same")
     arguments = parser.parse_args()
     opsets = ALL_OPSETS if arguments.opsets == "all" else [int(opset) for opset in arguments.opsets.split(",")]
 
@@ -145,6 +219,12 @@ def main():
             bad += outcome in FAILURES or lost
             if outcome in (*FAILURES, "runtime", "no_oracle") or lost or arguments.all_lines and outcome != "match":
                 print(f"{'LOST ' if lost else ''}{outcome.upper()} {case['id']} @{opset} [{' '.join(case['aten'])}] {detail}")
+    if arguments.coverage:
+        write_coverage(arguments.coverage, cases, results, baseline, opsets)
+    if arguments.against:
+        stale = compare_with(arguments.against, cases, results, opsets)
+        print(*stale, sep="\n", end="\n" if stale else "")
+        bad += len(stale)
     print(", ".join(f"{n} {name}" for name, n in sorted(count.items()) if n))
     return 1 if bad else 0
 
