@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compatcheck/report.h"
+#include "compatcheck/verify.h"
 
 namespace compatcheck {
 
@@ -23,6 +24,8 @@ struct RenderOptions {
 // opsets and models. The same reports give the same bytes.
 std::string render(const Report& report, Format format, const RenderOptions& options = {});
 std::string render(std::span<const Report> reports, Format format, const RenderOptions& options = {});
+
+std::string render(const Verification& verification, Format format, const RenderOptions& options = {});
 
 // The JSON Schema of the report.
 std::string json_schema();

@@ -43,7 +43,7 @@ class Matcher {
  public:
   Matcher(const ir::Graph& graph) : graph_(graph), leaves_(input_leaves(graph)) {}
 
-  std::vector<conversion::InputFact> match(const examples::Examples& given) {
+  std::vector<ExampleLeaf> match(const examples::Examples& given) {
     const auto inputs = graph_.inputs();
     if (is_the_only_input(given.value)) {
       match(name_of(0), inputs[0]->type(), given.value);
@@ -56,7 +56,7 @@ class Matcher {
       if (inputs.empty()) too_many(1);
       match(name_of(0), inputs[0]->type(), given.value);
     }
-    return std::move(facts_);
+    return std::move(found_);
   }
 
  private:
@@ -126,10 +126,10 @@ class Matcher {
     const ir::TypeRef& held = plain(type);
     if (value.is_none()) {
       if (!is_open(type) && !ir::is(type, TypeKind::optional) && !ir::is(type, TypeKind::none)) misfit(name, type, value);
-      facts_.push_back({name, {.value = symbolic::NoneFact{}}});
+      found_.push_back({name, value});
     } else if (const auto* tensor = value.get<ir::TensorView>()) {
       if (!is_open(held) && !ir::is(held, TypeKind::tensor)) misfit(name, type, value);
-      facts_.push_back({name, fact_of(*tensor)});
+      found_.push_back({name, value});
     } else if (const auto* all = members(value)) {
       match_members(name, held, value, *all);
     } else if (const auto* dict = value.get<ir::DictConstant>()) {
@@ -137,6 +137,8 @@ class Matcher {
       for (const auto& [key, member] : dict->items) match(name + "." + key_text(key), is_open(held) ? nullptr : held->elements[1], member);
     } else if (!is_open(held) && !takes(held->kind, value)) {
       misfit(name, type, value);
+    } else {
+      found_.push_back({name, value});
     }
   }
 
@@ -145,7 +147,7 @@ class Matcher {
     if (!is_open(type) && !list && !tuple) misfit(name, type, value);
     if (tuple && type->elements.size() != all.size())
       throw UsageError("holds " + std::to_string(all.size()) + " members for input '" + name + "', which is " + ir::to_string(*type));
-    if (list && all.empty()) facts_.push_back({name, {.value = symbolic::ListFact{.items = std::vector<symbolic::Fact>{}}}});
+    if (list && all.empty()) found_.push_back({name, value});
     for (std::size_t i = 0; i < all.size(); ++i)
       match(name + "." + std::to_string(i), list ? type->elements[0] : tuple ? type->elements[i] : nullptr, all[i]);
   }
@@ -160,18 +162,28 @@ class Matcher {
 
   const ir::Graph& graph_;
   std::vector<InputLeaf> leaves_;
-  std::vector<conversion::InputFact> facts_;
+  std::vector<ExampleLeaf> found_;
 };
 
 }  // namespace
 
-std::vector<conversion::InputFact> example_inputs(const std::filesystem::path& file, const ir::Graph& graph) {
-  const auto given = examples::read(file);
+std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const ir::Graph& graph, examples::Elements elements) {
+  const auto given = examples::read(file, elements);
   try {
     return Matcher(graph).match(given);
   } catch (const UsageError& error) {
     throw UsageError("--inputs-from " + file.string() + ": " + error.what());
   }
+}
+
+std::vector<conversion::InputFact> example_inputs(const std::filesystem::path& file, const ir::Graph& graph) {
+  std::vector<conversion::InputFact> facts;
+  for (const auto& [name, value] : example_leaves(file, graph, examples::Elements::leave)) {
+    if (value.is_none()) facts.push_back({name, {.value = symbolic::NoneFact{}}});
+    else if (const auto* tensor = value.get<ir::TensorView>()) facts.push_back({name, fact_of(*tensor)});
+    else if (value.get<ir::ListConstant>()) facts.push_back({name, {.value = symbolic::ListFact{.items = std::vector<symbolic::Fact>{}}}});
+  }
+  return facts;
 }
 
 }  // namespace compatcheck::analysis

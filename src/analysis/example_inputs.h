@@ -5,9 +5,18 @@
 #include <vector>
 
 #include "convert/facts.h"
+#include "examples/examples.h"
 #include "ir/graph.h"
 
 namespace compatcheck::analysis {
+
+// A tensor, number, text, None or empty list by its name. Throws UsageError, naming the file, for what it doesn't hold or doesn't fit
+// the model.
+struct ExampleLeaf {
+  std::string name;
+  ir::Constant value;
+};
+std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const ir::Graph& graph, examples::Elements elements);
 
 // dtype and sizes of each tensor, None, and the length of each list; of numbers and strings nothing, for the next call may have
 // others. Members of tuples, lists and dicts are NAME.0 and NAME.key. Throws UsageError, naming the file, for what it doesn't

@@ -81,6 +81,8 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   state->table = table;
   state->moved = conversion::moved_attributes(table);
   state->file = loaded.file;
+  state->method = options.method;
+  state->load = frontend_options(options, table);
   for (const auto& schema : table.schemas()) state->schemas.add(schema);
 
   report_stage(options.run, "normalize");

@@ -35,6 +35,8 @@ struct Model::State {
   handlers::Registry handlers = handlers::shipped_handlers();
   onnx::MovedAttributes moved;        // of the table
   std::shared_ptr<const frontend::InputFile> file;   // what the weights lie in
+  std::string method;                 // that `graph` is of
+  frontend::LoadOptions load;         // for whoever runs the file
 };
 
 }  // namespace compatcheck

@@ -16,6 +16,7 @@ namespace {
 constexpr std::array table{
     Command{"check", "MODEL...", "classify every operator; the default command", "<file>", run_check},
     Command{"convert", "MODEL -o FILE", "write the ONNX model", "<file>", run_convert},
+    Command{"verify", "MODEL [FILE.onnx]", "run TorchScript and ONNX Runtime on the same inputs and compare", "<file>", run_verify},
     Command{"ops", "[OP...]", "the mapping table in force: what each operator becomes", "", run_ops},
     Command{"explain", "CODE|OP", "a rule's page, or an operator's whole history", "", run_explain},
     Command{"lint", "[TABLE.yaml...]", "check mapping tables; the shipped ones without arguments", "<file>", run_lint},
@@ -24,7 +25,7 @@ constexpr std::array table{
 };
 
 // Commands of the contract that this version doesn't have yet: a clear word instead of "no such file".
-constexpr std::array<std::string_view, 5> reserved{"verify", "inspect", "extract", "diff", "render"};
+constexpr std::array<std::string_view, 4> reserved{"inspect", "extract", "diff", "render"};
 
 std::string padded(std::string_view text, std::size_t width) {
   return std::string(text) + std::string(text.size() < width ? width - text.size() : 1, ' ');

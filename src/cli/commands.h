@@ -23,6 +23,7 @@ const Command* find_command(std::string_view name);  // null if there is none
 
 int run_check(const Options& options);
 int run_convert(const Options& options);
+int run_verify(const Options& options);
 int run_ops(const Options& options);
 int run_explain(const Options& options);
 int run_lint(const Options& options);

@@ -50,22 +50,34 @@ std::vector<std::string> split_names(const char* option, const std::string& text
   return names;
 }
 
+int at_least_one(const char* option, const std::string& text) {
+  const int value = positive<int>(option, text);
+  if (value < 1) throw UsageError(std::string(option) + " " + text + ": expected a number, at least 1");
+  return value;
+}
+
+double parse_requirement(const std::string& text) {
+  constexpr std::string_view lead = "cosine>=";
+  if (!text.starts_with(lead)) throw UsageError("--require " + text + ": expected cosine>=X");
+  return positive<double>("--require cosine>=", text.substr(lead.size()));
+}
+
 constexpr std::array table{
     Option{"--opset", "", "N", "", false, "check", "opset to check for: N, a list N,M, a range N-M, or all (default 17)",
            [](Options& o, const std::string& v) { o.opsets = parse_opsets(v); }},
     Option{"--opset", "", "N", "", false, "ops explain", "opset (default: 17 of ops, all of explain)",
            [](Options& o, const std::string& v) { o.opset = parse_opset(v); }},
-    Option{"--opset", "", "N", "", false, "convert", "opset of the ONNX model (default 17)",
+    Option{"--opset", "", "N", "", false, "convert verify", "opset of the ONNX model (default 17)",
            [](Options& o, const std::string& v) { o.opset = parse_opset(v); }},
     Option{"--output", "-o", "FILE", "<file>", false, "convert", "the ONNX file to write",
            [](Options& o, const std::string& v) { o.output = named_file("--output", v); }},
-    Option{"--input", "", "[NAME=][DTYPE:]DIM,..", "", true, "check convert",
+    Option{"--input", "", "[NAME=][DTYPE:]DIM,..", "", true, "check convert verify",
            "dtype and sizes of an input, in order or by name; a DIM is a number or a name for a size that varies",
            [](Options& o, const std::string& v) { o.check.inputs.push_back(v); }},
-    Option{"--inputs-from", "", "FILE", "<file>", false, "check convert",
+    Option{"--inputs-from", "", "FILE", "<file>", false, "check convert verify",
            "example inputs, for dtypes and sizes that no --input tells: .pt (torch.save), .npz, or a folder of input_0.pb, ...",
            [](Options& o, const std::string& v) { o.check.inputs_from = named_file("--inputs-from", v); }},
-    Option{"--dim", "", "NAME=N", "", true, "check convert", "size of a dimension that --input names, where something must be run",
+    Option{"--dim", "", "NAME=N", "", true, "check convert verify", "size of a dimension that --input names, where something must be run",
            [](Options& o, const std::string& v) { o.check.dims.push_back(v); }},
     Option{"--input-names", "", "A,B", "", false, "convert", "names of the ONNX model's inputs, in order",
            [](Options& o, const std::string& v) { o.convert.input_names = split_names("--input-names", v); }},
@@ -73,15 +85,27 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.convert.output_names = split_names("--output-names", v); }},
     Option{"--external-data", "", "WHEN", "auto always never", false, "convert", "weights in a file of their own (auto: above 2 GB)",
            [](Options& o, const std::string& v) { o.convert.external_data = parse_external_data(v); }},
-    Option{"--method", "", "NAME", "", false, "check convert", "method to check (default forward)",
+    Option{"--rtol", "", "X", "", false, "verify", "relative tolerance of floating outputs (default: by dtype, f32 1e-3)",
+           [](Options& o, const std::string& v) { o.verify.rtol = positive<double>("--rtol", v); }},
+    Option{"--atol", "", "X", "", false, "verify", "absolute tolerance of floating outputs (default: by dtype, f32 1e-5)",
+           [](Options& o, const std::string& v) { o.verify.atol = positive<double>("--atol", v); }},
+    Option{"--require", "", "cosine>=X", "", false, "verify", "what outputs must reach besides",
+           [](Options& o, const std::string& v) { o.verify.least_cosine = parse_requirement(v); }},
+    Option{"--seed", "", "N", "", false, "verify", "seed of the inputs that are made (default 0)",
+           [](Options& o, const std::string& v) { o.verify.seed = positive<std::uint64_t>("--seed", v); }},
+    Option{"--runs", "", "N", "", false, "verify", "runs with inputs of their own (default 3)",
+           [](Options& o, const std::string& v) { o.verify.runs = at_least_one("--runs", v); }},
+    Option{"--ort-library", "", "FILE", "<file>", false, "verify", "ONNX Runtime's library (default: searched for)",
+           [](Options& o, const std::string& v) { o.verify.ort_library = named_file("--ort-library", v); }},
+    Option{"--method", "", "NAME", "", false, "check convert verify", "method to check (default forward)",
            [](Options& o, const std::string& v) { o.load.method = v; }},
-    Option{"--mappings", "", "FILE|DIR", "<file>", true, "check convert ops explain", "mapping tables of your own; later ones win",
+    Option{"--mappings", "", "FILE|DIR", "<file>", true, "check convert verify ops explain", "mapping tables of your own; later ones win",
            [](Options& o, const std::string& v) { o.load.mappings.emplace_back(v); }},
-    Option{"--op-library", "", "LIB.so", "<file>", true, "check convert", "shared library that registers custom operators",
+    Option{"--op-library", "", "LIB.so", "<file>", true, "check convert verify", "shared library that registers custom operators",
            [](Options& o, const std::string& v) { o.load.op_libraries.emplace_back(v); }},
-    Option{"--libtorch", "", "DIR", "<folder>", false, "check convert", "libtorch to load models with (default: searched for)",
+    Option{"--libtorch", "", "DIR", "<folder>", false, "check convert verify", "libtorch to load models with (default: searched for)",
            [](Options& o, const std::string& v) { o.load.libtorch = v; }},
-    Option{"--format", "", "FORMAT", "text json jsonl", false, "check", "format of stdout",
+    Option{"--format", "", "FORMAT", "text json jsonl", false, "check verify", "format of stdout",
            [](Options& o, const std::string& v) { o.format = parse_format(v); }},
     Option{"--format", "", "FORMAT", "text json markdown", false, "ops explain", "format of stdout",
            [](Options& o, const std::string& v) { o.reference_format = parse_reference_format(v); }},
@@ -96,17 +120,17 @@ constexpr std::array table{
            [](Options& o, const std::string&) { o.check.exit_zero = true; }},
     Option{"--hash", "", "", "", false, "check", "put the model's SHA-256 into the report",
            [](Options& o, const std::string&) { o.check.hash = true; }},
-    Option{"--timeout", "", "S", "", false, "check convert", "seconds for reading a model, and again for checking it (default 120)",
+    Option{"--timeout", "", "S", "", false, "check convert verify", "seconds for reading a model, and again for checking it (default 120)",
            [](Options& o, const std::string& v) { o.check.timeout_seconds = o.load.timeout_seconds = positive<double>("--timeout", v); }},
-    Option{"--memory", "", "MB", "", false, "check convert", "memory for loading one model, weights not counted (default 8192)",
+    Option{"--memory", "", "MB", "", false, "check convert verify", "memory for loading one model, weights not counted (default 8192)",
            [](Options& o, const std::string& v) { o.load.memory_mb = positive<std::uint64_t>("--memory", v); }},
-    Option{"--progress", "", "WHEN", "auto always never", false, "check convert", "show progress on stderr",
+    Option{"--progress", "", "WHEN", "auto always never", false, "check convert verify", "show progress on stderr",
            [](Options& o, const std::string& v) { o.progress = parse_when("--progress", v); }},
-    Option{"--color", "", "WHEN", "auto always never", false, "check convert ops explain lint", "colours",
+    Option{"--color", "", "WHEN", "auto always never", false, "check convert verify ops explain lint", "colours",
            [](Options& o, const std::string& v) { o.color = parse_when("--color", v); }},
-    Option{"--quiet", "-q", "", "", false, "check convert", "only findings that fail the gate, and the last line",
+    Option{"--quiet", "-q", "", "", false, "check convert verify", "only findings that fail the gate, and the last line",
            [](Options& o, const std::string&) { o.quiet = true; }},
-    Option{"--verbose", "-v", "", "", true, "check convert", "every site and operator; twice: normalisation steps too",
+    Option{"--verbose", "-v", "", "", true, "check convert verify", "every site and operator; twice: normalisation steps too",
            [](Options& o, const std::string&) { ++o.verbosity; }},
 };
 

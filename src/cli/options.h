@@ -10,6 +10,7 @@
 #include "compatcheck/convert.h"
 #include "compatcheck/reference.h"
 #include "compatcheck/render.h"
+#include "compatcheck/verify.h"
 
 namespace compatcheck::cli {
 
@@ -32,9 +33,10 @@ struct Options {
   CheckOptions check;
   Opsets opsets;                       // of check
   ConvertOptions convert;              // but for what `check` holds: inputs
+  VerifyOptions verify;                // but for its `convert`
   std::filesystem::path output;        // of convert
-  std::optional<int> opset;            // of convert, ops and explain
-  Format format = Format::text;        // of check
+  std::optional<int> opset;            // of convert, verify, ops and explain
+  Format format = Format::text;        // of check and verify
   ReferenceFormat reference_format = ReferenceFormat::text;  // of ops and explain
   std::vector<ReportFile> reports;
   When color = When::automatic;

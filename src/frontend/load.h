@@ -73,8 +73,8 @@ class Frontend {
   struct ObservedTensor { std::uint32_t value = 0; ir::DType dtype{}; std::vector<std::int64_t> sizes; };
   std::vector<ObservedTensor> observe(const std::filesystem::path& file, const ir::Graph& graph, std::uint64_t seed);
 
-  // Runs `method` of the file that was loaded on the arguments of each call; seeds libtorch's generator anew before each. Storages of
-  // the arguments carry their bytes. One thread, so that sums come out the same.
+  // Runs `method` of the file that was loaded on the arguments of each call; call i begins with libtorch's generator seeded with
+  // `seed` + i. Storages of the arguments carry their bytes. One thread, so that sums come out the same.
   struct Run { std::optional<ir::Constant> result; std::string failure; };
   std::vector<Run> run(const InputFile& file, const std::string& display_name, const std::string& method,
                        const std::vector<ir::Constants>& calls, std::uint64_t seed);

@@ -41,7 +41,7 @@ struct RunRequest {
   Model model;
   std::string method;
   std::vector<std::uint8_t> arguments;  // a snapshot: a list with a tuple for each call
-  std::uint64_t seed = 0;               // of libtorch's generator, before each call
+  std::uint64_t seed = 0;               // of libtorch's generator before the first call; one more before each further one
 };
 struct SchemasRequest {};
 using Request = std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, RunRequest, SchemasRequest>;

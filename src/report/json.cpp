@@ -1,18 +1,9 @@
 #include "report/json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "report/json_parts.h"
 #include "report/words.h"
 
 namespace compatcheck::report {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-// Strings of a model need not be UTF-8.
-constexpr auto replace_bad_utf8 = Json::error_handler_t::replace;
-
-template <class T> Json or_null(const std::optional<T>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json tensors(const std::vector<TensorInfo>& infos) {
   Json list = Json::array();
@@ -30,6 +21,8 @@ Json tensors(const std::vector<TensorInfo>& infos) {
   }
   return list;
 }
+
+namespace {
 
 Json model(const ModelInfo& info) {
   Json json = {{"path", info.path}, {"identity", info.identity}};
@@ -98,6 +91,8 @@ Json sites(const std::vector<Site>& all) {
   return list;
 }
 
+}  // namespace
+
 Json findings(const std::vector<Finding>& all) {
   Json list = Json::array();
   for (const auto& finding : all) {
@@ -120,6 +115,8 @@ Json findings(const std::vector<Finding>& all) {
   return list;
 }
 
+namespace {
+
 Json tool(const Report& report) {
   return {{"name", report.tool.name}, {"version", report.tool.version}, {"libtorch", report.tool.libtorch}, {"onnx", report.tool.onnx}};
 }
@@ -131,6 +128,8 @@ Json failure(const Report& report) {
           {"error", {{"message", *report.error}}},
           {"exit_code", report.exit_code}};
 }
+
+}  // namespace
 
 Json object(const Report& report) {
   if (report.error) return failure(report);
@@ -145,8 +144,6 @@ Json object(const Report& report) {
           {"gate", {{"passed", report.gate.passed}, {"fail_on", word(report.gate.fail_on)}, {"violations", report.gate.violations}}},
           {"exit_code", report.exit_code}};
 }
-
-}  // namespace
 
 std::string json(std::span<const Report> reports, bool as_list) {
   if (reports.size() == 1 && !as_list) return object(reports.front()).dump(2, ' ', false, replace_bad_utf8) + "\n";

@@ -4,6 +4,7 @@
 #include "report/json.h"
 #include "report/schema_text.h"
 #include "report/text.h"
+#include "report/verification.h"
 
 namespace compatcheck {
 
@@ -20,6 +21,12 @@ std::string render(std::span<const Report> reports, Format format, const RenderO
 
 std::string render(const Report& report, Format format, const RenderOptions& options) {
   return render(std::span(&report, 1), format, options);
+}
+
+std::string render(const Verification& verification, Format format, const RenderOptions& options) {
+  return analysis::guarded("the report", [&] {
+    return format == Format::text ? report::text(verification, options) : report::json(verification, format == Format::jsonl);
+  });
 }
 
 std::string json_schema() { return report::schema_text; }

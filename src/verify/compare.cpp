@@ -7,7 +7,7 @@
 
 #include "ir/number_text.h"
 
-namespace compatcheck::verify {
+namespace compatcheck::verification {
 namespace {
 
 using ir::DType;
@@ -168,4 +168,4 @@ std::string describe(const Comparison& comparison) {
          ir::plainly(comparison.expected_there) + " at " + spell(place_of(comparison.first_mismatch / parts, comparison.expected_sizes));
 }
 
-}  // namespace compatcheck::verify
+}  // namespace compatcheck::verification

@@ -8,7 +8,7 @@
 
 #include "ir/constant.h"
 
-namespace compatcheck::verify {
+namespace compatcheck::verification {
 
 // |found − expected| ≤ absolute + relative · |expected|
 struct Tolerance {
@@ -43,4 +43,4 @@ Comparison compare(const ir::TensorView& expected, const ir::TensorView& found, 
 // "3 of 40 values, 0.5 for 0.25 at [1, 2]", "f64 for f32", "shape [2] for []"; empty if it passed.
 std::string describe(const Comparison& comparison);
 
-}  // namespace compatcheck::verify
+}  // namespace compatcheck::verification

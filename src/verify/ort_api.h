@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace compatcheck::verify::ort {
+namespace compatcheck::verification::ort {
 
 // Opaque to users of the C API.
 struct Status;
@@ -85,4 +85,4 @@ inline constexpr Function<void(TypeInfo*)> release_type{98};
 inline constexpr Function<void(TensorInfo*)> release_tensor_info{99};
 inline constexpr Function<void(SessionOptions*)> release_options{100};
 
-}  // namespace compatcheck::verify::ort
+}  // namespace compatcheck::verification::ort

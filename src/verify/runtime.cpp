@@ -11,7 +11,7 @@
 #include "onnx/model.h"
 #include "verify/ort_api.h"
 
-namespace compatcheck::verify {
+namespace compatcheck::verification {
 namespace {
 
 namespace fs = std::filesystem;
@@ -304,4 +304,4 @@ ir::Constants Session::run(const ir::Constants& values) const {
   return results;
 }
 
-}  // namespace compatcheck::verify
+}  // namespace compatcheck::verification

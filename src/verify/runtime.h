@@ -9,7 +9,7 @@
 
 #include "ir/constant.h"
 
-namespace compatcheck::verify {
+namespace compatcheck::verification {
 
 enum class Optimize : bool { no, yes };
 
@@ -59,4 +59,4 @@ class Runtime {
   std::shared_ptr<const State> state_;  // sessions hold it, too
 };
 
-}  // namespace compatcheck::verify
+}  // namespace compatcheck::verification

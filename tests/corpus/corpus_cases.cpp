@@ -29,7 +29,7 @@ struct Expected {
 };
 
 // What the corpus calls a match.
-verify::Tolerance tolerance_of(ir::DType dtype) {
+verification::Tolerance tolerance_of(ir::DType dtype) {
   switch (dtype) {
     case ir::DType::f16: case ir::DType::bf16: return {1e-2, 1e-2};
     case ir::DType::f32: case ir::DType::f64: case ir::DType::c64: case ir::DType::c128: return {1e-3, 1e-5};
@@ -146,7 +146,7 @@ class Cases {
   }
 
   Outcome run_one(const json& entry, const std::filesystem::path& file, const std::vector<Expected>& expected) {
-    std::optional<verify::Session> session;
+    std::optional<verification::Session> session;
     try {
       session = runtime_.open(file);
     } catch (const ModelError& error) {
@@ -175,16 +175,16 @@ class Cases {
     for (std::size_t i = 0; i < got.size(); ++i) {
       const auto *expected = wanted.outputs[i].get<ir::TensorView>(), *found = got[i].get<ir::TensorView>();
       if (!expected || !found) return "output " + std::to_string(i) + " is no tensor";
-      const auto comparison = verify::compare(*expected, *found, tolerance_of(expected->dtype));
+      const auto comparison = verification::compare(*expected, *found, tolerance_of(expected->dtype));
       const bool passed = random || open.contains(i) ? comparison.same_form() : comparison.passed();
-      if (!passed) return "output " + std::to_string(i) + ": " + verify::describe(comparison);
+      if (!passed) return "output " + std::to_string(i) + ": " + verification::describe(comparison);
     }
     return {};
   }
 
   Loader loader_;
   frontend::Frontend frontend_;
-  verify::Runtime runtime_;
+  verification::Runtime runtime_;
   std::filesystem::path out_;
 };
 

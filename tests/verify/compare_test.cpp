@@ -8,7 +8,7 @@
 #include "ir/number_text.h"
 #include "tensors.h"
 
-namespace compatcheck::verify {
+namespace compatcheck::verification {
 namespace {
 
 using ir::DType;
@@ -74,4 +74,4 @@ TEST(Compare, NothingAtAllAgrees) {
 }
 
 }  // namespace
-}  // namespace compatcheck::verify
+}  // namespace compatcheck::verification

@@ -9,7 +9,7 @@
 #include "compatcheck/error.h"
 #include "tensors.h"
 
-namespace compatcheck::verify {
+namespace compatcheck::verification {
 namespace {
 
 using ir::DType;
@@ -105,4 +105,4 @@ TEST(Runtime, SaysWhereItLooked) {
 }
 
 }  // namespace
-}  // namespace compatcheck::verify
+}  // namespace compatcheck::verification

@@ -194,7 +194,7 @@ protocol::RunReply run(const protocol::RunRequest& request) {
     try {
       Values given;
       for (const ir::Constant& argument : call.get<ir::TupleConstant>()->items) given.push_back(reader.read(argument).deepcopy());
-      at::manual_seed(request.seed);
+      at::manual_seed(request.seed + results.items.size());
       results.items.push_back({ir::TupleConstant{nullptr, {result_of(method(std::move(given)))}}});
     } catch (const std::exception& error) {
       results.items.push_back({short_reason(error)});

@@ -1,0 +1,30 @@
+#include "cli/commands.h"
+#include "cli/read_model.h"
+#include "cli/terminal.h"
+#include "compatcheck/verify.h"
+
+namespace compatcheck::cli {
+
+int run_verify(const Options& options) {
+  if (options.positional.empty() || options.positional.size() > 2)
+    throw UsageError("which model? usage: compatcheck verify MODEL [FILE.onnx] (--help lists the options)");
+  ProgressLine progress(options.progress);
+  Loader loader(options.load);
+  VerifyOptions asked = options.verify;
+  asked.convert = options.convert;
+  asked.convert.opset = options.opset.value_or(default_opset);
+  asked.convert.inputs = options.check.inputs;
+  asked.convert.inputs_from = options.check.inputs_from;
+  asked.convert.dims = options.check.dims;
+  asked.convert.timeout_seconds = options.check.timeout_seconds;
+  asked.convert.run.progress = [&](const Progress& at) {
+    if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done) + "/" + std::to_string(at.total));
+  };
+  const Model model = read_model(loader, options.positional.front());
+  const Verification made = options.positional.size() == 2 ? verify(model, options.positional[1], asked) : verify(model, asked);
+  progress.clear();
+  write_stdout(render(made, options.format, {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity}));
+  return made.exit_code;
+}
+
+}  // namespace compatcheck::cli

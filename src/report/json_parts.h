@@ -1,0 +1,22 @@
+// Pieces of JSON that several reports have.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "compatcheck/report.h"
+
+namespace compatcheck::report {
+
+using Json = nlohmann::ordered_json;
+
+// Strings of a model need not be UTF-8.
+inline constexpr auto replace_bad_utf8 = Json::error_handler_t::replace;
+
+template <class T> Json or_null(const std::optional<T>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json tensors(const std::vector<TensorInfo>& infos);
+Json findings(const std::vector<Finding>& all);
+Json object(const Report& report);
+
+}  // namespace compatcheck::report

@@ -1,0 +1,134 @@
+#include "report/verification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "compatcheck/printable.h"
+#include "report/json_parts.h"
+#include "report/style.h"
+
+namespace compatcheck::report {
+namespace {
+
+constexpr std::size_t finding_indent = 9;
+
+std::string scientific(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value == 0 ? "%.0f" : "%.1e", value);
+  return text;
+}
+
+std::string shape_of(const std::vector<std::int64_t>& sizes) {
+  std::string text = "[";
+  for (const std::int64_t size : sizes) text += (text.size() > 1 ? "," : "") + std::to_string(size);
+  return text + "]";
+}
+
+std::string verdict(const Verification& verification, const Style& style) {
+  if (verification.report) return style(Color::red, style(Color::bold, "NOT CONVERTIBLE"));
+  if (verification.passed) return style(Color::green, style(Color::bold, "VERIFIED"));
+  return style(Color::red, style(Color::bold, "NOT VERIFIED"));
+}
+
+std::string sizes_of(const Verification& verification) {
+  std::string text;
+  for (const RunInputs& run : verification.runs) {
+    std::string sizes;
+    for (const auto& [name, size] : run.sizes) sizes += (sizes.empty() ? "" : " ") + printable(name) + "=" + std::to_string(size);
+    if (!sizes.empty() && text.find(sizes) == text.npos) text += (text.empty() ? "" : "; ") + sizes;
+  }
+  return text;
+}
+
+std::string output_lines(const Verification& verification, const Style& style) {
+  std::size_t widest = 0;
+  for (const auto& output : verification.outputs) widest = std::max(widest, columns(printable(output.name)));
+  std::string lines;
+  for (const auto& output : verification.outputs) {
+    lines += "  " + (output.passed ? style(Color::green, "✓") : style(Color::red, "✗")) + " " + pad_right(printable(output.name), widest) + "  " + output.dtype + shape_of(output.shape) +
+             "  max |Δ| " + scientific(output.max_abs) + "  rel " + scientific(output.max_rel) + "  mean " + scientific(output.mean_abs) + "  p99 " + scientific(output.p99_abs);
+    char cosine[32];
+    std::snprintf(cosine, sizeof cosine, "%.6f", output.cosine);
+    lines += std::string("  cosine ") + cosine;
+    if (output.snr_db) lines += "  SNR " + std::to_string(std::lround(*output.snr_db)) + " dB";
+    if (output.nonfinite) lines += "  " + number(static_cast<long long>(output.nonfinite)) + " not finite";
+    if (output.noise_abs > 0) lines += "  TorchScript's own noise " + scientific(output.noise_abs);
+    lines += "\n";
+    if (!output.passed) lines += "      " + output.difference + "\n";
+  }
+  return lines;
+}
+
+std::string finding_lines(const Verification& verification, const RenderOptions& options, const Style& style) {
+  std::string lines;
+  for (const auto& finding : verification.findings) {
+    const Color color = finding.severity == Severity::error ? Color::red : Color::yellow;
+    lines += "  " + style(color, finding.id) + "  " + wrap(printable(finding.message), options.width - finding_indent, finding_indent) + "\n";
+    if (!finding.help.empty()) lines += std::string(finding_indent, ' ') + "→ " + wrap(printable(finding.help), options.width - finding_indent - 2, finding_indent + 2) + "\n";
+  }
+  return lines;
+}
+
+std::string first_bad_lines(const FirstBad& bad, const Style& style) {
+  std::string lines = "\n" + style(Color::bold, "first to differ") + "\n  " + printable(bad.op) + "  %" + printable(bad.value) + "\n";
+  if (!bad.file.empty()) lines += "    " + printable(bad.file) + ":" + std::to_string(bad.line) + (bad.module.empty() ? "" : " · " + printable(bad.module)) + "\n";
+  if (!bad.onnx_node.empty()) lines += "    ONNX " + printable(bad.onnx_node) + "\n";
+  if (!bad.repro.empty()) lines += "    → " + printable(bad.repro) + "\n";
+  return lines;
+}
+
+Json outputs(const Verification& verification) {
+  Json list = Json::array();
+  for (const auto& output : verification.outputs) {
+    Json made = {{"name", output.name}, {"dtype", output.dtype}, {"shape", output.shape}, {"max_abs", output.max_abs}, {"max_rel", output.max_rel},
+                 {"mean_abs", output.mean_abs}, {"p99_abs", output.p99_abs}, {"cosine", output.cosine}, {"snr_db", or_null(output.snr_db)},
+                 {"elements", output.elements}, {"mismatched", output.mismatched}, {"nonfinite", output.nonfinite}, {"noise_abs", output.noise_abs}, {"passed", output.passed}};
+    if (!output.difference.empty()) made["difference"] = output.difference;
+    list.push_back(std::move(made));
+  }
+  return list;
+}
+
+Json runs(const Verification& verification) {
+  Json list = Json::array();
+  for (const auto& run : verification.runs) {
+    Json sizes = Json::object();
+    for (const auto& [name, size] : run.sizes) sizes[name] = size;
+    list.push_back({{"sizes", std::move(sizes)}, {"inputs", tensors(run.inputs)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string text(const Verification& verification, const RenderOptions& options) {
+  const Style style(options.color);
+  std::string page = printable(verification.model) + (verification.onnx.empty() ? "" : " · " + printable(verification.onnx)) + " · opset " + std::to_string(verification.opset) + "\n\n";
+  std::string line = "  " + verdict(verification, style);
+  if (!verification.report) {
+    line += "    " + count(static_cast<long long>(verification.runs.size()), "run") + " · seed " + std::to_string(verification.seed) + " · ONNX Runtime " + verification.runtime;
+    if (const std::string sizes = sizes_of(verification); !sizes.empty()) line += " · " + sizes;
+  }
+  page += line + "\n";
+  if (verification.report) return page + "\n" + render(*verification.report, Format::text, options);
+  if (!verification.outputs.empty()) page += "\n" + output_lines(verification, style);
+  if (!verification.findings.empty()) page += "\n" + finding_lines(verification, options, style);
+  if (verification.first_bad) page += first_bad_lines(*verification.first_bad, style);
+  return page + "\nexit " + std::to_string(verification.exit_code) + "\n";
+}
+
+std::string json(const Verification& verification, bool on_one_line) {
+  Json object = {{"schema_version", Verification::schema_version}, {"model", verification.model}, {"onnx", verification.onnx}, {"opset", verification.opset},
+                 {"runtime", verification.runtime}, {"seed", verification.seed}, {"runs", runs(verification)}, {"passed", verification.passed},
+                 {"outputs", outputs(verification)}, {"findings", findings(verification.findings)}};
+  if (verification.first_bad) {
+    const FirstBad& bad = *verification.first_bad;
+    object["first_bad"] = {{"value", bad.value}, {"onnx_node", bad.onnx_node}, {"op", bad.op}, {"module", bad.module}, {"file", bad.file}, {"line", bad.line}, {"repro", bad.repro}};
+  }
+  if (verification.report) object["report"] = report::object(*verification.report);
+  object["exit_code"] = verification.exit_code;
+  return object.dump(on_one_line ? -1 : 2, ' ', false, replace_bad_utf8) + "\n";
+}
+
+}  // namespace compatcheck::report

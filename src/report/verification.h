@@ -1,0 +1,14 @@
+// The proof of a model, as a page and as JSON.
+#pragma once
+
+#include <string>
+
+#include "compatcheck/render.h"
+#include "compatcheck/verify.h"
+
+namespace compatcheck::report {
+
+std::string text(const Verification& verification, const RenderOptions& options);
+std::string json(const Verification& verification, bool on_one_line);
+
+}  // namespace compatcheck::report

@@ -1,0 +1,99 @@
+#include "verify/domains.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace compatcheck::verification {
+namespace {
+
+using symbolic::Call;
+using Names = std::initializer_list<std::string_view>;
+
+bool among(std::string_view name, Names names) { return std::ranges::find(names, name) != names.end(); }
+
+// Of what holds the same elements, or some of them.
+bool passes_elements_on(const ir::Node& node) {
+  static const std::set<std::string_view> names = {
+      "aten::alias", "aten::clone", "aten::contiguous", "aten::detach", "aten::expand", "aten::expand_as", "aten::flatten", "aten::flip", "aten::long",
+      "aten::int", "aten::movedim", "aten::narrow", "aten::permute", "aten::repeat", "aten::reshape", "aten::select", "aten::slice", "aten::squeeze",
+      "aten::t", "aten::to", "aten::transpose", "aten::type_as", "aten::unflatten", "aten::unsqueeze", "aten::view", "aten::view_as", "aten::cat",
+      "aten::stack", "aten::cpu", "prim::ListConstruct", "prim::TupleConstruct", "prim::unchecked_cast"};
+  return names.contains(node.op());
+}
+
+std::optional<symbolic::Dim> size_of(const symbolic::Fact& fact, std::optional<std::int64_t> dim) {
+  const auto* tensor = fact.tensor();
+  if (!tensor || !tensor->shape || !dim) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(tensor->shape->size());
+  const std::int64_t axis = *dim < 0 ? *dim + rank : *dim;
+  if (axis < 0 || axis >= rank) return std::nullopt;
+  return (*tensor->shape)[static_cast<std::size_t>(axis)];
+}
+
+class Search {
+ public:
+  explicit Search(const symbolic::FactTable& facts) : facts_(facts) {}
+
+  Domain of(const ir::Value* input) {
+    waiting_.push_back(input);
+    while (!waiting_.empty()) {
+      const ir::Value* value = waiting_.back();
+      waiting_.pop_back();
+      if (!seen_.insert(value).second) continue;
+      for (const ir::Use& use : value->uses()) look(*use.user, value);
+    }
+    return domain_;
+  }
+
+ private:
+  void look(const ir::Node& node, const ir::Value* value) {
+    if (node.is("prim::ListConstruct")) look_at_indices(node, value);
+    if (node.schema()) look_at_call(Call(node, facts_), value);
+    if (passes_elements_on(node))
+      for (const ir::Value* output : node.outputs()) waiting_.push_back(output);
+  }
+
+  // x[i, j]: each member of the list indexes a dimension of its own.
+  void look_at_indices(const ir::Node& list, const ir::Value* value) {
+    for (const ir::Use& use : list.output()->uses()) {
+      const ir::Node& user = *use.user;
+      if (!user.schema() || !among(user.op(), {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"})) continue;
+      for (std::size_t i = 0; i < list.inputs().size(); ++i)
+        if (list.input(i) == value) bound(size_of(Call(user, facts_).fact("self"), static_cast<std::int64_t>(i)));
+    }
+  }
+
+  void look_at_call(const Call& call, const ir::Value* value) {
+    const auto is = [&](std::string_view argument) { return call.value(argument) == value; };
+    const std::string_view op = call.op();
+    if (among(op, {"aten::embedding", "aten::embedding_bag"}) && is("indices")) bound(size_of(call.fact("weight"), 0));
+    else if (is("offsets")) bound(symbolic::Dim(1));
+    else if (op == "aten::take" && is("index")) bound(size_of(call.fact("self"), -1));
+    else if (is("index") || (is("indices") && op == "aten::take_along_dim")) bound(size_of(call.fact("self"), call.has("dim") ? call.integer("dim") : std::nullopt));
+    else if (among(op, {"aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::cross_entropy_loss", "aten::multi_margin_loss"}) && is("target"))
+      bound(size_of(call.fact("self"), call.rank("self") == 1 ? 0 : 1));
+    else if (op == "aten::one_hot" && is("self")) bound(call.dim("num_classes"));
+    else if (among(op, {"aten::_pack_padded_sequence", "aten::pack_padded_sequence"}) && is("lengths"))
+      domain_.longest = size_of(call.fact("input"), call.boolean("batch_first") == true ? 1 : 0).value_or(symbolic::Dim(1));
+    else if (among(op, {"aten::div", "aten::floor_divide", "aten::remainder", "aten::fmod", "aten::true_divide"}) && is("other")) domain_.divides = true;
+  }
+
+  void bound(const std::optional<symbolic::Dim>& below) {
+    if (below) domain_.below.push_back(*below);
+  }
+
+  const symbolic::FactTable& facts_;
+  std::vector<const ir::Value*> waiting_;
+  std::unordered_set<const ir::Value*> seen_;
+  Domain domain_;
+};
+
+}  // namespace
+
+Domain domain_of(const ir::Value* input, const symbolic::FactTable& facts) { return Search(facts).of(input); }
+
+}  // namespace compatcheck::verification

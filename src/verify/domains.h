@@ -1,0 +1,20 @@
+// Which values an input may have, by what consumes it: indices stay inside of what they index.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+#include "symbolic/call.h"
+
+namespace compatcheck::verification {
+
+struct Domain {
+  std::vector<symbolic::Dim> below;          // integers are from 0 on and below each of these; empty: nothing bounds them
+  std::optional<symbolic::Dim> longest;      // set of lengths of packed sequences: from 1 to this, falling
+  bool divides = false;                      // never 0
+};
+
+Domain domain_of(const ir::Value* input, const symbolic::FactTable& facts);
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,218 @@
+#include "verify/inputs.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "compatcheck/error.h"
+#include "onnx/model.h"
+#include "verify/domains.h"
+
+namespace compatcheck::verification {
+namespace {
+
+using ir::TypeKind;
+using symbolic::Fact;
+using Dims = std::vector<std::int64_t>;
+
+// What integers are where nothing bounds them. Floats are between one and two in the second half of the attempts: roots and logarithms
+// take them.
+enum class Integers : std::uint8_t { below_ten, below_two, ones, zeros };
+constexpr std::array ways = {Integers::below_ten, Integers::below_two, Integers::ones, Integers::zeros};
+
+// Where a model doesn't tell the rank of an input.
+const Dims& guessed_dims(int attempt) {
+  static const std::array<Dims, 6> all = {Dims{2, 3, 32, 32}, {2, 8}, {2, 8, 16}, {8}, {4, 4}, {}};
+  return all[static_cast<std::size_t>(attempt) % all.size()];
+}
+constexpr std::int64_t unknown_size = 2;   // and the least that a named one is
+constexpr std::size_t unknown_length = 2;  // of a list
+
+const ir::TypeRef& without_optional(const ir::TypeRef& type) { return ir::is(type, TypeKind::optional) ? type->elements.front() : type; }
+
+class Maker {
+ public:
+  Maker(const Sizes& sizes, std::uint64_t seed, int attempt, const std::vector<analysis::ExampleLeaf>& examples, const symbolic::FactTable& facts)
+      : sizes_(sizes), random_(seed), attempt_(attempt), examples_(examples), facts_(facts) {}
+
+  MadeCall make(const ir::Graph& graph) {
+    for (const ir::Value* input : graph.inputs()) {
+      domain_ = domain_of(input, facts_);
+      const std::string name = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
+      made_.arguments.push_back(argument(facts_.of(input), input->type(), name));
+    }
+    return std::move(made_);
+  }
+
+ private:
+  const ir::Constant* example(const std::string& name) const {
+    const auto found = std::ranges::find(examples_, name, &analysis::ExampleLeaf::name);
+    return found == examples_.end() ? nullptr : &found->value;
+  }
+
+  bool has_members(const std::string& name) const {
+    return std::ranges::any_of(examples_, [&](const auto& leaf) { return leaf.name.starts_with(name + "."); });
+  }
+
+  ir::Constant argument(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
+    if (const ir::Constant* given = example(name)) {
+      if (!given->is_none() && !given->get<ir::ListConstant>()) made_.leaves.emplace_back(name, *given);
+      return typed(*given, type);
+    }
+    const ir::TypeRef& held = without_optional(type);
+    if (ir::is(held, TypeKind::tuple)) return tuple(fact, *held, name);
+    if (ir::is(held, TypeKind::list)) return list(fact, *held, name);
+    if (ir::is(held, TypeKind::dict)) return dict(*held, name);
+    if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number())) return {};
+    ir::Constant made = leaf(fact, held, name);
+    made_.leaves.emplace_back(name, made);
+    return made;
+  }
+
+  // A Python number stands for a float where one is wanted.
+  static ir::Constant typed(const ir::Constant& given, const ir::TypeRef& type) {
+    const auto* integer = given.get<std::int64_t>();
+    return integer && ir::is(without_optional(type), TypeKind::floating) ? ir::Constant{static_cast<double>(*integer)} : given;
+  }
+
+  const Fact& member(const Fact& fact, std::size_t index) const {
+    static const Fact nothing;
+    const auto* held = fact.list();
+    if (held && held->items && index < held->items->size()) return (*held->items)[index];
+    return held && held->element ? *held->element : nothing;
+  }
+
+  ir::Constant tuple(const Fact& fact, const ir::Type& type, const std::string& name) {
+    ir::TupleConstant made;
+    for (std::size_t i = 0; i < type.elements.size(); ++i) made.items.push_back(argument(member(fact, i), type.elements[i], name + "." + std::to_string(i)));
+    return {std::move(made)};
+  }
+
+  ir::Constant list(const Fact& fact, const ir::Type& type, const std::string& name) {
+    const auto* known = fact.list();
+    std::size_t length = known && known->items ? known->items->size() : unknown_length;
+    for (std::size_t given = 0; has_members(name) && given <= examples_.size(); ++given) {
+      length = given;
+      if (!example(name + "." + std::to_string(given)) && !has_members(name + "." + std::to_string(given))) break;
+    }
+    ir::ListConstant made{type.elements.front(), {}};
+    for (std::size_t i = 0; i < length; ++i) made.items.push_back(argument(member(fact, i), type.elements.front(), name + "." + std::to_string(i)));
+    return {std::move(made)};
+  }
+
+  ir::Constant dict(const ir::Type& type, const std::string& name) {
+    ir::DictConstant made(type.elements.at(0), type.elements.at(1), {});
+    const bool numbers = ir::is(type.elements.at(0), TypeKind::integer);
+    for (const auto& given : examples_) {
+      if (!given.name.starts_with(name + ".")) continue;
+      const std::string key = given.name.substr(name.size() + 1);
+      if (key.find('.') != key.npos) throw UsageError("the input " + name + " holds lists or dicts in a dict, of which no inputs can be made");
+      made.items.emplace_back(numbers ? ir::Constant{static_cast<std::int64_t>(std::stoll(key))} : ir::Constant{key}, given.value);
+      made_.leaves.emplace_back(given.name, given.value);
+    }
+    if (made.items.empty()) throw UsageError("the input " + name + " is a " + ir::to_string(type) + ", whose keys nothing tells: give one with --inputs-from");
+    return {std::move(made)};
+  }
+
+  ir::Constant leaf(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
+    if (fact.tensor() || !type || type->kind == TypeKind::tensor || type->kind == TypeKind::any) return tensor(fact.tensor());
+    switch (type->kind) {
+      case TypeKind::integer: return {std::int64_t{2}};
+      case TypeKind::floating: case TypeKind::number: return {attempt_ % 2 == 0 ? 2.0 : 0.5};
+      case TypeKind::boolean: return {true};
+      case TypeKind::string: return {std::string("text")};
+      case TypeKind::device: return {ir::DeviceConstant{"cpu"}};
+      default: throw UsageError("the input " + name + " is a " + ir::to_string(*type) + ", of which no value can be made: give one with --inputs-from");
+    }
+  }
+
+  Dims dims_of(const symbolic::TensorFact* fact) const {
+    if (!fact || !fact->shape) return guessed_dims(attempt_);
+    Dims dims;
+    for (const auto& dim : *fact->shape) dims.push_back(size(dim));
+    return dims;
+  }
+
+  std::int64_t size(const symbolic::Dim& dim) const {
+    if (dim.is_number()) return *dim.number();
+    const auto named = sizes_.find(dim.to_string());
+    return named == sizes_.end() ? unknown_size : named->second;
+  }
+
+  ir::Constant tensor(const symbolic::TensorFact* fact) {
+    const Dims dims = dims_of(fact);
+    const ir::DType dtype = fact && fact->dtype ? *fact->dtype : attempt_ % 2 == 1 && !(fact && fact->shape) ? ir::DType::i64 : ir::DType::f32;
+    if (ir::is_complex(dtype) || ir::is_quantized(dtype)) throw UsageError("no inputs of dtype " + std::string(ir::name(dtype)) + " can be made: give them with --inputs-from");
+    std::int64_t count = 1;
+    for (const std::int64_t dim : dims) count *= dim;
+    const bool whole = dtype == ir::DType::boolean || ir::is_integral(dtype);
+    const onnx::TensorData data = whole ? onnx::make_tensor(dtype, dims, integers(count, dtype)) : onnx::make_tensor(dtype, dims, floats(count));
+    auto storage = std::make_shared<ir::Storage>();
+    storage->bytes = data.bytes.size();
+    storage->data = data.bytes;
+    ir::TensorView view{.dtype = dtype, .sizes = dims, .strides = Dims(dims.size(), 1), .storage = std::move(storage), .quantizer = nullptr};
+    for (std::size_t dim = dims.size(); dim-- > 1;) view.strides[dim - 1] = view.strides[dim] * std::max<std::int64_t>(dims[dim], 1);
+    return {std::move(view)};
+  }
+
+  std::vector<double> floats(std::int64_t count) {
+    const bool positive = attempt_ >= static_cast<int>(ways.size());
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> from_one_to_two(1, 2);
+    std::vector<double> made(static_cast<std::size_t>(count));
+    for (double& number : made) number = positive ? from_one_to_two(random_) : normal(random_);
+    return made;
+  }
+
+  std::vector<std::int64_t> integers(std::int64_t count, ir::DType dtype) {
+    const Integers way = ways[static_cast<std::size_t>(attempt_) % ways.size()];
+    std::int64_t below = way == Integers::below_ten ? 10 : 2;
+    if (dtype == ir::DType::boolean) below = 2;
+    else if (way == Integers::below_ten) below = lowest_bound().value_or(below);
+    std::uniform_int_distribution<std::int64_t> within(domain_.divides ? 1 : 0, std::max<std::int64_t>(below - 1, domain_.divides ? 1 : 0));
+    std::vector<std::int64_t> made(static_cast<std::size_t>(count));
+    for (std::int64_t& number : made) number = way == Integers::ones ? 1 : way == Integers::zeros ? 0 : within(random_);
+    if (domain_.longest)
+      for (std::size_t i = 0; i < made.size(); ++i) made[i] = std::max<std::int64_t>(1, size(*domain_.longest) - static_cast<std::int64_t>(i));
+    return made;
+  }
+
+  std::optional<std::int64_t> lowest_bound() const {
+    std::optional<std::int64_t> lowest;
+    for (const auto& bound : domain_.below) lowest = std::max<std::int64_t>(1, std::min(size(bound), lowest.value_or(size(bound))));
+    return lowest;
+  }
+
+  const Sizes& sizes_;
+  std::mt19937_64 random_;
+  int attempt_;
+  const std::vector<analysis::ExampleLeaf>& examples_;
+  const symbolic::FactTable& facts_;
+  Domain domain_;
+  MadeCall made_;
+};
+
+void collect_names(const Fact& fact, std::vector<std::string>& names) {
+  if (const auto* tensor = fact.tensor(); tensor && tensor->shape) {
+    for (const auto& dim : *tensor->shape)
+      if (!dim.is_number() && !dim.is_unknown() && std::ranges::find(names, dim.to_string()) == names.end()) names.push_back(dim.to_string());
+  } else if (const auto* list = fact.list(); list && list->items) {
+    for (const Fact& item : *list->items) collect_names(item, names);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> InputMaker::named_dims() const {
+  std::vector<std::string> names;
+  for (const ir::Value* input : graph_.inputs()) collect_names(facts_.of(input), names);
+  return names;
+}
+
+MadeCall InputMaker::make(const Sizes& sizes, std::uint64_t seed, int attempt) const { return take({}, sizes, seed, attempt); }
+
+MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const {
+  return Maker(sizes, seed, attempt, examples, facts_).make(graph_);
+}
+
+}  // namespace compatcheck::verification

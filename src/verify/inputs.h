@@ -1,0 +1,45 @@
+// Inputs on which a model is run: examples, or made by dtype and by what consumes them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/example_inputs.h"
+#include "ir/constant.h"
+#include "ir/graph.h"
+#include "symbolic/call.h"
+
+namespace compatcheck::verification {
+
+// The arguments of a call, and the same as an ONNX model takes them: tensors and numbers by name ("x", "pair.0"), None left out.
+struct MadeCall {
+  ir::Constants arguments;
+  std::vector<std::pair<std::string, ir::Constant>> leaves;
+};
+
+using Sizes = std::map<std::string, std::int64_t>;  // of named dimensions
+
+// The graph and the facts must outlive it.
+class InputMaker {
+ public:
+  InputMaker(const ir::Graph& graph, const symbolic::FactTable& facts) : graph_(graph), facts_(facts) {}
+
+  // Names of dimensions, in the order in which inputs have them.
+  std::vector<std::string> named_dims() const;
+
+  // Models differ in what they refuse: integers out of range, ranks. Attempts vary that, the likely ones first; what is known
+  // is never varied. The same arguments give the same inputs. Throws UsageError for a type of which no value can be made.
+  static constexpr int attempts = 12;
+  MadeCall make(const Sizes& sizes, std::uint64_t seed, int attempt) const;
+  // Examples by name; what they don't hold is made.
+  MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const;
+
+ private:
+  const ir::Graph& graph_;
+  const symbolic::FactTable& facts_;
+};
+
+}  // namespace compatcheck::verification

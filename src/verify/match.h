@@ -1,0 +1,29 @@
+// TorchScript's result, whatever its structure, beside the ONNX model's outputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/constant.h"
+#include "verify/compare.h"
+
+namespace compatcheck::verification {
+
+struct Pair {
+  std::string name;                 // the ONNX output's; "boxes.1" for a member of a sequence
+  ir::TensorView expected, found;
+};
+
+struct Matched {
+  std::vector<Pair> pairs;
+  std::string mismatch;             // why they can't be paired; empty if they can
+};
+
+// Tuples and dicts are taken apart in order, None is passed over; a list is paired with a sequence, or taken apart. A number of Python's
+// stands beside a tensor of rank 0 of whatever dtype holds it.
+Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names);
+
+// The tensors in it, in that order; numbers as tensors.
+std::vector<ir::TensorView> leaves_of(const ir::Constant& value);
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,20 @@
+// A folder that is gone when its user is.
+#pragma once
+
+#include <filesystem>
+
+namespace compatcheck::verification {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder();   // in TMPDIR; throws UsageError where none can be made
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,303 @@
+// compatcheck::verify: both sides run on the same inputs, their outputs compared.
+#include "compatcheck/verify.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/boundary.h"
+#include "analysis/prepare.h"
+#include "analysis/run.h"
+#include "frontend/naming.h"
+#include "verify/inputs.h"
+#include "verify/match.h"
+#include "verify/runtime.h"
+#include "verify/temporary.h"
+
+namespace compatcheck {
+namespace {
+
+using verification::MadeCall;
+using verification::Sizes;
+
+// Some models take no image of 2 × 3: sizes grow until TorchScript runs.
+constexpr std::array<std::int64_t, 5> scales = {1, 4, 16, 64, 112};
+constexpr std::array<std::int64_t, 2> default_sizes = {2, 3};
+
+CheckOptions check_options(const ConvertOptions& options) {
+  return {.opset = options.opset, .inputs = options.inputs, .inputs_from = options.inputs_from, .dims = options.dims,
+          .timeout_seconds = options.timeout_seconds, .run = options.run};
+}
+
+Sizes given_sizes(const std::vector<std::string>& dims) {
+  Sizes sizes;
+  for (const std::string& dim : dims) sizes[dim.substr(0, dim.find('='))] = std::stoll(dim.substr(dim.find('=') + 1));
+  return sizes;
+}
+
+struct Expected {
+  MadeCall call;
+  Sizes sizes;
+  ir::Constant result;
+  std::optional<ir::Constant> again;   // with another seed of TorchScript's generator
+};
+
+class Verifying {
+ public:
+  Verifying(const Model::State& model, const VerifyOptions& options)
+      : model_(model), options_(options), watch_(analysis::watch_of(options.convert.run, options.convert.timeout_seconds)),
+        prepared_(analysis::prepare(model, check_options(options.convert), watch_)), maker_(prepared_.graph, prepared_.facts), frontend_(load_options(model, options)),
+        runtime_(options.ort_library) {
+    made_.model = model.path;
+    made_.runtime = runtime_.version();
+    made_.opset = options.convert.opset;
+    made_.seed = options.seed;
+    if (!options.convert.inputs_from.empty())
+      examples_ = analysis::example_leaves(options.convert.inputs_from, prepared_.graph, examples::Elements::read);
+  }
+
+  Verification run(const std::filesystem::path& onnx) {
+    std::optional<verification::Session> session;
+    try {
+      session = runtime_.open(onnx);
+    } catch (const ModelError& error) {
+      add_finding("CC201", Severity::error, "ONNX Runtime " + runtime_.version() + " doesn't take the model: " + error.what(), "");
+      return finish();
+    }
+    for (int index = 0; index < run_count(); ++index) {
+      report(index);
+      const auto expected = expect(index);
+      if (!expected) break;
+      if (!compare(*session, onnx, *expected)) break;
+    }
+    return finish();
+  }
+
+ private:
+  static frontend::LoadOptions load_options(const Model::State& model, const VerifyOptions& options) {
+    auto load = model.load;
+    load.cancelled = analysis::cancelled_of(options.convert.run);
+    return load;
+  }
+
+  // Examples are the user's own: they are run once.
+  int run_count() const { return examples_.empty() ? std::max(options_.runs, 1) : 1; }
+
+  void report(int index) const {
+    if (options_.convert.run.progress)
+      options_.convert.run.progress({.stage = "verify", .done = static_cast<std::uint64_t>(index), .total = static_cast<std::uint64_t>(run_count())});
+  }
+
+  Sizes sizes_of(int index, std::int64_t scale) const {
+    Sizes sizes = given_sizes(options_.convert.dims);
+    const auto names = maker_.named_dims();
+    for (std::size_t i = 0; i < names.size(); ++i)
+      sizes.try_emplace(names[i], scale * default_sizes[(i + static_cast<std::size_t>(index)) % default_sizes.size()]);
+    return sizes;
+  }
+
+  // Inputs that TorchScript takes, and what it makes of them; nullopt: it takes none at these sizes, which is a finding.
+  std::optional<Expected> expect(int index) {
+    std::string reason;
+    const bool named = !maker_.named_dims().empty() && given_sizes(options_.convert.dims).size() < maker_.named_dims().size();
+    for (std::size_t scale = first_scale_; scale < (named ? scales.size() : first_scale_ + 1); ++scale) {
+      for (int attempt = 0; attempt < verification::InputMaker::attempts; ++attempt) {
+        Expected expected{.call = {}, .sizes = sizes_of(index, scales[scale]), .result = {}, .again = {}};
+        expected.call = maker_.take(examples_, expected.sizes, options_.seed + static_cast<std::uint64_t>(index), attempt);
+        std::vector<ir::Constants> calls(index == 0 ? 2 : 1, expected.call.arguments);
+        auto runs = frontend_.run(*model_.file, model_.path, model_.method, calls, options_.seed);
+        if (runs[0].result) {
+          first_scale_ = scale;
+          expected.result = std::move(*runs[0].result);
+          if (index == 0 && runs[1].result) expected.again = std::move(runs[1].result);
+          return expected;
+        }
+        if (reason.empty()) reason = runs[0].failure;
+        if (!examples_.empty()) break;
+      }
+      if (index > 0) break;
+    }
+    if (index == 0) throw ModelError(model_.path + ": TorchScript itself doesn't run on the inputs that were " + (examples_.empty() ? "made (--inputs-from gives better ones): " : "given: ") + reason);
+    add_finding("CC205", Severity::warning, "at " + spell(sizes_of(index, scales[first_scale_])) + " TorchScript itself fails: " + reason, "");
+    return std::nullopt;
+  }
+
+  static std::string spell(const Sizes& sizes) {
+    std::string text;
+    for (const auto& [name, size] : sizes) text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(size);
+    return text.empty() ? "these sizes" : text;
+  }
+
+  ir::Constants feed(const verification::Session& session, const MadeCall& call) const {
+    ir::Constants values;
+    const auto& names = session.inputs();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      auto found = std::ranges::find(call.leaves, names[i], &std::pair<std::string, ir::Constant>::first);
+      if (found == call.leaves.end() && names.size() == call.leaves.size()) found = call.leaves.begin() + static_cast<std::ptrdiff_t>(i);
+      if (found == call.leaves.end()) throw UsageError("the ONNX model's input '" + names[i] + "' is none of the TorchScript model's, and it has another number of them");
+      values.push_back(found->second);
+    }
+    return values;
+  }
+
+  // False where nothing more is worth running.
+  bool compare(const verification::Session& session, const std::filesystem::path& onnx, const Expected& expected) {
+    note_run(expected);
+    ir::Constants got;
+    try {
+      got = session.run(feed(session, expected.call));
+    } catch (const ModelError& error) {
+      const bool resized = made_.runs.size() > 1 && !expected.sizes.empty();
+      add_finding(resized ? "CC205" : "CC201", Severity::error, "at " + spell(expected.sizes) + " " + error.what(), "");
+      return false;
+    }
+    const auto pairs = verification::match(expected.result, got, session.outputs());
+    if (!pairs.mismatch.empty()) {
+      add_finding("CC203", Severity::error, pairs.mismatch, "");
+      return false;
+    }
+    if (expected.again && is_random(expected)) return false;
+    bool all = true;
+    for (std::size_t i = 0; i < pairs.pairs.size(); ++i) all &= judge(i, pairs.pairs[i]);
+    if (!all) blame(onnx, expected);
+    return all;
+  }
+
+  void note_run(const Expected& expected) {
+    RunInputs run{.sizes = expected.sizes, .inputs = {}};
+    for (const auto& [name, value] : expected.call.leaves) {
+      const auto* view = value.get<ir::TensorView>();
+      TensorInfo info{.name = name, .dtype = view ? std::string(ir::name(view->dtype)) : ir::to_string(*ir::type_of(value)), .shape = std::vector<std::string>()};
+      if (view) for (const std::int64_t size : view->sizes) info.shape->push_back(std::to_string(size));
+      run.inputs.push_back(std::move(info));
+    }
+    made_.runs.push_back(std::move(run));
+  }
+
+  verification::Tolerance tolerance(ir::DType dtype) const {
+    verification::Tolerance tolerance = verification::tolerance_of(dtype);
+    const bool exact = tolerance.relative == 0 && tolerance.absolute == 0;
+    if (exact) return tolerance;
+    return {options_.rtol.value_or(tolerance.relative), options_.atol.value_or(tolerance.absolute)};
+  }
+
+  // TorchScript against itself: what differs there can't be compared with anything.
+  bool is_random(const Expected& expected) {
+    const auto first = verification::leaves_of(expected.result), second = verification::leaves_of(*expected.again);
+    noise_.assign(first.size(), 0);
+    for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+      const auto comparison = verification::compare(first[i], second[i], tolerance(first[i].dtype));
+      noise_[i] = comparison.max_abs;
+      if (comparison.passed()) continue;
+      add_finding("CC008", Severity::error, "TorchScript's own result differs from call to call (" + verification::describe(comparison) + "): the model is random or in training mode, and nothing can be compared",
+                  "save it in eval mode, or verify the part without random operators");
+      return true;
+    }
+    return false;
+  }
+
+  bool judge(std::size_t index, const verification::Pair& pair) {
+    if (made_.outputs.size() <= index) {
+      OutputVerification& made = made_.outputs.emplace_back();
+      made.name = pair.name;
+      made.dtype = ir::name(pair.expected.dtype);
+      made.shape = pair.expected.sizes;
+    }
+    OutputVerification& output = made_.outputs[index];
+    const auto comparison = verification::compare(pair.expected, pair.found, tolerance(pair.expected.dtype));
+    output.max_abs = std::max(output.max_abs, comparison.max_abs);
+    output.max_rel = std::max(output.max_rel, comparison.max_rel);
+    output.mean_abs = std::max(output.mean_abs, comparison.mean_abs);
+    output.p99_abs = std::max(output.p99_abs, comparison.p99_abs);
+    output.cosine = std::min(output.cosine, comparison.cosine);
+    if (comparison.snr_db) output.snr_db = std::min(output.snr_db.value_or(*comparison.snr_db), *comparison.snr_db);
+    output.elements += comparison.elements;
+    output.mismatched += comparison.mismatched;
+    output.nonfinite += comparison.nonfinite;
+    if (index < noise_.size()) output.noise_abs = noise_[index];
+    const bool cosine = !options_.least_cosine || comparison.cosine >= *options_.least_cosine;
+    if (comparison.passed() && cosine) return true;
+    if (output.passed) output.difference = comparison.passed() ? "cosine " + std::to_string(comparison.cosine) : verification::describe(comparison);
+    output.passed = false;
+    const char* id = comparison.expected_dtype != comparison.found_dtype ? "CC204" : comparison.expected_sizes != comparison.found_sizes ? "CC203"
+                     : comparison.nonfinite_differ > 0 ? "CC202" : "CC201";
+    add_finding(made_.runs.size() > 1 && id != std::string("CC204") && !made_.runs.back().sizes.empty() ? "CC205" : id, Severity::error,
+                "output '" + output.name + "': " + output.difference, "compatcheck verify --bisect names the operator");
+    return false;
+  }
+
+  // The runtime rewrites the graph: run once more as it stands.
+  void blame(const std::filesystem::path& onnx, const Expected& expected) {
+    try {
+      const auto plain = runtime_.open(onnx, {.optimize = verification::Optimize::no});
+      const auto pairs = verification::match(expected.result, plain.run(feed(plain, expected.call)), plain.outputs());
+      const bool right = pairs.mismatch.empty() && std::ranges::all_of(pairs.pairs, [&](const verification::Pair& pair) {
+        return verification::compare(pair.expected, pair.found, tolerance(pair.expected.dtype)).passed();
+      });
+      if (right) made_.findings.back().help = "without ONNX Runtime's graph optimisations the model is right: the fault is in these";
+    } catch (const ModelError&) {
+      // Nothing is learned.
+    }
+  }
+
+  void add_finding(const std::string& id, Severity severity, std::string message, std::string help) {
+    made_.findings.push_back({.id = id, .severity = severity, .op = {}, .overload = {}, .message = std::move(message), .help = std::move(help), .available_from = {}, .nodes = 0, .sites = {}, .target = {}, .suppressed = {}});
+  }
+
+  Verification finish() {
+    made_.passed = std::ranges::none_of(made_.findings, [](const Finding& finding) { return finding.severity == Severity::error; });
+    made_.exit_code = made_.passed ? exit_passed : exit_findings;
+    return std::move(made_);
+  }
+
+  const Model::State& model_;
+  const VerifyOptions& options_;
+  ir::Watch watch_;
+  analysis::Prepared prepared_;
+  verification::InputMaker maker_;
+  frontend::Frontend frontend_;
+  verification::Runtime runtime_;
+  std::vector<analysis::ExampleLeaf> examples_;
+  std::vector<double> noise_;
+  std::size_t first_scale_ = 0;
+  Verification made_;
+};
+
+void must_run(const Model& model) {
+  if (model.state().format != frontend::Format::torchscript)
+    throw UsageError(model.path() + ": a graph as text has no weights and can't be run: verify takes a TorchScript file");
+}
+
+Verification unconverted(const Model& model, Report report) {
+  Verification made;
+  made.model = model.path();
+  made.opset = report.opset;
+  made.report = std::move(report);
+  made.exit_code = exit_findings;
+  return made;
+}
+
+}  // namespace
+
+Verification verify(const Model& model, const VerifyOptions& options) {
+  return analysis::guarded(model.path(), [&] {
+    must_run(model);
+    const verification::TemporaryFolder folder;
+    const auto onnx = folder.path() / "model.onnx";
+    Report report = convert(model, onnx, options.convert);
+    if (!report.convertible()) return unconverted(model, std::move(report));
+    return Verifying(model.state(), options).run(onnx);
+  });
+}
+
+Verification verify(const Model& model, const std::filesystem::path& onnx, const VerifyOptions& options) {
+  return analysis::guarded(model.path(), [&] {
+    must_run(model);
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(onnx, ignored)) throw ModelError(onnx.string() + ": there is no such file");
+    Verification made = Verifying(model.state(), options).run(onnx);
+    made.onnx = onnx.string();
+    return made;
+  });
+}
+
+}  // namespace compatcheck
