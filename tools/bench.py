@@ -5,9 +5,22 @@
 
 Prints one line a budget of docs/architecture.md. Nothing here is a test: figures of a busy machine prove nothing.
 """
-import argparse, os, pathlib, statistics, subprocess, sys, threading, time
+import argparse, pathlib, statistics, subprocess, sys, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+EXPORT = """import sys, time, torch, numpy, warnings
+warnings.filterwarnings("ignore")
+start = time.perf_counter()
+model = torch.jit.load(sys.argv[1])
+recorded = numpy.load(sys.argv[1][:-3] + ".npz")
+inputs = tuple(torch.from_numpy(recorded[f"in_{i}"]) for i in range(sum(name.startswith("in_") for name in recorded.files)))
+torch.onnx.export(model, inputs, sys.argv[2], opset_version=17, dynamo=False)
+print(time.perf_counter() - start)
+"""
+# Converted by both; the last two are above 300 MB.
+ARCHITECTURES = ["mobilenet_v3-traced", "resnet50-traced", "vit-traced", "swin-traced", "unet-traced", "bert-traced", "gpt2-traced", "t5-traced",
+                 "whisper_encoder-traced", "lstm-traced", "bert_base-traced", "large-traced"]
+LARGE = 300 << 20
 PYTHON_WAY = "import sys, torch; g = torch.jit.load(sys.argv[1]).inlined_graph; print(sum(1 for _ in g.nodes()))"
 
 
@@ -19,43 +32,78 @@ def children(pid):
         return []
 
 
-def high_water(pid):
+def memory_of(pid, kind):
+    """In MB; kind: a line of /proc/PID/status."""
     try:
         with open(f"/proc/{pid}/status") as file:
-            return next((int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")), 0)
+            return next((int(line.split()[1]) / 1024 for line in file if line.startswith(kind)), 0)
     except OSError:
         return 0
 
 
-def run(command, memory=False):
-    """Seconds, and the highest resident memory in MB of the process and of its children, added up."""
+def run(command, memory=None):
+    """Seconds, and the highest memory in MB that the process and its children have at one time; `memory`: its kind."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    peaks = {}
-
-    def watch():
-        while process.poll() is None:
-            for pid in [process.pid, *children(process.pid)]:
-                peaks[pid] = max(peaks.get(pid, 0), high_water(pid))
-            time.sleep(0.001)
-
-    if memory:
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        watcher.join()
+    peak = 0
+    while memory and process.poll() is None:
+        peak = max(peak, sum(memory_of(pid, memory) for pid in [process.pid, *children(process.pid)]))
+        time.sleep(0.001)
     code = process.wait()
     seconds = time.perf_counter() - start
     if code not in (0, 1):
         sys.exit(f"bench: {' '.join(map(str, command))} ended with {code}")
-    return seconds, sum(peaks.values())
+    return seconds, peak
 
 
-def in_turn(runs, *commands, memory=False):
+def in_turn(runs, *commands, memory=None):
     for command in commands:
         run(command)  # warm
     samples = [[run(command, memory) for command in commands] for _ in range(runs)]
     pick = 1 if memory else 0
     return [statistics.median(sample[i][pick] for sample in samples) for i in range(len(commands))]
+
+
+def bench_convert(tool, models, runs):
+    """The conversion against torch.onnx.export, whole processes on the same files."""
+    ratios = []
+    for name in ARCHITECTURES:
+        file, out = models / f"{name}.pt", models / "out.onnx"
+        large = file.stat().st_size > LARGE
+        ours, theirs = [tool, "convert", file, "-o", out], [sys.executable, "-c", EXPORT, file, out]
+        reference = subprocess.run(theirs, capture_output=True, text=True)
+        if reference.returncode:
+            line(f"torch.onnx.export of {name}", "fails", "", True)
+            continue
+        inside = float(reference.stdout.split()[-1])
+        took, exported = in_turn(min(runs, 3), ours, theirs)
+        peak, exported_peak = in_turn(1, ours, theirs, memory="VmRSS")
+        ratio, least = exported / took, 10 if large else 4
+        ratios.append(ratio)
+        line(f"torch.onnx.export ÷ convert {name} ({file.stat().st_size >> 20} MB)", f"{exported:.2f} ÷ {took:.3f} s = {ratio:.1f}", f"≥ {least}", ratio >= least)
+        line("  the same without import torch", f"{inside:.2f} ÷ {took:.3f} s = {inside / took:.1f}", "", True)
+        line("  memory", f"{peak:.0f} of {exported_peak:.0f} MB", "≤ half", peak <= exported_peak / 2)
+        out.unlink(missing_ok=True)
+    line("torch.onnx.export ÷ convert, median", f"{statistics.median(ratios):.1f}", "≥ 6", statistics.median(ratios) >= 6)
+
+
+def bench_huge(tool, models):
+    """A model of 5 GB: weights go from file to file."""
+    file, out = models / "huge.pt", models / "huge.onnx"
+    make = """import sys, torch
+class Huge(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(16384, 16384, bias=False, device="meta").to_empty(device="cpu") for _ in range(5))
+    def forward(self, x):
+        for layer in self.layers: x = layer(x)
+        return x
+torch.jit.trace(Huge(), torch.rand(1, 16384), check_trace=False).save(sys.argv[1])"""
+    subprocess.run([sys.executable, "-c", make, file], check=True)
+    _, peak = run([tool, "convert", file, "-o", out], memory="RssAnon")
+    line(f"anonymous memory converting {file.stat().st_size / 1e9:.1f} GB, both processes", f"{peak:.0f} MB", "≤ 300 MB", peak <= 300)
+    for left in [file, *models.glob("huge.onnx*")]:
+        left.unlink()
 
 
 def line(what, figure, budget, met):
@@ -76,11 +124,12 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--models", type=pathlib.Path, default=ROOT / "build" / "bench")
     parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--huge", action="store_true", help="a model of 5 GB, too (takes 12 GB of disk)")
     options = parser.parse_args()
     tool, empty, models, runs = options.build / "compatcheck", options.build / "bench" / "empty_torch", options.models, options.runs
     models.mkdir(parents=True, exist_ok=True)
     names = ["resnet50-traced", "bert_base-traced", "large-traced", "large_twin-traced"]
-    subprocess.run([sys.executable, ROOT / "tests" / "models" / "make_models.py", "--out", models, "--only", ",".join(names)],
+    subprocess.run([sys.executable, ROOT / "tests" / "models" / "make_models.py", "--out", models, "--only", ",".join({*names, *ARCHITECTURES})],
                    check=True, stdout=subprocess.DEVNULL)
     model = {name: models / f"{name}.pt" for name in names}
 
@@ -92,18 +141,22 @@ def main():
         ours, floor, python = in_turn(runs, [tool, model[name], "--opset", "11"], [empty], [sys.executable, "-c", PYTHON_WAY, model[name]])
         line(f"check {name} ÷ empty program with libtorch", f"{ours:.3f} ÷ {floor:.3f} s = {ours / floor:.2f}", "≤ 2", ours <= 2 * floor)
         line(f"python's torch.jit.load and a walk ÷ check {name}", f"{python:.2f} ÷ {ours:.3f} s = {python / ours:.1f}", "", True)
-        ours, floor = in_turn(3, [tool, model[name], "--opset", "11"], [empty], memory=True)
+        ours, floor = in_turn(3, [tool, model[name], "--opset", "11"], [empty], memory="VmRSS")
         line(f"memory of both processes, {name}", f"{ours:.0f} MB, floor {floor:.0f} MB", "≤ floor + 100 MB", ours <= floor + 100)
 
     large, twin = in_turn(runs, [tool, model["large-traced"]], [tool, model["large_twin-traced"]])
     line("1.6 GB model − its 1 MB twin, time", f"{(large - twin) * 1000:+.0f} ms", "within 20 ms", abs(large - twin) <= 0.020)
-    large, twin = in_turn(3, [tool, model["large-traced"]], [tool, model["large_twin-traced"]], memory=True)
+    large, twin = in_turn(3, [tool, model["large-traced"]], [tool, model["large_twin-traced"]], memory="VmRSS")
     line("1.6 GB model − its 1 MB twin, memory of both processes", f"{large - twin:+.1f} MB", "within 20 MB", abs(large - twin) <= 20)
 
     short, long = straight_graph(models / "10.ir", 10), straight_graph(models / "1010.ir", 1010)
     few, many, opsets = in_turn(runs, [tool, short], [tool, long], [tool, long, "--opset", "7-26"])
     line("our own part, 1,000 nodes", f"{(many - few) * 1000:.1f} ms", "≤ 40 ms", many - few <= 0.040)
     line("each further opset, 1,000 nodes", f"{(opsets - many) / 19 * 1000:.1f} ms", "≤ 15 ms", (opsets - many) / 19 <= 0.015)
+
+    bench_convert(tool, models, runs)
+    if options.huge:
+        bench_huge(tool, models)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,11 @@ int run_convert(const Options& options) {
   if (options.positional.size() != 1) throw UsageError("which model? usage: compatcheck convert MODEL -o FILE (--help lists the options)");
   if (options.output.empty()) throw UsageError("where to? compatcheck convert " + options.positional.front() + " -o FILE");
   ProgressLine progress(options.progress);
-  Loader loader(options.load);
+  // The helper program isn't needed any more, and would keep its memory.
+  const Model model = [&] {
+    Loader loader(options.load);
+    return read_model(loader, options.positional.front());
+  }();
   ConvertOptions asked = options.convert;
   asked.opset = options.opset.value_or(default_opset);
   asked.inputs = options.check.inputs;
@@ -18,7 +22,7 @@ int run_convert(const Options& options) {
   asked.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");
   };
-  const Report report = convert(read_model(loader, options.positional.front()), options.output, asked);
+  const Report report = convert(model, options.output, asked);
   progress.clear();
   for (const auto& warning : report.model.warnings) write_message(options.positional.front() + ": warning: " + warning);
   if (!report.convertible())

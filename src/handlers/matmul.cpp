@@ -105,7 +105,7 @@ void linear(Emission& e) {
   const std::int64_t rank = e.rank("input"), weights = e.rank("weight");
   const Value x = operand(e, "input"), weight = operand(e, "weight");
   const bool bias = e.given("bias");
-  if (e.row_has("Gemm")) return e.give(e.node("Gemm", {x, weight, operand(e, "bias")}, {{"transB", 1}}));
+  if (e.row_has("Gemm")) return e.give(e.node("Gemm", {x, weight, bias ? operand(e, "bias") : Value{}}, {{"transB", 1}}));
   Value made = matrix_product(e, x, rank, weights == 2 ? e.build.transpose(weight, {1, 0}) : weight, weights);
   if (bias) made = e.node("Add", {made, operand(e, "bias")});
   e.give(made);

@@ -16,8 +16,8 @@ namespace {
 using ir::DType;
 using Bytes = std::vector<std::uint8_t>;
 constexpr std::size_t buffer_bytes = 4u << 20;
-// Strided tensors up to this size are read whole.
-constexpr std::uint64_t most_gathered = 64u << 20;
+constexpr std::uint64_t most_held = 128u << 20;  // of a strided tensor, at a time
+constexpr std::size_t tile = 32;                 // rows and columns that a cache holds while they are transposed
 
 [[noreturn]] void fail_to_write() { throw UsageError(std::string("can't write: ") + std::strerror(errno)); }
 
@@ -57,25 +57,56 @@ Bytes cast(const Bytes& from, DType source, DType target) {
   return make_tensor(target, data.dims, as_floats(data).value()).bytes;
 }
 
+// Columns, `stride` elements apart, to rows; in tiles: either order alone misses the cache at every element.
+template <class Element> void transpose(const std::uint8_t* from, std::uint8_t* to, std::size_t rows, std::size_t columns, std::size_t stride) {
+  for (std::size_t row = 0; row < rows; row += tile) {
+    const std::size_t last_row = std::min(row + tile, rows);
+    for (std::size_t column = 0; column < columns; column += tile) {
+      const std::size_t last_column = std::min(column + tile, columns);
+      for (std::size_t r = row; r < last_row; ++r)
+        for (std::size_t c = column; c < last_column; ++c)
+          std::memcpy(to + (r * columns + c) * sizeof(Element), from + (c * stride + r) * sizeof(Element), sizeof(Element));
+    }
+  }
+}
+
+void transpose(const std::uint8_t* from, std::uint8_t* to, std::size_t rows, std::size_t columns, std::size_t stride, std::size_t width) {
+  switch (width) {
+    case 1: return transpose<std::uint8_t>(from, to, rows, columns, stride);
+    case 2: return transpose<std::uint16_t>(from, to, rows, columns, stride);
+    case 4: return transpose<std::uint32_t>(from, to, rows, columns, stride);
+    default: return transpose<std::uint64_t>(from, to, rows, columns, stride);
+  }
+}
+
 class Copy {
  public:
-  Copy(const TensorData& data, int weights, int to, const std::function<void(std::uint64_t)>& written)
-      : data_(data), view_(*data.view), source_(view_, weights), weights_(weights), to_(to), written_(written), width_(ir::element_bytes(view_.dtype)) {}
+  Copy(const TensorData& data, int weights, int to, const std::function<void(std::uint64_t)>& written, Scratch& held, Scratch& made)
+      : data_(data), view_(*data.view), source_(view_, weights), weights_(weights), to_(to), written_(written), held_(held), made_(made),
+        width_(ir::element_bytes(view_.dtype)) {}
 
   void run() {
     if (view_.elements() == 0) return;
     if (view_.contiguous()) return data_.dtype == view_.dtype ? straight() : in_chunks();
-    if (view_.elements() * static_cast<std::int64_t>(width_) <= static_cast<std::int64_t>(most_gathered)) return gathered();
-    rows();
+    if (is_transposed()) return in_bands();
+    if (span() <= most_held) return gathered();
+    one_by_one();
   }
 
  private:
   std::uint64_t begin() const { return static_cast<std::uint64_t>(view_.offset) * width_; }
 
-  void put(const Bytes& bytes) {
-    const Bytes made = cast(bytes, view_.dtype, data_.dtype);
-    write_all(to_, made.data(), made.size());
-    written_(made.size());
+  // A matrix whose columns lie together.
+  bool is_transposed() const { return view_.sizes.size() == 2 && view_.strides[0] == 1 && view_.strides[1] >= view_.sizes[0] && width_ <= 8; }
+
+  void put(const std::uint8_t* bytes, std::size_t count) {
+    if (data_.dtype == view_.dtype) {
+      write_all(to_, bytes, count);
+      return written_(count);
+    }
+    const Bytes cast_bytes = cast({bytes, bytes + count}, view_.dtype, data_.dtype);
+    write_all(to_, cast_bytes.data(), cast_bytes.size());
+    written_(cast_bytes.size());
   }
 
   // In the kernel, where both files allow.
@@ -90,67 +121,78 @@ class Copy {
       left -= static_cast<std::uint64_t>(copied);
       written_(static_cast<std::uint64_t>(copied));
     }
-    for (Bytes buffer; left > 0;) {
-      buffer.resize(std::min<std::uint64_t>(left, buffer_bytes));
-      source_.read(at, buffer.data(), buffer.size());
-      put(buffer);
-      at += buffer.size();
-      left -= buffer.size();
+    chunks(at, left);
+  }
+
+  void in_chunks() { chunks(begin(), static_cast<std::uint64_t>(view_.elements()) * width_); }
+
+  void chunks(std::uint64_t at, std::uint64_t left) {
+    while (left > 0) {
+      const std::size_t count = std::min<std::uint64_t>(left, buffer_bytes);
+      std::uint8_t* buffer = held_.at_least(buffer_bytes);
+      source_.read(at, buffer, count);
+      put(buffer, count);
+      at += count;
+      left -= count;
     }
   }
 
-  void in_chunks() {
-    std::uint64_t at = begin();
-    std::uint64_t left = static_cast<std::uint64_t>(view_.elements()) * width_;
-    for (Bytes buffer; left > 0; at += buffer.size(), left -= buffer.size()) {
-      buffer.resize(std::min<std::uint64_t>(left, buffer_bytes / 8 * 8));
-      source_.read(at, buffer.data(), buffer.size());
-      put(buffer);
-    }
-  }
-
-  // Elements that the view spans, read once.
-  void gathered() {
-    std::int64_t low = view_.offset, high = view_.offset;
-    for (std::size_t d = 0; d < view_.sizes.size(); ++d) {
-      const std::int64_t reach = view_.strides[d] * (view_.sizes[d] - 1);
-      (reach < 0 ? low : high) += reach;
-    }
-    const auto span = static_cast<std::uint64_t>(high - low + 1) * width_;
-    if (span > 4 * most_gathered) return rows();
-    Bytes held(span), out;
-    source_.read(static_cast<std::uint64_t>(low) * width_, held.data(), held.size());
-    out.reserve(static_cast<std::size_t>(view_.elements()) * width_);
-    visit(0, view_.offset, [&](std::int64_t element) {
-      const auto* from = held.data() + static_cast<std::size_t>(element - low) * width_;
-      out.insert(out.end(), from, from + width_);
-    });
-    put(out);
-  }
-
-  // A matrix whose columns lie together, transposed in bands of rows; anything else element by element.
-  void rows() {
-    if (view_.sizes.size() != 2 || view_.strides[0] != 1) {
-      Bytes out;
-      visit(0, view_.offset, [&](std::int64_t element) {
-        out.resize(out.size() + width_);
-        source_.read(static_cast<std::uint64_t>(element) * width_, out.data() + out.size() - width_, width_);
-        if (out.size() >= buffer_bytes) put(std::exchange(out, {}));
-      });
-      return put(out);
-    }
+  // As many rows at a time as may be held of all columns.
+  void in_bands() {
     const auto height = static_cast<std::size_t>(view_.sizes[0]), columns = static_cast<std::size_t>(view_.sizes[1]);
-    const std::size_t band = std::max<std::size_t>(1, 2 * buffer_bytes / (columns * width_));
+    const bool dense = static_cast<std::size_t>(view_.strides[1]) == height;
+    const std::size_t band = std::clamp<std::size_t>(most_held / (columns * width_), 1, height);
     for (std::size_t row = 0; row < height; row += band) {
-      const std::size_t count = std::min(band, height - row);
-      Bytes out(count * columns * width_), column(count * width_);
-      for (std::size_t c = 0; c < columns; ++c) {
-        const auto first = static_cast<std::uint64_t>(view_.offset + static_cast<std::int64_t>(row) + static_cast<std::int64_t>(c) * view_.strides[1]);
-        source_.read(first * width_, column.data(), column.size());
-        for (std::size_t r = 0; r < count; ++r) std::memcpy(out.data() + (r * columns + c) * width_, column.data() + r * width_, width_);
+      const std::size_t rows = std::min(band, height - row);
+      std::uint8_t* held = held_.at_least(rows * columns * width_);
+      if (dense && rows == height) source_.read(begin(), held, rows * columns * width_);
+      else
+        for (std::size_t c = 0; c < columns; ++c)
+          source_.read(begin() + (row + c * static_cast<std::size_t>(view_.strides[1])) * width_, held + c * rows * width_, rows * width_);
+      // Written in slices, of whole tiles, while they are still in a cache.
+      const std::size_t slice = std::max<std::size_t>(buffer_bytes / (columns * width_) / tile, 1) * tile;
+      for (std::size_t first = 0; first < rows; first += slice) {
+        const std::size_t count = std::min(slice, rows - first);
+        std::uint8_t* made = made_.at_least(count * columns * width_);
+        transpose(held + first * width_, made, count, columns, rows, width_);
+        put(made, count * columns * width_);
       }
-      put(out);
     }
+  }
+
+  std::int64_t lowest() const {
+    std::int64_t low = view_.offset;
+    for (std::size_t d = 0; d < view_.sizes.size(); ++d) low += std::min<std::int64_t>(0, view_.strides[d] * (view_.sizes[d] - 1));
+    return low;
+  }
+
+  // Bytes from the first element to the last, in the file's order.
+  std::uint64_t span() const {
+    std::uint64_t elements = 1;
+    for (std::size_t d = 0; d < view_.sizes.size(); ++d) elements += static_cast<std::uint64_t>(std::abs(view_.strides[d] * (view_.sizes[d] - 1)));
+    return elements * width_;
+  }
+
+  void gathered() {
+    const std::int64_t low = lowest();
+    std::uint8_t* held = held_.at_least(span());
+    source_.read(static_cast<std::uint64_t>(low) * width_, held, span());
+    each_element([&](std::int64_t element, std::uint8_t* into) { std::memcpy(into, held + static_cast<std::size_t>(element - low) * width_, width_); });
+  }
+
+  void one_by_one() {
+    each_element([&](std::int64_t element, std::uint8_t* into) { source_.read(static_cast<std::uint64_t>(element) * width_, into, width_); });
+  }
+
+  template <class Fetch> void each_element(Fetch&& fetch) {
+    std::uint8_t* made = made_.at_least(buffer_bytes);
+    std::size_t filled = 0;
+    visit(0, view_.offset, [&](std::int64_t element) {
+      fetch(element, made + filled);
+      filled += width_;
+      if (filled + width_ > buffer_bytes) put(made, std::exchange(filled, 0));
+    });
+    if (filled > 0) put(made, filled);
   }
 
   template <class Visit> void visit(std::size_t dim, std::int64_t at, Visit&& take) const {
@@ -163,6 +205,7 @@ class Copy {
   Source source_;
   int weights_, to_;
   const std::function<void(std::uint64_t)>& written_;
+  Scratch &held_, &made_;
   std::size_t width_;
 };
 
@@ -183,10 +226,19 @@ void write_all(int to, const void* bytes, std::size_t count) {
   }
 }
 
-void copy_weight(const TensorData& data, int weights, int to, const std::function<void(std::uint64_t)>& written) {
-  if (data.view) return Copy(data, weights, to, written).run();
-  write_all(to, data.bytes.data(), data.bytes.size());
-  written(data.bytes.size());
+std::uint8_t* Scratch::at_least(std::size_t bytes) {
+  if (bytes > size_) {
+    memory_.reset();
+    memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
+    size_ = bytes;
+  }
+  return memory_.get();
+}
+
+void WeightCopier::copy(const TensorData& data) {
+  if (data.view) return Copy(data, weights_, to_, written_, source_, made_).run();
+  write_all(to_, data.bytes.data(), data.bytes.size());
+  written_(data.bytes.size());
 }
 
 }  // namespace compatcheck::onnx

@@ -37,7 +37,7 @@ std::string field(std::uint32_t number, std::uint64_t length) {
 // A file that is there under its name when it is whole.
 class OutputFile {
  public:
-  explicit OutputFile(const std::filesystem::path& file) : file_(file), temporary_(file.string() + ".part" + std::to_string(getpid())) {
+  explicit OutputFile(const std::filesystem::path& file) : file_(target_of(file)), temporary_(file_.string() + ".part" + std::to_string(getpid())) {
     descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (descriptor_ < 0) throw UsageError(file_.string() + ": can't write: " + std::strerror(errno));
   }
@@ -49,6 +49,14 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   int descriptor() const { return descriptor_; }
+
+  // A full disk is told at once. Blocks that are there already also spare the file system to write everything out when the file takes
+  // an older one's place (ext4's auto_da_alloc).
+  void reserve(std::uint64_t bytes) const {
+    if (bytes > 0 && fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+      throw UsageError(file_.string() + ": can't write " + std::to_string(bytes >> 20) + " MB: " + std::strerror(errno));
+  }
+
   void put(const std::string& bytes) { write_all(descriptor_, bytes.data(), bytes.size()); }
   std::uint64_t size() const {
     struct stat status {};
@@ -61,6 +69,15 @@ class OutputFile {
   }
 
  private:
+  // A link keeps standing, and what is no file isn't replaced by one.
+  static std::filesystem::path target_of(const std::filesystem::path& file) {
+    std::error_code error;
+    const auto status = std::filesystem::status(file, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) throw UsageError(file.string() + ": can't write: it is there, and no file");
+    const auto target = std::filesystem::is_symlink(std::filesystem::symlink_status(file, error)) ? std::filesystem::weakly_canonical(file, error) : file;
+    return error ? file : target;
+  }
+
   std::filesystem::path file_, temporary_;
   int descriptor_ = -1;
   bool done_ = false;
@@ -93,15 +110,19 @@ class Layout {
     }
     proto_.clear_graph();
     const std::string head = serialized(proto_) + field(model_graph, length);
+    out.reserve(head.size() + length);
     out.put(head + graph);
+    WeightCopier copier(weights, out.descriptor(), written);
     for (const Far& one : far) {
       out.put(field(graph_initializer, one.header.size() + byte_count(*one.data)) + one.header);
-      copy_weight(*one.data, weights, out.descriptor(), written);
+      copier.copy(*one.data);
     }
     if (out.size() != head.size() + length) throw InternalError("the ONNX file isn't as long as it was laid out to be");
   }
 
   void write_external(OutputFile& out, OutputFile& data, const std::string& location, int weights, const std::function<void(std::uint64_t)>& written) {
+    WeightCopier copier(weights, data.descriptor(), written);
+    data.reserve(weights_);
     std::uint64_t at = 0;
     for (std::size_t i = 0; i < model_.initializers.size(); ++i) {
       const TensorData& tensor = model_.initializers[i].data;
@@ -118,7 +139,7 @@ class Layout {
       entry("location", location);
       entry("offset", std::to_string(aligned));
       entry("length", std::to_string(byte_count(tensor)));
-      copy_weight(tensor, weights, data.descriptor(), written);
+      copier.copy(tensor);
       at = aligned + byte_count(tensor);
     }
     if (data.size() != at) throw InternalError("the file of weights isn't as long as it was laid out to be");
