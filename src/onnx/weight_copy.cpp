@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <future>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "compatcheck/error.h"
@@ -16,7 +20,7 @@ namespace {
 using ir::DType;
 using Bytes = std::vector<std::uint8_t>;
 constexpr std::size_t buffer_bytes = 4u << 20;
-constexpr std::uint64_t most_held = 128u << 20;  // of a strided tensor, at a time
+constexpr std::uint64_t most_held = 64u << 20;   // of a strided tensor, at a time
 constexpr std::size_t tile = 32;                 // rows and columns that a cache holds while they are transposed
 
 [[noreturn]] void fail_to_write() { throw UsageError(std::string("can't write: ") + std::strerror(errno)); }
@@ -79,11 +83,30 @@ void transpose(const std::uint8_t* from, std::uint8_t* to, std::size_t rows, std
   }
 }
 
+// Memory that is neither cleared nor given back between weights.
+class Scratch {
+ public:
+  std::uint8_t* at_least(std::size_t bytes) {
+    if (bytes > size_) {
+      memory_.reset();
+      memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
+      size_ = bytes;
+    }
+    return memory_.get();
+  }
+
+ private:
+  std::unique_ptr<std::uint8_t[]> memory_;
+  std::size_t size_ = 0;
+};
+
+struct Memory { Scratch held, made; };
+
 class Copy {
  public:
-  Copy(const TensorData& data, int weights, int to, const std::function<void(std::uint64_t)>& written, Scratch& held, Scratch& made)
-      : data_(data), view_(*data.view), source_(view_, weights), weights_(weights), to_(to), written_(written), held_(held), made_(made),
-        width_(ir::element_bytes(view_.dtype)) {}
+  Copy(const PlacedWeight& placed, int weights, int to, const std::function<void(std::uint64_t)>& written, Memory& memory)
+      : data_(*placed.data), view_(*data_.view), source_(view_, weights), weights_(weights), to_(to), at_(placed.at), written_(written),
+        held_(memory.held), made_(memory.made), width_(ir::element_bytes(view_.dtype)) {}
 
   void run() {
     if (view_.elements() == 0) return;
@@ -100,13 +123,15 @@ class Copy {
   bool is_transposed() const { return view_.sizes.size() == 2 && view_.strides[0] == 1 && view_.strides[1] >= view_.sizes[0] && width_ <= 8; }
 
   void put(const std::uint8_t* bytes, std::size_t count) {
-    if (data_.dtype == view_.dtype) {
-      write_all(to_, bytes, count);
-      return written_(count);
-    }
+    if (data_.dtype == view_.dtype) return write(bytes, count);
     const Bytes cast_bytes = cast({bytes, bytes + count}, view_.dtype, data_.dtype);
-    write_all(to_, cast_bytes.data(), cast_bytes.size());
-    written_(cast_bytes.size());
+    write(cast_bytes.data(), cast_bytes.size());
+  }
+
+  void write(const std::uint8_t* bytes, std::size_t count) {
+    write_all(to_, bytes, count, at_);
+    at_ += count;
+    written_(count);
   }
 
   // In the kernel, where both files allow.
@@ -115,9 +140,11 @@ class Copy {
     std::uint64_t at = begin();
     while (source_.in_file() && left > 0) {
       auto from = static_cast<off_t>(source_.file_offset() + at);
-      const ssize_t copied = copy_file_range(weights_, &from, to_, nullptr, std::min<std::uint64_t>(left, 256u << 20), 0);
-      if (copied <= 0) break;   // other file systems, pipes: by hand, which also tells what is wrong
+      auto into = static_cast<off_t>(at_);
+      const ssize_t copied = copy_file_range(weights_, &from, to_, &into, std::min<std::uint64_t>(left, most_held), 0);
+      if (copied <= 0) break;   // other file systems: by hand, which also tells what is wrong
       at += static_cast<std::uint64_t>(copied);
+      at_ += static_cast<std::uint64_t>(copied);
       left -= static_cast<std::uint64_t>(copied);
       written_(static_cast<std::uint64_t>(copied));
     }
@@ -204,6 +231,7 @@ class Copy {
   const ir::TensorView& view_;
   Source source_;
   int weights_, to_;
+  std::uint64_t at_;   // where the next bytes go
   const std::function<void(std::uint64_t)>& written_;
   Scratch &held_, &made_;
   std::size_t width_;
@@ -215,30 +243,45 @@ std::uint64_t byte_count(const TensorData& data) {
   return data.view ? static_cast<std::uint64_t>(data.elements()) * ir::element_bytes(data.dtype) : data.bytes.size();
 }
 
-void write_all(int to, const void* bytes, std::size_t count) {
-  const auto* at = static_cast<const std::uint8_t*>(bytes);
+void write_all(int to, const void* bytes, std::size_t count, std::uint64_t at) {
+  const auto* from = static_cast<const std::uint8_t*>(bytes);
   while (count > 0) {
-    const ssize_t done = ::write(to, at, count);
+    const ssize_t done = ::pwrite(to, from, count, static_cast<off_t>(at));
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) fail_to_write();
-    at += done;
+    from += done;
+    at += static_cast<std::uint64_t>(done);
     count -= static_cast<std::size_t>(done);
   }
 }
 
-std::uint8_t* Scratch::at_least(std::size_t bytes) {
-  if (bytes > size_) {
-    memory_.reset();
-    memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
-    size_ = bytes;
+void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, const std::function<void(std::uint64_t)>& written) {
+  std::atomic<std::size_t> next = 0;
+  std::atomic<std::uint64_t> done = 0;
+  const auto work = [&](const std::function<void(std::uint64_t)>& counted) {
+    Memory memory;
+    for (std::size_t i = next++; i < placed.size(); i = next++) Copy(placed[i], weights, to, counted, memory).run();
+  };
+  // Where nothing is left to take, the other ends: one failed.
+  const auto stop = [&] { next = placed.size(); };
+  std::future<void> other;
+  if (placed.size() > 1)
+    other = std::async(std::launch::async, [&] {
+      try {
+        work([&](std::uint64_t bytes) { done += bytes; });
+      } catch (...) {
+        stop();
+        throw;
+      }
+    });
+  try {
+    work([&](std::uint64_t bytes) { written(bytes + done.exchange(0)); });
+  } catch (...) {
+    stop();
+    throw;   // the future waits for the other
   }
-  return memory_.get();
-}
-
-void WeightCopier::copy(const TensorData& data) {
-  if (data.view) return Copy(data, weights_, to_, written_, source_, made_).run();
-  write_all(to_, data.bytes.data(), data.bytes.size());
-  written_(data.bytes.size());
+  if (other.valid()) other.get();
+  if (const std::uint64_t rest = done) written(rest);
 }
 
 }  // namespace compatcheck::onnx

@@ -1,10 +1,9 @@
-// The bytes of one initializer on their way from the model file to the ONNX file.
+// The bytes of initializers on their way from the model file to the ONNX file.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <utility>
+#include <span>
 
 #include "onnx/model.h"
 
@@ -12,30 +11,17 @@ namespace compatcheck::onnx {
 
 std::uint64_t byte_count(const TensorData& data);
 
-// Memory that is neither cleared nor given back between weights.
-class Scratch {
- public:
-  std::uint8_t* at_least(std::size_t bytes);
-
- private:
-  std::unique_ptr<std::uint8_t[]> memory_;
-  std::size_t size_ = 0;
+// An initializer and its place in the file that is written.
+struct PlacedWeight {
+  const TensorData* data = nullptr;
+  std::uint64_t at = 0;
 };
 
-// Writes initializers one after the other at the end of `to`, each in order. `weights`: a descriptor of the file in which views lie. Holds
-// at most some 130 megabytes. Throws ModelError (reading), UsageError (writing).
-class WeightCopier {
- public:
-  WeightCopier(int weights, int to, std::function<void(std::uint64_t)> written) : weights_(weights), to_(to), written_(std::move(written)) {}
-  void copy(const TensorData& data);
+// Writes them to their places in `to`, two at a time. `weights`: a descriptor of the file in which views lie. `written` is told the bytes
+// done, by this thread alone; what it throws ends the work. Holds at most some 140 megabytes. Throws ModelError (reading), UsageError (writing).
+void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, const std::function<void(std::uint64_t)>& written);
 
- private:
-  int weights_, to_;
-  std::function<void(std::uint64_t)> written_;
-  Scratch source_, made_;
-};
-
-// All bytes; throws UsageError.
-void write_all(int to, const void* bytes, std::size_t count);
+// All bytes, at a place; throws UsageError.
+void write_all(int to, const void* bytes, std::size_t count, std::uint64_t at);
 
 }  // namespace compatcheck::onnx

@@ -57,7 +57,7 @@ class OutputFile {
       throw UsageError(file_.string() + ": can't write " + std::to_string(bytes >> 20) + " MB: " + std::strerror(errno));
   }
 
-  void put(const std::string& bytes) { write_all(descriptor_, bytes.data(), bytes.size()); }
+  void put(const std::string& bytes, std::uint64_t at) const { write_all(descriptor_, bytes.data(), bytes.size(), at); }
   std::uint64_t size() const {
     struct stat status {};
     return fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
@@ -111,24 +111,27 @@ class Layout {
     proto_.clear_graph();
     const std::string head = serialized(proto_) + field(model_graph, length);
     out.reserve(head.size() + length);
-    out.put(head + graph);
-    WeightCopier copier(weights, out.descriptor(), written);
+    out.put(head + graph, 0);
+    std::vector<PlacedWeight> placed;
+    std::uint64_t at = head.size() + graph.size();
     for (const Far& one : far) {
-      out.put(field(graph_initializer, one.header.size() + byte_count(*one.data)) + one.header);
-      copier.copy(*one.data);
+      const std::string before = field(graph_initializer, one.header.size() + byte_count(*one.data)) + one.header;
+      out.put(before, at);
+      placed.push_back({one.data, at + before.size()});
+      at = placed.back().at + byte_count(*one.data);
     }
+    copy_weights(placed, weights, out.descriptor(), written);
     if (out.size() != head.size() + length) throw InternalError("the ONNX file isn't as long as it was laid out to be");
   }
 
   void write_external(OutputFile& out, OutputFile& data, const std::string& location, int weights, const std::function<void(std::uint64_t)>& written) {
-    WeightCopier copier(weights, data.descriptor(), written);
     data.reserve(weights_);
+    std::vector<PlacedWeight> placed;
     std::uint64_t at = 0;
     for (std::size_t i = 0; i < model_.initializers.size(); ++i) {
       const TensorData& tensor = model_.initializers[i].data;
       if (!tensor.view) continue;
       const std::uint64_t aligned = (at + external_alignment - 1) / external_alignment * external_alignment;
-      data.put(std::string(aligned - at, '\0'));
       auto& proto = *proto_.mutable_graph()->mutable_initializer(static_cast<int>(i));
       proto.set_data_location(::onnx::TensorProto::EXTERNAL);
       const auto entry = [&](const char* key, const std::string& value) {
@@ -139,11 +142,12 @@ class Layout {
       entry("location", location);
       entry("offset", std::to_string(aligned));
       entry("length", std::to_string(byte_count(tensor)));
-      copier.copy(tensor);
+      placed.push_back({&tensor, aligned});
       at = aligned + byte_count(tensor);
     }
+    copy_weights(placed, weights, data.descriptor(), written);
     if (data.size() != at) throw InternalError("the file of weights isn't as long as it was laid out to be");
-    out.put(serialized(proto_));
+    out.put(serialized(proto_), 0);
   }
 
  private:
