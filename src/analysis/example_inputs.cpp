@@ -127,7 +127,7 @@ class Matcher {
     if (value.is_none()) {
       if (!is_open(type) && !ir::is(type, TypeKind::optional) && !ir::is(type, TypeKind::none)) misfit(name, type, value);
       found_.push_back({name, value});
-    } else if (const auto* tensor = value.get<ir::TensorView>()) {
+    } else if (value.get<ir::TensorView>()) {
       if (!is_open(held) && !ir::is(held, TypeKind::tensor)) misfit(name, type, value);
       found_.push_back({name, value});
     } else if (const auto* all = members(value)) {

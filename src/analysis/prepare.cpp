@@ -14,13 +14,11 @@ const ir::Program* program_of(const Model::State& model) { return model.program 
 
 }  // namespace
 
-Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch) {
-  Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .warnings = {}, .unresolved_writes = {}};
-  auto given = given_inputs(options, prepared.graph);
-  prepared.warnings = std::move(given.warnings);
+Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs, const ir::Watch& watch) {
+  Prepared prepared{.graph = std::move(graph), .facts = {}, .steps = model.steps, .warnings = {}, .unresolved_writes = {}};
   const ir::Program* program = program_of(model);
   const auto state = [&] {
-    prepared.facts = conversion::state_facts(prepared.graph, given.facts, model.table, model.schemas, model.registry, program, watch);
+    prepared.facts = conversion::state_facts(prepared.graph, inputs, model.table, model.schemas, model.registry, program, watch);
   };
   state();
   for (int round = 0; round < fold_rounds; ++round) {
@@ -31,6 +29,13 @@ Prepared prepare(const Model::State& model, const CheckOptions& options, const i
   }
   for (const auto& write : passes::unresolved_writes(prepared.graph, program, model.schemas, watch))
     prepared.unresolved_writes.emplace(write.node, write.why);
+  return prepared;
+}
+
+Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch) {
+  auto given = given_inputs(options, model.graph);
+  Prepared prepared = prepare(model, model.graph.clone(), given.facts, watch);
+  prepared.warnings = std::move(given.warnings);
   return prepared;
 }
 

@@ -45,9 +45,28 @@ struct Frontend::State {
 
   Loaded load(const InputFile& file, const std::filesystem::path& path, const std::string& display_name, bool attach);
 
+  std::vector<Run> run(const InputFile& file, const std::vector<ir::Constants>& calls, protocol::RunRequest request);
+
   LoadOptions options;
   Helper helper;
 };
+
+std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std::vector<ir::Constants>& calls, protocol::RunRequest request) {
+  ir::ListConstant arguments;
+  for (const ir::Constants& call : calls) arguments.items.push_back({ir::TupleConstant{nullptr, call}});
+  request.arguments = encode(ir::Constant{std::move(arguments)});
+  const auto reply = expect<protocol::RunReply>(helper.ask(request, &file, true));
+  ir::Constant results = decode_constant(reply.results);
+  auto* list = results.get<ir::ListConstant>();
+  if (!list || list->items.size() != calls.size()) throw ModelError("the loader's answer is damaged: other results than calls");
+  std::vector<Run> runs;
+  for (ir::Constant& item : list->items) {
+    if (auto* held = item.get<ir::TupleConstant>(); held && held->items.size() == 1) runs.push_back({std::move(held->items.front()), {}});
+    else if (const auto* failure = item.get<std::string>()) runs.push_back({std::nullopt, *failure});
+    else throw ModelError("the loader's answer is damaged: a result is unknown");
+  }
+  return runs;
+}
 
 Loaded Frontend::State::load(const InputFile& file, const std::filesystem::path& path, const std::string& display_name,
                              bool attach) {
@@ -113,20 +132,14 @@ std::vector<Frontend::ObservedTensor> Frontend::observe(const std::filesystem::p
 std::vector<Frontend::Run> Frontend::run(const InputFile& file, const std::string& display_name, const std::string& method,
                                          const std::vector<ir::Constants>& calls, std::uint64_t seed) {
   return naming(display_name, [&] {
-    ir::ListConstant arguments;
-    for (const ir::Constants& call : calls) arguments.items.push_back({ir::TupleConstant{nullptr, call}});
-    const protocol::RunRequest request{state_->model(display_name, display_name), method, encode(ir::Constant{std::move(arguments)}), seed};
-    const auto reply = expect<protocol::RunReply>(state_->helper.ask(request, &file, true));
-    ir::Constant results = decode_constant(reply.results);
-    auto* list = results.get<ir::ListConstant>();
-    if (!list || list->items.size() != calls.size()) throw ModelError("the loader's answer is damaged: other results than calls");
-    std::vector<Run> runs;
-    for (ir::Constant& item : list->items) {
-      if (auto* held = item.get<ir::TupleConstant>(); held && held->items.size() == 1) runs.push_back({std::move(held->items.front()), {}});
-      else if (const auto* failure = item.get<std::string>()) runs.push_back({std::nullopt, *failure});
-      else throw ModelError("the loader's answer is damaged: a result is unknown");
-    }
-    return runs;
+    return state_->run(file, calls, {state_->model(display_name, display_name), method, {}, {}, true, seed});
+  });
+}
+
+Frontend::Run Frontend::run(const InputFile& file, const std::string& display_name, const ir::Graph& graph, const ir::Constants& arguments,
+                            std::uint64_t seed, Elements elements) {
+  return naming(display_name, [&] {
+    return state_->run(file, {arguments}, {state_->model(display_name, display_name), {}, encode(graph), {}, elements == Elements::read, seed}).front();
   });
 }
 

@@ -76,8 +76,12 @@ class Frontend {
   // Runs `method` of the file that was loaded on the arguments of each call; call i begins with libtorch's generator seeded with
   // `seed` + i. Storages of the arguments carry their bytes. One thread, so that sums come out the same.
   struct Run { std::optional<ir::Constant> result; std::string failure; };
+  enum class Elements : bool { leave, read };   // of the results' tensors
   std::vector<Run> run(const InputFile& file, const std::string& display_name, const std::string& method,
                        const std::vector<ir::Constants>& calls, std::uint64_t seed);
+  // One call of a graph, by the interpreter: a tuple of its outputs. The graph's constants may lie in the file.
+  Run run(const InputFile& file, const std::string& display_name, const ir::Graph& graph, const ir::Constants& arguments, std::uint64_t seed,
+          Elements elements = Elements::read);
 
   // Every schema that this libtorch registers, one a line (test of src/schema).
   std::vector<std::string> registered_schemas();

@@ -57,7 +57,9 @@ void put(Writer& out, const ObserveRequest& request) {
 void put(Writer& out, const RunRequest& request) {
   put(out, request.model);
   out.string(request.method);
+  out.blob(request.graph);
   out.blob(request.arguments);
+  out.boolean(request.elements);
   out.unsigned_number(request.seed);
 }
 void put(Writer&, const SchemasRequest&) {}
@@ -138,7 +140,8 @@ Request read_request(Reader& in) {
     return request;
   }
   if (kind == run) {
-    RunRequest request{model(in), in.string(), blob(in), 0};
+    RunRequest request{model(in), in.string(), blob(in), blob(in)};
+    request.elements = in.boolean();
     request.seed = in.unsigned_number();
     return request;
   }

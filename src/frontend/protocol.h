@@ -39,8 +39,10 @@ struct ExecutionRequest {
 struct ObserveRequest { Model model; std::vector<std::uint8_t> graph; std::uint64_t seed = 0; };
 struct RunRequest {
   Model model;
-  std::string method;
+  std::string method;                   // of the module, if `graph` is empty
+  std::vector<std::uint8_t> graph;      // run by the interpreter
   std::vector<std::uint8_t> arguments;  // a snapshot: a list with a tuple for each call
+  bool elements = true;                 // else tensors come without their elements
   std::uint64_t seed = 0;               // of libtorch's generator before the first call; one more before each further one
 };
 struct SchemasRequest {};

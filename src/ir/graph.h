@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -205,6 +206,8 @@ class Graph {
   // Returns the values that stand for the source block's outputs.
   std::vector<Value*> copy_block_contents(const Block& source, std::span<Value* const> inputs, Block* into, Node* before);
   Node* copy_node(const Node& source);  // of this graph, with its blocks; not inserted
+  // Of any graph: `values` says what stands for its inputs, and learns what stands for its outputs. Not inserted.
+  Node* copy_node(const Node& source, std::unordered_map<const Value*, Value*>& values);
   Graph clone() const;  // value ids and names are kept
 
   std::uint32_t value_limit() const { return next_value_; }

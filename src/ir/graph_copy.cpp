@@ -11,6 +11,7 @@ class Copier {
   Copier(Graph& target, bool keep_ids) : target_(target), keep_ids_(keep_ids) {}
 
   void map(const Value* from, Value* to) { copied_[from] = to; }
+  const std::unordered_map<const Value*, Value*>& copied() const { return copied_; }
 
   // A value from outside the copied part stands for itself.
   Value* at(Value* value) const {
@@ -74,6 +75,14 @@ std::vector<Value*> Graph::copy_block_contents(const Block& source, std::span<Va
 }
 
 Node* Graph::copy_node(const Node& source) { return Copier(*this, false).copy(source); }
+
+Node* Graph::copy_node(const Node& source, std::unordered_map<const Value*, Value*>& values) {
+  Copier copier(*this, false);
+  for (const auto& [from, to] : values) copier.map(from, to);
+  Node* copy = copier.copy(source);
+  values = copier.copied();
+  return copy;
+}
 
 std::size_t footprint(const Node& node) {
   constexpr std::size_t an_input = sizeof(Value*) + sizeof(std::size_t) + sizeof(Use), an_output = sizeof(Value) + sizeof(Value*);

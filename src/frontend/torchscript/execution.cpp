@@ -54,6 +54,14 @@ Values as_graph_takes(const Values& inputs, std::size_t wanted) {
   return flat;
 }
 
+Values interpret(const std::string& file, const ir::Graph& graph, ExecutionModel& model, Values inputs, const Interpreter::Observe& observe = {}) {
+  ConstantSources sources{.file = file,
+                          .object = [&model](std::uint32_t number) { return model.object(number); },
+                          .classes = [&model]() -> torch::jit::CompilationUnit& { return model.classes(); },
+                          .body = [&model](const std::string& name) -> const ir::Graph& { return model.program().functions.at(name).graph; }};
+  return Interpreter(graph, std::move(sources), observe).run(std::move(inputs));
+}
+
 class Session {
  public:
   Session(const protocol::Model& model, const std::vector<std::uint8_t>& graph, std::uint64_t seed)
@@ -100,14 +108,10 @@ class Session {
   // `inputs` are written by the run, if by anything.
   Values interpret(Values& inputs, const Interpreter::Observe& observe = {}) {
     interpreted_.emplace(model_);  // its attributes are written by nobody else
-    ConstantSources sources{.file = model_.path,
-                            .object = [this](std::uint32_t number) { return interpreted_->object(number); },
-                            .classes = [this]() -> torch::jit::CompilationUnit& { return interpreted_->classes(); },
-                            .body = [this](const std::string& name) -> const ir::Graph& { return interpreted_->program().functions.at(name).graph; }};
     Values all = as_graph_takes(inputs, input_types(graph_).size());
     if (all.size() + 1 == graph_.inputs().size()) all.insert(all.begin(), IValue(interpreted_->module()._ivalue()));
     at::manual_seed(seed_);
-    return Interpreter(graph_, std::move(sources), observe).run(std::move(all));
+    return torchscript::interpret(model_.path, graph_, *interpreted_, std::move(all), observe);
   }
 
   ExecutionModel& live() {
@@ -186,8 +190,8 @@ protocol::RunReply run(const protocol::RunRequest& request) {
   const ir::Constant arguments = decode_constant(request.arguments);
   const auto* calls = arguments.get<ir::ListConstant>();
   if (!calls) throw InternalError("a request to run holds no calls");
+  const std::optional<ir::Graph> graph = request.graph.empty() ? std::nullopt : std::optional(decode_graph(request.graph));
   ExecutionModel model(request.model);
-  auto method = model.module().get_method(request.method);
   ConstantReader reader({.file = {}, .object = {}, .classes = [&]() -> torch::jit::CompilationUnit& { return model.classes(); }, .body = {}});
   ir::ListConstant results;
   for (const ir::Constant& call : calls->items) {
@@ -195,7 +199,8 @@ protocol::RunReply run(const protocol::RunRequest& request) {
       Values given;
       for (const ir::Constant& argument : call.get<ir::TupleConstant>()->items) given.push_back(reader.read(argument).deepcopy());
       at::manual_seed(request.seed + results.items.size());
-      results.items.push_back({ir::TupleConstant{nullptr, {result_of(method(std::move(given)))}}});
+      const IValue result = graph ? IValue(c10::ivalue::Tuple::create(interpret(request.model.path, *graph, model, std::move(given)))) : model.module().get_method(request.method)(std::move(given));
+      results.items.push_back({ir::TupleConstant{nullptr, {result_of(result, request.elements)}}});
     } catch (const std::exception& error) {
       results.items.push_back({short_reason(error)});
     }

@@ -7,8 +7,8 @@
 
 namespace compatcheck::frontend::torchscript {
 
-// Tensors come contiguous, quantized ones as the real numbers they stand for, sparse ones dense. Throws ModelError for what no caller can
+// `elements`: else tensors come without them. Tensors come contiguous, quantized ones as the real numbers they stand for, sparse ones dense. Throws ModelError for what no caller can
 // compare: objects, generators.
-ir::Constant result_of(const c10::IValue& value);
+ir::Constant result_of(const c10::IValue& value, bool elements = true);
 
 }  // namespace compatcheck::frontend::torchscript
