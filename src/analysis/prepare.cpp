@@ -18,6 +18,9 @@ Prepared prepare(const Model::State& model, const CheckOptions& options, const i
   Prepared prepared{.graph = model.graph.clone(), .facts = {}, .steps = model.steps, .warnings = {}, .unresolved_writes = {}};
   auto given = given_inputs(options, prepared.graph);
   prepared.warnings = std::move(given.warnings);
+  std::vector<std::string> told;
+  for (const auto& fact : given.facts) told.push_back(fact.name);
+  if (passes::part_inputs(prepared.graph, told) > 0) prepared.steps.push_back("took apart what the model is given in lists and dictionaries");
   const ir::Program* program = program_of(model);
   const auto state = [&] {
     prepared.facts = conversion::state_facts(prepared.graph, given.facts, model.table, model.schemas, model.registry, program, watch);

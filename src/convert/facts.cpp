@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "convert/calls.h"
 #include "convert/type_facts.h"
 #include "convert/written_memory.h"
 #include "passes/normalize.h"
@@ -47,15 +48,6 @@ void want_input(Fact& fact, std::uint32_t input) {
     }
   }
   if (!complete(fact) && !fact.number()) fact.wants = {input};
-}
-
-// The overload takes and gives Python's numbers alone.
-bool is_on_numbers(const schema::Schema& schema) {
-  const auto number = [](const schema::Argument& argument) {
-    const auto kind = argument.type->kind;
-    return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean || kind == ir::TypeKind::number;
-  };
-  return std::all_of(schema.arguments.begin(), schema.arguments.end(), number) && std::all_of(schema.returns.begin(), schema.returns.end(), number);
 }
 
 bool is_on_tensors(const schema::Schema& schema) {
@@ -223,6 +215,12 @@ class Statement {
     if (const auto* known = facts_.of(written).tensor()) tensor.dtype = known->dtype;
   }
 
+  // The block gives a value that nothing will read.
+  static bool is_never_read(const ir::Node& node, std::size_t block, std::size_t output) {
+    const ir::Node* maker = node.blocks()[block]->outputs()[output]->producer();
+    return maker && maker->is("prim::Uninitialized");
+  }
+
   void branch(const ir::Node& node) {
     const auto* condition = facts_.of(node.input(0)).number();
     const auto known = condition && condition->integer ? condition->integer->number() : std::nullopt;
@@ -230,7 +228,7 @@ class Statement {
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const Fact& yes = facts_.of(node.blocks()[0]->outputs()[i]);
       const Fact& no = facts_.of(node.blocks()[1]->outputs()[i]);
-      Fact fact = known ? (*known ? yes : no) : symbolic::join(yes, no);
+      Fact fact = is_never_read(node, 1, i) || known == 1 ? yes : is_never_read(node, 0, i) || known == 0 ? no : symbolic::join(yes, no);
       if (std::holds_alternative<std::monostate>(fact.value)) fact.value = fact_of_type(node.output(i)->type()).value;
       set(node.output(i), std::move(fact));
     }
