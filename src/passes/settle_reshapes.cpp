@@ -41,6 +41,10 @@ bool keeps_order(const ir::Node& node) {
 bool lies_in_order(const ir::Value* value, int depth = 0) {
   const ir::Node* maker = value->producer();
   if (!maker) return !value->block()->owner();
+  if (const ir::Constant* constant = ir::constant_of(value)) {
+    const auto* view = constant->get<ir::TensorView>();
+    return view && view->contiguous();
+  }
   if (depth > deepest || !maker->schema() || !keeps_order(*maker)) return false;
   if (is_one_of(*maker, ordered)) return true;
   if (!is_one_of(*maker, follow)) return false;
