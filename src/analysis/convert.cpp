@@ -26,7 +26,9 @@ void write_model(const Model::State& state, const std::filesystem::path& file, c
   const conversion::Context context = analysis::context_of(state, prepared, watch);
   onnx::Model model = conversion::lower(prepared.graph, context, {options.opset, options.input_names, options.output_names});
   model.producer_version = COMPATCHECK_VERSION;
+  const int weights = state.file ? state.file->descriptor() : -1;
   onnx::remove_identities(model);
+  onnx::fuse_batch_norm(model, weights);
   onnx::merge_equal(model);
   onnx::remove_dead(model);
   onnx::name_all(model);
@@ -34,7 +36,7 @@ void write_model(const Model::State& state, const std::filesystem::path& file, c
     if (options.run.cancel && *options.run.cancel) throw Cancelled("cancelled");
     if (options.run.progress) options.run.progress({.stage = "write", .done = done, .total = total});
   };
-  onnx::write(model, state.file ? state.file->descriptor() : -1, file, {external_data(options.external_data), progress});
+  onnx::write(model, weights, file, {external_data(options.external_data), progress});
 }
 
 }  // namespace

@@ -33,8 +33,13 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
 }
 
 Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch) {
-  auto given = given_inputs(options, model.graph);
-  Prepared prepared = prepare(model, model.graph.clone(), given.facts, watch);
+  ir::Graph graph = model.graph.clone();
+  auto given = given_inputs(options, graph);
+  std::vector<std::string> told;
+  for (const auto& fact : given.facts) told.push_back(fact.name);
+  const bool parted = passes::part_inputs(graph, told) > 0;
+  Prepared prepared = prepare(model, std::move(graph), given.facts, watch);
+  if (parted) prepared.steps.insert(prepared.steps.begin() + static_cast<std::ptrdiff_t>(model.steps.size()), "took apart what the model is given in lists and dictionaries");
   prepared.warnings = std::move(given.warnings);
   return prepared;
 }

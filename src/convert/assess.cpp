@@ -146,8 +146,34 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
   attempt.range = builder.range();
 }
 
-void Assessor::try_structural(Attempt& attempt, const mapping::Listed& listed) {
+// What leaves an If or goes round a Loop needs the form of an ONNX value.
+void Assessor::try_control(Attempt& attempt, int opset) {
+  const ir::Node& node = *attempt.outcome.node;
+  onnx::Model model;
+  model.opset = opset;
+  onnx::Builder builder(model, context_.moved, attempt.range);
+  std::vector<ir::DType> dtypes;
+  std::vector<bool> sequences;
+  const auto take = [&](ir::DType dtype, bool sequence) {
+    dtypes.push_back(dtype);
+    sequences.push_back(sequence);
+    return onnx::Value{1, dtype, sequence};
+  };
+  try {
+    for (const ir::Value* output : node.outputs()) handlers::operand_of(context_.facts.of(output), output->type(), take);
+    builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
+  } catch (const onnx::Refusal& refusal) {
+    refuse(attempt.outcome, nullptr, refusal.reason);
+    attempt.outcome.hint = refusal.hint;
+  } catch (const handlers::Wanting& wanting) {
+    attempt.open = wanting.verdict;
+  }
+  attempt.range = builder.range();
+}
+
+void Assessor::try_structural(Attempt& attempt, const mapping::Listed& listed, int opset) {
   attempt.outcome.structural = true;
+  if (attempt.outcome.node->is("prim::If") || attempt.outcome.node->is("prim::Loop")) return try_control(attempt, opset);
   auto verdict = dissolves(*attempt.outcome.node, listed, context_);
   if (verdict.truth == Truth::no) refuse(attempt.outcome, nullptr, verdict.message);
   else if (verdict.truth == Truth::unknown) attempt.open = std::move(verdict);
@@ -193,7 +219,7 @@ Assessor::Attempt Assessor::attempt(const ir::Node& node, int opset) {
   outcome.rows = found.op;
   outcome.since = found.since;
   switch (found.status) {
-    case Lookup::Status::structural: try_structural(attempt, *found.listed); break;
+    case Lookup::Status::structural: try_structural(attempt, *found.listed, opset); break;
     case Lookup::Status::rows: try_rows(attempt, found, symbolic::Call(node, context_.facts), opset); break;
     case Lookup::Status::stale: state_stale(outcome, found, context_, opset); break;
     case Lookup::Status::missing:

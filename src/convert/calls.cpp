@@ -89,7 +89,7 @@ bool is_on_numbers(const schema::Schema& schema) {
     const auto kind = argument.type->kind;
     return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean || kind == ir::TypeKind::number;
   };
-  return std::ranges::all_of(schema.arguments, number) && std::ranges::all_of(schema.returns, number);
+  return !schema.variadic_arguments && std::ranges::all_of(schema.arguments, number) && std::ranges::all_of(schema.returns, number);
 }
 
 Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context) {

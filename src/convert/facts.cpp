@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "convert/calls.h"
 #include "convert/type_facts.h"
 #include "convert/written_memory.h"
 #include "passes/normalize.h"
@@ -47,15 +49,6 @@ void want_input(Fact& fact, std::uint32_t input) {
     }
   }
   if (!complete(fact) && !fact.number()) fact.wants = {input};
-}
-
-// The overload takes and gives Python's numbers alone.
-bool is_on_numbers(const schema::Schema& schema) {
-  const auto number = [](const schema::Argument& argument) {
-    const auto kind = argument.type->kind;
-    return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean || kind == ir::TypeKind::number;
-  };
-  return std::all_of(schema.arguments.begin(), schema.arguments.end(), number) && std::all_of(schema.returns.begin(), schema.returns.end(), number);
 }
 
 bool is_on_tensors(const schema::Schema& schema) {
@@ -148,6 +141,7 @@ class Statement {
       set(node.output(), !value ? Fact{.value = symbolic::NoneFact{}} : program_ ? symbolic::fact_of(*value, *program_) : symbolic::fact_of(*value));
       return;
     }
+    if (node.is("prim::Uninitialized")) unset_.insert(node.output());
     for (const ir::Block* block : node.blocks()) this->block(*block);
     call(node);
   }
@@ -230,7 +224,10 @@ class Statement {
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const Fact& yes = facts_.of(node.blocks()[0]->outputs()[i]);
       const Fact& no = facts_.of(node.blocks()[1]->outputs()[i]);
-      Fact fact = known ? (*known ? yes : no) : symbolic::join(yes, no);
+      const bool no_yes = unset_.contains(node.blocks()[0]->outputs()[i]), no_no = unset_.contains(node.blocks()[1]->outputs()[i]);
+      if (no_yes && no_no) unset_.insert(node.output(i));
+      else unset_.erase(node.output(i));
+      Fact fact = known == 1 || no_no ? yes : known == 0 || no_yes ? no : symbolic::join(yes, no);
       if (std::holds_alternative<std::monostate>(fact.value)) fact.value = fact_of_type(node.output(i)->type()).value;
       set(node.output(i), std::move(fact));
     }
@@ -242,6 +239,11 @@ class Statement {
     set(body.inputs()[0], {.value = NumberFact{.kind = NumberFact::Kind::integer}});
     std::vector<Fact> state;
     for (std::size_t i = 0; i < node.outputs().size(); ++i) state.push_back(facts_.of(node.input(i + 2)));
+    std::vector<bool> unset;
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+      unset.push_back(unset_.contains(node.input(i + 2)));
+      if (unset.back()) unset_.insert(body.inputs()[i + 1]);
+    }
     for (int round = 0;; ++round) {
       const bool last = visits_left_ == 0;
       for (std::size_t i = 0; i < state.size(); ++i) {
@@ -249,9 +251,25 @@ class Statement {
         set(body.inputs()[i + 1], state[i]);
       }
       block(body);
+      if (!last && fill(state, unset, body)) continue;
       if (last || !widen(state, node, round)) break;
     }
+    for (std::size_t i = 0; i < unset.size(); ++i)
+      if (unset[i]) unset_.insert(node.output(i));
     for (std::size_t i = 0; i < state.size(); ++i) set(node.output(i), state[i]);
+  }
+
+  // What enters the loop unset is what a trip makes of it; false if that fills nothing.
+  bool fill(std::vector<Fact>& state, std::vector<bool>& unset, const ir::Block& body) {
+    bool filled = false;
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      if (!unset[i] || unset_.contains(body.outputs()[i + 1])) continue;
+      unset[i] = false;
+      unset_.erase(body.inputs()[i + 1]);
+      state[i] = facts_.of(body.outputs()[i + 1]);
+      filled = true;
+    }
+    return filled;
   }
 
   // To what holds after one more trip as well; false if that changes nothing.
@@ -275,6 +293,7 @@ class Statement {
   std::unordered_map<const schema::Schema*, symbolic::FactFunction> rules_;
   WrittenMemory written_;
   std::size_t visits_left_ = 0, large_facts_left_ = most_large_facts;
+  std::unordered_set<const ir::Value*> unset_;   // prim::Uninitialized, and what is never more than that
   FactTable facts_;
 };
 

@@ -89,7 +89,7 @@ class Lowering {
     const auto values = graph_.outputs();
     std::vector<std::pair<std::string, Value>> named;
     for (std::size_t i = 0; i < values.size(); ++i)
-      collect(operand(values[i]), context_.facts.of(values[i]), "output_" + std::to_string(i), named);
+      collect(operand(values[i]), context_.facts.of(values[i]), values[i], "output_" + std::to_string(i), named);
     if (!options_.output_names.empty() && options_.output_names.size() != named.size())
       throw UsageError("--output-names has " + std::to_string(options_.output_names.size()) + " names, the ONNX model has " +
                        std::to_string(named.size()) + " outputs");
@@ -106,19 +106,28 @@ class Lowering {
     if (named.empty()) throw ModelError("the model gives no tensor: an ONNX model needs an output");
   }
 
-  void collect(const Operand& operand, const Fact& fact, const std::string& name, std::vector<std::pair<std::string, Value>>& into) {
+  // The value at that place of a list, tuple or dictionary made in the graph; null if it isn't.
+  static const ir::Value* member_of(const ir::Value* whole, std::size_t place) {
+    const ir::Node* maker = whole ? whole->producer() : nullptr;
+    return maker && maker->op().ends_with("Construct") && place < maker->inputs().size() ? maker->input(place) : nullptr;
+  }
+
+  // `value` (may be null) is what `fact` speaks of.
+  void collect(const Operand& operand, const Fact& fact, const ir::Value* value, const std::string& name, std::vector<std::pair<std::string, Value>>& into) {
     if (operand.is_none()) return;
     if (const List* list = operand.list()) {
       const auto* facts = fact.list();
       for (std::size_t i = 0; i < list->items.size(); ++i)
-        collect(list->items[i], facts && facts->items && i < facts->items->size() ? (*facts->items)[i] : Fact{}, name + "." + std::to_string(i), into);
+        collect(list->items[i], facts && facts->items && i < facts->items->size() ? (*facts->items)[i] : Fact{}, member_of(value, i), name + "." + std::to_string(i), into);
       return;
     }
     if (const auto* dict = std::get_if<handlers::Dict>(&operand.value)) {
-      for (const auto& [key, member] : dict->items) {
+      for (std::size_t i = 0; i < dict->items.size(); ++i) {
+        const auto& [key, member] = dict->items[i];
         const auto* text = key.get<std::string>();
         const auto* number = key.get<std::int64_t>();
-        collect(member, {}, text ? *text : name + "." + (number ? std::to_string(*number) : std::to_string(into.size())), into);
+        const ir::Value* held = member_of(value, 2 * i + 1);
+        collect(member, held ? context_.facts.of(held) : Fact{}, held, text ? *text : name + "." + (number ? std::to_string(*number) : std::to_string(into.size())), into);
       }
       return;
     }

@@ -167,6 +167,8 @@ const Operand& Emission::operand(std::string_view argument) const {
   return value ? operands_(value) : none;
 }
 
+const Operand& Emission::input(std::size_t i) const { return operands_(call.node().input(i)); }
+
 Value Emission::as_tensor(const Operand& operand, std::string_view what) {
   if (const Value* tensor = operand.tensor()) return *tensor;
   if (const Number* number = operand.number()) {

@@ -73,6 +73,7 @@ class Emission {
 
   // ---- Arguments as values
   const Operand& operand(std::string_view argument) const;
+  const Operand& input(std::size_t i) const;                  // of a call whose schema names no arguments
   Value tensor(std::string_view argument);                    // numbers become tensors without dimensions
   Value tensor(std::string_view argument, DType dtype);       // cast
   Value optional_tensor(std::string_view argument);           // absent if None

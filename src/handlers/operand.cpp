@@ -164,7 +164,6 @@ Value value_of(const Number& number, onnx::Builder& builder) {
 }
 
 Value tensor_of(const Operand& operand, DType dtype, onnx::Builder& builder) {
-  if (std::holds_alternative<Uninitialized>(operand.value)) return builder.scalar(dtype, 0);
   if (const Value* tensor = operand.tensor()) return *tensor;
   if (const Number* number = operand.number()) return value_of(*number, builder);
   throw onnx::Refusal{"a list holds what is neither a tensor nor a number"};
@@ -177,6 +176,23 @@ Value sequence_of(const List& list, DType dtype, onnx::Builder& builder) {
   return builder.node("SequenceConstruct", members);
 }
 
+// Of that form, for whom nobody reads.
+void spill_anything(const Operand& form, onnx::Builder& builder, Values& into) {
+  const auto zero = [&](const Value& like) { into.push_back(builder.scalar(like.dtype, 0)); };
+  if (const Value* tensor = form.tensor()) return zero(*tensor);
+  if (const Number* number = form.number()) {
+    if (const auto* value = std::get_if<Value>(&number->value)) zero(*value);
+  } else if (const List* list = form.list()) {
+    for (const Operand& item : list->items) spill_anything(item, builder, into);
+  } else if (const auto* vector = std::get_if<Vector>(&form.value)) {
+    into.push_back(vector_of({}, vector->value.dtype, builder));
+  } else if (const auto* sequence = std::get_if<Sequence>(&form.value)) {
+    into.push_back(sequence_of({}, sequence->value.dtype, builder));
+  } else if (const auto* quantized = std::get_if<Quantized>(&form.value)) {
+    for (const Value& part : {quantized->integers, quantized->scale, quantized->zero_point}) zero(part);
+  }
+}
+
 }  // namespace
 
 Value vector_of(const List& list, DType dtype, onnx::Builder& builder) {
@@ -186,6 +202,7 @@ Value vector_of(const List& list, DType dtype, onnx::Builder& builder) {
 }
 
 void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Values& into) {
+  if (std::holds_alternative<Uninitialized>(given.value)) return spill_anything(form, builder, into);
   if (const Value* tensor = form.tensor()) return into.push_back(builder.cast(tensor_of(given, tensor->dtype, builder), tensor->dtype));
   if (const Number* number = form.number()) {
     if (!std::holds_alternative<Value>(number->value)) return;   // known: needs no value

@@ -86,11 +86,21 @@ void pow(Emission& e) {
   e.give(power(e, e.number_value("self", dtype), e.number_value("exponent", dtype)));
 }
 
+// By an exponent that is known when the model runs. PyTorch computes two of them as roots, which of -inf are NaN.
+Value open_power(Emission& e, const Value& base) {
+  const Value exponent = e.number_value("exponent", base.dtype), made = e.node("Pow", {base, exponent});
+  if (!e.row_has("Sqrt")) return made;
+  const Value root = e.node("Sqrt", {base});
+  const auto is = [&](double number) { return equal(e, exponent, e.scalar(base.dtype, number)); };
+  return where(e, is(0.5), root, where(e, is(-0.5), e.node("Reciprocal", {root}), made));
+}
+
 void pow_number(Emission& e) {
   const Value base = e.tensor("self", e.output_dtype());
   const auto exponent = e.call.number("exponent");
   const auto made = is_float(base) && exponent ? special_power(e, base, *exponent) : std::nullopt;
-  made ? e.give(*made) : pow(e);
+  if (made) return e.give(*made);
+  is_float(base) && !exponent ? e.give(open_power(e, base)) : pow(e);
 }
 
 void square(Emission& e) {

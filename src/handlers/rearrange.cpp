@@ -148,7 +148,28 @@ Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size
   return e.build.concat({sliced(e, value, axis, first, e.integers({to_end})), sliced(e, value, axis, e.integers({0}), first)}, axis);
 }
 
+// By as many places as is known when the model runs.
+Value rolled(Emission& e, const Value& value, std::int64_t axis, const Value& shift, const Value& count) {
+  if (!e.at_least(10)) throw Refusal{"a shift that is known only when the model runs needs Slice as it came with opset 10", "use opset 10, or a fixed shift"};
+  const Value some = e.node("Max", {e.cast(count, DType::f64), e.scalar(DType::f64, 1.0)});   // Max of i64 came later
+  const Value first = e.node("Mod", {difference(e, e.integers({0}), shift), e.cast(some, DType::i64)});
+  return e.build.concat({sliced(e, value, axis, first, e.integers({std::numeric_limits<std::int64_t>::max()})), sliced(e, value, axis, e.integers({0}), first)}, axis);
+}
+
+void roll_open(Emission& e) {
+  const Ints dims = e.ints("dims");
+  if (dims.empty()) throw Refusal{"the flattened tensor is rolled by a shift that is known only when the model runs", "name the dims"};
+  const Value shifts = e.int_vector("shifts");
+  Value made = e.tensor("self");
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::int64_t axis = e.wrap(dims[i], e.rank("self"));
+    made = rolled(e, made, axis, e.build.gather(shifts, e.integers({static_cast<std::int64_t>(i)}), 0), e.size_of("self", axis));
+  }
+  e.give(made);
+}
+
 void roll(Emission& e) {
+  if (!e.call.ints("shifts") && e.rank("self") > 0) return roll_open(e);
   const Ints shifts = e.ints("shifts");
   const Value self = e.tensor("self");
   const Shape& shape = e.shape("self");

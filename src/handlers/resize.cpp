@@ -4,6 +4,7 @@
 
 #include "handlers/families.h"
 #include "handlers/interpolation.h"
+#include "handlers/sizes.h"
 #include "handlers/windows.h"
 
 namespace compatcheck::handlers {
@@ -13,6 +14,7 @@ namespace {
 struct Side {
   Dim size, places;
   std::optional<double> scale;   // the factor that the call gives and that coordinates go by
+  Value factor;                  // the same, known when the model runs: f64 without dimensions
 };
 
 struct Job {
@@ -114,7 +116,7 @@ bool resize_does(const Job& job) {
   return !by_factor || job.how.align_corners || scales_of(job);
 }
 
-Value resize(Emission& e, const Job& job) {
+Arguments resize_attributes(const Job& job) {
   const bool corners = job.how.align_corners && !is_nearest(job);
   Arguments attributes{{"mode", is_nearest(job) ? "nearest" : job.how.filter == Filter::linear ? "linear" : "cubic"},
                        {"coordinate_transformation_mode", corners ? "align_corners" : job.how.filter == Filter::nearest ? "asymmetric" : "half_pixel"}};
@@ -124,6 +126,11 @@ Value resize(Emission& e, const Job& job) {
     attributes.push_back({"antialias", 1});
     attributes.push_back({"exclude_outside", 1});
   }
+  return attributes;
+}
+
+Value resize(Emission& e, const Job& job) {
+  const Arguments attributes = resize_attributes(job);
   const auto floats = [&](const std::vector<double>& numbers) {
     return e.build.constant(onnx::make_tensor(DType::f32, {static_cast<std::int64_t>(numbers.size())}, numbers));
   };
@@ -132,6 +139,58 @@ Value resize(Emission& e, const Job& job) {
   if (!job.places) e.want(e.call.has("self") ? "self" : "input", "a size");
   const Value kept = e.build.slice(e.node("Shape", {job.input}), {0}, {2}, {0});
   return e.node("Resize", {job.input, none, none, e.build.concat({kept, job.places}, 0)}, attributes);
+}
+
+// ---- Factors that are known when the model runs
+
+// The size of the result along a dimension, as PyTorch computes it: in double, cut off. An i64 vector of one.
+Value places_by_factor(Emission& e, const Job& job, std::size_t dimension) {
+  const Value size = e.cast(size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2), DType::f64);
+  return e.cast(e.node("Mul", {size, e.build.reshape(job.sides[dimension].factor, {1})}), DType::i64);
+}
+
+// The cells that are nearest: (place or its middle) / factor, in single precision.
+Value nearest_by_factor(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
+  const auto axis = static_cast<std::int64_t>(dimension) + 2;
+  const Value places = places_by_factor(e, job, dimension), size = size_at(e, job.input, axis), half = e.scalar(DType::f32, 0.5);
+  Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), DType::f32), place = e.cast(counting(e, places), DType::f32);
+  if (job.how.filter == Filter::nearest_exact) place = e.node("Add", {place, half});
+  else step = e.node("Where", {e.node("Equal", {places, product(e, size, e.integers({2}))}), half, step});   // doubled: no rounding
+  step = e.node("Where", {e.node("Equal", {places, size}), e.scalar(DType::f32, 1.0), step});
+  const Value cell = e.cast(e.node("Floor", {e.node("Mul", {place, step})}), DType::i64);
+  const Value last = difference(e, size, e.integers({1}));
+  return e.build.gather(input, e.node("Min", {cell, last}), axis);
+}
+
+// Resize cuts off the size in single precision: where that is too small the factor is the next larger one, and what is too much
+// is sliced off. Neighbouring factors give the same within rounding, places by cells don't.
+Value resize_by_factor(Emission& e, const Job& job) {
+  Values factors{e.build.constant(onnx::make_tensor(DType::f32, {2}, std::vector<double>{1, 1}))}, places;
+  for (std::size_t i = 0; i < job.dims(); ++i) {
+    places.push_back(places_by_factor(e, job, i));
+    const Value cells = size_at(e, job.input, static_cast<std::int64_t>(i) + 2), size = e.cast(cells, DType::f32);
+    Value factor = e.build.reshape(e.cast(job.sides[i].factor, DType::f32), {1});
+    if (job.how.filter == Filter::linear) factor = e.node("Where", {e.node("Equal", {places.back(), cells}), e.scalar(DType::f32, 1.0), factor});
+    const Value too_small = e.node("Less", {e.node("Floor", {e.node("Mul", {size, factor})}), e.cast(places.back(), DType::f32)});
+    factors.push_back(e.node("Where", {too_small, e.node("Mul", {factor, e.scalar(DType::f32, 1.0 + 0x1p-23)}), factor}));
+  }
+  const Value resized = e.node("Resize", {job.input, e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{})),
+                                          e.build.concat(factors, 0)}, resize_attributes(job));
+  Ints axes;
+  for (std::size_t i = 0; i < job.dims(); ++i) axes.push_back(static_cast<std::int64_t>(i) + 2);
+  return e.node("Slice", {resized, e.integers(Ints(axes.size(), 0)), e.build.concat(places, 0), e.integers(axes)});
+}
+
+Value by_factors(Emission& e, const Job& job) {
+  if (!e.at_least(11)) throw Refusal{"a factor that is known only when the model runs needs Resize as it came with opset 11", "use opset 11, or a fixed factor"};
+  if (is_nearest(job)) {
+    Value made = job.input;
+    for (std::size_t i = 0; i < job.dims(); ++i) made = nearest_by_factor(e, job, made, i);
+    return made;
+  }
+  if (!takes(job) || job.how.antialias || job.how.filter == Filter::lanczos || job.how.align_corners)
+    throw Refusal{"resizing so needs a factor that is known while converting", "use a fixed factor, or align_corners=False and antialias=False"};
+  return resize_by_factor(e, job);
 }
 
 // By whole factors, before Resize knew coordinates.
@@ -144,6 +203,7 @@ Value repeat(Emission& e, const Job& job) {
 void emit(Emission& e, const Job& job) {
   if (!ir::is_floating(job.input.dtype) && !is_nearest(job))
     throw Refusal{"resizing integers rounds in PyTorch's own way", "resize as float32"};
+  if (std::ranges::any_of(job.sides, [](const Side& side) { return bool(side.factor); })) return e.give(by_factors(e, job));
   const bool whole = e.row_has("Upsample") || (e.row_has("Resize") && !e.at_least(11));
   if (whole && takes(job)) return e.give(repeat(e, job));
   if (e.row_has("Resize") && e.at_least(11) && resize_does(job)) return e.give(resize(e, job));
@@ -152,18 +212,53 @@ void emit(Emission& e, const Job& job) {
 
 // ---- Calls
 
-// Factors by which coordinates go: scale_factors, or scales_d, scales_h, scales_w.
-std::vector<std::optional<double>> factors(const Emission& e, std::size_t dims) {
-  if (e.given("scale_factors")) {
-    const auto all = e.floats("scale_factors");
-    return {all.begin(), all.end()};
+struct Factor {
+  std::optional<double> known;
+  Value given;
+};
+
+Factor factor_of(Emission& e, const Operand& operand) {
+  const Number* number = operand.number();
+  if (!number) return {{}, e.cast(e.as_tensor(operand, "scale_factors"), DType::f64)};
+  if (const auto* floating = std::get_if<double>(&number->value)) return {*floating, {}};
+  if (const auto* integer = std::get_if<std::int64_t>(&number->value)) return {static_cast<double>(*integer), {}};
+  return {{}, e.cast(e.as_tensor(operand, "scale_factors"), DType::f64)};
+}
+
+// An argument that is one factor, or one for each dimension.
+std::vector<Factor> factors(Emission& e, std::string_view argument, std::size_t dims) {
+  const Operand& operand = e.operand(argument);
+  std::vector<Factor> made;
+  if (const List* list = operand.list()) {
+    for (const Operand& item : list->items) made.push_back(factor_of(e, item));
+  } else if (const auto* vector = std::get_if<Vector>(&operand.value)) {
+    for (std::size_t i = 0; i < dims; ++i)
+      made.push_back({{}, e.cast(e.build.gather(vector->value, e.scalar(DType::i64, static_cast<std::int64_t>(i)), 0), DType::f64)});
+  } else {
+    made.push_back(factor_of(e, operand));
   }
-  if (e.given("scales")) return {e.number("scales")};
-  std::vector<std::optional<double>> made;
-  static constexpr std::string_view names[] = {"scales_d", "scales_h", "scales_w"};
-  for (std::size_t i = 3 - dims; i < 3; ++i)
-    made.push_back(e.given(names[i]) ? std::optional(e.number(names[i])) : std::nullopt);
+  if (made.size() == 1) made.resize(dims, made.front());
+  if (made.size() != dims) throw Refusal{"there are " + std::to_string(made.size()) + " factors for " + std::to_string(dims) + " dimensions"};
   return made;
+}
+
+// Factors by which coordinates go: scale_factors, or scales_d, scales_h, scales_w.
+std::vector<Factor> factors(Emission& e, std::size_t dims) {
+  for (const char* name : {"scale_factors", "scales"})
+    if (e.given(name)) return factors(e, name, dims);
+  std::vector<Factor> made;
+  static constexpr std::string_view names[] = {"scales_d", "scales_h", "scales_w"};
+  for (std::size_t i = 3 - dims; i < 3; ++i) made.push_back(e.given(names[i]) ? factors(e, names[i], 1).front() : Factor{});
+  return made;
+}
+
+// Where one factor is known when the model runs, all count as that. A size that is told needs no factor.
+void settle_factors(Emission& e, Job& job) {
+  const auto open = [](const Side& side) { return bool(side.factor); };
+  if (std::ranges::none_of(job.sides, open)) return;
+  if (job.places) throw Refusal{"a size is told, and a factor that is known only when the model runs", "use one of them"};
+  for (Side& side : job.sides)
+    if (!side.factor) side.factor = e.scalar(DType::f64, side.scale.value_or(1.0)), side.scale.reset();
 }
 
 Job job_of(Emission& e, Filter filter, bool antialias) {
@@ -172,7 +267,8 @@ Job job_of(Emission& e, Filter filter, bool antialias) {
   if (e.given("output_size")) job.places = e.int_vector("output_size");
   const Shape& places = e.output_shape();
   const auto scales = factors(e, places.size() - 2);
-  for (std::size_t i = 2; i < places.size(); ++i) job.sides.push_back({job.shape[i], places[i], scales[i - 2]});
+  for (std::size_t i = 2; i < places.size(); ++i) job.sides.push_back({job.shape[i], places[i], scales[i - 2].known, scales[i - 2].given});
+  settle_factors(e, job);
   return job;
 }
 
@@ -194,15 +290,15 @@ void interpolate(Emission& e) {
   Job job{.input = e.tensor("input"), .shape = e.shape("input"),
           .how = {filter_of(e.string("mode")), e.boolean("align_corners"), e.boolean("antialias"), e.dtype("input") == DType::f64}, .sides = {}, .places = {}};
   const Shape& places = e.output_shape();
-  std::vector<std::optional<double>> scales(places.size() - 2);
+  std::vector<Factor> scales(places.size() - 2);
   if (e.given("size")) {
     job.places = e.int_vector("size");
     if (places.size() > 3 && e.call.fact("size").number()) job.places = e.build.concat(Values(places.size() - 2, job.places), 0);
   } else if (!e.boolean("recompute_scale_factor")) {
-    const bool list = e.call.fact("scale_factor").list() != nullptr;
-    for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = list ? e.floats("scale_factor").at(i) : e.number("scale_factor");
+    scales = factors(e, "scale_factor", scales.size());
   }
-  for (std::size_t i = 2; i < places.size(); ++i) job.sides.push_back({job.shape[i], places[i], scales[i - 2]});
+  for (std::size_t i = 2; i < places.size(); ++i) job.sides.push_back({job.shape[i], places[i], scales[i - 2].known, scales[i - 2].given});
+  settle_factors(e, job);
   emit(e, job);
 }
 

@@ -75,7 +75,7 @@ void slice(Emission& e) {
 }
 
 void tolist(Emission& e) {
-  const Value given = e.as_tensor(e.operand("data"), "data");
+  const Value given = e.as_tensor(e.input(0), "data");
   const auto* fact = e.call.input(0).tensor();
   if (!fact || !fact->shape || fact->shape->size() > 1) throw Refusal{"only vectors become lists", "keep the tensor, or flatten it"};
   if (fact->shape->empty()) return e.give(given);

@@ -11,6 +11,9 @@ void remove_dead(Model& model);
 void remove_identities(Model& model);
 // Of equal nodes with equal inputs in one graph the first stays; random ones all stay.
 void merge_equal(Model& model);
+// A BatchNormalization behind a Conv that nothing else reads goes into the Conv's weight and bias. `weights`: a descriptor of the file
+// in which they lie.
+void fuse_batch_norm(Model& model, int weights);
 // Names what has none yet, after modules and operators ("/encoder/layer.0/MatMul_output_0"). All names are unique.
 void name_all(Model& model);
 

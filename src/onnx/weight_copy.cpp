@@ -61,6 +61,17 @@ Bytes cast(const Bytes& from, DType source, DType target) {
   return make_tensor(target, data.dims, as_floats(data).value()).bytes;
 }
 
+// f32 elements from number `first` on, each times its part's factor.
+void scale(Bytes& bytes, const TensorData& data, std::int64_t first) {
+  const std::int64_t part = data.elements() / static_cast<std::int64_t>(data.factors.size());
+  for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
+    float element;
+    std::memcpy(&element, bytes.data() + i * sizeof element, sizeof element);
+    element = static_cast<float>(element * data.factors[static_cast<std::size_t>((first + static_cast<std::int64_t>(i)) / part)]);
+    std::memcpy(bytes.data() + i * sizeof element, &element, sizeof element);
+  }
+}
+
 // Columns, `stride` elements apart, to rows; in tiles: either order alone misses the cache at every element.
 template <class Element> void transpose(const std::uint8_t* from, std::uint8_t* to, std::size_t rows, std::size_t columns, std::size_t stride) {
   for (std::size_t row = 0; row < rows; row += tile) {
@@ -110,7 +121,7 @@ class Copy {
 
   void run() {
     if (view_.elements() == 0) return;
-    if (view_.contiguous()) return data_.dtype == view_.dtype ? straight() : in_chunks();
+    if (view_.contiguous()) return changes() ? in_chunks() : straight();
     if (is_transposed()) return in_bands();
     if (span() <= most_held) return gathered();
     one_by_one();
@@ -122,10 +133,15 @@ class Copy {
   // A matrix whose columns lie together.
   bool is_transposed() const { return view_.sizes.size() == 2 && view_.strides[0] == 1 && view_.strides[1] >= view_.sizes[0] && width_ <= 8; }
 
+  bool changes() const { return data_.dtype != view_.dtype || !data_.factors.empty(); }
+
+  // The next elements, in order.
   void put(const std::uint8_t* bytes, std::size_t count) {
-    if (data_.dtype == view_.dtype) return write(bytes, count);
-    const Bytes cast_bytes = cast({bytes, bytes + count}, view_.dtype, data_.dtype);
-    write(cast_bytes.data(), cast_bytes.size());
+    if (!changes()) return write(bytes, count);
+    Bytes made = cast({bytes, bytes + count}, view_.dtype, data_.dtype);
+    if (!data_.factors.empty()) scale(made, data_, done_);
+    done_ += static_cast<std::int64_t>(count / width_);
+    write(made.data(), made.size());
   }
 
   void write(const std::uint8_t* bytes, std::size_t count) {
@@ -235,6 +251,7 @@ class Copy {
   const std::function<void(std::uint64_t)>& written_;
   Scratch &held_, &made_;
   std::size_t width_;
+  std::int64_t done_ = 0;   // elements
 };
 
 }  // namespace
@@ -282,6 +299,23 @@ void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, con
   }
   if (other.valid()) other.get();
   if (const std::uint64_t rest = done) written(rest);
+}
+
+std::vector<double> read_floats(const TensorData& data, int weights) {
+  if (!data.view) return as_floats(data).value();
+  const ir::TensorView& view = *data.view;
+  const Source source(view, weights);
+  const std::size_t width = ir::element_bytes(view.dtype);
+  Bytes all(static_cast<std::size_t>(view.sizes[0]) * width);
+  for (std::int64_t i = 0; i < view.sizes[0]; ++i)
+    source.read(static_cast<std::uint64_t>(view.offset + i * view.strides[0]) * width, all.data() + static_cast<std::size_t>(i) * width, width);
+  return as_floats({.dtype = data.dtype, .dims = data.dims, .bytes = cast(all, view.dtype, data.dtype), .view = {}}).value();
+}
+
+void take_factors(TensorData& data) {
+  if (data.view || data.factors.empty()) return;
+  scale(data.bytes, data, 0);
+  data.factors.clear();
 }
 
 }  // namespace compatcheck::onnx

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "onnx/model.h"
 
@@ -20,6 +21,12 @@ struct PlacedWeight {
 // Writes them to their places in `to`, two at a time. `weights`: a descriptor of the file in which views lie. `written` is told the bytes
 // done, by this thread alone; what it throws ends the work. Holds at most some 140 megabytes. Throws ModelError (reading), UsageError (writing).
 void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, const std::function<void(std::uint64_t)>& written);
+
+// The elements of a small tensor of one dimension, wherever they are. Throws ModelError.
+std::vector<double> read_floats(const TensorData& data, int weights);
+
+// Multiplies at once where the bytes came along.
+void take_factors(TensorData& data);
 
 // All bytes, at a place; throws UsageError.
 void write_all(int to, const void* bytes, std::size_t count, std::uint64_t at);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ struct MemoryLocation {
   std::vector<LocationId> parts;        // pieces that don't overlap: of one split, each its own
   const ir::Node* split = nullptr;      // that one
 };
+
+// Operators that may return their argument, or a view of it, though their schemas don't say so.
+bool is_undeclared_view(std::string_view op);
 
 class Aliases {
  public:

@@ -29,6 +29,8 @@ bool is_number_list(const ir::Value* value) {
 
 }  // namespace
 
+bool is_undeclared_view(std::string_view op) { return std::binary_search(undeclared_views.begin(), undeclared_views.end(), op); }
+
 void Aliases::flow(const ir::Block& block) {
   for (const ir::Node* node : block) flow(*node);
 }
@@ -105,7 +107,7 @@ void Aliases::flow_prim(const ir::Node& node) {
 
 void Aliases::flow_schema(const ir::Node& node) {
   const schema::Schema& schema = *node.schema();
-  const bool undeclared = std::binary_search(undeclared_views.begin(), undeclared_views.end(), node.op());
+  const bool undeclared = is_undeclared_view(node.op());
   const std::size_t arguments = std::min(schema.arguments.size(), node.inputs().size());
   for (std::size_t o = 0; o < node.outputs().size(); ++o) {
     const ir::Value* output = node.output(o);

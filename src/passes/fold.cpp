@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "passes/alias.h"
 #include "passes/effects.h"
@@ -14,10 +16,35 @@ const ir::Constant something{ir::OpaqueConstant{}};
 
 bool compares_identity(const ir::Node& node) { return node.is("aten::__is__") || node.is("aten::__isnot__"); }
 
+// Made by an operator that never hands on a tensor that it was given; some views are new tensors on old memory.
+bool is_new_tensor(const ir::Value* value) {
+  const ir::Node* maker = value->producer();
+  if (!maker || !maker->schema() || !ir::is(value->type(), ir::TypeKind::tensor)) return false;
+  constexpr auto new_views = std::to_array<std::string_view>({"aten::permute", "aten::select", "aten::transpose", "aten::unsqueeze"});
+  if (std::find(new_views.begin(), new_views.end(), maker->op()) != new_views.end()) return true;
+  const auto& returns = maker->schema()->returns;
+  return maker->outputs().size() == returns.size() && !is_undeclared_view(maker->op()) &&
+         std::all_of(returns.begin(), returns.end(), [](const auto& result) { return result.alias_set.empty(); });
+}
+
+// Was there before the graph made anything.
+bool is_given_tensor(const ir::Value* value) {
+  if (!ir::is(value->type(), ir::TypeKind::tensor)) return false;
+  return value->producer() ? value->producer()->is("prim::Constant") : !value->block()->owner();
+}
+
+// Two tensors that are never one object.
+bool are_apart(const ir::Value* a, const ir::Value* b) {
+  if (a == b) return false;
+  const bool new_a = is_new_tensor(a), new_b = is_new_tensor(b);
+  return (new_a || new_b) && (new_a || is_given_tensor(a)) && (new_b || is_given_tensor(b));
+}
+
 // What the operator's inputs are known to be; nullopt unless that is enough to try.
 std::optional<ir::Constant> result_of(const ir::Node& node) {
   if (!can_evaluate(node)) return std::nullopt;
   if (compares_identity(node) && node.input(0) == node.input(1)) return ir::Constant{node.is("aten::__is__")};
+  if (compares_identity(node) && are_apart(node.input(0), node.input(1))) return ir::Constant{node.is("aten::__isnot__")};
   std::vector<const ir::Constant*> arguments;
   // Types alone decide these two, whatever the value is.
   const bool by_type = compares_identity(node) || node.is("prim::isinstance");

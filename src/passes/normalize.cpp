@@ -67,6 +67,7 @@ constexpr auto passes = std::to_array<Pass>({
     {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program, w.watch); }, "merged ",
      " node that was computed before", " nodes that were computed before"},
     {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program, w.watch); }, "", "", ""},
+    {"settle_reshapes", [](Work& w) { return settle_reshapes(w.graph, w.registry, w.watch); }, "took ", " reshape for a view", " reshapes for views"},
     {"make_overwritten_attributes",
      [](Work& w) { return w.program ? make_overwritten_attributes(w.graph, *w.program, w.registry, w.watch) : 0; }, "made anew ",
      " attribute that each call fills before it reads it", " attributes that each call fills before it reads them"},

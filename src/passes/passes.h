@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ir/graph.h"
@@ -20,6 +21,10 @@ namespace compatcheck::passes {
 // Calls of methods and functions become their bodies; locations get the chain of callers, nodes the module they
 // belong to. Throws ModelError for recursion.
 std::size_t inline_calls(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
+
+// Dictionaries and lists that the model is given become their members, each an input by itself: "batch.mask", "images.0". Those of
+// `told` ("images.0", or "images.0.boxes" of a member's member), or of a dictionary that is only asked for fixed keys, these.
+std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told);
 
 // The `training` attribute of every module reads as false, in a graph from text too.
 std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
@@ -77,6 +82,9 @@ std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program, const
 // Attributes that a call fills whole before it reads them become tensors that the call makes.
 std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry,
                                         const ir::Watch& watch = {});
+
+// Of a graph that writes: aten::reshape of what lies in the order of its sizes is aten::view.
+std::size_t settle_reshapes(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch = {});
 
 struct UnresolvedWrite {
   ir::Node* node = nullptr;

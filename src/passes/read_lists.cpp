@@ -50,6 +50,8 @@ class Reader {
   // The items of a list made here that nothing changes.
   std::optional<std::span<ir::Value* const>> items(const ir::Value* list) {
     if (aliases_.any_writes() && aliases_.written(list)) return std::nullopt;
+    const auto* constant = known<ir::ListConstant>(list);
+    if (constant && constant->items.empty()) return std::span<ir::Value* const>();
     const ir::Node* made = list->producer();
     return made && made->is("prim::ListConstruct") ? std::optional(made->inputs()) : std::nullopt;
   }

@@ -26,6 +26,15 @@ Fact common_item(const Call& call, std::size_t i) {
   return list && list->element ? *list->element : Fact{};
 }
 
+// What holds for every item, of known number or not.
+Fact item_of_any(const Call& call, std::size_t i) {
+  const auto& items = items_of(call, i);
+  if (!items || items->empty()) return common_item(call, i);
+  Fact common = items->front();
+  for (const Fact& other : *items) common = join(common, other);
+  return common;
+}
+
 std::optional<std::int64_t> integer(const Call& call, std::size_t i) {
   const auto* number = i < call.node().inputs().size() ? call.input(i).number() : nullptr;
   return number && number->integer ? number->integer->number() : std::nullopt;
@@ -57,10 +66,7 @@ Facts item(const Call& call) {
     return {at >= 0 && at < size ? (*items)[static_cast<std::size_t>(at)] : Fact{}};
   }
   if (!items) return {common_item(call, 0)};
-  if (items->empty()) return {};
-  Fact common = items->front();
-  for (const Fact& other : *items) common = join(common, other);
-  return {common};
+  return {item_of_any(call, 0)};
 }
 
 Facts length(const Call& call) {
@@ -89,7 +95,13 @@ Facts slice(const Call& call) {
 
 Facts concatenate(const Call& call) {
   const auto &a = items_of(call, 0), &b = items_of(call, 1);
-  if (!a || !b || too_large(*a, 2) || too_large(*b, 2)) return {};
+  if (!a || !b) {   // one of unknown length; one without items says nothing of them
+    if (a && a->empty()) return {call.input(1)};
+    if (b && b->empty()) return {call.input(0)};
+    Fact both = join(item_of_any(call, 0), item_of_any(call, 1));
+    return {list_of(std::move(both))};
+  }
+  if (too_large(*a, 2) || too_large(*b, 2)) return {};
   Facts all = *a;
   all.insert(all.end(), b->begin(), b->end());
   return {list_fact(std::move(all))};
@@ -116,6 +128,31 @@ Facts repeated(const Call& call, std::size_t list, std::size_t number) {
 }
 Facts repeat(const Call& call) { return repeated(call, 0, 1); }
 Facts repeat_right(const Call& call) { return repeated(call, 1, 0); }
+
+// A tensor without dimensions is a number.
+Facts tolist(const Call& call) {
+  const auto* tensor = call.input(0).tensor();
+  if (!tensor || !tensor->shape || tensor->shape->size() > 1) return {};
+  const ir::TypeRef& type = call.node().output()->type();
+  const ir::TypeRef element = ir::is(type, ir::TypeKind::list) ? type->elements.front() : type;
+  const auto kind = ir::is(element, ir::TypeKind::floating) ? NumberFact::Kind::floating
+                    : ir::is(element, ir::TypeKind::boolean) ? NumberFact::Kind::boolean : NumberFact::Kind::integer;
+  const auto number = [&](std::size_t i) {
+    NumberFact made{.kind = kind};
+    if (tensor->contents && i < tensor->contents->size()) {
+      const Dim& known = (*tensor->contents)[i];
+      if (kind != NumberFact::Kind::floating && !known.is_unknown()) made.integer = known;
+      else if (const auto whole = known.number(); whole && kind == NumberFact::Kind::floating) made.floating = static_cast<double>(*whole);
+    }
+    return Fact{.value = std::move(made)};
+  };
+  if (tensor->shape->empty()) return {number(0)};
+  const auto size = tensor->shape->front().number();
+  if (!size || *size > static_cast<std::int64_t>(most_contents)) return {list_of({.value = NumberFact{.kind = kind}})};
+  Facts items;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(*size); ++i) items.push_back(number(i));
+  return {list_fact(std::move(items))};
+}
 
 // The equality of two lists of ints, as far as it is proved.
 Facts compared(const Call& call, bool wanted) {
@@ -171,6 +208,7 @@ void register_sequence(Registry& registry) {
   registry.facts("aten::eq.int_list", equal);
   registry.facts("aten::ne.int_list", different);
   registry.facts("aten::append.t", append);
+  registry.facts("prim::tolist", tolist);
   registry.condition("list_of_numbers", list_of_numbers);
   registry.condition("list_of_unknown_length", list_of_unknown_length);
 }

@@ -1,45 +1,28 @@
 #!/usr/bin/env python3
-"""Converts the tests' models and compares ONNX Runtime with TorchScript, on the recorded inputs and on others.
+"""Converts the tests' models and compares ONNX Runtime with TorchScript: on the recorded inputs, on others, and, with every
+dimension named that the model can run with at another size, at such sizes.
 
     run_models.py --program BUILD/tests/convert_cases --helper BUILD/libexec/compatcheck-torchscript --models DIR
-                  [--only REGEX] [--opsets 11,17,20,23] [--small]
+                  [--only REGEX] [--opsets 11,17,20,23] [--small] [--fixed] [--nodes FILE]
 
-A model that doesn't convert is told with its first reason. Ends with 1 if an output differs, a file can't be run, or a
-model that PyTorch's exporter converts at that opset (tests/models/reference.tsv) doesn't convert.
+A model that doesn't convert is told with its first reason. Ends with 1 if an output differs, a file can't be run, conversion
+fails though the check said yes, or a model that PyTorch's exporter converts at that opset (tests/models/reference.tsv) doesn't
+convert. A model that draws random numbers is compared by its outputs' dtypes and shapes. --nodes writes how many nodes
+each conversion has (model, opset, nodes), for compare_reference.py.
 """
 import argparse, collections, csv, json, os, pathlib, re, subprocess, sys, tempfile, warnings
 
 warnings.filterwarnings("ignore")
 import numpy as np
 
-SHORT = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
-         "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "bool"}
+from model_inputs import PLAIN, Inputs, free_dims
+
 TOLERANCES = {"float16": (1e-2, 1e-3), "float32": (1e-3, 1e-4), "float64": (1e-6, 1e-8)}
+RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "training Dropout"}
 
 
 def arrays_of(archive, prefix):
     return [archive[f"{prefix}_{i}"] for i in range(sum(name.startswith(prefix + "_") for name in archive.files))]
-
-
-def input_texts(model):
-    """--input of the leading inputs that are tensors."""
-    texts = []
-    for given in model["inputs"]:
-        if given.get("dtype") not in SHORT:
-            break
-        texts.append(f"{SHORT[given['dtype']]}:{','.join(map(str, given['shape'])) or 'scalar'}")
-    return texts
-
-
-def others(arrays):
-    random = np.random.default_rng(7)
-    for array in arrays:
-        if np.issubdtype(array.dtype, np.floating):
-            yield random.standard_normal(array.shape).astype(array.dtype)
-        elif array.dtype == bool or not array.size:
-            yield array
-        else:
-            yield np.asarray(random.permutation(array.reshape(-1)).reshape(array.shape))
 
 
 def flat(value):
@@ -53,12 +36,18 @@ def flat(value):
     return [] if value is None else [np.asarray(value)]
 
 
-def difference(got, want):
+def flat_results(values):
+    return [x for value in values for x in (flat_results(value) if isinstance(value, list) else [value])]
+
+
+def difference(got, want, values=True):
     if len(got) != len(want):
         return f"{len(got)} outputs for {len(want)}"
     for i, (g, w) in enumerate(zip(got, want)):
         if g.shape != w.shape or g.dtype != w.dtype:
             return f"output {i}: {g.dtype}{list(g.shape)} for {w.dtype}{list(w.shape)}"
+        if not values:
+            continue
         rtol, atol = TOLERANCES.get(str(w.dtype), (0, 0))
         scale = max(1.0, float(np.abs(w).max())) if w.size and w.dtype.kind == "f" and np.isfinite(w).all() else 1.0
         with np.errstate(all="ignore"):
@@ -68,42 +57,94 @@ def difference(got, want):
     return ""
 
 
-def judge(model, folder, file):
-    import onnxruntime, torch
+def nodes_of(graph):
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            yield from nodes_of(attribute.g)
+
+
+def node_count(file):
+    """Without constants, which are initializers here and nodes there."""
+    import onnx
+    return sum(node.op_type != "Constant" for node in nodes_of(onnx.load(file, load_external_data=False).graph))
+
+
+def operators_of(file):
+    import onnx
+    return {"training Dropout" if node.op_type == "Dropout" and len(node.input) > 2 else node.op_type
+            for node in nodes_of(onnx.load(file, load_external_data=False).graph)}
+
+
+class Subject:
+    """A model, its inputs, and what PyTorch makes of them."""
+
+    def __init__(self, model, folder):
+        import torch
+        self.model, self.file = model, folder / model["file"]
+        archive = np.load(self.file.with_suffix(".npz"))
+        self.module = torch.jit.load(self.file)
+        names = [argument.name for argument in self.module.forward.schema.arguments[1:]]
+        self.inputs = Inputs(model["inputs"], names, arrays_of(archive, "in"), names[len(model["inputs"]):])
+
+    def run(self, values):
+        import torch
+        module = torch.jit.load(self.file)   # anew: some keep a state
+        with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):   # whose recurrent layers don't check sizes
+            torch.manual_seed(0)
+            return flat(module(*self.inputs.arguments(values)))
+
+    def accepts(self, sizes):
+        try:
+            self.run(self.inputs.others(sizes))
+            return True
+        except Exception:
+            return False
+
+
+def judge(subject, file, runs):
+    import onnxruntime
     onnxruntime.set_default_logger_severity(4)
-    archive = np.load(folder / model["file"].replace(".pt", ".npz"))
-    inputs, outputs = arrays_of(archive, "in"), arrays_of(archive, "out")
+    operators = operators_of(file)
+    settings = onnxruntime.SessionOptions()
+    if "QuantizeLinear" in operators:   # the runtime's fusions round otherwise than the model says
+        settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
-        session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(file, settings, providers=["CPUExecutionProvider"])
     except Exception as error:
         return f"can't run: {str(error)[:300]}"
-    numbers = [np.asarray(i["value"]) for i in model["inputs"] if isinstance(i.get("value"), (bool, int, float))]
     names = [i.name for i in session.get_inputs()]
-    inputs += numbers
-    if len(names) != len(inputs):
-        return f"{len(names)} inputs for {len(inputs)}"
-
-    def run(arrays):
-        return session.run(None, dict(zip(names, arrays)))
-
-    try:
-        if wrong := difference(run(inputs), outputs):
-            return "recorded inputs: " + wrong
-    except Exception as error:
-        return f"can't run: {str(error)[:300]}"
-    made = list(others(inputs))
-    try:
-        module = torch.jit.load(folder / model["file"])
-        with torch.no_grad():
-            want = flat(module(*[torch.from_numpy(np.array(a)) for a in made]))
-    except Exception:
-        return ""   # inputs that are tuples or dictionaries, or values that PyTorch refuses
-    try:
-        if wrong := difference(run(made), want):
-            return "other inputs: " + wrong
-    except Exception as error:
-        return f"can't run other inputs: {str(error)[:300]}"
+    random = bool(operators & RANDOM)
+    for what, values in runs:
+        given = [np.asarray(v) for leaf, v in zip(subject.inputs.leaves, values) if leaf.is_tensor or isinstance(v, PLAIN)]
+        if len(names) != len(given):
+            return f"{len(names)} inputs for {len(given)}"
+        try:
+            want = subject.run(values)
+        except Exception:
+            continue   # values that PyTorch refuses
+        try:
+            got = flat_results(session.run(None, dict(zip(names, given))))
+        except Exception as error:
+            return f"{what}: can't run: {str(error)[:300]}"
+        if wrong := difference(got, want, not random):
+            return f"{what}: {wrong}"
     return ""
+
+
+def ways(subject, fixed_only):
+    """(what, --input texts, [(what, values)])."""
+    inputs = subject.inputs
+    same = inputs.sizes()
+    yield "", inputs.texts(), [("recorded inputs", inputs.recorded), ("other inputs", inputs.others(same))]
+    if fixed_only:
+        return
+    dims, taken = free_dims(inputs, subject.accepts)
+    if not taken:
+        return
+    runs = [("recorded inputs", inputs.recorded), ("other sizes " + str(taken), inputs.others(inputs.sizes(dims, taken), 8))]
+    runs += [(f"{name} = {size}", inputs.others(inputs.sizes(dims, {name: size}), 9)) for name, size in taken.items()]
+    yield "named ", inputs.texts(dims), runs
 
 
 def main():
@@ -113,33 +154,41 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--opsets", default="11,17,20,23")
     parser.add_argument("--small", action="store_true", help="leave out the full-size models")
+    parser.add_argument("--fixed", action="store_true", help="no named dimensions")
+    parser.add_argument("--nodes", type=pathlib.Path)
     options = parser.parse_args()
     models = json.loads((options.models / "index.json").read_text())["models"]
-    models = [m for m in models if re.search(options.only, m["name"]) and m["runs"] and m["family"] != "training" and not (options.small and m["size"] != "small")]
+    models = [m for m in models if re.search(options.only, m["name"]) and m["runs"] and not (options.small and m["size"] != "small")]
     with open(pathlib.Path(__file__).parents[1] / "models" / "reference.tsv") as file:
         reference = {(row["model"], int(row["opset"])) for row in csv.DictReader(file, delimiter="\t") if row["export"] == "ok"}
-    count, bad = collections.Counter(), 0
+    count, bad, nodes = collections.Counter(), 0, []
     for model in models:
-        with tempfile.TemporaryDirectory() as temporary:
-            line = "\t".join([str(options.models / model["file"])] + input_texts(model))
-            done = subprocess.run([options.program, options.helper, temporary, options.opsets], text=True, capture_output=True, input=line + "\n")
-            if done.returncode:
-                print(f"CRASH {model['name']}: {done.returncode} {done.stderr[-300:]}")
-                bad += 1
-                continue
-            for result in map(json.loads, done.stdout.splitlines()):
-                where = f"{model['name']} @{result['opset']}"
-                if result["outcome"] != "converted":
-                    lost = (model["name"], result["opset"]) in reference
-                    bad += lost
-                    count["lost" if lost else result["outcome"]] += 1
-                    print(f"{'LOST ' if lost else ''}{result['outcome'].upper()} {where}: {result['reason'][:300]}")
+        subject = Subject(model, options.models)
+        for what, texts, runs in ways(subject, options.fixed):
+            with tempfile.TemporaryDirectory() as temporary:
+                line = "\t".join([str(subject.file)] + texts)
+                done = subprocess.run([options.program, options.helper, temporary, options.opsets], text=True, capture_output=True, input=line + "\n")
+                if done.returncode:
+                    print(f"CRASH {model['name']}: {done.returncode} {done.stderr[-300:]}")
+                    bad += 1
                     continue
-                wrong = judge(model, options.models, os.path.join(temporary, f"{model['name']}@{result['opset']}.onnx"))
-                count["wrong" if wrong else "match"] += 1
-                bad += bool(wrong)
-                if wrong:
-                    print(f"WRONG {where}: {wrong}")
+                for result in map(json.loads, done.stdout.splitlines()):
+                    where = f"{what}{model['name']} @{result['opset']}"
+                    if result["outcome"] != "converted":
+                        lost = not what and (model["name"], result["opset"]) in reference
+                        bad += lost or result["outcome"] == "error"
+                        count[what + ("lost" if lost else result["outcome"])] += 1
+                        print(f"{'LOST ' if lost else ''}{result['outcome'].upper()} {where}: {result['reason'][:300]}", flush=True)
+                        continue
+                    file = os.path.join(temporary, f"{model['name']}@{result['opset']}.onnx")
+                    wrong = judge(subject, file, runs)
+                    count[what + ("wrong" if wrong else "match")] += 1
+                    bad += bool(wrong)
+                    nodes.append((what.strip(), model["name"], result["opset"], node_count(file)))
+                    if wrong:
+                        print(f"WRONG {where}: {wrong}   [{' '.join(texts)}]", flush=True)
+    if options.nodes:
+        options.nodes.write_text("".join(f"{w}\t{m}\t{o}\t{n}\n" for w, m, o, n in nodes))
     print(", ".join(f"{n} {name}" for name, n in sorted(count.items())))
     return 1 if bad or not models else 0
 

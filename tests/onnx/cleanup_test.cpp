@@ -72,6 +72,27 @@ TEST(Cleanup, WhatABodyReadsFromOutsideStays) {
   EXPECT_THAT(made.operators(), ElementsAre("Exp", "If", "Abs", "Neg"));
 }
 
+TEST(Cleanup, ABatchNormGoesIntoItsConv) {
+  Made made;
+  const Value x = made.input();
+  const auto floats = [&](std::vector<std::int64_t> dims, std::vector<double> numbers) { return made.builder.constant(make_tensor(DType::f32, dims, numbers)); };
+  const Value scale = floats({2}, {2, 3}), offset = floats({2}, {1, 0}), mean = floats({2}, {4, 5}), variance = floats({2}, {1, 9});
+  const auto norm = [&](const Value& value) { return made.builder.node("BatchNormalization", {value, scale, offset, mean, variance}, {{"epsilon", 0.0}}); };
+  made.output(norm(made.builder.node("Conv", {x, floats({2, 1, 1}, {1, 10})})));
+  const Value read_twice = made.builder.node("Conv", {x, floats({2, 1, 1}, {7, 7})});
+  made.output(made.builder.node("Add", {norm(read_twice), read_twice}));
+  fuse_batch_norm(made.model, -1);
+  remove_dead(made.model);
+  EXPECT_THAT(made.operators(), ElementsAre("Conv", "Conv", "BatchNormalization", "Add"));
+  const auto held = [&](std::size_t input) {
+    for (const Initializer& initializer : made.model.initializers)
+      if (initializer.value == made.model.graph.nodes[0].inputs[input]) return as_floats(initializer.data).value();
+    return std::vector<double>();
+  };
+  EXPECT_THAT(held(1), ElementsAre(2, 10));    // times scale / sqrt(variance)
+  EXPECT_THAT(held(2), ElementsAre(-7, -5));   // offset - mean * that
+}
+
 TEST(Cleanup, NamesAreUniqueAndKeepTheUsers) {
   Made made;
   const Value x = made.input();

@@ -60,6 +60,8 @@ const std::map<std::string, Run> passes_by_name = {
     {"unroll_loops", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return unroll_loops(g, b); }); }},
     {"merge_common_subexpressions", [](ir::Graph& g, const schema::Registry&) { return merge_common_subexpressions(g, nullptr); }},
     {"remove_dead_code", [](ir::Graph& g, const schema::Registry&) { return remove_dead_code(g, nullptr); }},
+    {"part_inputs", [](ir::Graph& g, const schema::Registry&) { return part_inputs(g, {"images.0", "images.1"}); }},
+    {"settle_reshapes", [](ir::Graph& g, const schema::Registry& r) { return settle_reshapes(g, r); }},
     {"functionalize_writes", [](ir::Graph& g, const schema::Registry& r) { return functionalize_writes(g, nullptr, r); }},
 };
 
