@@ -163,7 +163,7 @@ Value value_of(const Number& number, onnx::Builder& builder) {
   return builder.scalar(DType::i64, std::get<std::int64_t>(number.value));
 }
 
-Value tensor_of(const Operand& operand, DType dtype, onnx::Builder& builder) {
+Value tensor_of(const Operand& operand, onnx::Builder& builder) {
   if (const Value* tensor = operand.tensor()) return *tensor;
   if (const Number* number = operand.number()) return value_of(*number, builder);
   throw onnx::Refusal{"a list holds what is neither a tensor nor a number"};
@@ -172,7 +172,7 @@ Value tensor_of(const Operand& operand, DType dtype, onnx::Builder& builder) {
 Value sequence_of(const List& list, DType dtype, onnx::Builder& builder) {
   if (list.items.empty()) return builder.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(dtype)}}, dtype);
   Values members;
-  for (const Operand& item : list.items) members.push_back(builder.cast(tensor_of(item, dtype, builder), dtype));
+  for (const Operand& item : list.items) members.push_back(builder.cast(tensor_of(item, builder), dtype));
   return builder.node("SequenceConstruct", members);
 }
 
@@ -197,16 +197,16 @@ void spill_anything(const Operand& form, onnx::Builder& builder, Values& into) {
 
 Value vector_of(const List& list, DType dtype, onnx::Builder& builder) {
   Values parts;
-  for (const Operand& item : list.items) parts.push_back(builder.reshape(builder.cast(tensor_of(item, dtype, builder), dtype), {1}));
+  for (const Operand& item : list.items) parts.push_back(builder.reshape(builder.cast(tensor_of(item, builder), dtype), {1}));
   return parts.empty() ? builder.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}}) : builder.concat(parts, 0);
 }
 
 void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Values& into) {
   if (std::holds_alternative<Uninitialized>(given.value)) return spill_anything(form, builder, into);
-  if (const Value* tensor = form.tensor()) return into.push_back(builder.cast(tensor_of(given, tensor->dtype, builder), tensor->dtype));
+  if (const Value* tensor = form.tensor()) return into.push_back(builder.cast(tensor_of(given, builder), tensor->dtype));
   if (const Number* number = form.number()) {
     if (!std::holds_alternative<Value>(number->value)) return;   // known: needs no value
-    return into.push_back(builder.cast(tensor_of(given, number->dtype(), builder), number->dtype()));
+    return into.push_back(builder.cast(tensor_of(given, builder), number->dtype()));
   }
   if (const List* list = form.list()) {
     const List* items = given.list();

@@ -32,19 +32,28 @@ const ir::TypeRef& without_optional(const ir::TypeRef& type) { return ir::is(typ
 
 class Maker {
  public:
-  Maker(const Sizes& sizes, std::uint64_t seed, int attempt, const std::vector<analysis::ExampleLeaf>& examples, const symbolic::FactTable& facts)
-      : sizes_(sizes), random_(seed), attempt_(attempt), examples_(examples), facts_(facts) {}
+  Maker(const Sizes& sizes, std::uint64_t seed, int attempt, const std::vector<analysis::ExampleLeaf>& examples, const ir::Graph& prepared,
+        const symbolic::FactTable& facts)
+      : sizes_(sizes), random_(seed), attempt_(attempt), examples_(examples), facts_(facts) {
+    for (const ir::Value* input : prepared.inputs()) prepared_.emplace(name_of(input), input);
+  }
 
   MadeCall make(const ir::Graph& graph) {
-    for (const ir::Value* input : graph.inputs()) {
-      domain_ = domain_of(input, facts_);
-      const std::string name = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
-      made_.arguments.push_back(argument(facts_.of(input), input->type(), name));
-    }
+    for (const ir::Value* input : graph.inputs()) made_.arguments.push_back(argument({}, input->type(), name_of(input)));
     return std::move(made_);
   }
 
  private:
+  static std::string name_of(const ir::Value* input) { return input->name().empty() ? "input_" + std::to_string(input->index()) : input->name(); }
+
+  // Members of what was taken apart, in order.
+  std::vector<std::string> prepared_members(const std::string& name) const {
+    std::vector<std::string> members;
+    for (const auto& [input, value] : prepared_)
+      if (input.starts_with(name + ".") && input.find('.', name.size() + 1) == input.npos) members.push_back(input.substr(name.size() + 1));
+    return members;
+  }
+
   const ir::Constant* example(const std::string& name) const {
     const auto found = std::ranges::find(examples_, name, &analysis::ExampleLeaf::name);
     return found == examples_.end() ? nullptr : &found->value;
@@ -54,7 +63,11 @@ class Maker {
     return std::ranges::any_of(examples_, [&](const auto& leaf) { return leaf.name.starts_with(name + "."); });
   }
 
-  ir::Constant argument(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
+  // `member_fact`: what is known of it as a member of what holds it.
+  ir::Constant argument(const Fact& member_fact, const ir::TypeRef& type, const std::string& name) {
+    const auto prepared = prepared_.find(name);
+    if (prepared != prepared_.end()) domain_ = domain_of(prepared->second, facts_);
+    const Fact& fact = prepared == prepared_.end() ? member_fact : facts_.of(prepared->second);
     if (const ir::Constant* given = example(name)) {
       if (!given->is_none() && !given->get<ir::ListConstant>()) made_.leaves.emplace_back(name, *given);
       return typed(*given, type);
@@ -91,6 +104,7 @@ class Maker {
   ir::Constant list(const Fact& fact, const ir::Type& type, const std::string& name) {
     const auto* known = fact.list();
     std::size_t length = known && known->items ? known->items->size() : unknown_length;
+    if (const auto parted = prepared_members(name); !parted.empty()) length = parted.size();
     for (std::size_t given = 0; has_members(name) && given <= examples_.size(); ++given) {
       length = given;
       if (!example(name + "." + std::to_string(given)) && !has_members(name + "." + std::to_string(given))) break;
@@ -101,16 +115,17 @@ class Maker {
   }
 
   ir::Constant dict(const ir::Type& type, const std::string& name) {
-    ir::DictConstant made(type.elements.at(0), type.elements.at(1), {});
+    std::vector<std::string> keys = prepared_members(name);
+    for (const auto& given : examples_)
+      if (given.name.starts_with(name + ".")) {
+        const std::string key = given.name.substr(name.size() + 1, given.name.find('.', name.size() + 1) - name.size() - 1);
+        if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+      }
+    if (keys.empty()) throw UsageError("the input " + name + " is a " + ir::to_string(type) + ", whose keys nothing tells: give one with --inputs-from");
     const bool numbers = ir::is(type.elements.at(0), TypeKind::integer);
-    for (const auto& given : examples_) {
-      if (!given.name.starts_with(name + ".")) continue;
-      const std::string key = given.name.substr(name.size() + 1);
-      if (key.find('.') != key.npos) throw UsageError("the input " + name + " holds lists or dicts in a dict, of which no inputs can be made");
-      made.items.emplace_back(numbers ? ir::Constant{static_cast<std::int64_t>(std::stoll(key))} : ir::Constant{key}, given.value);
-      made_.leaves.emplace_back(given.name, given.value);
-    }
-    if (made.items.empty()) throw UsageError("the input " + name + " is a " + ir::to_string(type) + ", whose keys nothing tells: give one with --inputs-from");
+    ir::DictConstant made(type.elements.at(0), type.elements.at(1), {});
+    for (const std::string& key : keys)
+      made.items.emplace_back(numbers ? ir::Constant{static_cast<std::int64_t>(std::stoll(key))} : ir::Constant{key}, argument({}, type.elements.at(1), name + "." + key));
     return {std::move(made)};
   }
 
@@ -188,6 +203,7 @@ class Maker {
   int attempt_;
   const std::vector<analysis::ExampleLeaf>& examples_;
   const symbolic::FactTable& facts_;
+  std::map<std::string, const ir::Value*> prepared_;
   Domain domain_;
   MadeCall made_;
 };
@@ -205,14 +221,14 @@ void collect_names(const Fact& fact, std::vector<std::string>& names) {
 
 std::vector<std::string> InputMaker::named_dims() const {
   std::vector<std::string> names;
-  for (const ir::Value* input : graph_.inputs()) collect_names(facts_.of(input), names);
+  for (const ir::Value* input : prepared_.inputs()) collect_names(facts_.of(input), names);
   return names;
 }
 
 MadeCall InputMaker::make(const Sizes& sizes, std::uint64_t seed, int attempt) const { return take({}, sizes, seed, attempt); }
 
 MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const {
-  return Maker(sizes, seed, attempt, examples, facts_).make(graph_);
+  return Maker(sizes, seed, attempt, examples, prepared_, facts_).make(given_);
 }
 
 }  // namespace compatcheck::verification

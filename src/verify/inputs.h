@@ -22,10 +22,11 @@ struct MadeCall {
 
 using Sizes = std::map<std::string, std::int64_t>;  // of named dimensions
 
-// The graph and the facts must outlive it.
+// What it is given must outlive it.
 class InputMaker {
  public:
-  InputMaker(const ir::Graph& graph, const symbolic::FactTable& facts) : graph_(graph), facts_(facts) {}
+  // `given`: the graph whose inputs are the method's arguments; `prepared`: where lists and dictionaries may have become their members.
+  InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts) : given_(given), prepared_(prepared), facts_(facts) {}
 
   // Names of dimensions, in the order in which inputs have them.
   std::vector<std::string> named_dims() const;
@@ -38,7 +39,7 @@ class InputMaker {
   MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const;
 
  private:
-  const ir::Graph& graph_;
+  const ir::Graph &given_, &prepared_;
   const symbolic::FactTable& facts_;
 };
 

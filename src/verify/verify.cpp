@@ -45,7 +45,7 @@ class Verifying {
  public:
   Verifying(const Model::State& model, const VerifyOptions& options)
       : model_(model), options_(options), watch_(analysis::watch_of(options.convert.run, options.convert.timeout_seconds)),
-        prepared_(analysis::prepare(model, check_options(options.convert), watch_)), maker_(prepared_.graph, prepared_.facts), frontend_(load_options(model, options)),
+        prepared_(analysis::prepare(model, check_options(options.convert), watch_)), maker_(model.graph, prepared_.graph, prepared_.facts), frontend_(load_options(model, options)),
         runtime_(options.ort_library) {
     made_.model = model.path;
     made_.runtime = runtime_.version();

@@ -45,7 +45,7 @@ void flatten(const ir::Constant& value, ir::Constants& into) {
 
 class Cases {
  public:
-  Cases(const std::filesystem::path& helper, std::filesystem::path out) : loader_({.helper = helper}), frontend_({.helper = helper}), out_(std::move(out)) {}
+  Cases(const std::filesystem::path& helper, std::filesystem::path out) : loader_({.helper = helper}), frontend_(load_options(helper)), out_(std::move(out)) {}
 
   json run(const json& entry) {
     json results = json::array();
@@ -68,6 +68,12 @@ class Cases {
   }
 
  private:
+  static frontend::LoadOptions load_options(const std::filesystem::path& helper) {
+    frontend::LoadOptions options;
+    options.helper = helper;
+    return options;
+  }
+
   struct Outcome { std::string outcome, detail; };
 
   Outcome convert_and_run(const json& entry, const Model& model, const Report& checked, int opset, std::optional<std::vector<Expected>>& expected) {
