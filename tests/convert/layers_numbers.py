@@ -14,5 +14,5 @@ def cases():
     made = {}
     for name, function in functions.items():
         for dtype in (torch.int64, torch.int32, torch.float16, torch.float32):
-            made[f"number_{name}_{str(dtype).removeprefix('torch.')}"] = Case(function, [(integers.to(dtype),)], (DTYPES[dtype] + ":n,3",), opsets=range(10 if any(word in name for word in ("floor", "trunc", "both")) else 7, 27))
+            made[f"number_{name}_{str(dtype).removeprefix('torch.')}"] = Case(function, [(integers.to(dtype),)], (DTYPES[dtype] + ":n,3",), opsets=range(11 if any(word in name for word in ("floor", "trunc", "both")) else 7, 27))
     return made
