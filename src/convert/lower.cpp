@@ -62,12 +62,26 @@ class Lowering {
   void inputs() {
     for (const ir::Value* input : graph_.inputs()) {
       const std::string name = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
-      operands_[input] = input_operand(context_.facts.of(input), input->type(), name);
+      if (is_left_out(*input)) operands_[input] = {};
+      else operands_[input] = known_input(context_.facts.of(input), input->type(), name);
     }
     if (!options_.input_names.empty() && options_.input_names.size() != model_.graph.inputs.size())
       throw UsageError("--input-names has " + std::to_string(options_.input_names.size()) + " names, the ONNX model has " +
                        std::to_string(model_.graph.inputs.size()) + " inputs");
     for (std::size_t i = 0; i < options_.input_names.size(); ++i) model_.values[model_.graph.inputs[i]].name = options_.input_names[i];
+  }
+
+  // Nobody reads it, and perhaps it is None.
+  bool is_left_out(const ir::Value& input) const {
+    return input.uses().empty() && ir::is(input.type(), ir::TypeKind::optional) && std::holds_alternative<std::monostate>(context_.facts.of(&input).value);
+  }
+
+  Operand known_input(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
+    try {
+      return input_operand(fact, type, name);
+    } catch (const handlers::Wanting& wanting) {
+      throw UsageError("the input " + name + " can't be declared: " + wanting.verdict.message + "; give --input " + name + "=DTYPE:SIZES");
+    }
   }
 
   Operand input_operand(const Fact& fact, const ir::TypeRef& type, const std::string& name) {

@@ -61,7 +61,6 @@ ir::TensorView Decoder::tensor() {
   tensor.requires_grad = in_.boolean();
   tensor.device = in_.text();
   if (in_.boolean()) tensor.quantizer = std::make_shared<ir::Quantizer>(quantizer());
-  tensor.wrapped_number = in_.boolean();
   if (tensor.sizes.size() != tensor.strides.size()) Reader::damaged("a tensor's sizes and strides differ in rank");
   return tensor;
 }

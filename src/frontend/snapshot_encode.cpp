@@ -166,7 +166,6 @@ void Encoder::tensor(const ir::TensorView& tensor) {
   string(out_, tensor.device);
   out_.boolean(tensor.quantizer != nullptr);
   if (tensor.quantizer) quantizer(*tensor.quantizer);
-  out_.boolean(tensor.wrapped_number);
 }
 
 void Encoder::constants(const ir::Constants& all, std::size_t depth) {

@@ -1,8 +1,29 @@
 // Sampling at the places of a grid.
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
 namespace {
+
+constexpr double beyond = 10;   // from -1 to 1 lies the picture: from here on no mode reaches it, of whatever size it is
+
+// GridSample takes places for integers, which far ones overflow: PyTorch's edge, border or reflection, which repeats after 4, stands
+// for them. Where a place isn't a number PyTorch samples at an edge: the first of pictures, the last of volumes.
+Value within_reach(Emission& e, const Value& grid) {
+  const bool reflected = e.row_has("Mod");
+  const Value near = reflected ? e.node("Mod", {grid, e.scalar(grid.dtype, 4)}, {{"fmod", 1}})
+                               : e.node("Clip", {grid}, {{"min", e.scalar(grid.dtype, -beyond)}, {"max", e.scalar(grid.dtype, beyond)}});
+  if (!e.row_has("IsNaN")) return near;
+  const double edge = reflected ? 1 : beyond;
+  const Value of_nan = e.scalar(grid.dtype, e.rank("input") == 4 ? -edge : edge);
+  return e.node("Where", {is_nan(e, reflected ? near : grid), of_nan, near});
+}
+
+// Or it gives NaN there, by the weights of the cells around.
+Value nan_where_unplaced(Emission& e, const Value& sampled, const Value& grid) {
+  const Value unplaced = e.node("ReduceSum", {e.node("Mul", {grid, e.scalar(grid.dtype, 0)})}, {{"axes", Ints{e.rank("grid") - 1}}, {"keepdims", 0}});
+  return e.node("Add", {sampled, e.build.unsqueeze(unplaced, {1})});
+}
 
 void grid_sampler(Emission& e) {
   static constexpr const char* modes[] = {"bilinear", "nearest", "bicubic"};
@@ -11,8 +32,10 @@ void grid_sampler(Emission& e) {
   const std::int64_t mode = e.integer("interpolation_mode"), padding = e.integer("padding_mode");
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2) throw Refusal{"the interpolation or padding mode is out of range"};
   if (mode == 2 && e.rank("input") == 5) throw Refusal{"PyTorch samples volumes linearly or at the nearest cell only"};
-  e.give(e.node("GridSample", {e.tensor("input"), e.tensor("grid")},
-                {{"mode", e.at_least(20) ? newer[mode] : modes[mode]}, {"padding_mode", paddings[padding]}, {"align_corners", e.boolean("align_corners")}}));
+  const Value grid = e.tensor("grid");
+  const Value sampled = e.node("GridSample", {e.tensor("input"), within_reach(e, grid)},
+                               {{"mode", e.at_least(20) ? newer[mode] : modes[mode]}, {"padding_mode", paddings[padding]}, {"align_corners", e.boolean("align_corners")}});
+  e.give(e.row_has("ReduceSum") ? nan_where_unplaced(e, sampled, grid) : sampled);
 }
 
 }  // namespace

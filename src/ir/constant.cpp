@@ -39,7 +39,7 @@ bool same(const std::complex<double>& a, const std::complex<double>& b) {
 bool same(const TensorView& a, const TensorView& b) {
   return a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides && a.offset == b.offset &&
          a.requires_grad == b.requires_grad && a.device == b.device && equal_storages(a.storage, b.storage) &&
-         equal_quantizers(a.quantizer, b.quantizer) && a.wrapped_number == b.wrapped_number;
+         equal_quantizers(a.quantizer, b.quantizer);
 }
 bool same(const ListConstant& a, const ListConstant& b) {
   return equal_types(a.element, b.element) && equal_items(a.items, b.items);

@@ -44,8 +44,6 @@ struct TensorView {
   bool requires_grad = false;
   std::string device = "cpu";              // where the model was saved
   std::shared_ptr<const Quantizer> quantizer;
-  // A Python number that tracing made a tensor without dimensions of: in type promotion it counts as the number.
-  bool wrapped_number = false;
 
   std::int64_t elements() const;
   bool contiguous() const;

@@ -32,6 +32,8 @@ struct Pass {
 constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inline_calls(w.graph, *w.program, w.watch) : 0; },
                            "inlined ", " call", " calls"};
 
+constexpr Pass numbers_pass{"numbers_as_operands", [](Work& w) { return numbers_as_operands(w.graph, w.watch); }, "", "", ""};
+
 // Once more and more, until nothing changes.
 constexpr auto passes = std::to_array<Pass>({
     {"read_training_as_false", [](Work& w) { return read_training_as_false(w.graph, w.program, w.watch); },
@@ -123,6 +125,8 @@ void report_written_inputs(const Work& work, std::vector<std::string>& steps) {
 }
 
 void finish(Normalized& normalized, Work& work, const NormalizeOptions& options) {
+  schema::resolve(work.graph, work.registry);
+  if (apply(numbers_pass, work, options) > 0) schema::resolve(work.graph, work.registry);
   const Counts counts = run_all(work, options);
   for (std::size_t i = 0; i < passes.size(); ++i) report(passes[i], counts[i], normalized.steps);
   report_written_inputs(work, normalized.steps);
@@ -161,14 +165,12 @@ Normalized normalize(const ir::Program& program, const schema::Registry& registr
   Normalized normalized{method_graph(program, options.method), {}, {}};
   Work work{normalized.graph, &program, registry, {}, options.watch};
   report(inline_pass, apply(inline_pass, work, options), normalized.steps);
-  schema::resolve(normalized.graph, registry);
   finish(normalized, work, options);
   return normalized;
 }
 
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options) {
   Normalized normalized{std::move(graph), {}, {}};
-  schema::resolve(normalized.graph, registry);
   Work work{normalized.graph, nullptr, registry, {}, options.watch};
   finish(normalized, work, options);
   return normalized;

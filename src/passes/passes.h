@@ -49,6 +49,10 @@ std::size_t drop_type_refinements(ir::Graph& graph, const ir::Watch& watch = {})
 
 // ---- Values
 
+// Constant tensors without dimensions become the numbers that libtorch's executor takes them for. Before anything else is folded:
+// only what the graph itself holds as a constant is one. Needs schemas; leaves them to be resolved anew.
+std::size_t numbers_as_operands(ir::Graph& graph, const ir::Watch& watch = {});
+
 std::size_t lower_tuples(ir::Graph& graph, const ir::Watch& watch = {});
 std::size_t pool_constants(ir::Graph& graph, const ir::Watch& watch = {});  // each constant once, at the top
 

@@ -26,7 +26,6 @@ bool holds(DType dtype, const std::vector<Dim>& contents) {
 Fact cast(const TensorFact& self, std::optional<DType> dtype) {
   TensorFact result = self;
   result.dtype = dtype;
-  result.wrapped_number = self.wrapped_number && self.dtype == dtype;
   if (dtype == self.dtype) return {.value = std::move(result)};
   if (!dtype || !result.contents || !holds(*dtype, *result.contents)) result.contents.reset();
   result.fraction.reset();

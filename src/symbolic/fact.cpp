@@ -72,7 +72,7 @@ std::optional<double> only_number(const ir::TensorView& view) {
 
 Fact tensor_fact(const ir::TensorView& view) {
   TensorFact tensor{.dtype = view.dtype, .shape = Shape(view.sizes.begin(), view.sizes.end()),
-                    .contents = small_contents(view), .wrapped_number = view.wrapped_number, .known_constant = true};
+                    .contents = small_contents(view), .known_constant = true};
   if (const auto number = only_number(view)) set_number(tensor, *number);
   return {.value = std::move(tensor)};
 }
@@ -221,7 +221,7 @@ bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b) { return st
 bool same_value(std::monostate, std::monostate) { return true; }
 bool same_value(const TensorFact& a, const TensorFact& b) {
   return a.dtype == b.dtype && both(a.shape, b.shape, same_dims) && both(a.contents, b.contents, same_dims) &&
-         a.fraction == b.fraction && a.wrapped_number == b.wrapped_number && a.known_constant == b.known_constant;
+         a.fraction == b.fraction && a.known_constant == b.known_constant;
 }
 bool same_value(const NumberFact& a, const NumberFact& b) {
   return a.kind == b.kind && both(a.integer, b.integer, same_dim) && a.floating == b.floating;

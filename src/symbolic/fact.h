@@ -34,7 +34,6 @@ struct TensorFact {
   // Elements, at most `most_contents`, in row-major order: of integer tensors, and of floating ones that hold whole numbers.
   std::optional<std::vector<Dim>> contents{};
   std::optional<double> fraction{};               // the only element of a floating tensor, where it isn't whole
-  bool wrapped_number = false;                  // a Python number that tracing made a tensor of: it promotes as the number
   bool known_constant = false;                  // a prim::Constant or a parameter: its elements are known when converting
 };
 struct Fact;

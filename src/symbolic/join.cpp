@@ -116,7 +116,7 @@ Facts stack(const Call& call) {
   const Dim count = tensors ? Dim(static_cast<std::int64_t>(tensors->size())) : Dim::unknown();
   member.shape->insert(member.shape->begin() + static_cast<std::ptrdiff_t>(*index), count);
   member.contents = tensors && member.shape->size() == 1 ? joined_contents(*tensors) : std::nullopt;
-  member.known_constant = member.wrapped_number = false;
+  member.known_constant = false;
   return {{.value = std::move(member)}};
 }
 

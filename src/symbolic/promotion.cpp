@@ -112,11 +112,6 @@ void Promotion::add(const Fact& operand) {
     unknown_ = true;
     return;
   }
-  if (tensor->wrapped_number) {
-    const DType dtype = *tensor->dtype;
-    add(wrapped_, ir::is_floating(dtype) ? default_float : ir::is_complex(dtype) ? DType::c64 : dtype);
-    return;
-  }
   add(tensor->shape->empty() ? zero_dimensional_ : dimensioned_, *tensor->dtype);
 }
 

@@ -11,11 +11,15 @@ def cases():
     made = {}
     grid = torch.rand(2, 5, 6, 2) * 3 - 1.5
     grid[0, 0, 0] = torch.tensor([-1.0, 1.0])
+    # Far away and nowhere; reflected ones less far, or single precision loses the place.
+    far = torch.tensor(list(itertools.product((1e4, -1e10, 6.3, -0.3, float("nan"), float("inf"), -float("inf")), repeat=2))).reshape(1, 7, 7, 2)
+    near = torch.where(far.isfinite() & (far.abs() > 100), far.sign() * 20.7, far)
     for mode, padding, corners in itertools.product(("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection"), (False, True)):
-        made[f"grid_{mode}_{padding}_{corners}"] = Case(lambda x, g, a=(mode, padding, corners): F.grid_sample(x, g, *a), [(torch.randn(2, 3, 4, 7), grid)], opsets=range(16, 27))
+        made[f"grid_{mode}_{padding}_{corners}"] = Case(lambda x, g, a=(mode, padding, corners): F.grid_sample(x, g, *a), [(torch.randn(2, 3, 4, 7), grid), (torch.randn(1, 3, 4, 7), near if padding == "reflection" else far)], ("f32:n,3,4,7", "f32:n,h,w,2"), opsets=range(16, 27))
     volume = torch.rand(2, 3, 4, 5, 3) * 3 - 1.5
+    far_volume = torch.tensor(list(itertools.product((1e4, -7.5, 0.3, float("nan"), float("inf"), -float("inf")), repeat=3))).reshape(1, 6, 6, 6, 3)
     for mode, padding, corners in itertools.product(("bilinear", "nearest"), ("zeros", "border", "reflection"), (False, True)):
-        made[f"volume_{mode}_{padding}_{corners}"] = Case(lambda x, g, a=(mode, padding, corners): F.grid_sample(x, g, *a), [(torch.randn(2, 2, 4, 7, 3), volume)], opsets=range(20, 27))
+        made[f"volume_{mode}_{padding}_{corners}"] = Case(lambda x, g, a=(mode, padding, corners): F.grid_sample(x, g, *a), [(torch.randn(2, 2, 4, 7, 3), volume), (torch.randn(1, 2, 4, 7, 3), far_volume)], ("f32:n,2,4,7,3", "f32:n,d,h,w,3"), opsets=range(20, 27))
     try:
         from torchvision import ops
     except ImportError:

@@ -27,9 +27,10 @@ template <class T> Bytes bytes_of(const std::vector<T>& all) {
 
 class Maker {
  public:
-  Maker(InputSet set, const std::vector<double>& specials, std::uint64_t seed) : set_(set), specials_(specials), random_(seed) {}
+  Maker(InputSet set, std::uint64_t seed) : set_(set), random_(seed) {}
 
-  Bytes make(DType dtype, const Bytes& recorded) {
+  Bytes make(DType dtype, const Bytes& recorded, const std::vector<double>& specials) {
+    specials_ = specials;
     switch (dtype) {
       case DType::f64: return floats<double>(recorded, [](double x) { return x; }, [](double x) { return x; });
       case DType::f32: return floats<float>(recorded, [](float x) { return static_cast<double>(x); }, [](double x) { return static_cast<float>(x); });
@@ -76,7 +77,7 @@ class Maker {
   }
 
   InputSet set_;
-  const std::vector<double>& specials_;
+  std::vector<double> specials_;
   std::mt19937_64 random_;
 };
 
@@ -92,14 +93,31 @@ std::string_view name(InputSet set) {
   return {};
 }
 
-ir::Constants make_inputs(const ir::Constants& recorded, InputSet set, const std::vector<double>& specials, std::uint64_t seed) {
+ir::Constants make_inputs(const ir::Constants& recorded, InputSet set, const Variation& variation) {
   if (set == InputSet::recorded) return recorded;
-  Maker maker(set, specials, seed + static_cast<std::uint64_t>(set));
+  Maker maker(set, variation.seed + static_cast<std::uint64_t>(set));
   ir::Constants made = recorded;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (variation.kept.contains(i)) continue;
+    auto& view = *made[i].get<ir::TensorView>();
+    auto storage = std::make_shared<ir::Storage>(*view.storage);
+    storage->data = maker.make(view.dtype, view.storage->data, variation.specials.at(i));
+    view.storage = std::move(storage);
+  }
+  return made;
+}
+
+ir::Constants widened(const ir::Constants& inputs) {
+  ir::Constants made = inputs;
   for (ir::Constant& input : made) {
     auto& view = *input.get<ir::TensorView>();
-    auto storage = std::make_shared<ir::Storage>(*view.storage);
-    storage->data = maker.make(view.dtype, view.storage->data);
+    if (view.dtype != DType::f16) continue;
+    std::vector<float> wide;
+    for (const std::uint16_t half : elements<std::uint16_t>(view.storage->data)) wide.push_back(static_cast<float>(ir::from_half(half)));
+    auto storage = std::make_shared<ir::Storage>();
+    storage->data = bytes_of(wide);
+    storage->bytes = storage->data.size();
+    view.dtype = DType::f32;
     view.storage = std::move(storage);
   }
   return made;

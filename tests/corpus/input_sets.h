@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,17 @@ enum class InputSet : std::uint8_t { recorded, negatives, ties, special };
 inline constexpr std::array input_sets = {InputSet::recorded, InputSet::negatives, InputSet::ties, InputSet::special};
 std::string_view name(InputSet set);
 
-// Tensors that carry their elements. The same seed gives the same.
-ir::Constants make_inputs(const ir::Constants& recorded, InputSet set, const std::vector<double>& specials, std::uint64_t seed);
+// How inputs become others.
+struct Variation {
+  std::vector<std::vector<double>> specials;  // what each input gets in the special set
+  std::set<std::size_t> kept;                 // inputs that stay as recorded
+  std::uint64_t seed = 0;                     // the same gives the same
+};
+
+// Tensors that carry their elements.
+ir::Constants make_inputs(const ir::Constants& recorded, InputSet set, const Variation& variation);
+
+// Halves as single precision.
+ir::Constants widened(const ir::Constants& inputs);
 
 }  // namespace compatcheck::corpus

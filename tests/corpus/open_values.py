@@ -1,4 +1,5 @@
-"""What has no defined result: left out of the comparison, by operator, with the reason."""
+"""What is left out of the comparison with PyTorch, by operator, with the reason: it has no defined result."""
+import re
 
 NAN, INF, NEGATIVE_INF, NEGATIVE_ZERO = "nan", "inf", "-inf", "-0.0"
 SPECIALS = (NAN, INF, NEGATIVE_INF, NEGATIVE_ZERO)
@@ -6,15 +7,34 @@ SPECIALS = (NAN, INF, NEGATIVE_INF, NEGATIVE_ZERO)
 # Positions among equal elements, which PyTorch leaves open: outputs by overload, in models of a single call.
 OPEN_AT_TIES = {"aten::topk": {1}, "aten::sort": {1}, "aten::argsort": {0}, "aten::kthvalue": {1}, "aten::mode": {1},
                 "aten::median.dim": {1}, "aten::nanmedian.dim": {1}}
-# Overloads whose result PyTorch leaves open where there is NaN.
+# Overloads whose result PyTorch leaves open where there is NaN: it sorts whole rows by <, which is no order then.
 OPEN_AT_NAN = {"aten::unique_dim"}
-# Overloads whose inputs must be in order: other values than the recorded ones have no defined result.
-ORDERED_INPUTS = {"aten::searchsorted.Tensor", "aten::searchsorted.Scalar", "aten::bucketize.Tensor", "aten::bucketize.Scalar"}
+# Inputs of which PyTorch demands an order, or that say it: they keep the recorded values in every set.
+KEPT_INPUTS = {"aten::searchsorted.Tensor": {0, 2}, "aten::searchsorted.Scalar": {0}, "aten::bucketize.Tensor": {1}, "aten::bucketize.Scalar": {0}}
 
-# What ONNX leaves open and the runtime computes otherwise, so that other numbers stand for these. MaxPool passes NaN over and takes the
-# lowest number for negative infinity; nodes that would mend it cost more than the pool. A convolution's zero padding times an infinite
-# weight is NaN or isn't computed; so is a neighbour's weight of 0 in an interpolation. PyTorch's fused attention gives 0 for scores of NaN;
-# a place that isn't a number is nowhere in a grid.
-OPEN_SPECIALS = {r"aten::(adaptive_)?max_pool\dd(_with_indices)?": (INF, NEGATIVE_ZERO), r"aten::_convolution.*": (NEGATIVE_ZERO,),
-                 r"aten::grid_sampler.*": (NEGATIVE_ZERO,), r"aten::scaled_dot_product_attention": (NEGATIVE_ZERO,),
-                 r"aten::_?upsample_.*(linear|cubic).*": (NEGATIVE_ZERO,)}
+# Values that inputs don't get: (operator, inputs or None for all, values).
+OPEN_SPECIALS = [
+    # ONNX says nothing of NaN in MaxPool. ONNX Runtime passes it over, onnx's reference evaluator keeps it where it comes last, and nodes
+    # that would mend it cost more than the pool.
+    (r"aten::(adaptive_)?max_pool\dd(_with_indices)?", None, (NAN,)),
+    # The zeros around times a weight of infinity or NaN: NaN, or left out of the sum, which PyTorch decides by the sizes.
+    (r"aten::_convolution_mode", {1}, (NAN, INF, NEGATIVE_INF)),
+    # Zero times a slope of infinity or NaN: PyTorch multiplies, ONNX's PRelu gives zero its own value.
+    (r"aten::prelu", {1}, (NAN, INF, NEGATIVE_INF)),
+    # A cell of weight 0 counts as NaN or doesn't count: PyTorch, ONNX Runtime and onnx's reference evaluator differ.
+    (r"aten::grid_sampler.*", {0}, (NAN, INF, NEGATIVE_INF)),
+    (r"aten::_?upsample_.*linear.*", None, (NAN, INF, NEGATIVE_INF)),
+    # Rows of NaN: PyTorch's fused kernel gives zeros in some columns, its own composition of matmul and softmax (SDPBackend.MATH) NaN in all.
+    (r"aten::scaled_dot_product_attention", None, (NAN, INF, NEGATIVE_INF)),
+]
+
+
+def specials(case):
+    """What each input gets in the set of special values."""
+    entries = [(inputs, values) for op, inputs, values in OPEN_SPECIALS if any(re.fullmatch(op, aten) for aten in case["aten"])]
+    return [[s for s in SPECIALS if not any(s in values and (inputs is None or i in inputs) for inputs, values in entries)]
+            for i in range(len(case["input_dtypes"]))]
+
+
+def kept_inputs(case):
+    return set().union(*(KEPT_INPUTS.get(overload, ()) for overload in case["overloads"]))

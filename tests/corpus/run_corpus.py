@@ -54,15 +54,13 @@ def left_open(case):
     """The entry with what isn't compared."""
     overloads = set(case["overloads"])
     skipped = set()
-    if overloads & open_values.ORDERED_INPUTS:
-        skipped |= {"negatives", "ties", "special"}
     if overloads & open_values.OPEN_AT_NAN:
         skipped.add("special")
     outputs = set(case["ties"])
     if len(case["aten"]) == 1:
         outputs.update(*(open_values.OPEN_AT_TIES.get(overload, set()) for overload in overloads))
-    specials = next((those for op, those in open_values.OPEN_SPECIALS.items() if any(re.fullmatch(op, aten) for aten in case["aten"])), open_values.SPECIALS)
-    return {**case, "skip_sets": sorted(skipped), "open_outputs": sorted(outputs), "specials": list(specials)}
+    return {**case, "skip_sets": sorted(skipped), "open_outputs": sorted(outputs), "specials": open_values.specials(case),
+            "kept_inputs": sorted(open_values.kept_inputs(case))}
 
 
 class Worker(threading.Thread):

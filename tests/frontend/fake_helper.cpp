@@ -47,7 +47,7 @@ protocol::Reply load(const protocol::Model& model) {
   if (says(name, "chatter")) for (int i = 0; i < 40000; ++i) std::fputs(std::string(1000, 'x').c_str(), stderr);
   if (says(name, "garbage")) { ::send(protocol::helper_socket, "this is not a frame, but long enough", 36, MSG_NOSIGNAL); ::pause(); }
   if (says(name, "half")) { ::send(protocol::helper_socket, "ckcehck1\x00\x01\0\0\0\0\0\0half", 20, MSG_NOSIGNAL); ::_exit(0); }
-  if (says(name, "cut")) return protocol::LoadReply{{'C', 'C', 'S', 'N', 1, 0, 5}};
+  if (says(name, "cut")) return protocol::LoadReply{{'C', 'C', 'S', 'N', frontend::snapshot_version, 0, 5}};
   if (says(name, "other")) return protocol::SchemasReply{};
   if (says(name, "refuse")) throw ModelError("record data/1 is damaged");
   if (says(name, "usage")) throw UsageError("libacme.so: not found");

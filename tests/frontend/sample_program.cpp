@@ -33,7 +33,6 @@ ir::TensorView quantized() {
   ir::TensorView view = tensor(storage, {3}, {1});
   view.dtype = ir::DType::qi8;
   view.device = "cuda:1";
-  view.wrapped_number = true;
   view.requires_grad = true;
   view.quantizer = std::make_shared<ir::Quantizer>(ir::Quantizer{true, 0.5, -3, {0.1, 0.2, 0.3}, {0, 1, -1}, 2});
   return view;

@@ -51,6 +51,7 @@ const std::map<std::string, Run> passes_by_name = {
     {"drop_assertions", [](ir::Graph& g, const schema::Registry&) { return drop_assertions(g); }},
     {"drop_type_refinements", [](ir::Graph& g, const schema::Registry&) { return drop_type_refinements(g); }},
     {"lower_tuples", [](ir::Graph& g, const schema::Registry&) { return lower_tuples(g); }},
+    {"numbers_as_operands", [](ir::Graph& g, const schema::Registry&) { return numbers_as_operands(g); }},
     {"pool_constants", [](ir::Graph& g, const schema::Registry&) { return pool_constants(g); }},
     {"fold_constants", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_constants(g, nullptr, b); }); }},
     {"fold_lists", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_lists(g, nullptr, b); }); }},

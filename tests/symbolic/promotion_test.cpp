@@ -54,11 +54,5 @@ TEST(Promotion, UnknownOperandsLeaveItOpen) {
   EXPECT_EQ(promoted(tensor("i64", {1}), {.value = NoneFact{}}), "i64");
 }
 
-TEST(Promotion, NumbersThatTracingWrappedCountAsNumbers) {
-  const Fact wrapped{.value = TensorFact{.dtype = ir::DType::f64, .shape = Shape{}, .wrapped_number = true}};
-  EXPECT_EQ(promoted(tensor("i64", {2}), wrapped), "f32");
-  EXPECT_EQ(promoted(tensor("f16", {}), wrapped), "f16");
-}
-
 }  // namespace
 }  // namespace compatcheck::symbolic

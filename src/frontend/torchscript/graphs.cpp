@@ -21,14 +21,6 @@ template <class Items, class Convert> ir::Constant list(const Items& items, ir::
   return {std::move(made)};
 }
 
-// Tracing writes `x * 2.5` with a constant tensor; libtorch's executor takes it for a number again.
-ir::Constant number_or_tensor(ir::Constant constant) {
-  using ir::DType;
-  if (auto* tensor = constant.get<ir::TensorView>(); tensor && tensor->sizes.empty())
-    tensor->wrapped_number = tensor->dtype == DType::f64 || tensor->dtype == DType::i64 || tensor->dtype == DType::c128 || tensor->dtype == DType::boolean;
-  return constant;
-}
-
 }  // namespace
 
 std::vector<torch::jit::Function*> Graphs::take_called() { return std::exchange(called_, {}); }
@@ -106,7 +98,7 @@ ir::Constant Graphs::attribute(const torch::jit::Node& from, c10::Symbol name) {
     case AttributeKind::i: return {from.i(name)};
     case AttributeKind::s: return {from.s(name)};
     case AttributeKind::c: return {std::complex<double>(from.c(name))};
-    case AttributeKind::t: return number_or_tensor(values_.convert(from.t(name)));
+    case AttributeKind::t: return values_.convert(from.t(name));
     case AttributeKind::ival: return values_.convert(from.ival(name));
     case AttributeKind::fs: return list(from.fs(name), TypeKind::floating, same);
     case AttributeKind::is: return list(from.is(name), TypeKind::integer, same);

@@ -39,6 +39,16 @@ IValue as_written(const ir::Node& node, const IValue& result, const IValue& firs
   return result.toTensor().to(first.toTensor().scalar_type());
 }
 
+// As libtorch's executor (CanonicalizeOps): of these operators a constant without dimensions promotes as a number. Not what passes
+// made of an attribute, whose path it tells.
+bool takes_number(const ir::Node& node) {
+  const bool adds = node.is("aten::add") || node.is("aten::sub"), multiplies = node.is("aten::mul") || node.is("aten::div");
+  if (!(adds && node.inputs().size() == 3) && !(multiplies && node.inputs().size() == 2)) return false;
+  const ir::Constant* other = ir::constant_of(node.input(1));
+  const auto* tensor = other ? other->get<ir::TensorView>() : nullptr;
+  return tensor && tensor->sizes.empty() && !node.input(1)->producer()->attribute("path");
+}
+
 }  // namespace
 
 std::string short_reason(const std::exception& error) {
@@ -238,6 +248,11 @@ bool Interpreter::is_instance(const ir::Node& node) const {
 void Interpreter::run_operator(const ir::Node& node) {
   if (node.is("aten::wait")) return define(*node.output(), get(node.input(0)));
   Values arguments = inputs_of(node);
+  if (takes_number(node)) {
+    at::Tensor number = arguments[1].toTensor().clone();
+    number.unsafeGetTensorImpl()->set_wrapped_number(true);
+    arguments[1] = std::move(number);
+  }
   const IValue first = arguments.empty() ? IValue() : arguments[0];
   Values results = operators_.call(node.op(), node.overload(), std::move(arguments));
   if (results.size() == 1 && node.outputs().size() == 1) results[0] = as_written(node, results[0], first);

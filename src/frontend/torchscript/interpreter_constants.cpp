@@ -105,7 +105,6 @@ at::Tensor ConstantReader::tensor(const ir::TensorView& view) {
   if (!view.storage) return at::zeros(view.sizes, options);  // a graph as text has no values
   at::Tensor made = at::empty({0}, options);
   made.set_(storage(view.storage), view.offset, view.sizes, view.strides);
-  if (view.wrapped_number && view.sizes.empty()) made.unsafeGetTensorImpl()->set_wrapped_number(true);
   return is_quantized ? quantized(made, view) : made;
 }
 

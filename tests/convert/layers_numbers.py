@@ -1,0 +1,18 @@
+"""Python numbers, which tracing makes tensors of and libtorch's executor takes for numbers in some operators only."""
+import torch
+
+from run_layers import DTYPES, Case
+
+
+def cases():
+    integers = torch.tensor([[7, -7, 2], [0, 5, -1]])
+    functions = {
+        "product": lambda x: x * 2.5, "sum": lambda x: 2.5 + x, "difference": lambda x: 2.5 - x, "quotient": lambda x: x / 2.5,
+        "floor_divide": lambda x: x // 2.5, "floor_divided": lambda x: 25.5 // (x + 20), "div_floor": lambda x: torch.div(x, 2.5, rounding_mode="floor"),
+        "div_trunc": lambda x: torch.div(x, -2.5, rounding_mode="trunc"), "floor_divide_integer": lambda x: x // 3,
+        "both": lambda x: (x * 2.5, x // 2.5), "of_double_tensor": lambda x: x * torch.tensor(2.5, dtype=torch.float64)}
+    made = {}
+    for name, function in functions.items():
+        for dtype in (torch.int64, torch.int32, torch.float16, torch.float32):
+            made[f"number_{name}_{str(dtype).removeprefix('torch.')}"] = Case(function, [(integers.to(dtype),)], (DTYPES[dtype] + ":n,3",), opsets=range(11 if any(word in name for word in ("floor", "trunc", "both")) else 7, 27))
+    return made
