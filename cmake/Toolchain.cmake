@@ -43,4 +43,5 @@ endif()
 if(COMPATCHECK_ASAN OR COMPATCHECK_FUZZ)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=address,undefined)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)  # an index beyond a vector's size may still be within what it has allocated
 endif()

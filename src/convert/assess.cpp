@@ -1,6 +1,7 @@
 #include "convert/assess.h"
 
 #include <algorithm>
+#include <new>
 
 #include "compatcheck/error.h"
 #include "convert/branches.h"
@@ -132,8 +133,7 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
     if (row.random || !known_results(call, builder)) way.emit(emission);
     outcome.emitted = builder.take_emitted();
   } catch (const onnx::Refusal& refusal) {
-    if (way.by_row_alone() && !lookups_.find(call.node(), opset).user) outcome.handled = false;   // a shipped row that waits for its handler
-    else refuse(outcome, &row, refusal.reason);
+    refuse(outcome, &row, refusal.reason);
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
     const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();   // nobody states them
@@ -185,7 +185,8 @@ void Assessor::try_rows(Attempt& attempt, const Lookup& found, const symbolic::C
   std::string broken;
   if (!fits_some_overload(call.node(), context_.schemas))
     return refuse(outcome, nullptr, "the arguments fit no overload of " + call.node().op());
-  const auto accepted = symbolic::accepts(context_.table.valid(*found.op), call, context_.registry, context_.schemas);
+  const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
+  const auto accepted = symbolic::accepts(context_.table.valid(*found.op), word, call, context_.registry, context_.schemas);
   if (accepted.truth == Truth::no) return refuse(outcome, nullptr, "PyTorch refuses this call: " + accepted.message);
   for (const Row& row : found.rows) {
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
@@ -205,6 +206,18 @@ void Assessor::try_rows(Attempt& attempt, const Lookup& found, const symbolic::C
   refuse(outcome, outcome.row, broken);
 }
 
+// A list's end, an attribute or a value that isn't there: the arguments aren't what PyTorch would take.
+void Assessor::try_fitting(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
+  try {
+    try_rows(attempt, found, call, opset);
+  } catch (const std::exception& error) {
+    if (dynamic_cast<const Error*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) throw;
+    attempt.open.reset();
+    refuse(attempt.outcome, nullptr, std::string("the arguments don't fit together (") + error.what() + ")");
+    attempt.range = {opset, opset};
+  }
+}
+
 Assessor::Attempt Assessor::attempt(const ir::Node& node, int opset) {
   Attempt attempt{.outcome = {}, .open = {}, .range = {mapping::lowest_opset, mapping::highest_opset}};
   Outcome& outcome = attempt.outcome;
@@ -220,7 +233,7 @@ Assessor::Attempt Assessor::attempt(const ir::Node& node, int opset) {
   outcome.since = found.since;
   switch (found.status) {
     case Lookup::Status::structural: try_structural(attempt, *found.listed, opset); break;
-    case Lookup::Status::rows: try_rows(attempt, found, symbolic::Call(node, context_.facts), opset); break;
+    case Lookup::Status::rows: try_fitting(attempt, found, symbolic::Call(node, context_.facts), opset); break;
     case Lookup::Status::stale: state_stale(outcome, found, context_, opset); break;
     case Lookup::Status::missing:
     case Lookup::Status::unknown:

@@ -60,6 +60,7 @@ class Assessor {
   Attempt attempt(const ir::Node& node, int opset);
   void try_control(Attempt& attempt, int opset);
   void try_structural(Attempt& attempt, const mapping::Listed& listed, int opset);
+  void try_fitting(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, int opset);
   void try_rows(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, int opset);
   void take(Attempt& attempt, const mapping::Row& row, const symbolic::Call& call, int opset);
   void try_nodes(Attempt& attempt, const mapping::Row& row, const symbolic::Call& call, int opset);

@@ -1,6 +1,7 @@
 #include "convert/facts.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -29,6 +30,19 @@ constexpr std::size_t most_visits = 32;
 constexpr std::size_t usual_fact = 1024;
 constexpr std::size_t most_large_facts = 64 << 20;
 constexpr std::size_t highest_rank = 64;  // torch's own
+constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // more than any memory holds
+
+// A size below 0, or more elements than there can be: a call that PyTorch refuses, or never comes to.
+bool is_possible(const symbolic::Shape& shape) {
+  if (shape.size() > highest_rank) return false;
+  std::int64_t elements = 1;
+  for (const Dim& dim : shape) {
+    const auto size = dim.number();
+    if (!size) continue;
+    if (*size < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(*size, 1), &elements) || elements > most_elements) return false;
+  }
+  return true;
+}
 
 // A traced graph's text carries what was seen of every value: its dtype and rank hold for other sizes too.
 void add_seen(TensorFact& tensor, const ir::TypeRef& type) {
@@ -148,8 +162,7 @@ class Statement {
 
   void set(const ir::Value* value, Fact fact) {
     written_.forget(value, fact);
-    if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->shape && tensor->shape->size() > highest_rank)
-      tensor->shape.reset();
+    if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->shape && !is_possible(*tensor->shape)) tensor->shape.reset();
     if (!affordable(fact)) fact.value = fact_of_type(value->type()).value;
     if (symbolic::footprint(fact) > symbolic::most_fact) fact.value = {};
     facts_.set(value, std::move(fact));
@@ -166,7 +179,7 @@ class Statement {
   void call(const ir::Node& node) {
     std::vector<Fact> results;
     const auto rule = rule_for(node);
-    if (rule) results = rule(symbolic::Call(node, facts_));
+    if (rule) results = results_of(rule, node);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const ir::Value* output = node.output(i);
       Fact fact = i < results.size() ? std::move(results[i]) : Fact{};
@@ -175,6 +188,15 @@ class Statement {
       if (!complete(fact)) derive_unknown(fact, node, rule != nullptr);
       keep_written_dtype(fact, node, i);
       set(output, std::move(fact));
+    }
+  }
+
+  // Of arguments that don't fit together nothing follows.
+  std::vector<Fact> results_of(symbolic::FactFunction rule, const ir::Node& node) const {
+    try {
+      return rule(symbolic::Call(node, facts_));
+    } catch (const std::logic_error&) {
+      return {};
     }
   }
 

@@ -35,6 +35,7 @@ std::optional<std::vector<onnx::Dimension>> shape_of(const Fact& fact) {
   const auto* tensor = fact.tensor();
   if (!tensor || !tensor->shape) {
     if (fact.number()) return std::vector<onnx::Dimension>{};
+    if (fact.list()) return std::vector<onnx::Dimension>{{}};   // of numbers, in one tensor
     return std::nullopt;
   }
   std::vector<onnx::Dimension> dims;
@@ -50,9 +51,9 @@ class Lowering {
   }
 
   onnx::Model run() {
-    inputs();
+    explained("the model's inputs", [&] { inputs(); });
     block(*graph_.top());
-    outputs();
+    explained("the model's outputs", [&] { outputs(); });
     return std::move(model_);
   }
 
@@ -62,18 +63,13 @@ class Lowering {
   void inputs() {
     for (const ir::Value* input : graph_.inputs()) {
       const std::string name = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
-      if (is_left_out(*input)) operands_[input] = {};
-      else operands_[input] = known_input(context_.facts.of(input), input->type(), name);
+      const Fact& fact = context_.facts.of(input);
+      if (!input->unused() || can_be_input(fact, input->type())) operands_[input] = known_input(fact, input->type(), name);
     }
     if (!options_.input_names.empty() && options_.input_names.size() != model_.graph.inputs.size())
       throw UsageError("--input-names has " + std::to_string(options_.input_names.size()) + " names, the ONNX model has " +
                        std::to_string(model_.graph.inputs.size()) + " inputs");
     for (std::size_t i = 0; i < options_.input_names.size(); ++i) model_.values[model_.graph.inputs[i]].name = options_.input_names[i];
-  }
-
-  // Nobody reads it, and perhaps it is None.
-  bool is_left_out(const ir::Value& input) const {
-    return input.uses().empty() && ir::is(input.type(), ir::TypeKind::optional) && std::holds_alternative<std::monostate>(context_.facts.of(&input).value);
   }
 
   Operand known_input(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
@@ -82,6 +78,18 @@ class Lowering {
     } catch (const handlers::Wanting& wanting) {
       throw UsageError("the input " + name + " can't be declared: " + wanting.verdict.message + "; give --input " + name + "=DTYPE:SIZES");
     }
+  }
+
+  // One that nobody reads and of which ONNX has no tensors, or too little is known, is left out.
+  static bool can_be_input(const Fact& fact, const ir::TypeRef& type) {
+    if (const auto* tensor = fact.tensor(); tensor && !tensor->shape) return false;
+    bool can = true;
+    try {
+      handlers::operand_of(fact, type, [&](ir::DType dtype, bool) { return can = can && onnx::data_type(dtype), Value{1, dtype}; });
+    } catch (const handlers::Wanting&) {
+      return false;
+    }
+    return can;
   }
 
   Operand input_operand(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
@@ -95,7 +103,9 @@ class Lowering {
     }
     return handlers::operand_of(fact, type, [&](ir::DType dtype, bool sequence) {
       if (!onnx::data_type(dtype)) throw ModelError("the input " + name + " is " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of");
-      return builder_.add_input(dtype, shape_of(fact), name, sequence);
+      auto shape = sequence ? std::nullopt : shape_of(fact);
+      if (!sequence && !shape) throw ModelError("the rank of the model's input " + name + " isn't known, and ONNX has no inputs without one: name it with --input");
+      return builder_.add_input(dtype, std::move(shape), name, sequence);
     });
   }
 
@@ -117,7 +127,7 @@ class Lowering {
       if (!info.shape) info.shape = output_shapes_[i];
       model_.graph.outputs.push_back(value.id);
     }
-    if (named.empty()) throw ModelError("the model gives no tensor: an ONNX model needs an output");
+    if (named.empty()) throw ModelError("the model's outputs hold no tensor: an ONNX model needs one");
   }
 
   // The value at that place of a list, tuple or dictionary made in the graph; null if it isn't.
@@ -190,15 +200,22 @@ class Lowering {
   }
 
   void node(const ir::Node& node) {
-    try {
+    explained(describe(node), [&] {
       if (node.is("prim::If")) return branch(node);
       if (node.is("prim::Loop")) return loop(node);
       if (context_.table.find_structural(node.op())) return structural(node);
       call(node);
+    });
+  }
+
+  // What can't become ONNX, with what it is of.
+  template <class Work> static void explained(const std::string& what, Work&& work) {
+    try {
+      work();
     } catch (const onnx::Refusal& refusal) {
-      throw ModelError(describe(node) + ": " + refusal.reason);
+      throw ModelError(what + ": " + refusal.reason);
     } catch (const handlers::Wanting& wanting) {
-      throw ModelError(describe(node) + ": " + wanting.verdict.message);
+      throw ModelError(what + ": " + wanting.verdict.message);
     }
   }
 

@@ -18,6 +18,7 @@ Way way_of(Emission& e, const Dim& size, const Dim& count) {
   if (provably_equal(size, count)) return {};
   const auto given = count.number();
   if (!given) e.want("output_size", "the value");
+  if (*given < 1) throw Refusal{"PyTorch pools to no " + std::to_string(*given) + " places"};
   if (*given == 1) return {Way::Kind::all, size.number().value_or(0), 1};
   const auto known = size.number();
   if (!known) e.want("self", "with an output size other than 1, a size");

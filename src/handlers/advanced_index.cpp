@@ -95,6 +95,8 @@ IndexPlan plan_indices(Emission& e, bool clamp) {
     plan.position_shapes.push_back(*tensor->shape);
     plan.axes.push_back(axis++);
   }
+  if (plan.positions.empty()) throw Refusal{"no dimension is indexed"};
+  if (self && plan.axes.back() >= static_cast<std::int64_t>(plan.shape->size())) throw Refusal{"more dimensions are indexed than there are"};
   return plan;
 }
 

@@ -54,7 +54,7 @@ Value of_causality(Emission& e, DType dtype) {
   const std::int64_t rank = e.rank("query"), key_rank = e.rank("key");
   const auto queries = e.size("query", rank - 2), keys = e.size("key", key_rank - 2);
   if (queries && keys && (*queries * *keys <= most_stored || !e.at_least(11))) {
-    std::vector<double> numbers;
+    Doubles numbers;
     for (std::int64_t i = 0; i < *queries; ++i)
       for (std::int64_t j = 0; j < *keys; ++j) numbers.push_back(j <= i ? 0.0 : -infinity);
     return e.build.constant(onnx::make_tensor(dtype, {*queries, *keys}, numbers));
@@ -91,6 +91,7 @@ Value repeated(Emission& e, std::string_view tensor) {
   const std::int64_t axis = e.rank(tensor) - 3;
   const std::int64_t heads = e.known_size(tensor, axis), queries = e.known_size("query", e.rank("query") - 3);
   if (heads == queries) return value;
+  if (heads < 1 || queries % heads != 0) throw Refusal{std::to_string(heads) + " heads of keys don't serve " + std::to_string(queries) + " of queries"};
   Ints from;
   for (std::int64_t head = 0; head < queries; ++head) from.push_back(head / (queries / heads));
   return e.build.gather(value, e.integers(from), axis);
@@ -140,6 +141,7 @@ struct Heads {
 
 // (batch, time, features) → (batch, heads, time, features of a head)
 Value parted(Emission& e, const Heads& heads, const Value& value) {
+  if (heads.count < 1 || heads.features % heads.count != 0) throw Refusal{std::to_string(heads.features) + " features don't part into " + std::to_string(heads.count) + " heads"};
   return e.build.transpose(e.build.reshape(value, {0, 0, heads.count, heads.features / heads.count}), {0, 2, 1, 3});
 }
 

@@ -100,7 +100,7 @@ Value filled(Emission& e, const Value& dims, DType dtype, double number) {
   if (const auto known = e.build.ints_of(dims)) {
     std::int64_t count = 1;
     for (const std::int64_t dim : *known) count *= dim;
-    if (count <= 4096) return e.build.constant(onnx::make_tensor(dtype, *known, std::vector<double>(static_cast<std::size_t>(count), number)));
+    if (count <= 4096) return e.build.constant(onnx::make_tensor(dtype, *known, Doubles(static_cast<std::size_t>(count), number)));
   }
   if (e.at_least(9)) return e.node("ConstantOfShape", {dims}, {{"value", onnx::make_tensor(dtype, {1}, std::vector<double>{number})}}, dtype);
   return e.node("Expand", {e.scalar(dtype, number), dims});

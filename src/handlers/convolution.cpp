@@ -41,6 +41,8 @@ Value add_bias(Emission& e, const Value& value, const Value& bias, std::size_t d
 }
 
 Value convolve_by_products(Emission& e, const Convolution& c) {
+  demand_possible(c.windows);
+  if (c.groups < 1) throw Refusal{"PyTorch takes no " + std::to_string(c.groups) + " groups"};
   const auto dims = static_cast<std::int64_t>(c.windows.dims());
   const auto channels = [&](std::size_t i) { return number_of(e, c.weight_shape[i], "weight", "a size"); };
   const std::int64_t in = (c.transposed ? channels(0) : channels(1) * c.groups) / c.groups;   // of a group
@@ -166,7 +168,9 @@ void time_batch_channels(Emission& e) {
 
 Windows windows_of(const Emission& e) {
   const Ints padding = spread(e.ints("padding"), 2);
-  return {spread(e.ints("kernel_size"), 2), spread(e.ints("stride"), 2), padding, padding, spread(e.ints("dilation"), 2)};
+  Windows windows{spread(e.ints("kernel_size"), 2), spread(e.ints("stride"), 2), padding, padding, spread(e.ints("dilation"), 2)};
+  demand_possible(windows);
+  return windows;
 }
 
 // (batch, channels, height, width) → (batch, channels · kernel, places)

@@ -70,7 +70,7 @@ void tensor(Emission& e) {
 
 // −1 … 1 in `count` steps; without the corners aligned, at the middle of the pixels.
 std::vector<double> coordinates(std::int64_t count, bool align_corners) {
-  std::vector<double> places;
+  Doubles places;
   for (std::int64_t i = 0; i < count; ++i) {
     const double place = count == 1 ? 0 : -1 + 2.0 * static_cast<double>(i) / static_cast<double>(count - 1);
     places.push_back(align_corners ? place : place * static_cast<double>(count - 1) / static_cast<double>(count));
@@ -83,9 +83,10 @@ void affine_grid(Emission& e) {
   const bool align = e.boolean("align_corners");
   if (e.row_has("AffineGrid")) return e.give(e.node("AffineGrid", {theta, e.int_vector("size")}, {{"align_corners", align ? 1 : 0}}));
   const Ints size = e.ints("size");
+  if (size.size() != 4 && size.size() != 5) throw Refusal{"a grid is one of images or volumes"};
   const std::size_t dims = size.size() - 2;   // (x, y, 1) or (x, y, z, 1) for each pixel, x changes fastest
   const std::int64_t count = std::accumulate(size.begin() + 2, size.end(), std::int64_t{1}, std::multiplies<>());
-  std::vector<double> base;
+  Doubles base;
   for (std::int64_t pixel = 0; pixel < count; ++pixel) {
     std::int64_t rest = pixel;
     for (std::size_t d = 0; d < dims; ++d) {

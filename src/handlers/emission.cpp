@@ -14,6 +14,13 @@ std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"
 
 const Operand none{None{}};
 
+// Handlers multiply two of them without a thought.
+std::int64_t usual(std::int64_t number, std::string_view argument) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (number < -most || number > most) throw Refusal{quoted(argument) + " is " + std::to_string(number) + ", more than any size"};
+  return number;
+}
+
 // Operators that PyTorch computes on a quantized tensor's steps and whose result keeps the scale: what moves elements, and what any
 // factor may be taken out of.
 bool keeps_scale(std::string_view op) {
@@ -82,7 +89,7 @@ std::int64_t Emission::known_size(std::string_view tensor, std::int64_t axis) co
 }
 
 std::int64_t Emission::integer(std::string_view argument) const {
-  if (const auto known = call.integer(argument)) return *known;
+  if (const auto known = call.integer(argument)) return usual(*known, argument);
   want(argument, "the value");
 }
 
@@ -107,11 +114,14 @@ std::string Emission::string(std::string_view argument) const {
 }
 
 Ints Emission::ints(std::string_view argument) const {
-  if (auto known = call.ints(argument)) return *std::move(known);
+  if (auto known = call.ints(argument)) {
+    for (const std::int64_t one : *known) usual(one, argument);
+    return *std::move(known);
+  }
   want(argument, "the value");
 }
 
-std::vector<double> Emission::floats(std::string_view argument) const {
+Doubles Emission::floats(std::string_view argument) const {
   if (auto known = call.floats(argument)) return *std::move(known);
   want(argument, "the value");
 }
@@ -120,6 +130,11 @@ std::int64_t Emission::wrap(std::int64_t dim, std::int64_t rank) const {
   const std::int64_t dims = std::max<std::int64_t>(rank, 1);
   if (dim < -dims || dim >= dims) throw Refusal{"dimension " + std::to_string(dim) + " is out of range for rank " + std::to_string(rank)};
   return dim < 0 ? dim + dims : dim;
+}
+
+std::int64_t Emission::few(std::int64_t count) {
+  if (count < 0 || count > static_cast<std::int64_t>(Ints::most)) throw Refusal{std::to_string(count) + " of something can't be written out one by one"};
+  return count;
 }
 
 std::int64_t Emission::axis(std::string_view argument, std::string_view tensor) const { return wrap(integer(argument), rank(tensor)); }

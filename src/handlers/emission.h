@@ -25,6 +25,7 @@ namespace compatcheck::handlers {
 
 using ir::DType;
 using onnx::Arguments;
+using onnx::Doubles;
 using onnx::Ints;
 using onnx::Refusal;
 using symbolic::Dim;
@@ -53,18 +54,20 @@ class Emission {
   const Shape& shape(std::string_view tensor) const;          // sizes may be symbolic or unknown
   std::optional<std::int64_t> size(std::string_view tensor, std::int64_t axis) const;   // nullopt: known when the model runs
   std::int64_t known_size(std::string_view tensor, std::int64_t axis) const;
-  std::int64_t integer(std::string_view argument) const;
+  std::int64_t integer(std::string_view argument) const;       // Refusal beyond ±2³¹: it sizes or places something
   std::int64_t integer(std::string_view argument, std::int64_t if_none) const;
   double number(std::string_view argument) const;
   double number(std::string_view argument, double if_none) const;
   bool boolean(std::string_view argument) const;              // false if the overload lacks it
   std::string string(std::string_view argument) const;
   Ints ints(std::string_view argument) const;                 // a single int counts as a list of the schema's length
-  std::vector<double> floats(std::string_view argument) const;
+  Doubles floats(std::string_view argument) const;
   // A dimension as an axis that isn't negative.
   std::int64_t axis(std::string_view argument, std::string_view tensor = "self") const;
   Ints axes(std::string_view argument, std::string_view tensor = "self") const;   // sorted; None or empty: all
   std::int64_t wrap(std::int64_t dim, std::int64_t rank) const;                    // Refusal if out of range
+  // How often something is written out: Refusal if it is below 0 or more than a model should hold.
+  static std::int64_t few(std::int64_t count);
   // Of the call's outputs.
   DType output_dtype(std::size_t output = 0) const;
   const Shape& output_shape(std::size_t output = 0) const;

@@ -35,7 +35,7 @@ void frequencies(Emission& e) {
   const std::int64_t n = e.integer("n");
   const bool real = e.call.op() == "aten::fft_rfftfreq";
   const double step = 1 / (static_cast<double>(n) * e.number("d", 1));
-  std::vector<double> made;
+  Doubles made;
   for (std::int64_t i = 0; i < (real ? n / 2 + 1 : n); ++i) made.push_back(static_cast<double>(real || i < (n + 1) / 2 ? i : i - n) * step);
   const auto count = static_cast<std::int64_t>(made.size());
   e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), {count}, made)));
@@ -47,21 +47,23 @@ struct Frames { std::int64_t points, hop, bins; };
 
 // Of n_fft points, the window in the middle; ones if there is none.
 Value window_of(Emission& e, const Frames& frames, DType dtype) {
-  const std::int64_t length = e.integer("win_length", frames.points), before = (frames.points - length) / 2;
+  const std::int64_t length = e.integer("win_length", frames.points);
+  if (length < 1 || length > frames.points) throw Refusal{"a window of " + std::to_string(length) + " points for frames of " + std::to_string(frames.points)};
+  const std::int64_t before = (frames.points - length) / 2;
   if (!e.given("window")) {
-    std::vector<double> ones(static_cast<std::size_t>(frames.points), 0);
+    Doubles ones(static_cast<std::size_t>(frames.points), 0);
     for (std::int64_t i = 0; i < length; ++i) ones[static_cast<std::size_t>(before + i)] = 1;
     return e.build.constant(onnx::make_tensor(dtype, {frames.points}, ones));
   }
   const Value window = e.tensor("window", dtype);
   if (length == frames.points) return window;
-  const auto zeros = [&](std::int64_t count) { return e.build.constant(onnx::make_tensor(dtype, {count}, std::vector<double>(static_cast<std::size_t>(count), 0))); };
+  const auto zeros = [&](std::int64_t count) { return e.build.constant(onnx::make_tensor(dtype, {count}, Doubles(static_cast<std::size_t>(count), 0))); };
   return e.build.concat({zeros(before), window, zeros(frames.points - length - before)}, 0);
 }
 
 // [times, last - first]: cosines, or sines taken negative. Angles are reduced before they are multiplied out.
 Value waves(Emission& e, const Frames& frames, DType dtype, bool sine, const Ints& times, std::int64_t first, std::int64_t last) {
-  std::vector<double> made;
+  Doubles made;
   for (const std::int64_t t : times)
     for (std::int64_t k = first; k < last; ++k) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(t * k % frames.points) / static_cast<double>(frames.points);
@@ -103,6 +105,7 @@ void stft(Emission& e) {
   const std::int64_t rank = e.rank("self"), points = e.integer("n_fft");
   const bool onesided = !e.given("onesided") || e.boolean("onesided");
   const Frames frames{points, e.integer("hop_length", points / 4), onesided ? points / 2 + 1 : points};
+  if (points < 1 || frames.hop < 1) throw Refusal{"PyTorch takes no frames of " + std::to_string(points) + " points every " + std::to_string(frames.hop)};
   Value x = e.tensor("self");
   const DType dtype = x.dtype;
   if (rank == 1) x = e.build.unsqueeze(x, {0});

@@ -30,7 +30,7 @@ Taps nearest(Filter filter, std::int64_t size, std::int64_t places, std::optiona
 }
 
 template <class Float> Taps linear(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
-  Taps taps{2, std::vector<std::int64_t>(static_cast<std::size_t>(2 * places)), std::vector<double>(static_cast<std::size_t>(2 * places))};
+  Taps taps{2, ir::CheckedVector<std::int64_t>(static_cast<std::size_t>(2 * places)), ir::CheckedVector<double>(static_cast<std::size_t>(2 * places))};
   const auto by = step<Float>(resized, size, places, scale);
   for (std::int64_t place = 0; place < places; ++place) {
     Float source = resized.align_corners ? by * static_cast<Float>(place) : std::max(by * (static_cast<Float>(place) + Float(0.5)) - Float(0.5), Float{0});
@@ -54,7 +54,7 @@ double cubic_weight(double x, double a) {
 }
 
 template <class Float> Taps cubic(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
-  Taps taps{4, std::vector<std::int64_t>(static_cast<std::size_t>(4 * places)), std::vector<double>(static_cast<std::size_t>(4 * places))};
+  Taps taps{4, ir::CheckedVector<std::int64_t>(static_cast<std::size_t>(4 * places)), ir::CheckedVector<double>(static_cast<std::size_t>(4 * places))};
   const auto by = step<Float>(resized, size, places, scale);
   for (std::int64_t place = 0; place < places; ++place) {
     const Float source = resized.align_corners ? by * static_cast<Float>(place) : by * (static_cast<Float>(place) + Float(0.5)) - Float(0.5);
@@ -121,7 +121,7 @@ Taps taps_of(const Resized& resized, std::int64_t size, std::int64_t places, std
 
 std::vector<std::int64_t> resize_positions(Filter filter, std::int64_t size, std::int64_t places, std::optional<double> scale) {
   const float by = scale ? static_cast<float>(*scale) : static_cast<float>(places) / static_cast<float>(size);
-  std::vector<std::int64_t> positions;
+  ir::CheckedVector<std::int64_t> positions;
   for (std::int64_t place = 0; place < places; ++place) {
     const auto x = static_cast<float>(place);
     const float source = by == 1 ? x : filter == Filter::nearest ? x / by : (x + 0.5F) / by - 0.5F;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "ir/checked_vector.h"
+
 namespace compatcheck::handlers {
 
 enum class Filter : std::uint8_t { nearest, nearest_exact, linear, cubic, lanczos };
@@ -19,8 +21,8 @@ struct Resized {
 // count × places, row by row. A place that needs fewer has weights of 0 on position -1.
 struct Taps {
   std::int64_t count = 0;
-  std::vector<std::int64_t> positions;
-  std::vector<double> weights;             // empty: 1
+  ir::CheckedVector<std::int64_t> positions;
+  ir::CheckedVector<double> weights;       // empty: 1
 };
 
 // `scale`: the factor that the call was given and that coordinates go by.

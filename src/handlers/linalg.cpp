@@ -66,7 +66,7 @@ void vander(Emission& e) {
   const DType dtype = e.output_dtype();
   const bool linalg = e.call.op() == "aten::linalg_vander";
   const std::int64_t count = e.given("N") ? e.integer("N") : e.known_size("x", -1);
-  std::vector<double> powers;
+  Doubles powers;
   for (std::int64_t i = 0; i < count; ++i) powers.push_back(static_cast<double>(linalg || e.boolean("increasing") ? i : count - 1 - i));
   const Value x = e.build.unsqueeze(e.tensor("x", dtype), rank == 0 ? Ints{0, 1} : Ints{rank});
   if (is_floating(x) || e.at_least(12)) return e.give(e.node("Pow", {x, e.build.constant(onnx::make_tensor(dtype, {count}, powers))}));

@@ -62,11 +62,12 @@ void matrix_power(Emission& e) {
   const Value x = e.tensor("self");
   if (n == 0) {
     const std::int64_t size = e.known_size("self", -1);
-    std::vector<double> ones(static_cast<std::size_t>(size * size), 0);
+    Doubles ones(static_cast<std::size_t>(size * size), 0);
     for (std::int64_t i = 0; i < size; ++i) ones[static_cast<std::size_t>(i * (size + 1))] = 1;
     const Value identity = e.build.constant(onnx::make_tensor(x.dtype, {size, size}, ones));
     return e.give(rank == 2 ? identity : e.node("Expand", {identity, e.shape_of("self")}));
   }
+  if (n < 0) throw Refusal{"an inverse of a matrix has no ONNX form"};
   std::optional<Value> made;
   Value square = x;
   for (std::int64_t left = n;; square = e.node("MatMul", {square, square})) {

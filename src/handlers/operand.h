@@ -26,7 +26,7 @@ struct Number {
   std::variant<std::int64_t, double, bool, Value> value;
   ir::DType dtype() const;
 };
-struct List { std::vector<Operand> items; };                       // a list or tuple of known length
+struct List { ir::CheckedVector<Operand> items; };                       // a list or tuple of known length
 struct Vector { Value value; };                                    // a list of ints, floats or bools of unknown length, as a tensor
 struct Sequence { Value value; };                                  // a list of tensors of unknown length
 struct Dict { std::vector<std::pair<ir::Constant, Operand>> items; };

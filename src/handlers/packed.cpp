@@ -62,7 +62,7 @@ Value where_there(Emission& e, const Value& there, const Value& steps, std::int6
 Value range(Emission& e, const Value& count) {
   if (const auto known = e.build.ints_of(count)) {
     Ints numbers;
-    for (std::int64_t i = 0; i < known->at(0); ++i) numbers.push_back(i);
+    for (std::int64_t i = 0; i < known->front(); ++i) numbers.push_back(i);
     return e.integers(numbers);
   }
   if (e.at_least(11)) return e.node("Range", {e.build.integer(0), e.build.squeeze(count, {0}), e.build.integer(1)});

@@ -42,7 +42,7 @@ Value joined_blocks(Emission& e, Value value, const Shape* shape, const Ints& be
       onnx::TensorData data = one;
       data.dims = sizes;
       data.dims[i] = count;
-      for (std::int64_t k = data.elements(); k > 1; --k) data.bytes.insert(data.bytes.end(), one.bytes.begin(), one.bytes.end());
+      for (std::int64_t k = Emission::few(data.elements()); k > 1; --k) data.bytes.insert(data.bytes.end(), one.bytes.begin(), one.bytes.end());
       return e.build.constant(std::move(data));
     };
     Values parts;
@@ -130,6 +130,7 @@ Value read_inside(Emission& e, Value value, const Pads& pads, Place place) {
     if (pads.before[i] == 0 && pads.after[i] == 0) continue;
     const auto axis = static_cast<std::int64_t>(i);
     const std::int64_t size = e.known_size("self", axis);
+    if (size < 1) throw Refusal{"a dimension without elements has none to pad with"};
     Ints positions;
     for (std::int64_t at = -pads.before[i]; at < size + pads.after[i]; ++at) positions.push_back(place(at, size));
     value = e.build.gather(value, e.integers(positions), axis);

@@ -14,6 +14,7 @@ Windows pool_windows(Emission& e, std::size_t dims, const Shape& spatial, std::s
   windows.stride = stride.empty() ? windows.kernel : spread(stride, dims);
   windows.begin = windows.end = spread(e.ints("padding"), dims);
   windows.dilation = e.call.has("dilation") ? spread(e.ints("dilation"), dims) : Ints(dims, 1);
+  demand_possible(windows);
   if (!e.boolean("ceil_mode")) return windows;
   for (std::size_t i = 0; i < dims; ++i) {
     const std::int64_t begin = windows.begin[i], stride_i = windows.stride[i], extent = windows.extent(i);
@@ -79,7 +80,7 @@ MaxPooled max_of_cells(Emission& e, const Value& input, const Ints& sizes, std::
   for (Cells& one : cells)   // a gap reads its window's first cell once more
     for (std::int64_t window = 0; window < one.count; ++window) {
       std::int64_t first = 0;
-      while (one.cell(first, window) < 0) ++first;
+      while (first < one.kernel && one.cell(first, window) < 0) ++first;
       for (std::int64_t k = 0; k < one.kernel; ++k)
         if (one.cell(k, window) < 0) one.cell(k, window) = one.cell(k ? k - 1 : first, window);
     }

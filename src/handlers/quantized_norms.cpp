@@ -12,7 +12,7 @@ void give(Emission& e, const Value& floats) { give_quantized(e, floats, "output_
 // An argument of `count` numbers, or as many of `otherwise`.
 Value or_filled(Emission& e, std::string_view argument, std::int64_t count, double otherwise) {
   if (e.given(argument)) return e.tensor(argument, DType::f32);
-  return e.build.constant(onnx::make_tensor(DType::f32, {count}, std::vector<double>(static_cast<std::size_t>(count), otherwise)));
+  return e.build.constant(onnx::make_tensor(DType::f32, {count}, Doubles(static_cast<std::size_t>(count), otherwise)));
 }
 
 Value scaled(Emission& e, Value normal, const Ints& behind) {
@@ -44,7 +44,7 @@ void group_norm(Emission& e) {
   const std::int64_t groups = e.integer("num_groups");
   const Shape& shape = e.shape("input");
   const auto filled = [&](double number) {
-    return e.build.constant(onnx::make_tensor(DType::f32, {groups}, std::vector<double>(static_cast<std::size_t>(groups), number)));
+    return e.build.constant(onnx::make_tensor(DType::f32, {groups}, Doubles(static_cast<std::size_t>(groups), number)));
   };
   const Value x = dequantized(e, "input"), parted = e.build.reshape(x, {0, groups, -1});
   const Value normal = e.node("InstanceNormalization", {parted, filled(1), filled(0)}, {{"epsilon", e.number("eps")}});

@@ -52,7 +52,7 @@ void arange(Emission& e) {
   if (start && end && step && whole)
     return give_whole_range(e, static_cast<std::int64_t>(*start), static_cast<std::int64_t>(*end), static_cast<std::int64_t>(*step));
   if (start && end && step) {
-    std::vector<double> numbers;
+    Doubles numbers;
     const auto length = static_cast<std::int64_t>(std::ceil((*end - *start) / *step));
     for (std::int64_t i = 0; i < length; ++i) numbers.push_back(*start + static_cast<double>(i) * *step);
     return give_constant(e, numbers);
@@ -68,7 +68,7 @@ void dim_arange(Emission& e) { e.give(counting(e, e.size_of("like", e.axis("dim"
 void range(Emission& e) {
   const auto start = e.call.number("start"), end = e.call.number("end"), step = e.call.has("step") ? e.call.number("step") : 1;
   if (start && end && step) {
-    std::vector<double> numbers;
+    Doubles numbers;
     const auto length = static_cast<std::int64_t>((*end - *start) / *step) + 1;
     for (std::int64_t i = 0; i < length; ++i) numbers.push_back(*start + static_cast<double>(i) * *step);
     return give_constant(e, numbers);
@@ -107,7 +107,7 @@ Value spaced(Emission& e) {
   if (const auto count = e.call.integer("steps")) {
     if (*count < 2) return *count == 1 ? e.build.reshape(start, {1}) : e.build.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}});
     const Value step = e.node("Div", {e.node("Sub", {end, start}), e.scalar(dtype, *count - 1)});
-    std::vector<double> first, last;
+    Doubles first, last;
     for (std::int64_t i = 0; i < *count; ++i) i < *count / 2 ? first.push_back(static_cast<double>(i)) : last.push_back(static_cast<double>(*count - 1 - i));
     const auto vector = [&](const std::vector<double>& numbers) { return e.build.constant(onnx::make_tensor(dtype, {static_cast<std::int64_t>(numbers.size())}, numbers)); };
     return e.build.concat({e.node("Add", {e.node("Mul", {vector(first), step}), start}), e.node("Sub", {end, e.node("Mul", {vector(last), step})})}, 0);
@@ -122,7 +122,7 @@ Value spaced(Emission& e) {
 void linspace(Emission& e) {
   const auto known = known_spaced(e);
   if (!known) return e.give(spaced(e));
-  std::vector<double> numbers;
+  Doubles numbers;
   for (std::int64_t i = 0; i < known->count; ++i) numbers.push_back(known->count == 1 ? known->start : at(*known, i));
   give_constant(e, numbers);
 }
@@ -133,7 +133,7 @@ void logspace(Emission& e) {
   const auto known = known_spaced(e);
   if (!known) return e.give(e.node("Pow", {e.scalar(ir::is_floating(e.output_dtype()) ? e.output_dtype() : DType::f64, base), spaced(e)}));
   const bool whole = !ir::is_floating(e.output_dtype());
-  std::vector<double> numbers;
+  Doubles numbers;
   for (std::int64_t i = 0; i < known->count; ++i) {
     const double power = known->count == 1 ? known->start : whole ? known->start + static_cast<double>(static_cast<float>(known->step) * static_cast<float>(i)) : at(*known, i);
     numbers.push_back(std::pow(whole ? std::trunc(base) : base, power));
@@ -146,7 +146,7 @@ void logspace(Emission& e) {
 template <class Shape> void give_window(Emission& e, Shape&& shape) {
   const std::int64_t count = e.integer("window_length");
   const bool periodic = !e.call.has("periodic") || e.boolean("periodic");
-  std::vector<double> numbers;
+  Doubles numbers;
   const auto last = static_cast<double>(periodic ? count : count - 1);
   for (std::int64_t i = 0; i < count; ++i) numbers.push_back(count == 1 ? 1 : shape(static_cast<double>(i) / last));
   give_constant(e, numbers);

@@ -118,6 +118,7 @@ void diff(Emission& e) {
   const std::int64_t times = e.integer("n");
   if (times == 0) return e.give(e.tensor("self"));
   Value x = e.build.concat(parts, axis);
+  if (times < 0 || times > 64) throw Refusal{"differences are taken " + std::to_string(times) + " times"};
   for (std::int64_t i = 0; i < times; ++i)
     x = e.node(dtype == DType::boolean ? "Xor" : "Sub", {after(e, x, axis), before(e, x, axis)});
   e.give(x);

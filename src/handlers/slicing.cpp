@@ -17,13 +17,14 @@ Value bound(Emission& e, std::string_view argument, std::int64_t if_none) {
 
 // Every step-th position of the slice, where Slice has no steps.
 Ints positions(Emission& e, std::int64_t axis, std::int64_t step) {
+  if (step < 1) throw Refusal{"PyTorch takes no steps of " + std::to_string(step)};
   const std::int64_t size = e.known_size("self", axis);
   const auto place = [&](std::string_view argument, std::int64_t if_none) {
-    const std::int64_t at = e.integer(argument, if_none);
+    const std::int64_t at = e.given(argument) ? e.call.integer(argument).value() : if_none;
     return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
   };
   Ints made;
-  for (std::int64_t at = place("start", 0), end = place("end", size); at < end; at += step) made.push_back(at);
+  for (std::int64_t at = place("start", 0), end = place("end", size); at < end; at += std::min(step, size)) made.push_back(at);
   return made;
 }
 

@@ -5,6 +5,12 @@
 
 namespace compatcheck::handlers {
 
+void demand_possible(const Windows& windows) {
+  const auto all_at_least = [](const Ints& list, std::int64_t least) { return std::ranges::all_of(list, [&](std::int64_t n) { return n >= least && n <= std::int64_t{1} << 31; }); };
+  if (!all_at_least(windows.kernel, 1) || !all_at_least(windows.stride, 1) || !all_at_least(windows.dilation, 1) || !all_at_least(windows.begin, 0) || !all_at_least(windows.end, 0))
+    throw Refusal{"PyTorch takes no windows of such sizes"};
+}
+
 Ints spread(Ints list, std::size_t dims) {
   if (list.size() == 1 && dims > 1) list.resize(dims, list.front());
   if (list.size() != dims) throw Refusal{"a list of " + std::to_string(list.size()) + " stands for " + std::to_string(dims) + " dimensions"};

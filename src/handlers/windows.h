@@ -21,6 +21,9 @@ struct Windows {
   Ints pads() const;                           // as ONNX orders them
 };
 
+// Refusal where a size or a step is none.
+void demand_possible(const Windows& windows);
+
 // A tensor of `dims` dimensions to slide over behind (batch, channels); the batch may be missing.
 struct Batched {
   Value value;

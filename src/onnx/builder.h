@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/checked_vector.h"
 #include "onnx/model.h"
 #include "onnx/schema.h"
 
@@ -34,10 +35,13 @@ struct Refusal {
   std::string hint{};
 };
 
+using Ints = ir::CheckedVector<std::int64_t>;
+using Doubles = ir::CheckedVector<double>;
+
 // What an attribute is set to; a Value where it may be an input by now.
 class Argument {
  public:
-  using Variant = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+  using Variant = std::variant<std::int64_t, double, std::string, Ints, std::vector<double>,
                                std::vector<std::string>, TensorData, std::shared_ptr<Graph>, Value>;
   Argument(int value) : value_(std::int64_t{value}) {}                        // NOLINT: arguments are written as they are
   Argument(std::int64_t value) : value_(value) {}                             // NOLINT
@@ -45,7 +49,7 @@ class Argument {
   Argument(double value) : value_(value) {}                                   // NOLINT
   Argument(const char* value) : value_(std::string(value)) {}                 // NOLINT
   Argument(std::string value) : value_(std::move(value)) {}                   // NOLINT
-  Argument(std::vector<std::int64_t> value) : value_(std::move(value)) {}     // NOLINT
+  Argument(Ints value) : value_(std::move(value)) {}     // NOLINT
   Argument(std::vector<double> value) : value_(std::move(value)) {}           // NOLINT
   Argument(std::vector<std::string> value) : value_(std::move(value)) {}      // NOLINT
   Argument(TensorData value) : value_(std::move(value)) {}                    // NOLINT
@@ -62,8 +66,7 @@ struct NamedArgument {
   Argument value;
 };
 using Arguments = std::vector<NamedArgument>;
-using Values = std::vector<Value>;
-using Ints = std::vector<std::int64_t>;
+using Values = ir::CheckedVector<Value>;
 
 // Attributes that became inputs: operator → (attribute, input). From mappings/onnx_changes.yaml.
 using MovedAttributes = std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>>;

@@ -62,13 +62,14 @@ std::optional<Ints> settled(const Ints& dims, const TensorData& data) {
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (made[i] == 0 && i < data.dims.size()) made[i] = data.dims[i];
     if (made[i] == -1) open = i;
-    else known *= made[i];
+    else if (made[i] < 0 || __builtin_mul_overflow(known, made[i], &known)) return std::nullopt;
   }
   if (open) {
     if (known == 0) return std::nullopt;
     made[*open] = data.elements() / known;
   }
-  return std::accumulate(made.begin(), made.end(), std::int64_t{1}, std::multiplies<>()) == data.elements() ? std::optional(made) : std::nullopt;
+  const std::int64_t along = open ? made[*open] : 1;
+  return known * along == data.elements() ? std::optional(made) : std::nullopt;
 }
 
 std::optional<TensorData> reshaped(TensorData data, const Ints& dims) {
@@ -81,6 +82,21 @@ std::optional<TensorData> reshaped(TensorData data, const Ints& dims) {
   }
   data.dims = *made;
   return data;
+}
+
+// ONNX counts axes from 0, up to 64 dimensions as PyTorch.
+void demand_axes(const Ints& axes) {
+  for (const std::int64_t axis : axes)
+    if (axis < 0 || axis >= 64) throw Refusal{"there is no dimension " + std::to_string(axis)};
+}
+
+void demand_permutation(const Ints& permutation) {
+  std::vector<bool> seen(permutation.size(), false);
+  for (const std::int64_t axis : permutation) {
+    if (axis < 0 || axis >= static_cast<std::int64_t>(seen.size()) || seen[static_cast<std::size_t>(axis)])
+      throw Refusal{"dimensions are permuted that aren't there, or are twice"};
+    seen[static_cast<std::size_t>(axis)] = true;
+  }
 }
 
 }  // namespace
@@ -137,6 +153,7 @@ Value Builder::cast(const Value& value, DType dtype) {
 }
 
 Value Builder::transpose(const Value& value, const Ints& permutation) {
+  demand_permutation(permutation);
   Ints straight(permutation.size());
   std::iota(straight.begin(), straight.end(), 0);
   if (permutation == straight) return value;
@@ -163,6 +180,7 @@ Value Builder::reshape(const Value& value, const Ints& dims) {
 
 Value Builder::unsqueeze(const Value& value, const Ints& axes) {
   if (axes.empty()) return value;
+  demand_axes(axes);
   if (const TensorData* data = constant_of(value)) {
     Ints dims = data->dims;
     Ints sorted = axes;
@@ -176,6 +194,7 @@ Value Builder::unsqueeze(const Value& value, const Ints& axes) {
 
 Value Builder::squeeze(const Value& value, const Ints& axes) {
   if (axes.empty()) return value;
+  demand_axes(axes);
   if (auto data = known(value)) {
     Ints dims;
     for (std::size_t i = 0; i < data->dims.size(); ++i)
@@ -193,6 +212,13 @@ std::pair<std::size_t, std::size_t> around(const Ints& dims, std::int64_t axis) 
   return {product(dims.begin(), dims.begin() + axis), product(dims.begin() + axis + 1, dims.end())};
 }
 
+bool alike_but_for(std::int64_t axis, const TensorData& a, const TensorData& b) {
+  if (a.dtype != b.dtype || a.dims.size() != b.dims.size()) return false;
+  for (std::size_t i = 0; i < a.dims.size(); ++i)
+    if (static_cast<std::int64_t>(i) != axis && a.dims[i] != b.dims[i]) return false;
+  return true;
+}
+
 void add_bytes(std::vector<std::uint8_t>& to, const TensorData& from, std::size_t begin, std::size_t count) {
   const auto at = from.bytes.begin() + static_cast<std::ptrdiff_t>(begin);
   to.insert(to.end(), at, at + static_cast<std::ptrdiff_t>(count));
@@ -201,11 +227,14 @@ void add_bytes(std::vector<std::uint8_t>& to, const TensorData& from, std::size_
 }  // namespace
 
 Value Builder::concat(const Values& parts, std::int64_t axis) {
+  demand_axes({axis});
+  if (parts.empty()) throw Refusal{"nothing is joined"};
   if (parts.size() == 1) return parts.front();
   std::vector<TensorData> all;
   for (const Value& part : parts) {
     auto data = known(part);
-    if (!data || data->view || static_cast<std::int64_t>(data->dims.size()) <= axis) return node("Concat", parts, {{"axis", axis}});
+    const bool fits = data && (all.empty() || alike_but_for(axis, *data, all.front()));
+    if (!fits || data->view || static_cast<std::int64_t>(data->dims.size()) <= axis) return node("Concat", parts, {{"axis", axis}});
     all.push_back(std::move(*data));
   }
   const auto [rows, behind] = around(all.front().dims, axis);
@@ -220,6 +249,7 @@ Value Builder::concat(const Values& parts, std::int64_t axis) {
 }
 
 Value Builder::gather(const Value& data, const Value& indices, std::int64_t axis) {
+  demand_axes({axis});
   const auto from = known(data);
   const auto at = known(indices);
   if (!from || !at || from->view || at->view || static_cast<std::int64_t>(from->dims.size()) <= axis) return node("Gather", {data, indices}, {{"axis", axis}});

@@ -94,7 +94,8 @@ template <class To> std::optional<std::vector<To>> numbers_of(const TensorData& 
 
 std::int64_t TensorData::elements() const {
   std::int64_t count = 1;
-  for (const std::int64_t dim : dims) count *= dim;
+  for (const std::int64_t dim : dims)
+    if (__builtin_mul_overflow(count, dim, &count)) return std::numeric_limits<std::int64_t>::max();
   return count;
 }
 

@@ -130,9 +130,14 @@ int ir_version(int opset) {
   return proto;
 }
 
+namespace {
+
+bool lacks_shape(const ::onnx::ValueInfoProto& value) { return value.type().has_tensor_type() && !value.type().tensor_type().has_shape(); }
+
+}  // namespace
+
 void infer_output_shapes(::onnx::ModelProto& proto) {
   auto& outputs = *proto.mutable_graph()->mutable_output();
-  const auto lacks_shape = [](const auto& output) { return output.type().has_tensor_type() && !output.type().tensor_type().has_shape(); };
   if (std::none_of(outputs.begin(), outputs.end(), lacks_shape)) return;
   ::onnx::ModelProto inferred = proto;
   try {
@@ -145,6 +150,8 @@ void infer_output_shapes(::onnx::ModelProto& proto) {
 }
 
 void check(const ::onnx::ModelProto& skeleton, const Model& model) {
+  for (const auto& output : skeleton.graph().output())
+    if (lacks_shape(output)) throw ModelError("the rank of the model's output " + output.name() + " isn't known, and ONNX has no outputs without one");
   ::onnx::ModelProto copy = skeleton;
   auto& initializers = *copy.mutable_graph()->mutable_initializer();
   std::set<std::string> far;

@@ -97,17 +97,17 @@ std::optional<ir::DType> Call::dtype(std::string_view argument) const {
   return number ? ir::dtype_from_number(*number) : std::nullopt;
 }
 
-std::optional<std::vector<const Fact*>> Call::list(std::string_view argument) const {
+std::optional<ir::CheckedVector<const Fact*>> Call::list(std::string_view argument) const {
   const auto* known = fact(argument).list();
   if (!known || !known->items) return std::nullopt;
-  std::vector<const Fact*> items;
+  ir::CheckedVector<const Fact*> items;
   for (const Fact& item : *known->items) items.push_back(&item);
   return items;
 }
 
-std::optional<std::vector<Dim>> Call::dims(std::string_view argument) const {
+std::optional<Shape> Call::dims(std::string_view argument) const {
   const Fact& given = fact(argument);
-  std::vector<Dim> result;
+  Shape result;
   if (const auto items = list(argument)) {
     for (const Fact* item : *items) result.push_back(dim_of(*item).value_or(Dim::unknown()));
     return result;
@@ -116,13 +116,13 @@ std::optional<std::vector<Dim>> Call::dims(std::string_view argument) const {
   if (!single || !given.number()) return std::nullopt;
   const auto index = node_.schema()->argument_index(argument);
   const auto size = node_.schema()->arguments[*index].list_size;
-  return std::vector<Dim>(size.value_or(1), *single);
+  return Shape(size.value_or(1), *single);
 }
 
-std::optional<std::vector<std::int64_t>> Call::ints(std::string_view argument) const {
+std::optional<ir::CheckedVector<std::int64_t>> Call::ints(std::string_view argument) const {
   const auto known = dims(argument);
   if (!known) return std::nullopt;
-  std::vector<std::int64_t> result;
+  ir::CheckedVector<std::int64_t> result;
   for (const Dim& dim : *known) {
     if (!dim.is_number()) return std::nullopt;
     result.push_back(*dim.number());
@@ -130,10 +130,10 @@ std::optional<std::vector<std::int64_t>> Call::ints(std::string_view argument) c
   return result;
 }
 
-std::optional<std::vector<double>> Call::floats(std::string_view argument) const {
+std::optional<ir::CheckedVector<double>> Call::floats(std::string_view argument) const {
   const auto items = list(argument);
   if (!items) return std::nullopt;
-  std::vector<double> result;
+  ir::CheckedVector<double> result;
   for (const Fact* item : *items) {
     const auto number = number_of(*item);
     if (!number) return std::nullopt;

@@ -46,10 +46,10 @@ class Call {
   std::optional<std::string> string(std::string_view argument) const;
   std::optional<ir::DType> dtype(std::string_view argument) const;    // a `dtype=` argument
   // int[k]: a single int is broadcast to the schema's k.
-  std::optional<std::vector<std::int64_t>> ints(std::string_view argument) const;
-  std::optional<std::vector<Dim>> dims(std::string_view argument) const;
-  std::optional<std::vector<double>> floats(std::string_view argument) const;
-  std::optional<std::vector<const Fact*>> list(std::string_view argument) const;
+  std::optional<ir::CheckedVector<std::int64_t>> ints(std::string_view argument) const;
+  std::optional<Shape> dims(std::string_view argument) const;
+  std::optional<ir::CheckedVector<double>> floats(std::string_view argument) const;
+  std::optional<ir::CheckedVector<const Fact*>> list(std::string_view argument) const;
   const Fact& input(std::size_t i) const;  // "nothing known" if the call has no such input
   const FactTable& facts() const { return facts_; }
 

@@ -392,8 +392,11 @@ Verdict applies(const mapping::Row& row, const Call& call, const Registry& regis
   return all_hold(row.when, row.required, call, registry, schemas);
 }
 
-Verdict accepts(const mapping::Validity& valid, const Call& call, const Registry& registry, const schema::Registry& schemas) {
-  return all_hold(valid.when, valid.required, call, registry, schemas);
+Verdict accepts(const mapping::Validity& valid, std::string_view facts_word, const Call& call, const Registry& registry, const schema::Registry& schemas) {
+  const auto demand = call.node().schema() ? registry.find_word_demand(facts_word) : nullptr;
+  Verdict total = demand ? demand(call) : yes();
+  combine_all(total, all_hold(valid.when, valid.required, call, registry, schemas));
+  return total;
 }
 
 Verdict takes_dtypes(const mapping::Row& row, const Call& call) { return row.complex ? yes() : no_complex(call); }

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/checked_vector.h"
 #include "ir/constant.h"
 #include "ir/dtype.h"
 #include "ir/program.h"
@@ -21,7 +22,7 @@ class Node;
 
 namespace compatcheck::symbolic {
 
-using Shape = std::vector<Dim>;
+using Shape = ir::CheckedVector<Dim>;
 
 inline constexpr std::size_t most_contents = 64;
 inline constexpr std::size_t most_wants = 64;

@@ -25,7 +25,10 @@ template <class Map> std::vector<std::string_view> names(const Map& map) {
 
 void Registry::facts(std::string_view op, FactFunction function) { add(facts_, op, function, "facts"); }
 void Registry::number_facts(std::string_view op, FactFunction function) { add(numbers_, op, function, "facts of numbers"); }
-void Registry::fact_word(std::string_view word, FactFunction function) { add(words_, word, function, "fact word"); }
+void Registry::fact_word(std::string_view word, FactFunction function, ConditionFunction demand) {
+  add(words_, word, function, "fact word");
+  if (demand) demands_.emplace(word, demand);
+}
 void Registry::condition(std::string_view name, ConditionFunction function) { add(conditions_, name, function, "condition"); }
 
 FactFunction Registry::find_overload_facts(std::string_view op, std::string_view overload) const {
@@ -38,6 +41,7 @@ FactFunction Registry::find_facts(std::string_view op, std::string_view overload
 FactFunction Registry::find_number_facts(std::string_view op) const { return find(numbers_, op); }
 std::vector<std::string_view> Registry::fact_names() const { return names(facts_); }
 FactFunction Registry::find_fact_word(std::string_view word) const { return find(words_, word); }
+ConditionFunction Registry::find_word_demand(std::string_view word) const { return find(demands_, word); }
 ConditionFunction Registry::find_condition(std::string_view name) const { return find(conditions_, name); }
 std::vector<std::string_view> Registry::condition_names() const { return names(conditions_); }
 std::vector<std::string_view> Registry::fact_words() const { return names(words_); }

@@ -30,7 +30,8 @@ class Registry {
   void facts(std::string_view op, FactFunction function);          // "aten::cat", or "aten::max.dim"
   // For the overloads on Python's numbers, which share a name with the operator on tensors: "aten::add" of two ints.
   void number_facts(std::string_view op, FactFunction function);
-  void fact_word(std::string_view word, FactFunction function);    // "pointwise": docs/mappings.md
+  // "pointwise": docs/mappings.md. What PyTorch demands of every operator with these facts may come along.
+  void fact_word(std::string_view word, FactFunction function, ConditionFunction demand = nullptr);
   void condition(std::string_view name, ConditionFunction function);
 
   FactFunction find_facts(std::string_view op, std::string_view overload) const;  // null if none
@@ -39,13 +40,14 @@ class Registry {
   std::vector<std::string_view> fact_names() const;
   FactFunction find_number_facts(std::string_view op) const;
   FactFunction find_fact_word(std::string_view word) const;
+  ConditionFunction find_word_demand(std::string_view word) const;
   ConditionFunction find_condition(std::string_view name) const;
   std::vector<std::string_view> condition_names() const;
   std::vector<std::string_view> fact_words() const;
 
  private:
   std::map<std::string, FactFunction, std::less<>> facts_, numbers_, words_;
-  std::map<std::string, ConditionFunction, std::less<>> conditions_;
+  std::map<std::string, ConditionFunction, std::less<>> conditions_, demands_;
 };
 
 // Every shipped family.

@@ -1,4 +1,6 @@
 // The rule words of `facts:` in the tables (docs/mappings.md).
+#include <algorithm>
+
 #include "symbolic/families.h"
 #include "symbolic/pointwise.h"
 #include "symbolic/promotion.h"
@@ -68,21 +70,57 @@ Facts scan_sum(const Call& call) {
   return {tensor_fact(dtype_or(call, as_sum(dtype_of(tensor))), shape_of(tensor))};
 }
 
+// ---- What PyTorch demands
+
+// One size in each dimension, or 1.
+Verdict broadcast_fits(const Call& call) {
+  Shape whole;
+  const auto& arguments = call.node().schema()->arguments;
+  for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i) {
+    const auto* tensor = call.input(i).tensor();
+    if (!tensor || !tensor->shape || arguments[i].keyword_only) continue;   // `out`
+    const Shape& shape = *tensor->shape;
+    if (shape.size() > whole.size()) whole.insert(whole.begin(), shape.size() - whole.size(), Dim(1));
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      Dim& size = whole[whole.size() - shape.size() + axis];
+      if (size.number() != 1 && shape[axis].number() != 1 && provably_different(size, shape[axis]))
+        return {.truth = Truth::no, .message = "sizes " + size.to_string() + " and " + shape[axis].to_string() + " don't broadcast"};
+      size = broadcast_dim(size, shape[axis]);
+    }
+  }
+  return {.truth = Truth::yes};
+}
+
+// Each once.
+Verdict dims_exist(const Call& call) {
+  const auto* tensor = first_tensor(call);
+  const auto dims = call.is_none("dim") ? std::nullopt : call.ints("dim");
+  if (!tensor || !tensor->shape || !dims) return {.truth = Truth::yes};
+  std::vector<std::size_t> seen;
+  for (const std::int64_t dim : *dims) {
+    const auto index = wrap_dim(dim, tensor->shape->size());
+    if (!index) return {.truth = Truth::no, .message = "dimension " + std::to_string(dim) + " is out of range for rank " + std::to_string(tensor->shape->size())};
+    if (std::find(seen.begin(), seen.end(), *index) != seen.end()) return {.truth = Truth::no, .message = "dimension " + std::to_string(dim) + " is given twice"};
+    seen.push_back(*index);
+  }
+  return {.truth = Truth::yes};
+}
+
 }  // namespace
 
 void register_words(Registry& registry) {
   registry.fact_word("same", same);
   registry.fact_word("same_float", same_float);
-  registry.fact_word("pointwise", pointwise);
-  registry.fact_word("pointwise_float", pointwise_float);
-  registry.fact_word("comparison", comparison);
+  registry.fact_word("pointwise", pointwise, broadcast_fits);
+  registry.fact_word("pointwise_float", pointwise_float, broadcast_fits);
+  registry.fact_word("comparison", comparison, broadcast_fits);
   registry.fact_word("test", test);
-  registry.fact_word("reduce", reduce);
-  registry.fact_word("reduce_sum", reduce_sum);
-  registry.fact_word("reduce_float", reduce_float);
-  registry.fact_word("reduce_bool", reduce_bool);
-  registry.fact_word("reduce_index", reduce_index);
-  registry.fact_word("scan_sum", scan_sum);
+  registry.fact_word("reduce", reduce, dims_exist);
+  registry.fact_word("reduce_sum", reduce_sum, dims_exist);
+  registry.fact_word("reduce_float", reduce_float, dims_exist);
+  registry.fact_word("reduce_bool", reduce_bool, dims_exist);
+  registry.fact_word("reduce_index", reduce_index, dims_exist);
+  registry.fact_word("scan_sum", scan_sum, dims_exist);
 }
 
 }  // namespace compatcheck::symbolic

@@ -1,28 +1,63 @@
-// A whole check of a graph given as text.
+// A whole check, and conversion, of a graph given as text.
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <iostream>
+#include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+
+#include <unistd.h>
 
 #include "compatcheck/check.h"
+#include "compatcheck/convert.h"
 #include "compatcheck/render.h"
 
 namespace compatcheck::hostile {
 
+inline constexpr std::array opsets{9, 17};
+
 // Refuses it with ModelError, or reports; whatever else is thrown is a defect.
-inline void check_text(const std::string& text) {
+template <class Work> void on_text(const std::string& text, Work&& work) {
   static Loader loader;
+  std::optional<Model> model;
   try {
-    const Model model = loader.load(std::as_bytes(std::span(text)), "graph.ir");
-    constexpr std::array opsets{9, 17};
-    render(check(model, opsets), Format::json);
+    model = loader.load(std::as_bytes(std::span(text)), "graph.ir");
+    work(*model);
   } catch (const ModelError&) {
   } catch (...) {
     std::cerr << text << '\n';
     throw;
   }
+}
+
+inline void check_text(const std::string& text) {
+  on_text(text, [](const Model& model) { render(check(model, opsets), Format::json); });
+}
+
+// What the check calls convertible is converted, and nothing else is. The check looks at calls: what the model takes and gives may
+// still be no ONNX value.
+inline void convert_text(const std::string& text) {
+  static const auto file = std::filesystem::temp_directory_path() / ("compatcheck-hostile-" + std::to_string(getpid()) + ".onnx");
+  on_text(text, [](const Model& model) {
+    for (const int opset : opsets) {
+      std::filesystem::remove(file);
+      Report report = check(model, {.opset = opset});
+      const std::string said = "opset " + std::to_string(opset) + ": the check says " + (report.convertible() ? "yes" : "no") + ", the conversion ";
+      try {
+        report = convert(model, file, {.opset = opset});
+        if (report.convertible() != std::filesystem::exists(file)) throw std::logic_error(said + "the other");
+      } catch (const ModelError& error) {
+        if (std::string_view(error.what()).find("the model's ") == std::string_view::npos) throw std::logic_error(said + error.what());
+      } catch (const Error& error) {
+        throw std::logic_error(said + error.what());
+      }
+    }
+    std::filesystem::remove(file);
+  });
 }
 
 }  // namespace compatcheck::hostile

@@ -9,8 +9,6 @@ namespace {
 using ir::TypeKind;
 using Names = std::vector<std::string>;
 
-constexpr std::size_t most_calls = 12;
-
 constexpr const char* integers[] = {"0", "1", "-1", "2", "3", "-2", "4", "7", "64", "65", "1000000", "2147483648", "4611686018427387904",
                                     "9223372036854775807", "-9223372036854775808", "-9223372036854775807"};
 constexpr const char* floats[] = {"0.", "1.", "-1.", "0.5", "1e308", "-1e308", "inf", "nan", "1e-308", "9.3e18"};
@@ -27,7 +25,8 @@ constexpr std::pair<const char*, const char*> tensor_constants[] = {
 
 class Writer {
  public:
-  Writer(Choices& choices, const schema::Registry& registry, std::string_view op) : choices_(choices), registry_(registry), op_(op), names_(registry.names()) {}
+  Writer(Choices& choices, const schema::Registry& registry, std::string_view op, std::size_t most_calls)
+      : choices_(choices), registry_(registry), op_(op), most_calls_(most_calls), names_(registry.names()) {}
 
   std::string write() {
     std::string inputs;
@@ -35,7 +34,7 @@ class Writer {
     inputs += "%" + add("int") + " : int, %" + add("bool") + " : bool, %" + add("int[]") + " : int[], %" + add("Tensor[]") + " : Tensor[]";
     std::size_t calls = 0;
     do call(2);
-    while (choices_.any() && ++calls < most_calls);
+    while (choices_.any() && ++calls < most_calls_);
     return "graph(" + inputs + "):\n" + body_ + "  return (" + results_ + ")\n";
   }
 
@@ -116,6 +115,7 @@ class Writer {
   Choices& choices_;
   const schema::Registry& registry_;
   std::string_view op_;
+  std::size_t most_calls_;
   std::vector<std::string_view> names_;
   std::map<std::string, Names> values_;
   std::string body_, results_;
@@ -130,8 +130,8 @@ std::size_t Choices::below(std::size_t bound) {
   return bound == 0 ? 0 : chosen % bound;
 }
 
-std::string random_calls(Choices& choices, const schema::Registry& registry, std::string_view op) {
-  return Writer(choices, registry, op).write();
+std::string random_calls(Choices& choices, const schema::Registry& registry, std::string_view op, std::size_t most_calls) {
+  return Writer(choices, registry, op, most_calls).write();
 }
 
 }  // namespace compatcheck::hostile

@@ -24,6 +24,6 @@ class Choices {
 };
 
 // `op` names the operator of every call; empty: any.
-std::string random_calls(Choices& choices, const schema::Registry& registry, std::string_view op = {});
+std::string random_calls(Choices& choices, const schema::Registry& registry, std::string_view op = {}, std::size_t most_calls = 12);
 
 }  // namespace compatcheck::hostile
