@@ -118,12 +118,16 @@ class Lowering {
       throw UsageError("--output-names has " + std::to_string(options_.output_names.size()) + " names, the ONNX model has " +
                        std::to_string(named.size()) + " outputs");
     std::set<onnx::ValueId> taken(model_.graph.inputs.begin(), model_.graph.inputs.end());
+    std::set<std::string> names;   // a dictionary's key may be an input's name
+    for (const onnx::ValueId input : model_.graph.inputs) names.insert(model_.values[input].name);
     for (std::size_t i = 0; i < named.size(); ++i) {
       Value value = named[i].second;
       // A value has one name, and an input or a constant isn't an output by itself.
       if (!taken.insert(value.id).second || builder_.constant_of(value)) value = builder_.node("Identity", {value});
       onnx::ValueInfo& info = model_.values[value.id];
       info.name = options_.output_names.empty() ? named[i].first : options_.output_names[i];
+      if (options_.output_names.empty())
+        for (int count = 1; !names.insert(info.name).second; ++count) info.name = named[i].first + "_" + std::to_string(count);
       if (!info.shape) info.shape = output_shapes_[i];
       model_.graph.outputs.push_back(value.id);
     }
