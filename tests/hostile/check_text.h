@@ -48,7 +48,9 @@ inline void convert_text(const std::string& text) {
       Report report = check(model, {.opset = opset});
       const std::string said = "opset " + std::to_string(opset) + ": the check says " + (report.convertible() ? "yes" : "no") + ", the conversion ";
       try {
-        report = convert(model, file, {.opset = opset});
+        ConvertOptions options;
+        options.opset = opset;
+        report = convert(model, file, options);
         if (report.convertible() != std::filesystem::exists(file)) throw std::logic_error(said + "the other");
       } catch (const ModelError& error) {
         if (std::string_view(error.what()).find("the model's ") == std::string_view::npos) throw std::logic_error(said + error.what());
