@@ -32,7 +32,7 @@ constexpr std::size_t most_large_facts = 64 << 20;
 constexpr std::size_t highest_rank = 64;  // torch's own
 constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // more than any memory holds
 
-// A size below 0, or more elements than there can be: a call that PyTorch refuses, or never comes to.
+// No size below 0, nor more elements than there can be.
 bool is_possible(const symbolic::Shape& shape) {
   if (shape.size() > highest_rank) return false;
   std::int64_t elements = 1;
@@ -162,7 +162,10 @@ class Statement {
 
   void set(const ir::Value* value, Fact fact) {
     written_.forget(value, fact);
-    if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->shape && !is_possible(*tensor->shape)) tensor->shape.reset();
+    if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->shape && !is_possible(*tensor->shape)) {
+      fact.impossible = std::any_of(tensor->shape->begin(), tensor->shape->end(), [](const Dim& dim) { return dim.number().value_or(0) < 0; });
+      tensor->shape.reset();
+    }
     if (!affordable(fact)) fact.value = fact_of_type(value->type()).value;
     if (symbolic::footprint(fact) > symbolic::most_fact) fact.value = {};
     facts_.set(value, std::move(fact));

@@ -12,6 +12,7 @@ constexpr std::int64_t most_pieces = 4096;
 
 // A list that is unpacked has as many members as it is unpacked into.
 std::optional<std::int64_t> unpacked_into(const Call& call) {
+  if (call.node().outputs().size() != 1) return std::nullopt;
   for (const ir::Use& use : call.node().output()->uses())
     if (use.user->is("prim::ListUnpack")) return static_cast<std::int64_t>(use.user->outputs().size());
   return std::nullopt;
