@@ -58,6 +58,9 @@ void give_indices(Emission& e, bool upper) {
     const Value inside = triangle(e, int_value(e, "row"), int_value(e, "col"), int_scalar(e, "offset"), upper);
     return e.give(e.node("NonZero", {inside}));
   }
+  std::int64_t cells = 0;
+  if (__builtin_mul_overflow(std::max<std::int64_t>(*rows, 0), std::max<std::int64_t>(*columns, 0), &cells) || cells > static_cast<std::int64_t>(Ints::most))
+    throw Refusal{"a triangle of " + std::to_string(*rows) + " by " + std::to_string(*columns) + " is more than a model should hold as numbers"};
   Ints places[2];
   for (std::int64_t row = 0; row < *rows; ++row)
     for (std::int64_t column = 0; column < *columns; ++column)

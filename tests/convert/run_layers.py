@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from run_cases import compare
+from compare_arrays import compare
 
 
 @dataclasses.dataclass

@@ -1,0 +1,27 @@
+"""Outputs of ONNX Runtime against PyTorch's, as arrays."""
+import numpy as np
+
+TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-3, 1e-5), "float64": (1e-3, 1e-5)}  # relative, absolute
+
+
+def compare(got, want, ties=()):
+    """What differs first; empty if nothing does. `ties`: outputs of which only the form counts."""
+    if len(got) != len(want):
+        return f"{len(got)} outputs for {len(want)}"
+    for i, (g, w) in enumerate(zip(got, want)):
+        if not isinstance(g, np.ndarray):
+            return f"output {i} is a {type(g).__name__}"
+        if g.shape != w.shape:
+            return f"output {i}: shape {list(g.shape)} for {list(w.shape)}"
+        if g.dtype != w.dtype:
+            return f"output {i}: {g.dtype} for {w.dtype}"
+        if str(w.dtype) in TOLERANCES:
+            rtol, atol = TOLERANCES[str(w.dtype)]
+            with np.errstate(all="ignore"):
+                ok = np.isclose(g.astype(np.float64), w.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True)
+        else:
+            ok = g == w
+        if not ok.all() and i not in ties:
+            at = tuple(int(x[0]) for x in np.nonzero(~ok)) if ok.ndim else ()
+            return f"output {i}: {int((~ok).sum())}/{ok.size} values, {g[at]!r} for {w[at]!r} at {list(at)}"
+    return ""
