@@ -22,7 +22,9 @@ struct VerifyOptions {
   std::optional<double> rtol, atol;        // instead of those of the output's dtype
   std::optional<double> least_cosine;      // --require cosine>=X
   std::uint64_t seed = 0;                  // of the inputs
-  int runs = 3;                            // with inputs of their own; named dimensions take turns in two sizes
+  // Each with inputs of its own; named dimensions without a size of theirs take turns in 2 and 3, and in multiples of these where
+  // TorchScript refuses so small ones. Given examples (inputs_from) are run once. At least 1.
+  int runs = 3;
 };
 
 // Over all runs the worst. Metrics are over elements that are finite on both sides.
@@ -39,13 +41,6 @@ struct OutputVerification {
   std::string difference;                  // of the first run that fails: "3 of 40 values, 0.5 for 0.25 at [1, 2]"
 };
 
-// The operator whose result is the first to differ while its inputs don't.
-struct FirstBad {
-  std::string value, onnx_node, op, module, file;
-  int line = 0;
-  std::string repro;                       // folder that was written, if any
-};
-
 struct RunInputs {
   std::map<std::string, std::int64_t> sizes;   // of named dimensions
   std::vector<TensorInfo> inputs;
@@ -55,18 +50,18 @@ struct Verification {
   static constexpr const char* schema_version = "1.0";
   std::string model, onnx;                 // files; `onnx` empty where the model was converted for this alone
   std::string runtime;                     // ONNX Runtime's version
-  int opset = 17;
+  std::optional<int> opset;                // of the conversion; of a file by others it isn't read
   std::uint64_t seed = 0;
   std::vector<RunInputs> runs;
   bool passed = false;
   std::vector<OutputVerification> outputs;
   std::vector<Finding> findings;           // CC2xx
-  std::optional<FirstBad> first_bad;
   std::optional<Report> report;            // where the model doesn't convert: why
   int exit_code = 0;
 };
 
-// Runs the model: its own code, with the operator libraries that it was loaded with. Throws UsageError (no ONNX Runtime, inputs that don't
+// Runs the model: its own code, with the operator libraries that it was loaded with. The time limit of `convert` holds for the check, the
+// conversion and between runs; one run of TorchScript ends with the loader's limit. Throws UsageError (no ONNX Runtime, inputs that don't
 // fit), ModelError (a file that can't be read; a model that TorchScript itself doesn't run).
 Verification verify(const Model& model, const VerifyOptions& options = {});
 // An ONNX file, by whomever it was written.

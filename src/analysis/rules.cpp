@@ -58,13 +58,31 @@ constexpr std::array table{
          "return it as an output.\n"},
     Rule{"CC008", "random-or-training", Severity::warning, "A random or training-mode operator",
          "The operator draws random numbers, or behaves as in training (dropout that was traced with training on, batch\n"
-         "normalisation that updates its statistics). A random result can't be compared between runtimes.\n"
+         "normalisation that updates its statistics). A random result can't be compared between runtimes: for verify\n"
+         "it is an error.\n"
          "\n"
          "What to do: call model.eval() before tracing or scripting.\n"},
     Rule{"CC009", "deprecated-operator", Severity::warning, "The mapping uses an ONNX operator deprecated at this opset",
          "The emitted operator is deprecated at the opset asked for; newer runtimes may drop it.\n"},
     Rule{"CC010", "approximate-mapping", Severity::warning, "The mapping is approximate",
          "The ONNX form differs from PyTorch's result within the tolerance that the message names, over the whole domain.\n"},
+    Rule{"CC201", "out-of-tolerance", Severity::error, "verify: an output is out of tolerance",
+         "ONNX Runtime's output differs from TorchScript's by more than atol + rtol · |expected| (f32 1e-5 + 1e-3, f16 1e-3 + 1e-2,\n"
+         "bf16 1e-2 + 5e-2, f64 1e-8 + 1e-6; integers and bool are equal), or ONNX Runtime doesn't take the model or fails running it.\n"
+         "\n"
+         "What to do: where the message says that the model is right without ONNX Runtime's optimisations, report it there or turn\n"
+         "them off. A deep model in half precision may need --rtol and --atol of its own.\n"},
+    Rule{"CC202", "non-finite", Severity::error, "verify: NaN or infinity on one side only",
+         "An element is NaN or infinite in TorchScript's output and not in ONNX Runtime's, or the other way round.\n"},
+    Rule{"CC203", "shape", Severity::error, "verify: an output of another shape, or another number of outputs",
+         "What the ONNX model gives can't be laid beside what TorchScript gives.\n"},
+    Rule{"CC204", "dtype", Severity::error, "verify: an output of another dtype",
+         "TorchScript's dtype is the specification.\n"},
+    Rule{"CC205", "dynamic-shape", Severity::error, "verify: another size of a named dimension breaks the model",
+         "The model was run at a second size of each named dimension. As an error: the ONNX model fails or differs there, most often\n"
+         "because tracing baked a size in as a constant. As a warning: TorchScript itself fails there.\n"
+         "\n"
+         "What to do: script the part that computes with sizes, or give that dimension its size in --input.\n"},
 };
 
 }  // namespace

@@ -93,7 +93,7 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.verify.least_cosine = parse_requirement(v); }},
     Option{"--seed", "", "N", "", false, "verify", "seed of the inputs that are made (default 0)",
            [](Options& o, const std::string& v) { o.verify.seed = positive<std::uint64_t>("--seed", v); }},
-    Option{"--runs", "", "N", "", false, "verify", "runs with inputs of their own (default 3)",
+    Option{"--runs", "", "N", "", false, "verify", "runs with inputs of their own, at turns in two sizes of named dimensions (default 3; examples are run once)",
            [](Options& o, const std::string& v) { o.verify.runs = at_least_one("--runs", v); }},
     Option{"--ort-library", "", "FILE", "<file>", false, "verify", "ONNX Runtime's library (default: searched for)",
            [](Options& o, const std::string& v) { o.verify.ort_library = named_file("--ort-library", v); }},
@@ -128,9 +128,9 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.progress = parse_when("--progress", v); }},
     Option{"--color", "", "WHEN", "auto always never", false, "check convert verify ops explain lint", "colours",
            [](Options& o, const std::string& v) { o.color = parse_when("--color", v); }},
-    Option{"--quiet", "-q", "", "", false, "check convert verify", "only findings that fail the gate, and the last line",
+    Option{"--quiet", "-q", "", "", false, "check convert", "only findings that fail the gate, and the last line",
            [](Options& o, const std::string&) { o.quiet = true; }},
-    Option{"--verbose", "-v", "", "", true, "check convert verify", "every site and operator; twice: normalisation steps too",
+    Option{"--verbose", "-v", "", "", true, "check convert", "every site and operator; twice: normalisation steps too",
            [](Options& o, const std::string&) { ++o.verbosity; }},
 };
 

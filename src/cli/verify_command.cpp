@@ -6,8 +6,8 @@
 namespace compatcheck::cli {
 
 int run_verify(const Options& options) {
-  if (options.positional.empty() || options.positional.size() > 2)
-    throw UsageError("which model? usage: compatcheck verify MODEL [FILE.onnx] (--help lists the options)");
+  if (options.positional.empty()) throw UsageError("which model? usage: compatcheck verify MODEL [FILE.onnx] (--help lists the options)");
+  if (options.positional.size() > 2) throw UsageError("verify takes one model and at most one ONNX file, and '" + options.positional[2] + "' is a third");
   ProgressLine progress(options.progress);
   VerifyOptions asked = options.verify;
   asked.convert = options.convert;

@@ -127,6 +127,7 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
   Outcome& outcome = attempt.outcome;
   const Way way(call, row, *outcome.rows, context_);
   if (!way.exists()) return;
+  if (!call.node().schema()) return refuse(outcome, &row, "no schema tells what the call's arguments are");
   onnx::Model model;
   model.opset = opset;
   onnx::Builder builder(model, context_.moved, attempt.range);

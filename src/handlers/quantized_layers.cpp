@@ -91,6 +91,7 @@ Value convolution(Emission& e, const Value& floats) {
     for (Ints* list : {&stride, &padding, &dilation, &output_padding})
       if (list->size() == 2) list->erase(list->begin());
   }
+  if (dims.size() < 3 || e.shape(first_name(e)).size() != dims.size()) throw Refusal{"a convolution takes an input and a weight of as many dimensions, at least 3"};
   const std::size_t count = dims.size() - 2;
   c.windows = {Ints(dims.begin() + 2, dims.end()), spread(stride, count), spread(padding, count), spread(padding, count), spread(dilation, count)};
   c.output_padding = output_padding.empty() ? Ints(count, 0) : spread(output_padding, count);

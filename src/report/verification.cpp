@@ -70,14 +70,6 @@ std::string finding_lines(const Verification& verification, const RenderOptions&
   return lines;
 }
 
-std::string first_bad_lines(const FirstBad& bad, const Style& style) {
-  std::string lines = "\n" + style(Color::bold, "first to differ") + "\n  " + printable(bad.op) + "  %" + printable(bad.value) + "\n";
-  if (!bad.file.empty()) lines += "    " + printable(bad.file) + ":" + std::to_string(bad.line) + (bad.module.empty() ? "" : " · " + printable(bad.module)) + "\n";
-  if (!bad.onnx_node.empty()) lines += "    ONNX " + printable(bad.onnx_node) + "\n";
-  if (!bad.repro.empty()) lines += "    → " + printable(bad.repro) + "\n";
-  return lines;
-}
-
 Json outputs(const Verification& verification) {
   Json list = Json::array();
   for (const auto& output : verification.outputs) {
@@ -104,7 +96,7 @@ Json runs(const Verification& verification) {
 
 std::string text(const Verification& verification, const RenderOptions& options) {
   const Style style(options.color);
-  std::string page = printable(verification.model) + (verification.onnx.empty() ? "" : " · " + printable(verification.onnx)) + " · opset " + std::to_string(verification.opset) + "\n\n";
+  std::string page = printable(verification.model) + (verification.onnx.empty() ? "" : " · " + printable(verification.onnx)) + (verification.opset ? " · opset " + std::to_string(*verification.opset) : "") + "\n\n";
   std::string line = "  " + verdict(verification, style);
   if (!verification.report) {
     line += "    " + count(static_cast<long long>(verification.runs.size()), "run") + " · seed " + std::to_string(verification.seed) + " · ONNX Runtime " + verification.runtime;
@@ -114,18 +106,13 @@ std::string text(const Verification& verification, const RenderOptions& options)
   if (verification.report) return page + "\n" + render(*verification.report, Format::text, options);
   if (!verification.outputs.empty()) page += "\n" + output_lines(verification, style);
   if (!verification.findings.empty()) page += "\n" + finding_lines(verification, options, style);
-  if (verification.first_bad) page += first_bad_lines(*verification.first_bad, style);
   return page + "\nexit " + std::to_string(verification.exit_code) + "\n";
 }
 
 std::string json(const Verification& verification, bool on_one_line) {
-  Json object = {{"schema_version", Verification::schema_version}, {"model", verification.model}, {"onnx", verification.onnx}, {"opset", verification.opset},
+  Json object = {{"schema_version", Verification::schema_version}, {"model", verification.model}, {"onnx", verification.onnx}, {"opset", or_null(verification.opset)},
                  {"runtime", verification.runtime}, {"seed", verification.seed}, {"runs", runs(verification)}, {"passed", verification.passed},
                  {"outputs", outputs(verification)}, {"findings", findings(verification.findings)}};
-  if (verification.first_bad) {
-    const FirstBad& bad = *verification.first_bad;
-    object["first_bad"] = {{"value", bad.value}, {"onnx_node", bad.onnx_node}, {"op", bad.op}, {"module", bad.module}, {"file", bad.file}, {"line", bad.line}, {"repro", bad.repro}};
-  }
   if (verification.report) object["report"] = report::object(*verification.report);
   object["exit_code"] = verification.exit_code;
   return object.dump(on_one_line ? -1 : 2, ' ', false, replace_bad_utf8) + "\n";

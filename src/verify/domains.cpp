@@ -1,7 +1,6 @@
 #include "verify/domains.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
 #include <unordered_set>

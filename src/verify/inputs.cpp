@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <random>
 
 #include "compatcheck/error.h"
@@ -125,8 +126,15 @@ class Maker {
     const bool numbers = ir::is(type.elements.at(0), TypeKind::integer);
     ir::DictConstant made(type.elements.at(0), type.elements.at(1), {});
     for (const std::string& key : keys)
-      made.items.emplace_back(numbers ? ir::Constant{static_cast<std::int64_t>(std::stoll(key))} : ir::Constant{key}, argument({}, type.elements.at(1), name + "." + key));
+      made.items.emplace_back(numbers ? ir::Constant{number(key, name)} : ir::Constant{key}, argument({}, type.elements.at(1), name + "." + key));
     return {std::move(made)};
+  }
+
+  static std::int64_t number(const std::string& key, const std::string& name) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), value);
+    if (error != std::errc() || end != key.data() + key.size()) throw UsageError("the input " + name + " has numbers as keys, and '" + key + "' is none");
+    return value;
   }
 
   ir::Constant leaf(const Fact& fact, const ir::TypeRef& type, const std::string& name) {

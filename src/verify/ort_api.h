@@ -52,7 +52,6 @@ inline constexpr Function<Status*(SessionOptions*, LogLevel)> set_log_level{22};
 inline constexpr Function<Status*(SessionOptions*, Optimization)> set_optimization{23};
 inline constexpr Function<Status*(SessionOptions*, int)> set_threads_in_operators{24};
 inline constexpr Function<Status*(SessionOptions*, int)> set_threads_between_operators{25};
-inline constexpr Function<Status*(SessionOptions*, const char* library, void** handle)> register_custom_ops{29};
 inline constexpr Function<Status*(const Session*, std::size_t*)> input_count{30};
 inline constexpr Function<Status*(const Session*, std::size_t*)> output_count{31};
 inline constexpr Function<Status*(const Session*, std::size_t, TypeInfo**)> input_type{33};
@@ -76,9 +75,7 @@ inline constexpr Function<Status*(const Value*, std::size_t*)> member_count{81};
 inline constexpr Function<Status*(const Value* const*, std::size_t, ValueKind, Value**)> create_container{82};
 inline constexpr Function<Status*(const Value*, int*)> has_value{192};
 
-inline constexpr Function<void(Env*)> release_env{92};
 inline constexpr Function<void(Status*)> release_status{93};
-inline constexpr Function<void(MemoryInfo*)> release_memory{94};
 inline constexpr Function<void(Session*)> release_session{95};
 inline constexpr Function<void(Value*)> release_value{96};
 inline constexpr Function<void(TypeInfo*)> release_type{98};

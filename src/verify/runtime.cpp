@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <span>
+#include <utility>
 
 #include "compatcheck/error.h"
 #include "frontend/surroundings.h"

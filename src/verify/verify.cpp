@@ -2,7 +2,7 @@
 #include "compatcheck/verify.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 #include "analysis/boundary.h"
 #include "analysis/prepare.h"
@@ -64,6 +64,7 @@ class Verifying {
       return finish();
     }
     for (int index = 0; index < run_count(); ++index) {
+      watch_.look();
       report(index);
       const auto expected = expect(index);
       if (!expected) break;
@@ -80,7 +81,7 @@ class Verifying {
   }
 
   // Examples are the user's own: they are run once.
-  int run_count() const { return examples_.empty() ? std::max(options_.runs, 1) : 1; }
+  int run_count() const { return examples_.empty() ? options_.runs : 1; }
 
   void report(int index) const {
     if (options_.convert.run.progress)
@@ -101,6 +102,7 @@ class Verifying {
     const bool named = !maker_.named_dims().empty() && given_sizes(options_.convert.dims).size() < maker_.named_dims().size();
     for (std::size_t scale = first_scale_; scale < (named ? scales.size() : first_scale_ + 1); ++scale) {
       for (int attempt = 0; attempt < verification::InputMaker::attempts; ++attempt) {
+        watch_.look();
         Expected expected{.call = {}, .sizes = sizes_of(index, scales[scale]), .result = {}, .again = {}};
         expected.call = maker_.take(examples_, expected.sizes, options_.seed + static_cast<std::uint64_t>(index), attempt);
         std::vector<ir::Constants> calls(index == 0 ? 2 : 1, expected.call.arguments);
@@ -116,7 +118,7 @@ class Verifying {
       }
       if (index > 0) break;
     }
-    if (index == 0) throw ModelError(model_.path + ": TorchScript itself doesn't run on the inputs that were " + (examples_.empty() ? "made (--inputs-from gives better ones): " : "given: ") + reason);
+    if (index == 0) throw ModelError(std::string("TorchScript itself doesn't run on the inputs that were ") + (examples_.empty() ? "made (--inputs-from gives better ones): " : "given: ") + reason);
     add_finding("CC205", Severity::warning, "at " + spell(sizes_of(index, scales[first_scale_])) + " TorchScript itself fails: " + reason, "");
     return std::nullopt;
   }
@@ -221,7 +223,7 @@ class Verifying {
     const char* id = comparison.expected_dtype != comparison.found_dtype ? "CC204" : comparison.expected_sizes != comparison.found_sizes ? "CC203"
                      : comparison.nonfinite_differ > 0 ? "CC202" : "CC201";
     add_finding(made_.runs.size() > 1 && id != std::string("CC204") && !made_.runs.back().sizes.empty() ? "CC205" : id, Severity::error,
-                "output '" + output.name + "': " + output.difference, "compatcheck verify --bisect names the operator");
+                "output '" + output.name + "': " + output.difference, "");
     return false;
   }
 
@@ -262,7 +264,8 @@ class Verifying {
   Verification made_;
 };
 
-void must_run(const Model& model) {
+void must_run(const Model& model, const VerifyOptions& options) {
+  if (options.runs < 1) throw UsageError("verify: at least 1 run is needed, not " + std::to_string(options.runs));
   if (model.state().format != frontend::Format::torchscript)
     throw UsageError(model.path() + ": a graph as text has no weights and can't be run: verify takes a TorchScript file");
 }
@@ -280,22 +283,23 @@ Verification unconverted(const Model& model, Report report) {
 
 Verification verify(const Model& model, const VerifyOptions& options) {
   return analysis::guarded(model.path(), [&] {
-    must_run(model);
+    must_run(model, options);
     const verification::TemporaryFolder folder;
     const auto onnx = folder.path() / "model.onnx";
     Report report = convert(model, onnx, options.convert);
     if (!report.convertible()) return unconverted(model, std::move(report));
-    return Verifying(model.state(), options).run(onnx);
+    return frontend::naming(model.path(), [&] { return Verifying(model.state(), options).run(onnx); });
   });
 }
 
 Verification verify(const Model& model, const std::filesystem::path& onnx, const VerifyOptions& options) {
   return analysis::guarded(model.path(), [&] {
-    must_run(model);
+    must_run(model, options);
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(onnx, ignored)) throw ModelError(onnx.string() + ": there is no such file");
-    Verification made = Verifying(model.state(), options).run(onnx);
+    Verification made = frontend::naming(model.path(), [&] { return Verifying(model.state(), options).run(onnx); });
     made.onnx = onnx.string();
+    made.opset.reset();
     return made;
   });
 }

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""compatcheck verify on models made here: right ones, an ONNX file that is wrong, random ones, sizes that tracing baked in."""
+import argparse, json, pathlib, subprocess, sys, tempfile
+
+import onnx
+import torch
+
+
+class Small(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.linear = torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x)), x.argmax(1)
+
+
+class Lookup(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(7, 4)
+
+    def forward(self, ids):
+        return self.embedding(ids)
+
+
+class Noise(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.rand_like(x)
+
+
+class BakedIn(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.ones(int(x.shape[0]), 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    program = parser.parse_args().program
+    wrong = []
+
+    def verify(what, code, *arguments, ids=(), says=""):
+        run = subprocess.run([program, "verify", *map(str, arguments), "--format", "json"], capture_output=True, text=True, timeout=300)
+        if run.returncode != code:
+            wrong.append(f"{what}: exit {run.returncode}, not {code}: {run.stdout[-500:]}{run.stderr[-500:]}")
+            return None
+        if says not in run.stderr:
+            wrong.append(f"{what}: stderr lacks {says!r}: {run.stderr}")
+        report = json.loads(run.stdout) if run.stdout else {}
+        found = {finding["id"] for finding in report.get("findings", [])}
+        if found != set(ids):
+            wrong.append(f"{what}: findings {sorted(found)}, not {sorted(ids)}")
+        return report
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+
+        def save(module, *inputs, script=False):
+            file = folder / f"{type(module).__name__}.pt"
+            (torch.jit.script(module) if script else torch.jit.trace(module, inputs, check_trace=False)).save(str(file))
+            return file
+
+        small = save(Small().eval(), torch.rand(2, 4))
+        report = verify("two sizes", 0, small, "--input", "x=f32:batch,4", "--runs", "4")
+        if report:
+            sizes = {run["sizes"]["batch"] for run in report["runs"]}
+            if sizes != {2, 3}:
+                wrong.append(f"two sizes: ran at {sizes}")
+            if [output["dtype"] for output in report["outputs"]] != ["f32", "i64"] or not all(output["passed"] for output in report["outputs"]):
+                wrong.append(f"two sizes: {report['outputs']}")
+        again = verify("the same seed", 0, small, "--input", "x=f32:batch,4", "--runs", "4")
+        if again != report:
+            wrong.append("the same seed gives another report")
+        verify("a size of its own", 0, small, "--input", "x=f32:batch,4", "--dim", "batch=5")
+
+        file = folder / "small.onnx"
+        subprocess.run([program, "convert", small, "-o", file, "-q"], check=True)
+        verify("a file", 0, small, file)
+        model = onnx.load(file)
+        weight = next(one for one in model.graph.initializer if len(one.dims) == 2)
+        values = onnx.numpy_helper.to_array(weight).copy()
+        values[0, 0] += 0.5
+        weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
+        onnx.save(model, folder / "changed.onnx")
+        verify("another weight", 1, small, folder / "changed.onnx", ids=["CC201"])
+        verify("wide tolerance", 0, small, folder / "changed.onnx", "--atol", "100")
+        verify("wide tolerance, but cosine", 1, small, folder / "changed.onnx", "--atol", "100", "--require", "cosine>=0.9999999", ids=["CC201"])
+        (folder / "junk.onnx").write_bytes(b"junk")
+        verify("junk", 1, small, folder / "junk.onnx", ids=["CC201"])
+        verify("no file", 3, small, folder / "absent.onnx", says="no such file")
+        verify("no runtime", 2, small, "--ort-library", folder, says="libonnxruntime.so")
+        verify("indices within the table", 0, save(Lookup(), torch.zeros(3, dtype=torch.long)), "--input", "ids=i64:words", "--runs", "5")
+        verify("random", 1, save(Noise(), torch.rand(3)), ids=["CC008"])
+        verify("a size that tracing baked in", 0, save(BakedIn(), torch.rand(2, 3)), "--input", "x=f32:batch,3", ids=["CC205"])
+        graph = folder / "graph.ir"
+        graph.write_text("graph(%x : Float(2)):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n")
+        verify("text", 2, graph, says="can't be run")
+    print(*wrong, sep="\n")
+    print(f"{len(wrong)} failed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
