@@ -126,7 +126,7 @@ void Assessor::take(Attempt& attempt, const Row& row, const symbolic::Call& call
 void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
   Outcome& outcome = attempt.outcome;
   const Way way(call, row, *outcome.rows, context_);
-  if (!way.exists()) return;
+  if (!way.exists()) return refuse(outcome, &row, "no handler is written for this operator yet");
   if (!call.node().schema()) return refuse(outcome, &row, "no schema tells what the call's arguments are");
   onnx::Model model;
   model.opset = opset;
@@ -143,11 +143,10 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
     const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();   // nobody states them
-    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts) outcome.handled = false;
+    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts) refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
     else attempt.open = wanting.verdict;
   } catch (const InternalError& error) {
-    if (way.by_row_alone()) outcome.handled = false;   // the row isn't plain after all: it waits for its handler
-    else refuse(outcome, &row, std::string("this call can't be converted yet: ") + error.what());
+    refuse(outcome, &row, std::string("this call can't be converted yet: ") + error.what());
   }
   attempt.range = builder.range();
 }

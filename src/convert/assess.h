@@ -1,5 +1,5 @@
 // The verdict on every node at one opset: the row and its conditions applied to the call, then its nodes emitted on trial. A row
-// for which no handler is written yet counts as it stands (Outcome::handled is false).
+// for which no handler is written is refused.
 #pragma once
 
 #include <cstdint>

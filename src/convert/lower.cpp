@@ -82,7 +82,7 @@ class Lowering {
 
   // One that nobody reads and of which ONNX has no tensors, or too little is known, is left out.
   static bool can_be_input(const Fact& fact, const ir::TypeRef& type) {
-    if (const auto* tensor = fact.tensor(); tensor && !tensor->shape) return false;
+    if (const auto* tensor = fact.tensor(); tensor && (!tensor->shape || (tensor->dtype && ir::is_quantized(*tensor->dtype)))) return false;
     bool can = true;
     try {
       handlers::operand_of(fact, type, [&](ir::DType dtype, bool) { return can = can && onnx::data_type(dtype), Value{1, dtype}; });
@@ -101,6 +101,8 @@ class Lowering {
       }
       return {std::move(made)};
     }
+    if (const auto* tensor = fact.tensor(); tensor && tensor->dtype && ir::is_quantized(*tensor->dtype))
+      throw ModelError("the model's input " + name + " is a quantized tensor, which ONNX can't be given: quantize inside the model");
     return handlers::operand_of(fact, type, [&](ir::DType dtype, bool sequence) {
       if (!onnx::data_type(dtype)) throw ModelError("the input " + name + " is " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of");
       auto shape = sequence ? std::nullopt : shape_of(fact);
