@@ -29,6 +29,11 @@ struct LoadOptions {
   RunOptions run{};
 };
 
+class Model;
+
+// One model, with a Loader of its own, whose process ends as soon as the file is read.
+Model load(const std::filesystem::path& file, const LoadOptions& options = {});
+
 // A loaded, normalised model. Cheap to copy, immutable, safe to use from several threads.
 class Model {
  public:
@@ -56,11 +61,9 @@ class Loader {
   Model load(std::span<const std::byte> bytes, const std::string& display_name);
 
  private:
+  friend Model load(const std::filesystem::path& file, const LoadOptions& options);
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// One model, with a Loader of its own.
-Model load(const std::filesystem::path& file, const LoadOptions& options = {});
 
 }  // namespace compatcheck

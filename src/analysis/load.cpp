@@ -12,13 +12,14 @@
 namespace compatcheck {
 namespace {
 
-frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping::Table& table) {
+frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping::Table& table, bool one_file) {
   return {.libtorch = options.libtorch,
           .helper = options.helper,
           .op_libraries = options.op_libraries,
           .schemas = table.schemas(),
           .timeout_seconds = options.timeout_seconds,
           .memory_mb = options.memory_mb,
+          .one_file = one_file,
           .cancelled = analysis::cancelled_of(options.run)};
 }
 
@@ -50,8 +51,8 @@ void name_inputs_plainly(ir::Graph& graph) {
 }  // namespace
 
 struct Loader::State {
-  explicit State(LoadOptions given)
-      : options(std::move(given)), table(lint::in_force(options.mappings).table), frontend(frontend_options(options, table)) {}
+  State(LoadOptions given, bool one_file)
+      : options(std::move(given)), table(lint::in_force(options.mappings).table), frontend(frontend_options(options, table, one_file)) {}
 
   using Read = std::function<frontend::Loaded(frontend::Frontend&)>;
   Model load(const std::string& path, const Read& read);
@@ -82,7 +83,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   state->moved = conversion::moved_attributes(table);
   state->file = loaded.file;
   state->method = options.method;
-  state->load = frontend_options(options, table);
+  state->load = frontend_options(options, table, false);
   for (const auto& schema : table.schemas()) state->schemas.add(schema);
 
   report_stage(options.run, "normalize");
@@ -111,7 +112,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
 const std::string& Model::path() const { return state_->path; }
 
 Loader::Loader(LoadOptions options)
-    : state_(analysis::guarded("the loader", [&] { return std::make_unique<State>(std::move(options)); })) {}
+    : state_(analysis::guarded("the loader", [&] { return std::make_unique<State>(std::move(options), false); })) {}
 Loader::~Loader() = default;
 Loader::Loader(Loader&&) noexcept = default;
 Loader& Loader::operator=(Loader&&) noexcept = default;
@@ -125,6 +126,10 @@ Model Loader::load(std::span<const std::byte> bytes, const std::string& display_
   return state_->load(display_name, [&](frontend::Frontend& frontend) { return frontend.load_bytes({data, bytes.size()}, display_name); });
 }
 
-Model load(const std::filesystem::path& file, const LoadOptions& options) { return Loader(options).load(file); }
+Model load(const std::filesystem::path& file, const LoadOptions& options) {
+  return analysis::guarded(file.string(), [&] {
+    return Loader::State(options, true).load(file.string(), [&](frontend::Frontend& frontend) { return frontend.load(file); });
+  });
+}
 
 }  // namespace compatcheck

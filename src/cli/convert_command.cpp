@@ -8,11 +8,7 @@ int run_convert(const Options& options) {
   if (options.positional.size() != 1) throw UsageError("which model? usage: compatcheck convert MODEL -o FILE (--help lists the options)");
   if (options.output.empty()) throw UsageError("where to? compatcheck convert " + options.positional.front() + " -o FILE");
   ProgressLine progress(options.progress);
-  // The helper program isn't needed any more, and would keep its memory.
-  const Model model = [&] {
-    Loader loader(options.load);
-    return read_model(loader, options.positional.front());
-  }();
+  const Model model = read_model(options.load, options.positional.front());
   ConvertOptions asked = options.convert;
   asked.opset = options.opset.value_or(default_opset);
   asked.inputs = options.check.inputs;

@@ -26,4 +26,10 @@ Model read_model(Loader& loader, const std::string& file) {
   return loader.load(std::as_bytes(std::span(bytes)), "<stdin>");
 }
 
+Model read_model(const LoadOptions& options, const std::string& file) {
+  if (file != "-") return load(file, options);
+  Loader loader(options);
+  return read_model(loader, file);
+}
+
 }  // namespace compatcheck::cli

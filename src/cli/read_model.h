@@ -8,5 +8,7 @@
 namespace compatcheck::cli {
 
 Model read_model(Loader& loader, const std::string& file);
+// The only one: nothing is kept for further models.
+Model read_model(const LoadOptions& options, const std::string& file);
 
 }  // namespace compatcheck::cli

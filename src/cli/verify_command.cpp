@@ -19,10 +19,7 @@ int run_verify(const Options& options) {
   asked.convert.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done) + "/" + std::to_string(at.total));
   };
-  const Model model = [&] {  // verify() starts a helper of its own
-    Loader loader(options.load);
-    return read_model(loader, options.positional.front());
-  }();
+  const Model model = read_model(options.load, options.positional.front());
   const Verification made = options.positional.size() == 2 ? verify(model, options.positional[1], asked) : verify(model, asked);
   progress.clear();
   write_stdout(render(made, options.format, {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity}));

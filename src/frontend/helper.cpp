@@ -108,10 +108,11 @@ std::optional<protocol::Reply> Helper::try_once(const std::vector<std::uint8_t>&
     if (end->cause == HelperEnd::Cause::crashed && !was_fresh) return std::nullopt;  // an earlier model may be to blame
     explain(*end);
   }
+  if (options_.one_file) process_.reset();
   protocol::Reply reply = protocol::decode_reply(std::get<std::vector<std::uint8_t>>(answer));
   const auto* error = std::get_if<protocol::ErrorReply>(&reply);
   const bool restart = error && error->kind == protocol::ErrorKind::needs_restart;
-  if (restart || process_->resident_bytes() > retire_bytes) process_.reset();
+  if (process_ && (restart || process_->resident_bytes() > retire_bytes)) process_.reset();
   if (restart && !was_fresh) return std::nullopt;
   return reply;
 }

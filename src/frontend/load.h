@@ -35,6 +35,7 @@ struct LoadOptions {
   std::vector<std::string> schemas;           // of operators that nobody ships, from users' rows
   double timeout_seconds = 120;               // of the helper, for one model
   std::uint64_t memory_mb = 8192;             // of the helper, beyond mapped weights
+  bool one_file = false;                      // the helper ends with its answer: its memory isn't needed any more
   std::function<bool()> cancelled;            // asked several times a second while the helper works; true: Cancelled
 };
 
