@@ -25,6 +25,9 @@ struct VerifyOptions {
   // Each with inputs of its own; named dimensions without a size of theirs take turns in 2 and 3, and in multiples of these where
   // TorchScript refuses so small ones. Given examples (inputs_from) are run once. At least 1.
   int runs = 3;
+  bool bisect = false;                     // of a mismatch, find the operator that makes it
+  std::filesystem::path repro;             // --repro: a folder for the smallest failing case; implies `bisect`
+  std::uint64_t memory = 256 << 20;        // bytes of intermediate values that bisecting holds at a time, on each side
 };
 
 // Over all runs the worst. Metrics are over elements that are finite on both sides.
@@ -39,6 +42,17 @@ struct OutputVerification {
   double noise_abs = 0;                    // how far TorchScript differs from itself
   bool passed = true;
   std::string difference;                  // of the first run that fails: "3 of 40 values, 0.5 for 0.25 at [1, 2]"
+};
+
+// The operator that leaves tolerance although its inputs are TorchScript's own.
+struct FirstBad {
+  std::string value;                       // the ONNX model's
+  std::vector<std::string> onnx_nodes;     // between its inputs and it; empty where no node makes it
+  std::string op, overload;                // TorchScript's, "aten::relu"
+  Site site;                               // in the user's code
+  std::uint64_t execution = 0;             // of the body of an If or Loop that it stands in, counted from 0
+  std::string difference;                  // "3 of 40 values, 0.5 for 0.25 at [1, 2]", or why the runtime doesn't run it
+  std::string repro;                       // the folder, if one was asked for
 };
 
 struct RunInputs {
@@ -56,6 +70,8 @@ struct Verification {
   bool passed = false;
   std::vector<OutputVerification> outputs;
   std::vector<Finding> findings;           // CC2xx
+  std::optional<FirstBad> first_bad;       // of bisecting
+  std::string bisection;                   // in a sentence, what bisecting did
   std::optional<Report> report;            // where the model doesn't convert: why
   int exit_code = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "analysis/input_spec.h"
 #include "analysis/rules.h"
+#include "analysis/site.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -17,34 +18,6 @@ struct Numbered {
   const Outcome* outcome;
   std::uint32_t index;  // of the node, in graph order
 };
-
-bool is_torch_itself(const std::string& file) {
-  return file.find("-packages/torch/") != std::string::npos || file.starts_with("torch/");
-}
-
-// The innermost place outside torch's own Python code: what the user wrote, or the library that they used.
-const ir::Location* user_place(const ir::LocationRef& innermost) {
-  for (const ir::Location* place = innermost.get(); place; place = place->caller.get())
-    if (!place->file.empty() && !is_torch_itself(place->file)) return place;
-  return innermost.get();
-}
-
-// Its end tells more.
-std::string shortened(const std::string& file) {
-  constexpr std::size_t longest_file = 1000;
-  return file.size() > longest_file ? "…" + file.substr(file.size() - longest_file) : file;
-}
-
-Site site_of(const Numbered& numbered) {
-  const ir::Node& node = *numbered.outcome->node;
-  Site site{.index = numbered.index, .module = node.module(), .file = {}, .line = 0, .function = {}, .args = spell_call(node)};
-  if (const ir::Location* location = user_place(node.location())) {
-    site.file = shortened(location->file);
-    site.line = location->line;
-    site.function = location->function;
-  }
-  return site;
-}
 
 std::string_view rule_of(const Outcome& outcome) {
   if (outcome.status == Status::missing) {
@@ -137,7 +110,7 @@ class Collector {
       if (from) finding.available_from = from;
     }
     ++finding.nodes;
-    finding.sites.push_back(site_of(numbered));
+    finding.sites.push_back(site_of(*numbered.outcome->node, numbered.index));
   }
 
   void add_notes(const Numbered& numbered) {
@@ -156,7 +129,7 @@ class Collector {
       Finding& finding = entry->second;
       if (fresh) start_wanting(finding, input, outcome);
       ++finding.nodes;
-      finding.sites.push_back(site_of(numbered));
+      finding.sites.push_back(site_of(*numbered.outcome->node, numbered.index));
     }
   }
 

@@ -57,6 +57,13 @@ class Lowering {
     return std::move(model_);
   }
 
+  std::vector<Stand> stands() const {
+    std::vector<Stand> made;
+    for (const auto& [value, operand] : operands_)
+      if (!ir::constant_of(value)) collect_stands(operand, {value, {}, onnx::absent}, made);
+    return made;
+  }
+
  private:
   // ---- Inputs and outputs
 
@@ -134,6 +141,24 @@ class Lowering {
       model_.graph.outputs.push_back(value.id);
     }
     if (named.empty()) throw ModelError("the model's outputs hold no tensor: an ONNX model needs one");
+  }
+
+  static void collect_stands(const Operand& operand, Stand at, std::vector<Stand>& into) {
+    const auto stands = [&](const Value& value) {
+      at.onnx = value.id;
+      if (value.id != onnx::absent) into.push_back(at);
+    };
+    const auto member = [&](std::size_t place, const Operand& held) {
+      Stand inner = at;
+      inner.path.push_back(place);
+      collect_stands(held, std::move(inner), into);
+    };
+    if (const Value* tensor = operand.tensor()) stands(*tensor);
+    else if (const auto* vector = std::get_if<handlers::Vector>(&operand.value)) stands(vector->value);
+    else if (const auto* sequence = std::get_if<handlers::Sequence>(&operand.value)) stands(sequence->value);
+    else if (const Number* number = operand.number(); number && std::holds_alternative<Value>(number->value)) stands(std::get<Value>(number->value));
+    else if (const List* list = operand.list()) for (std::size_t i = 0; i < list->items.size(); ++i) member(i, list->items[i]);
+    else if (const auto* dict = std::get_if<handlers::Dict>(&operand.value)) for (std::size_t i = 0; i < dict->items.size(); ++i) member(i, dict->items[i].second);
   }
 
   // The value at that place of a list, tuple or dictionary made in the graph; null if it isn't.
@@ -420,8 +445,11 @@ class Lowering {
 
 }  // namespace
 
-onnx::Model lower(const ir::Graph& graph, const Context& context, const LowerOptions& options) {
-  return Lowering(graph, context, options).run();
+onnx::Model lower(const ir::Graph& graph, const Context& context, const LowerOptions& options, std::vector<Stand>* stands) {
+  Lowering lowering(graph, context, options);
+  onnx::Model model = lowering.run();
+  if (stands) *stands = lowering.stands();
+  return model;
 }
 
 }  // namespace compatcheck::conversion

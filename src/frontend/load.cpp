@@ -1,6 +1,7 @@
 #include "frontend/load.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "compatcheck/error.h"
 #include "frontend/foreign.h"
@@ -132,14 +133,33 @@ std::vector<Frontend::ObservedTensor> Frontend::observe(const std::filesystem::p
 std::vector<Frontend::Run> Frontend::run(const InputFile& file, const std::string& display_name, const std::string& method,
                                          const std::vector<ir::Constants>& calls, std::uint64_t seed) {
   return naming(display_name, [&] {
-    return state_->run(file, calls, {state_->model(display_name, display_name), method, {}, {}, true, seed});
+    return state_->run(file, calls, {state_->model(display_name, display_name), method, {}, seed});
   });
 }
 
-Frontend::Run Frontend::run(const InputFile& file, const std::string& display_name, const ir::Graph& graph, const ir::Constants& arguments,
-                            std::uint64_t seed, Elements elements) {
+Frontend::Inner Frontend::inner_values(const InputFile& file, const std::string& display_name, const ir::Graph& graph,
+                                       const ir::Constants& arguments, std::uint64_t seed, const Wanted& wanted) {
   return naming(display_name, [&] {
-    return state_->run(file, {arguments}, {state_->model(display_name, display_name), {}, encode(graph), {}, elements == Elements::read, seed}).front();
+    const auto values = values_in_order(graph);
+    const auto blocks = blocks_in_order(graph);
+    protocol::ValuesRequest request{state_->model(display_name, display_name), encode(graph), encode(ir::Constant{ir::TupleConstant{nullptr, arguments}}),
+                                    seed, 0, wanted.first, wanted.end, {}};
+    const auto block = std::find(blocks.begin(), blocks.end(), wanted.block);
+    if (block == blocks.end()) throw InternalError("values are asked of a block that isn't the graph's");
+    request.block = static_cast<std::uint32_t>(block - blocks.begin());
+    std::unordered_map<const ir::Value*, std::uint32_t> positions;
+    for (const ir::Value* value : values) positions.emplace(value, static_cast<std::uint32_t>(positions.size()));
+    for (const ir::Value* value : wanted.values) request.positions.push_back(positions.at(value));
+    const auto reply = expect<protocol::ValuesReply>(state_->helper.ask(request, &file, true));
+    if (reply.executions.size() != blocks.size() || reply.bytes.size() != values.size()) throw ModelError("the loader's answer is damaged: it speaks of another graph");
+    Inner inner;
+    for (std::size_t i = 0; i < blocks.size(); ++i) inner.executions.emplace(blocks[i], reply.executions[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) inner.bytes.emplace(values[i], reply.bytes[i]);
+    ir::Constant taken = decode_constant(reply.values);
+    if (auto* executions = taken.get<ir::ListConstant>())
+      for (ir::Constant& execution : executions->items)
+        if (auto* held = execution.get<ir::TupleConstant>(); held && held->items.size() == wanted.values.size()) inner.values.push_back(std::move(held->items));
+    return inner;
   });
 }
 

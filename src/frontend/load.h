@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -77,12 +78,24 @@ class Frontend {
   // Runs `method` of the file that was loaded on the arguments of each call; call i begins with libtorch's generator seeded with
   // `seed` + i. Storages of the arguments carry their bytes. One thread, so that sums come out the same.
   struct Run { std::optional<ir::Constant> result; std::string failure; };
-  enum class Elements : bool { leave, read };   // of the results' tensors
   std::vector<Run> run(const InputFile& file, const std::string& display_name, const std::string& method,
                        const std::vector<ir::Constants>& calls, std::uint64_t seed);
-  // One call of a graph, by the interpreter: a tuple of its outputs. The graph's constants may lie in the file.
-  Run run(const InputFile& file, const std::string& display_name, const ir::Graph& graph, const ir::Constants& arguments, std::uint64_t seed,
-          Elements elements = Elements::read);
+
+  // What one call of a graph, by the interpreter, holds inside; the graph's constants may lie in the file. Of the block's executions
+  // `first` to `end` the values asked for, which stand in it or around it, in that order: tensors carry their bytes.
+  struct Wanted {
+    const ir::Block* block = nullptr;
+    std::uint64_t first = 0, end = 0;
+    std::vector<const ir::Value*> values;
+  };
+  struct Inner {
+    std::unordered_map<const ir::Block*, std::uint64_t> executions;  // of every block
+    std::unordered_map<const ir::Value*, std::uint64_t> bytes;       // of every value, in all executions
+    std::vector<ir::Constants> values;                               // execution by execution
+  };
+  // Throws ModelError if the graph doesn't run.
+  Inner inner_values(const InputFile& file, const std::string& display_name, const ir::Graph& graph, const ir::Constants& arguments,
+                     std::uint64_t seed, const Wanted& wanted);
 
   // Every schema that this libtorch registers, one a line (test of src/schema).
   std::vector<std::string> registered_schemas();

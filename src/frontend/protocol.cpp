@@ -24,6 +24,17 @@ std::vector<std::uint8_t> blob(Reader& in) {
   return {bytes.begin(), bytes.end()};
 }
 
+template <class Number> void put_numbers(Writer& out, const std::vector<Number>& numbers) {
+  out.unsigned_number(numbers.size());
+  for (const Number number : numbers) out.unsigned_number(number);
+}
+
+template <class Number> std::vector<Number> numbers(Reader& in) {
+  std::vector<Number> all(in.count());
+  for (Number& number : all) number = static_cast<Number>(in.unsigned_number());
+  return all;
+}
+
 void put(Writer& out, const Model& model) {
   out.string(model.path);
   out.string(model.display_name);
@@ -57,10 +68,15 @@ void put(Writer& out, const ObserveRequest& request) {
 void put(Writer& out, const RunRequest& request) {
   put(out, request.model);
   out.string(request.method);
+  out.blob(request.arguments);
+  out.unsigned_number(request.seed);
+}
+void put(Writer& out, const ValuesRequest& request) {
+  put(out, request.model);
   out.blob(request.graph);
   out.blob(request.arguments);
-  out.boolean(request.elements);
-  out.unsigned_number(request.seed);
+  for (const std::uint64_t number : {request.seed, std::uint64_t{request.block}, request.first, request.end}) out.unsigned_number(number);
+  put_numbers(out, request.positions);
 }
 void put(Writer&, const SchemasRequest&) {}
 
@@ -84,6 +100,11 @@ void put(Writer& out, const ObserveReply& reply) {
   }
 }
 void put(Writer& out, const RunReply& reply) { out.blob(reply.results); }
+void put(Writer& out, const ValuesReply& reply) {
+  put_numbers(out, reply.executions);
+  put_numbers(out, reply.bytes);
+  out.blob(reply.values);
+}
 void put(Writer& out, const SchemasReply& reply) { put(out, reply.schemas); }
 void put(Writer& out, const ErrorReply& reply) {
   out.byte(static_cast<std::uint8_t>(reply.kind));
@@ -123,6 +144,7 @@ Request read_request(Reader& in) {
   static const std::uint8_t hello = index_of(Request{HelloRequest{}}), load = index_of(Request{LoadRequest{}}),
                             execution = index_of(Request{ExecutionRequest{}}),
                             observe = index_of(Request{ObserveRequest{}}), run = index_of(Request{RunRequest{}}),
+                            values = index_of(Request{ValuesRequest{}}),
                             schemas = index_of(Request{SchemasRequest{}});
   const std::uint8_t kind = in.byte();
   if (kind == hello) return HelloRequest{};
@@ -140,9 +162,17 @@ Request read_request(Reader& in) {
     return request;
   }
   if (kind == run) {
-    RunRequest request{model(in), in.string(), blob(in), blob(in)};
-    request.elements = in.boolean();
+    RunRequest request{model(in), in.string(), blob(in), 0};
     request.seed = in.unsigned_number();
+    return request;
+  }
+  if (kind == values) {
+    ValuesRequest request{model(in), blob(in), blob(in), 0, 0, 0, 0, {}};
+    request.seed = in.unsigned_number();
+    request.block = static_cast<std::uint32_t>(in.unsigned_number());
+    request.first = in.unsigned_number();
+    request.end = in.unsigned_number();
+    request.positions = numbers<std::uint32_t>(in);
     return request;
   }
   Reader::damaged("a request is unknown");
@@ -151,7 +181,7 @@ Request read_request(Reader& in) {
 Reply read_reply(Reader& in) {
   static const std::uint8_t hello = index_of(Reply{HelloReply{}}), load = index_of(Reply{LoadReply{}}),
                             execution = index_of(Reply{ExecutionReply{}}), observe = index_of(Reply{ObserveReply{}}),
-                            run = index_of(Reply{RunReply{}}), schemas = index_of(Reply{SchemasReply{}}), error = index_of(Reply{ErrorReply{}});
+                            run = index_of(Reply{RunReply{}}), values = index_of(Reply{ValuesReply{}}), schemas = index_of(Reply{SchemasReply{}}), error = index_of(Reply{ErrorReply{}});
   const std::uint8_t kind = in.byte();
   if (kind == hello) {
     HelloReply reply;
@@ -167,6 +197,11 @@ Reply read_reply(Reader& in) {
   }
   if (kind == observe) return observations(in);
   if (kind == run) return RunReply{blob(in)};
+  if (kind == values) {
+    ValuesReply reply{numbers<std::uint64_t>(in), numbers<std::uint64_t>(in), {}};
+    reply.values = blob(in);
+    return reply;
+  }
   if (kind == schemas) return SchemasReply{strings(in)};
   if (kind == error) {
     const std::uint8_t cause = in.byte();

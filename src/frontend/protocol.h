@@ -14,7 +14,7 @@
 
 namespace compatcheck::frontend::protocol {
 
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 
 // The descriptor under which the helper finds its end of the socket.
 inline constexpr int helper_socket = 3;
@@ -39,14 +39,22 @@ struct ExecutionRequest {
 struct ObserveRequest { Model model; std::vector<std::uint8_t> graph; std::uint64_t seed = 0; };
 struct RunRequest {
   Model model;
-  std::string method;                   // of the module, if `graph` is empty
-  std::vector<std::uint8_t> graph;      // run by the interpreter
+  std::string method;                   // of the module
   std::vector<std::uint8_t> arguments;  // a snapshot: a list with a tuple for each call
-  bool elements = true;                 // else tensors come without their elements
   std::uint64_t seed = 0;               // of libtorch's generator before the first call; one more before each further one
 };
+// A graph's inner values in one call of it, by the interpreter.
+struct ValuesRequest {
+  Model model;
+  std::vector<std::uint8_t> graph;
+  std::vector<std::uint8_t> arguments;   // a snapshot: a tuple
+  std::uint64_t seed = 0;
+  std::uint32_t block = 0;               // see snapshot.h, `blocks_in_order`
+  std::uint64_t first = 0, end = 0;      // of the block's executions, counted from 0; none: only what values there are
+  std::vector<std::uint32_t> positions;  // see snapshot.h, `values_in_order`: of this block and those around it
+};
 struct SchemasRequest {};
-using Request = std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, RunRequest, SchemasRequest>;
+using Request = std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, RunRequest, ValuesRequest, SchemasRequest>;
 
 struct HelloReply { std::uint32_t protocol = version; std::uint64_t abi = 0; std::string libtorch; };
 struct LoadReply { std::vector<std::uint8_t> program; };  // a snapshot
@@ -54,6 +62,11 @@ struct ExecutionReply { bool agrees = false; std::string difference; };
 struct ObservedTensor { std::uint32_t position = 0; ir::DType dtype{}; std::vector<std::int64_t> sizes; };
 struct ObserveReply { std::vector<ObservedTensor> tensors; };  // position: see snapshot.h, `values_in_order`
 struct RunReply { std::vector<std::uint8_t> results; };  // a snapshot: a list; of each call a tuple that holds its result, or why it failed
+struct ValuesReply {
+  std::vector<std::uint64_t> executions;  // of each block
+  std::vector<std::uint64_t> bytes;       // of each value's tensors, by position, in all executions
+  std::vector<std::uint8_t> values;       // a snapshot: a list; of each execution asked for a tuple of the values asked for
+};
 struct SchemasReply { std::vector<std::string> schemas; };
 
 enum class ErrorKind : std::uint8_t {
@@ -63,7 +76,7 @@ enum class ErrorKind : std::uint8_t {
   needs_restart,  // what an earlier model registered (stubs, classes) stands in the way: ask a fresh helper
 };
 struct ErrorReply { ErrorKind kind = ErrorKind::internal; std::string message; };
-using Reply = std::variant<HelloReply, LoadReply, ExecutionReply, ObserveReply, RunReply, SchemasReply, ErrorReply>;
+using Reply = std::variant<HelloReply, LoadReply, ExecutionReply, ObserveReply, RunReply, ValuesReply, SchemasReply, ErrorReply>;
 
 std::vector<std::uint8_t> encode(const Request& request);
 std::vector<std::uint8_t> encode(const Reply& reply);

@@ -33,4 +33,7 @@ ir::Constant decode_constant(std::span<const std::uint8_t> bytes);
 // Every value in the order in which a snapshot names them: the same on both sides, whatever the ids are.
 std::vector<ir::Value*> values_in_order(const ir::Graph& graph);
 
+// The graph's top block, then those in it, each before the blocks inside it.
+std::vector<ir::Block*> blocks_in_order(const ir::Graph& graph);
+
 }  // namespace compatcheck::frontend

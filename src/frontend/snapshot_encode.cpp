@@ -363,6 +363,12 @@ void collect(const ir::Block& block, std::vector<ir::Value*>& values) {
   }
 }
 
+void collect(ir::Block* block, std::vector<ir::Block*>& blocks) {
+  blocks.push_back(block);
+  for (const ir::Node* node : *block)
+    for (ir::Block* inner : node->blocks()) collect(inner, blocks);
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> encode(const ir::Program& program) {
@@ -387,6 +393,12 @@ std::vector<ir::Value*> values_in_order(const ir::Graph& graph) {
   std::vector<ir::Value*> values;
   collect(*graph.top(), values);
   return values;
+}
+
+std::vector<ir::Block*> blocks_in_order(const ir::Graph& graph) {
+  std::vector<ir::Block*> blocks;
+  collect(const_cast<ir::Block*>(graph.top()), blocks);
+  return blocks;
 }
 
 }  // namespace compatcheck::frontend

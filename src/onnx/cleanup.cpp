@@ -167,12 +167,14 @@ void remove_identities(Model& model) {
     if (node.op == "Identity" && node.domain.empty() && !outputs.contains(node.outputs[0])) to[node.outputs[0]] = node.inputs[0];
   });
   substitute(model.graph, to);
+  model.replaced.insert(to.begin(), to.end());
 }
 
 void merge_equal(Model& model) {
   Substitution to;
   merge_in(model.graph, to, outputs_of_all(model));
   substitute(model.graph, to);
+  model.replaced.insert(to.begin(), to.end());
 }
 
 void name_all(Model& model) {

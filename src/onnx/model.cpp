@@ -104,6 +104,11 @@ const NodeAttribute* Node::attribute(std::string_view attribute) const {
   return found == attributes.end() ? nullptr : &*found;
 }
 
+ValueId Model::left_of(ValueId value) const {
+  for (auto found = replaced.find(value); found != replaced.end(); found = replaced.find(value)) value = found->second;
+  return value;
+}
+
 ValueId Model::add_value(ValueInfo info) {
   values.push_back(std::move(info));
   return static_cast<ValueId>(values.size() - 1);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -84,6 +85,9 @@ struct Model {
   Graph graph;
   std::vector<Initializer> initializers;
   std::string producer_version;
+  std::unordered_map<ValueId, ValueId> replaced;     // what clean-up took away, and the equal value that is left
+
+  ValueId left_of(ValueId value) const;              // the value itself, if nothing replaced it
 
   ValueId add_value(ValueInfo info);
 };

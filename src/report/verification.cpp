@@ -70,6 +70,32 @@ std::string finding_lines(const Verification& verification, const RenderOptions&
   return lines;
 }
 
+std::string first_bad_lines(const Verification& verification, const Style& style) {
+  std::string lines;
+  if (verification.first_bad) {
+    const FirstBad& bad = *verification.first_bad;
+    std::string place = bad.site.file.empty() ? "" : " at " + printable(bad.site.file) + ":" + std::to_string(bad.site.line);
+    if (!bad.site.module.empty()) place += " in " + printable(bad.site.module);
+    lines += "  first bad value  " + style(Color::bold, bad.op) + place + "\n";
+    lines += "      " + printable(bad.value) + ": " + printable(bad.difference) + "\n";
+    if (bad.execution > 0) lines += "      in execution " + std::to_string(bad.execution) + " of the body it stands in\n";
+    std::string nodes;
+    for (const std::string& node : bad.onnx_nodes) nodes += (nodes.empty() ? "" : ", ") + printable(node);
+    if (!nodes.empty()) lines += "      ONNX nodes: " + nodes + "\n";
+    if (!bad.repro.empty()) lines += "      by itself in " + printable(bad.repro) + "\n";
+  }
+  if (!verification.bisection.empty()) lines += "  bisection: " + printable(verification.bisection) + "\n";
+  return lines.empty() ? lines : "\n" + lines;
+}
+
+Json first_bad(const FirstBad& bad) {
+  Json made = {{"value", bad.value}, {"onnx_node", bad.onnx_nodes.empty() ? std::string() : bad.onnx_nodes.back()}, {"onnx_nodes", bad.onnx_nodes}, {"op", bad.op},
+               {"overload", bad.overload}, {"module", bad.site.module}, {"file", bad.site.file}, {"line", bad.site.line}, {"args", bad.site.args}, {"execution", bad.execution},
+               {"difference", bad.difference}};
+  if (!bad.repro.empty()) made["repro"] = bad.repro;
+  return made;
+}
+
 Json outputs(const Verification& verification) {
   Json list = Json::array();
   for (const auto& output : verification.outputs) {
@@ -106,6 +132,7 @@ std::string text(const Verification& verification, const RenderOptions& options)
   if (verification.report) return page + "\n" + render(*verification.report, Format::text, options);
   if (!verification.outputs.empty()) page += "\n" + output_lines(verification, style);
   if (!verification.findings.empty()) page += "\n" + finding_lines(verification, options, style);
+  page += first_bad_lines(verification, style);
   return page + "\nexit " + std::to_string(verification.exit_code) + "\n";
 }
 
@@ -113,6 +140,8 @@ std::string json(const Verification& verification, bool on_one_line) {
   Json object = {{"schema_version", Verification::schema_version}, {"model", verification.model}, {"onnx", verification.onnx}, {"opset", or_null(verification.opset)},
                  {"runtime", verification.runtime}, {"seed", verification.seed}, {"runs", runs(verification)}, {"passed", verification.passed},
                  {"outputs", outputs(verification)}, {"findings", findings(verification.findings)}};
+  if (verification.first_bad) object["first_bad"] = first_bad(*verification.first_bad);
+  if (!verification.bisection.empty()) object["bisection"] = verification.bisection;
   if (verification.report) object["report"] = report::object(*verification.report);
   object["exit_code"] = verification.exit_code;
   return object.dump(on_one_line ? -1 : 2, ' ', false, replace_bad_utf8) + "\n";

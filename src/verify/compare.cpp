@@ -158,6 +158,11 @@ Comparison compare(const ir::TensorView& expected, const ir::TensorView& found, 
   return made;
 }
 
+double element_of(const ir::TensorView& tensor, std::uint64_t index) {
+  const Layout layout = layout_of(tensor.dtype);
+  return layout.read(tensor.storage->data.data() + index * layout.bytes);
+}
+
 std::string describe(const Comparison& comparison) {
   if (comparison.expected_dtype != comparison.found_dtype)
     return std::string(ir::name(comparison.found_dtype)) + " for " + std::string(ir::name(comparison.expected_dtype));

@@ -40,6 +40,9 @@ struct Comparison {
 // Both contiguous with their bytes. Of other dtypes or sizes nothing but these is compared.
 Comparison compare(const ir::TensorView& expected, const ir::TensorView& found, const Tolerance& tolerance);
 
+// Of a contiguous tensor with its bytes, in row-major order; of a complex one its parts in turn.
+double element_of(const ir::TensorView& tensor, std::uint64_t index);
+
 // "3 of 40 values, 0.5 for 0.25 at [1, 2]", "f64 for f32", "shape [2] for []"; empty if it passed.
 std::string describe(const Comparison& comparison);
 

@@ -5,22 +5,31 @@
 namespace compatcheck::verification {
 namespace {
 
-ir::TensorView scalar(ir::DType dtype, double number, std::int64_t whole) {
-  const auto data = ir::is_floating(dtype) ? onnx::make_tensor(dtype, {}, std::vector<double>{number}) : onnx::make_tensor(dtype, {}, std::vector<std::int64_t>{whole});
+ir::TensorView carrying(const onnx::TensorData& data) {
   auto storage = std::make_shared<ir::Storage>();
   storage->data = data.bytes;
   storage->bytes = data.bytes.size();
-  return {.dtype = dtype, .sizes = {}, .strides = {}, .storage = std::move(storage), .quantizer = nullptr};
+  return {.dtype = data.dtype, .sizes = data.dims, .strides = std::vector<std::int64_t>(data.dims.size(), 1), .storage = std::move(storage), .quantizer = nullptr};
 }
 
-// `beside`: the dtype of what it is compared with.
-std::optional<ir::TensorView> tensor_of(const ir::Constant& value, std::optional<ir::DType> beside) {
-  if (const auto* view = value.get<ir::TensorView>()) return *view;
-  if (const auto* number = value.get<std::int64_t>()) return scalar(ir::DType::i64, static_cast<double>(*number), *number);
-  if (const auto* boolean = value.get<bool>()) return scalar(ir::DType::boolean, *boolean, *boolean);
-  if (const auto* number = value.get<double>()) return scalar(beside && ir::is_floating(*beside) ? *beside : ir::DType::f64, *number, 0);
-  return std::nullopt;
-}
+struct Numbers {
+  std::vector<double> floats;
+  std::vector<std::int64_t> ints;
+  ir::DType dtype = ir::DType::i64;   // of Python's numbers
+
+  bool add(const ir::Constant& value) {
+    if (const auto* integer = value.get<std::int64_t>()) return ints.push_back(*integer), floats.push_back(static_cast<double>(*integer)), true;
+    if (const auto* boolean = value.get<bool>()) return ints.push_back(*boolean), floats.push_back(*boolean), dtype = ir::DType::boolean, true;
+    if (const auto* floating = value.get<double>()) return ints.push_back(0), floats.push_back(*floating), dtype = ir::DType::f64, true;
+    return false;
+  }
+
+  ir::TensorView tensor(std::vector<std::int64_t> dims, std::optional<ir::DType> beside) const {
+    const bool floating = ir::is_floating(dtype);
+    const ir::DType made = beside && ir::is_floating(*beside) == floating && (floating || *beside != ir::DType::boolean || dtype == ir::DType::boolean) ? *beside : dtype;
+    return carrying(floating ? onnx::make_tensor(made, std::move(dims), floats) : onnx::make_tensor(made, std::move(dims), ints));
+  }
+};
 
 class Matching {
  public:
@@ -60,10 +69,15 @@ class Matching {
   }
 
   void pair(const ir::Constant& expected, const ir::Constant& found, const std::string& name) {
-    const auto right = tensor_of(found, {});
-    const auto left = tensor_of(expected, right ? std::optional(right->dtype) : std::nullopt);
+    const auto right = as_tensor(found, {});
+    const auto left = number_or_tensor(expected, right ? std::optional(right->dtype) : std::nullopt);
     if (left && right) made_.pairs.push_back({name, *left, *right});
     else made_.mismatch = "output '" + name + "' is " + (right ? "a tensor" : "no tensor") + ", TorchScript's is " + (left ? "one" : "none");
+  }
+
+  // A list of numbers isn't one value here: its members are paired one by one.
+  static std::optional<ir::TensorView> number_or_tensor(const ir::Constant& value, std::optional<ir::DType> beside) {
+    return value.get<ir::ListConstant>() ? std::nullopt : as_tensor(value, beside);
   }
 
   const ir::Constants& found_;
@@ -76,12 +90,23 @@ void collect(const ir::Constant& value, std::vector<ir::TensorView>& into) {
   if (const auto* tuple = value.get<ir::TupleConstant>()) for (const auto& item : tuple->items) collect(item, into);
   else if (const auto* list = value.get<ir::ListConstant>()) for (const auto& item : list->items) collect(item, into);
   else if (const auto* dict = value.get<ir::DictConstant>()) for (const auto& [key, item] : dict->items) collect(item, into);
-  else if (auto tensor = tensor_of(value, {})) into.push_back(std::move(*tensor));
+  else if (auto tensor = as_tensor(value, {})) into.push_back(std::move(*tensor));
 }
 
 }  // namespace
 
 Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names) { return Matching(found, names).run(expected); }
+
+std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional<ir::DType> beside) {
+  if (const auto* view = value.get<ir::TensorView>()) return *view;
+  Numbers numbers;
+  if (numbers.add(value)) return numbers.tensor({}, beside);
+  const auto* list = value.get<ir::ListConstant>();
+  if (!list) return std::nullopt;
+  for (const ir::Constant& item : list->items)
+    if (!numbers.add(item)) return std::nullopt;
+  return numbers.tensor({static_cast<std::int64_t>(list->items.size())}, beside);
+}
 
 std::vector<ir::TensorView> leaves_of(const ir::Constant& value) {
   std::vector<ir::TensorView> leaves;

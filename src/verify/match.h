@@ -1,6 +1,7 @@
 // TorchScript's result, whatever its structure, beside the ONNX model's outputs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct Matched {
 // Tuples and dicts are taken apart in order, None is passed over; a list is paired with a sequence, or taken apart. A number of Python's
 // stands beside a tensor of rank 0 of whatever dtype holds it.
 Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names);
+
+// A tensor; a number as one of rank 0, a list of numbers as one of rank 1, of the dtype `beside` if that can hold them; nullopt for
+// everything else.
+std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional<ir::DType> beside);
 
 // The tensors in it, in that order; numbers as tensors.
 std::vector<ir::TensorView> leaves_of(const ir::Constant& value);

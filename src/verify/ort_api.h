@@ -45,6 +45,7 @@ inline constexpr Function<const char*(const Status*)> error_message{2};
 inline constexpr Function<Status*(LogLevel, const char* id, Env**)> create_env{3};
 inline constexpr Function<Status*(const Env*)> disable_telemetry{6};
 inline constexpr Function<Status*(const Env*, const char* path, const SessionOptions*, Session**)> create_session{7};
+inline constexpr Function<Status*(const Env*, const void* model, std::size_t bytes, const SessionOptions*, Session**)> create_session_of_bytes{8};
 inline constexpr Function<Status*(Session*, const RunOptions*, const char* const* input_names, const Value* const* inputs, std::size_t input_count,
                                   const char* const* output_names, std::size_t output_count, Value** outputs)> run{9};
 inline constexpr Function<Status*(SessionOptions**)> create_session_options{10};

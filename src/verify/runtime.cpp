@@ -252,7 +252,7 @@ ir::Constant Session::State::give(const ort::Value* value) const {
   return {std::move(list)};
 }
 
-Session Runtime::open(const fs::path& onnx, const SessionOptions& options) const {
+template <class Create> Session Runtime::make(const SessionOptions& options, const Create& create) const {
   auto made = std::make_unique<Session::State>(state_);
   const Api api = state_->api;
   Held<ort::SessionOptions> given(api, ort::release_options);
@@ -261,11 +261,23 @@ Session Runtime::open(const fs::path& onnx, const SessionOptions& options) const
   made->ok(ort::set_optimization.call(api, given.get(), options.optimize == Optimize::yes ? ort::Optimization::all : ort::Optimization::none));
   made->ok(ort::set_threads_in_operators.call(api, given.get(), options.threads));
   made->ok(ort::set_threads_between_operators.call(api, given.get(), 1));
-  made->ok(ort::create_session.call(api, state_->env, onnx.c_str(), given.get(), made->session.out()));
+  made->ok(create(given.get(), made->session.out()));
   made->inputs = made->names(ort::input_count, ort::input_name);
   made->outputs = made->names(ort::output_count, ort::output_name);
   for (std::size_t i = 0; i < made->inputs.size(); ++i) made->elements.push_back(made->input_element(i));
   return Session(std::move(made));
+}
+
+Session Runtime::open(const fs::path& onnx, const SessionOptions& options) const {
+  return make(options, [&](const ort::SessionOptions* given, ort::Session** made) {
+    return ort::create_session.call(state_->api, state_->env, onnx.c_str(), given, made);
+  });
+}
+
+Session Runtime::open_bytes(std::string_view model, const SessionOptions& options) const {
+  return make(options, [&](const ort::SessionOptions* given, ort::Session** made) {
+    return ort::create_session_of_bytes.call(state_->api, state_->env, model.data(), model.size(), given, made);
+  });
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}

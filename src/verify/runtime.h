@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/constant.h"
@@ -50,12 +51,14 @@ class Runtime {
   const std::string& version() const;
   const std::filesystem::path& library() const;
 
-  // Throws ModelError with the runtime's own words for what it doesn't take.
+  // Throw ModelError with the runtime's own words for what it doesn't take. Bytes: of a ModelProto.
   Session open(const std::filesystem::path& onnx, const SessionOptions& options = {}) const;
+  Session open_bytes(std::string_view model, const SessionOptions& options = {}) const;
 
  private:
   friend class Session;
   struct State;
+  template <class Create> Session make(const SessionOptions& options, const Create& create) const;
   std::shared_ptr<const State> state_;  // sessions hold it, too
 };
 

@@ -5,9 +5,11 @@
 #include <array>
 
 #include "analysis/boundary.h"
+#include "analysis/onnx_model.h"
 #include "analysis/prepare.h"
 #include "analysis/run.h"
 #include "frontend/naming.h"
+#include "verify/first_bad.h"
 #include "verify/inputs.h"
 #include "verify/match.h"
 #include "verify/runtime.h"
@@ -22,11 +24,6 @@ using verification::Sizes;
 // Some models take no image of 2 × 3: sizes grow until TorchScript runs.
 constexpr std::array<std::int64_t, 5> scales = {1, 4, 16, 64, 112};
 constexpr std::array<std::int64_t, 2> default_sizes = {2, 3};
-
-CheckOptions check_options(const ConvertOptions& options) {
-  return {.opset = options.opset, .inputs = options.inputs, .inputs_from = options.inputs_from, .dims = options.dims,
-          .timeout_seconds = options.timeout_seconds, .run = options.run};
-}
 
 Sizes given_sizes(const std::vector<std::string>& dims) {
   Sizes sizes;
@@ -45,7 +42,7 @@ class Verifying {
  public:
   Verifying(const Model::State& model, const VerifyOptions& options)
       : model_(model), options_(options), watch_(analysis::watch_of(options.convert.run, options.convert.timeout_seconds)),
-        prepared_(analysis::prepare(model, check_options(options.convert), watch_)), maker_(model.graph, prepared_.graph, prepared_.facts), frontend_(load_options(model, options)),
+        prepared_(analysis::prepare(model, analysis::check_options(options.convert), watch_)), maker_(model.graph, prepared_.graph, prepared_.facts), frontend_(load_options(model, options)),
         runtime_(options.ort_library) {
     made_.model = model.path;
     made_.runtime = runtime_.version();
@@ -160,7 +157,10 @@ class Verifying {
     if (expected.again && is_random(expected)) return false;
     bool all = true;
     for (std::size_t i = 0; i < pairs.pairs.size(); ++i) all &= judge(i, pairs.pairs[i]);
-    if (!all) blame(onnx, expected);
+    if (!all) {
+      blame(onnx, expected);
+      bisect(session, onnx, expected);
+    }
     return all;
   }
 
@@ -238,6 +238,36 @@ class Verifying {
       if (right) made_.findings.back().help = "without ONNX Runtime's graph optimisations the model is right: the fault is in these";
     } catch (const ModelError&) {
       // Nothing is learned.
+    }
+  }
+
+  // Each input of the prepared graph: some are members of the method's arguments.
+  ir::Constants prepared_arguments(const MadeCall& call) const {
+    ir::Constants made;
+    for (const ir::Value* input : prepared_.graph.inputs()) {
+      const auto leaf = std::ranges::find(call.leaves, input->name(), &std::pair<std::string, ir::Constant>::first);
+      const auto given = std::ranges::find(model_.graph.inputs(), input->name(), &ir::Value::name);
+      if (leaf != call.leaves.end()) made.push_back(leaf->second);
+      else if (given != model_.graph.inputs().end()) made.push_back(call.arguments[static_cast<std::size_t>(given - model_.graph.inputs().begin())]);
+      else made.emplace_back();
+    }
+    return made;
+  }
+
+  void bisect(const verification::Session& session, const std::filesystem::path& onnx, const Expected& expected) {
+    if (!options_.bisect && options_.repro.empty()) return;
+    verification::NamedValues inputs, outputs;
+    const ir::Constants given = feed(session, expected.call);
+    for (std::size_t i = 0; i < given.size(); ++i) inputs.emplace_back(session.inputs()[i], given[i]);
+    const auto leaves = verification::leaves_of(expected.result);
+    for (std::size_t i = 0; i < std::min(leaves.size(), session.outputs().size()); ++i) outputs.emplace_back(session.outputs()[i], ir::Constant{leaves[i]});
+    const ir::Constants arguments = prepared_arguments(expected.call);
+    try {
+      verification::explain({.model = model_, .options = options_, .onnx = onnx, .prepared = prepared_, .arguments = arguments, .inputs = inputs, .outputs = outputs,
+                             .runtime = runtime_, .frontend = frontend_, .tolerance = [this](ir::DType dtype) { return tolerance(dtype); }, .watch = watch_},
+                            made_);
+    } catch (const ModelError& error) {
+      made_.bisection = std::string("bisecting failed: ") + error.what();
     }
   }
 

@@ -46,6 +46,7 @@ protocol::Reply reply(const protocol::SchemasRequest&) {
 protocol::Reply reply(const protocol::ExecutionRequest& request) { return compare_execution(request); }
 protocol::Reply reply(const protocol::ObserveRequest& request) { return observe(request); }
 protocol::Reply reply(const protocol::RunRequest& request) { return run(request); }
+protocol::Reply reply(const protocol::ValuesRequest& request) { return values(request); }
 
 }  // namespace
 

@@ -54,12 +54,12 @@ Values as_graph_takes(const Values& inputs, std::size_t wanted) {
   return flat;
 }
 
-Values interpret(const std::string& file, const ir::Graph& graph, ExecutionModel& model, Values inputs, const Interpreter::Observe& observe = {}) {
+Values interpret(const std::string& file, const ir::Graph& graph, ExecutionModel& model, Values inputs, Interpreter::Watch watch = {}) {
   ConstantSources sources{.file = file,
                           .object = [&model](std::uint32_t number) { return model.object(number); },
                           .classes = [&model]() -> torch::jit::CompilationUnit& { return model.classes(); },
                           .body = [&model](const std::string& name) -> const ir::Graph& { return model.program().functions.at(name).graph; }};
-  return Interpreter(graph, std::move(sources), observe).run(std::move(inputs));
+  return Interpreter(graph, std::move(sources), std::move(watch)).run(std::move(inputs));
 }
 
 class Session {
@@ -111,7 +111,7 @@ class Session {
     Values all = as_graph_takes(inputs, input_types(graph_).size());
     if (all.size() + 1 == graph_.inputs().size()) all.insert(all.begin(), IValue(interpreted_->module()._ivalue()));
     at::manual_seed(seed_);
-    return torchscript::interpret(model_.path, graph_, *interpreted_, std::move(all), observe);
+    return torchscript::interpret(model_.path, graph_, *interpreted_, std::move(all), {.defined = observe, .finished = {}, .kept = {}});
   }
 
   ExecutionModel& live() {
@@ -137,6 +137,71 @@ class Session {
   std::uint64_t seed_;
   std::vector<ir::TypeRef> declared_;
   std::optional<ExecutionModel> reference_, interpreted_;
+};
+
+Values arguments_of(const ir::Constant& call, ExecutionModel& model) {
+  const auto* held = call.get<ir::TupleConstant>();
+  if (!held) throw InternalError("a request to run holds no arguments");
+  ConstantReader reader({.file = {}, .object = {}, .classes = [&]() -> torch::jit::CompilationUnit& { return model.classes(); }, .body = {}});
+  Values given;
+  for (const ir::Constant& argument : held->items) given.push_back(reader.read(argument).deepcopy());
+  return given;
+}
+
+std::uint64_t bytes_of(const IValue& value) {
+  if (value.isTensor()) return value.toTensor().defined() ? value.toTensor().numel() * value.toTensor().element_size() : 0;
+  std::uint64_t bytes = sizeof(std::int64_t);
+  if (value.isList())
+    for (const IValue& item : value.toListRef()) bytes += bytes_of(item);
+  else if (value.isTuple())
+    for (const IValue& item : value.toTupleRef().elements()) bytes += bytes_of(item);
+  return bytes;
+}
+
+// What a run leaves of the values that are asked for, execution by execution of the block.
+class Collecting {
+ public:
+  Collecting(const protocol::ValuesRequest& request, const ir::Graph& graph) : request_(request), blocks_(blocks_in_order(graph)), values_(values_in_order(graph)) {
+    if (request.block >= blocks_.size()) throw InternalError("a request for values names a block that isn't there");
+    for (const std::uint32_t position : request.positions) {
+      if (position >= values_.size()) throw InternalError("a request for values names one that isn't there");
+      wanted_.push_back(values_[position]);
+    }
+    for (std::size_t i = 0; i < values_.size(); ++i) positions_.emplace(values_[i], i);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) numbers_.emplace(blocks_[i], i);
+    reply_.executions.resize(blocks_.size());
+    reply_.bytes.resize(values_.size());
+  }
+
+  Interpreter::Watch watch() {
+    return {.defined = [this](const ir::Value& value, const IValue& held) { reply_.bytes[positions_.at(&value)] += bytes_of(held); },
+            .finished = [this](const ir::Block& block, const Interpreter::Held& held) { finished(block, held); },
+            .kept = {wanted_.begin(), wanted_.end()}};
+  }
+
+  protocol::ValuesReply take() {
+    reply_.values = encode(ir::Constant{std::move(taken_)});
+    return std::move(reply_);
+  }
+
+ private:
+  void finished(const ir::Block& block, const Interpreter::Held& held) {
+    const std::size_t number = numbers_.at(&block);
+    const std::uint64_t execution = reply_.executions[number]++;
+    if (number != request_.block || execution < request_.first || execution >= request_.end) return;
+    ir::TupleConstant made;
+    for (const ir::Value* value : wanted_) made.items.push_back(result_of(held(*value)));
+    taken_.items.push_back({std::move(made)});
+  }
+
+  const protocol::ValuesRequest& request_;
+  std::vector<ir::Block*> blocks_;
+  std::vector<ir::Value*> values_;
+  std::vector<const ir::Value*> wanted_;
+  std::unordered_map<const ir::Value*, std::size_t> positions_;
+  std::unordered_map<const ir::Block*, std::size_t> numbers_;
+  ir::ListConstant taken_;
+  protocol::ValuesReply reply_;
 };
 
 }  // namespace
@@ -190,22 +255,35 @@ protocol::RunReply run(const protocol::RunRequest& request) {
   const ir::Constant arguments = decode_constant(request.arguments);
   const auto* calls = arguments.get<ir::ListConstant>();
   if (!calls) throw InternalError("a request to run holds no calls");
-  const std::optional<ir::Graph> graph = request.graph.empty() ? std::nullopt : std::optional(decode_graph(request.graph));
   ExecutionModel model(request.model);
-  ConstantReader reader({.file = {}, .object = {}, .classes = [&]() -> torch::jit::CompilationUnit& { return model.classes(); }, .body = {}});
   ir::ListConstant results;
   for (const ir::Constant& call : calls->items) {
     try {
-      Values given;
-      for (const ir::Constant& argument : call.get<ir::TupleConstant>()->items) given.push_back(reader.read(argument).deepcopy());
+      Values given = arguments_of(call, model);
       at::manual_seed(request.seed + results.items.size());
-      const IValue result = graph ? IValue(c10::ivalue::Tuple::create(interpret(request.model.path, *graph, model, std::move(given)))) : model.module().get_method(request.method)(std::move(given));
-      results.items.push_back({ir::TupleConstant{nullptr, {result_of(result, request.elements)}}});
+      const IValue result = model.module().get_method(request.method)(std::move(given));
+      results.items.push_back({ir::TupleConstant{nullptr, {result_of(result)}}});
     } catch (const std::exception& error) {
       results.items.push_back({short_reason(error)});
     }
   }
   return {encode(ir::Constant{std::move(results)})};
+}
+
+protocol::ValuesReply values(const protocol::ValuesRequest& request) {
+  const PlainExecution plain;
+  load_op_libraries(request.model.op_libraries);
+  const ir::Graph graph = decode_graph(request.graph);
+  ExecutionModel model(request.model);
+  Values given = arguments_of(decode_constant(request.arguments), model);
+  Collecting collecting(request, graph);
+  at::manual_seed(request.seed);
+  try {
+    interpret(request.model.path, graph, model, std::move(given), collecting.watch());
+  } catch (const std::exception& error) {
+    throw ModelError("the graph doesn't run: " + short_reason(error));
+  }
+  return collecting.take();
 }
 
 }  // namespace compatcheck::frontend::torchscript

@@ -49,6 +49,12 @@ bool takes_number(const ir::Node& node) {
   return tensor && tensor->sizes.empty() && !node.input(1)->producer()->attribute("path");
 }
 
+// The node of `block` that `node` is or is inside of.
+const ir::Node* in_block(const ir::Node* node, const ir::Block* block) {
+  while (node->owner() != block) node = node->owner()->owner();
+  return node;
+}
+
 }  // namespace
 
 std::string short_reason(const std::exception& error) {
@@ -60,11 +66,34 @@ std::string short_reason(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
-Interpreter::Interpreter(const ir::Graph& graph, ConstantSources sources, Observe observe)
-    : graph_(graph), constants_(std::move(sources)), observe_(std::move(observe)) {}
+Interpreter::Interpreter(const ir::Graph& graph, ConstantSources sources, Watch watch)
+    : graph_(graph), constants_(std::move(sources)), watch_(std::move(watch)) {
+  find_last_uses();
+}
+
+void Interpreter::find_last_uses() {
+  std::unordered_map<const ir::Node*, std::size_t> order;
+  ir::for_each_node(*graph_.top(), [&](const ir::Node* node) { order.emplace(node, order.size()); });
+  const auto look_at = [&](const ir::Value* value) {
+    if (watch_.kept.contains(value)) return;
+    const ir::Node* last = value->producer();
+    for (const ir::Use& use : value->uses()) {
+      const ir::Node* user = in_block(use.user, value->block());
+      if (user == value->block()->return_node()) return;  // read when the block has run
+      if (!last || order.at(user) > order.at(last)) last = user;
+    }
+    if (last) last_used_[last].push_back(value);
+  };
+  for (const ir::Value* input : graph_.inputs()) look_at(input);
+  ir::for_each_node(*graph_.top(), [&](const ir::Node* node) {
+    for (const ir::Value* output : node->outputs()) look_at(output);
+    for (const ir::Block* inner : node->blocks())
+      for (const ir::Value* input : inner->inputs()) look_at(input);
+  });
+}
 
 void Interpreter::define(const ir::Value& value, IValue held) {
-  if (observe_) observe_(value, held);
+  if (watch_.defined) watch_.defined(value, held);
   values_[value.id()] = std::move(held);
 }
 
@@ -97,6 +126,8 @@ Interpreter::Values Interpreter::run_block(const ir::Block& block) {
   for (const ir::Node* node : block) {
     try {
       run_node(*node);
+      if (const auto done = last_used_.find(node); done != last_used_.end())
+        for (const ir::Value* value : done->second) values_[value->id()] = IValue();
     } catch (const Located&) {
       throw;
     } catch (const std::exception& error) {
@@ -105,6 +136,7 @@ Interpreter::Values Interpreter::run_block(const ir::Block& block) {
   }
   Values outputs;
   for (const ir::Value* output : block.outputs()) outputs.push_back(get(output));
+  if (watch_.finished) watch_.finished(block, [this](const ir::Value& value) -> const IValue& { return get(&value); });
   return outputs;
 }
 

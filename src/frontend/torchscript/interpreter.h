@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "frontend/torchscript/interpreter_constants.h"
@@ -23,14 +24,23 @@ class Interpreter {
  public:
   // Called with every value as it is defined.
   using Observe = std::function<void(const ir::Value&, const c10::IValue&)>;
+  // Called when a block has run. Held are values of `Watch::kept`, of this block and those around it.
+  using Held = std::function<const c10::IValue&(const ir::Value&)>;
+  using Finished = std::function<void(const ir::Block&, const Held&)>;
+  struct Watch {
+    Observe defined;
+    Finished finished;
+    std::unordered_set<const ir::Value*> kept;  // others are let go after their last use
+  };
 
-  Interpreter(const ir::Graph& graph, ConstantSources sources, Observe observe = {});
+  Interpreter(const ir::Graph& graph, ConstantSources sources, Watch watch = {});
 
   // Throws ModelError "%name = aten::op(…) at file:line: what went wrong".
   std::vector<c10::IValue> run(std::vector<c10::IValue> inputs);
 
  private:
   using Values = std::vector<c10::IValue>;
+  void find_last_uses();
   void define(const ir::Value& value, c10::IValue held);
   void define_outputs(const ir::Node& node, Values held);
   const c10::IValue& get(const ir::Value* value) const { return values_[value->id()]; }
@@ -52,8 +62,9 @@ class Interpreter {
   const ir::Graph& graph_;
   ConstantReader constants_;
   Operators operators_;
-  Observe observe_;
+  Watch watch_;
   Values values_;  // by Value::id()
+  std::unordered_map<const ir::Node*, std::vector<const ir::Value*>> last_used_;  // that the node is the last to read
   std::unordered_map<const ir::Node*, c10::IValue> constants_read_;
 };
 

@@ -9,14 +9,13 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-ir::Constant tensor(at::Tensor held, bool elements) {
+ir::Constant tensor(at::Tensor held) {
   if (!held.defined()) return {};
   if (held.is_quantized()) held = held.dequantize();
   if (held.layout() != at::kStrided) held = held.to_dense();
   held = held.detach().resolve_conj().resolve_neg().contiguous();
   const auto dtype = ir::dtype_from_number(static_cast<std::int64_t>(held.scalar_type()));
   if (!dtype) throw ModelError("gives a tensor of an unknown dtype");
-  if (!elements) return {ir::TensorView{.dtype = *dtype, .sizes = held.sizes().vec(), .strides = held.strides().vec(), .storage = nullptr, .quantizer = nullptr}};
   auto storage = std::make_shared<ir::Storage>();
   storage->bytes = held.nbytes();
   storage->data.resize(held.nbytes());
@@ -26,9 +25,9 @@ ir::Constant tensor(at::Tensor held, bool elements) {
 
 }  // namespace
 
-ir::Constant result_of(const c10::IValue& value, bool elements) {
+ir::Constant result_of(const c10::IValue& value) {
   if (value.isNone()) return {};
-  if (value.isTensor()) return tensor(value.toTensor(), elements);
+  if (value.isTensor()) return tensor(value.toTensor());
   if (value.isBool()) return {value.toBool()};
   if (value.isInt()) return {value.toInt()};
   if (value.isDouble()) return {value.toDouble()};
@@ -36,17 +35,17 @@ ir::Constant result_of(const c10::IValue& value, bool elements) {
   if (value.isString()) return {value.toStringRef()};
   if (value.isList()) {
     ir::ListConstant made;
-    for (const c10::IValue& item : value.toListRef()) made.items.push_back(result_of(item, elements));
+    for (const c10::IValue& item : value.toListRef()) made.items.push_back(result_of(item));
     return {std::move(made)};
   }
   if (value.isTuple()) {
     ir::TupleConstant made;
-    for (const c10::IValue& item : value.toTupleRef().elements()) made.items.push_back(result_of(item, elements));
+    for (const c10::IValue& item : value.toTupleRef().elements()) made.items.push_back(result_of(item));
     return {std::move(made)};
   }
   if (value.isGenericDict()) {
     ir::DictConstant made;
-    for (const auto& entry : value.toGenericDict()) made.items.emplace_back(result_of(entry.key(), elements), result_of(entry.value(), elements));
+    for (const auto& entry : value.toGenericDict()) made.items.emplace_back(result_of(entry.key()), result_of(entry.value()));
     return {std::move(made)};
   }
   throw ModelError("gives a " + value.type()->annotation_str() + ", which can't be compared");

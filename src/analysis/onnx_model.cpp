@@ -1,0 +1,25 @@
+#include "analysis/onnx_model.h"
+
+#include "onnx/cleanup.h"
+
+namespace compatcheck::analysis {
+
+CheckOptions check_options(const ConvertOptions& options) {
+  return {.opset = options.opset, .inputs = options.inputs, .inputs_from = options.inputs_from, .dims = options.dims,
+          .timeout_seconds = options.timeout_seconds, .run = options.run};
+}
+
+onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, const ConvertOptions& options, const ir::Watch& watch,
+                       std::vector<conversion::Stand>* stands) {
+  const conversion::Context context = context_of(model, prepared, watch);
+  onnx::Model made = conversion::lower(prepared.graph, context, {options.opset, options.input_names, options.output_names}, stands);
+  made.producer_version = COMPATCHECK_VERSION;
+  onnx::remove_identities(made);
+  onnx::fuse_batch_norm(made, model.file ? model.file->descriptor() : -1);
+  onnx::merge_equal(made);
+  onnx::remove_dead(made);
+  onnx::name_all(made);
+  return made;
+}
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,19 @@
+// The ONNX model of a prepared graph.
+#pragma once
+
+#include <vector>
+
+#include "analysis/prepare.h"
+#include "compatcheck/convert.h"
+#include "convert/lower.h"
+#include "onnx/model.h"
+
+namespace compatcheck::analysis {
+
+CheckOptions check_options(const ConvertOptions& options);
+
+// Lowered, cleaned up and named; its weights are still places in the model file. Throws as conversion::lower.
+onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, const ConvertOptions& options, const ir::Watch& watch,
+                       std::vector<conversion::Stand>* stands = nullptr);
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,14 @@
+// Where in the user's code a node stands.
+#pragma once
+
+#include <cstdint>
+
+#include "compatcheck/report.h"
+#include "ir/graph.h"
+
+namespace compatcheck::analysis {
+
+// `index`: the node's number in graph order. The place is the innermost one outside torch's own Python code.
+Site site_of(const ir::Node& node, std::uint32_t index);
+
+}  // namespace compatcheck::analysis

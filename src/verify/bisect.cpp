@@ -1,0 +1,365 @@
+#include "verify/bisect.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+
+#include "compatcheck/error.h"
+#include "verify/match.h"
+#include "verify/ties.h"
+
+namespace compatcheck::verification {
+namespace {
+
+constexpr int any_opset = 17;                        // what is random at one is random at all
+constexpr std::uint64_t weight_batch = 1ull << 30;   // bytes that one part of the model carries, about
+
+// A value of the graph and the ONNX values that stand for it.
+struct Leaf {
+  std::vector<std::size_t> path;
+  std::string name;
+};
+struct Item {
+  const ir::Value* value = nullptr;
+  std::vector<Leaf> leaves;
+};
+
+const ir::Constant* member(const ir::Constant& whole, const std::vector<std::size_t>& path) {
+  const ir::Constant* at = &whole;
+  for (const std::size_t place : path) {
+    const ir::Constants* items = nullptr;
+    if (const auto* list = at->get<ir::ListConstant>()) items = &list->items;
+    else if (const auto* tuple = at->get<ir::TupleConstant>()) items = &tuple->items;
+    if (const auto* dict = at->get<ir::DictConstant>(); dict && place < dict->items.size()) at = &dict->items[place].second;
+    else if (items && place < items->size()) at = &(*items)[place];
+    else return nullptr;
+  }
+  return at;
+}
+
+bool holds_tensors(const ir::Constant& value) {
+  const auto* list = value.get<ir::ListConstant>();
+  return list && std::ranges::all_of(list->items, [](const ir::Constant& item) { return item.get<ir::TensorView>() != nullptr; });
+}
+
+// What PyTorch itself leaves open has a form only.
+bool is_arbitrary(const ir::Node& node, const mapping::Table& table, const schema::Registry& schemas);
+
+class Bisection {
+ public:
+  explicit Bisection(const BisectInput& input) : in_(input) {}
+
+  Bisected run() {
+    for (const NamedStand& stand : in_.stands) {
+      if (!in_.onnx.is_made(stand.name) && !in_.onnx.is_given(stand.name)) continue;
+      leaves_[stand.value].push_back({stand.path, stand.name});
+    }
+    for (auto& [value, leaves] : leaves_) std::ranges::sort(leaves, {}, &Leaf::path);
+    survey_ = ask({.block = in_.prepared.graph.top(), .first = 0, .end = 0, .values = {}});
+    made_.bad = scan(*in_.prepared.graph.top(), {});
+    return std::move(made_);
+  }
+
+ private:
+  using Sources = std::map<std::string, std::pair<const ir::Value*, std::vector<std::size_t>>>;
+
+  // One part of a block's values, and how to run it.
+  struct Part {
+    std::size_t first = 0, end = 0;          // of the items
+    std::optional<Segment> segment;
+    std::optional<Session> session;
+    std::string failure;                     // why the runtime doesn't take it
+    std::vector<const ir::Value*> wanted;    // of TorchScript: what it is given and what it must give
+  };
+
+  frontend::Frontend::Inner ask(const frontend::Frontend::Wanted& wanted) {
+    in_.watch.look();
+    if (in_.progress) in_.progress(made_.runs);
+    ++made_.runs;
+    return in_.frontend.inner_values(*in_.model.file, in_.model.path, in_.prepared.graph, in_.arguments, in_.seed, wanted);
+  }
+
+  // `around`: where the values of the blocks around it come from.
+  std::optional<BadValue> scan(const ir::Block& block, Sources around) {
+    const std::uint64_t executions = survey_.executions.at(&block);
+    if (executions == 0) return std::nullopt;
+    for (const ir::Value* input : block.inputs()) add_source(input, around);
+    std::vector<Item> items;
+    for (const ir::Node* node : block)
+      for (const ir::Value* output : node->outputs())
+        if (const auto found = leaves_.find(output); found != leaves_.end()) {
+          items.push_back({output, found->second});
+          add_source(output, around);
+        }
+    std::vector<Part> parts = divide(items, executions);
+    const std::uint64_t together = parts.size() == 1 ? std::max<std::uint64_t>(1, in_.memory / std::max<std::uint64_t>(1, bytes_of(items, 0, items.size(), executions))) : 1;
+    for (std::uint64_t first = 0; first < executions; first += together)
+      for (Part& part : parts)
+        if (auto bad = look(part, items, around, block, first, std::min(executions, first + together))) return bad;
+    return std::nullopt;
+  }
+
+  // The first value in graph order that a name stands for: what others read by it.
+  void add_source(const ir::Value* value, Sources& sources) const {
+    const auto found = leaves_.find(value);
+    if (found == leaves_.end()) return;
+    for (const Leaf& leaf : found->second) sources.try_emplace(leaf.name, value, leaf.path);
+  }
+
+  // Of one execution.
+  std::uint64_t bytes_of(const std::vector<Item>& items, std::size_t first, std::size_t end, std::uint64_t executions) const {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = first; i < end; ++i) bytes += survey_.bytes.at(items[i].value) / executions;
+    return bytes;
+  }
+
+  // A part ends when it holds as much as may be held: so there are no more than all bytes divided by that, and one.
+  std::vector<Part> divide(const std::vector<Item>& items, std::uint64_t executions) const {
+    std::vector<Part> parts;
+    std::uint64_t bytes = 0, weights = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (parts.empty() || bytes >= in_.memory || weights >= weight_batch) {
+        parts.emplace_back().first = i;
+        bytes = weights = 0;
+      }
+      parts.back().end = i + 1;
+      bytes += bytes_of(items, i, i + 1, executions);
+      for (const Leaf& leaf : items[i].leaves) weights += in_.onnx.weight_bytes_of(leaf.name);
+    }
+    return parts;
+  }
+
+  // The values that this item's own nodes make; not those that another item has made before.
+  std::vector<std::string> own_names(const Item& item, const Sources& sources) const {
+    std::vector<std::string> names;
+    for (const Leaf& leaf : item.leaves)
+      if (in_.onnx.is_made(leaf.name) && sources.at(leaf.name).first == item.value) names.push_back(leaf.name);
+    return names;
+  }
+
+  std::optional<Segment> segment_of(const std::vector<std::string>& names, const Sources& sources, std::map<std::string, std::vector<std::int64_t>> sizes = {}) const {
+    std::set<std::string> cut, sequences;
+    std::map<std::string, ir::DType> dtypes;
+    for (const auto& [name, source] : sources) {
+      cut.insert(name);
+      const auto* tensor = source.second.empty() ? in_.prepared.facts.of(source.first).tensor() : nullptr;
+      if (tensor && tensor->dtype) dtypes.emplace(name, *tensor->dtype);
+      if (source.second.empty() && ir::is(source.first->type(), ir::TypeKind::list) && !source.first->type()->elements.empty() &&
+          ir::is(source.first->type()->elements.front(), ir::TypeKind::tensor))
+        sequences.insert(name);
+    }
+    return in_.onnx.segment({names, cut, dtypes, sequences, std::move(sizes)});
+  }
+
+  void open(Part& part, const std::vector<Item>& items, const Sources& sources) const {
+    std::vector<std::string> names;
+    for (std::size_t i = part.first; i < part.end; ++i)
+      for (std::string& name : own_names(items[i], sources)) names.push_back(std::move(name));
+    std::set<const ir::Value*> wanted;
+    for (std::size_t i = part.first; i < part.end; ++i) wanted.insert(items[i].value);
+    if (!names.empty()) {
+      part.segment = segment_of(names, sources);
+      if (!part.segment) throw Unreachable{};
+      for (const std::string& input : part.segment->inputs) {
+        const auto source = sources.find(input);
+        if (source == sources.end()) throw Unreachable{};
+        wanted.insert(source->second.first);
+      }
+      try {
+        part.session = in_.runtime.open_bytes(part.segment->bytes);
+      } catch (const ModelError& error) {
+        part.failure = error.what();
+      }
+    }
+    // An alias is held against what it stands for.
+    for (std::size_t i = part.first; i < part.end; ++i) {
+      for (const Leaf& leaf : items[i].leaves) wanted.insert(sources.at(leaf.name).first);
+      if (const auto by = indexed_by(items[i].value, in_.prepared.facts)) wanted.insert(by->input);
+    }
+    std::erase_if(wanted, [](const ir::Value* value) { return ir::constant_of(value) != nullptr; });
+    part.wanted.assign(wanted.begin(), wanted.end());
+  }
+
+  struct Unreachable {};   // the nodes of a value need one that nothing stands for
+
+  using Values = std::unordered_map<const ir::Value*, const ir::Constant*>;
+
+  // Of executions `first` to `end`.
+  std::optional<BadValue> look(Part& part, const std::vector<Item>& items, const Sources& sources, const ir::Block& block, std::uint64_t first, std::uint64_t end) {
+    if (part.wanted.empty()) {
+      try {
+        open(part, items, sources);
+      } catch (const Unreachable&) {
+        if (part.end - part.first == 1) return std::nullopt;
+        return one_by_one(part, items, sources, block, first, end);
+      }
+    }
+    const auto inner = ask({.block = &block, .first = first, .end = end, .values = part.wanted});
+    for (std::size_t at = 0; at < inner.values.size(); ++at) {
+      Values values;
+      for (std::size_t i = 0; i < part.wanted.size(); ++i) values.emplace(part.wanted[i], &inner.values[at][i]);
+      if (auto bad = judge(part, items, sources, values, first + at)) return bad;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<BadValue> one_by_one(const Part& part, const std::vector<Item>& items, const Sources& sources, const ir::Block& block, std::uint64_t first, std::uint64_t end) {
+    for (std::size_t i = part.first; i < part.end; ++i) {
+      Part one;
+      one.first = i;
+      one.end = i + 1;
+      if (auto bad = look(one, items, sources, block, first, end)) return bad;
+    }
+    return std::nullopt;
+  }
+
+  const ir::Constant* value_of(const std::string& name, const Sources& sources, const Values& values) const {
+    const auto& [value, path] = sources.at(name);
+    const auto held = values.find(value);
+    return held == values.end() ? nullptr : member(*held->second, path);
+  }
+
+  // As the runtime takes it.
+  std::optional<ir::Constant> fed(const std::string& name, const ir::Constant* value) const {
+    if (!value || value->is_none()) return std::nullopt;
+    if (holds_tensors(*value) && !in_.onnx.dtype_of(name)) return *value;
+    if (auto tensor = as_tensor(*value, in_.onnx.dtype_of(name))) return ir::Constant{std::move(*tensor)};
+    return std::nullopt;
+  }
+
+  std::optional<BadValue> judge(const Part& part, const std::vector<Item>& items, const Sources& sources, const Values& values, std::uint64_t execution) {
+    std::map<std::string, ir::Constant> found;
+    std::string failure = part.failure;
+    if (part.session) {
+      try {
+        found = compute(part, sources, values);
+      } catch (const ModelError& error) {
+        failure = error.what();
+      }
+    }
+    if (!failure.empty() && part.end - part.first > 1) {
+      for (std::size_t i = part.first; i < part.end; ++i) {
+        Part one;
+        one.first = i;
+        one.end = i + 1;
+        try {
+          open(one, items, sources);
+        } catch (const Unreachable&) {
+          continue;
+        }
+        if (auto bad = judge(one, items, sources, values, execution)) return bad;
+      }
+      return std::nullopt;
+    }
+    for (std::size_t i = part.first; i < part.end; ++i) {
+      const Item& item = items[i];
+      const ir::Node& node = *item.value->producer();
+      std::string difference = failure;
+      std::string name = item.leaves.front().name;
+      ++made_.compared;
+      if (failure.empty()) {
+        for (const Leaf& leaf : item.leaves) {
+          difference = compare_leaf(item, leaf, found, sources, values);
+          name = leaf.name;
+          if (!difference.empty()) break;
+        }
+      }
+      if (difference.empty()) continue;
+      for (const ir::Block* body : node.blocks())
+        if (auto inside = scan(*body, sources)) return inside;
+      return bad_value(item, name, std::move(difference), sources, values, execution);
+    }
+    return std::nullopt;
+  }
+
+  std::map<std::string, ir::Constant> compute(const Part& part, const Sources& sources, const Values& values) const {
+    ir::Constants given;
+    for (const std::string& input : part.session->inputs()) {
+      auto value = fed(input, value_of(input, sources, values));
+      if (!value) throw ModelError("TorchScript has no value for " + input);
+      given.push_back(std::move(*value));
+    }
+    const ir::Constants results = part.session->run(given);
+    const auto& names = part.session->outputs();
+    std::map<std::string, ir::Constant> found;
+    for (std::size_t i = 0; i < names.size(); ++i) found.emplace(names[i], results[i]);
+    return found;
+  }
+
+  // Empty if it agrees.
+  std::string compare_leaf(const Item& item, const Leaf& leaf, const std::map<std::string, ir::Constant>& found, const Sources& sources, const Values& values) const {
+    const auto held = values.find(item.value);
+    const ir::Constant* expected = held == values.end() ? nullptr : member(*held->second, leaf.path);
+    if (!expected || expected->is_none()) return {};
+    const ir::Constant* got = nullptr;
+    if (const auto at = std::ranges::find_if(found, [&](const auto& one) { return one.first == leaf.name || one.first.starts_with(leaf.name + ".computed"); }); at != found.end()) got = &at->second;
+    else if (sources.at(leaf.name).first != item.value) got = value_of(leaf.name, sources, values);
+    if (!got) return {};
+    return compare_values(item, *expected, *got, values);
+  }
+
+  std::string compare_values(const Item& item, const ir::Constant& expected, const ir::Constant& got, const Values& values) const {
+    if (const auto* list = expected.get<ir::ListConstant>(); list && got.get<ir::ListConstant>()) {
+      const auto& members = got.get<ir::ListConstant>()->items;
+      if (members.size() != list->items.size()) return "a sequence of " + std::to_string(members.size()) + " for " + std::to_string(list->items.size());
+      for (std::size_t i = 0; i < members.size(); ++i)
+        if (std::string difference = compare_values(item, list->items[i], members[i], values); !difference.empty()) return difference;
+      return {};
+    }
+    const auto right = as_tensor(got, {});
+    const auto left = as_tensor(expected, right ? std::optional(right->dtype) : std::nullopt);
+    if (!left || !right) return {};
+    const Comparison comparison = compare(*left, *right, in_.tolerance(left->dtype));
+    if (comparison.passed()) return {};
+    if (comparison.same_form() && (is_arbitrary(*item.value->producer(), in_.model.table, in_.model.schemas) || ties(item, *left, *right, values))) return {};
+    return describe(comparison);
+  }
+
+  bool ties(const Item& item, const ir::TensorView& expected, const ir::TensorView& found, const Values& values) const {
+    const auto by = indexed_by(item.value, in_.prepared.facts);
+    const auto input = by ? values.find(by->input) : values.end();
+    const auto* tensor = input == values.end() ? nullptr : input->second->get<ir::TensorView>();
+    return tensor && is_tie(*by, *tensor, expected, found, in_.tolerance(tensor->dtype));
+  }
+
+  BadValue bad_value(const Item& item, const std::string& name, std::string difference, const Sources& sources, const Values& values, std::uint64_t execution) const {
+    BadValue bad{.value = item.value, .name = name, .nodes = {}, .difference = std::move(difference), .execution = execution, .segment = {}, .inputs = {}, .expected = {}};
+    const auto own = own_names(item, sources);
+    if (std::ranges::find(own, name) == own.end()) return bad;   // an alias: no node makes it
+    std::map<std::string, std::vector<std::int64_t>> sizes;
+    const auto note_size = [&](const std::string& of, const ir::Constant* value) {
+      if (const auto* view = value ? value->get<ir::TensorView>() : nullptr) sizes[of] = view->sizes;
+      else if (value && !value->get<ir::ListConstant>()) sizes[of] = {};
+    };
+    auto segment = segment_of({name}, sources);
+    if (!segment) return bad;
+    for (const std::string& input : segment->inputs) note_size(input, value_of(input, sources, values));
+    note_size(name, value_of(name, sources, values));
+    segment = segment_of({name}, sources, sizes);
+    bad.nodes = segment->nodes;
+    for (const std::string& input : segment->inputs)
+      if (auto value = fed(input, value_of(input, sources, values))) bad.inputs.emplace_back(input, std::move(*value));
+    if (auto value = fed(name, value_of(name, sources, values))) bad.expected = std::move(*value);
+    bad.segment = std::move(*segment);
+    return bad;
+  }
+
+  const BisectInput& in_;
+  std::unordered_map<const ir::Value*, std::vector<Leaf>> leaves_;
+  frontend::Frontend::Inner survey_;
+  Bisected made_;
+};
+
+bool is_arbitrary(const ir::Node& node, const mapping::Table& table, const schema::Registry& schemas) {
+  static const std::set<std::string_view> open = {"aten::empty", "aten::empty_like", "aten::empty_strided", "aten::empty_permuted", "aten::new_empty", "aten::new_empty_strided"};
+  if (open.contains(node.op())) return true;
+  return std::ranges::any_of(table.find(node.op(), node.overload(), any_opset, schemas).rows, &mapping::Row::random);
+}
+
+}  // namespace
+
+Bisected bisect(const BisectInput& input) { return Bisection(input).run(); }
+
+}  // namespace compatcheck::verification

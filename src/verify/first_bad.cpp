@@ -1,0 +1,100 @@
+#include "verify/first_bad.h"
+
+#include <algorithm>
+
+#include "analysis/onnx_model.h"
+#include "analysis/site.h"
+#include "compatcheck/error.h"
+
+namespace compatcheck::verification {
+namespace {
+
+// The conversion once more, for what its values stand for.
+struct Known {
+  std::vector<NamedStand> stands;
+  std::map<std::string, const ir::Node*> origins;   // of ONNX nodes, by name
+};
+
+Known know(const Mismatch& mismatch, int opset) {
+  ConvertOptions options = mismatch.options.convert;
+  if (opset > 0) options.opset = opset;
+  std::vector<conversion::Stand> stands;
+  const onnx::Model model = analysis::onnx_model(mismatch.model, mismatch.prepared, options, mismatch.watch, &stands);
+  Known known;
+  for (const auto& stand : stands) {
+    const std::string& name = model.values[model.left_of(stand.onnx)].name;
+    if (!name.empty()) known.stands.push_back({stand.value, stand.path, name});
+  }
+  onnx::for_each_node(model.graph, [&](const onnx::Node& node) { known.origins.emplace(node.name, node.origin); });
+  return known;
+}
+
+std::uint32_t number_of(const ir::Node* wanted, const ir::Graph& graph) {
+  std::uint32_t number = 0, found = 0;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    if (node == wanted) found = number;
+    ++number;
+  });
+  return found;
+}
+
+// The call whose nodes made the value; those of several may have become one.
+const ir::Node* culprit(const BadValue& bad, const Known& known) {
+  const ir::Node* producer = bad.value->producer();
+  if (bad.nodes.empty()) return producer;
+  const auto origin = known.origins.find(bad.nodes.back());
+  return origin == known.origins.end() || !origin->second ? producer : origin->second;
+}
+
+std::string count(std::uint64_t number, const char* what) { return std::to_string(number) + " " + what + (number == 1 ? "" : "s"); }
+
+FirstBad described(const BadValue& bad, const ir::Node& node, const ir::Graph& graph) {
+  return {.value = bad.name, .onnx_nodes = bad.nodes, .op = node.op(), .overload = node.overload(), .site = analysis::site_of(node, number_of(&node, graph)),
+          .execution = bad.execution, .difference = bad.difference, .repro = {}};
+}
+
+void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx) {
+  std::vector<std::string> wanted;
+  for (const auto& [name, value] : mismatch.outputs)
+    if (onnx.is_made(name)) wanted.push_back(name);
+  const auto whole = onnx.segment({wanted, {}, {}, {}, {}});
+  if (!whole) throw ModelError("a part of the ONNX model can't stand alone");
+  NamedValues inputs;
+  for (const std::string& name : whole->inputs) {
+    const auto given = std::ranges::find(mismatch.inputs, name, &NamedValues::value_type::first);
+    if (given != mismatch.inputs.end()) inputs.push_back(*given);
+  }
+  write_repro(mismatch.options.repro, whole->bytes, inputs, mismatch.outputs);
+}
+
+}  // namespace
+
+void explain(const Mismatch& mismatch, Verification& made) {
+  const OnnxGraph onnx(mismatch.onnx);
+  const Known known = know(mismatch, onnx.opset());
+  const auto is_inner = [&](const NamedStand& stand) { return onnx.is_made(stand.name); };
+  if (std::ranges::none_of(known.stands, is_inner)) {
+    made.bisection = "the values inside of " + mismatch.onnx.filename().string() + " have other names than those that compatcheck gives: convert the model with compatcheck to bisect it";
+    return;
+  }
+  const auto progress = [&](std::uint64_t runs) {
+    if (mismatch.options.convert.run.progress) mismatch.options.convert.run.progress({.stage = "bisect", .done = runs, .total = 0});
+  };
+  Bisected bisected = bisect({.model = mismatch.model, .prepared = mismatch.prepared, .arguments = mismatch.arguments, .seed = mismatch.options.seed,
+                              .stands = known.stands, .onnx = onnx, .runtime = mismatch.runtime, .frontend = mismatch.frontend,
+                              .tolerance = mismatch.tolerance, .memory = mismatch.options.memory, .watch = mismatch.watch, .progress = progress});
+  made.bisection = count(bisected.compared, "value") + " compared in " + count(bisected.runs, "run");
+  if (bisected.bad) {
+    const ir::Node* node = culprit(*bisected.bad, known);
+    made.first_bad = described(*bisected.bad, *node, mismatch.prepared.graph);
+    if (node != bisected.bad->value->producer()) made.bisection += "; " + bisected.bad->value->producer()->op() + " became part of it";
+  } else {
+    made.bisection += ": each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX Runtime's graph optimisations are at fault";
+  }
+  if (mismatch.options.repro.empty()) return;
+  if (bisected.bad && !bisected.bad->segment.bytes.empty()) write_repro(mismatch.options.repro, bisected.bad->segment.bytes, bisected.bad->inputs, {{bisected.bad->name, bisected.bad->expected}});
+  else write_whole(mismatch, onnx);
+  if (made.first_bad) made.first_bad->repro = mismatch.options.repro.string();
+}
+
+}  // namespace compatcheck::verification

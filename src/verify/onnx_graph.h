@@ -1,0 +1,64 @@
+// An ONNX file taken apart: what makes each value, and models of some of its values alone.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/dtype.h"
+
+namespace compatcheck::verification {
+
+// A model of its own, made of a part of another.
+struct Segment {
+  std::string bytes;                          // of a ModelProto that carries all its weights
+  std::vector<std::string> inputs;            // values that it is given
+  std::vector<std::string> nodes;             // names of the nodes that it is made of
+  std::vector<std::string> results;           // what each wanted value is called here, in that order
+};
+
+class OnnxGraph {
+ public:
+  // Throws ModelError for what is no ONNX model. Weights in files beside it are read when a segment wants them.
+  explicit OnnxGraph(const std::filesystem::path& file);
+  ~OnnxGraph();
+  OnnxGraph(OnnxGraph&&) noexcept;
+  OnnxGraph& operator=(OnnxGraph&&) = delete;
+
+  int opset() const;                          // of ONNX's own operators; 0 if it says none
+  std::string producer() const;
+  // Some node gives the value that name: in the main graph, or in a body.
+  bool is_made(const std::string& value) const;
+  // It is the input of the main graph or of a body.
+  bool is_given(const std::string& value) const;
+  // Outputs of the main graph's nodes, in order.
+  std::vector<std::string> main_values() const;
+  // The node that makes it: its name, or its operator where it has none; empty if none does.
+  std::string maker_of(const std::string& value) const;
+  // By type inference; nullopt where that doesn't tell.
+  std::optional<ir::DType> dtype_of(const std::string& value) const;
+  std::uint64_t weight_bytes_of(const std::string& value) const;  // of the node that makes it
+
+  // Of what makes `wanted` (values that nodes make, of one graph or body); what is in `cut` is an input where it is read, of
+  // the dtype that inference tells, else of `dtypes`. nullopt where that can't be: a body's input is read that isn't cut.
+  struct Request {
+    std::vector<std::string> wanted;
+    const std::set<std::string>& cut;
+    const std::map<std::string, ir::DType>& dtypes;
+    const std::set<std::string>& sequences;             // of `cut`: lists of tensors
+    std::map<std::string, std::vector<std::int64_t>> sizes;  // of inputs, where they are to be declared
+  };
+  std::optional<Segment> segment(const Request& request) const;
+
+ private:
+  struct State;
+  class Cutting;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace compatcheck::verification
