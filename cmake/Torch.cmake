@@ -32,6 +32,9 @@ function(compatcheck_find_torch)
   add_library(torch_headers_and_libs INTERFACE IMPORTED GLOBAL)
   target_include_directories(torch_headers_and_libs INTERFACE ${root}/include ${root}/include/torch/csrc/api/include)
   target_compile_definitions(torch_headers_and_libs INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
+  if(COMPATCHECK_ASAN)  # libtorch doesn't export the type information of all its classes
+    target_compile_options(torch_headers_and_libs INTERFACE -fno-sanitize=vptr)
+  endif()
   # Not libtorch.so: in CUDA builds it draws in the GPU's libraries, and we load to the CPU alone.
   target_link_libraries(torch_headers_and_libs INTERFACE ${root}/lib/libtorch_cpu.so ${root}/lib/libc10.so)
 endfunction()

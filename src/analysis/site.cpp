@@ -6,7 +6,8 @@ namespace compatcheck::analysis {
 namespace {
 
 bool is_torch_itself(const std::string& file) {
-  return file.find("-packages/torch/") != std::string::npos || file.starts_with("torch/");
+  // "<string>": operators that libtorch itself writes in TorchScript.
+  return file.find("-packages/torch/") != std::string::npos || file.starts_with("torch/") || file == "<string>";
 }
 
 // The innermost place outside torch's own Python code: what the user wrote, or the library that they used.

@@ -29,6 +29,24 @@ Known know(const Mismatch& mismatch, int opset) {
   return known;
 }
 
+// "/encoder/Relu_3" → "/encoder/Relu"
+std::string without_number(const std::string& name) {
+  const auto dash = name.rfind('_');
+  const bool numbered = dash != std::string::npos && dash + 1 < name.size() && name.find_first_not_of("0123456789", dash + 1) == std::string::npos;
+  return numbered ? name.substr(0, dash) : name;
+}
+
+// Other exporters name nodes much as we do, in order: their numbers mean the same only where there are as many of the kind.
+void keep_common(std::vector<NamedStand>& stands, const Known& known, const OnnxGraph& onnx) {
+  std::map<std::string, std::size_t> ours, theirs;
+  for (const auto& [name, origin] : known.origins) ++ours[without_number(name)];
+  for (const std::string& name : onnx.node_names()) ++theirs[without_number(name)];
+  std::erase_if(stands, [&](const NamedStand& stand) {
+    const std::string kind = without_number(onnx.maker_of(stand.name));
+    return onnx.is_made(stand.name) && ours[kind] != theirs[kind];
+  });
+}
+
 std::uint32_t number_of(const ir::Node* wanted, const ir::Graph& graph) {
   std::uint32_t number = 0, found = 0;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
@@ -71,7 +89,8 @@ void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx) {
 
 void explain(const Mismatch& mismatch, Verification& made) {
   const OnnxGraph onnx(mismatch.onnx);
-  const Known known = know(mismatch, onnx.opset());
+  Known known = know(mismatch, onnx.opset());
+  if (onnx.producer() != "compatcheck") keep_common(known.stands, known, onnx);
   const auto is_inner = [&](const NamedStand& stand) { return onnx.is_made(stand.name); };
   if (std::ranges::none_of(known.stands, is_inner)) {
     made.bisection = "the values inside of " + mismatch.onnx.filename().string() + " have other names than those that compatcheck gives: convert the model with compatcheck to bisect it";

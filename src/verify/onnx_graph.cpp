@@ -190,6 +190,14 @@ bool OnnxGraph::is_given(const std::string& value) const {
   return found != state_->origins.end() && found->second.given;
 }
 
+std::vector<std::string> OnnxGraph::node_names() const {
+  std::set<const NodeProto*> seen;
+  std::vector<std::string> names;
+  for (const auto& [value, origin] : state_->origins)
+    if (origin.node && seen.insert(origin.node).second) names.push_back(origin.node->name());
+  return names;
+}
+
 std::vector<std::string> OnnxGraph::main_values() const {
   std::vector<std::string> values;
   for (const auto& node : state_->model.graph().node())
