@@ -27,7 +27,8 @@ struct VerifyOptions {
   int runs = 3;
   bool bisect = false;                     // of a mismatch, find the operator that makes it
   std::filesystem::path repro;             // --repro: a folder for the smallest failing case; implies `bisect`
-  std::uint64_t memory = 256 << 20;        // bytes of intermediate values that bisecting holds at a time, on each side
+  std::filesystem::path dump;              // --dump: a folder for the ONNX model's values in the first run, and their statistics
+  std::uint64_t memory = 256 << 20;        // bytes of intermediate values that are held at a time, on each side
 };
 
 // Over all runs the worst. Metrics are over elements that are finite on both sides.
@@ -39,6 +40,7 @@ struct OutputVerification {
   double cosine = 1;
   std::optional<double> snr_db;            // absent where nothing differs
   std::uint64_t elements = 0, mismatched = 0, nonfinite = 0;   // of all runs
+  std::uint64_t ties = 0;                  // indices that differ and name what is equally large
   double noise_abs = 0;                    // how far TorchScript differs from itself
   bool passed = true;
   std::string difference;                  // of the first run that fails: "3 of 40 values, 0.5 for 0.25 at [1, 2]"
@@ -71,6 +73,7 @@ struct Verification {
   std::vector<OutputVerification> outputs;
   std::vector<Finding> findings;           // CC2xx
   std::optional<FirstBad> first_bad;       // of bisecting
+  std::uint64_t dumped = 0;                // values, in the folder that the options name
   std::string bisection;                   // in a sentence, what bisecting did
   std::optional<Report> report;            // where the model doesn't convert: why
   int exit_code = 0;

@@ -99,6 +99,8 @@ constexpr std::array table{
            [](Options& o, const std::string&) { o.verify.bisect = true; }},
     Option{"--repro", "", "DIR", "<folder>", false, "verify", "write the smallest failing case there, as a folder of ONNX's backend tests",
            [](Options& o, const std::string& v) { o.verify.repro = named_file("--repro", v); }},
+    Option{"--dump", "", "DIR", "<folder>", false, "verify", "save the ONNX model's values in the first run there (.npy), and a table of their statistics",
+           [](Options& o, const std::string& v) { o.verify.dump = named_file("--dump", v); }},
     Option{"--ort-library", "", "FILE", "<file>", false, "verify", "ONNX Runtime's library (default: searched for)",
            [](Options& o, const std::string& v) { o.verify.ort_library = named_file("--ort-library", v); }},
     Option{"--method", "", "NAME", "", false, "check convert verify", "method to check (default forward)",

@@ -53,6 +53,7 @@ std::string output_lines(const Verification& verification, const Style& style) {
     lines += std::string("  cosine ") + cosine;
     if (output.snr_db) lines += "  SNR " + std::to_string(std::lround(*output.snr_db)) + " dB";
     if (output.nonfinite) lines += "  " + number(static_cast<long long>(output.nonfinite)) + " not finite";
+    if (output.ties) lines += "  " + number(static_cast<long long>(output.ties)) + " ties";
     if (output.noise_abs > 0) lines += "  TorchScript's own noise " + scientific(output.noise_abs);
     lines += "\n";
     if (!output.passed) lines += "      " + output.difference + "\n";
@@ -101,7 +102,7 @@ Json outputs(const Verification& verification) {
   for (const auto& output : verification.outputs) {
     Json made = {{"name", output.name}, {"dtype", output.dtype}, {"shape", output.shape}, {"max_abs", output.max_abs}, {"max_rel", output.max_rel},
                  {"mean_abs", output.mean_abs}, {"p99_abs", output.p99_abs}, {"cosine", output.cosine}, {"snr_db", or_null(output.snr_db)},
-                 {"elements", output.elements}, {"mismatched", output.mismatched}, {"nonfinite", output.nonfinite}, {"noise_abs", output.noise_abs}, {"passed", output.passed}};
+                 {"elements", output.elements}, {"mismatched", output.mismatched}, {"nonfinite", output.nonfinite}, {"ties", output.ties}, {"noise_abs", output.noise_abs}, {"passed", output.passed}};
     if (!output.difference.empty()) made["difference"] = output.difference;
     list.push_back(std::move(made));
   }
@@ -133,6 +134,7 @@ std::string text(const Verification& verification, const RenderOptions& options)
   if (!verification.outputs.empty()) page += "\n" + output_lines(verification, style);
   if (!verification.findings.empty()) page += "\n" + finding_lines(verification, options, style);
   page += first_bad_lines(verification, style);
+  if (verification.dumped > 0) page += "\n  " + count(static_cast<long long>(verification.dumped), "value") + " saved\n";
   return page + "\nexit " + std::to_string(verification.exit_code) + "\n";
 }
 
@@ -141,6 +143,7 @@ std::string json(const Verification& verification, bool on_one_line) {
                  {"runtime", verification.runtime}, {"seed", verification.seed}, {"runs", runs(verification)}, {"passed", verification.passed},
                  {"outputs", outputs(verification)}, {"findings", findings(verification.findings)}};
   if (verification.first_bad) object["first_bad"] = first_bad(*verification.first_bad);
+  if (verification.dumped > 0) object["dumped"] = verification.dumped;
   if (!verification.bisection.empty()) object["bisection"] = verification.bisection;
   if (verification.report) object["report"] = report::object(*verification.report);
   object["exit_code"] = verification.exit_code;

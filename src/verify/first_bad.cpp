@@ -111,7 +111,8 @@ void explain(const Mismatch& mismatch, Verification& made) {
     made.bisection += ": each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX Runtime's graph optimisations are at fault";
   }
   if (mismatch.options.repro.empty()) return;
-  if (bisected.bad && !bisected.bad->segment.bytes.empty()) write_repro(mismatch.options.repro, bisected.bad->segment.bytes, bisected.bad->inputs, {{bisected.bad->name, bisected.bad->expected}});
+  if (bisected.bad && !bisected.bad->segment.bytes.empty()) write_repro(mismatch.options.repro, bisected.bad->segment.bytes, bisected.bad->inputs,
+                                                                                  {{bisected.bad->segment.results.front(), bisected.bad->expected}});
   else write_whole(mismatch, onnx);
   if (made.first_bad) made.first_bad->repro = mismatch.options.repro.string();
 }

@@ -108,6 +108,24 @@ std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional
   return numbers.tensor({static_cast<std::int64_t>(list->items.size())}, beside);
 }
 
+namespace {
+
+void collect(const ir::Value* value, std::vector<const ir::Value*>& into) {
+  const ir::Node* maker = value->producer();
+  const bool dict = maker && maker->is("prim::DictConstruct");
+  if (!dict && !(maker && (maker->is("prim::ListConstruct") || maker->is("prim::TupleConstruct")))) return into.push_back(value);
+  for (std::size_t i = dict ? 1 : 0; i < maker->inputs().size(); i += dict ? 2 : 1) collect(maker->input(i), into);
+}
+
+}  // namespace
+
+std::vector<const ir::Value*> leaves_of(const ir::Graph& graph) {
+  std::vector<const ir::Value*> leaves;
+  for (const ir::Value* output : graph.outputs()) collect(output, leaves);
+  std::erase_if(leaves, [](const ir::Value* leaf) { return ir::constant_of(leaf) && ir::constant_of(leaf)->is_none(); });
+  return leaves;
+}
+
 std::vector<ir::TensorView> leaves_of(const ir::Constant& value) {
   std::vector<ir::TensorView> leaves;
   collect(value, leaves);

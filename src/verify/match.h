@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/constant.h"
+#include "ir/graph.h"
 #include "verify/compare.h"
 
 namespace compatcheck::verification {
@@ -27,6 +28,9 @@ Matched match(const ir::Constant& expected, const ir::Constants& found, const st
 // A tensor; a number as one of rank 0, a list of numbers as one of rank 1, of the dtype `beside` if that can hold them; nullopt for
 // everything else.
 std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional<ir::DType> beside);
+
+// The values of the graph that its outputs' tensors are, in that order.
+std::vector<const ir::Value*> leaves_of(const ir::Graph& graph);
 
 // The tensors in it, in that order; numbers as tensors.
 std::vector<ir::TensorView> leaves_of(const ir::Constant& value);

@@ -279,7 +279,7 @@ class OnnxGraph::Cutting {
         auto& added = *model.mutable_graph()->add_node() = node;
         made.nodes.push_back(node.name().empty() ? node.op_type() : node.name());
         for (std::string& output : *added.mutable_output())
-          if (request_.cut.contains(output)) output = computed(output);
+          if (read_.contains(output)) output = computed(output);
         continue;
       }
       for_each_body(node, [&](const GraphProto& body) { add_nodes(body, model, made); });
@@ -339,7 +339,7 @@ class OnnxGraph::Cutting {
     }
     std::set<std::string> given;
     for (const std::string& name : request_.wanted) {
-      made.results.push_back(request_.cut.contains(name) ? computed(name) : name);
+      made.results.push_back(read_.contains(name) ? computed(name) : name);
       if (!given.insert(name).second) continue;
       auto& output = *graph.add_output();
       declare(name, output);

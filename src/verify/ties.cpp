@@ -47,9 +47,18 @@ bool near(double a, double b, const Tolerance& tolerance) {
   return a == b || std::abs(a - b) <= tolerance.absolute + tolerance.relative * std::abs(a);
 }
 
+// The same elements in the same order.
+bool keeps_order(const ir::Node& node) {
+  static const std::set<std::string_view> names = {"aten::clone", "aten::contiguous", "aten::detach", "aten::flatten", "aten::reshape", "aten::squeeze",
+                                                   "aten::to", "aten::type_as", "aten::unsqueeze", "aten::view"};
+  return names.contains(node.op());
+}
+
 }  // namespace
 
-std::optional<IndexedBy> indexed_by(const ir::Value* output, const symbolic::FactTable& facts) {
+std::optional<IndexedBy> indexed_by(const ir::Value* value, const symbolic::FactTable& facts) {
+  const ir::Value* output = value;
+  while (output->producer() && keeps_order(*output->producer())) output = output->producer()->input(0);
   const ir::Node* node = output->producer();
   if (!node || !node->schema()) return std::nullopt;
   const auto* found = std::ranges::find_if(operators, [&](const IndexOperator& op) { return op.op == node->op() && op.output == output->index(); });

@@ -17,8 +17,8 @@ struct IndexedBy {
   bool distinct = false;             // along `dim` no index stands twice
 };
 
-// nullopt: `output` isn't made of indices, or along which dimension isn't known.
-std::optional<IndexedBy> indexed_by(const ir::Value* output, const symbolic::FactTable& facts);
+// nullopt: `value` isn't made of indices, or along which dimension isn't known. What only casts or reshapes them is looked through.
+std::optional<IndexedBy> indexed_by(const ir::Value* value, const symbolic::FactTable& facts);
 
 // Both of the operator's result; where they differ they name elements of `input` (contiguous, with its bytes) that are within
 // `tolerance` of each other.
