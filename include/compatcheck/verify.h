@@ -57,6 +57,14 @@ struct FirstBad {
   std::string repro;                       // the folder, if one was asked for
 };
 
+// What bisecting did.
+struct Bisection {
+  std::uint64_t compared = 0;              // values
+  std::uint64_t runs = 0;                  // of TorchScript
+  std::uint64_t bytes = 0;                 // of all intermediate values of one run
+  std::string note;                        // what else there is to say
+};
+
 struct RunInputs {
   std::map<std::string, std::int64_t> sizes;   // of named dimensions
   std::vector<TensorInfo> inputs;
@@ -74,7 +82,7 @@ struct Verification {
   std::vector<Finding> findings;           // CC2xx
   std::optional<FirstBad> first_bad;       // of bisecting
   std::uint64_t dumped = 0;                // values, in the folder that the options name
-  std::string bisection;                   // in a sentence, what bisecting did
+  std::optional<Bisection> bisection;
   std::optional<Report> report;            // where the model doesn't convert: why
   int exit_code = 0;
 };

@@ -134,9 +134,9 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.progress = parse_when("--progress", v); }},
     Option{"--color", "", "WHEN", "auto always never", false, "check convert verify ops explain lint", "colours",
            [](Options& o, const std::string& v) { o.color = parse_when("--color", v); }},
-    Option{"--quiet", "-q", "", "", false, "check convert", "only findings that fail the gate, and the last line",
+    Option{"--quiet", "-q", "", "", false, "check convert verify", "only findings that fail the gate, and the last line",
            [](Options& o, const std::string&) { o.quiet = true; }},
-    Option{"--verbose", "-v", "", "", true, "check convert", "every site and operator; twice: normalisation steps too",
+    Option{"--verbose", "-v", "", "", true, "check convert verify", "every site and operator; twice: normalisation steps too",
            [](Options& o, const std::string&) { ++o.verbosity; }},
 };
 

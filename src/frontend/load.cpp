@@ -138,27 +138,37 @@ std::vector<Frontend::Run> Frontend::run(const InputFile& file, const std::strin
 }
 
 Frontend::Inner Frontend::inner_values(const InputFile& file, const std::string& display_name, const ir::Graph& graph,
-                                       const ir::Constants& arguments, std::uint64_t seed, const Wanted& wanted) {
+                                       const ir::Constants& arguments, std::uint64_t seed, const std::vector<Wanted>& wanted, std::uint64_t most_bytes) {
   return naming(display_name, [&] {
     const auto values = values_in_order(graph);
     const auto blocks = blocks_in_order(graph);
-    protocol::ValuesRequest request{state_->model(display_name, display_name), encode(graph), encode(ir::Constant{ir::TupleConstant{nullptr, arguments}}),
-                                    seed, 0, wanted.first, wanted.end, {}};
-    const auto block = std::find(blocks.begin(), blocks.end(), wanted.block);
-    if (block == blocks.end()) throw InternalError("values are asked of a block that isn't the graph's");
-    request.block = static_cast<std::uint32_t>(block - blocks.begin());
     std::unordered_map<const ir::Value*, std::uint32_t> positions;
     for (const ir::Value* value : values) positions.emplace(value, static_cast<std::uint32_t>(positions.size()));
-    for (const ir::Value* value : wanted.values) request.positions.push_back(positions.at(value));
+    protocol::ValuesRequest request{state_->model(display_name, display_name), encode(graph), encode(ir::Constant{ir::TupleConstant{nullptr, arguments}}),
+                                    seed, most_bytes, {}};
+    for (const Wanted& one : wanted) {
+      const auto block = std::find(blocks.begin(), blocks.end(), one.block);
+      if (block == blocks.end()) throw InternalError("values are asked of a block that isn't the graph's");
+      request.wanted.push_back({static_cast<std::uint32_t>(block - blocks.begin()), one.first, one.end, {}});
+      for (const ir::Value* value : one.values) request.wanted.back().positions.push_back(positions.at(value));
+    }
     const auto reply = expect<protocol::ValuesReply>(state_->helper.ask(request, &file, true));
     if (reply.executions.size() != blocks.size() || reply.bytes.size() != values.size()) throw ModelError("the loader's answer is damaged: it speaks of another graph");
     Inner inner;
+    inner.too_many = reply.too_many;
     for (std::size_t i = 0; i < blocks.size(); ++i) inner.executions.emplace(blocks[i], reply.executions[i]);
     for (std::size_t i = 0; i < values.size(); ++i) inner.bytes.emplace(values[i], reply.bytes[i]);
     ir::Constant taken = decode_constant(reply.values);
-    if (auto* executions = taken.get<ir::ListConstant>())
-      for (ir::Constant& execution : executions->items)
-        if (auto* held = execution.get<ir::TupleConstant>(); held && held->items.size() == wanted.values.size()) inner.values.push_back(std::move(held->items));
+    auto* lists = taken.get<ir::ListConstant>();
+    if (!lists || lists->items.size() != wanted.size()) throw ModelError("the loader's answer is damaged: other values than those asked for");
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      inner.values.emplace_back();
+      for (ir::Constant& execution : lists->items[i].get<ir::ListConstant>()->items) {
+        auto* held = execution.get<ir::TupleConstant>();
+        if (!held || held->items.size() != wanted[i].values.size()) throw ModelError("the loader's answer is damaged: other values than those asked for");
+        inner.values.back().push_back(std::move(held->items));
+      }
+    }
     return inner;
   });
 }

@@ -91,11 +91,12 @@ class Frontend {
   struct Inner {
     std::unordered_map<const ir::Block*, std::uint64_t> executions;  // of every block
     std::unordered_map<const ir::Value*, std::uint64_t> bytes;       // of every value, in all executions
-    std::vector<ir::Constants> values;                               // execution by execution
+    bool too_many = false;                                           // the values take more than `most_bytes`: none are here
+    std::vector<std::vector<ir::Constants>> values;                  // for each of those wanted, execution by execution
   };
   // Throws ModelError if the graph doesn't run.
   Inner inner_values(const InputFile& file, const std::string& display_name, const ir::Graph& graph, const ir::Constants& arguments,
-                     std::uint64_t seed, const Wanted& wanted);
+                     std::uint64_t seed, const std::vector<Wanted>& wanted, std::uint64_t most_bytes);
 
   // Every schema that this libtorch registers, one a line (test of src/schema).
   std::vector<std::string> registered_schemas();

@@ -75,8 +75,11 @@ void put(Writer& out, const ValuesRequest& request) {
   put(out, request.model);
   out.blob(request.graph);
   out.blob(request.arguments);
-  for (const std::uint64_t number : {request.seed, std::uint64_t{request.block}, request.first, request.end}) out.unsigned_number(number);
-  put_numbers(out, request.positions);
+  for (const std::uint64_t number : {request.seed, request.most_bytes, std::uint64_t{request.wanted.size()}}) out.unsigned_number(number);
+  for (const BlockValues& wanted : request.wanted) {
+    for (const std::uint64_t number : {std::uint64_t{wanted.block}, wanted.first, wanted.end}) out.unsigned_number(number);
+    put_numbers(out, wanted.positions);
+  }
 }
 void put(Writer&, const SchemasRequest&) {}
 
@@ -103,6 +106,7 @@ void put(Writer& out, const RunReply& reply) { out.blob(reply.results); }
 void put(Writer& out, const ValuesReply& reply) {
   put_numbers(out, reply.executions);
   put_numbers(out, reply.bytes);
+  out.boolean(reply.too_many);
   out.blob(reply.values);
 }
 void put(Writer& out, const SchemasReply& reply) { put(out, reply.schemas); }
@@ -167,12 +171,16 @@ Request read_request(Reader& in) {
     return request;
   }
   if (kind == values) {
-    ValuesRequest request{model(in), blob(in), blob(in), 0, 0, 0, 0, {}};
+    ValuesRequest request{model(in), blob(in), blob(in), 0, 0, {}};
     request.seed = in.unsigned_number();
-    request.block = static_cast<std::uint32_t>(in.unsigned_number());
-    request.first = in.unsigned_number();
-    request.end = in.unsigned_number();
-    request.positions = numbers<std::uint32_t>(in);
+    request.most_bytes = in.unsigned_number();
+    request.wanted.resize(in.count());
+    for (BlockValues& wanted : request.wanted) {
+      wanted.block = static_cast<std::uint32_t>(in.unsigned_number());
+      wanted.first = in.unsigned_number();
+      wanted.end = in.unsigned_number();
+      wanted.positions = numbers<std::uint32_t>(in);
+    }
     return request;
   }
   Reader::damaged("a request is unknown");
@@ -198,7 +206,8 @@ Reply read_reply(Reader& in) {
   if (kind == observe) return observations(in);
   if (kind == run) return RunReply{blob(in)};
   if (kind == values) {
-    ValuesReply reply{numbers<std::uint64_t>(in), numbers<std::uint64_t>(in), {}};
+    ValuesReply reply{numbers<std::uint64_t>(in), numbers<std::uint64_t>(in), false, {}};
+    reply.too_many = in.boolean();
     reply.values = blob(in);
     return reply;
   }

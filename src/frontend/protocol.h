@@ -43,15 +43,20 @@ struct RunRequest {
   std::vector<std::uint8_t> arguments;  // a snapshot: a list with a tuple for each call
   std::uint64_t seed = 0;               // of libtorch's generator before the first call; one more before each further one
 };
+// Of a block's executions, counted from 0, those from `first` to `end`.
+struct BlockValues {
+  std::uint32_t block = 0;               // see snapshot.h, `blocks_in_order`
+  std::uint64_t first = 0, end = 0;
+  std::vector<std::uint32_t> positions;  // see snapshot.h, `values_in_order`: of this block and those around it
+};
 // A graph's inner values in one call of it, by the interpreter.
 struct ValuesRequest {
   Model model;
   std::vector<std::uint8_t> graph;
   std::vector<std::uint8_t> arguments;   // a snapshot: a tuple
   std::uint64_t seed = 0;
-  std::uint32_t block = 0;               // see snapshot.h, `blocks_in_order`
-  std::uint64_t first = 0, end = 0;      // of the block's executions, counted from 0; none: only what values there are
-  std::vector<std::uint32_t> positions;  // see snapshot.h, `values_in_order`: of this block and those around it
+  std::uint64_t most_bytes = 0;          // where the values asked for take more, none are given
+  std::vector<BlockValues> wanted;
 };
 struct SchemasRequest {};
 using Request = std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, RunRequest, ValuesRequest, SchemasRequest>;
@@ -65,7 +70,8 @@ struct RunReply { std::vector<std::uint8_t> results; };  // a snapshot: a list; 
 struct ValuesReply {
   std::vector<std::uint64_t> executions;  // of each block
   std::vector<std::uint64_t> bytes;       // of each value's tensors, by position, in all executions
-  std::vector<std::uint8_t> values;       // a snapshot: a list; of each execution asked for a tuple of the values asked for
+  bool too_many = false;                  // bytes
+  std::vector<std::uint8_t> values;       // a snapshot: a list; for each of `wanted` a list; of each execution a tuple of the values
 };
 struct SchemasReply { std::vector<std::string> schemas; };
 

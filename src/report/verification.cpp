@@ -85,7 +85,10 @@ std::string first_bad_lines(const Verification& verification, const Style& style
     if (!nodes.empty()) lines += "      ONNX nodes: " + nodes + "\n";
     if (!bad.repro.empty()) lines += "      by itself in " + printable(bad.repro) + "\n";
   }
-  if (!verification.bisection.empty()) lines += "  bisection: " + printable(verification.bisection) + "\n";
+  if (const auto& bisection = verification.bisection) {
+    lines += "  bisection: " + count(static_cast<long long>(bisection->compared), "value") + " compared in " + count(static_cast<long long>(bisection->runs), "run");
+    lines += (bisection->note.empty() ? "" : "; " + printable(bisection->note)) + "\n";
+  }
   return lines.empty() ? lines : "\n" + lines;
 }
 
@@ -144,7 +147,8 @@ std::string json(const Verification& verification, bool on_one_line) {
                  {"outputs", outputs(verification)}, {"findings", findings(verification.findings)}};
   if (verification.first_bad) object["first_bad"] = first_bad(*verification.first_bad);
   if (verification.dumped > 0) object["dumped"] = verification.dumped;
-  if (!verification.bisection.empty()) object["bisection"] = verification.bisection;
+  if (const auto& bisection = verification.bisection)
+    object["bisection"] = {{"compared", bisection->compared}, {"runs", bisection->runs}, {"bytes", bisection->bytes}, {"note", bisection->note}};
   if (verification.report) object["report"] = report::object(*verification.report);
   object["exit_code"] = verification.exit_code;
   return object.dump(on_one_line ? -1 : 2, ' ', false, replace_bad_utf8) + "\n";

@@ -1,6 +1,7 @@
 #include "verify/bisect.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -57,12 +58,15 @@ class Bisection {
       leaves_[stand.value].push_back({stand.path, stand.name});
     }
     for (auto& [value, leaves] : leaves_) std::ranges::sort(leaves, {}, &Leaf::path);
-    survey_ = ask({.block = in_.prepared.graph.top(), .first = 0, .end = 0, .values = {}});
+    wanted_ = everything();
+    survey_ = ask(wanted_, in_.memory);
+    for (const auto& [value, bytes] : survey_.bytes) made_.bytes += bytes;
     made_.bad = scan(*in_.prepared.graph.top(), {});
     return std::move(made_);
   }
 
  private:
+  using Values = std::unordered_map<const ir::Value*, const ir::Constant*>;
   using Sources = std::map<std::string, std::pair<const ir::Value*, std::vector<std::size_t>>>;
 
   // One part of a block's values, and how to run it.
@@ -74,11 +78,59 @@ class Bisection {
     std::vector<const ir::Value*> wanted;    // of TorchScript: what it is given and what it must give
   };
 
-  frontend::Frontend::Inner ask(const frontend::Frontend::Wanted& wanted) {
+  using Wanted = frontend::Frontend::Wanted;
+
+  // Of each block its values and those around it that something stands for. A model whose values take little memory is run once.
+  std::vector<Wanted> everything() {
+    std::vector<Wanted> wanted;
+    collect(*in_.prepared.graph.top(), {}, wanted);
+    return wanted;
+  }
+
+  void collect(const ir::Block& block, std::vector<const ir::Value*> values, std::vector<Wanted>& wanted) {
+    const auto add = [&](const ir::Value* value) {
+      if (leaves_.contains(value) && !ir::constant_of(value)) values.push_back(value);
+    };
+    for (const ir::Value* input : block.inputs()) add(input);
+    for (const ir::Node* node : block)
+      for (const ir::Value* output : node->outputs()) add(output);
+    places_.emplace(&block, wanted.size());
+    wanted.push_back({.block = &block, .first = 0, .end = std::numeric_limits<std::uint64_t>::max(), .values = values});
+    for (const ir::Node* node : block)
+      for (const ir::Block* inner : node->blocks()) collect(*inner, values, wanted);
+  }
+
+  struct Executions {
+    frontend::Frontend::Inner held;   // what the values are of, unless the survey has them
+    std::vector<Values> values;
+  };
+
+  Executions values_of(const ir::Block& block, std::uint64_t first, std::uint64_t end, const std::vector<const ir::Value*>& values) {
+    Executions made;
+    if (!survey_.too_many) {
+      const std::size_t place = places_.at(&block);
+      made.values = paired(wanted_[place].values, survey_.values[place], first, end);
+    } else {
+      made.held = ask({{.block = &block, .first = first, .end = end, .values = values}}, std::numeric_limits<std::uint64_t>::max());
+      made.values = paired(values, made.held.values.front(), 0, end - first);
+    }
+    return made;
+  }
+
+  static std::vector<Values> paired(const std::vector<const ir::Value*>& values, const std::vector<ir::Constants>& executions, std::uint64_t first, std::uint64_t end) {
+    std::vector<Values> made;
+    for (std::uint64_t at = first; at < std::min<std::uint64_t>(end, executions.size()); ++at) {
+      made.emplace_back();
+      for (std::size_t i = 0; i < values.size(); ++i) made.back().emplace(values[i], &executions[at][i]);
+    }
+    return made;
+  }
+
+  frontend::Frontend::Inner ask(const std::vector<Wanted>& wanted, std::uint64_t most_bytes) {
     in_.watch.look();
     if (in_.progress) in_.progress(made_.runs);
     ++made_.runs;
-    return in_.frontend.inner_values(*in_.model.file, in_.model.path, in_.prepared.graph, in_.arguments, in_.seed, wanted);
+    return in_.frontend.inner_values(*in_.model.file, in_.model.path, in_.prepared.graph, in_.arguments, in_.seed, wanted, most_bytes);
   }
 
   // `around`: where the values of the blocks around it come from.
@@ -184,8 +236,6 @@ class Bisection {
 
   struct Unreachable {};   // the nodes of a value need one that nothing stands for
 
-  using Values = std::unordered_map<const ir::Value*, const ir::Constant*>;
-
   // Of executions `first` to `end`.
   std::optional<BadValue> look(Part& part, const std::vector<Item>& items, const Sources& sources, const ir::Block& block, std::uint64_t first, std::uint64_t end) {
     if (part.wanted.empty()) {
@@ -196,12 +246,10 @@ class Bisection {
         return one_by_one(part, items, sources, block, first, end);
       }
     }
-    const auto inner = ask({.block = &block, .first = first, .end = end, .values = part.wanted});
-    for (std::size_t at = 0; at < inner.values.size(); ++at) {
-      Values values;
-      for (std::size_t i = 0; i < part.wanted.size(); ++i) values.emplace(part.wanted[i], &inner.values[at][i]);
-      if (auto bad = judge(part, items, sources, values, first + at)) return bad;
-    }
+    std::uint64_t execution = first;
+    const Executions executions = values_of(block, first, end, part.wanted);
+    for (const Values& values : executions.values)
+      if (auto bad = judge(part, items, sources, values, execution++)) return bad;
     return std::nullopt;
   }
 
@@ -348,7 +396,9 @@ class Bisection {
 
   const BisectInput& in_;
   std::unordered_map<const ir::Value*, std::vector<Leaf>> leaves_;
-  frontend::Frontend::Inner survey_;
+  std::vector<Wanted> wanted_;                            // everything, by block
+  std::unordered_map<const ir::Block*, std::size_t> places_;   // in it
+  frontend::Frontend::Inner survey_;                      // of everything
   Bisected made_;
 };
 

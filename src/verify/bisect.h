@@ -56,6 +56,7 @@ struct Bisected {
   std::optional<BadValue> bad;           // none: every operator is within tolerance by itself
   std::uint64_t runs = 0;                // of the graph by TorchScript
   std::uint64_t compared = 0;            // values
+  std::uint64_t bytes = 0;               // of all intermediate values
 };
 
 // Every ONNX value that stands for one of TorchScript's is computed from TorchScript's own values, so that no error is inherited, and

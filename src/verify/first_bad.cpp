@@ -64,8 +64,6 @@ const ir::Node* culprit(const BadValue& bad, const Known& known) {
   return origin == known.origins.end() || !origin->second ? producer : origin->second;
 }
 
-std::string count(std::uint64_t number, const char* what) { return std::to_string(number) + " " + what + (number == 1 ? "" : "s"); }
-
 FirstBad described(const BadValue& bad, const ir::Node& node, const ir::Graph& graph) {
   return {.value = bad.name, .onnx_nodes = bad.nodes, .op = node.op(), .overload = node.overload(), .site = analysis::site_of(node, number_of(&node, graph)),
           .execution = bad.execution, .difference = bad.difference, .repro = {}};
@@ -93,7 +91,7 @@ void explain(const Mismatch& mismatch, Verification& made) {
   if (onnx.producer() != "compatcheck") keep_common(known.stands, known, onnx);
   const auto is_inner = [&](const NamedStand& stand) { return onnx.is_made(stand.name); };
   if (std::ranges::none_of(known.stands, is_inner)) {
-    made.bisection = "the values inside of " + mismatch.onnx.filename().string() + " have other names than those that compatcheck gives: convert the model with compatcheck to bisect it";
+    made.bisection = {.compared = 0, .runs = 0, .bytes = 0, .note = "the values inside of " + mismatch.onnx.filename().string() + " have other names than those that compatcheck gives: convert the model with compatcheck to bisect it"};
     return;
   }
   const auto progress = [&](std::uint64_t runs) {
@@ -102,13 +100,13 @@ void explain(const Mismatch& mismatch, Verification& made) {
   Bisected bisected = bisect({.model = mismatch.model, .prepared = mismatch.prepared, .arguments = mismatch.arguments, .seed = mismatch.options.seed,
                               .stands = known.stands, .onnx = onnx, .runtime = mismatch.runtime, .frontend = mismatch.frontend,
                               .tolerance = mismatch.tolerance, .memory = mismatch.options.memory, .watch = mismatch.watch, .progress = progress});
-  made.bisection = count(bisected.compared, "value") + " compared in " + count(bisected.runs, "run");
+  made.bisection = {.compared = bisected.compared, .runs = bisected.runs, .bytes = bisected.bytes, .note = {}};
   if (bisected.bad) {
     const ir::Node* node = culprit(*bisected.bad, known);
     made.first_bad = described(*bisected.bad, *node, mismatch.prepared.graph);
-    if (node != bisected.bad->value->producer()) made.bisection += "; " + bisected.bad->value->producer()->op() + " became part of it";
+    if (node != bisected.bad->value->producer()) made.bisection->note = bisected.bad->value->producer()->op() + " became part of the same node";
   } else {
-    made.bisection += ": each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX Runtime's graph optimisations are at fault";
+    made.bisection->note = "each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX Runtime's graph optimisations are at fault";
   }
   if (mismatch.options.repro.empty()) return;
   if (bisected.bad && !bisected.bad->segment.bytes.empty()) write_repro(mismatch.options.repro, bisected.bad->segment.bytes, bisected.bad->inputs,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "analysis/boundary.h"
 #include "analysis/onnx_model.h"
@@ -213,8 +214,8 @@ class Verifying {
     const auto by = leaves.size() == outputs ? verification::indexed_by(leaves[index], prepared_.facts) : std::nullopt;
     if (!by || by->input->block() != prepared_.graph.top()) return false;
     const auto inner = frontend_.inner_values(*model_.file, model_.path, prepared_.graph, prepared_arguments(call), options_.seed,
-                                              {.block = prepared_.graph.top(), .first = 0, .end = 1, .values = {by->input}});
-    const auto* input = inner.values.empty() ? nullptr : inner.values.front().front().get<ir::TensorView>();
+                                              {{.block = prepared_.graph.top(), .first = 0, .end = 1, .values = {by->input}}}, std::numeric_limits<std::uint64_t>::max());
+    const auto* input = inner.values.front().empty() ? nullptr : inner.values.front().front().front().get<ir::TensorView>();
     return input && verification::is_tie(*by, *input, pair.expected, pair.found, tolerance(input->dtype));
   }
 
@@ -293,7 +294,7 @@ class Verifying {
                              .runtime = runtime_, .frontend = frontend_, .tolerance = [this](ir::DType dtype) { return tolerance(dtype); }, .watch = watch_},
                             made_);
     } catch (const ModelError& error) {
-      made_.bisection = std::string("bisecting failed: ") + error.what();
+      made_.bisection = {.compared = 0, .runs = 0, .bytes = 0, .note = std::string("bisecting failed: ") + error.what()};
     }
   }
 

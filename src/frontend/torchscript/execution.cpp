@@ -158,49 +158,70 @@ std::uint64_t bytes_of(const IValue& value) {
   return bytes;
 }
 
-// What a run leaves of the values that are asked for, execution by execution of the block.
+// What a run leaves of the values that are asked for, execution by execution of their block.
 class Collecting {
  public:
-  Collecting(const protocol::ValuesRequest& request, const ir::Graph& graph) : request_(request), blocks_(blocks_in_order(graph)), values_(values_in_order(graph)) {
-    if (request.block >= blocks_.size()) throw InternalError("a request for values names a block that isn't there");
-    for (const std::uint32_t position : request.positions) {
-      if (position >= values_.size()) throw InternalError("a request for values names one that isn't there");
-      wanted_.push_back(values_[position]);
-    }
+  Collecting(const protocol::ValuesRequest& request, const ir::Graph& graph) : most_(request.most_bytes), blocks_(blocks_in_order(graph)), values_(values_in_order(graph)) {
     for (std::size_t i = 0; i < values_.size(); ++i) positions_.emplace(values_[i], i);
     for (std::size_t i = 0; i < blocks_.size(); ++i) numbers_.emplace(blocks_[i], i);
     reply_.executions.resize(blocks_.size());
     reply_.bytes.resize(values_.size());
+    for (const protocol::BlockValues& wanted : request.wanted) {
+      if (wanted.block >= blocks_.size()) throw InternalError("a request for values names a block that isn't there");
+      asked_.push_back({&wanted, {}, {}});
+      for (const std::uint32_t position : wanted.positions) {
+        if (position >= values_.size()) throw InternalError("a request for values names one that isn't there");
+        asked_.back().values.push_back(values_[position]);
+      }
+    }
   }
 
   Interpreter::Watch watch() {
-    return {.defined = [this](const ir::Value& value, const IValue& held) { reply_.bytes[positions_.at(&value)] += bytes_of(held); },
-            .finished = [this](const ir::Block& block, const Interpreter::Held& held) { finished(block, held); },
-            .kept = {wanted_.begin(), wanted_.end()}};
+    Interpreter::Watch watch{.defined = [this](const ir::Value& value, const IValue& held) { reply_.bytes[positions_.at(&value)] += bytes_of(held); },
+                             .finished = [this](const ir::Block& block, const Interpreter::Held& held) { finished(block, held); },
+                             .kept = {}};
+    for (const Asked& asked : asked_) watch.kept.insert(asked.values.begin(), asked.values.end());
+    return watch;
   }
 
   protocol::ValuesReply take() {
-    reply_.values = encode(ir::Constant{std::move(taken_)});
+    ir::ListConstant all;
+    for (Asked& asked : asked_) all.items.push_back({std::move(asked.taken)});
+    reply_.values = encode(ir::Constant{std::move(all)});
     return std::move(reply_);
   }
 
  private:
+  struct Asked {
+    const protocol::BlockValues* wanted;
+    std::vector<const ir::Value*> values;
+    ir::ListConstant taken;
+  };
+
   void finished(const ir::Block& block, const Interpreter::Held& held) {
     const std::size_t number = numbers_.at(&block);
     const std::uint64_t execution = reply_.executions[number]++;
-    if (number != request_.block || execution < request_.first || execution >= request_.end) return;
-    ir::TupleConstant made;
-    for (const ir::Value* value : wanted_) made.items.push_back(result_of(held(*value)));
-    taken_.items.push_back({std::move(made)});
+    for (Asked& asked : asked_) {
+      if (number != asked.wanted->block || execution < asked.wanted->first || execution >= asked.wanted->end || reply_.too_many) continue;
+      for (const ir::Value* value : asked.values) taken_ += bytes_of(held(*value));
+      if (taken_ > most_) return forget();
+      ir::TupleConstant made;
+      for (const ir::Value* value : asked.values) made.items.push_back(result_of(held(*value)));
+      asked.taken.items.push_back({std::move(made)});
+    }
   }
 
-  const protocol::ValuesRequest& request_;
+  void forget() {
+    reply_.too_many = true;
+    for (Asked& asked : asked_) asked.taken.items.clear();
+  }
+
+  std::uint64_t most_, taken_ = 0;
   std::vector<ir::Block*> blocks_;
   std::vector<ir::Value*> values_;
-  std::vector<const ir::Value*> wanted_;
   std::unordered_map<const ir::Value*, std::size_t> positions_;
   std::unordered_map<const ir::Block*, std::size_t> numbers_;
-  ir::ListConstant taken_;
+  std::vector<Asked> asked_;
   protocol::ValuesReply reply_;
 };
 

@@ -17,7 +17,7 @@ protocol::ObserveReply observe(const protocol::ObserveRequest& request);
 protocol::RunReply run(const protocol::RunRequest& request);
 
 // Inner values of a graph on given arguments. What isn't asked for is let go as soon as nothing reads it. Throws ModelError if the graph
-// doesn't run; an execution that the failure cuts off isn't counted.
+// doesn't run.
 protocol::ValuesReply values(const protocol::ValuesRequest& request);
 
 }  // namespace compatcheck::frontend::torchscript

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""compatcheck verify --bisect finds the operator that is wrong: planted in a handler (the program `planted`: aten::atan becomes Tanh), or
+in an ONNX file afterwards; straight, in If, in Loop, nested, in 1,000 nodes. What --repro writes fails by itself in ONNX Runtime."""
+import argparse, json, math, pathlib, re, subprocess, sys, tempfile
+
+import numpy
+import onnx
+import onnxruntime
+import torch
+from torch import Tensor
+
+
+class Straight(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.conv = torch.nn.Conv2d(3, 4, 3)
+        self.norm = torch.nn.BatchNorm2d(4)
+        self.linear = torch.nn.Linear(4, 6)
+
+    def forward(self, x):
+        y = torch.relu(self.norm(self.conv(x))).mean((2, 3))
+        z = torch.atan(self.linear(y))  # planted
+        return z.clamp(-10, 10), z.argmax(1)
+
+
+class InIf(torch.nn.Module):
+    def forward(self, x):
+        y = x.sin()
+        if bool(y.sum() > -1000):
+            z = y * 2
+            y = torch.atan(z)  # planted
+            y = y + z
+        else:
+            y = torch.atan(y) + 1
+        return y.exp()
+
+
+class InLoop(torch.nn.Module):
+    def forward(self, x, n: int):
+        y = x.sin()
+        for i in range(n):
+            y = y * 0.5 + x
+            if i == 1:
+                y = torch.atan(y)  # planted
+            y = y.cos()
+        return y + 1
+
+
+class Nested(torch.nn.Module):
+    def forward(self, x, n: int):
+        ys = [x]
+        for i in range(n):
+            y = ys[-1]
+            j = 0
+            while j < i:
+                if bool(y.sum() > 1000000):
+                    y = y.exp()
+                else:
+                    y = torch.atan(y * 0.9)  # planted
+                j += 1
+            ys.append(y.sin())
+        return ys[-1].abs()
+
+
+class Healed(torch.nn.Module):
+    """The error can't be seen behind the clamp; the one after it can."""
+
+    def forward(self, x):
+        y = torch.atan(x)  # planted
+        y = y.clamp(1, 1.0001) * x
+        return torch.atan(y + 3)
+
+
+class Long(torch.nn.Module):
+    def forward(self, x):
+        total = x
+        for i in range(200):
+            x = (x * 1.01 + 0.1).sin().tanh()
+            total = total + (torch.atan(x * 9) if i == 170 else x)  # planted
+        return total.softmax(1).argmax(1), total
+
+
+def line_of(module, marker="# planted"):
+    import inspect
+    lines, first = inspect.getsourcelines(module)
+    return first + next(i for i, line in enumerate(lines) if marker in line)
+
+
+def run_repro(folder):
+    """The largest difference between what ONNX Runtime makes of the folder and what it should."""
+    def read(file):
+        tensor = onnx.TensorProto()
+        tensor.ParseFromString(file.read_bytes())
+        return tensor
+    model = onnx.load(folder / "model.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    session = onnxruntime.InferenceSession(str(folder / "model.onnx"))
+    tensors = [read(file) for file in sorted((folder / "test_data_set_0").glob("input_*.pb"))]
+    got = session.run(None, {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in tensors})
+    expected = onnx.numpy_helper.to_array(read(folder / "test_data_set_0" / "output_0.pb"))
+    return float(numpy.abs(got[0].astype(numpy.float64) - expected.astype(numpy.float64)).max())
+
+
+def nodes_of(graph):
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from nodes_of(attribute.g)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--planted", required=True)
+    arguments = parser.parse_args()
+    wrong = []
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+
+        def judge(what, run, op, line, repro, memory=256 << 20):
+            if run.returncode != 1:
+                return wrong.append(f"{what}: exit {run.returncode}: {run.stdout[-300:]}{run.stderr[-300:]}")
+            report = json.loads(run.stdout)
+            bad, bisection = report.get("first_bad"), report["bisection"]
+            if not bad or bad["op"] != op or line and (not bad["file"].endswith("check_bisect.py") or bad["line"] != line):
+                wrong.append(f"{what}: found {bad}, not {op} at line {line}: {bisection}")
+            elif not bad["onnx_node"] or run_repro(repro) < 1e-3:
+                wrong.append(f"{what}: the failing case doesn't fail: {bad}")
+            most = math.ceil(bisection["bytes"] / memory) + 3
+            if bisection["runs"] > most:
+                wrong.append(f"{what}: {bisection['runs']} runs for {bisection['bytes']} bytes, {most} at most")
+
+        def planted(module, *inputs, script=False, memory=256 << 20, dims=()):
+            file = folder / f"{type(module).__name__}.pt"
+            module.eval()
+            (torch.jit.script(module) if script else torch.jit.trace(module, inputs, check_trace=False)).save(str(file))
+            repro = folder / f"{type(module).__name__}-{memory}"
+            run = subprocess.run([arguments.planted, file, repro, str(memory), *dims], capture_output=True, text=True, timeout=300)
+            judge(f"{type(module).__name__} with {memory} bytes", run, "aten::atan", line_of(type(module)), repro, memory)
+            return file
+
+        straight = planted(Straight(), torch.rand(2, 3, 8, 8))
+        inside = planted(InIf(), script=True, dims=["x=f32:4,5"])
+        loop = planted(InLoop(), script=True, dims=["x=f32:4,5"])
+        for memory in (256 << 20, 1000):
+            planted(Nested(), script=True, memory=memory, dims=["x=f32:4,5"])
+            planted(Long(), torch.rand(4, 100), memory=memory)
+        planted(Healed(), torch.rand(4, 5))
+        planted(Long(), torch.rand(4, 100), memory=100_000)
+
+        def changed(what, model, node, op, expected, *options, attribute=None):
+            """An ONNX file of ours in which one node became another."""
+            file = folder / "right.onnx"
+            subprocess.run([arguments.program, "convert", model, "-o", file, "-q", *options], check=True)
+            proto = onnx.load(file)
+            found = [one for one in nodes_of(proto.graph) if re.fullmatch(node, one.name)]
+            if not found:
+                return wrong.append(f"{what}: no node is called {node}")
+            found[0].op_type = op
+            onnx.save(proto, folder / "wrong.onnx")
+            repro = folder / what
+            run = subprocess.run([arguments.program, "verify", model, folder / "wrong.onnx", "--repro", repro, "--format", "json", *options], capture_output=True, text=True, timeout=300)
+            judge(what, run, expected, None, repro)
+
+        changed("file-straight", straight, "/Relu", "Sigmoid", "aten::relu")
+        changed("file-if", inside, "/Atan", "Tanh", "aten::atan", "--input", "x=f32:4,5")
+        changed("file-loop", loop, "/Cos", "Sin", "aten::cos", "--input", "x=f32:batch,5")
+        changed("file-loop-sum", loop, "/Add.*", "Mul", "aten::add", "--input", "x=f32:batch,5")
+
+        # Right: nothing to find, and a model that is right by each operator.
+        run = subprocess.run([arguments.program, "verify", straight, "--bisect", "--format", "json"], capture_output=True, text=True)
+        if run.returncode != 0 or "first_bad" in json.loads(run.stdout):
+            wrong.append(f"right: {run.stdout[-300:]}")
+        run = subprocess.run([arguments.program, "verify", straight, "--bisect", "--atol", "0", "--rtol", "0", "--format", "json"], capture_output=True, text=True)
+        report = json.loads(run.stdout)
+        if run.returncode != 1 or not report["bisection"]["compared"]:
+            wrong.append(f"no tolerance: {run.stdout[-300:]}")
+
+        # Values that are saved.
+        subprocess.run([arguments.program, "verify", straight, "--dump", folder / "values", "-q"], check=True, capture_output=True)
+        table = [line.split("\t") for line in (folder / "values" / "values.tsv").read_text().splitlines()]
+        for file, value, node, dtype, shape, *_ in table[1:]:
+            array = numpy.load(folder / "values" / file)
+            if list(array.shape) != json.loads(shape):
+                wrong.append(f"dump: {file} has shape {array.shape}, the table says {shape}")
+        if not any(line[2] == "/Relu" for line in table):
+            wrong.append(f"dump: no Relu in {table}")
+    print(*wrong, sep="\n")
+    print(f"{len(wrong)} failed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+// compatcheck verify --bisect with a wrong handler: aten::atan becomes Tanh. For check_bisect.py, which makes the models.
+//
+//   planted MODEL FOLDER BYTES [INPUT...]   FOLDER: for the failing case; BYTES: of intermediate values held at a time; INPUT: as --input
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "analysis/model_state.h"
+#include "compatcheck/render.h"
+#include "compatcheck/verify.h"
+
+namespace {
+
+void wrong(compatcheck::handlers::Emission& e) { e.give(0, e.build.node("Tanh", {e.tensor("self")})); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace compatcheck;
+  if (argc < 4) return 2;
+  try {
+    const Model model = load(argv[1], {.helper = COMPATCHECK_HELPER});
+    const_cast<Model::State&>(model.state()).handlers.handler("aten::atan", wrong);
+    VerifyOptions options;
+    options.repro = argv[2];
+    options.memory = std::stoull(argv[3]);
+    for (int i = 4; i < argc; ++i) options.convert.inputs.emplace_back(argv[i]);
+    const Verification verification = verify(model, options);
+    std::fputs(render(verification, Format::json).c_str(), stdout);
+    return verification.exit_code;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "planted: %s\n", error.what());
+    return 3;
+  }
+}
