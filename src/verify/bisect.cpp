@@ -271,7 +271,13 @@ class Bisection {
 
   // As the runtime takes it.
   std::optional<ir::Constant> fed(const std::string& name, const ir::Constant* value) const {
-    if (!value || value->is_none()) return std::nullopt;
+    if (!value) return std::nullopt;
+    if (value->is_none()) {   // of a path that isn't taken: any value will do
+      const auto dtype = in_.onnx.dtype_of(name);
+      if (!dtype) return std::nullopt;
+      const ir::Constant nothing = ir::is_floating(*dtype) ? ir::Constant{0.0} : *dtype == ir::DType::boolean ? ir::Constant{false} : ir::Constant{std::int64_t{0}};
+      return ir::Constant{*as_tensor(nothing, *dtype)};
+    }
     if (holds_tensors(*value) && !in_.onnx.dtype_of(name)) return *value;
     if (auto tensor = as_tensor(*value, in_.onnx.dtype_of(name))) return ir::Constant{std::move(*tensor)};
     return std::nullopt;

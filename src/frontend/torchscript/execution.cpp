@@ -206,10 +206,13 @@ class Collecting {
       for (const ir::Value* value : asked.values) taken_ += bytes_of(held(*value));
       if (taken_ > most_) return forget();
       ir::TupleConstant made;
-      for (const ir::Value* value : asked.values) made.items.push_back(result_of(held(*value)));
+      for (const ir::Value* value : asked.values) made.items.push_back(is_uninitialized(held(*value)) ? ir::Constant{} : result_of(held(*value)));
       asked.taken.items.push_back({std::move(made)});
     }
   }
+
+  // On a path that isn't taken; libtorch has no other question for it.
+  static bool is_uninitialized(const IValue& value) { return value.tagKind() == "Uninitialized"; }
 
   void forget() {
     reply_.too_many = true;

@@ -49,6 +49,21 @@ bool takes_number(const ir::Node& node) {
   return tensor && tensor->sizes.empty() && !node.input(1)->producer()->attribute("path");
 }
 
+// Source: torch/csrc/jit/runtime/register_prim_ops.cpp, prim::tolist: the element type's number.
+IValue numbers_of(const at::Tensor& tensor, std::int64_t element) {
+  if (tensor.dim() > 0) {
+    std::vector<IValue> items;
+    for (std::int64_t i = 0; i < tensor.size(0); ++i) items.push_back(numbers_of(tensor[i], element));
+    c10::TypePtr type = element == 0 ? c10::TypePtr(c10::IntType::get()) : element == 1 ? c10::TypePtr(c10::FloatType::get()) : c10::TypePtr(c10::BoolType::get());
+    for (std::int64_t depth = 1; depth < tensor.dim(); ++depth) type = c10::ListType::create(type);
+    return make_list(type, items);
+  }
+  if (element == 0) return tensor.item<std::int64_t>();
+  if (element == 1) return tensor.item<double>();
+  if (element == 2) return tensor.item<bool>();
+  throw ModelError("lists of complex numbers are not run");
+}
+
 // The node of `block` that `node` is or is inside of.
 const ir::Node* in_block(const ir::Node* node, const ir::Block* block) {
   while (node->owner() != block) node = node->owner()->owner();
@@ -195,6 +210,8 @@ bool Interpreter::run_container(const ir::Node& node) {
     Values items = inputs_of(node);
     const c10::TypePtr element = known ? constants_.type(*type->elements[0]) : items.empty() ? c10::TypePtr(c10::TensorType::get()) : items[0].type();
     define(*node.output(), make_list(element, items));
+  } else if (node.is("prim::tolist")) {
+    define(*node.output(), numbers_of(get(node.input(0)).toTensor(), get(node.input(2)).toInt()));
   } else if (node.is("prim::TupleConstruct")) {
     define(*node.output(), c10::ivalue::Tuple::create(inputs_of(node)));
   } else if (node.is("prim::DictConstruct")) {
