@@ -27,10 +27,13 @@ void write_model(const Model::State& state, const std::filesystem::path& file, c
   onnx::Model model = conversion::lower(prepared.graph, context, {options.opset, options.input_names, options.output_names});
   model.producer_version = COMPATCHECK_VERSION;
   const int weights = state.file ? state.file->descriptor() : -1;
-  onnx::remove_identities(model);
-  onnx::fuse_batch_norm(model, weights);
-  onnx::merge_equal(model);
+  if (options.optimize) {
+    onnx::remove_identities(model);
+    if (options.fold) onnx::fuse_batch_norm(model, weights);
+    onnx::merge_equal(model);
+  }
   onnx::remove_dead(model);
+  if (options.keep_initializers_as_inputs) onnx::offer_weights(model);
   onnx::name_all(model);
   const auto progress = [&](std::uint64_t done, std::uint64_t total) {
     if (options.run.cancel && *options.run.cancel) throw Cancelled("cancelled");

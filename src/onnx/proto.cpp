@@ -154,11 +154,12 @@ void check(const ::onnx::ModelProto& skeleton, const Model& model) {
     if (lacks_shape(output)) throw ModelError("the rank of the model's output " + output.name() + " isn't known, and ONNX has no outputs without one");
   ::onnx::ModelProto copy = skeleton;
   auto& initializers = *copy.mutable_graph()->mutable_initializer();
-  std::set<std::string> far;
+  std::set<std::string> far, inputs;
+  for (const auto& input : skeleton.graph().input()) inputs.insert(input.name());
   for (const Initializer& initializer : model.initializers)
     if (initializer.data.view) far.insert(model.values[initializer.value].name);
   for (const auto& initializer : initializers) {
-    if (!far.contains(initializer.name())) continue;
+    if (!far.contains(initializer.name()) || inputs.contains(initializer.name())) continue;
     auto* input = copy.mutable_graph()->add_input();
     input->set_name(initializer.name());
     auto* type = input->mutable_type()->mutable_tensor_type();
