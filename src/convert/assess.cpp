@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "convert/branches.h"
+#include "convert/interface.h"
 #include "convert/structural.h"
 #include "symbolic/condition.h"
 
@@ -176,6 +177,25 @@ void Assessor::try_control(Attempt& attempt, int opset) {
   attempt.range = builder.range();
 }
 
+void Assessor::try_interface(Attempt& attempt, int opset) {
+  attempt.outcome.structural = true;
+  attempt.outcome.status = Status::ok;
+  onnx::Model model;
+  model.opset = opset;
+  onnx::Builder builder(model, context_.moved, attempt.range);
+  TrialOperands operands(context_, builder);
+  try {
+    declare_inputs(graph_, context_, builder);
+    collect_outputs(graph_, context_, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+  } catch (const onnx::Refusal& refusal) {
+    refuse(attempt.outcome, nullptr, refusal.reason);
+    attempt.outcome.hint = refusal.hint;
+  } catch (const handlers::Wanting& wanting) {
+    attempt.open = wanting.verdict;
+  }
+  attempt.range = builder.range();
+}
+
 void Assessor::try_structural(Attempt& attempt, const mapping::Listed& listed, int opset) {
   attempt.outcome.structural = true;
   if (attempt.outcome.node->is("prim::If") || attempt.outcome.node->is("prim::Loop")) return try_control(attempt, opset);
@@ -231,6 +251,11 @@ Assessor::Attempt Assessor::attempt(const ir::Node& node, int opset) {
   if (const auto write = context_.unresolved_writes.find(&node); write != context_.unresolved_writes.end()) {
     outcome.unresolved_write = true;
     refuse(outcome, nullptr, write->second);
+    return attempt;
+  }
+  if (&node == graph_.top()->return_node()) {
+    attempt.range = {mapping::lowest_opset, mapping::highest_opset};
+    try_interface(attempt, opset);
     return attempt;
   }
   const Lookup& found = lookups_.find(node, opset);
@@ -302,12 +327,16 @@ Assessment Assessor::assess(int opset) {
     if (is_failure(outcome.status)) outcome.available_from = available_from(outcome, opset);
     assessment.outcomes.push_back(std::move(outcome));
   });
+  if (!assessment.convertible()) return assessment;
+  Outcome interface = outcome_at(*graph_.top()->return_node(), opset, earlier);
+  if (interface.status != Status::ok) assessment.outcomes.push_back(std::move(interface));
   return assessment;
 }
 
 std::optional<int> Assessor::lowest_opset() {
   std::vector<const ir::Node*> nodes;
   ir::for_each_node(*graph_.top(), [&](const ir::Node* node) { nodes.push_back(node); });
+  nodes.push_back(graph_.top()->return_node());
   // The node that failed last is tried first: usually one operator decides for many opsets.
   std::size_t first = 0;
   for (int opset = mapping::lowest_opset; opset <= mapping::highest_opset; ++opset) {
