@@ -152,6 +152,19 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
   attempt.range = builder.range();
 }
 
+bool has_other_sizes(const symbolic::Fact& a, const symbolic::Fact& b) {
+  const auto first = shape_of(a), second = shape_of(b);
+  if (!first || !second) return false;
+  return !std::ranges::equal(*first, *second, [](const auto& one, const auto& other) { return !one.size || !other.size || one.size == other.size; });
+}
+
+// Before opset 11 the sizes of what leaves an If are the same whichever branch runs.
+void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
+  const auto first = node.blocks()[0]->outputs(), second = node.blocks()[1]->outputs();
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (has_other_sizes(facts.of(first[i]), facts.of(second[i]))) throw onnx::Refusal{"If gives the same sizes from both branches before opset 11"};
+}
+
 // What leaves an If or goes round a Loop needs the form of an ONNX value.
 void Assessor::try_control(Attempt& attempt, int opset) {
   const ir::Node& node = *attempt.outcome.node;
@@ -167,6 +180,7 @@ void Assessor::try_control(Attempt& attempt, int opset) {
   };
   try {
     for (const ir::Value* output : node.outputs()) handlers::operand_of(context_.facts.of(output), output->type(), take);
+    if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
     builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
   } catch (const onnx::Refusal& refusal) {
     refuse(attempt.outcome, nullptr, refusal.reason);

@@ -238,15 +238,6 @@ class Lowering {
     return values;
   }
 
-  // Before opset 11 inference takes both branches' shapes for one, and fails where it knows better.
-  bool of_one_shape(const ir::Node& node, std::size_t output) const {
-    const auto shape = [&](std::size_t block) { return shape_of(context_.facts.of(node.blocks()[block]->outputs()[output])); };
-    const auto first = shape(0), second = shape(1);
-    return first && second && std::ranges::equal(*first, *second, [](const auto& a, const auto& b) { return a.size && a.size == b.size; });
-  }
-
-  Value of_hidden_shape(const Value& value) { return value.sequence ? value : builder_.node("Reshape", {value, builder_.node("Shape", {value})}); }
-
   void branch(const ir::Node& node) {
     const Value condition = boolean(node.input(0));
     std::vector<Operand> forms;
@@ -259,12 +250,7 @@ class Lowering {
       block(*node.blocks()[i]);
       builder_.set_origin(&node);
       Values values;
-      for (std::size_t o = 0; o < forms.size(); ++o) {
-        const std::size_t first = values.size();
-        handlers::spill(operand(node.blocks()[i]->outputs()[o]), forms[o], builder_, values);
-        if (options_.opset < 11 && !of_one_shape(node, o))
-          for (std::size_t v = first; v < values.size(); ++v) values[v] = of_hidden_shape(values[v]);
-      }
+      for (std::size_t o = 0; o < forms.size(); ++o) handlers::spill(operand(node.blocks()[i]->outputs()[o]), forms[o], builder_, values);
       values = in_body(*bodies[i], std::move(values));
       if (i == 0)
         for (const Value& value : values) dtypes.push_back(value.dtype), sequences.push_back(value.sequence);

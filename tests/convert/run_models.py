@@ -72,7 +72,7 @@ class Subject:
 
     def run(self, values):
         def outputs():
-            module = torch.jit.load(self.file)   # anew: some keep a state
+            module = torch.jit.load(self.file).eval()   # anew: some keep a state
             with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):   # whose recurrent layers don't check sizes
                 torch.manual_seed(0)
                 return flat(module(*self.inputs.arguments(values)))
