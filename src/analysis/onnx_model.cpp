@@ -14,10 +14,13 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
   const conversion::Context context = context_of(model, prepared, watch);
   onnx::Model made = conversion::lower(prepared.graph, context, {options.opset, options.input_names, options.output_names}, stands);
   made.producer_version = COMPATCHECK_VERSION;
-  onnx::remove_identities(made);
-  onnx::fuse_batch_norm(made, model.file ? model.file->descriptor() : -1);
-  onnx::merge_equal(made);
+  if (options.optimize) {
+    onnx::remove_identities(made);
+    if (options.fold) onnx::fuse_batch_norm(made, model.file ? model.file->descriptor() : -1);
+    onnx::merge_equal(made);
+  }
   onnx::remove_dead(made);
+  if (options.keep_initializers_as_inputs) onnx::offer_weights(made);
   onnx::name_all(made);
   return made;
 }

@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "convert/branches.h"
+#include "convert/interface.h"
 #include "convert/structural.h"
 #include "symbolic/condition.h"
 
@@ -151,6 +152,19 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
   attempt.range = builder.range();
 }
 
+bool has_other_sizes(const symbolic::Fact& a, const symbolic::Fact& b) {
+  const auto first = shape_of(a), second = shape_of(b);
+  if (!first || !second) return false;
+  return !std::ranges::equal(*first, *second, [](const auto& one, const auto& other) { return !one.size || !other.size || one.size == other.size; });
+}
+
+// Before opset 11 the sizes of what leaves an If are the same whichever branch runs.
+void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
+  const auto first = node.blocks()[0]->outputs(), second = node.blocks()[1]->outputs();
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (has_other_sizes(facts.of(first[i]), facts.of(second[i]))) throw onnx::Refusal{"If gives the same sizes from both branches before opset 11"};
+}
+
 // What leaves an If or goes round a Loop needs the form of an ONNX value.
 void Assessor::try_control(Attempt& attempt, int opset) {
   const ir::Node& node = *attempt.outcome.node;
@@ -166,7 +180,27 @@ void Assessor::try_control(Attempt& attempt, int opset) {
   };
   try {
     for (const ir::Value* output : node.outputs()) handlers::operand_of(context_.facts.of(output), output->type(), take);
+    if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
     builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
+  } catch (const onnx::Refusal& refusal) {
+    refuse(attempt.outcome, nullptr, refusal.reason);
+    attempt.outcome.hint = refusal.hint;
+  } catch (const handlers::Wanting& wanting) {
+    attempt.open = wanting.verdict;
+  }
+  attempt.range = builder.range();
+}
+
+void Assessor::try_interface(Attempt& attempt, int opset) {
+  attempt.outcome.structural = true;
+  attempt.outcome.status = Status::ok;
+  onnx::Model model;
+  model.opset = opset;
+  onnx::Builder builder(model, context_.moved, attempt.range);
+  TrialOperands operands(context_, builder);
+  try {
+    declare_inputs(graph_, context_, builder);
+    collect_outputs(graph_, context_, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
   } catch (const onnx::Refusal& refusal) {
     refuse(attempt.outcome, nullptr, refusal.reason);
     attempt.outcome.hint = refusal.hint;
@@ -231,6 +265,11 @@ Assessor::Attempt Assessor::attempt(const ir::Node& node, int opset) {
   if (const auto write = context_.unresolved_writes.find(&node); write != context_.unresolved_writes.end()) {
     outcome.unresolved_write = true;
     refuse(outcome, nullptr, write->second);
+    return attempt;
+  }
+  if (&node == graph_.top()->return_node()) {
+    attempt.range = {mapping::lowest_opset, mapping::highest_opset};
+    try_interface(attempt, opset);
     return attempt;
   }
   const Lookup& found = lookups_.find(node, opset);
@@ -302,12 +341,16 @@ Assessment Assessor::assess(int opset) {
     if (is_failure(outcome.status)) outcome.available_from = available_from(outcome, opset);
     assessment.outcomes.push_back(std::move(outcome));
   });
+  if (!assessment.convertible()) return assessment;
+  Outcome interface = outcome_at(*graph_.top()->return_node(), opset, earlier);
+  if (interface.status != Status::ok) assessment.outcomes.push_back(std::move(interface));
   return assessment;
 }
 
 std::optional<int> Assessor::lowest_opset() {
   std::vector<const ir::Node*> nodes;
   ir::for_each_node(*graph_.top(), [&](const ir::Node* node) { nodes.push_back(node); });
+  nodes.push_back(graph_.top()->return_node());
   // The node that failed last is tried first: usually one operator decides for many opsets.
   std::size_t first = 0;
   for (int opset = mapping::lowest_opset; opset <= mapping::highest_opset; ++opset) {

@@ -33,7 +33,8 @@ struct Outcome {
 };
 
 struct Assessment {
-  std::vector<Outcome> outcomes;        // of every node, blocks included, in order
+  // Of every node, blocks included, in order; where all are ok, and the model's inputs and outputs aren't, of its prim::Return too.
+  std::vector<Outcome> outcomes;
   bool convertible() const;             // every outcome ok
 };
 
@@ -59,6 +60,7 @@ class Assessor {
   const Attempt& attempt_at(const ir::Node& node, int opset);
   Attempt attempt(const ir::Node& node, int opset);
   void try_control(Attempt& attempt, int opset);
+  void try_interface(Attempt& attempt, int opset);
   void try_structural(Attempt& attempt, const mapping::Listed& listed, int opset);
   void try_fitting(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, int opset);
   void try_rows(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, int opset);

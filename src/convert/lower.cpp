@@ -7,6 +7,7 @@
 
 #include "compatcheck/error.h"
 #include "convert/calls.h"
+#include "convert/interface.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::conversion {
@@ -24,23 +25,6 @@ std::string describe(const ir::Node& node) {
   std::string text = node.op();
   if (!node.module().empty()) text += " in " + node.module();
   return text;
-}
-
-onnx::Dimension dimension(const symbolic::Dim& dim) {
-  if (const auto number = dim.number()) return {*number, {}};
-  return {std::nullopt, dim.is_unknown() ? std::string() : dim.to_string()};
-}
-
-std::optional<std::vector<onnx::Dimension>> shape_of(const Fact& fact) {
-  const auto* tensor = fact.tensor();
-  if (!tensor || !tensor->shape) {
-    if (fact.number()) return std::vector<onnx::Dimension>{};
-    if (fact.list()) return std::vector<onnx::Dimension>{{}};   // of numbers, in one tensor
-    return std::nullopt;
-  }
-  std::vector<onnx::Dimension> dims;
-  for (const auto& dim : *tensor->shape) dims.push_back(dimension(dim));
-  return dims;
 }
 
 class Lowering {
@@ -68,79 +52,32 @@ class Lowering {
   // ---- Inputs and outputs
 
   void inputs() {
-    for (const ir::Value* input : graph_.inputs()) {
-      const std::string name = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
-      const Fact& fact = context_.facts.of(input);
-      if (!input->unused() || can_be_input(fact, input->type())) operands_[input] = known_input(fact, input->type(), name);
-    }
+    operands_ = declare_inputs(graph_, context_, builder_);
     if (!options_.input_names.empty() && options_.input_names.size() != model_.graph.inputs.size())
       throw UsageError("--input-names has " + std::to_string(options_.input_names.size()) + " names, the ONNX model has " +
                        std::to_string(model_.graph.inputs.size()) + " inputs");
     for (std::size_t i = 0; i < options_.input_names.size(); ++i) model_.values[model_.graph.inputs[i]].name = options_.input_names[i];
   }
 
-  Operand known_input(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
-    try {
-      return input_operand(fact, type, name);
-    } catch (const handlers::Wanting& wanting) {
-      throw UsageError("the input " + name + " can't be declared: " + wanting.verdict.message + "; give --input " + name + "=DTYPE:SIZES");
-    }
-  }
-
-  // One that nobody reads and of which ONNX has no tensors, or too little is known, is left out.
-  static bool can_be_input(const Fact& fact, const ir::TypeRef& type) {
-    if (const auto* tensor = fact.tensor(); tensor && (!tensor->shape || (tensor->dtype && ir::is_quantized(*tensor->dtype)))) return false;
-    bool can = true;
-    try {
-      handlers::operand_of(fact, type, [&](ir::DType dtype, bool) { return can = can && onnx::data_type(dtype), Value{1, dtype}; });
-    } catch (const handlers::Wanting&) {
-      return false;
-    }
-    return can;
-  }
-
-  Operand input_operand(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
-    if (const auto* list = fact.list(); list && list->items) {
-      List made;
-      for (std::size_t i = 0; i < list->items->size(); ++i) {
-        const ir::TypeRef element = !type || type->elements.empty() ? nullptr : type->elements[std::min(i, type->elements.size() - 1)];
-        made.items.push_back(input_operand((*list->items)[i], element, name + "." + std::to_string(i)));
-      }
-      return {std::move(made)};
-    }
-    if (const auto* tensor = fact.tensor(); tensor && tensor->dtype && ir::is_quantized(*tensor->dtype))
-      throw ModelError("the model's input " + name + " is a quantized tensor, which ONNX can't be given: quantize inside the model");
-    return handlers::operand_of(fact, type, [&](ir::DType dtype, bool sequence) {
-      if (!onnx::data_type(dtype)) throw ModelError("the input " + name + " is " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of");
-      auto shape = sequence ? std::nullopt : shape_of(fact);
-      if (!sequence && !shape) throw ModelError("the rank of the model's input " + name + " isn't known, and ONNX has no inputs without one: name it with --input");
-      return builder_.add_input(dtype, std::move(shape), name, sequence);
-    });
-  }
-
   void outputs() {
-    const auto values = graph_.outputs();
-    std::vector<std::pair<std::string, Value>> named;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      collect(operand(values[i]), context_.facts.of(values[i]), values[i], "output_" + std::to_string(i), named);
-    if (!options_.output_names.empty() && options_.output_names.size() != named.size())
+    const auto given = collect_outputs(graph_, context_, builder_, [this](const ir::Value* value) -> const Operand& { return operand(value); });
+    if (!options_.output_names.empty() && options_.output_names.size() != given.size())
       throw UsageError("--output-names has " + std::to_string(options_.output_names.size()) + " names, the ONNX model has " +
-                       std::to_string(named.size()) + " outputs");
+                       std::to_string(given.size()) + " outputs");
     std::set<onnx::ValueId> taken(model_.graph.inputs.begin(), model_.graph.inputs.end());
     std::set<std::string> names;   // a dictionary's key may be an input's name
     for (const onnx::ValueId input : model_.graph.inputs) names.insert(model_.values[input].name);
-    for (std::size_t i = 0; i < named.size(); ++i) {
-      Value value = named[i].second;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      Value value = given[i].value;
       // A value has one name, and an input or a constant isn't an output by itself.
       if (!taken.insert(value.id).second || builder_.constant_of(value)) value = builder_.node("Identity", {value});
       onnx::ValueInfo& info = model_.values[value.id];
-      info.name = options_.output_names.empty() ? named[i].first : options_.output_names[i];
+      info.name = options_.output_names.empty() ? given[i].name : options_.output_names[i];
       if (options_.output_names.empty())
-        for (int count = 1; !names.insert(info.name).second; ++count) info.name = named[i].first + "_" + std::to_string(count);
-      if (!info.shape) info.shape = output_shapes_[i];
+        for (int count = 1; !names.insert(info.name).second; ++count) info.name = given[i].name + "_" + std::to_string(count);
+      if (!info.shape) info.shape = given[i].shape;
       model_.graph.outputs.push_back(value.id);
     }
-    if (named.empty()) throw ModelError("the model's outputs hold no tensor: an ONNX model needs one");
   }
 
   static void collect_stands(const Operand& operand, Stand at, std::vector<Stand>& into) {
@@ -159,51 +96,6 @@ class Lowering {
     else if (const Number* number = operand.number(); number && std::holds_alternative<Value>(number->value)) stands(std::get<Value>(number->value));
     else if (const List* list = operand.list()) for (std::size_t i = 0; i < list->items.size(); ++i) member(i, list->items[i]);
     else if (const auto* dict = std::get_if<handlers::Dict>(&operand.value)) for (std::size_t i = 0; i < dict->items.size(); ++i) member(i, dict->items[i].second);
-  }
-
-  // The value at that place of a list, tuple or dictionary made in the graph; null if it isn't.
-  static const ir::Value* member_of(const ir::Value* whole, std::size_t place) {
-    const ir::Node* maker = whole ? whole->producer() : nullptr;
-    return maker && maker->op().ends_with("Construct") && place < maker->inputs().size() ? maker->input(place) : nullptr;
-  }
-
-  // `value` (may be null) is what `fact` speaks of.
-  void collect(const Operand& operand, const Fact& fact, const ir::Value* value, const std::string& name, std::vector<std::pair<std::string, Value>>& into) {
-    if (operand.is_none()) return;
-    if (const List* list = operand.list()) {
-      const auto* facts = fact.list();
-      for (std::size_t i = 0; i < list->items.size(); ++i)
-        collect(list->items[i], facts && facts->items && i < facts->items->size() ? (*facts->items)[i] : Fact{}, member_of(value, i), name + "." + std::to_string(i), into);
-      return;
-    }
-    if (const auto* dict = std::get_if<handlers::Dict>(&operand.value)) {
-      for (std::size_t i = 0; i < dict->items.size(); ++i) {
-        const auto& [key, member] = dict->items[i];
-        const auto* text = key.get<std::string>();
-        const auto* number = key.get<std::int64_t>();
-        const ir::Value* held = member_of(value, 2 * i + 1);
-        collect(member, held ? context_.facts.of(held) : Fact{}, held, text ? *text : name + "." + (number ? std::to_string(*number) : std::to_string(into.size())), into);
-      }
-      return;
-    }
-    Values values;
-    if (const auto* quantized = std::get_if<handlers::Quantized>(&operand.value)) values.push_back(dequantized(*quantized));
-    else handlers::spill(operand, value_form(operand), builder_, values);
-    if (values.empty()) throw ModelError("the model's output " + name + " is no tensor: ONNX has no value for it");
-    into.emplace_back(name, values.front());
-    output_shapes_.push_back(values.front().sequence ? std::nullopt : shape_of(fact));
-  }
-
-  Value dequantized(const handlers::Quantized& quantized) {
-    onnx::Arguments attributes;
-    if (quantized.axis) attributes.push_back({"axis", *quantized.axis});
-    return builder_.node("DequantizeLinear", {quantized.integers, quantized.scale, quantized.zero_point}, attributes, ir::DType::f32);
-  }
-
-  // A number that is known leaves as a value all the same.
-  static Operand value_form(const Operand& operand) {
-    if (const Number* number = operand.number()) return {Number{Value{1, number->dtype()}}};
-    return operand;
   }
 
   // ---- Values
@@ -305,7 +197,7 @@ class Lowering {
     if (node.is("prim::NumToTensor")) {
       Values values;
       const auto* tensor = context_.facts.of(node.output()).tensor();
-      handlers::spill(operand(node.input(0)), value_form(operand(node.input(0))), builder_, values);
+      handlers::spill(operand(node.input(0)), handlers::value_form(operand(node.input(0))), builder_, values);
       return give({tensor && tensor->dtype ? builder_.cast(values.front(), *tensor->dtype) : values.front()});
     }
     if (!node.outputs().empty() && is_same_value(node)) return give(operand(node.input(0)));
@@ -440,7 +332,6 @@ class Lowering {
   onnx::Builder builder_;
   Lookups lookups_;
   std::unordered_map<const ir::Value*, Operand> operands_;
-  std::vector<std::optional<std::vector<onnx::Dimension>>> output_shapes_;
 };
 
 }  // namespace

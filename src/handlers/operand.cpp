@@ -201,6 +201,11 @@ Value vector_of(const List& list, DType dtype, onnx::Builder& builder) {
   return parts.empty() ? builder.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}}) : builder.concat(parts, 0);
 }
 
+Operand value_form(const Operand& operand) {
+  if (const Number* number = operand.number()) return {Number{Value{1, number->dtype()}}};
+  return operand;
+}
+
 void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Values& into) {
   if (std::holds_alternative<Uninitialized>(given.value)) return spill_anything(form, builder, into);
   if (const Value* tensor = form.tensor()) return into.push_back(builder.cast(tensor_of(given, builder), tensor->dtype));

@@ -55,6 +55,8 @@ Operand operand_of(const symbolic::Fact& fact, const ir::TypeRef& type, const Fr
 // What a constant of the graph becomes: a tensor is an initializer. `program` (may be null) holds the objects.
 Operand operand_of(const ir::Constant& constant, const ir::Program* program, onnx::Builder& builder);
 
+// The operand's own, but for a number that is known: it is to be a value all the same.
+Operand value_form(const Operand& operand);
 // The ONNX values of `given` in the form of `form`: numbers become values, lists become sequences. Throws Refusal where that
 // can't be.
 void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Values& into);

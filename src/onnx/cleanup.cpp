@@ -177,11 +177,25 @@ void merge_equal(Model& model) {
   model.replaced.insert(to.begin(), to.end());
 }
 
+void offer_weights(Model& model) {
+  for (const Initializer& initializer : model.initializers) {
+    ValueInfo& info = model.values[initializer.value];
+    if (!initializer.data.view && info.name.empty()) continue;
+    info.dtype = initializer.data.dtype;
+    info.shape.emplace();
+    for (const std::int64_t dim : initializer.data.dims) info.shape->push_back({dim, {}});
+    model.graph.inputs.push_back(initializer.value);
+  }
+}
+
 void name_all(Model& model) {
   Names nodes, values;
   values.take("");
+  std::set<ValueId> constant_inputs;
+  for (const Initializer& initializer : model.initializers) constant_inputs.insert(initializer.value);
   // The names of inputs and outputs are the user's.
-  for (const ValueId input : model.graph.inputs) values.take(model.values[input].name);
+  for (const ValueId input : model.graph.inputs)
+    if (!constant_inputs.contains(input)) values.take(model.values[input].name);
   for (const ValueId output : model.graph.outputs) values.take(model.values[output].name);
   std::size_t constants = 0;
   for (const Initializer& initializer : model.initializers) {

@@ -130,35 +130,15 @@ int ir_version(int opset) {
   return proto;
 }
 
-namespace {
-
-bool lacks_shape(const ::onnx::ValueInfoProto& value) { return value.type().has_tensor_type() && !value.type().tensor_type().has_shape(); }
-
-}  // namespace
-
-void infer_output_shapes(::onnx::ModelProto& proto) {
-  auto& outputs = *proto.mutable_graph()->mutable_output();
-  if (std::none_of(outputs.begin(), outputs.end(), lacks_shape)) return;
-  ::onnx::ModelProto inferred = proto;
-  try {
-    ::onnx::shape_inference::InferShapes(inferred);
-  } catch (const std::exception&) {
-    return;   // the checker says what is wrong
-  }
-  for (int i = 0; i < outputs.size(); ++i)
-    if (lacks_shape(outputs[i])) *outputs[i].mutable_type() = inferred.graph().output(i).type();
-}
-
 void check(const ::onnx::ModelProto& skeleton, const Model& model) {
-  for (const auto& output : skeleton.graph().output())
-    if (lacks_shape(output)) throw ModelError("the rank of the model's output " + output.name() + " isn't known, and ONNX has no outputs without one");
   ::onnx::ModelProto copy = skeleton;
   auto& initializers = *copy.mutable_graph()->mutable_initializer();
-  std::set<std::string> far;
+  std::set<std::string> far, inputs;
+  for (const auto& input : skeleton.graph().input()) inputs.insert(input.name());
   for (const Initializer& initializer : model.initializers)
     if (initializer.data.view) far.insert(model.values[initializer.value].name);
   for (const auto& initializer : initializers) {
-    if (!far.contains(initializer.name())) continue;
+    if (!far.contains(initializer.name()) || inputs.contains(initializer.name())) continue;
     auto* input = copy.mutable_graph()->add_input();
     input->set_name(initializer.name());
     auto* type = input->mutable_type()->mutable_tensor_type();

@@ -10,9 +10,6 @@ namespace compatcheck::onnx {
 // Everything but the elements of initializers whose data is a view: those carry their name, type and dims alone.
 ::onnx::ModelProto to_proto(const Model& model);
 
-// Gives outputs of unknown rank the shape that onnx infers: its checker wants one.
-void infer_output_shapes(::onnx::ModelProto& proto);
-
 // The skeleton with such initializers stood in for by typed inputs: onnx's checker, then strict inference of types and shapes.
 // Throws InternalError with what onnx says.
 void check(const ::onnx::ModelProto& skeleton, const Model& model);

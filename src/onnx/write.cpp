@@ -92,7 +92,6 @@ struct Far {
 class Layout {
  public:
   explicit Layout(const Model& model) : model_(model), proto_(to_proto(model)) {
-    infer_output_shapes(proto_);
     check(proto_, model);
     for (const Initializer& initializer : model.initializers) weights_ += initializer.data.view ? byte_count(initializer.data) : 0;
   }

@@ -23,8 +23,8 @@ bool adds_nothing(const ir::Value* from, const ir::Value* to) {
   using enum ir::TypeKind;
   const auto kind = from->type()->kind;
   if (kind == optional || kind == any || kind == union_of || kind == none) return false;
-  // To an optional, an interface or a wider type: the value is what it is.
-  return to->type()->kind == optional || to->type()->kind == any || kind == to->type()->kind;
+  // To an optional, a union, an interface or a wider type: the value is what it is.
+  return to->type()->kind == optional || to->type()->kind == any || to->type()->kind == union_of || kind == to->type()->kind;
 }
 
 // Whether every run of the block ends in an exception.

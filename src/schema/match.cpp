@@ -35,6 +35,7 @@ class Fit {
     if (formal.kind == TypeKind::optional) return fits_optional(actual, *formal.elements[0]);
     if (formal.kind == TypeKind::union_of)
       return std::any_of(formal.elements.begin(), formal.elements.end(), [&](const TypeRef& t) { return fits(actual, *t); });
+    if (actual.kind == TypeKind::union_of && formal.kind != TypeKind::union_of) return all_fit(actual, formal);
     if (lenient_ && converts(actual, formal)) return true;
     switch (formal.kind) {
       case TypeKind::number:
@@ -51,6 +52,10 @@ class Fit {
       case TypeKind::named: return fits_named(actual, formal);
       default: return actual.kind == formal.kind && fits_elements(actual, formal);
     }
+  }
+
+  bool all_fit(const Type& actual, const Type& formal) {
+    return std::all_of(actual.elements.begin(), actual.elements.end(), [&](const TypeRef& t) { return fits(*t, formal); });
   }
 
   bool fits_optional(const Type& actual, const Type& inner) {
@@ -95,8 +100,6 @@ class Fit {
       case TypeKind::complex: return formal.kind == TypeKind::tensor;
       case TypeKind::string: return formal.kind == TypeKind::device;
       case TypeKind::optional: return fits(*actual.elements[0], formal);
-      case TypeKind::union_of:
-        return std::all_of(actual.elements.begin(), actual.elements.end(), [&](const TypeRef& t) { return fits(*t, formal); });
       case TypeKind::tuple:
         return formal.kind == TypeKind::list && std::all_of(actual.elements.begin(), actual.elements.end(), [&](const TypeRef& t) {
                  return fits(*t, *formal.elements[0]);

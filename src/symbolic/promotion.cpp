@@ -1,5 +1,7 @@
 #include "symbolic/promotion.h"
 
+#include <utility>
+
 namespace compatcheck::symbolic {
 namespace {
 
@@ -108,8 +110,12 @@ void Promotion::add(const Fact& operand) {
     return;
   }
   const auto* tensor = operand.tensor();
-  if (!tensor || !tensor->dtype || !tensor->shape) {
+  if (!tensor || !tensor->dtype || (!tensor->shape && unranked_ && *unranked_ != *tensor->dtype)) {
     unknown_ = true;
+    return;
+  }
+  if (!tensor->shape) {
+    unranked_ = tensor->dtype;
     return;
   }
   add(tensor->shape->empty() ? zero_dimensional_ : dimensioned_, *tensor->dtype);
@@ -117,7 +123,19 @@ void Promotion::add(const Fact& operand) {
 
 std::optional<DType> Promotion::result() const {
   if (unknown_) return std::nullopt;
-  return combine(combine(dimensioned_, zero_dimensional_), wrapped_);
+  if (!unranked_) return combine(combine(dimensioned_, zero_dimensional_), wrapped_);
+  // Known if it is the same whatever their ranks are.
+  std::optional<DType> same;
+  for (const auto& [dimensioned, zero_dimensional] : {std::pair{true, false}, {false, true}, {true, true}}) {
+    Promotion ranked = *this;
+    ranked.unranked_.reset();
+    if (dimensioned) ranked.add(ranked.dimensioned_, *unranked_);
+    if (zero_dimensional) ranked.add(ranked.zero_dimensional_, *unranked_);
+    const auto made = ranked.result();
+    if (!made || (same && *same != *made)) return std::nullopt;
+    same = made;
+  }
+  return same;
 }
 
 }  // namespace compatcheck::symbolic

@@ -30,6 +30,7 @@ class Promotion {
  private:
   void add(std::optional<ir::DType>& category, ir::DType dtype);
   std::optional<ir::DType> dimensioned_, zero_dimensional_, wrapped_;
+  std::optional<ir::DType> unranked_;  // of tensors that may belong to either of the first two
   bool unknown_ = false;
 };
 

@@ -14,10 +14,12 @@ import argparse, collections, csv, json, os, pathlib, re, subprocess, sys, tempf
 
 warnings.filterwarnings("ignore")
 import numpy as np
+import torch
 
+from apart import apart
+from compare_arrays import compare
 from model_inputs import PLAIN, Inputs, free_dims
 
-TOLERANCES = {"float16": (1e-2, 1e-3), "float32": (1e-3, 1e-4), "float64": (1e-6, 1e-8)}
 RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "training Dropout"}
 
 
@@ -26,7 +28,6 @@ def arrays_of(archive, prefix):
 
 
 def flat(value):
-    import torch
     if isinstance(value, torch.Tensor):
         return [value.detach().numpy()]
     if isinstance(value, dict):
@@ -38,23 +39,6 @@ def flat(value):
 
 def flat_results(values):
     return [x for value in values for x in (flat_results(value) if isinstance(value, list) else [value])]
-
-
-def difference(got, want, values=True):
-    if len(got) != len(want):
-        return f"{len(got)} outputs for {len(want)}"
-    for i, (g, w) in enumerate(zip(got, want)):
-        if g.shape != w.shape or g.dtype != w.dtype:
-            return f"output {i}: {g.dtype}{list(g.shape)} for {w.dtype}{list(w.shape)}"
-        if not values:
-            continue
-        rtol, atol = TOLERANCES.get(str(w.dtype), (0, 0))
-        scale = max(1.0, float(np.abs(w).max())) if w.size and w.dtype.kind == "f" and np.isfinite(w).all() else 1.0
-        with np.errstate(all="ignore"):
-            ok = np.isclose(g, w, rtol=rtol, atol=atol * scale, equal_nan=True) if w.dtype.kind == "f" else g == w
-        if not np.all(ok):
-            return f"output {i}: {int((~ok).sum())}/{ok.size} values differ"
-    return ""
 
 
 def nodes_of(graph):
@@ -80,7 +64,6 @@ class Subject:
     """A model, its inputs, and what PyTorch makes of them."""
 
     def __init__(self, model, folder):
-        import torch
         self.model, self.file = model, folder / model["file"]
         archive = np.load(self.file.with_suffix(".npz"))
         self.module = torch.jit.load(self.file)
@@ -88,18 +71,16 @@ class Subject:
         self.inputs = Inputs(model["inputs"], names, arrays_of(archive, "in"), names[len(model["inputs"]):])
 
     def run(self, values):
-        import torch
-        module = torch.jit.load(self.file)   # anew: some keep a state
-        with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):   # whose recurrent layers don't check sizes
-            torch.manual_seed(0)
-            return flat(module(*self.inputs.arguments(values)))
+        def outputs():
+            module = torch.jit.load(self.file).eval()   # anew: some keep a state
+            with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):   # whose recurrent layers don't check sizes
+                torch.manual_seed(0)
+                return flat(module(*self.inputs.arguments(values)))
+
+        return apart(outputs)
 
     def accepts(self, sizes):
-        try:
-            self.run(self.inputs.others(sizes))
-            return True
-        except Exception:
-            return False
+        return self.run(self.inputs.others(sizes)) is not None
 
 
 def judge(subject, file, runs):
@@ -119,15 +100,14 @@ def judge(subject, file, runs):
         given = [np.asarray(v) for leaf, v in zip(subject.inputs.leaves, values) if leaf.is_tensor or isinstance(v, PLAIN)]
         if len(names) != len(given):
             return f"{len(names)} inputs for {len(given)}"
-        try:
-            want = subject.run(values)
-        except Exception:
+        want = subject.run(values)
+        if want is None:
             continue   # values that PyTorch refuses
         try:
             got = flat_results(session.run(None, dict(zip(names, given))))
         except Exception as error:
             return f"{what}: can't run: {str(error)[:300]}"
-        if wrong := difference(got, want, not random):
+        if wrong := compare(got, want, range(len(want)) if random else ()):
             return f"{what}: {wrong}"
     return ""
 
@@ -157,6 +137,7 @@ def main():
     parser.add_argument("--fixed", action="store_true", help="no named dimensions")
     parser.add_argument("--nodes", type=pathlib.Path)
     options = parser.parse_args()
+    torch.set_num_threads(1)   # no pool that a child would lack
     models = json.loads((options.models / "index.json").read_text())["models"]
     models = [m for m in models if re.search(options.only, m["name"]) and m["runs"] and not (options.small and m["size"] != "small")]
     with open(pathlib.Path(__file__).parents[1] / "models" / "reference.tsv") as file:

@@ -93,6 +93,21 @@ TEST(Cleanup, ABatchNormGoesIntoItsConv) {
   EXPECT_THAT(held(2), ElementsAre(-7, -5));   // offset - mean * that
 }
 
+TEST(Cleanup, WeightsAreOfferedAsInputsButConstantsAreNot) {
+  Made made;
+  const Value x = made.input();
+  const Value weight = made.builder.constant(make_tensor(DType::f32, {2}, Doubles{1, 2}));
+  made.model.values[weight.id].name = "linear.weight";
+  made.output(made.builder.node("Mul", {made.builder.node("Add", {x, weight}), made.builder.scalar(DType::f32, 2)}));
+  offer_weights(made.model);
+  name_all(made.model);
+  ASSERT_THAT(made.model.graph.inputs, ElementsAre(x.id, weight.id));
+  const ValueInfo& offered = made.model.values[weight.id];
+  EXPECT_EQ(offered.name, "linear.weight");
+  ASSERT_TRUE(offered.shape);
+  EXPECT_EQ(offered.shape->at(0).size, 2);
+}
+
 TEST(Cleanup, NamesAreUniqueAndKeepTheUsers) {
   Made made;
   const Value x = made.input();

@@ -56,6 +56,8 @@ TEST(Match, TakesTheFirstThatFitsStrictly) {
   EXPECT_EQ(overload_of("%d : Dict(str, Float(2)), %k : str", "aten::__getitem__(%d, %k)"), "Dict_str");
   EXPECT_EQ(overload_of("%l : Tensor[], %k : int", "aten::__getitem__(%l, %k)"), "t");
   EXPECT_EQ(overload_of("%l : int[], %x : Tensor", "aten::append(%l, %x)"), "none");
+  EXPECT_EQ(overload_of("%x : Tensor, %y : Union(float, int)", "aten::pow(%x, %y)"), "Tensor_Scalar");
+  EXPECT_EQ(overload_of("%x : Union(float, int), %y : float", "aten::eq(%x, %y)"), "default");
 }
 
 TEST(Match, ConvertsWhereTorchScriptDoes) {

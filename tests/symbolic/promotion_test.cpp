@@ -52,6 +52,11 @@ TEST(Promotion, UnknownOperandsLeaveItOpen) {
   EXPECT_EQ(promoted(tensor("f32", {1}), {.value = TensorFact{.shape = Shape{1}}}), "-");
   EXPECT_EQ(promoted(tensor("f32", {1}), Fact{}), "-");
   EXPECT_EQ(promoted(tensor("i64", {1}), {.value = NoneFact{}}), "i64");
+  // What is the same for every rank is known.
+  EXPECT_EQ(promoted({.value = TensorFact{.dtype = ir::DType::f64}}, tensor("f32", {})), "f64");
+  EXPECT_EQ(promoted({.value = TensorFact{.dtype = ir::DType::f16}}, number("int")), "f16");
+  EXPECT_EQ(promoted({.value = TensorFact{.dtype = ir::DType::i32}}, number("float")), "f32");
+  EXPECT_EQ(promoted({.value = TensorFact{.dtype = ir::DType::i64}}, {.value = TensorFact{.dtype = ir::DType::i64}}), "i64");
 }
 
 }  // namespace

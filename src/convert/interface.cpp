@@ -1,0 +1,163 @@
+#include "convert/interface.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "handlers/emission.h"
+
+namespace compatcheck::conversion {
+namespace {
+
+using handlers::List;
+using handlers::Number;
+using handlers::Operand;
+using onnx::Value;
+using symbolic::Fact;
+
+onnx::Dimension dimension(const symbolic::Dim& dim) {
+  if (const auto number = dim.number()) return {*number, {}};
+  return {std::nullopt, dim.is_unknown() ? std::string() : dim.to_string()};
+}
+
+handlers::Wanting unknown_rank(const Fact& fact, const std::string& what) {
+  return {{.truth = symbolic::Truth::unknown, .message = "the rank of the model's " + what + " isn't known, and ONNX has none without one", .wants = fact.wants, .blame = fact.blame}};
+}
+
+bool is_quantized(const Fact& fact) {
+  const auto* tensor = fact.tensor();
+  return tensor && tensor->dtype && ir::is_quantized(*tensor->dtype);
+}
+
+bool can_be_input(const Fact& fact, const ir::TypeRef& type) {
+  if (const auto* tensor = fact.tensor(); tensor && (!tensor->shape || is_quantized(fact))) return false;
+  bool can = true;
+  try {
+    handlers::operand_of(fact, type, [&](ir::DType dtype, bool) { return can = can && onnx::data_type(dtype), Value{1, dtype}; });
+  } catch (const handlers::Wanting&) {
+    return false;
+  }
+  return can;
+}
+
+Operand declare(const Fact& fact, const ir::TypeRef& type, const std::string& name, onnx::Builder& builder) {
+  if (const auto* list = fact.list(); list && list->items) {
+    List made;
+    for (std::size_t i = 0; i < list->items->size(); ++i) {
+      const ir::TypeRef element = !type || type->elements.empty() ? nullptr : type->elements[std::min(i, type->elements.size() - 1)];
+      made.items.push_back(declare((*list->items)[i], element, name + "." + std::to_string(i), builder));
+    }
+    return {std::move(made)};
+  }
+  if (is_quantized(fact)) throw onnx::Refusal{"the model's input " + name + " is a quantized tensor, which ONNX can't be given", "quantize inside the model"};
+  return handlers::operand_of(fact, type, [&](ir::DType dtype, bool sequence) {
+    if (!onnx::data_type(dtype)) throw onnx::Refusal{"the model's input " + name + " is " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of"};
+    auto shape = sequence ? std::nullopt : shape_of(fact);
+    if (!sequence && !shape) throw unknown_rank(fact, "input " + name);
+    return builder.add_input(dtype, std::move(shape), name, sequence);
+  });
+}
+
+class Collector {
+ public:
+  Collector(const Context& context, onnx::Builder& builder, const OperandOf& operand_of) : context_(context), builder_(builder), operand_of_(operand_of) {}
+
+  void collect(const ir::Value* value, const std::string& name) {
+    const ir::Node* maker = value->producer();
+    if (!maker || !maker->op().ends_with("Construct")) return collect(operand_of_(value), context_.facts.of(value), name);
+    const auto members = maker->inputs();
+    if (!maker->is("prim::DictConstruct"))
+      for (std::size_t i = 0; i < members.size(); ++i) collect(members[i], name + "." + std::to_string(i));
+    else
+      for (std::size_t i = 0; i + 1 < members.size(); i += 2) collect(members[i + 1], key_name(operand_of_(members[i]), name));
+  }
+
+  std::vector<Output> take() { return std::move(outputs_); }
+
+ private:
+  void collect(const Operand& operand, const Fact& fact, const std::string& name) {
+    if (operand.is_none()) return;
+    if (const List* list = operand.list()) {
+      const auto* facts = fact.list();
+      for (std::size_t i = 0; i < list->items.size(); ++i)
+        collect(list->items[i], facts && facts->items && i < facts->items->size() ? (*facts->items)[i] : Fact{}, name + "." + std::to_string(i));
+      return;
+    }
+    if (const auto* dict = std::get_if<handlers::Dict>(&operand.value)) {
+      for (const auto& [key, member] : dict->items) collect(member, Fact{}, key_name({handlers::Known{key}}, name));
+      return;
+    }
+    onnx::Values values;
+    if (const auto* quantized = std::get_if<handlers::Quantized>(&operand.value)) values.push_back(dequantized(*quantized));
+    else handlers::spill(operand, handlers::value_form(operand), builder_, values);
+    if (values.empty()) throw onnx::Refusal{"the model's output " + name + " is no tensor: ONNX has no value for it"};
+    const Value value = values.front();
+    auto shape = value.sequence ? std::nullopt : known_shape(value, fact);
+    if (!value.sequence && !shape) throw unknown_rank(fact, "output " + name);
+    outputs_.push_back({name, value, std::move(shape)});
+  }
+
+  std::optional<std::vector<onnx::Dimension>> known_shape(const Value& value, const Fact& fact) const {
+    if (auto shape = shape_of(fact)) return shape;
+    const onnx::TensorData* data = builder_.constant_of(value);
+    if (!data) return std::nullopt;
+    std::vector<onnx::Dimension> dims;
+    for (const std::int64_t dim : data->dims) dims.push_back({dim, {}});
+    return dims;
+  }
+
+  std::string key_name(const Operand& key, const std::string& name) const {
+    if (const auto* known = std::get_if<handlers::Known>(&key.value)) {
+      if (const auto* text = known->value.get<std::string>()) return *text;
+      if (const auto* number = known->value.get<std::int64_t>()) return name + "." + std::to_string(*number);
+    }
+    if (const Number* number = key.number())
+      if (const auto* whole = std::get_if<std::int64_t>(&number->value)) return name + "." + std::to_string(*whole);
+    return name + "." + std::to_string(outputs_.size());
+  }
+
+  Value dequantized(const handlers::Quantized& quantized) {
+    onnx::Arguments attributes;
+    if (quantized.axis) attributes.push_back({"axis", *quantized.axis});
+    return builder_.node("DequantizeLinear", {quantized.integers, quantized.scale, quantized.zero_point}, attributes, ir::DType::f32);
+  }
+
+  const Context& context_;
+  onnx::Builder& builder_;
+  const OperandOf& operand_of_;
+  std::vector<Output> outputs_;
+};
+
+}  // namespace
+
+std::optional<std::vector<onnx::Dimension>> shape_of(const Fact& fact) {
+  const auto* tensor = fact.tensor();
+  if (!tensor || !tensor->shape) {
+    if (fact.number()) return std::vector<onnx::Dimension>{};
+    if (fact.list()) return std::vector<onnx::Dimension>{{}};   // of numbers, in one tensor
+    return std::nullopt;
+  }
+  std::vector<onnx::Dimension> dims;
+  for (const auto& dim : *tensor->shape) dims.push_back(dimension(dim));
+  return dims;
+}
+
+std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder) {
+  std::unordered_map<const ir::Value*, Operand> operands;
+  for (const ir::Value* input : graph.inputs()) {
+    const std::string name = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
+    const Fact& fact = context.facts.of(input);
+    if (!input->unused() || can_be_input(fact, input->type())) operands[input] = declare(fact, input->type(), name, builder);
+  }
+  return operands;
+}
+
+std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder, const OperandOf& operand_of) {
+  Collector collector(context, builder, operand_of);
+  const auto values = graph.outputs();
+  for (std::size_t i = 0; i < values.size(); ++i) collector.collect(values[i], "output_" + std::to_string(i));
+  auto outputs = collector.take();
+  if (outputs.empty()) throw onnx::Refusal{"the model's outputs hold no tensor: an ONNX model needs one"};
+  return outputs;
+}
+
+}  // namespace compatcheck::conversion
