@@ -11,6 +11,7 @@
 
 #include "compatcheck/error.h"
 #include "frontend/input_file.h"
+#include "frontend/naming.h"
 #include "onnx/model.h"
 
 namespace compatcheck::verification {
@@ -116,14 +117,26 @@ struct OnnxGraph::State {
     note_types(skeleton.graph());
   }
 
+  struct Place {
+    frontend::InputFile file;
+    std::uint64_t offset = 0, length = 0;
+  };
+  Place place_of(const TensorProto& weight) const {
+    const std::filesystem::path path = folder / entry_of(weight, "location");
+    Place place{frontend::naming(path.string(), [&] { return frontend::InputFile(path); })};
+    const std::uint64_t size = place.file.size();
+    if (!entry_of(weight, "offset").empty()) place.offset = number_of(weight, "offset");
+    place.length = entry_of(weight, "length").empty() ? size - std::min(place.offset, size) : number_of(weight, "length");
+    if (place.offset > size || place.length > size - place.offset)
+      throw ModelError(path.string() + ": is too short: the weight " + weight.name() + " reaches beyond its end");
+    return place;
+  }
+
   TensorProto carried(const TensorProto& weight) const {
     TensorProto made = weight;
     if (!is_far(weight)) return made;
-    const frontend::InputFile file(folder / entry_of(weight, "location"));
-    const std::uint64_t offset = entry_of(weight, "offset").empty() ? 0 : number_of(weight, "offset");
-    const std::uint64_t length = entry_of(weight, "length").empty() ? file.size() - std::min(offset, file.size()) : number_of(weight, "length");
-    if (offset > file.size() || length > file.size() - offset) throw ModelError("the weight " + weight.name() + " reaches beyond the end of its data file");
-    const auto bytes = file.read(offset, length);
+    const Place place = place_of(weight);
+    const auto bytes = place.file.read(place.offset, place.length);
     made.set_raw_data(bytes.data(), bytes.size());
     made.clear_data_location();
     made.clear_external_data();
@@ -161,9 +174,9 @@ void reads_of(const NodeProto& node, std::set<std::string>& into) {
 }  // namespace
 
 OnnxGraph::OnnxGraph(const std::filesystem::path& file) : state_(std::make_unique<State>()) {
-  const frontend::InputFile input(file);
+  const auto input = frontend::naming(file.string(), [&] { return frontend::InputFile(file); });
   google::protobuf::io::FileInputStream stream(input.descriptor());
-  if (!state_->model.ParseFromZeroCopyStream(&stream)) throw ModelError(file.string() + ": is no ONNX model");
+  if (!state_->model.ParseFromZeroCopyStream(&stream) || !state_->model.has_graph()) throw ModelError(file.string() + ": is no ONNX model");
   state_->folder = file.parent_path();
   state_->index(state_->model.graph(), nullptr, nullptr);
   state_->infer_types();
@@ -171,6 +184,11 @@ OnnxGraph::OnnxGraph(const std::filesystem::path& file) : state_(std::make_uniqu
 
 OnnxGraph::~OnnxGraph() = default;
 OnnxGraph::OnnxGraph(OnnxGraph&&) noexcept = default;
+
+void OnnxGraph::must_be_whole() const {
+  for (const auto& [name, weight] : state_->weights)
+    if (is_far(*weight)) state_->place_of(*weight);
+}
 
 int OnnxGraph::opset() const {
   for (const auto& import : state_->model.opset_import())

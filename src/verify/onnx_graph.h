@@ -30,6 +30,9 @@ class OnnxGraph {
   OnnxGraph(OnnxGraph&&) noexcept;
   OnnxGraph& operator=(OnnxGraph&&) = delete;
 
+  // Throws ModelError where a file of weights beside it is absent or too short.
+  void must_be_whole() const;
+
   int opset() const;                          // of ONNX's own operators; 0 if it says none
   std::string producer() const;
   // Some node gives the value that name: in the main graph, or in a body.

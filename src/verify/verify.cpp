@@ -60,6 +60,7 @@ class Verifying {
     try {
       session = runtime_.open(onnx);
     } catch (const ModelError& error) {
+      verification::OnnxGraph(onnx).must_be_whole();   // else it isn't the runtime's fault
       add_finding("CC201", Severity::error, "ONNX Runtime " + runtime_.version() + " doesn't take the model: " + error.what(), "");
       return finish();
     }

@@ -30,6 +30,17 @@ class Noise(torch.nn.Module):
         return x + torch.rand_like(x)
 
 
+class Constant(torch.nn.Module):
+    def forward(self):
+        return torch.arange(5) * 2
+
+
+class Ties(torch.nn.Module):
+    def forward(self, x):
+        y = torch.round(x)
+        return torch.sort(y, 1, descending=True)[1], torch.topk(y, 3, 1)[1], y.argmax(1), y.argmin(1, keepdim=True).to(torch.int32), y.max(1)[1]
+
+
 class BakedIn(torch.nn.Module):
     def forward(self, x):
         return x + torch.ones(int(x.shape[0]), 1)
@@ -88,7 +99,24 @@ def main():
         verify("wide tolerance", 0, small, folder / "changed.onnx", "--atol", "100")
         verify("wide tolerance, but cosine", 1, small, folder / "changed.onnx", "--atol", "100", "--require", "cosine>=0.9999999", ids=["CC201"])
         (folder / "junk.onnx").write_bytes(b"junk")
-        verify("junk", 1, small, folder / "junk.onnx", ids=["CC201"])
+        (folder / "empty.onnx").write_bytes(b"")
+        verify("junk", 3, small, folder / "junk.onnx", says="no ONNX model")
+        verify("nothing", 3, small, folder / "empty.onnx", says="no ONNX model")
+        large = save(torch.nn.Linear(64, 64), torch.rand(1, 64))
+        far = folder / "far.onnx"
+        subprocess.run([program, "convert", large, "-o", far, "-q", "--external-data", "always"], check=True)
+        verify("weights beside it", 0, large, far)
+        data = folder / "far.onnx.data"
+        data.write_bytes(data.read_bytes()[:-4])
+        verify("weights cut short", 3, large, far, says="too short")
+        data.unlink()
+        verify("weights gone", 3, large, far, says="far.onnx.data")
+        model = onnx.load(file)
+        model.graph.node[0].op_type = "NoSuchOperator"
+        onnx.save(model, folder / "lacking.onnx")
+        verify("an operator that the runtime lacks", 1, small, folder / "lacking.onnx", ids=["CC201"])
+        verify("no inputs", 0, save(Constant()))
+        verify("indices that tie", 0, save(Ties(), torch.rand(4, 50)))
         verify("no file", 3, small, folder / "absent.onnx", says="no such file")
         verify("no runtime", 2, small, "--ort-library", folder, says="libonnxruntime.so")
         verify("indices within the table", 0, save(Lookup(), torch.zeros(3, dtype=torch.long)), "--input", "ids=i64:words", "--runs", "5")
