@@ -80,6 +80,7 @@ struct Verification {
   bool passed = false;
   std::vector<OutputVerification> outputs;
   std::vector<Finding> findings;           // CC2xx
+  std::string note;                        // on how it was run; empty if there is nothing to say
   std::optional<FirstBad> first_bad;       // of bisecting
   std::uint64_t dumped = 0;                // values, in the folder that the options name
   std::optional<Bisection> bisection;

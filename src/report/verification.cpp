@@ -136,6 +136,7 @@ std::string text(const Verification& verification, const RenderOptions& options)
   if (verification.report) return page + "\n" + render(*verification.report, Format::text, options);
   if (!verification.outputs.empty()) page += "\n" + output_lines(verification, style);
   if (!verification.findings.empty()) page += "\n" + finding_lines(verification, options, style);
+  if (!verification.note.empty()) page += "\n  note: " + wrap(verification.note, options.width - 2, 2) + "\n";
   page += first_bad_lines(verification, style);
   if (verification.dumped > 0) page += "\n  " + count(static_cast<long long>(verification.dumped), "value") + " saved\n";
   return page + "\nexit " + std::to_string(verification.exit_code) + "\n";
@@ -145,6 +146,7 @@ std::string json(const Verification& verification, bool on_one_line) {
   Json object = {{"schema_version", Verification::schema_version}, {"model", verification.model}, {"onnx", verification.onnx}, {"opset", or_null(verification.opset)},
                  {"runtime", verification.runtime}, {"seed", verification.seed}, {"runs", runs(verification)}, {"passed", verification.passed},
                  {"outputs", outputs(verification)}, {"findings", findings(verification.findings)}};
+  if (!verification.note.empty()) object["note"] = verification.note;
   if (verification.first_bad) object["first_bad"] = first_bad(*verification.first_bad);
   if (verification.dumped > 0) object["dumped"] = verification.dumped;
   if (const auto& bisection = verification.bisection)

@@ -116,6 +116,12 @@ class Verifying {
           return expected;
         }
         if (reason.empty()) reason = runs[0].failure;
+        if (names_gpu(runs[0].failure))
+          if (auto result = run_on_cpu(expected.call)) {
+            expected.result = std::move(*result);
+            first_scale_ = scale;
+            return expected;
+          }
         if (!examples_.empty()) break;
       }
       if (index > 0) break;
@@ -123,6 +129,28 @@ class Verifying {
     if (index == 0) throw ModelError(std::string("TorchScript itself doesn't run on the inputs that were ") + (examples_.empty() ? "made (--inputs-from gives better ones): " : "given: ") + reason);
     add_finding("CC205", Severity::warning, "at " + spell(sizes_of(index, scales[first_scale_])) + " TorchScript itself fails: " + reason, "");
     return std::nullopt;
+  }
+
+  static bool names_gpu(const std::string& failure) { return failure.find("CUDA") != failure.npos || failure.find("NVIDIA") != failure.npos; }
+
+  // Tracing wrote the GPU into the code: the normalised graph is run instead, operator by operator, by libtorch.
+  std::optional<ir::Constant> run_on_cpu(const MadeCall& call) {
+    const auto outputs = prepared_.graph.outputs();
+    std::vector<const ir::Value*> values;
+    for (const ir::Value* output : outputs)
+      if (!ir::constant_of(output)) values.push_back(output);
+    if (values.size() != outputs.size()) return std::nullopt;
+    try {
+      auto inner = frontend_.inner_values(*model_.file, model_.path, prepared_.graph, prepared_arguments(call), options_.seed,
+                                          {{.block = prepared_.graph.top(), .first = 0, .end = 1, .values = values}}, std::numeric_limits<std::uint64_t>::max());
+      if (inner.values.front().empty()) return std::nullopt;
+      made_.note = "the model's code names a GPU: TorchScript's operators were run one by one on the CPU";
+      ir::Constants results = std::move(inner.values.front().front());
+      if (results.size() == 1) return std::move(results.front());
+      return ir::Constant{ir::TupleConstant{nullptr, std::move(results)}};
+    } catch (const ModelError&) {
+      return std::nullopt;
+    }
   }
 
   static std::string spell(const Sizes& sizes) {
