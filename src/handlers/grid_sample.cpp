@@ -19,10 +19,10 @@ Value within_reach(Emission& e, const Value& grid) {
   return e.node("Where", {is_nan(e, reflected ? near : grid), of_nan, near});
 }
 
-// Or it gives NaN there, by the weights of the cells around.
-Value nan_where_unplaced(Emission& e, const Value& sampled, const Value& grid) {
-  const Value unplaced = e.node("ReduceSum", {e.node("Mul", {grid, e.scalar(grid.dtype, 0)})}, {{"axes", Ints{e.rank("grid") - 1}}, {"keepdims", 0}});
-  return e.node("Add", {sampled, e.build.unsqueeze(unplaced, {1})});
+// NaN where a place isn't a finite number, else 0.
+Value unplaced(Emission& e, const Value& grid) {
+  const Value sum = e.node("ReduceSum", {e.node("Mul", {grid, e.scalar(grid.dtype, 0)})}, {{"axes", Ints{e.rank("grid") - 1}}, {"keepdims", 0}});
+  return e.build.unsqueeze(sum, {1});
 }
 
 void grid_sampler(Emission& e) {
@@ -35,7 +35,10 @@ void grid_sampler(Emission& e) {
   const Value grid = e.tensor("grid");
   const Value sampled = e.node("GridSample", {e.tensor("input"), within_reach(e, grid)},
                                {{"mode", e.at_least(20) ? newer[mode] : modes[mode]}, {"padding_mode", paddings[padding]}, {"align_corners", e.boolean("align_corners")}});
-  e.give(e.row_has("ReduceSum") ? nan_where_unplaced(e, sampled, grid) : sampled);
+  if (!e.row_has("ReduceSum")) return e.give(sampled);
+  // PyTorch gives NaN there, by the weights of the cells around; where it looks at the nearest cell or at volumes, 0.
+  if (e.row_has("Add")) return e.give(e.node("Add", {sampled, unplaced(e, grid)}));
+  e.give(e.node("Where", {is_nan(e, unplaced(e, grid)), e.scalar(sampled.dtype, 0), sampled}));
 }
 
 }  // namespace

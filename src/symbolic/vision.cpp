@@ -1,4 +1,6 @@
 // torchvision's operators: facts.
+#include <algorithm>
+
 #include "symbolic/convolution.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
@@ -39,9 +41,17 @@ Facts deform_conv2d(const Call& call) {
                                               .dilation = pair("dilation_h", "dilation_w"), .output_padding = {}}))};
 }
 
+// With corners aligned all places of an axis of one cell are that cell, but those that are no finite number.
+Verdict axis_may_be_single(const Call& call) {
+  const auto& shape = tensor_of(call, "input").shape;
+  const bool may = !shape || shape->size() < 3 || std::any_of(shape->begin() + 2, shape->end(), [](const Dim& size) { return size.number().value_or(1) == 1; });
+  return {.truth = may ? Truth::yes : Truth::no, .message = may ? "" : "no axis has one cell"};
+}
+
 }  // namespace
 
 void register_vision(Registry& registry) {
+  registry.condition("axis_may_be_single", axis_may_be_single);
   registry.facts("torchvision::nms", nms);
   registry.facts("torchvision::roi_align", roi);
   registry.facts("torchvision::roi_pool", roi);

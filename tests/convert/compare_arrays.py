@@ -1,11 +1,11 @@
 """Outputs of ONNX Runtime against PyTorch's, as arrays."""
 import numpy as np
 
-TOLERANCES = {"float16": (1e-2, 1e-3), "float32": (1e-3, 1e-5), "float64": (1e-6, 1e-8)}  # relative, absolute: as verify has them
+TOLERANCES = {"bfloat16": (5e-2, 1e-2), "float16": (1e-2, 1e-3), "float32": (1e-3, 1e-5), "float64": (1e-6, 1e-8)}  # relative, absolute: as verify has them
 
 
-def compare(got, want, ties=()):
-    """What differs first; empty if nothing does. `ties`: outputs of which only the form counts."""
+def compare(got, want, ties=(), least=""):
+    """What differs first; empty if nothing does. `ties`: outputs of which only the form counts. `least`: a dtype whose tolerance all have."""
     if len(got) != len(want):
         return f"{len(got)} outputs for {len(want)}"
     for i, (g, w) in enumerate(zip(got, want)):
@@ -16,7 +16,7 @@ def compare(got, want, ties=()):
         if g.dtype != w.dtype:
             return f"output {i}: {g.dtype} for {w.dtype}"
         if str(w.dtype) in TOLERANCES:
-            rtol, atol = TOLERANCES[str(w.dtype)]
+            rtol, atol = max(TOLERANCES[str(w.dtype)], TOLERANCES.get(least, (0, 0)))
             with np.errstate(all="ignore"):
                 ok = np.isclose(g.astype(np.float64), w.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True)
         else:

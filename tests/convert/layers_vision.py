@@ -20,6 +20,13 @@ def cases():
     far_volume = torch.tensor(list(itertools.product((1e4, -7.5, 0.3, float("nan"), float("inf"), -float("inf")), repeat=3))).reshape(1, 6, 6, 6, 3)
     for mode, padding, corners in itertools.product(("bilinear", "nearest"), ("zeros", "border", "reflection"), (False, True)):
         made[f"volume_{mode}_{padding}_{corners}"] = Case(lambda x, g, a=(mode, padding, corners): F.grid_sample(x, g, *a), [(torch.randn(2, 2, 4, 7, 3), volume), (torch.randn(1, 2, 4, 7, 3), far_volume)], ("f32:n,2,4,7,3", "f32:n,d,h,w,3"), opsets=range(20, 27))
+    # Axes of one cell, all of whose finite places are that cell when corners are aligned.
+    for mode, padding in itertools.product(("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")):
+        sample = lambda x, g, a=(mode, padding, True): F.grid_sample(x, g, *a)
+        made[f"thin_grid_{mode}_{padding}"] = Case(sample, [(torch.randn(1, 3, 1, 7), near if padding == "reflection" else far)], opsets=range(16, 27))
+        made[f"perhaps_thin_grid_{mode}_{padding}"] = Case(sample, [(torch.randn(2, 3, 4, 7), grid), (torch.randn(1, 3, 4, 1), near if padding == "reflection" else far)], ("f32:n,3,p,q", "f32:n,h,w,2"), opsets=range(16, 27))
+        if mode != "bicubic":
+            made[f"thin_volume_{mode}_{padding}"] = Case(sample, [(torch.randn(1, 2, 4, 1, 3), far_volume)], opsets=range(20, 27))
     try:
         from torchvision import ops
     except ImportError:

@@ -2,9 +2,10 @@
 """Records what PyTorch's TorchScript exporter makes of each small model:  reference.py --models DIR --out reference.tsv
 
 One row for each model and opset: `ok`, or `error` and the first line of it, or `invalid` where ONNX Runtime says that what was
-exported is no model. Where it says ok, no operator of the model may be reported missing. The tests read reference.tsv; make it anew when models change (pip install onnxscript onnx_ir).
+exported is no model, or `wrong` where it gives other outputs than PyTorch. Where it says ok, no operator of the model may be reported missing. The tests read reference.tsv; make it anew when models change (pip install onnxscript onnx_ir).
 """
 import argparse
+import copy
 import csv
 import json
 import os
@@ -14,12 +15,14 @@ import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import numpy as np
 import onnxruntime
 import torch
 
 import build
 import custom  # noqa: F401  registers the schemas that its models need to be loaded
 from make_models import MODELS
+from registry import tensors
 
 OPSETS = [9, 11, 13, 17, 20]
 TIMEOUT = 120
@@ -30,6 +33,10 @@ def one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
 
 
+def differ(got: list, want: list) -> bool:
+    return len(got) != len(want) or any(g.shape != w.shape or not np.allclose(g, w, rtol=1e-3, atol=1e-4, equal_nan=True) for g, w in zip(got, want))
+
+
 def attempt(file: Path, inputs: tuple, opset: int) -> list:
     module = torch.jit.load(str(file), map_location="cpu").eval()
     with tempfile.NamedTemporaryFile(suffix=".onnx") as exported:
@@ -38,7 +45,13 @@ def attempt(file: Path, inputs: tuple, opset: int) -> list:
         except Exception as error:
             return ["error", one_line(error)]
         try:
-            onnxruntime.InferenceSession(exported.name, providers=["CPUExecutionProvider"])
+            session = onnxruntime.InferenceSession(exported.name, providers=["CPUExecutionProvider"])
+            given = [tensor.numpy() for tensor in tensors(inputs)]
+            if len(given) == len(session.get_inputs()):
+                for _ in range(2):   # some keep a state
+                    got = session.run(None, {one.name: value for one, value in zip(session.get_inputs(), given)})
+                    if differ(got, [tensor.numpy() for tensor in tensors(module(*copy.deepcopy(inputs)))]):
+                        return ["wrong", ""]
         except onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph as error:
             return ["invalid", one_line(error)]
         except Exception:
@@ -71,6 +84,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
     made = {entry["name"]: entry for entry in json.loads((arguments.models / "index.json").read_text())["models"]}
     rows = []
     for model in MODELS:
