@@ -35,17 +35,6 @@ std::string shortened(const std::string& file) {
   return file.size() > longest_file ? "…" + file.substr(file.size() - longest_file) : file;
 }
 
-Site site_of(const Numbered& numbered) {
-  const ir::Node& node = *numbered.outcome->node;
-  Site site{.index = numbered.index, .module = node.module(), .file = {}, .line = 0, .function = {}, .args = spell_call(node)};
-  if (const ir::Location* location = user_place(node.location())) {
-    site.file = shortened(location->file);
-    site.line = location->line;
-    site.function = location->function;
-  }
-  return site;
-}
-
 std::string_view rule_of(const Outcome& outcome) {
   if (outcome.status == Status::missing) {
     if (outcome.unknown_operator) return "CC003";
@@ -137,7 +126,7 @@ class Collector {
       if (from) finding.available_from = from;
     }
     ++finding.nodes;
-    finding.sites.push_back(site_of(numbered));
+    finding.sites.push_back(site_of(*numbered.outcome->node, numbered.index));
   }
 
   void add_notes(const Numbered& numbered) {
@@ -156,7 +145,7 @@ class Collector {
       Finding& finding = entry->second;
       if (fresh) start_wanting(finding, input, outcome);
       ++finding.nodes;
-      finding.sites.push_back(site_of(numbered));
+      finding.sites.push_back(site_of(*numbered.outcome->node, numbered.index));
     }
   }
 
@@ -179,6 +168,16 @@ class Collector {
 };
 
 }  // namespace
+
+Site site_of(const ir::Node& node, std::uint32_t index) {
+  Site site{.index = index, .module = node.module(), .file = {}, .line = 0, .function = {}, .args = spell_call(node)};
+  if (const ir::Location* location = user_place(node.location())) {
+    site.file = shortened(location->file);
+    site.line = location->line;
+    site.function = location->function;
+  }
+  return site;
+}
 
 std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context) {
   Collector collector(graph, context);

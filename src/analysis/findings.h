@@ -16,6 +16,9 @@ std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::
 
 Summary summarize(const conversion::Assessment& assessment, const std::vector<OperatorSummary>& operators);
 
+// Where a node stands for its author. `index`: its number in the graph.
+Site site_of(const ir::Node& node, std::uint32_t index);
+
 // "grid_sampler(input, grid, 0, 0, False)": the call as its author would write it, cut to one line.
 std::string spell_call(const ir::Node& node);
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compatcheck/load.h"
 
 namespace compatcheck::cli {
 
 Model read_model(Loader& loader, const std::string& file);
+std::vector<char> read_stdin();   // throws ModelError where memory doesn't hold it
 
 }  // namespace compatcheck::cli
