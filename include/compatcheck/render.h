@@ -5,6 +5,9 @@
 #include <span>
 #include <string>
 
+#include "compatcheck/diff.h"
+#include "compatcheck/inspect.h"
+#include "compatcheck/reference.h"
 #include "compatcheck/report.h"
 #include "compatcheck/verify.h"
 
@@ -27,7 +30,11 @@ std::string render(std::span<const Report> reports, Format format, const RenderO
 
 std::string render(const Verification& verification, Format format, const RenderOptions& options = {});
 
-// The JSON Schema of the report.
+std::string render(const Inspection& inspection, ReferenceFormat format, const RenderOptions& options = {});
+std::string render(const Difference& difference, ReferenceFormat format, const RenderOptions& options = {});
+
+// The JSON Schema of check's report, and of what `command` ("inspect", "diff") prints; UsageError for others.
 std::string json_schema();
+std::string json_schema(const std::string& command);
 
 }  // namespace compatcheck

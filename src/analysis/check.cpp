@@ -2,6 +2,7 @@
 #include "compatcheck/check.h"
 
 #include "analysis/boundary.h"
+#include "analysis/describe.h"
 #include "analysis/findings.h"
 #include "analysis/gate.h"
 #include "analysis/model_state.h"
@@ -13,50 +14,6 @@
 
 namespace compatcheck {
 namespace {
-
-TensorInfo describe(const std::string& name, const ir::Value& value, const symbolic::Fact& fact) {
-  TensorInfo info{.name = name, .dtype = "?", .shape = {}};
-  const auto* tensor = fact.tensor();
-  if (!tensor) {
-    if (value.type() && value.type()->kind != ir::TypeKind::tensor) info.dtype = ir::to_string(*value.type());
-    return info;
-  }
-  if (tensor->dtype) info.dtype = ir::name(*tensor->dtype);
-  if (tensor->shape) {
-    info.shape.emplace();
-    for (const auto& dim : *tensor->shape) info.shape->push_back(dim.to_string());
-  }
-  return info;
-}
-
-std::string describe_format(const Model::State& model) {
-  if (model.format == frontend::Format::graph_text) return "TorchScript graph";
-  std::string text = "TorchScript (";
-  if (!model.program->producer.empty()) text += model.program->producer + ", ";
-  return text + (model.program->traced ? "traced)" : "scripted)");
-}
-
-ModelInfo describe_model(const Model::State& model, const analysis::Prepared& prepared) {
-  ModelInfo info;
-  info.path = model.path;
-  info.identity = model.identity;
-  info.format = frontend::name(model.format);
-  info.description = describe_format(model);
-  info.bytes = model.bytes;
-  info.parameters = {model.parameters.count, model.parameters.bytes};
-  const auto inputs = prepared.graph.inputs();
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    info.inputs.push_back(describe(inputs[i]->name().empty() ? "input_" + std::to_string(i) : inputs[i]->name(), *inputs[i],
-                                   prepared.facts.of(inputs[i])));
-  const auto outputs = prepared.graph.outputs();
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    info.outputs.push_back(describe("output_" + std::to_string(i), *outputs[i], prepared.facts.of(outputs[i])));
-  if (model.program)
-    for (const auto& note : model.program->notes) info.steps.push_back(note.message);
-  info.steps.insert(info.steps.end(), prepared.steps.begin(), prepared.steps.end());
-  info.warnings = prepared.warnings;
-  return info;
-}
 
 Verdict verdict_of(const conversion::Assessment& assessment) {
   bool wanting = false;
@@ -100,7 +57,7 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
   const analysis::Prepared prepared = analysis::prepare(state, options, watch);
   const conversion::Context context = analysis::context_of(state, prepared, watch);
   conversion::Assessor assessor(prepared.graph, context);
-  ModelInfo info = describe_model(state, prepared);
+  ModelInfo info = analysis::describe_model(state, prepared);
   if (options.hash && !std::filesystem::is_regular_file(state.path)) throw UsageError("--hash needs a file, not " + state.path);
   if (options.hash) info.sha256 = frontend::sha256_of_file(state.path);
   const auto lowest = assessor.lowest_opset();

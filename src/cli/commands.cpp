@@ -17,15 +17,18 @@ constexpr std::array table{
     Command{"check", "MODEL...", "classify every operator; the default command", "<file>", run_check},
     Command{"convert", "MODEL -o FILE", "write the ONNX model", "<file>", run_convert},
     Command{"verify", "MODEL [FILE.onnx]", "run TorchScript and ONNX Runtime on the same inputs and compare", "<file>", run_verify},
+    Command{"inspect", "MODEL", "what a .pt or .onnx file holds: nodes, attributes, weights", "<file>", run_inspect},
+    Command{"extract", "MODEL.onnx -o FILE", "a part of an ONNX model, or all of it with more outputs", "<file>", run_extract},
+    Command{"diff", "A B", "two models or two saved JSON reports: what appeared, what went", "<file>", run_diff},
     Command{"ops", "[OP...]", "the mapping table in force: what each operator becomes", "", run_ops},
     Command{"explain", "CODE|OP", "a rule's page, or an operator's whole history", "", run_explain},
     Command{"lint", "[TABLE.yaml...]", "check mapping tables; the shipped ones without arguments", "<file>", run_lint},
     Command{"completion", "bash|zsh|fish", "completions for a shell", "bash zsh fish", run_completion},
-    Command{"schema", "", "the JSON Schema of the report", "", run_schema},
+    Command{"schema", "[check|inspect|diff]", "the JSON Schema of what a command prints", "check inspect diff", run_schema},
 };
 
 // Commands of the contract that this version doesn't have yet: a clear word instead of "no such file".
-constexpr std::array<std::string_view, 4> reserved{"inspect", "extract", "diff", "render"};
+constexpr std::array<std::string_view, 1> reserved{"render"};
 
 std::string padded(std::string_view text, std::size_t width) {
   return std::string(text) + std::string(text.size() < width ? width - text.size() : 1, ' ');

@@ -24,6 +24,9 @@ const Command* find_command(std::string_view name);  // null if there is none
 int run_check(const Options& options);
 int run_convert(const Options& options);
 int run_verify(const Options& options);
+int run_inspect(const Options& options);
+int run_extract(const Options& options);
+int run_diff(const Options& options);
 int run_ops(const Options& options);
 int run_explain(const Options& options);
 int run_lint(const Options& options);

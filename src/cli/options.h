@@ -8,6 +8,8 @@
 
 #include "compatcheck/check.h"
 #include "compatcheck/convert.h"
+#include "compatcheck/extract.h"
+#include "compatcheck/inspect.h"
 #include "compatcheck/reference.h"
 #include "compatcheck/render.h"
 #include "compatcheck/verify.h"
@@ -34,10 +36,12 @@ struct Options {
   Opsets opsets;                       // of check
   ConvertOptions convert;              // but for what `check` holds: inputs
   VerifyOptions verify;                // but for its `convert`
-  std::filesystem::path output;        // of convert
-  std::optional<int> opset;            // of convert, verify, ops and explain
+  InspectOptions inspect;              // but for its `load`
+  ExtractOptions extract;              // but for what `convert` holds: external_data
+  std::filesystem::path output;        // of convert and extract
+  std::optional<int> opset;            // of convert, verify, diff, ops and explain
   Format format = Format::text;        // of check and verify
-  ReferenceFormat reference_format = ReferenceFormat::text;  // of ops and explain
+  ReferenceFormat reference_format = ReferenceFormat::text;  // of ops, explain, inspect and diff
   std::vector<ReportFile> reports;
   When color = When::automatic;
   When progress = When::automatic;

@@ -8,8 +8,6 @@
 
 namespace compatcheck::cli {
 
-namespace {
-
 std::vector<char> read_stdin() {
   try {
     return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
@@ -17,8 +15,6 @@ std::vector<char> read_stdin() {
     throw ModelError("<stdin>: is larger than memory; give it as a file");
   }
 }
-
-}  // namespace
 
 Model read_model(Loader& loader, const std::string& file) {
   if (file != "-") return loader.load(file);

@@ -39,8 +39,8 @@ int run_lint(const Options& options) {
 }
 
 int run_schema(const Options& options) {
-  if (!options.positional.empty()) throw UsageError("schema takes no arguments");
-  write_stdout(json_schema());
+  if (options.positional.size() > 1) throw UsageError("schema takes one command at most: check, inspect or diff");
+  write_stdout(options.positional.empty() ? json_schema() : json_schema(options.positional.front()));
   return 0;
 }
 

@@ -1,6 +1,8 @@
 #include "compatcheck/render.h"
 
 #include "analysis/boundary.h"
+#include "report/difference.h"
+#include "report/inspection.h"
 #include "report/json.h"
 #include "report/schema_text.h"
 #include "report/text.h"
@@ -29,6 +31,33 @@ std::string render(const Verification& verification, Format format, const Render
   });
 }
 
+namespace {
+
+std::string written(const report::Page& page, ReferenceFormat format, const RenderOptions& options) {
+  return format == ReferenceFormat::markdown ? report::markdown(page) : report::text(page, options);
+}
+
+}  // namespace
+
+std::string render(const Inspection& inspection, ReferenceFormat format, const RenderOptions& options) {
+  return analysis::guarded("the report", [&] {
+    return format == ReferenceFormat::json ? report::json(inspection) : written(report::page(inspection, options), format, options);
+  });
+}
+
+std::string render(const Difference& difference, ReferenceFormat format, const RenderOptions& options) {
+  return analysis::guarded("the report", [&] {
+    return format == ReferenceFormat::json ? report::json(difference) : written(report::page(difference), format, options);
+  });
+}
+
 std::string json_schema() { return report::schema_text; }
+
+std::string json_schema(const std::string& command) {
+  if (command == "check") return report::schema_text;
+  if (command == "inspect") return report::inspect_schema_text;
+  if (command == "diff") return report::diff_schema_text;
+  throw UsageError("there is no schema of " + command + "; there is one of check, inspect and diff");
+}
 
 }  // namespace compatcheck

@@ -1,8 +1,10 @@
-// reports/report.schema.json, embedded at build time.
+// reports/*.schema.json, embedded at build time.
 #pragma once
 
 namespace compatcheck::report {
 
 extern const char* const schema_text;
+extern const char* const inspect_schema_text;
+extern const char* const diff_schema_text;
 
 }  // namespace compatcheck::report

@@ -1,0 +1,62 @@
+// What changed between two models, or between two saved JSON reports of check().
+//
+//   auto difference = compatcheck::diff("before.json", "after.json");
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compatcheck/check.h"
+#include "compatcheck/load.h"
+#include "compatcheck/report.h"
+
+namespace compatcheck {
+
+struct DiffOptions {
+  LoadOptions load{};                  // of TorchScript models, which are checked
+  std::optional<int> opset{};          // at which; absent: those of the other side's report, else the default one
+};
+
+// Something that the model has one of: "opset", "verdict", "input x", "output y".
+struct PropertyChange {
+  std::string name;
+  std::optional<std::string> before, after;   // absent: it isn't there
+};
+
+struct OperatorChange {
+  std::string op;                      // "Conv", "aten::add.Tensor"
+  std::uint64_t before = 0, after = 0; // nodes
+};
+
+// Findings of one rule about one operator count as one.
+struct FindingChange {
+  std::string id, severity, op, message;      // as after, or where it went, as before
+  std::uint64_t before = 0, after = 0;        // nodes
+  bool blocks = false;                        // an error that wasn't there
+};
+
+// Of one model, or of one report in a file of several: those of one path and opset belong together, or else all in order.
+struct ModelDifference {
+  std::string before, after;           // path and opset; empty: the report is only on the other side
+  std::vector<PropertyChange> properties;
+  std::vector<OperatorChange> operators;
+  std::vector<FindingChange> findings;
+  bool something_new = false;          // a finding that blocks, or, between models, an operator that wasn't there
+
+  bool empty() const { return properties.empty() && operators.empty() && findings.empty(); }
+};
+
+struct Difference {
+  static constexpr const char* schema_version = "1.0";
+  std::string before, after;           // the files
+  std::vector<ModelDifference> models;
+  int exit_code = 0;                   // exit_findings where something is new
+};
+
+// Files: .onnx, TorchScript, or a JSON report, one or several (also one a line). Throws ModelError for what can't be read.
+Difference diff(const std::filesystem::path& before, const std::filesystem::path& after, const DiffOptions& options = {});
+
+}  // namespace compatcheck

@@ -1,0 +1,12 @@
+// What a report says of the model itself.
+#pragma once
+
+#include "analysis/model_state.h"
+#include "analysis/prepare.h"
+#include "compatcheck/report.h"
+
+namespace compatcheck::analysis {
+
+ModelInfo describe_model(const Model::State& model, const Prepared& prepared);
+
+}  // namespace compatcheck::analysis

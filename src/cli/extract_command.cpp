@@ -1,0 +1,36 @@
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "compatcheck/extract.h"
+
+namespace compatcheck::cli {
+namespace {
+
+std::string names_of(const std::vector<TensorInfo>& tensors) {
+  std::string text;
+  for (const auto& tensor : tensors) text += (text.empty() ? "" : ", ") + tensor.name;
+  return text;
+}
+
+}  // namespace
+
+int run_extract(const Options& options) {
+  if (options.positional.size() != 1) throw UsageError("which model? usage: compatcheck extract MODEL.onnx -o FILE --from V,... --to V,... (--help lists the options)");
+  const std::string& model = options.positional.front();
+  if (options.output.empty()) throw UsageError("where to? compatcheck extract " + model + " -o FILE");
+  if (options.extract.from.empty() && options.extract.to.empty() && options.extract.add_outputs.empty())
+    throw UsageError("what part? --from and --to name values or modules, --add-outputs values that become outputs");
+  ProgressLine progress(options.progress);
+  ExtractOptions asked = options.extract;
+  asked.external_data = options.convert.external_data;
+  asked.run.progress = [&](const Progress& at) {
+    if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");
+  };
+  const Extraction made = extract(model, options.output, asked);
+  progress.clear();
+  for (const auto& warning : made.warnings) write_message(model + ": warning: " + warning);
+  if (!options.quiet)
+    write_message(options.output.string() + ": written, " + std::to_string(made.nodes) + " of " + std::to_string(made.nodes_before) + " nodes, from " + names_of(made.inputs) + " to " + names_of(made.outputs));
+  return exit_passed;
+}
+
+}  // namespace compatcheck::cli

@@ -1,0 +1,35 @@
+// One side of a comparison: a model, or a report of one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "compatcheck/inspect.h"
+#include "compatcheck/report.h"
+
+namespace compatcheck::model_tools {
+
+struct ComparedFinding {
+  std::string severity, message;
+  std::uint64_t nodes = 0;
+};
+
+struct Compared {
+  std::string path;
+  std::optional<int> opset;                                        // of a report
+  std::vector<std::pair<std::string, std::string>> properties;
+  std::map<std::string, std::uint64_t> operators;
+  std::map<std::pair<std::string, std::string>, ComparedFinding> findings;   // by rule and operator
+};
+
+Compared compared(const Report& report);
+Compared compared(const Inspection& inspection);
+
+// The reports that a JSON file holds. Throws ModelError, without the file's name.
+std::vector<Compared> read_reports(const std::string& text);
+
+}  // namespace compatcheck::model_tools

@@ -1,0 +1,22 @@
+// Which nodes lie between values of a graph.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "model_tools/graph_index.h"
+
+namespace compatcheck::model_tools {
+
+struct Cut {
+  std::vector<bool> nodes;                   // of the graph: whether `to` needs them
+  std::unordered_set<std::string> initializers;
+  std::vector<std::string> unread;           // of `from`: what nothing on the way reads
+};
+
+// From `to` back to `from`. Throws UsageError naming the inputs of the model that `to` needs and `from` lacks, ModelError for a name that
+// nothing gives.
+Cut cut(const GraphIndex& graph, const std::vector<std::string>& from, const std::vector<std::string>& to);
+
+}  // namespace compatcheck::model_tools

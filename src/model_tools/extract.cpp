@@ -1,0 +1,213 @@
+#include "compatcheck/extract.h"
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/boundary.h"
+#include "frontend/naming.h"
+#include "model_tools/cut.h"
+#include "model_tools/external_data.h"
+#include "model_tools/functions.h"
+#include "model_tools/graph_index.h"
+#include "model_tools/names.h"
+#include "model_tools/skeleton.h"
+#include "model_tools/validity.h"
+#include "model_tools/value_types.h"
+#include "model_tools/write_skeleton.h"
+
+namespace compatcheck {
+namespace {
+
+using namespace model_tools;
+using Names = std::vector<std::string>;
+
+[[noreturn]] void unknown_name(const GraphIndex& graph, const char* option, const std::string& name) {
+  if (const auto node = graph.body_of(name)) throw UsageError(std::string(option) + " " + name + ": lies in a body of node " + *node + "; only values of the model's graph can be cut at");
+  Names known = graph.values();
+  const Names modules = graph.modules();
+  known.insert(known.end(), modules.begin(), modules.end());
+  throw UsageError(std::string(option) + " " + name + ": the model has no such value" + (modules.empty() ? "" : " or module") + near_names(name, known));
+}
+
+// A name of a value, or of a module, as values.
+enum class Side : std::uint8_t { from, to };
+Names resolve(const GraphIndex& graph, const Names& given, Side side, const char* option) {
+  Names values;
+  const auto add = [&](const std::string& value) {
+    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+  };
+  for (const std::string& name : given) {
+    if (graph.is_value(name)) {
+      add(name);
+      continue;
+    }
+    const auto nodes = graph.nodes_of(name);
+    if (nodes.empty()) unknown_name(graph, option, name);
+    const Names found = side == Side::from ? graph.read_by(nodes) : graph.given_by(nodes);
+    if (found.empty()) throw UsageError(std::string(option) + " " + name + ": is a module that " + (side == Side::from ? "reads nothing that varies" : "gives nothing that others read"));
+    std::ranges::for_each(found, add);
+  }
+  return values;
+}
+
+template <class Items, class Keep> void keep_if(Items& items, Keep&& keep) {
+  Items kept;
+  for (auto& item : items)
+    if (keep(item)) kept.Add()->Swap(&item);
+  items.Swap(&kept);
+}
+
+class Extract {
+ public:
+  Extract(const std::filesystem::path& path, const std::filesystem::path& file, const ExtractOptions& options)
+      : path_(path), file_(file), options_(options), skeleton_(Skeleton::read(std::make_shared<const frontend::InputFile>(path))),
+        externals_(path.parent_path()), original_(skeleton_.model.graph()), index_(original_), types_(skeleton_.model) {}
+
+  Extraction run() {
+    refuse_own_files();
+    found_.nodes_before = static_cast<std::uint64_t>(original_.node_size());
+    choose();
+    ::onnx::GraphProto made = build();
+    if (skeleton_.model.training_info_size() > 0) found_.warnings.push_back("training_info isn't kept");
+    skeleton_.model.clear_training_info();
+    skeleton_.model.mutable_graph()->Swap(&made);   // `index_` and `types_` are of the one before
+    keep_used_functions(skeleton_.model);
+    describe();
+    check_valid(skeleton_.model);
+    const Written written = write_skeleton(skeleton_, externals_, file_, options_.external_data, options_.run);
+    found_.bytes = written.bytes;
+    found_.external_bytes = written.external_bytes;
+    return std::move(found_);
+  }
+
+ private:
+  // The model, or a file with its weights, may not be written over: the rest of it would be lost.
+  void refuse_own_files() {
+    std::error_code error;
+    if (std::filesystem::equivalent(path_, file_, error)) throw UsageError(file_.string() + ": that is the model itself");
+    const std::filesystem::path data = file_.string() + ".data";
+    for_each_tensor(skeleton_.model, [&](::onnx::TensorProto& tensor) {
+      if (!is_external(tensor)) return;
+      const ExternalPlace place = externals_.place(tensor);
+      for (const auto& target : {file_, data})
+        if (std::filesystem::equivalent(path_.parent_path() / place.location, target, error)) throw UsageError(target.string() + ": the model's own weights lie there; choose another name");
+    });
+  }
+
+  void choose() {
+    const bool whole = options_.from.empty() && options_.to.empty();
+    from_ = options_.from.empty() ? index_.needed_inputs() : resolve(index_, options_.from, Side::from, "--from");
+    if (options_.to.empty())
+      for (const auto& output : original_.output()) to_.push_back(output.name());
+    else to_ = resolve(index_, options_.to, Side::to, "--to");
+    for (const std::string& value : to_)
+      if (std::ranges::find(from_, value) != from_.end() && !index_.is_output(value)) throw UsageError("'" + value + "' is both --from and --to: nothing lies between");
+    cut_ = cut(index_, from_, to_);
+    if (whole) keep_everything();
+    if (options_.from.empty() && !whole) std::erase_if(from_, [&](const auto& name) { return std::ranges::find(cut_.unread, name) != cut_.unread.end(); });
+    if (!options_.from.empty())
+      for (const std::string& name : cut_.unread) found_.warnings.push_back("nothing on the way reads " + name);
+    add_outputs();
+  }
+
+  void keep_everything() {
+    cut_.nodes.assign(cut_.nodes.size(), true);
+    for (const auto& tensor : original_.initializer()) cut_.initializers.insert(tensor.name());
+    for (const auto& tensor : original_.sparse_initializer()) cut_.initializers.insert(tensor.values().name());
+  }
+
+  void add_outputs() {
+    const bool all = options_.add_outputs == Names{"all"};
+    const Names wanted = all ? given_by_kept() : options_.add_outputs;
+    std::uint64_t unknown = 0;
+    for (const std::string& name : wanted) {
+      const auto producer = index_.producer(name);
+      if (!producer && !index_.is_value(name)) unknown_name(index_, "--add-outputs", name);
+      if (!producer || !cut_.nodes[*producer]) throw UsageError("--add-outputs " + name + ": " + (producer ? "no node that is kept gives it" : "is no node's output"));
+      if (std::ranges::find(to_, name) != to_.end()) continue;
+      const auto* type = types_.find(name);
+      if (all && !(type && is_whole(*type))) ++unknown;
+      else to_.push_back(name);
+    }
+    if (unknown > 0) found_.warnings.push_back(std::to_string(unknown) + (unknown == 1 ? " value has" : " values have") + " no rank that is known, and can't be outputs");
+  }
+
+  Names given_by_kept() const {
+    Names names;
+    for (int i = 0; i < original_.node_size(); ++i)
+      if (cut_.nodes[static_cast<std::size_t>(i)])
+        for (const auto& output : original_.node(i).output())
+          if (!output.empty()) names.push_back(output);
+    return names;
+  }
+
+  ::onnx::GraphProto build() {
+    ::onnx::GraphProto made = original_;
+    made.clear_input();
+    made.clear_output();
+    std::size_t node = 0;
+    keep_if(*made.mutable_node(), [&](const auto&) { return cut_.nodes[node++]; });
+    const std::set<std::string> cut_at(from_.begin(), from_.end());
+    const auto used = [&](const std::string& name) { return cut_.initializers.contains(name) && !cut_at.contains(name); };
+    keep_if(*made.mutable_initializer(), [&](const auto& tensor) { return used(tensor.name()); });
+    keep_if(*made.mutable_sparse_initializer(), [&](const auto& tensor) { return used(tensor.values().name()); });
+    for (const std::string& name : from_) *made.add_input() = typed(name, "--from");
+    for (const auto& input : original_.input())
+      if (used(input.name())) *made.add_input() = input;
+    for (const std::string& name : to_) *made.add_output() = typed(name, "--to");
+    std::set<std::string> inner;
+    for (const auto& kept : made.node()) inner.insert(kept.output().begin(), kept.output().end());
+    std::set<std::string> annotated = inner;
+    for (const std::string& name : from_) annotated.insert(name);
+    annotated.insert(cut_.initializers.begin(), cut_.initializers.end());
+    for (const std::string& name : to_) inner.erase(name);
+    keep_if(*made.mutable_value_info(), [&](const auto& value) { return inner.contains(value.name()); });
+    keep_if(*made.mutable_quantization_annotation(), [&](const auto& annotation) { return annotated.contains(annotation.tensor_name()); });
+    return made;
+  }
+
+  ::onnx::ValueInfoProto typed(const std::string& name, const char* option) {
+    for (const auto* values : {&original_.input(), &original_.output()})
+      for (const auto& value : *values)
+        if (value.name() == name && is_whole(value.type())) return value;
+    const auto* type = types_.find(name);
+    if (!type || !is_whole(*type))
+      throw UsageError(std::string(option) + " " + name + ": its " + (type && type->has_tensor_type() && type->tensor_type().elem_type() ? "rank" : "type") +
+                       " isn't known, neither from the model nor by ONNX's shape inference, and ONNX has no inputs or outputs without one");
+    ::onnx::ValueInfoProto value;
+    value.set_name(name);
+    *value.mutable_type() = *type;
+    return value;
+  }
+
+  void describe() {
+    const auto& model = skeleton_.model;
+    for (const auto& input : model.graph().input())
+      if (!cut_.initializers.contains(input.name()) || std::ranges::find(from_, input.name()) != from_.end()) found_.inputs.push_back(info_of(input));
+    for (const auto& output : model.graph().output()) found_.outputs.push_back(info_of(output));
+    found_.nodes = static_cast<std::uint64_t>(model.graph().node_size());
+    found_.initializers = static_cast<std::uint64_t>(model.graph().initializer_size() + model.graph().sparse_initializer_size());
+    found_.functions = static_cast<std::uint64_t>(model.functions_size());
+  }
+
+  const std::filesystem::path path_, file_;
+  const ExtractOptions& options_;
+  Skeleton skeleton_;
+  ExternalFiles externals_;
+  const ::onnx::GraphProto original_;
+  GraphIndex index_;
+  ValueTypes types_;
+  Names from_, to_;
+  Cut cut_;
+  Extraction found_;
+};
+
+}  // namespace
+
+Extraction extract(const std::filesystem::path& model, const std::filesystem::path& file, const ExtractOptions& options) {
+  return analysis::guarded(model.string(), [&] {
+    return frontend::naming(model.string(), [&] { return Extract(model, file, options).run(); });
+  });
+}
+
+}  // namespace compatcheck

@@ -1,0 +1,46 @@
+#include "model_tools/functions.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "model_tools/value_types.h"
+
+namespace compatcheck::model_tools {
+namespace {
+
+using Key = std::tuple<std::string, std::string, std::string>;
+
+Key key_of(const std::string& domain, const std::string& name, const std::string& overload) { return {is_own_domain(domain) ? "" : domain, name, overload}; }
+
+void add_calls(const auto& nodes, std::vector<Key>& calls) {
+  for (const auto& node : nodes) {
+    calls.push_back(key_of(node.domain(), node.op_type(), node.overload()));
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) add_calls(attribute.g().node(), calls);
+      for (const auto& graph : attribute.graphs()) add_calls(graph.node(), calls);
+    }
+  }
+}
+
+}  // namespace
+
+void keep_used_functions(::onnx::ModelProto& model) {
+  std::map<Key, const ::onnx::FunctionProto*> functions;
+  for (const auto& function : model.functions()) functions[key_of(function.domain(), function.name(), function.overload())] = &function;
+  std::set<Key> used;
+  std::vector<Key> waiting;
+  add_calls(model.graph().node(), waiting);
+  while (!waiting.empty()) {
+    const Key key = std::move(waiting.back());
+    waiting.pop_back();
+    if (const auto found = functions.find(key); found != functions.end() && used.insert(key).second) add_calls(found->second->node(), waiting);
+  }
+  auto& all = *model.mutable_functions();
+  for (int i = all.size(); i-- > 0;)
+    if (!used.contains(key_of(all[i].domain(), all[i].name(), all[i].overload()))) all.DeleteSubrange(i, 1);
+}
+
+}  // namespace compatcheck::model_tools

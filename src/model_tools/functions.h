@@ -1,0 +1,10 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+namespace compatcheck::model_tools {
+
+// Drops local functions that nothing calls any more, directly or by another one.
+void keep_used_functions(::onnx::ModelProto& model);
+
+}  // namespace compatcheck::model_tools

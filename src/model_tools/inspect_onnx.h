@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "compatcheck/inspect.h"
+#include "frontend/input_file.h"
+
+namespace compatcheck::model_tools {
+
+// `folder`: where external data is looked for. Throws ModelError, without the file's name.
+Inspection inspect_onnx(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options);
+
+}  // namespace compatcheck::model_tools

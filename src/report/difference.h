@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "compatcheck/diff.h"
+#include "report/page.h"
+
+namespace compatcheck::report {
+
+Page page(const Difference& difference);
+std::string json(const Difference& difference);
+
+}  // namespace compatcheck::report

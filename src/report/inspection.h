@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "compatcheck/inspect.h"
+#include "report/page.h"
+
+namespace compatcheck::report {
+
+Page page(const Inspection& inspection, const RenderOptions& options);
+std::string json(const Inspection& inspection);
+
+}  // namespace compatcheck::report

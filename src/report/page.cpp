@@ -1,0 +1,112 @@
+#include "report/page.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "report/style.h"
+
+namespace compatcheck::report {
+namespace {
+
+constexpr std::size_t widest_padded = 60;   // a longer cell isn't what others are aligned to
+
+std::vector<std::size_t> widths_of(const Table& table) {
+  std::vector<std::size_t> widths;
+  for (const TableRow& row : table.rows) {
+    widths.resize(std::max(widths.size(), row.cells.size()));
+    for (std::size_t i = 0; i < row.cells.size(); ++i)
+      if (const std::size_t width = columns(row.cells[i]); width <= widest_padded) widths[i] = std::max(widths[i], width);
+  }
+  return widths;
+}
+
+bool is_number(const std::string& text) { return !text.empty() && std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == ','; }); }
+
+std::string row_text(const TableRow& row, const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < row.cells.size(); ++i) {
+    const bool last = i + 1 == row.cells.size();
+    line += (i ? "  " : "") + (is_number(row.cells[i]) ? pad_left(row.cells[i], widths[i]) : last ? row.cells[i] : pad_right(row.cells[i], widths[i]));
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::string escaped(const std::string& cell) {
+  std::string text;
+  for (const char c : cell) {
+    if (c == '|') text += "\\|";
+    else if (c == '<') text += "&lt;";
+    else if (c == '*' || c == '_' || c == '`') text += std::string("\\") + c;
+    else text += c;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string text(const Page& page, const RenderOptions& options) {
+  const Style style(options.color);
+  const auto middle = page.title.find(" · ");
+  std::string all = style(Color::bold, page.title.substr(0, middle)) + (middle == page.title.npos ? "" : page.title.substr(middle)) + "\n";
+  for (const auto& line : page.lines) all += "  " + line + "\n";
+  for (const Table& table : page.tables) {
+    if (table.rows.empty()) continue;
+    all += "\n" + style(Color::bold, table.title) + "\n";
+    const auto widths = widths_of(table);
+    for (const TableRow& row : table.rows) {
+      all += "  " + row_text(row, widths) + "\n";
+      for (const auto& detail : row.details) all += "      " + style(Color::dim, fit(detail, options.width > 20 ? options.width - 6 : 20)) + "\n";
+    }
+  }
+  return all;
+}
+
+std::string markdown(const Page& page) {
+  std::string all = "# " + escaped(page.title) + "\n";
+  for (const auto& line : page.lines) all += "\n" + escaped(line) + "\n";
+  for (const Table& table : page.tables) {
+    if (table.rows.empty()) continue;
+    const bool details = std::ranges::any_of(table.rows, [](const TableRow& row) { return !row.details.empty(); });
+    all += "\n## " + escaped(table.title) + "\n\n|";
+    for (const auto& column : table.columns) all += " " + escaped(column) + " |";
+    if (details) all += " |";
+    all += "\n|";
+    for (std::size_t i = 0; i < table.columns.size() + details; ++i) all += "---|";
+    all += "\n";
+    for (const TableRow& row : table.rows) {
+      all += "|";
+      for (const auto& cell : row.cells) all += " " + escaped(cell) + " |";
+      for (std::size_t i = row.cells.size(); i < table.columns.size(); ++i) all += " |";
+      if (details) {
+        std::string joined;
+        for (const auto& detail : row.details) joined += (joined.empty() ? "" : "<br>") + escaped(detail);
+        all += " " + joined + " |";
+      }
+      all += "\n";
+    }
+  }
+  return all;
+}
+
+std::string bytes(std::uint64_t count) {
+  if (count < 1000) return std::to_string(count) + " B";
+  constexpr std::array units{"kB", "MB", "GB", "TB", "PB", "EB"};
+  auto value = static_cast<double>(count);
+  std::size_t unit = 0;
+  for (value /= 1000; value >= 999.95 && unit + 1 < units.size(); value /= 1000) ++unit;
+  char written[32];
+  std::snprintf(written, sizeof written, "%.1f %s", value, units[unit]);
+  return written;
+}
+
+std::string shape(const std::vector<std::string>& sizes) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i ? "," : "") + sizes[i];
+  return text + "]";
+}
+
+std::string type(const TensorInfo& info) { return info.dtype + (info.shape ? shape(*info.shape) : ""); }
+
+}  // namespace compatcheck::report

@@ -1,0 +1,37 @@
+// A page of tables, as text for people or as markdown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compatcheck/render.h"
+
+namespace compatcheck::report {
+
+struct TableRow {
+  std::vector<std::string> cells;
+  std::vector<std::string> details{};   // text: a line each under the row; markdown: a last cell
+};
+
+struct Table {
+  std::string title;
+  std::vector<std::string> columns;     // markdown shows them; in text what stands there speaks for itself
+  std::vector<TableRow> rows;           // none: the table isn't shown
+};
+
+struct Page {
+  std::string title;
+  std::vector<std::string> lines;
+  std::vector<Table> tables;
+};
+
+// What is in it must be printable.
+std::string text(const Page& page, const RenderOptions& options);
+std::string markdown(const Page& page);
+
+std::string bytes(std::uint64_t count);                       // "512 B", "97.5 MB"
+std::string shape(const std::vector<std::string>& sizes);     // "[2,3]"
+std::string type(const TensorInfo& info);                     // "f32[batch,3]"
+
+}  // namespace compatcheck::report
