@@ -24,7 +24,7 @@ constexpr std::array table{
     Command{"explain", "CODE|OP", "a rule's page, or an operator's whole history", "", run_explain},
     Command{"lint", "[TABLE.yaml...]", "check mapping tables; the shipped ones without arguments", "<file>", run_lint},
     Command{"completion", "bash|zsh|fish", "completions for a shell", "bash zsh fish", run_completion},
-    Command{"schema", "[check|inspect|diff]", "the JSON Schema of what a command prints", "check inspect diff", run_schema},
+    Command{"schema", "[COMMAND]", "the JSON Schema of what a command prints", "check verify inspect diff", run_schema},
 };
 
 // Commands of the contract that this version doesn't have yet: a clear word instead of "no such file".

@@ -39,7 +39,7 @@ int run_lint(const Options& options) {
 }
 
 int run_schema(const Options& options) {
-  if (options.positional.size() > 1) throw UsageError("schema takes one command at most: check, inspect or diff");
+  if (options.positional.size() > 1) throw UsageError("schema takes one command at most: check, verify, inspect or diff");
   write_stdout(options.positional.empty() ? json_schema() : json_schema(options.positional.front()));
   return 0;
 }

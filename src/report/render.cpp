@@ -55,9 +55,10 @@ std::string json_schema() { return report::schema_text; }
 
 std::string json_schema(const std::string& command) {
   if (command == "check") return report::schema_text;
+  if (command == "verify") return report::verify_schema_text;
   if (command == "inspect") return report::inspect_schema_text;
   if (command == "diff") return report::diff_schema_text;
-  throw UsageError("there is no schema of " + command + "; there is one of check, inspect and diff");
+  throw UsageError("there is no schema of " + command + "; there is one of check, verify, inspect and diff");
 }
 
 }  // namespace compatcheck

@@ -3,6 +3,7 @@
 in an ONNX file afterwards; straight, in If, in Loop, nested, in 1,000 nodes. What --repro writes fails by itself in ONNX Runtime."""
 import argparse, json, math, pathlib, re, subprocess, sys, tempfile
 
+import jsonschema
 import numpy
 import onnx
 import onnxruntime
@@ -116,6 +117,7 @@ def main():
     parser.add_argument("--planted", required=True)
     arguments = parser.parse_args()
     wrong = []
+    valid = jsonschema.Draft202012Validator(json.loads(subprocess.run([arguments.program, "schema", "verify"], capture_output=True, check=True).stdout))
 
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -124,6 +126,7 @@ def main():
             if run.returncode != 1:
                 return wrong.append(f"{what}: exit {run.returncode}: {run.stdout[-300:]}{run.stderr[-300:]}")
             report = json.loads(run.stdout)
+            wrong.extend(f"{what}: {error.message}" for error in valid.iter_errors(report))
             bad, bisection = report.get("first_bad"), report["bisection"]
             if not bad or bad["op"] != op or line and (not bad["file"].endswith("check_bisect.py") or bad["line"] != line):
                 wrong.append(f"{what}: found {bad}, not {op} at line {line}: {bisection}")

@@ -2,6 +2,7 @@
 """compatcheck verify on models made here: right ones, an ONNX file that is wrong, random ones, sizes that tracing baked in."""
 import argparse, json, pathlib, subprocess, sys, tempfile
 
+import jsonschema
 import onnx
 import torch
 
@@ -51,6 +52,9 @@ def main():
     parser.add_argument("--program", required=True)
     program = parser.parse_args().program
     wrong = []
+    schema = json.loads(subprocess.run([program, "schema", "verify"], capture_output=True, check=True).stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    valid = jsonschema.Draft202012Validator(schema)
 
     def verify(what, code, *arguments, ids=(), says=""):
         run = subprocess.run([program, "verify", *map(str, arguments), "--format", "json"], capture_output=True, text=True, timeout=300)
@@ -60,6 +64,8 @@ def main():
         if says not in run.stderr:
             wrong.append(f"{what}: stderr lacks {says!r}: {run.stderr}")
         report = json.loads(run.stdout) if run.stdout else {}
+        if report:
+            wrong.extend(f"{what}: {error.message}" for error in valid.iter_errors(report))
         found = {finding["id"] for finding in report.get("findings", [])}
         if found != set(ids):
             wrong.append(f"{what}: findings {sorted(found)}, not {sorted(ids)}")
