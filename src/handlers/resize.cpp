@@ -30,6 +30,8 @@ bool is_nearest(const Job& job) { return job.how.filter == Filter::nearest || jo
 
 bool known(const Side& side) { return side.size.is_number() && side.places.is_number(); }
 
+bool stays(const Side& side) { return known(side) && *side.size.number() == *side.places.number(); }
+
 // ---- Positions and weights that are known while converting
 
 Value by_taps(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
@@ -102,6 +104,10 @@ std::optional<std::vector<double>> scales_of(const Job& job) {
   std::vector<double> scales(2, 1.0);
   for (const Side& side : job.sides) {
     std::optional<double> scale = side.scale;
+    if (job.how.filter == Filter::linear && scale && !job.how.antialias) {   // PyTorch leaves a size that stays as it is, whatever the factor
+      if (!known(side) && *scale > 1 && *scale < 2) return std::nullopt;
+      if (stays(side)) scale = 1.0;
+    }
     if (!scale && known(side)) scale = static_cast<double>(static_cast<float>(*side.places.number()) / static_cast<float>(*side.size.number()));
     if (!scale || !scale_gives_size(side, *scale)) return std::nullopt;
     scales.push_back(*scale);
@@ -112,6 +118,8 @@ std::optional<std::vector<double>> scales_of(const Job& job) {
 bool resize_does(const Job& job) {
   if (!takes(job) || job.how.filter == Filter::lanczos || (job.how.antialias && job.how.align_corners)) return false;
   if (!std::ranges::all_of(job.sides, [&](const Side& side) { return same_cells(job, side); })) return false;
+  // ONNX Runtime copies where all sizes stay, whatever the factors.
+  if (job.how.filter == Filter::cubic && std::ranges::all_of(job.sides, stays) && std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.value_or(1) != 1; })) return false;
   const bool by_factor = std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.has_value(); });
   return !by_factor || job.how.align_corners || scales_of(job);
 }
@@ -154,9 +162,12 @@ Value nearest_by_factor(Emission& e, const Job& job, const Value& input, std::si
   const auto axis = static_cast<std::int64_t>(dimension) + 2;
   const Value places = places_by_factor(e, job, dimension), size = size_at(e, job.input, axis), half = e.scalar(DType::f32, 0.5);
   Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), DType::f32), place = e.cast(counting(e, places), DType::f32);
-  if (job.how.filter == Filter::nearest_exact) place = e.node("Add", {place, half});
-  else step = e.node("Where", {e.node("Equal", {places, product(e, size, e.integers({2}))}), half, step});   // doubled: no rounding
-  step = e.node("Where", {e.node("Equal", {places, size}), e.scalar(DType::f32, 1.0), step});
+  if (job.how.filter == Filter::nearest_exact) {
+    place = e.node("Add", {place, half});
+  } else {   // PyTorch takes a size that stays, or doubles, by itself
+    step = e.node("Where", {e.node("Equal", {places, product(e, size, e.integers({2}))}), half, step});
+    step = e.node("Where", {e.node("Equal", {places, size}), e.scalar(DType::f32, 1.0), step});
+  }
   const Value cell = e.cast(e.node("Floor", {e.node("Mul", {place, step})}), DType::i64);
   const Value last = difference(e, size, e.integers({1}));
   return e.build.gather(input, e.node("Min", {cell, last}), axis);
@@ -181,6 +192,10 @@ Value resize_by_factor(Emission& e, const Job& job) {
   return e.node("Slice", {resized, e.integers(Ints(axes.size(), 0)), e.build.concat(places, 0), e.integers(axes)});
 }
 
+bool can_go_by_factors(const Job& job) {
+  return is_nearest(job) || (takes(job) && !job.how.antialias && job.how.filter != Filter::lanczos && !job.how.align_corners);
+}
+
 Value by_factors(Emission& e, const Job& job) {
   if (!e.at_least(11)) throw Refusal{"a factor that is known only when the model runs needs Resize as it came with opset 11", "use opset 11, or a fixed factor"};
   if (is_nearest(job)) {
@@ -188,7 +203,7 @@ Value by_factors(Emission& e, const Job& job) {
     for (std::size_t i = 0; i < job.dims(); ++i) made = nearest_by_factor(e, job, made, i);
     return made;
   }
-  if (!takes(job) || job.how.antialias || job.how.filter == Filter::lanczos || job.how.align_corners)
+  if (!can_go_by_factors(job))
     throw Refusal{"resizing so needs a factor that is known while converting", "use a fixed factor, or align_corners=False and antialias=False"};
   return resize_by_factor(e, job);
 }
@@ -206,7 +221,13 @@ void emit(Emission& e, const Job& job) {
   if (std::ranges::any_of(job.sides, [](const Side& side) { return bool(side.factor); })) return e.give(by_factors(e, job));
   const bool whole = e.row_has("Upsample") || (e.row_has("Resize") && !e.at_least(11));
   if (whole && takes(job)) return e.give(repeat(e, job));
-  if (e.row_has("Resize") && e.at_least(11) && resize_does(job)) return e.give(resize(e, job));
+  const bool resizes = e.row_has("Resize") && e.at_least(11);
+  if (resizes && resize_does(job)) return e.give(resize(e, job));
+  if (resizes && !job.places && !std::ranges::all_of(job.sides, known) && can_go_by_factors(job)) {
+    Job open = job;
+    for (Side& side : open.sides) side.factor = e.scalar(DType::f64, side.scale.value_or(1.0)), side.scale.reset();
+    return e.give(by_factors(e, open));
+  }
   e.give(by_taps(e, job));
 }
 

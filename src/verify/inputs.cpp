@@ -74,10 +74,10 @@ class Maker {
       return typed(*given, type);
     }
     const ir::TypeRef& held = without_optional(type);
+    if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number() && !fact.list() && prepared_members(name).empty() && !has_members(name))) return {};
     if (ir::is(held, TypeKind::tuple)) return tuple(fact, *held, name);
     if (ir::is(held, TypeKind::list)) return list(fact, *held, name);
     if (ir::is(held, TypeKind::dict)) return dict(*held, name);
-    if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number())) return {};
     ir::Constant made = leaf(fact, held, name);
     made_.leaves.emplace_back(name, made);
     return made;

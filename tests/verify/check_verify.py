@@ -42,6 +42,15 @@ class Ties(torch.nn.Module):
         return torch.sort(y, 1, descending=True)[1], torch.topk(y, 3, 1)[1], y.argmax(1), y.argmin(1, keepdim=True).to(torch.int32), y.max(1)[1]
 
 
+class Resized(torch.nn.Module):
+    def __init__(self, mode, factor):
+        super().__init__()
+        self.mode, self.factor = mode, factor
+
+    def forward(self, x):
+        return torch.nn.functional.interpolate(x, scale_factor=self.factor, mode=self.mode)
+
+
 class BakedIn(torch.nn.Module):
     def forward(self, x):
         return x + torch.ones(int(x.shape[0]), 1)
@@ -122,6 +131,12 @@ def main():
         onnx.save(model, folder / "lacking.onnx")
         verify("an operator that the runtime lacks", 1, small, folder / "lacking.onnx", ids=["CC201"])
         verify("no inputs", 0, save(Constant()))
+        for mode in ("nearest", "nearest-exact", "bilinear", "bicubic"):   # a size that stays though the factor isn't 1
+            for factor in ((2.0, 1.3), (1.25, 1.25), (0.9, 1.5)):
+                resized = save(Resized(mode, factor), torch.rand(1, 3, 2, 2))
+                verify(f"{mode} by {factor}", 0, resized)
+                if mode != "bicubic":   # ONNX Runtime copies where all sizes stay
+                    verify(f"{mode} by {factor} of named sizes", 0, resized, "--input", "x=f32:1,3,height,width", "--runs", "4")
         verify("indices that tie", 0, save(Ties(), torch.rand(4, 50)))
         verify("no file", 3, small, folder / "absent.onnx", says="no such file")
         verify("no runtime", 2, small, "--ort-library", folder, says="libonnxruntime.so")

@@ -75,8 +75,12 @@ const ir::Node* in_block(const ir::Node* node, const ir::Block* block) {
 std::string short_reason(const std::exception& error) {
   std::string text = error.what();
   constexpr std::string_view raised = "RuntimeError: ";  // after TorchScript's own traceback
-  if (text.starts_with("The following operation failed"))
-    if (const auto at = text.rfind(raised); at != text.npos) text.erase(0, at + raised.size());
+  if (text.starts_with("The following operation failed")) {
+    text.resize(text.find_last_not_of(" \n") + 1);
+    const auto at = text.rfind(raised), line = text.rfind('\n');
+    if (at != text.npos) text.erase(0, at + raised.size());
+    else if (line != text.npos) text.erase(0, line);
+  }
   text.erase(0, text.find_first_not_of(" \n"));
   return text.substr(0, text.find('\n'));
 }
