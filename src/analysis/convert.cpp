@@ -29,6 +29,7 @@ void write_model(const Model::State& state, const std::filesystem::path& file, c
   const int weights = state.file ? state.file->descriptor() : -1;
   if (options.optimize) {
     onnx::remove_identities(model);
+    if (options.fold && !options.keep_initializers_as_inputs) onnx::fold_weights(model, weights);
     if (options.fold) onnx::fuse_batch_norm(model, weights);
     onnx::merge_equal(model);
   }
