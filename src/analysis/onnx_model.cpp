@@ -14,9 +14,11 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
   const conversion::Context context = context_of(model, prepared, watch);
   onnx::Model made = conversion::lower(prepared.graph, context, {options.opset, options.input_names, options.output_names}, stands);
   made.producer_version = COMPATCHECK_VERSION;
+  const int weights = model.file ? model.file->descriptor() : -1;
   if (options.optimize) {
     onnx::remove_identities(made);
-    if (options.fold) onnx::fuse_batch_norm(made, model.file ? model.file->descriptor() : -1);
+    if (options.fold && !options.keep_initializers_as_inputs) onnx::fold_weights(made, weights);
+    if (options.fold) onnx::fuse_batch_norm(made, weights);
     onnx::merge_equal(made);
   }
   onnx::remove_dead(made);

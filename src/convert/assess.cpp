@@ -98,9 +98,11 @@ class TrialOperands {
   std::unordered_map<const ir::Value*, handlers::Operand> operands_;
 };
 
-bool gives_impossible_sizes(const symbolic::Call& call) {
-  const auto outputs = call.node().outputs();
-  return std::any_of(outputs.begin(), outputs.end(), [&](const ir::Value* output) { return call.facts().of(output).impossible; });
+// Why PyTorch refuses the call; empty if it may not.
+std::string impossibility(const symbolic::Call& call) {
+  for (const ir::Value* output : call.node().outputs())
+    if (const std::string& reason = call.facts().of(output).impossible; !reason.empty()) return reason;
+  return {};
 }
 
 }  // namespace
@@ -227,7 +229,7 @@ void Assessor::try_rows(Attempt& attempt, const Lookup& found, const symbolic::C
   const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
   const auto accepted = symbolic::accepts(context_.table.valid(*found.op), word, call, context_.registry, context_.schemas);
   if (accepted.truth == Truth::no) return refuse(outcome, nullptr, "PyTorch refuses this call: " + accepted.message);
-  if (gives_impossible_sizes(call)) return refuse(outcome, nullptr, "PyTorch refuses this call: a dimension of its result would be below 0");
+  if (const auto reason = impossibility(call); !reason.empty()) return refuse(outcome, nullptr, "PyTorch refuses this call: " + reason);
   for (const Row& row : found.rows) {
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
       return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");

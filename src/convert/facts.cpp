@@ -163,7 +163,8 @@ class Statement {
   void set(const ir::Value* value, Fact fact) {
     written_.forget(value, fact);
     if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->shape && !is_possible(*tensor->shape)) {
-      fact.impossible = std::any_of(tensor->shape->begin(), tensor->shape->end(), [](const Dim& dim) { return dim.number().value_or(0) < 0; });
+      if (std::any_of(tensor->shape->begin(), tensor->shape->end(), [](const Dim& dim) { return dim.number().value_or(0) < 0; }))
+        fact.impossible = "a dimension of its result would be below 0";
       tensor->shape.reset();
     }
     if (!affordable(fact)) fact.value = fact_of_type(value->type()).value;
@@ -181,8 +182,9 @@ class Statement {
 
   void call(const ir::Node& node) {
     std::vector<Fact> results;
+    std::string impossible;
     const auto rule = rule_for(node);
-    if (rule) results = results_of(rule, node);
+    if (rule) results = results_of(rule, node, impossible);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const ir::Value* output = node.output(i);
       Fact fact = i < results.size() ? std::move(results[i]) : Fact{};
@@ -190,14 +192,18 @@ class Statement {
       if (auto* tensor = std::get_if<TensorFact>(&fact.value)) add_seen(*tensor, output->type());
       if (!complete(fact)) derive_unknown(fact, node, rule != nullptr);
       keep_written_dtype(fact, node, i);
+      fact.impossible = impossible;
       set(output, std::move(fact));
     }
   }
 
   // Of arguments that don't fit together nothing follows.
-  std::vector<Fact> results_of(symbolic::FactFunction rule, const ir::Node& node) const {
+  std::vector<Fact> results_of(symbolic::FactFunction rule, const ir::Node& node, std::string& impossible) const {
     try {
       return rule(symbolic::Call(node, facts_));
+    } catch (const symbolic::Impossible& arguments) {
+      impossible = arguments.reason;
+      return {};
     } catch (const std::logic_error&) {
       return {};
     }

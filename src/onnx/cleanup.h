@@ -14,6 +14,8 @@ void merge_equal(Model& model);
 // A BatchNormalization behind a Conv that nothing else reads goes into the Conv's weight and bias. `weights`: a descriptor of the file
 // in which they lie.
 void fuse_batch_norm(Model& model, int weights);
+// Nodes that compute with weights alone, of moderate size, become weights; none is larger than what it is made from.
+void fold_weights(Model& model, int weights);
 // Weights are inputs too, whose values a caller may replace; constants that came with the conversion aren't.
 void offer_weights(Model& model);
 // Names what has none yet, after modules and operators ("/encoder/layer.0/MatMul_output_0"). All names are unique.

@@ -306,8 +306,9 @@ std::vector<double> read_floats(const TensorData& data, int weights) {
   const ir::TensorView& view = *data.view;
   const Source source(view, weights);
   const std::size_t width = ir::element_bytes(view.dtype);
-  Bytes all(static_cast<std::size_t>(view.sizes[0]) * width);
-  for (std::int64_t i = 0; i < view.sizes[0]; ++i)
+  Bytes all(static_cast<std::size_t>(data.elements()) * width);
+  if (view.contiguous()) source.read(static_cast<std::uint64_t>(view.offset) * width, all.data(), all.size());
+  else for (std::int64_t i = 0; i < view.sizes[0]; ++i)
     source.read(static_cast<std::uint64_t>(view.offset + i * view.strides[0]) * width, all.data() + static_cast<std::size_t>(i) * width, width);
   return as_floats({.dtype = data.dtype, .dims = data.dims, .bytes = cast(all, view.dtype, data.dtype), .view = {}}).value();
 }

@@ -22,7 +22,7 @@ struct PlacedWeight {
 // done, by this thread alone; what it throws ends the work. Holds at most some 140 megabytes. Throws ModelError (reading), UsageError (writing).
 void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, const std::function<void(std::uint64_t)>& written);
 
-// The elements of a small tensor of one dimension, wherever they are. Throws ModelError.
+// The elements of a tensor of moderate size, wherever they are; of more than one dimension they lie in order. Throws ModelError.
 std::vector<double> read_floats(const TensorData& data, int weights);
 
 // Multiplies at once where the bytes came along.

@@ -57,6 +57,10 @@ void Demands::length(const Call& call, std::string_view argument, std::size_t co
   state(false, "the length of " + std::string(argument), std::to_string(count), std::to_string(members->size()));
 }
 
+void Demands::hold() const {
+  if (broken_) throw Impossible{*broken_};
+}
+
 Verdict Demands::verdict() const {
   return broken_ ? Verdict{.truth = Truth::no, .message = *broken_} : Verdict{.truth = Truth::yes};
 }

@@ -28,6 +28,7 @@ class Demands {
   void length(const Call& call, std::string_view argument, std::size_t count);
 
   Verdict verdict() const;   // yes or no
+  void hold() const;         // throws Impossible if one is broken: for functions that state facts
 
  private:
   void state(bool holds, std::string_view what, std::string_view wanted, const std::string& found);

@@ -60,8 +60,8 @@ struct Fact {
   // The node, without facts of its own to state, from which something unknown here derives; null if none. Where
   // that node fails to convert, what hangs on the unknown is unassessed: the node's fault, no finding of its own.
   const ir::Node* blame = nullptr;
-  // The arguments don't fit together: a size of the result would be below 0. The shape is left out.
-  bool impossible = false;
+  // Why the arguments don't fit together, so that PyTorch refuses the call that gives this; empty otherwise. The shape is left out.
+  std::string impossible{};
 
   const TensorFact* tensor() const { return std::get_if<TensorFact>(&value); }
   const NumberFact* number() const { return std::get_if<NumberFact>(&value); }

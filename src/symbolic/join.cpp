@@ -61,10 +61,11 @@ std::optional<Shape> concatenated(const Tensors& tensors, std::int64_t dim) {
   Dim total = 0;
   for (const TensorFact& tensor : tensors) {
     if (is_skipped(tensor)) continue;
-    if (!tensor.shape || tensor.shape->size() != shape.size()) {
-      total = Dim::unknown();
+    if (!tensor.shape || may_be_skipped(tensor)) {
+      total = tensor.shape && tensor.shape->size() == shape.size() ? total + tensor.shape->front() : Dim::unknown();
       continue;
     }
+    if (tensor.shape->size() != shape.size()) throw Impossible{"tensors of " + std::to_string(tensor.shape->size()) + " and of " + std::to_string(shape.size()) + " dimensions are joined"};
     total = total + (*tensor.shape)[*index];
     for (std::size_t i = 0; i < shape.size(); ++i)
       if (i != *index) shape[i] = agreed_dim(shape[i], (*tensor.shape)[i]);
@@ -169,6 +170,7 @@ Facts meshgrid(const Call& call) {
   if (!tensors || tensors->size() > most_tensors) return {list_of(tensor_fact(std::nullopt, std::nullopt))};
   std::optional<Shape> shape = Shape{};
   for (const TensorFact& tensor : *tensors) {
+    if (tensor.shape && tensor.shape->size() > 1) throw Impossible{"a tensor has more than one dimension"};
     if (!tensor.shape) shape.reset();
     else if (shape) shape->push_back(tensor.shape->empty() ? Dim(1) : tensor.shape->front());
   }
@@ -200,6 +202,8 @@ Facts cartesian_prod(const Call& call) {
   if (!tensors || tensors->empty()) return {tensor_fact(std::nullopt, std::nullopt)};
   if (tensors->size() == 1) return {like(tensors->front())};
   Dim rows = 1;
+  for (const TensorFact& tensor : *tensors)
+    if (tensor.shape && tensor.shape->size() != 1) throw Impossible{"a tensor isn't of one dimension"};
   for (const TensorFact& tensor : *tensors) rows = rows * size_at(tensor, 0);
   return {tensor_fact(promoted(*tensors), Shape{rows, static_cast<std::int64_t>(tensors->size())})};
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -15,10 +16,26 @@ std::optional<DType> dtype_of(const Call& call, std::string_view argument) {
   return call.is_none("out_dtype") ? call.dtype_of(argument) : call.dtype("out_dtype");
 }
 
+void demand_equal(const Dim& size, const Dim& wanted, const char* what) {
+  Demands demands;
+  demands.equal(size, wanted, what);
+  demands.hold();
+}
+
+void demand_rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most) {
+  Demands demands;
+  demands.rank(call, argument, least, most);
+  demands.hold();
+}
+
+constexpr const char* rows_of_second = "the number of rows of the second matrix";
+
 // torch.matmul of any ranks.
 std::optional<Shape> multiplied(const std::optional<Shape>& a, const std::optional<Shape>& b) {
-  if (!a || !b || a->empty() || b->empty()) return std::nullopt;
+  if ((a && a->empty()) || (b && b->empty())) throw Impossible{"a factor of a matrix product has no dimensions"};
+  if (!a || !b) return std::nullopt;
   const std::size_t m = a->size(), n = b->size();
+  demand_equal((*b)[n - std::min<std::size_t>(n, 2)], a->back(), rows_of_second);
   auto shape = broadcast(Shape(a->begin(), a->end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(m, 2))),
                          Shape(b->begin(), b->end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(n, 2))));
   if (m >= 2) shape->push_back((*a)[m - 2]);
@@ -28,39 +45,76 @@ std::optional<Shape> multiplied(const std::optional<Shape>& a, const std::option
 
 Facts matmul(const Call& call) {
   const bool named_other = call.has("other");
-  const auto &self = tensor_of(call, "self"), &other = tensor_of(call, named_other ? "other" : call.has("mat2") ? "mat2" : "vec");
+  const char* second = named_other ? "other" : call.has("mat2") ? "mat2" : "vec";
+  const auto &self = tensor_of(call, "self"), &other = tensor_of(call, second);
+  if (!named_other) {
+    const std::size_t rank = call.op().starts_with("aten::bmm") ? 3 : 2;
+    demand_rank(call, "self", rank, rank);
+    demand_rank(call, second, call.has("mat2") ? rank : 1, call.has("mat2") ? rank : 1);
+  }
   return {tensor_fact(dtype_of(call, "self"), multiplied(self.shape, other.shape))};
 }
 
 Facts dot(const Call& call) {
   const char* other = call.has("tensor") ? "tensor" : "other";
+  demand_rank(call, "self", 1, 1);
+  demand_rank(call, other, 1, 1);
+  demand_equal(size_at(tensor_of(call, "self"), 0), size_at(tensor_of(call, other), 0), "the length of 'self'");
   return {tensor_fact(call.dtype_of("self") ? call.dtype_of("self") : call.dtype_of(other), Shape{})};
 }
 
 Facts linear(const Call& call) {
   const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
   if (!input.shape || !weight.shape || input.shape->empty()) return {tensor_fact(input.dtype, std::nullopt)};
+  demand_equal(input.shape->back(), size_at(weight, weight.shape->size() - 1), "the last dimension of 'input'");
   Shape shape(input.shape->begin(), input.shape->end() - 1);
   if (weight.shape->size() == 2) shape.push_back(weight.shape->front());
   return {tensor_fact(input.dtype, std::move(shape))};
 }
 
+// `self` broadcasts to it.
+void demand_expands(const TensorFact& self, const Shape& to) {
+  if (!self.shape) return;
+  if (self.shape->size() > to.size()) throw Impossible{"'self' has more dimensions than the product"};
+  for (std::size_t i = 0; i < self.shape->size(); ++i)
+    if (const Dim& size = (*self.shape)[i]; size.number() != 1 && provably_different(size, to[to.size() - self.shape->size() + i]) && size.is_number())
+      throw Impossible{"'self' doesn't broadcast to the product"};
+}
+
 // beta·self + alpha·(a · b), self broadcast to the product.
 Facts added(const Call& call, const char* a, std::size_t row, const char* b, std::size_t column) {
-  return {tensor_fact(dtype_of(call, a), Shape{size_at(tensor_of(call, a), row), size_at(tensor_of(call, b), column)})};
+  demand_rank(call, a, row + 2, row + 2);
+  demand_rank(call, b, row + 2, row + 2);
+  const TensorFact &first = tensor_of(call, a), &second = tensor_of(call, b);
+  if (row == 1) demand_equal(size_at(second, 0), size_at(first, 0), "the number of matrices");
+  demand_equal(size_at(second, row), size_at(first, column), rows_of_second);
+  Shape product{size_at(first, row), size_at(second, column)};
+  demand_expands(tensor_of(call, "self"), product);
+  return {tensor_fact(dtype_of(call, a), std::move(product))};
 }
 
 Facts addmm(const Call& call) { return added(call, "mat1", 0, "mat2", 1); }
 Facts addbmm(const Call& call) { return added(call, "batch1", 1, "batch2", 2); }
-Facts addmv(const Call& call) { return {tensor_fact(call.dtype_of("vec"), Shape{size_at(tensor_of(call, "mat"), 0)})}; }
+Facts addmv(const Call& call) {
+  demand_rank(call, "mat", 2, 2);
+  demand_rank(call, "vec", 1, 1);
+  demand_equal(size_at(tensor_of(call, "vec"), 0), size_at(tensor_of(call, "mat"), 1), "the length of 'vec'");
+  Shape product{size_at(tensor_of(call, "mat"), 0)};
+  demand_expands(tensor_of(call, "self"), product);
+  return {tensor_fact(call.dtype_of("vec"), std::move(product))};
+}
 
 Facts outer_product(const Call& call, bool with_self) {
   const char* a = with_self ? "vec1" : "self";
+  demand_rank(call, a, 1, 1);
+  demand_rank(call, "vec2", 1, 1);
   Promotion promotion;
   promotion.add(call.fact("self"));
   if (with_self) promotion.add(call.fact("vec1"));
   promotion.add(call.fact("vec2"));
-  return {tensor_fact(promotion.result(), Shape{size_at(tensor_of(call, a), 0), size_at(tensor_of(call, "vec2"), 0)})};
+  Shape product{size_at(tensor_of(call, a), 0), size_at(tensor_of(call, "vec2"), 0)};
+  if (with_self) demand_expands(tensor_of(call, "self"), product);
+  return {tensor_fact(promotion.result(), std::move(product))};
 }
 
 Facts addr(const Call& call) { return outer_product(call, true); }
@@ -68,7 +122,12 @@ Facts outer(const Call& call) { return outer_product(call, false); }
 
 Facts baddbmm(const Call& call) {
   const TensorFact &a = tensor_of(call, "batch1"), &b = tensor_of(call, "batch2");
-  return {tensor_fact(dtype_of(call, "batch1"), Shape{agreed_dim(size_at(a, 0), size_at(b, 0)), size_at(a, 1), size_at(b, 2)})};
+  demand_rank(call, "batch1", 3, 3);
+  demand_rank(call, "batch2", 3, 3);
+  demand_equal(size_at(b, 1), size_at(a, 2), rows_of_second);
+  Shape product{agreed_dim(size_at(a, 0), size_at(b, 0)), size_at(a, 1), size_at(b, 2)};
+  demand_expands(tensor_of(call, "self"), product);
+  return {tensor_fact(dtype_of(call, "batch1"), std::move(product))};
 }
 
 // Sums over the last dimensions; a 0-d operand scales the other.
@@ -76,6 +135,7 @@ Facts inner(const Call& call) {
   const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
   if (!self.shape || !other.shape) return {tensor_fact(self.dtype, std::nullopt)};
   if (self.shape->empty() || other.shape->empty()) return {tensor_fact(self.dtype, broadcast(self.shape, other.shape))};
+  demand_equal(other.shape->back(), self.shape->back(), "the last dimension of 'other'");
   Shape shape(self.shape->begin(), self.shape->end() - 1);
   shape.insert(shape.end(), other.shape->begin(), other.shape->end() - 1);
   return {tensor_fact(self.dtype, std::move(shape))};

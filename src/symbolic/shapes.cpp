@@ -14,12 +14,14 @@ Dim broadcast_dim(const Dim& a, const Dim& b) {
   if (a.number() == 1) return b;
   if (b.number() == 1) return a;
   if (provably_equal(a, b)) return a;
+  if (a.is_number() && b.is_number()) throw Impossible{"sizes " + a.to_string() + " and " + b.to_string() + " don't broadcast"};
   if (a.is_number()) return a;  // the other one is this, or 1
   if (b.is_number()) return b;
   return Dim::unknown();
 }
 
 Dim agreed_dim(const Dim& a, const Dim& b) {
+  if (provably_different(a, b)) throw Impossible{"sizes " + a.to_string() + " and " + b.to_string() + " must be equal"};
   if (b.is_number() || a.is_unknown()) return b;
   return a;
 }

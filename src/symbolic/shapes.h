@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "symbolic/call.h"
@@ -12,13 +13,17 @@ namespace compatcheck::symbolic {
 
 using Facts = std::vector<Fact>;  // of a call's outputs
 
+// Facts can't be stated: PyTorch refuses a call with such arguments.
+struct Impossible { std::string reason; };
+
 // A dim of −rank … rank−1 as an index; nullopt if out of range. A rank of 0 counts as 1, as in torch.
 std::optional<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank);
 
-// A size may be 1 and stretch: 1 with anything is the other one, two different names are unknown.
+// A size may be 1 and stretch: 1 with anything is the other one, two different names are unknown. Throws Impossible for two numbers
+// that don't broadcast.
 Dim broadcast_dim(const Dim& a, const Dim& b);
 std::optional<Shape> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b);
-// Two statements of one size that must be equal: the one that says more.
+// Two statements of one size that must be equal: the one that says more. Throws Impossible if they can't be.
 Dim agreed_dim(const Dim& a, const Dim& b);
 
 // `dims` absent: all. nullopt if a dim is out of range.

@@ -93,6 +93,26 @@ TEST(Cleanup, ABatchNormGoesIntoItsConv) {
   EXPECT_THAT(held(2), ElementsAre(-7, -5));   // offset - mean * that
 }
 
+TEST(Cleanup, WhatFollowsFromWeightsAloneIsComputed) {
+  Made made;
+  const Value x = made.input();
+  const auto floats = [&](std::vector<std::int64_t> dims, std::vector<double> numbers) { return made.builder.constant(make_tensor(DType::f32, dims, numbers)); };
+  const Value v = floats({2, 2}, {3, 4, 6, 8}), g = floats({2, 1}, {1, 2});
+  const Value norm = made.builder.node("ReduceL2", {v}, {{"axes", Ints{1}}, {"keepdims", 1}});   // 5, 10
+  const Value weight = made.builder.node("Mul", {v, made.builder.node("Div", {g, norm})});
+  made.output(made.builder.node("MatMul", {x, made.builder.node("Transpose", {weight}, {{"perm", Ints{1, 0}}})}));
+  made.output(made.builder.node("Mul", {v, g}));                                                 // an output keeps its node
+  made.output(made.builder.node("Add", {floats({2, 1}, {1, 2}), floats({1, 2}, {1, 2})}));       // grows
+  fold_weights(made.model, -1);
+  remove_dead(made.model);
+  EXPECT_THAT(made.operators(), ElementsAre("MatMul", "Mul", "Add"));
+  for (const Initializer& initializer : made.model.initializers)
+    if (initializer.value == made.model.graph.nodes[0].inputs[1]) {
+      EXPECT_THAT(initializer.data.dims, ElementsAre(2, 2));
+      EXPECT_THAT(as_floats(initializer.data).value(), ElementsAre(0.6f, 1.2f, 0.8f, 1.6f));
+    }
+}
+
 TEST(Cleanup, WeightsAreOfferedAsInputsButConstantsAreNot) {
   Made made;
   const Value x = made.input();
