@@ -109,6 +109,9 @@ Compared compared(const Inspection& inspection) {
   }
   add_tensors(side, "input ", inspection.inputs);
   add_tensors(side, "output ", inspection.outputs);
+  std::uint64_t bytes = 0;
+  for (const auto& tensor : inspection.tensors) bytes += tensor.bytes;
+  side.properties.emplace_back("initializers", std::to_string(inspection.tensors.size()) + " of " + std::to_string(bytes) + " bytes");
   for (const auto& op : inspection.operators) side.operators[op.op] = op.nodes;
   return side;
 }

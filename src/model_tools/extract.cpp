@@ -10,6 +10,7 @@
 #include "model_tools/functions.h"
 #include "model_tools/graph_index.h"
 #include "model_tools/names.h"
+#include "model_tools/repeated.h"
 #include "model_tools/skeleton.h"
 #include "model_tools/validity.h"
 #include "model_tools/value_types.h"
@@ -58,13 +59,6 @@ Names resolve(const GraphIndex& graph, const Names& given, Side side, const char
     std::ranges::for_each(found, add);
   }
   return values;
-}
-
-template <class Items, class Keep> void keep_if(Items& items, Keep&& keep) {
-  Items kept;
-  for (auto& item : items)
-    if (keep(item)) kept.Add()->Swap(&item);
-  items.Swap(&kept);
 }
 
 class Extract {
@@ -129,12 +123,13 @@ class Extract {
   void add_outputs() {
     const bool all = options_.add_outputs == Names{"all"};
     const Names wanted = all ? given_by_kept() : options_.add_outputs;
+    std::set<std::string> outputs(to_.begin(), to_.end());
     std::uint64_t unknown = 0;
     for (const std::string& name : wanted) {
       const auto producer = index_.producer(name);
       if (!producer && !index_.is_value(name)) unknown_name(index_, "--add-outputs", name);
       if (!producer || !cut_.nodes[*producer]) throw UsageError("--add-outputs " + name + ": " + (producer ? "no node that is kept gives it" : "is no node's output"));
-      if (std::ranges::find(to_, name) != to_.end()) continue;
+      if (!outputs.insert(name).second) continue;
       const auto* type = types_.find(name);
       if (all && !(type && is_whole(*type))) ++unknown;
       else to_.push_back(name);
@@ -158,6 +153,7 @@ class Extract {
     std::size_t node = 0;
     keep_if(*made.mutable_node(), [&](const auto&) { return cut_.nodes[node++]; });
     const std::set<std::string> cut_at(from_.begin(), from_.end());
+    free_names(made, cut_at);
     const auto used = [&](const std::string& name) { return cut_.initializers.contains(name) && !cut_at.contains(name); };
     keep_if(*made.mutable_initializer(), [&](const auto& tensor) { return used(tensor.name()); });
     keep_if(*made.mutable_sparse_initializer(), [&](const auto& tensor) { return used(tensor.values().name()); });
@@ -174,6 +170,17 @@ class Extract {
     keep_if(*made.mutable_value_info(), [&](const auto& value) { return inner.contains(value.name()); });
     keep_if(*made.mutable_quantization_annotation(), [&](const auto& annotation) { return annotated.contains(annotation.tensor_name()); });
     return made;
+  }
+
+  // A node may be needed for one of its outputs, while another is cut at: that is an input now, and the node's gets a name of its own.
+  void free_names(::onnx::GraphProto& made, const std::set<std::string>& cut_at) const {
+    for (auto& node : *made.mutable_node())
+      for (auto& output : *node.mutable_output()) {
+        if (output.empty() || !cut_at.contains(output)) continue;
+        const std::string wanted = output + "_cut";
+        output = wanted;
+        for (int i = 1; index_.is_value(output); ++i) output = wanted + "_" + std::to_string(i);
+      }
   }
 
   ::onnx::ValueInfoProto typed(const std::string& name) {

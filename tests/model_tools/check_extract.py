@@ -267,6 +267,26 @@ def older_and_odder_models(tool):
 
 
 @test
+def an_output_beside_one_that_is_cut_at(tool):
+    model = text_model("""<ir_version: 8, opset_import: ["" : 17]>
+    g (float[4] x) => (float[2] y) { a, b = Split (x)  y = Add (a, b) }""")
+    part = tool.extract(tool.save("split.onnx", model), "--from", "a,x", "--to", "y")
+    assert list(part.graph.node[0].output) == ["a_cut", "b"] and list(part.graph.node[1].input) == ["a", "b"]
+
+
+@test
+def weights_that_share_a_place_go_on_sharing_it(tool):
+    model = weights_model()
+    for tensor in model.graph.initializer:
+        onnx.external_data_helper.set_external_data(tensor, "weights.bin", offset=0, length=4000)
+        tensor.ClearField("raw_data")
+    (tool.folder / "weights.bin").write_bytes(np.arange(1000, dtype=np.float32).tobytes())
+    (tool.folder / "shared.onnx").write_bytes(model.SerializeToString())
+    tool.extract("shared.onnx", "--from", "x", "--to", "y")
+    assert (tool.folder / "out.onnx.data").stat().st_size == 4000
+
+
+@test
 def invalid_models_are_refused(tool):
     value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, (2,))
     node = helper.make_node
