@@ -1,3 +1,4 @@
+// Repeated fields of protobuf's messages.
 #pragma once
 
 namespace compatcheck::model_tools {
