@@ -16,7 +16,8 @@ namespace compatcheck {
 
 struct ExtractOptions {
   // Values of the model's graph by name, or modules ("encoder.layer.0"), where nodes are named by their modules, as convert() and
-  // PyTorch's exporters name them: for `from` the values that a module reads, for `to` those of it that others read.
+  // PyTorch's exporters name them; an end of the path will do if no other module has it. A module stands in `from` for the values that it
+  // reads, in `to` for those of it that others read.
   std::vector<std::string> from{};          // the new inputs, in their order; empty: the model's own
   std::vector<std::string> to{};            // the new outputs; empty: the model's own
   std::vector<std::string> add_outputs{};   // values that become outputs besides; {"all"}: every one whose type is known

@@ -21,7 +21,7 @@ namespace compatcheck {
 struct InspectOptions {
   // Nodes are told of that match one of these: "Conv", "com.microsoft::Gelu", "aten::conv2d", "aten::add.Tensor".
   std::vector<std::string> operators{};
-  std::vector<std::string> nodes{};    // or that have, or one of whose outputs has, one of these names
+  std::vector<std::string> nodes{};    // or that have, or one of whose outputs has, one of these names; TorchScript: or whose module has
   bool weights = false;                // statistics of initializers and parameters; external data is read for this alone
   LoadOptions load{};                  // of TorchScript files
 };

@@ -6,9 +6,10 @@ namespace compatcheck::cli {
 namespace {
 
 std::string names_of(const std::vector<TensorInfo>& tensors) {
+  constexpr std::size_t most = 6;
   std::string text;
-  for (const auto& tensor : tensors) text += (text.empty() ? "" : ", ") + tensor.name;
-  return text;
+  for (std::size_t i = 0; i < tensors.size() && i < most; ++i) text += (i ? ", " : "") + tensors[i].name;
+  return tensors.size() > most ? text + " and " + std::to_string(tensors.size() - most) + " more" : text;
 }
 
 }  // namespace

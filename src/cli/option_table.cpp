@@ -77,7 +77,7 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.opset = parse_opset(v); }},
     Option{"--op", "", "OPERATOR", "", true, "inspect", "nodes of this operator alone: Conv, com.microsoft::Gelu, aten::conv2d",
            [](Options& o, const std::string& v) { o.inspect.operators.push_back(v); }},
-    Option{"--node", "", "NAME", "", true, "inspect", "the node of this name, or that gives the value of this name",
+    Option{"--node", "", "NAME", "", true, "inspect", "the node of this name, or that gives the value of this name; TorchScript: or the calls of this module",
            [](Options& o, const std::string& v) { o.inspect.nodes.push_back(v); }},
     Option{"--weights", "", "", "", false, "inspect", "statistics of all weights, those in other files too",
            [](Options& o, const std::string&) { o.inspect.weights = true; }},

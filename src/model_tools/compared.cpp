@@ -32,6 +32,7 @@ void add_finding(Compared& side, const std::string& id, const std::string& op, c
 }
 
 constexpr const char* could_not_be_checked = "unread";
+constexpr const char* structural = "structural";   // constants, lists, control flow: not what a model is compared by
 
 // ---- Saved reports. What a key lacks, or has of another type, is no report.
 
@@ -61,7 +62,8 @@ Compared report_in(const Json& json) {
   side.properties = {{"opset", std::to_string(*side.opset)}, {"verdict", json.at("verdict")}};
   add_tensors(side, "input ", tensors_in(json.at("model").at("inputs")));
   add_tensors(side, "output ", tensors_in(json.at("model").at("outputs")));
-  for (const Json& op : json.at("operators")) side.operators[full_name(op.at("op"), op.at("overload"))] += op.at("nodes").get<std::uint64_t>();
+  for (const Json& op : json.at("operators"))
+    if (op.at("class") != structural) side.operators[full_name(op.at("op"), op.at("overload"))] += op.at("nodes").get<std::uint64_t>();
   for (const Json& finding : json.at("findings"))
     if (!finding.contains("suppressed"))
       add_finding(side, finding.at("id"), full_name(finding.at("op"), finding.at("overload")), finding.at("severity"), finding.at("message"), finding.at("nodes").get<std::uint64_t>());
@@ -87,7 +89,8 @@ Compared compared(const Report& report) {
   side.properties = {{"opset", std::to_string(report.opset)}, {"verdict", word(report.verdict)}};
   add_tensors(side, "input ", report.model.inputs);
   add_tensors(side, "output ", report.model.outputs);
-  for (const auto& op : report.operators) side.operators[full_name(op.op, op.overload)] += static_cast<std::uint64_t>(op.nodes);
+  for (const auto& op : report.operators)
+    if (op.operator_class != OperatorClass::structural) side.operators[full_name(op.op, op.overload)] += static_cast<std::uint64_t>(op.nodes);
   for (const auto& finding : report.findings)
     if (!finding.suppressed) add_finding(side, finding.id, full_name(finding.op, finding.overload), word(finding.severity), finding.message, static_cast<std::uint64_t>(finding.nodes));
   return side;
@@ -102,10 +105,13 @@ Compared compared(const Inspection& inspection) {
     for (const auto& [domain, version] : inspection.onnx->opsets) side.properties.emplace_back("opset " + (domain.empty() ? "ai.onnx" : domain), std::to_string(version));
     for (const auto& [key, value] : inspection.onnx->metadata) side.properties.emplace_back("metadata " + key, value);
     for (const auto& function : inspection.onnx->functions)
-      side.properties.emplace_back("function " + full_name(function.domain + "::" + function.name, function.overload), std::to_string(function.nodes) + " nodes");
+      side.properties.emplace_back("function " + full_name(function.domain + "::" + function.name, function.overload), std::to_string(function.nodes) + (function.nodes == 1 ? " node" : " nodes"));
   }
   add_tensors(side, "input ", inspection.inputs);
   add_tensors(side, "output ", inspection.outputs);
+  std::uint64_t bytes = 0;
+  for (const auto& tensor : inspection.tensors) bytes += tensor.bytes;
+  side.properties.emplace_back("initializers", std::to_string(inspection.tensors.size()) + " of " + std::to_string(bytes) + " bytes");
   for (const auto& op : inspection.operators) side.operators[op.op] = op.nodes;
   return side;
 }

@@ -10,6 +10,7 @@
 #include "model_tools/functions.h"
 #include "model_tools/graph_index.h"
 #include "model_tools/names.h"
+#include "model_tools/repeated.h"
 #include "model_tools/skeleton.h"
 #include "model_tools/validity.h"
 #include "model_tools/value_types.h"
@@ -23,10 +24,21 @@ using Names = std::vector<std::string>;
 
 [[noreturn]] void unknown_name(const GraphIndex& graph, const char* option, const std::string& name) {
   if (const auto node = graph.body_of(name)) throw UsageError(std::string(option) + " " + name + ": lies in a body of node " + *node + "; only values of the model's graph can be cut at");
-  Names known = graph.values();
-  const Names modules = graph.modules();
-  known.insert(known.end(), modules.begin(), modules.end());
+  const Names modules = graph.modules(), values = graph.values();
+  Names known = modules;
+  known.insert(known.end(), values.begin(), values.end());
   throw UsageError(std::string(option) + " " + name + ": the model has no such value" + (modules.empty() ? "" : " or module") + near_names(name, known));
+}
+
+// Nodes of a module, by its path or by an end of it that no other has: "encoder.layer.0" of "model.encoder.layer.0".
+std::vector<std::size_t> nodes_of(const GraphIndex& graph, const char* option, const std::string& name) {
+  auto nodes = graph.nodes_of(name);
+  if (!nodes.empty()) return nodes;
+  Names longer = graph.modules();
+  std::erase_if(longer, [&](const std::string& module) { return !module.ends_with("." + name); });
+  if (longer.size() > 1) throw UsageError(std::string(option) + " " + name + ": which one? " + longer[0] + ", " + longer[1] + (longer.size() > 2 ? " …" : ""));
+  if (longer.empty()) unknown_name(graph, option, name);
+  return graph.nodes_of(longer.front());
 }
 
 // A name of a value, or of a module, as values.
@@ -41,20 +53,12 @@ Names resolve(const GraphIndex& graph, const Names& given, Side side, const char
       add(name);
       continue;
     }
-    const auto nodes = graph.nodes_of(name);
-    if (nodes.empty()) unknown_name(graph, option, name);
+    const auto nodes = nodes_of(graph, option, name);
     const Names found = side == Side::from ? graph.read_by(nodes) : graph.given_by(nodes);
     if (found.empty()) throw UsageError(std::string(option) + " " + name + ": is a module that " + (side == Side::from ? "reads nothing that varies" : "gives nothing that others read"));
     std::ranges::for_each(found, add);
   }
   return values;
-}
-
-template <class Items, class Keep> void keep_if(Items& items, Keep&& keep) {
-  Items kept;
-  for (auto& item : items)
-    if (keep(item)) kept.Add()->Swap(&item);
-  items.Swap(&kept);
 }
 
 class Extract {
@@ -119,12 +123,13 @@ class Extract {
   void add_outputs() {
     const bool all = options_.add_outputs == Names{"all"};
     const Names wanted = all ? given_by_kept() : options_.add_outputs;
+    std::set<std::string> outputs(to_.begin(), to_.end());
     std::uint64_t unknown = 0;
     for (const std::string& name : wanted) {
       const auto producer = index_.producer(name);
       if (!producer && !index_.is_value(name)) unknown_name(index_, "--add-outputs", name);
       if (!producer || !cut_.nodes[*producer]) throw UsageError("--add-outputs " + name + ": " + (producer ? "no node that is kept gives it" : "is no node's output"));
-      if (std::ranges::find(to_, name) != to_.end()) continue;
+      if (!outputs.insert(name).second) continue;
       const auto* type = types_.find(name);
       if (all && !(type && is_whole(*type))) ++unknown;
       else to_.push_back(name);
@@ -148,13 +153,14 @@ class Extract {
     std::size_t node = 0;
     keep_if(*made.mutable_node(), [&](const auto&) { return cut_.nodes[node++]; });
     const std::set<std::string> cut_at(from_.begin(), from_.end());
+    free_names(made, cut_at);
     const auto used = [&](const std::string& name) { return cut_.initializers.contains(name) && !cut_at.contains(name); };
     keep_if(*made.mutable_initializer(), [&](const auto& tensor) { return used(tensor.name()); });
     keep_if(*made.mutable_sparse_initializer(), [&](const auto& tensor) { return used(tensor.values().name()); });
-    for (const std::string& name : from_) *made.add_input() = typed(name, "--from");
+    for (const std::string& name : from_) *made.add_input() = typed(name);
     for (const auto& input : original_.input())
       if (used(input.name())) *made.add_input() = input;
-    for (const std::string& name : to_) *made.add_output() = typed(name, "--to");
+    for (const std::string& name : to_) *made.add_output() = typed(name);
     std::set<std::string> inner;
     for (const auto& kept : made.node()) inner.insert(kept.output().begin(), kept.output().end());
     std::set<std::string> annotated = inner;
@@ -166,13 +172,24 @@ class Extract {
     return made;
   }
 
-  ::onnx::ValueInfoProto typed(const std::string& name, const char* option) {
+  // A node may be needed for one of its outputs, while another is cut at: that is an input now, and the node's gets a name of its own.
+  void free_names(::onnx::GraphProto& made, const std::set<std::string>& cut_at) const {
+    for (auto& node : *made.mutable_node())
+      for (auto& output : *node.mutable_output()) {
+        if (output.empty() || !cut_at.contains(output)) continue;
+        const std::string wanted = output + "_cut";
+        output = wanted;
+        for (int i = 1; index_.is_value(output); ++i) output = wanted + "_" + std::to_string(i);
+      }
+  }
+
+  ::onnx::ValueInfoProto typed(const std::string& name) {
     for (const auto* values : {&original_.input(), &original_.output()})
       for (const auto& value : *values)
         if (value.name() == name && is_whole(value.type())) return value;
     const auto* type = types_.find(name);
     if (!type || !is_whole(*type))
-      throw UsageError(std::string(option) + " " + name + ": its " + (type && type->has_tensor_type() && type->tensor_type().elem_type() ? "rank" : "type") +
+      throw UsageError("'" + name + "': its " + (type && type->has_tensor_type() && type->tensor_type().elem_type() ? "rank" : "type") +
                        " isn't known, neither from the model nor by ONNX's shape inference, and ONNX has no inputs or outputs without one");
     ::onnx::ValueInfoProto value;
     value.set_name(name);

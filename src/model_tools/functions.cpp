@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "model_tools/repeated.h"
 #include "model_tools/value_types.h"
 
 namespace compatcheck::model_tools {
@@ -38,9 +39,7 @@ void keep_used_functions(::onnx::ModelProto& model) {
     waiting.pop_back();
     if (const auto found = functions.find(key); found != functions.end() && used.insert(key).second) add_calls(found->second->node(), waiting);
   }
-  auto& all = *model.mutable_functions();
-  for (int i = all.size(); i-- > 0;)
-    if (!used.contains(key_of(all[i].domain(), all[i].name(), all[i].overload()))) all.DeleteSubrange(i, 1);
+  keep_if(*model.mutable_functions(), [&](const auto& function) { return used.contains(key_of(function.domain(), function.name(), function.overload())); });
 }
 
 }  // namespace compatcheck::model_tools

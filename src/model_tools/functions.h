@@ -1,3 +1,4 @@
+// A model's local functions.
 #pragma once
 
 #include <onnx/onnx_pb.h>

@@ -9,15 +9,27 @@ namespace {
 
 using Names = std::unordered_set<std::string>;
 
-// Names that a body reads and doesn't define. ONNX forbids a body to define a name anew.
-void collect_reads(const ::onnx::GraphProto& body, Names defined, const auto& add);
+// What a body and those around it define.
+struct Scope {
+  const Scope* outer = nullptr;
+  Names names{};
 
-void collect_reads(const ::onnx::NodeProto& node, const Names& defined, const auto& add) {
+  bool contains(const std::string& name) const {
+    for (const Scope* scope = this; scope; scope = scope->outer)
+      if (scope->names.contains(name)) return true;
+    return false;
+  }
+};
+
+// Names that are read and not defined in the scope.
+void collect_reads(const ::onnx::GraphProto& body, const Scope& outer, const auto& add);
+
+void collect_reads(const ::onnx::NodeProto& node, const Scope& scope, const auto& add) {
   for (const auto& input : node.input())
-    if (!input.empty() && !defined.contains(input)) add(input);
+    if (!input.empty() && !scope.contains(input)) add(input);
   for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) collect_reads(attribute.g(), defined, add);
-    for (const auto& graph : attribute.graphs()) collect_reads(graph, defined, add);
+    if (attribute.has_g()) collect_reads(attribute.g(), scope, add);
+    for (const auto& graph : attribute.graphs()) collect_reads(graph, scope, add);
   }
 }
 
@@ -28,11 +40,12 @@ void define(const ::onnx::GraphProto& body, Names& defined) {
   for (const auto& node : body.node()) defined.insert(node.output().begin(), node.output().end());
 }
 
-void collect_reads(const ::onnx::GraphProto& body, Names defined, const auto& add) {
-  define(body, defined);
-  for (const auto& node : body.node()) collect_reads(node, defined, add);
+void collect_reads(const ::onnx::GraphProto& body, const Scope& outer, const auto& add) {
+  Scope scope{&outer};
+  define(body, scope.names);
+  for (const auto& node : body.node()) collect_reads(node, scope, add);
   for (const auto& output : body.output())
-    if (!output.name().empty() && !defined.contains(output.name())) add(output.name());
+    if (!output.name().empty() && !scope.contains(output.name())) add(output.name());
 }
 
 bool defines(const ::onnx::NodeProto& node, const std::string& value) {
@@ -61,7 +74,7 @@ std::optional<std::string> module_of(const std::string& node) {
 std::vector<std::string> reads_of(const ::onnx::NodeProto& node) {
   std::vector<std::string> reads;
   Names seen;
-  collect_reads(node, {}, [&](const std::string& name) {
+  collect_reads(node, Scope{}, [&](const std::string& name) {
     if (seen.insert(name).second) reads.push_back(name);
   });
   return reads;

@@ -1,3 +1,4 @@
+// What an ONNX file holds.
 #pragma once
 
 #include <filesystem>

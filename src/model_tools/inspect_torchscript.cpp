@@ -97,12 +97,14 @@ std::string signature(const std::string& method, const ir::Function& function) {
 
 // Tensors that the code itself holds.
 void add_constants(const ir::Program& program, const Modules& modules, Inspection& found) {
-  for (const auto& [name, function] : program.functions)
+  for (const auto& [name, function] : program.functions) {
+    std::size_t number = 0;
     ir::for_each_node(*function.graph.top(), [&, &name = name](const ir::Node* node) {
       const ir::Constant* value = node->is("prim::Constant") ? node->attribute("value") : nullptr;
       const auto* tensor = value ? value->get<ir::TensorView>() : nullptr;
-      if (tensor) found.tensors.push_back(modules.describe(name + "." + node->output()->name(), *tensor, "constant"));
+      if (tensor) found.tensors.push_back(modules.describe(name + "#" + std::to_string(number++), *tensor, "constant"));
     });
+  }
 }
 
 void add_program(const ir::Program& program, const Model::State& state, const InspectOptions& options, Inspection& found) {

@@ -1,3 +1,4 @@
+// What a loaded TorchScript model holds.
 #pragma once
 
 #include "compatcheck/inspect.h"

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::uint64_t most_calls = 1'000'000;   // nodes that inference walks, functions called each time anew
 
+constexpr int deepest_calls = 200;
+
 using FunctionKey = std::tuple<std::string, std::string, std::string>;
 
 // Counts the nodes that a graph is when every call of a function stands for the function's nodes.
@@ -50,7 +52,7 @@ class Calls {
     Function& function = found->second;
     if (function.state == Function::counting) throw ModelError("isn't valid ONNX: the local function " + function.proto->name() + " calls itself");
     if (function.state == Function::counted) return function.nodes;
-    if (++depth_ > 1000) throw ModelError("calls local functions more than 1,000 deep");
+    if (++depth_ > deepest_calls) throw ModelError("calls local functions more than " + std::to_string(deepest_calls) + " deep");
     function.state = Function::counting;
     const std::uint64_t nodes = count(function.proto->node());
     function.nodes = nodes;

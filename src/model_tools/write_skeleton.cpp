@@ -2,7 +2,7 @@
 
 #include <deque>
 #include <map>
-#include <set>
+#include <tuple>
 
 #include "compatcheck/error.h"
 #include "onnx/output_file.h"
@@ -111,11 +111,12 @@ class Writing {
   void write_data(onnx::OutputFile& data) {
     Copies copies;
     std::uint64_t at = 0;
+    std::map<std::tuple<const frontend::InputFile*, std::uint64_t, std::uint64_t>, std::uint64_t> places;   // tensors that share one go on sharing it
     for (const auto& [tensor, elements] : apart_) {
-      const std::uint64_t aligned = (at + onnx::external_alignment - 1) / onnx::external_alignment * onnx::external_alignment;
-      set_place(*tensor, data_file_.filename().string(), aligned, elements.bytes());
-      at = copies.add(elements, aligned);
-      if (elements.bytes() == 0) at = aligned;
+      const std::uint64_t length = elements.bytes(), aligned = (at + onnx::external_alignment - 1) / onnx::external_alignment * onnx::external_alignment;
+      const auto [place, added] = places.try_emplace({elements.file.get(), elements.parts.front().at, length}, aligned);
+      set_place(*tensor, data_file_.filename().string(), place->second, length);
+      if (added) at = copies.add(elements, aligned);
     }
     data.reserve(at);
     copies.copy(data, counted());

@@ -1,3 +1,4 @@
+// What diff() found, as a page and as JSON.
 #pragma once
 
 #include <string>

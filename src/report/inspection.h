@@ -1,3 +1,4 @@
+// What inspect() found, as a page and as JSON.
 #pragma once
 
 #include <string>

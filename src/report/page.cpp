@@ -11,24 +11,29 @@ namespace {
 
 constexpr std::size_t widest_padded = 60;   // a longer cell isn't what others are aligned to
 
-std::vector<std::size_t> widths_of(const Table& table) {
-  std::vector<std::size_t> widths;
-  for (const TableRow& row : table.rows) {
-    widths.resize(std::max(widths.size(), row.cells.size()));
-    for (std::size_t i = 0; i < row.cells.size(); ++i)
-      if (const std::size_t width = columns(row.cells[i]); width <= widest_padded) widths[i] = std::max(widths[i], width);
-  }
-  return widths;
-}
+struct Column {
+  std::size_t width = 0;
+  bool numbers = true;                      // nothing else: to the right
+};
 
 bool is_number(const std::string& text) { return !text.empty() && std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == ','; }); }
 
-std::string row_text(const TableRow& row, const std::vector<std::size_t>& widths) {
-  std::string line;
-  for (std::size_t i = 0; i < row.cells.size(); ++i) {
-    const bool last = i + 1 == row.cells.size();
-    line += (i ? "  " : "") + (is_number(row.cells[i]) ? pad_left(row.cells[i], widths[i]) : last ? row.cells[i] : pad_right(row.cells[i], widths[i]));
+std::vector<Column> columns_of(const Table& table) {
+  std::vector<Column> made;
+  for (const TableRow& row : table.rows) {
+    made.resize(std::max(made.size(), row.cells.size()));
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      made[i].numbers &= is_number(row.cells[i]);
+      if (const std::size_t width = columns(row.cells[i]); width <= widest_padded) made[i].width = std::max(made[i].width, width);
+    }
   }
+  return made;
+}
+
+std::string row_text(const TableRow& row, const std::vector<Column>& all) {
+  std::string line;
+  for (std::size_t i = 0; i < row.cells.size(); ++i)
+    line += (i ? "  " : "") + (all[i].numbers ? pad_left(row.cells[i], all[i].width) : pad_right(row.cells[i], all[i].width));
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
 }
@@ -54,9 +59,9 @@ std::string text(const Page& page, const RenderOptions& options) {
   for (const Table& table : page.tables) {
     if (table.rows.empty()) continue;
     all += "\n" + style(Color::bold, table.title) + "\n";
-    const auto widths = widths_of(table);
+    const auto all_columns = columns_of(table);
     for (const TableRow& row : table.rows) {
-      all += "  " + row_text(row, widths) + "\n";
+      all += "  " + row_text(row, all_columns) + "\n";
       for (const auto& detail : row.details) all += "      " + style(Color::dim, fit(detail, options.width > 20 ? options.width - 6 : 20)) + "\n";
     }
   }
