@@ -104,7 +104,7 @@ std::optional<std::vector<double>> scales_of(const Job& job) {
   std::vector<double> scales(2, 1.0);
   for (const Side& side : job.sides) {
     std::optional<double> scale = side.scale;
-    if (job.how.filter == Filter::linear && scale && !job.how.antialias) {   // PyTorch leaves a size that stays as it is, whatever the factor
+    if (job.how.filter == Filter::linear && scale && !job.how.antialias && !job.how.align_corners) {   // PyTorch leaves a size that stays as it is, whatever the factor
       if (!known(side) && *scale > 1 && *scale < 2) return std::nullopt;
       if (stays(side)) scale = 1.0;
     }

@@ -233,6 +233,19 @@ std::vector<std::string> InputMaker::named_dims() const {
   return names;
 }
 
+Sizes InputMaker::recorded_sizes() const {
+  Sizes sizes;
+  for (const ir::Value* input : prepared_.inputs()) {
+    const auto* tensor = facts_.of(input).tensor();
+    const auto given = std::ranges::find(given_.inputs(), input->name(), &ir::Value::name);
+    const ir::TypeRef type = given == given_.inputs().end() ? nullptr : (*given)->type();
+    if (!tensor || !tensor->shape || !type || !type->tensor.sizes || type->tensor.sizes->size() != tensor->shape->size()) continue;
+    for (std::size_t dim = 0; dim < tensor->shape->size(); ++dim)
+      if (const auto& size = (*type->tensor.sizes)[dim]; size && !(*tensor->shape)[dim].is_number()) sizes.try_emplace((*tensor->shape)[dim].to_string(), *size);
+  }
+  return sizes.size() == named_dims().size() ? sizes : Sizes();
+}
+
 MadeCall InputMaker::make(const Sizes& sizes, std::uint64_t seed, int attempt) const { return take({}, sizes, seed, attempt); }
 
 MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const {

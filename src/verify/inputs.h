@@ -30,6 +30,8 @@ class InputMaker {
 
   // Names of dimensions, in the order in which inputs have them.
   std::vector<std::string> named_dims() const;
+  // What the file itself says of these sizes; empty unless it tells all of them.
+  Sizes recorded_sizes() const;
 
   // Models differ in what they refuse: integers out of range, ranks. Attempts vary that, the likely ones first; what is known
   // is never varied. The same arguments give the same inputs. Throws UsageError for a type of which no value can be made.

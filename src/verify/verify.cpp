@@ -90,45 +90,78 @@ class Verifying {
       options_.convert.run.progress({.stage = "verify", .done = static_cast<std::uint64_t>(index), .total = static_cast<std::uint64_t>(run_count())});
   }
 
-  Sizes sizes_of(int index, std::int64_t scale) const {
+  // What --dim says, and what `others` say of the rest.
+  Sizes with_given(Sizes others) const {
     Sizes sizes = given_sizes(options_.convert.dims);
+    sizes.merge(others);
+    return sizes;
+  }
+
+  Sizes small_sizes(int index, std::int64_t scale) const {
+    Sizes sizes;
     const auto names = maker_.named_dims();
-    for (std::size_t i = 0; i < names.size(); ++i)
-      sizes.try_emplace(names[i], scale * default_sizes[(i + static_cast<std::size_t>(index)) % default_sizes.size()]);
+    for (std::size_t i = 0; i < names.size(); ++i) sizes[names[i]] = scale * default_sizes[(i + static_cast<std::size_t>(index)) % default_sizes.size()];
+    return with_given(std::move(sizes));
+  }
+
+  // Sizes to try, the likely ones first: small ones, larger ones, then those that the file was traced with and their neighbours. The
+  // next runs begin where the last one ran.
+  std::vector<Sizes> candidates(int index) const {
+    const Sizes recorded = maker_.recorded_sizes();
+    const auto names = maker_.named_dims();
+    if (names.empty() || given_sizes(options_.convert.dims).size() >= names.size()) return {with_given({})};
+    std::vector<Sizes> sizes;
+    if (index == 0 || !at_recorded_)
+      for (std::size_t scale = index == 0 ? 0 : first_scale_; scale < (index == 0 ? scales.size() : first_scale_ + 1); ++scale) sizes.push_back(small_sizes(index, scales[scale]));
+    if (recorded.empty() || (index > 0 && !at_recorded_)) return sizes;
+    const auto changed = [&](const auto& change) {
+      Sizes other = recorded;
+      for (auto& [name, size] : other) size = std::max<std::int64_t>(1, change(name, size));
+      return with_given(std::move(other));
+    };
+    if (index == 0) sizes.push_back(with_given(recorded));
+    for (std::size_t turn = 0; index > 0 && turn < names.size(); ++turn) {   // each dimension by itself, in turn
+      const std::string& name = names[(turn + static_cast<std::size_t>(index) - 1) % names.size()];
+      for (const std::int64_t more : {std::int64_t{1}, recorded.contains(name) ? recorded.at(name) : 2, std::int64_t{-1}})
+        sizes.push_back(changed([&](const std::string& of, std::int64_t size) { return of == name ? size + more : size; }));
+    }
     return sizes;
   }
 
   // Inputs that TorchScript takes, and what it makes of them; nullopt: it takes none at these sizes, which is a finding.
   std::optional<Expected> expect(int index) {
     std::string reason;
-    const bool named = !maker_.named_dims().empty() && given_sizes(options_.convert.dims).size() < maker_.named_dims().size();
-    for (std::size_t scale = first_scale_; scale < (named ? scales.size() : first_scale_ + 1); ++scale) {
+    const std::vector<Sizes> all = candidates(index);
+    for (std::size_t at = 0; at < all.size(); ++at) {
       for (int attempt = 0; attempt < verification::InputMaker::attempts; ++attempt) {
         watch_.look();
-        Expected expected{.call = {}, .sizes = sizes_of(index, scales[scale]), .result = {}, .again = {}};
+        Expected expected{.call = {}, .sizes = all[at], .result = {}, .again = {}};
         expected.call = maker_.take(examples_, expected.sizes, options_.seed + static_cast<std::uint64_t>(index), attempt);
-        std::vector<ir::Constants> calls(index == 0 ? 2 : 1, expected.call.arguments);
-        auto runs = frontend_.run(*model_.file, model_.path, model_.method, calls, options_.seed);
-        if (runs[0].result) {
-          first_scale_ = scale;
-          expected.result = std::move(*runs[0].result);
-          if (index == 0 && runs[1].result) expected.again = std::move(runs[1].result);
+        std::string failure = run(expected, index == 0);
+        if (failure.empty()) {
+          if (index == 0) first_scale_ = std::min(at, scales.size() - 1), at_recorded_ = at >= scales.size();
           return expected;
         }
-        if (reason.empty()) reason = runs[0].failure;
-        if (names_gpu(runs[0].failure))
-          if (auto result = run_on_cpu(expected.call)) {
-            expected.result = std::move(*result);
-            first_scale_ = scale;
-            return expected;
-          }
+        if (reason.empty()) reason = std::move(failure);
         if (!examples_.empty()) break;
       }
-      if (index > 0) break;
     }
-    if (index == 0) throw ModelError(std::string("TorchScript itself doesn't run on the inputs that were ") + (examples_.empty() ? "made (--inputs-from gives better ones): " : "given: ") + reason);
-    add_finding("CC205", Severity::warning, "at " + spell(sizes_of(index, scales[first_scale_])) + " TorchScript itself fails: " + reason, "");
+    if (index == 0)
+      throw ModelError(std::string("TorchScript itself doesn't run on the inputs that were ") +
+                       (examples_.empty() ? "made (--inputs-from gives better ones, --dim sizes): " : "given: ") + reason);
+    add_finding("CC205", Severity::warning, "at " + spell(all.front()) + " TorchScript itself fails: " + reason, "");
     return std::nullopt;
+  }
+
+  // Why TorchScript doesn't run; empty if it does. `twice`: with another seed of its generator, too.
+  std::string run(Expected& expected, bool twice) {
+    const std::vector<ir::Constants> calls(twice ? 2 : 1, expected.call.arguments);
+    auto runs = frontend_.run(*model_.file, model_.path, model_.method, calls, options_.seed);
+    if (!runs[0].result && names_gpu(runs[0].failure)) runs[0].result = run_on_cpu(expected.call);
+    if (!runs[0].result) return runs[0].failure.empty() ? "no reason is told" : runs[0].failure;
+    expected.result = std::move(*runs[0].result);
+    if (twice && runs[1].result) expected.again = std::move(runs[1].result);
+    return {};
   }
 
   static bool names_gpu(const std::string& failure) { return failure.find("CUDA") != failure.npos || failure.find("NVIDIA") != failure.npos; }
@@ -346,7 +379,8 @@ class Verifying {
   verification::Runtime runtime_;
   std::vector<analysis::ExampleLeaf> examples_;
   std::vector<double> noise_;
-  std::size_t first_scale_ = 0;
+  std::size_t first_scale_ = 0;         // at which the first run succeeded
+  bool at_recorded_ = false;            // or at the sizes that the file records
   Verification made_;
 };
 
