@@ -190,7 +190,7 @@ class Statement {
       Fact fact = i < results.size() ? std::move(results[i]) : Fact{};
       if (std::holds_alternative<std::monostate>(fact.value)) fact.value = fact_of_type(output->type()).value;
       if (auto* tensor = std::get_if<TensorFact>(&fact.value)) add_seen(*tensor, output->type());
-      if (!complete(fact)) derive_unknown(fact, node, rule != nullptr);
+      if (!complete(fact)) derive_unknown(fact, node, rule != nullptr && impossible.empty());
       keep_written_dtype(fact, node, i);
       fact.impossible = impossible;
       set(output, std::move(fact));

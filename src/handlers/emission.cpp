@@ -362,6 +362,10 @@ void Emission::give_vector(std::size_t output, const Value& vector) {
   give_operand(output, {std::move(list)});
 }
 
-void Emission::give_operand(std::size_t output, Operand operand) { results_.at(output) = std::move(operand); }
+void Emission::give_operand(std::size_t output, Operand operand) {
+  if (std::holds_alternative<Unresolved>(operand.value) && ir::is(call.node().output(output)->type(), ir::TypeKind::tensor))
+    throw Refusal{"the elements of a constant aren't known"};
+  results_.at(output) = std::move(operand);
+}
 
 }  // namespace compatcheck::handlers

@@ -1,4 +1,5 @@
 // Losses and distances: facts.
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -55,6 +56,13 @@ Facts by_row(const Call& call) {
 }
 
 Facts cosine_embedding(const Call& call) {
+  if (const auto rank = call.rank("target")) {
+    Demands demands;
+    demands.rank(call, "target", 0, 1);
+    demands.rank(call, "input1", *rank + 1, *rank + 1);
+    demands.rank(call, "input2", *rank + 1, *rank + 1);
+    demands.hold();
+  }
   Promotion promotion;
   promotion.add(call.fact("input1"));
   promotion.add(call.fact("input2"));

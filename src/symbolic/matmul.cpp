@@ -270,11 +270,19 @@ Facts einsum(const Call& call) {
   return {tensor_fact(dtype, equation && operands ? einsum_shape(*equation, *operands) : std::nullopt)};
 }
 
+Verdict matrices_are_square(const Call& call) {
+  Demands demands;
+  const auto& shape = tensor_of(call, "self").shape;
+  if (shape && shape->size() >= 2) demands.equal((*shape)[shape->size() - 1], (*shape)[shape->size() - 2], "the number of columns");
+  return demands.verdict();
+}
+
 }  // namespace
 
 void register_matmul(Registry& registry) {
   for (const char* op : {"aten::matmul", "aten::mm", "aten::bmm", "aten::mv", "aten::linalg_matmul"}) registry.facts(op, matmul);
   for (const char* op : {"aten::dot", "aten::vdot"}) registry.facts(op, dot);
+  registry.condition("matrices_are_square", matrices_are_square);
   registry.facts("aten::linear", linear);
   registry.facts("aten::addmm", addmm);
   registry.facts("aten::_addmm_activation", addmm);

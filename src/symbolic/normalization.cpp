@@ -84,6 +84,18 @@ Verdict groups_fit(const Call& call) {
   return demands.verdict();
 }
 
+// One number of each channel.
+Verdict channels_fit(const Call& call) {
+  Demands demands;
+  const TensorFact& input = tensor_of(call, "input");
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
+    if (!call.has(name) || call.is_none(name)) continue;
+    demands.rank(call, name, 1, 1);
+    demands.equal(size_at(tensor_of(call, name), 0), size_at(input, 1), "the length of " + std::string(name));
+  }
+  return demands.verdict();
+}
+
 // The sizes of the last dimensions.
 Verdict normalized_shape_fits(const Call& call) {
   Demands demands;
@@ -107,6 +119,7 @@ void register_normalization(Registry& registry) {
   registry.facts("aten::native_layer_norm", native_layer_norm);
   registry.facts("aten::native_group_norm", native_group_norm);
   registry.condition("groups_fit", groups_fit);
+  registry.condition("channels_fit", channels_fit);
   registry.condition("normalized_shape_fits", normalized_shape_fits);
   for (const char* op : {"aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::_native_batch_norm_legit_no_training",
                          "aten::_batch_norm_with_update"})

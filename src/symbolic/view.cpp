@@ -320,6 +320,34 @@ Verdict expansion_fits(const Call& call) {
   return demands.verdict();
 }
 
+// As many elements as before; a size of -1 takes what is left.
+Verdict elements_fit(const Call& call) {
+  Demands demands;
+  const auto sizes = call.has("dtype") ? std::nullopt : call.dims(call.has("size") ? "size" : "shape");
+  const auto& self = self_of(call).shape;
+  if (!sizes || !self) return demands.verdict();
+  Shape told;
+  bool rest = false;
+  for (const Dim& size : *sizes) {
+    if (size.number() == -1) rest = true;
+    else told.push_back(size);
+  }
+  if (rest) demands.multiple(product(*self), product(told), "the number of elements");
+  else demands.equal(product(told), product(*self), "the number of elements of the result");
+  return demands.verdict();
+}
+
+// `src` takes the sizes of `self`.
+Verdict source_fits(const Call& call) {
+  Demands demands;
+  const auto &self = self_of(call).shape, &source = tensor_of(call, "src").shape;
+  if (!self || !source) return demands.verdict();
+  if (source->size() > self->size()) demands.broken("src has more dimensions than self");
+  for (std::size_t i = 0; i < source->size() && source->size() <= self->size(); ++i)
+    if ((*source)[i].is_number() && (*source)[i].number() != 1) demands.equal((*source)[i], (*self)[self->size() - source->size() + i], "dimension " + std::to_string(i) + " of src");
+  return demands.verdict();
+}
+
 Verdict repeats_fit(const Call& call) {
   Demands demands;
   const auto rank = call.rank("self");
@@ -362,6 +390,8 @@ void register_view(Registry& registry) {
   registry.facts("aten::broadcast_to", expand);
   registry.facts("aten::expand_as", expand_as);
   registry.condition("expansion_fits", expansion_fits);
+  registry.condition("source_fits", source_fits);
+  registry.condition("elements_fit", elements_fit);
   registry.condition("repeats_fit", repeats_fit);
   registry.facts("aten::repeat", repeat);
   registry.facts("aten::tile", tile);

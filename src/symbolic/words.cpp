@@ -109,6 +109,7 @@ Verdict dims_exist(const Call& call) {
 }  // namespace
 
 void register_words(Registry& registry) {
+  registry.condition("operands_broadcast", broadcast_fits);
   registry.fact_word("same", same);
   registry.fact_word("same_float", same_float);
   registry.fact_word("pointwise", pointwise, broadcast_fits);
