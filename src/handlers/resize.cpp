@@ -91,6 +91,8 @@ bool same_cells(const Job& job, const Side& side) {
   return same(most_tried);
 }
 
+bool may_stay(const Side& side) { return known(side) ? stays(side) : side.scale.value_or(1) >= 1 && side.scale.value_or(1) < 2; }
+
 bool takes(const Job& job) {
   switch (job.input.dtype) {
     case DType::f32: case DType::f16: case DType::bf16: return true;
@@ -119,7 +121,7 @@ bool resize_does(const Job& job) {
   if (!takes(job) || job.how.filter == Filter::lanczos || (job.how.antialias && job.how.align_corners)) return false;
   if (!std::ranges::all_of(job.sides, [&](const Side& side) { return same_cells(job, side); })) return false;
   // ONNX Runtime copies where all sizes stay, whatever the factors.
-  if (job.how.filter == Filter::cubic && std::ranges::all_of(job.sides, stays) && std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.value_or(1) != 1; })) return false;
+  if (job.how.filter == Filter::cubic && !job.how.align_corners && std::ranges::all_of(job.sides, may_stay) && std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.value_or(1) != 1; })) return false;
   const bool by_factor = std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.has_value(); });
   return !by_factor || job.how.align_corners || scales_of(job);
 }
@@ -192,6 +194,49 @@ Value resize_by_factor(Emission& e, const Job& job) {
   return e.node("Slice", {resized, e.integers(Ints(axes.size(), 0)), e.build.concat(places, 0), e.integers(axes)});
 }
 
+// Four cells around each place, as PyTorch weighs them (Keys' kernel, a = -0.75), in single precision.
+Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
+  const auto axis = static_cast<std::int64_t>(dimension) + 2;
+  const auto number = [&](double value) { return e.scalar(DType::f32, value); };
+  const Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), DType::f32), places = places_by_factor(e, job, dimension);
+  const Value middle = e.node("Add", {e.cast(counting(e, places), DType::f32), number(0.5)});
+  const Value place = e.node("Sub", {e.node("Mul", {middle, step}), number(0.5)}), cell = e.node("Floor", {place}), after = e.node("Sub", {place, cell});
+  const Value before = e.node("Sub", {number(1), after}), last = difference(e, size_at(e, input, axis), e.integers({1}));
+  const auto near = [&](const Value& t) {   // 1.25 t³ − 2.25 t² + 1
+    return e.node("Add", {e.node("Mul", {e.node("Mul", {e.node("Sub", {e.node("Mul", {t, number(1.25)}), number(2.25)}), t}), t}), number(1)});
+  };
+  const auto far = [&](const Value& t) {    // of t + 1: −0.75 t³ + 1.5 t² − 0.75 t
+    return e.node("Mul", {e.node("Sub", {e.node("Mul", {e.node("Sub", {number(1.5), e.node("Mul", {t, number(0.75)})}), t}), number(0.75)}), t});
+  };
+  const Values weights{far(after), near(after), near(before), far(before)};
+  Ints dims(job.shape.size() - static_cast<std::size_t>(axis), 1);
+  dims.front() = -1;
+  Value sum;
+  for (std::size_t tap = 0; tap < weights.size(); ++tap) {
+    const Value wanted = e.node("Add", {e.cast(cell, DType::i64), e.integers({static_cast<std::int64_t>(tap) - 1})});
+    const Value position = e.node("Min", {e.node("Max", {wanted, e.integers({0})}), last});
+    const Value part = e.node("Mul", {e.build.gather(input, position, axis), e.build.reshape(weights[tap], dims)});
+    sum = sum ? e.node("Add", {sum, part}) : part;
+  }
+  return sum;
+}
+
+// ONNX Runtime copies where all sizes stay, whatever the factors.
+Value cubic_by_factors(Emission& e, const Job& job) {
+  Value stay;
+  for (std::size_t i = 0; i < job.dims(); ++i) {
+    const Value same = e.node("Equal", {places_by_factor(e, job, i), size_at(e, job.input, static_cast<std::int64_t>(i) + 2)});
+    stay = stay ? e.node("And", {stay, same}) : same;
+  }
+  const auto copied = e.build.begin_body();
+  Value made = e.cast(job.input, DType::f32);
+  for (std::size_t i = job.dims(); i-- > 0;) made = cubic_by_factor(e, job, made, i);
+  e.build.end_body({e.cast(made, job.input.dtype)});
+  const auto resized = e.build.begin_body();
+  e.build.end_body({resize_by_factor(e, job)});
+  return e.build.control("If", {e.build.reshape(stay, {})}, {{"then_branch", copied}, {"else_branch", resized}}, {job.input.dtype}, {false}).front();
+}
+
 bool can_go_by_factors(const Job& job) {
   return is_nearest(job) || (takes(job) && !job.how.antialias && job.how.filter != Filter::lanczos && !job.how.align_corners);
 }
@@ -205,7 +250,7 @@ Value by_factors(Emission& e, const Job& job) {
   }
   if (!can_go_by_factors(job))
     throw Refusal{"resizing so needs a factor that is known while converting", "use a fixed factor, or align_corners=False and antialias=False"};
-  return resize_by_factor(e, job);
+  return job.how.filter == Filter::cubic ? cubic_by_factors(e, job) : resize_by_factor(e, job);
 }
 
 // By whole factors, before Resize knew coordinates.
