@@ -103,9 +103,9 @@ Facts take_along_dim(const Call& call) {
   if (call.is_none("dim")) return {tensor_fact(self.dtype, Shape{at.shape ? product(*at.shape) : Dim::unknown()})};
   const auto dim = dim_index(call, "dim", self);
   if (!dim || !at.shape || at.shape->size() != self.shape->size() || self.shape->empty()) return {tensor_fact(self.dtype, std::nullopt)};
-  auto shape = broadcast(self.shape, at.shape);
-  (*shape)[*dim] = (*at.shape)[*dim];
-  return {tensor_fact(self.dtype, std::move(shape))};
+  Shape around = *self.shape;   // along `dim` nothing has to fit
+  around[*dim] = (*at.shape)[*dim];
+  return {tensor_fact(self.dtype, broadcast(around, at.shape))};
 }
 
 Facts masked_select(const Call& call) { return {tensor_fact(self_of(call).dtype, unknown_sizes(1))}; }
