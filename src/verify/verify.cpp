@@ -2,8 +2,6 @@
 #include "compatcheck/verify.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 
 #include "analysis/boundary.h"
 #include "analysis/onnx_model.h"
@@ -12,8 +10,8 @@
 #include "frontend/naming.h"
 #include "verify/dump.h"
 #include "verify/first_bad.h"
-#include "verify/inputs.h"
 #include "verify/match.h"
+#include "verify/reference.h"
 #include "verify/runtime.h"
 #include "verify/temporary.h"
 #include "verify/ties.h"
@@ -21,38 +19,20 @@
 namespace compatcheck {
 namespace {
 
+using verification::Expected;
 using verification::MadeCall;
 using verification::Sizes;
-
-// Some models take no image of 2 × 3: sizes grow until TorchScript runs.
-constexpr std::array<std::int64_t, 5> scales = {1, 4, 16, 64, 112};
-constexpr std::array<std::int64_t, 2> default_sizes = {2, 3};
-
-Sizes given_sizes(const std::vector<std::string>& dims) {
-  Sizes sizes;
-  for (const std::string& dim : dims) sizes[dim.substr(0, dim.find('='))] = std::stoll(dim.substr(dim.find('=') + 1));
-  return sizes;
-}
-
-struct Expected {
-  MadeCall call;
-  Sizes sizes;
-  ir::Constant result;
-  std::optional<ir::Constant> again;   // with another seed of TorchScript's generator
-};
 
 class Verifying {
  public:
   Verifying(const Model::State& model, const VerifyOptions& options)
       : model_(model), options_(options), watch_(analysis::watch_of(options.convert.run, options.convert.timeout_seconds)),
-        prepared_(analysis::prepare(model, analysis::check_options(options.convert), watch_)), maker_(model.graph, prepared_.graph, prepared_.facts), frontend_(load_options(model, options)),
+        prepared_(analysis::prepare(model, analysis::check_options(options.convert), watch_)), reference_(model, options, prepared_, watch_),
         runtime_(options.ort_library) {
     made_.model = model.path;
     made_.runtime = runtime_.version();
     made_.opset = options.convert.opset;
     made_.seed = options.seed;
-    if (!options.convert.inputs_from.empty())
-      examples_ = analysis::example_leaves(options.convert.inputs_from, prepared_.graph, examples::Elements::read);
   }
 
   Verification run(const std::filesystem::path& onnx) {
@@ -64,11 +44,16 @@ class Verifying {
       add_finding("CC201", Severity::error, "ONNX Runtime " + runtime_.version() + " doesn't take the model: " + error.what(), "");
       return finish();
     }
-    for (int index = 0; index < run_count(); ++index) {
+    for (int index = 0; index < reference_.runs(); ++index) {
       watch_.look();
       report(index);
-      const auto expected = expect(index);
-      if (!expected) break;
+      verification::Reference::Refused refused;
+      const auto expected = reference_.expect(index, refused);
+      if (!expected) {
+        add_finding("CC205", Severity::warning, "at " + spell(refused.sizes) + " TorchScript itself fails: " + refused.reason, "");
+        break;
+      }
+      if (expected->on_cpu) made_.note = "the model's code names a GPU: TorchScript's operators were run one by one on the CPU";
       if (index == 0 && !options_.dump.empty()) dump(*session, onnx, *expected);
       if (!compare(*session, onnx, *expected)) break;
     }
@@ -76,114 +61,9 @@ class Verifying {
   }
 
  private:
-  static frontend::LoadOptions load_options(const Model::State& model, const VerifyOptions& options) {
-    auto load = model.load;
-    load.cancelled = analysis::cancelled_of(options.convert.run);
-    return load;
-  }
-
-  // Examples are the user's own: they are run once.
-  int run_count() const { return examples_.empty() ? options_.runs : 1; }
-
   void report(int index) const {
     if (options_.convert.run.progress)
-      options_.convert.run.progress({.stage = "verify", .done = static_cast<std::uint64_t>(index), .total = static_cast<std::uint64_t>(run_count())});
-  }
-
-  // What --dim says, and what `others` say of the rest.
-  Sizes with_given(Sizes others) const {
-    Sizes sizes = given_sizes(options_.convert.dims);
-    sizes.merge(others);
-    return sizes;
-  }
-
-  Sizes small_sizes(int index, std::int64_t scale) const {
-    Sizes sizes;
-    const auto names = maker_.named_dims();
-    for (std::size_t i = 0; i < names.size(); ++i) sizes[names[i]] = scale * default_sizes[(i + static_cast<std::size_t>(index)) % default_sizes.size()];
-    return with_given(std::move(sizes));
-  }
-
-  // Sizes to try, the likely ones first: small ones, larger ones, then those that the file was traced with and their neighbours. The
-  // next runs begin where the last one ran.
-  std::vector<Sizes> candidates(int index) const {
-    const Sizes recorded = maker_.recorded_sizes();
-    const auto names = maker_.named_dims();
-    if (names.empty() || given_sizes(options_.convert.dims).size() >= names.size()) return {with_given({})};
-    std::vector<Sizes> sizes;
-    if (index == 0 || !at_recorded_)
-      for (std::size_t scale = index == 0 ? 0 : first_scale_; scale < (index == 0 ? scales.size() : first_scale_ + 1); ++scale) sizes.push_back(small_sizes(index, scales[scale]));
-    if (recorded.empty() || (index > 0 && !at_recorded_)) return sizes;
-    const auto changed = [&](const auto& change) {
-      Sizes other = recorded;
-      for (auto& [name, size] : other) size = std::max<std::int64_t>(1, change(name, size));
-      return with_given(std::move(other));
-    };
-    if (index == 0) sizes.push_back(with_given(recorded));
-    for (std::size_t turn = 0; index > 0 && turn < names.size(); ++turn) {   // each dimension by itself, in turn
-      const std::string& name = names[(turn + static_cast<std::size_t>(index) - 1) % names.size()];
-      for (const std::int64_t more : {std::int64_t{1}, recorded.contains(name) ? recorded.at(name) : 2, std::int64_t{-1}})
-        sizes.push_back(changed([&](const std::string& of, std::int64_t size) { return of == name ? size + more : size; }));
-    }
-    return sizes;
-  }
-
-  // Inputs that TorchScript takes, and what it makes of them; nullopt: it takes none at these sizes, which is a finding.
-  std::optional<Expected> expect(int index) {
-    std::string reason;
-    const std::vector<Sizes> all = candidates(index);
-    for (std::size_t at = 0; at < all.size(); ++at) {
-      for (int attempt = 0; attempt < verification::InputMaker::attempts; ++attempt) {
-        watch_.look();
-        Expected expected{.call = {}, .sizes = all[at], .result = {}, .again = {}};
-        expected.call = maker_.take(examples_, expected.sizes, options_.seed + static_cast<std::uint64_t>(index), attempt);
-        std::string failure = run(expected, index == 0);
-        if (failure.empty()) {
-          if (index == 0) first_scale_ = std::min(at, scales.size() - 1), at_recorded_ = at >= scales.size();
-          return expected;
-        }
-        if (reason.empty()) reason = std::move(failure);
-        if (!examples_.empty()) break;
-      }
-    }
-    if (index == 0)
-      throw ModelError(std::string("TorchScript itself doesn't run on the inputs that were ") +
-                       (examples_.empty() ? "made (--inputs-from gives better ones, --dim sizes): " : "given: ") + reason);
-    add_finding("CC205", Severity::warning, "at " + spell(all.front()) + " TorchScript itself fails: " + reason, "");
-    return std::nullopt;
-  }
-
-  // Why TorchScript doesn't run; empty if it does. `twice`: with another seed of its generator, too.
-  std::string run(Expected& expected, bool twice) {
-    const std::vector<ir::Constants> calls(twice ? 2 : 1, expected.call.arguments);
-    auto runs = frontend_.run(*model_.file, model_.path, model_.method, calls, options_.seed);
-    if (!runs[0].result && names_gpu(runs[0].failure)) runs[0].result = run_on_cpu(expected.call);
-    if (!runs[0].result) return runs[0].failure.empty() ? "no reason is told" : runs[0].failure;
-    expected.result = std::move(*runs[0].result);
-    if (twice && runs[1].result) expected.again = std::move(runs[1].result);
-    return {};
-  }
-
-  static bool names_gpu(const std::string& failure) { return failure.find("CUDA") != failure.npos || failure.find("NVIDIA") != failure.npos; }
-
-  // Tracing wrote the GPU into the code: the normalised graph is run instead, operator by operator, by libtorch.
-  std::optional<ir::Constant> run_on_cpu(const MadeCall& call) {
-    const auto outputs = prepared_.graph.outputs();
-    std::vector<const ir::Value*> values;
-    for (const ir::Value* output : outputs)
-      if (!ir::constant_of(output)) values.push_back(output);
-    if (values.size() != outputs.size()) return std::nullopt;
-    try {
-      auto inner = frontend_.inner_values(*model_.file, model_.path, prepared_.graph, prepared_arguments(call), options_.seed,
-                                          {{.block = prepared_.graph.top(), .first = 0, .end = 1, .values = values}}, std::numeric_limits<std::uint64_t>::max());
-      if (inner.values.front().empty()) return std::nullopt;
-      made_.note = "the model's code names a GPU: TorchScript's operators were run one by one on the CPU";
-      ir::Constants results = std::move(inner.values.front().front());
-      if (results.size() == 1) return std::move(results.front());
-      return ir::Constant{ir::TupleConstant{nullptr, std::move(results)}};
-    } catch (const ModelError&) {
-      return std::nullopt;
-    }
+      options_.convert.run.progress({.stage = "verify", .done = static_cast<std::uint64_t>(index), .total = static_cast<std::uint64_t>(reference_.runs())});
   }
 
   static std::string spell(const Sizes& sizes) {
@@ -220,6 +100,7 @@ class Verifying {
     } catch (const ModelError& error) {
       const bool resized = made_.runs.size() > 1 && !expected.sizes.empty();
       add_finding(resized ? "CC205" : "CC201", Severity::error, "at " + spell(expected.sizes) + " " + error.what(), "");
+      bisect(session, onnx, expected);
       return false;
     }
     const auto pairs = verification::match(expected.result, got, session.outputs());
@@ -274,10 +155,8 @@ class Verifying {
   bool ties(std::size_t index, const verification::Pair& pair, const MadeCall& call, std::size_t outputs) {
     const auto leaves = verification::leaves_of(prepared_.graph);
     const auto by = leaves.size() == outputs ? verification::indexed_by(leaves[index], prepared_.facts) : std::nullopt;
-    if (!by || by->input->block() != prepared_.graph.top()) return false;
-    const auto inner = frontend_.inner_values(*model_.file, model_.path, prepared_.graph, prepared_arguments(call), options_.seed,
-                                              {{.block = prepared_.graph.top(), .first = 0, .end = 1, .values = {by->input}}}, std::numeric_limits<std::uint64_t>::max());
-    const auto* input = inner.values.front().empty() ? nullptr : inner.values.front().front().front().get<ir::TensorView>();
+    const auto held = by ? reference_.value(by->input, call) : std::nullopt;
+    const auto* input = held ? held->get<ir::TensorView>() : nullptr;
     return input && verification::is_tie(*by, *input, pair.expected, pair.found, tolerance(input->dtype));
   }
 
@@ -330,19 +209,6 @@ class Verifying {
     }
   }
 
-  // Each input of the prepared graph: some are members of the method's arguments.
-  ir::Constants prepared_arguments(const MadeCall& call) const {
-    ir::Constants made;
-    for (const ir::Value* input : prepared_.graph.inputs()) {
-      const auto leaf = std::ranges::find(call.leaves, input->name(), &std::pair<std::string, ir::Constant>::first);
-      const auto given = std::ranges::find(model_.graph.inputs(), input->name(), &ir::Value::name);
-      if (leaf != call.leaves.end()) made.push_back(leaf->second);
-      else if (given != model_.graph.inputs().end()) made.push_back(call.arguments[static_cast<std::size_t>(given - model_.graph.inputs().begin())]);
-      else made.emplace_back();
-    }
-    return made;
-  }
-
   void bisect(const verification::Session& session, const std::filesystem::path& onnx, const Expected& expected) {
     if (!options_.bisect && options_.repro.empty()) return;
     verification::NamedValues inputs, outputs;
@@ -350,10 +216,10 @@ class Verifying {
     for (std::size_t i = 0; i < given.size(); ++i) inputs.emplace_back(session.inputs()[i], given[i]);
     const auto leaves = verification::leaves_of(expected.result);
     for (std::size_t i = 0; i < std::min(leaves.size(), session.outputs().size()); ++i) outputs.emplace_back(session.outputs()[i], ir::Constant{leaves[i]});
-    const ir::Constants arguments = prepared_arguments(expected.call);
+    const ir::Constants arguments = reference_.prepared_arguments(expected.call);
     try {
       verification::explain({.model = model_, .options = options_, .onnx = onnx, .prepared = prepared_, .arguments = arguments, .inputs = inputs, .outputs = outputs,
-                             .runtime = runtime_, .frontend = frontend_, .tolerance = [this](ir::DType dtype) { return tolerance(dtype); }, .watch = watch_},
+                             .runtime = runtime_, .frontend = reference_.frontend(), .tolerance = [this](ir::DType dtype) { return tolerance(dtype); }, .watch = watch_},
                             made_);
     } catch (const ModelError& error) {
       made_.bisection = {.compared = 0, .runs = 0, .bytes = 0, .note = std::string("bisecting failed: ") + error.what()};
@@ -374,13 +240,9 @@ class Verifying {
   const VerifyOptions& options_;
   ir::Watch watch_;
   analysis::Prepared prepared_;
-  verification::InputMaker maker_;
-  frontend::Frontend frontend_;
+  verification::Reference reference_;
   verification::Runtime runtime_;
-  std::vector<analysis::ExampleLeaf> examples_;
   std::vector<double> noise_;
-  std::size_t first_scale_ = 0;         // at which the first run succeeded
-  bool at_recorded_ = false;            // or at the sizes that the file records
   Verification made_;
 };
 
