@@ -1,0 +1,22 @@
+// Values inside a graph, as bisecting compares them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "ir/constant.h"
+#include "ir/graph.h"
+#include "mapping/table.h"
+#include "schema/schema.h"
+
+namespace compatcheck::verification {
+
+// The member of lists, tuples and dictionaries at that path, each step a place; null if there is none.
+const ir::Constant* member(const ir::Constant& whole, const std::vector<std::size_t>& path);
+
+bool holds_tensors(const ir::Constant& value);   // a list of nothing else
+
+// What PyTorch itself leaves open, memory that nobody wrote and random numbers: it has a form only.
+bool is_arbitrary(const ir::Node& node, const mapping::Table& table, const schema::Registry& schemas);
+
+}  // namespace compatcheck::verification
