@@ -103,8 +103,9 @@ Facts take_along_dim(const Call& call) {
   if (call.is_none("dim")) return {tensor_fact(self.dtype, Shape{at.shape ? product(*at.shape) : Dim::unknown()})};
   const auto dim = dim_index(call, "dim", self);
   if (!dim || !at.shape || at.shape->size() != self.shape->size() || self.shape->empty()) return {tensor_fact(self.dtype, std::nullopt)};
-  auto shape = broadcast(self.shape, at.shape);
-  (*shape)[*dim] = (*at.shape)[*dim];
+  Shape around = *self.shape;
+  around[*dim] = 1;
+  auto shape = broadcast(around, at.shape);
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 

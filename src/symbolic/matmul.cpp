@@ -181,7 +181,11 @@ Facts chain(const Call& call) {
   if (!factors || factors->size() < 2) return {tensor_fact(std::nullopt, std::nullopt)};
   const auto *first = factors->front()->tensor(), *last = factors->back()->tensor();
   if (!first || !last) return {tensor_fact(std::nullopt, std::nullopt)};
-  return {tensor_fact(first->dtype, multiplied(first->shape, last->shape))};
+  if (!first->shape || !last->shape) return {tensor_fact(first->dtype, std::nullopt)};
+  Shape shape;
+  if (first->shape->size() == 2) shape.push_back(first->shape->front());
+  if (last->shape->size() == 2) shape.push_back(last->shape->back());
+  return {tensor_fact(first->dtype, std::move(shape))};
 }
 
 // x1 · weight[k] · x2 for each output k, over the last dimensions.
