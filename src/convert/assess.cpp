@@ -8,6 +8,7 @@
 #include "convert/interface.h"
 #include "convert/structural.h"
 #include "symbolic/condition.h"
+#include "symbolic/shapes.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -148,6 +149,8 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
     const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();   // nobody states them
     if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts) refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
     else attempt.open = wanting.verdict;
+  } catch (const symbolic::Impossible& arguments) {
+    refuse(outcome, nullptr, "PyTorch refuses this call: " + arguments.reason);
   } catch (const InternalError& error) {
     refuse(outcome, &row, std::string("this call can't be converted yet: ") + error.what());
   }

@@ -320,20 +320,17 @@ Verdict expansion_fits(const Call& call) {
   return demands.verdict();
 }
 
-// As many elements as before; a size of -1 takes what is left.
+// As many elements as before; a size of -1, or one that isn't known, takes what is left.
 Verdict elements_fit(const Call& call) {
   Demands demands;
   const auto sizes = call.has("dtype") ? std::nullopt : call.dims(call.has("size") ? "size" : "shape");
   const auto& self = self_of(call).shape;
   if (!sizes || !self) return demands.verdict();
-  Shape told;
-  bool rest = false;
-  for (const Dim& size : *sizes) {
-    if (size.number() == -1) rest = true;
-    else told.push_back(size);
-  }
-  if (rest) demands.multiple(product(*self), product(told), "the number of elements");
-  else demands.equal(product(told), product(*self), "the number of elements of the result");
+  Shape numbers;
+  for (const Dim& size : *sizes)
+    if (size.number().value_or(-1) != -1) numbers.push_back(size);
+  if (numbers.size() == sizes->size()) demands.equal(product(numbers), product(*self), "the number of elements of the result");
+  else demands.multiple(product(*self), product(numbers), "the number of elements");
   return demands.verdict();
 }
 
