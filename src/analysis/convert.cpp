@@ -25,10 +25,18 @@ void write_model(const Model::State& state, const std::filesystem::path& file, c
   onnx::write(model, state.file ? state.file->descriptor() : -1, file, {external_data(options.external_data), progress});
 }
 
+// What is written would take the place of what is read.
+void must_be_another(const std::string& model, const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::equivalent(model, file, error)) throw UsageError(file.string() + ": that is the model itself");
+}
+
 }  // namespace
 
 Report convert(const Model& model, const std::filesystem::path& file, const ConvertOptions& options) {
   return analysis::guarded(model.path(), [&] {
+    must_be_another(model.path(), file);
+    must_be_another(model.path(), file.string() + ".data");
     Report report = check(model, analysis::check_options(options));
     if (report.convertible()) frontend::naming(model.path(), [&] { write_model(model.state(), file, options); });
     return report;

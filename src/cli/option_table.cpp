@@ -121,7 +121,7 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.verify.runs = at_least_one("--runs", v); }},
     Option{"--bisect", "", "", "", false, "verify", "of a mismatch, find the operator that makes it",
            [](Options& o, const std::string&) { o.verify.bisect = true; }},
-    Option{"--repro", "", "DIR", "<folder>", false, "verify", "write the smallest failing case there, as a folder of ONNX's backend tests",
+    Option{"--repro", "", "DIR", "<folder>", false, "verify", "write the smallest failing case there, as a folder of ONNX's backend tests (its model.onnx and test_data_set_0 are replaced)",
            [](Options& o, const std::string& v) { o.verify.repro = named_file("--repro", v); }},
     Option{"--dump", "", "DIR", "<folder>", false, "verify", "save the ONNX model's values in the first run there (.npy), and a table of their statistics",
            [](Options& o, const std::string& v) { o.verify.dump = named_file("--dump", v); }},

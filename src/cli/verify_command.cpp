@@ -17,7 +17,8 @@ int run_verify(const Options& options) {
   asked.convert.dims = options.check.dims;
   asked.convert.timeout_seconds = options.check.timeout_seconds;
   asked.convert.run.progress = [&](const Progress& at) {
-    if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done) + "/" + std::to_string(at.total));
+    if (at.stage == "bisect") progress.show("bisect, run " + std::to_string(at.done + 1));
+    else if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done) + "/" + std::to_string(at.total));
   };
   const Model model = read_model(options.load, options.positional.front());
   const Verification made = options.positional.size() == 2 ? verify(model, options.positional[1], asked) : verify(model, asked);

@@ -163,7 +163,9 @@ Frontend::Inner Frontend::inner_values(const InputFile& file, const std::string&
     if (!lists || lists->items.size() != wanted.size()) throw ModelError("the loader's answer is damaged: other values than those asked for");
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       inner.values.emplace_back();
-      for (ir::Constant& execution : lists->items[i].get<ir::ListConstant>()->items) {
+      auto* executions = lists->items[i].get<ir::ListConstant>();
+      if (!executions) throw ModelError("the loader's answer is damaged: other values than those asked for");
+      for (ir::Constant& execution : executions->items) {
         auto* held = execution.get<ir::TupleConstant>();
         if (!held || held->items.size() != wanted[i].values.size()) throw ModelError("the loader's answer is damaged: other values than those asked for");
         inner.values.back().push_back(std::move(held->items));

@@ -120,22 +120,28 @@ ModelDifference compare(const Compared* before, const Compared* after, bool mode
   return made;
 }
 
-// In order where both have the same opsets one after the other; else by path and opset.
+// By path and opset; what is left in order where both have the same opsets one after the other: the same models in another folder.
 std::vector<std::pair<const Compared*, const Compared*>> paired(const Side& before, const Side& after) {
+  if (before.models.size() == 1 && after.models.size() == 1) return {{&before.models[0], &after.models[0]}};
   std::vector<std::pair<const Compared*, const Compared*>> pairs;
-  const auto same_opset = [](const Compared& a, const Compared& b) { return a.opset == b.opset || !a.opset || !b.opset; };
-  if ((before.models.size() == 1 && after.models.size() == 1) || std::ranges::equal(before.models, after.models, same_opset)) {
-    for (std::size_t i = 0; i < before.models.size(); ++i) pairs.emplace_back(&before.models[i], &after.models[i]);
-    return pairs;
-  }
   std::set<const Compared*> met;
   for (const Compared& model : before.models) {
     const auto other = std::ranges::find_if(after.models, [&](const Compared& each) { return each.path == model.path && each.opset == model.opset && !met.contains(&each); });
     pairs.emplace_back(&model, other == after.models.end() ? nullptr : &*other);
     if (other != after.models.end()) met.insert(&*other);
   }
+  std::vector<std::pair<const Compared*, const Compared*>*> lone;
+  std::vector<const Compared*> rest;
+  for (auto& pair : pairs)
+    if (!pair.second) lone.push_back(&pair);
   for (const Compared& model : after.models)
-    if (!met.contains(&model)) pairs.emplace_back(nullptr, &model);
+    if (!met.contains(&model)) rest.push_back(&model);
+  const auto same_opset = [](const auto* pair, const Compared* model) { return pair->first->opset == model->opset || !pair->first->opset || !model->opset; };
+  if (met.empty() && std::ranges::equal(lone, rest, same_opset)) {
+    for (std::size_t i = 0; i < rest.size(); ++i) lone[i]->second = rest[i];
+    return pairs;
+  }
+  for (const Compared* model : rest) pairs.emplace_back(nullptr, model);
   return pairs;
 }
 

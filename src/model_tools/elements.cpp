@@ -223,8 +223,10 @@ Scalar scalar_of(const ::onnx::TensorProto& tensor, double value, std::size_t in
   if (tensor.data_type() == Type::BOOL) return value != 0;
   if (is_floating(tensor.data_type())) return value;
   if (tensor.data_type() == Type::INT64) {
-    if (!tensor.has_raw_data()) return static_cast<std::int64_t>(tensor.int64_data(static_cast<int>(index)));
+    const auto place = static_cast<int>(index);
+    if (!tensor.has_raw_data()) return place < tensor.int64_data_size() ? std::int64_t{tensor.int64_data(place)} : static_cast<std::int64_t>(value);
     std::int64_t exact = 0;
+    if ((index + 1) * sizeof exact > tensor.raw_data().size()) return static_cast<std::int64_t>(value);
     std::memcpy(&exact, tensor.raw_data().data() + index * sizeof exact, sizeof exact);
     return exact;
   }

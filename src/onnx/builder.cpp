@@ -337,6 +337,8 @@ Values Builder::append(Call& call, std::size_t outputs, const std::vector<DType>
     made.push_back(value);
   }
   call.node.origin = origin_;
+  const std::string& domain = call.node.domain;
+  if (!domain.empty() && std::ranges::find(model_.domains, domain, &std::pair<std::string, int>::first) == model_.domains.end()) model_.domains.emplace_back(domain, 1);
   emitted_.push_back(call.node.domain.empty() ? call.node.op : call.node.domain + "::" + call.node.op);
   Graph& graph = bodies_.empty() ? model_.graph : *bodies_.back();
   graph.nodes.push_back(std::move(call.node));

@@ -37,8 +37,10 @@ class Bisection {
       leaves_[stand.value].push_back({stand.path, stand.name});
     }
     for (auto& [value, leaves] : leaves_) std::ranges::sort(leaves, {}, &Leaf::path);
+    survey_ = ask({}, 0);
     wanted_ = everything();
-    survey_ = ask(wanted_, in_.memory);
+    if (bytes_of(wanted_) <= in_.memory) survey_ = ask(wanted_, in_.memory);
+    else survey_.too_many = true;
     for (const auto& [value, bytes] : survey_.bytes) made_.bytes += bytes;
     made_.bad = scan(*in_.prepared.graph.top(), {});
     return std::move(made_);
@@ -58,6 +60,17 @@ class Bisection {
   };
 
   using Wanted = frontend::Frontend::Wanted;
+
+  // Of one execution of the block that it stands in.
+  std::uint64_t bytes_of(const ir::Value* value) const { return survey_.bytes.at(value) / std::max<std::uint64_t>(1, survey_.executions.at(value->block())); }
+
+  // As they are handed over: values around a block once for each of its executions.
+  std::uint64_t bytes_of(const std::vector<Wanted>& wanted) const {
+    std::uint64_t bytes = 0;
+    for (const Wanted& one : wanted)
+      for (const ir::Value* value : one.values) bytes += bytes_of(value) * survey_.executions.at(one.block);
+    return bytes;
+  }
 
   // Of each block its values and those around it that something stands for. A model whose values take little memory is run once.
   std::vector<Wanted> everything() {
@@ -124,9 +137,9 @@ class Bisection {
           items.push_back({output, found->second});
           add_source(output, around);
         }
-    std::vector<Part> parts = divide(items, executions);
-    const std::uint64_t together = parts.size() == 1 ? std::max<std::uint64_t>(1, in_.memory / std::max<std::uint64_t>(1, bytes_of(items, 0, items.size(), executions))) : 1;
-    for (std::uint64_t first = 0; first < executions; first += together)
+    std::vector<Part> parts = divide(items);
+    const std::uint64_t together = parts.size() == 1 ? executions_at_a_time(parts.front(), items, around) : 1;
+    for (std::uint64_t first = 0; first < executions; first += std::min(together, executions - first))
       for (Part& part : parts)
         if (auto bad = look(part, items, around, block, first, std::min(executions, first + together))) return bad;
     return std::nullopt;
@@ -139,15 +152,21 @@ class Bisection {
     for (const Leaf& leaf : found->second) sources.try_emplace(leaf.name, value, leaf.path);
   }
 
-  // Of one execution.
-  std::uint64_t bytes_of(const std::vector<Item>& items, std::size_t first, std::size_t end, std::uint64_t executions) const {
+  // What is read from around the block comes anew with each of them.
+  std::uint64_t executions_at_a_time(Part& part, const std::vector<Item>& items, const Sources& sources) {
+    if (!survey_.too_many) return std::numeric_limits<std::uint64_t>::max();
+    try {
+      open(part, items, sources);
+    } catch (const Unreachable&) {
+      return 1;
+    }
     std::uint64_t bytes = 0;
-    for (std::size_t i = first; i < end; ++i) bytes += survey_.bytes.at(items[i].value) / executions;
-    return bytes;
+    for (const ir::Value* value : part.wanted) bytes += bytes_of(value);
+    return std::max<std::uint64_t>(1, in_.memory / std::max<std::uint64_t>(1, bytes));
   }
 
   // A part ends when it holds as much as may be held: so there are no more than all bytes divided by that, and one.
-  std::vector<Part> divide(const std::vector<Item>& items, std::uint64_t executions) const {
+  std::vector<Part> divide(const std::vector<Item>& items) const {
     std::vector<Part> parts;
     std::uint64_t bytes = 0, weights = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -156,7 +175,7 @@ class Bisection {
         bytes = weights = 0;
       }
       parts.back().end = i + 1;
-      bytes += bytes_of(items, i, i + 1, executions);
+      bytes += bytes_of(items[i].value);
       for (const Leaf& leaf : items[i].leaves) weights += in_.onnx.weight_bytes_of(leaf.name);
     }
     return parts;
@@ -213,6 +232,7 @@ class Bisection {
     part.wanted.assign(wanted.begin(), wanted.end());
   }
 
+  struct Unfed {};         // a value that the nodes read can't be given to the runtime
   struct Unreachable {};   // the nodes of a value need one that nothing stands for
 
   // Of executions `first` to `end`.
@@ -257,7 +277,10 @@ class Bisection {
       const ir::Constant nothing = ir::is_floating(*dtype) ? ir::Constant{0.0} : *dtype == ir::DType::boolean ? ir::Constant{false} : ir::Constant{std::int64_t{0}};
       return ir::Constant{*as_tensor(nothing, *dtype)};
     }
-    if (holds_tensors(*value) && !in_.onnx.dtype_of(name)) return *value;
+    if (holds_tensors(*value) && !in_.onnx.dtype_of(name)) {
+      const bool empty = value->get<ir::ListConstant>()->items.empty();   // which the runtime's C API can't make
+      return empty ? std::nullopt : std::optional(*value);
+    }
     if (auto tensor = as_tensor(*value, in_.onnx.dtype_of(name))) return ir::Constant{std::move(*tensor)};
     return std::nullopt;
   }
@@ -265,14 +288,22 @@ class Bisection {
   std::optional<BadValue> judge(const Part& part, const std::vector<Item>& items, const Sources& sources, const Values& values, std::uint64_t execution) {
     std::map<std::string, ir::Constant> found;
     std::string failure = part.failure;
+    bool unfed = false;
     if (part.session) {
       try {
         found = compute(part, sources, values);
       } catch (const ModelError& error) {
         failure = error.what();
+      } catch (const Unfed&) {
+        unfed = true;
       }
     }
-    if (!failure.empty() && part.end - part.first > 1) {
+    if (unfed && part.end - part.first == 1) {   // its bodies may be given what they read
+      for (const ir::Block* body : items[part.first].value->producer()->blocks())
+        if (auto inside = scan(*body, sources)) return inside;
+      return std::nullopt;
+    }
+    if ((unfed || !failure.empty()) && part.end - part.first > 1) {
       for (std::size_t i = part.first; i < part.end; ++i) {
         Part one;
         one.first = i;
@@ -311,7 +342,7 @@ class Bisection {
     ir::Constants given;
     for (const std::string& input : part.session->inputs()) {
       auto value = fed(input, value_of(input, sources, values));
-      if (!value) throw ModelError("TorchScript has no value for " + input);
+      if (!value) throw Unfed{};
       given.push_back(std::move(*value));
     }
     const ir::Constants results = part.session->run(given);

@@ -69,18 +69,23 @@ FirstBad described(const BadValue& bad, const ir::Node& node, const ir::Graph& g
           .execution = bad.execution, .difference = bad.difference, .repro = {}};
 }
 
-void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx) {
+// The model as it is, where no part of it fails by itself.
+void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx, Verification& made) {
   std::vector<std::string> wanted;
+  NamedValues outputs;
   for (const auto& [name, value] : mismatch.outputs)
-    if (onnx.is_made(name)) wanted.push_back(name);
-  const auto whole = onnx.segment({wanted, {}, {}, {}, {}});
-  if (!whole) throw ModelError("a part of the ONNX model can't stand alone");
+    if (onnx.is_made(name)) wanted.push_back(name), outputs.emplace_back(name, value);
+  const auto whole = wanted.empty() ? std::nullopt : onnx.segment({wanted, {}, {}, {}, {}});
+  std::string& note = made.bisection->note;
+  if (!note.empty()) note += "; ";
+  if (!whole) return void(note += "no failing case was written: the model's outputs aren't tensors that it makes");
   NamedValues inputs;
   for (const std::string& name : whole->inputs) {
     const auto given = std::ranges::find(mismatch.inputs, name, &NamedValues::value_type::first);
     if (given != mismatch.inputs.end()) inputs.push_back(*given);
   }
-  write_repro(mismatch.options.repro, whole->bytes, inputs, mismatch.outputs);
+  write_repro(mismatch.options.repro, whole->bytes, inputs, outputs);
+  note += "the whole model is the failing case in " + mismatch.options.repro.string();
 }
 
 }  // namespace
@@ -92,6 +97,7 @@ void explain(const Mismatch& mismatch, Verification& made) {
   const auto is_inner = [&](const NamedStand& stand) { return onnx.is_made(stand.name); };
   if (std::ranges::none_of(known.stands, is_inner)) {
     made.bisection = {.compared = 0, .runs = 0, .bytes = 0, .note = "the values inside of " + mismatch.onnx.filename().string() + " have other names than those that compatcheck gives: convert the model with compatcheck to bisect it"};
+    if (!mismatch.options.repro.empty()) write_whole(mismatch, onnx, made);
     return;
   }
   const auto progress = [&](std::uint64_t runs) {
@@ -109,10 +115,9 @@ void explain(const Mismatch& mismatch, Verification& made) {
     made.bisection->note = "each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX Runtime's graph optimisations are at fault";
   }
   if (mismatch.options.repro.empty()) return;
-  if (bisected.bad && !bisected.bad->segment.bytes.empty()) write_repro(mismatch.options.repro, bisected.bad->segment.bytes, bisected.bad->inputs,
-                                                                                  {{bisected.bad->segment.results.front(), bisected.bad->expected}});
-  else write_whole(mismatch, onnx);
-  if (made.first_bad) made.first_bad->repro = mismatch.options.repro.string();
+  if (!bisected.bad || bisected.bad->segment.bytes.empty() || bisected.bad->expected.is_none()) return write_whole(mismatch, onnx, made);
+  write_repro(mismatch.options.repro, bisected.bad->segment.bytes, bisected.bad->inputs, {{bisected.bad->segment.results.front(), bisected.bad->expected}});
+  made.first_bad->repro = mismatch.options.repro.string();
 }
 
 }  // namespace compatcheck::verification

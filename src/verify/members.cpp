@@ -32,7 +32,9 @@ bool holds_tensors(const ir::Constant& value) {
 bool is_arbitrary(const ir::Node& node, const mapping::Table& table, const schema::Registry& schemas) {
   static const std::set<std::string_view> open = {"aten::empty", "aten::empty_like", "aten::empty_strided", "aten::empty_permuted", "aten::new_empty", "aten::new_empty_strided"};
   if (open.contains(node.op())) return true;
-  return std::ranges::any_of(table.find(node.op(), node.overload(), any_opset, schemas).rows, &mapping::Row::random);
+  // An operator that is random only with some arguments isn't run with these: verify refuses such a model.
+  const auto rows = table.find(node.op(), node.overload(), any_opset, schemas).rows;
+  return !rows.empty() && std::ranges::all_of(rows, [](const mapping::Row& row) { return row.random || row.kind != mapping::Row::Kind::mapped; });
 }
 
 }  // namespace compatcheck::verification

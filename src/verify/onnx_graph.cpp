@@ -65,6 +65,7 @@ struct OnnxGraph::State {
   std::unordered_map<const GraphProto*, const GraphProto*> around;
   std::unordered_map<const GraphProto*, const NodeProto*> owner;
   std::unordered_map<std::string, ::onnx::TypeProto> types;
+  std::set<std::string> ambiguous;   // names that several bodies use, each for its own
 
   void index(const GraphProto& graph, const GraphProto* outer, const NodeProto* node) {
     around[&graph] = outer;
@@ -72,11 +73,10 @@ struct OnnxGraph::State {
     for (const auto& weight : graph.initializer()) weights.emplace(weight.name(), &weight);
     for (const auto& input : graph.input())
       if (!weights.contains(input.name())) origins.emplace(input.name(), Origin{&graph, nullptr, true});
-    for (const auto& made : graph.node()) {
+    for (const auto& made : graph.node())
       for (const std::string& output : made.output())
-        if (!output.empty()) origins.emplace(output, Origin{&graph, &made, false});
-      for_each_body(made, [&](const GraphProto& body) { index(body, &graph, &made); });
-    }
+        if (!output.empty() && !origins.emplace(output, Origin{&graph, &made, false}).second && outer) ambiguous.insert(output);
+    for (const auto& made : graph.node()) for_each_body(made, [&](const GraphProto& body) { index(body, &graph, &made); });
   }
 
   void note_types(const GraphProto& graph) {
@@ -179,6 +179,8 @@ OnnxGraph::OnnxGraph(const std::filesystem::path& file) : state_(std::make_uniqu
   if (!state_->model.ParseFromZeroCopyStream(&stream) || !state_->model.has_graph()) throw ModelError(file.string() + ": is no ONNX model");
   state_->folder = file.parent_path();
   state_->index(state_->model.graph(), nullptr, nullptr);
+  for (const std::string& name : state_->ambiguous)   // values of the main graph keep theirs
+    if (const auto origin = state_->origins.find(name); state_->around.at(origin->second.graph)) state_->origins.erase(origin);
   state_->infer_types();
 }
 

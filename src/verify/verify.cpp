@@ -88,7 +88,11 @@ class Verifying {
     verification::NamedValues inputs;
     const ir::Constants given = feed(session, expected.call);
     for (std::size_t i = 0; i < given.size(); ++i) inputs.emplace_back(session.inputs()[i], given[i]);
-    made_.dumped = verification::dump(options_.dump, verification::OnnxGraph(onnx), runtime_, inputs, options_.memory, watch_);
+    try {
+      made_.dumped = verification::dump(options_.dump, verification::OnnxGraph(onnx), runtime_, inputs, options_.memory, watch_);
+    } catch (const ModelError& error) {   // the comparison tells more
+      made_.note = std::string("not all values are saved: ") + error.what();
+    }
   }
 
   // False where nothing more is worth running.
@@ -106,6 +110,7 @@ class Verifying {
     const auto pairs = verification::match(expected.result, got, session.outputs());
     if (!pairs.mismatch.empty()) {
       add_finding("CC203", Severity::error, pairs.mismatch, "");
+      bisect(session, onnx, expected);
       return false;
     }
     if (expected.again && is_random(expected)) return false;
@@ -215,13 +220,18 @@ class Verifying {
     const ir::Constants given = feed(session, expected.call);
     for (std::size_t i = 0; i < given.size(); ++i) inputs.emplace_back(session.inputs()[i], given[i]);
     const auto leaves = verification::leaves_of(expected.result);
-    for (std::size_t i = 0; i < std::min(leaves.size(), session.outputs().size()); ++i) outputs.emplace_back(session.outputs()[i], ir::Constant{leaves[i]});
+    if (leaves.size() == session.outputs().size())   // no sequences among them
+      for (std::size_t i = 0; i < leaves.size(); ++i) outputs.emplace_back(session.outputs()[i], ir::Constant{leaves[i]});
     const ir::Constants arguments = reference_.prepared_arguments(expected.call);
     try {
       verification::explain({.model = model_, .options = options_, .onnx = onnx, .prepared = prepared_, .arguments = arguments, .inputs = inputs, .outputs = outputs,
                              .runtime = runtime_, .frontend = reference_.frontend(), .tolerance = [this](ir::DType dtype) { return tolerance(dtype); }, .watch = watch_},
                             made_);
-    } catch (const ModelError& error) {
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const UsageError&) {
+      throw;   // the folder of --repro
+    } catch (const Error& error) {
       made_.bisection = {.compared = 0, .runs = 0, .bytes = 0, .note = std::string("bisecting failed: ") + error.what()};
     }
   }

@@ -2,6 +2,7 @@
 """compatcheck verify --bisect finds the operator that is wrong: planted in a handler (the program `planted`: aten::atan becomes Tanh), or
 in an ONNX file afterwards; straight, in If, in Loop, nested, in 1,000 nodes. What --repro writes fails by itself in ONNX Runtime."""
 import argparse, json, math, pathlib, re, subprocess, sys, tempfile
+from typing import List
 
 import jsonschema
 import numpy
@@ -71,6 +72,25 @@ class Healed(torch.nn.Module):
         y = torch.atan(x)  # planted
         y = y.clamp(1, 1.0001) * x
         return torch.atan(y + 3)
+
+
+class Attention(torch.nn.Module):
+    def forward(self, x):
+        q, k, v = x.view(2, 5, 3, 4, 4).permute(2, 0, 3, 1, 4).unbind(0)
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v).sum(1)
+
+
+class ListInIf(torch.nn.Module):
+    """The list that the first branch begins with is empty, and can't be given to the runtime by itself."""
+
+    def forward(self, x):
+        ys: List[Tensor] = []
+        for i in range(x.size(0)):
+            if bool(x[i].sum() > 0):
+                ys.append(x[i].exp())
+            else:
+                ys.append(x[i].tanh())
+        return torch.stack(ys)
 
 
 class Long(torch.nn.Module):
@@ -171,6 +191,12 @@ def main():
         changed("file-straight", straight, "/Relu", "Sigmoid", "aten::relu")
         changed("file-if", inside, "/Atan", "Tanh", "aten::atan", "--input", "x=f32:4,5")
         changed("file-loop", loop, "/Cos", "Sin", "aten::cos", "--input", "x=f32:batch,5")
+        attention = folder / "attention.pt"
+        torch.jit.trace(Attention(), torch.rand(2, 5, 48)).save(str(attention))
+        changed("file-attention", attention, "/Softmax", "LogSoftmax", "aten::scaled_dot_product_attention")
+        lists = folder / "lists.pt"
+        torch.jit.script(ListInIf()).save(str(lists))
+        changed("file-lists", lists, "/Tanh", "Sin", "aten::tanh", "--input", "x=f32:rows,5")
         changed("file-loop-sum", loop, "/Add.*", "Mul", "aten::add", "--input", "x=f32:batch,5")
 
         # Right: nothing to find, and a model that is right by each operator.
