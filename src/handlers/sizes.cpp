@@ -26,6 +26,11 @@ std::optional<Value> folded(Emission& e, const Value& a, const Value& b, Compute
   return e.build.constant(onnx::make_tensor(DType::i64, vector ? Ints{static_cast<std::int64_t>(count)} : Ints{}, made));
 }
 
+// Wrapped where they don't fit, as the nodes in their place would.
+constexpr auto wrapped_sum = [](std::int64_t a, std::int64_t b) { std::int64_t made = 0; static_cast<void>(__builtin_add_overflow(a, b, &made)); return made; };
+constexpr auto wrapped_difference = [](std::int64_t a, std::int64_t b) { std::int64_t made = 0; static_cast<void>(__builtin_sub_overflow(a, b, &made)); return made; };
+constexpr auto wrapped_product = [](std::int64_t a, std::int64_t b) { std::int64_t made = 0; static_cast<void>(__builtin_mul_overflow(a, b, &made)); return made; };
+
 bool is_constant(Emission& e, const Value& value, std::int64_t number) {
   const auto known = e.build.ints_of(value);
   return known && known->size() == 1 && known->front() == number;
@@ -63,18 +68,18 @@ Value int_scalar(Emission& e, std::string_view argument) {
 // ---- Arithmetic
 
 Value sum(Emission& e, const Value& a, const Value& b) {
-  if (auto known = folded(e, a, b, std::plus<>())) return *known;
+  if (auto known = folded(e, a, b, wrapped_sum)) return *known;
   if (is_constant(e, b, 0)) return a;
   return is_constant(e, a, 0) ? b : e.node("Add", {a, b});
 }
 
 Value difference(Emission& e, const Value& a, const Value& b) {
-  if (auto known = folded(e, a, b, std::minus<>())) return *known;
+  if (auto known = folded(e, a, b, wrapped_difference)) return *known;
   return is_constant(e, b, 0) ? a : e.node("Sub", {a, b});
 }
 
 Value product(Emission& e, const Value& a, const Value& b) {
-  if (auto known = folded(e, a, b, std::multiplies<>())) return *known;
+  if (auto known = folded(e, a, b, wrapped_product)) return *known;
   if (is_constant(e, b, 1)) return a;
   return is_constant(e, a, 1) ? b : e.node("Mul", {a, b});
 }
