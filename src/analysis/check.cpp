@@ -18,7 +18,8 @@ namespace {
 Verdict verdict_of(const conversion::Assessment& assessment) {
   bool wanting = false;
   for (const auto& outcome : assessment.outcomes) {
-    if (outcome.status == conversion::Status::missing || outcome.status == conversion::Status::refused) return Verdict::no;
+    const bool failed = outcome.status == conversion::Status::missing || outcome.status == conversion::Status::refused;
+    if (failed && outcome.wants.empty()) return Verdict::no;
     wanting |= outcome.status != conversion::Status::ok;
   }
   return wanting ? Verdict::needs_input : Verdict::yes;

@@ -73,6 +73,7 @@ class Collector {
       case Status::refused: {
         const auto rule = rule_of(outcome);
         add(rule, Severity::error, numbered, outcome.reason, help_of(outcome, rule, context_));
+        add_wanting(numbered);
         break;
       }
       case Status::needs_input: add_wanting(numbered); break;
@@ -141,7 +142,8 @@ class Collector {
     finding.severity = Severity::error;
     finding.op = outcome.node->op();
     finding.overload = outcome.node->overload();
-    finding.message = "the dtype and shape of input '" + name + "' decide: " + outcome.reason;
+    finding.message = "the dtype and shape of input '" + name + "' decide: " +
+                      (outcome.status == Status::missing ? "whether " + outcome.node->op() + " runs" : outcome.reason);
     finding.help = "--input " + name + "=f32:1,3,224,224 with its own dtype and sizes, or names for sizes that vary";
   }
 

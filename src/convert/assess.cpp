@@ -60,15 +60,19 @@ void state_missing(Outcome& outcome, const Lookup& found, int opset) {
   outcome.reason = "no mapping at opset " + std::to_string(opset);
 }
 
-// A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet. Nor is a write in a loop that
-// shapes will unroll.
+// A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet; what has no mapping is still named.
+// Nor is a write in a loop that shapes will unroll.
 void leave_to_inputs(Outcome& outcome, DecidingInputs& inputs) {
   const auto around = outcome.unresolved_write ? Around::branches_and_loops : Around::branches;
   auto deciding = inputs.of(*outcome.node->owner(), around);
   if (deciding.empty()) return;
+  outcome.wants = std::move(deciding);
+  if (outcome.status == Status::missing) {
+    outcome.reason += "; sizes say whether it runs";
+    return;
+  }
   outcome.status = Status::needs_input;
   outcome.reason = "sizes say whether " + outcome.node->op() + " runs, or how often (" + outcome.reason + ")";
-  outcome.wants = std::move(deciding);
 }
 
 bool is_failure(Status status) { return status == Status::missing || status == Status::refused; }
@@ -170,23 +174,13 @@ void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
     if (has_other_sizes(facts.of(first[i]), facts.of(second[i]))) throw onnx::Refusal{"If gives the same sizes from both branches before opset 11"};
 }
 
-// What leaves an If or goes round a Loop needs the form of an ONNX value.
-void Assessor::try_control(Attempt& attempt, int opset) {
-  const ir::Node& node = *attempt.outcome.node;
+// What belongs to no row: a refusal is the graph's own.
+template <class Work> void Assessor::on_trial(Attempt& attempt, int opset, Work&& work) {
   onnx::Model model;
   model.opset = opset;
   onnx::Builder builder(model, context_.moved, attempt.range);
-  std::vector<ir::DType> dtypes;
-  std::vector<bool> sequences;
-  const auto take = [&](ir::DType dtype, bool sequence) {
-    dtypes.push_back(dtype);
-    sequences.push_back(sequence);
-    return onnx::Value{1, dtype, sequence};
-  };
   try {
-    for (const ir::Value* output : node.outputs()) handlers::operand_of(context_.facts.of(output), output->type(), take);
-    if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
-    builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
+    work(builder);
   } catch (const onnx::Refusal& refusal) {
     refuse(attempt.outcome, nullptr, refusal.reason);
     attempt.outcome.hint = refusal.hint;
@@ -196,23 +190,31 @@ void Assessor::try_control(Attempt& attempt, int opset) {
   attempt.range = builder.range();
 }
 
+// What leaves an If or goes round a Loop needs the form of an ONNX value.
+void Assessor::try_control(Attempt& attempt, int opset) {
+  const ir::Node& node = *attempt.outcome.node;
+  std::vector<ir::DType> dtypes;
+  std::vector<bool> sequences;
+  const auto take = [&](ir::DType dtype, bool sequence) {
+    dtypes.push_back(dtype);
+    sequences.push_back(sequence);
+    return onnx::Value{1, dtype, sequence};
+  };
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    for (const ir::Value* output : node.outputs()) handlers::operand_of(context_.facts.of(output), output->type(), take);
+    if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
+    builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
+  });
+}
+
 void Assessor::try_interface(Attempt& attempt, int opset) {
   attempt.outcome.structural = true;
   attempt.outcome.status = Status::ok;
-  onnx::Model model;
-  model.opset = opset;
-  onnx::Builder builder(model, context_.moved, attempt.range);
-  TrialOperands operands(context_, builder);
-  try {
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    TrialOperands operands(context_, builder);
     declare_inputs(graph_, context_, builder);
     collect_outputs(graph_, context_, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
-  } catch (const onnx::Refusal& refusal) {
-    refuse(attempt.outcome, nullptr, refusal.reason);
-    attempt.outcome.hint = refusal.hint;
-  } catch (const handlers::Wanting& wanting) {
-    attempt.open = wanting.verdict;
-  }
-  attempt.range = builder.range();
+  });
 }
 
 void Assessor::try_structural(Attempt& attempt, const mapping::Listed& listed, int opset) {

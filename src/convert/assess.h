@@ -27,7 +27,7 @@ struct Outcome {
   const mapping::Row* row = nullptr;    // the row that applied or refused; null if none
   int since = 0;                        // the opset of the entry that held
   std::optional<int> available_from;    // lowest opset above at which this call is ok
-  std::vector<std::uint32_t> wants;     // needs_input: the model inputs that would settle it
+  std::vector<std::uint32_t> wants;     // needs_input, missing: the model inputs that would settle it, or whether it runs
   bool handled = false;                 // its nodes were emitted, on trial
   std::vector<std::string> emitted;     // ok: the ONNX operators of those nodes, plumbing included
 };
@@ -59,6 +59,7 @@ class Assessor {
   Outcome outcome_at(const ir::Node& node, int opset, const Earlier& earlier);
   const Attempt& attempt_at(const ir::Node& node, int opset);
   Attempt attempt(const ir::Node& node, int opset);
+  template <class Work> void on_trial(Attempt& attempt, int opset, Work&& work);
   void try_control(Attempt& attempt, int opset);
   void try_interface(Attempt& attempt, int opset);
   void try_structural(Attempt& attempt, const mapping::Listed& listed, int opset);

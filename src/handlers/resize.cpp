@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 #include "handlers/interpolation.h"
 #include "handlers/sizes.h"
@@ -172,7 +173,7 @@ Value nearest_by_factor(Emission& e, const Job& job, const Value& input, std::si
   }
   const Value cell = e.cast(e.node("Floor", {e.node("Mul", {place, step})}), DType::i64);
   const Value last = difference(e, size, e.integers({1}));
-  return e.build.gather(input, e.node("Min", {cell, last}), axis);
+  return e.build.gather(input, minimum(e, cell, last), axis);
 }
 
 // Resize cuts off the size in single precision: where that is too small the factor is the next larger one, and what is too much
@@ -214,7 +215,7 @@ Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size
   Value sum;
   for (std::size_t tap = 0; tap < weights.size(); ++tap) {
     const Value wanted = e.node("Add", {e.cast(cell, DType::i64), e.integers({static_cast<std::int64_t>(tap) - 1})});
-    const Value position = e.node("Min", {e.node("Max", {wanted, e.integers({0})}), last});
+    const Value position = minimum(e, maximum(e, wanted, e.integers({0})), last);
     const Value part = e.node("Mul", {e.build.gather(input, position, axis), e.build.reshape(weights[tap], dims)});
     sum = sum ? e.node("Add", {sum, part}) : part;
   }

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <memory>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "compatcheck/error.h"
+#include "verify/inner_values.h"
 #include "verify/match.h"
 #include "verify/members.h"
 #include "verify/ties.h"
@@ -29,105 +31,51 @@ struct Item {
 
 class Bisection {
  public:
-  explicit Bisection(const BisectInput& input) : in_(input) {}
+  explicit Bisection(const BisectInput& input) : in_(input), leaves_(leaves_of(input)), values_(input, keys(leaves_)) {}
 
   Bisected run() {
-    for (const NamedStand& stand : in_.stands) {
-      if (!in_.onnx.is_made(stand.name) && !in_.onnx.is_given(stand.name)) continue;
-      leaves_[stand.value].push_back({stand.path, stand.name});
-    }
-    for (auto& [value, leaves] : leaves_) std::ranges::sort(leaves, {}, &Leaf::path);
-    survey_ = ask({}, 0);
-    wanted_ = everything();
-    if (bytes_of(wanted_) <= in_.memory) survey_ = ask(wanted_, in_.memory);
-    else survey_.too_many = true;
-    for (const auto& [value, bytes] : survey_.bytes) made_.bytes += bytes;
     made_.bad = scan(*in_.prepared.graph.top(), {});
+    made_.runs = values_.runs();
+    made_.bytes = values_.bytes();
     return std::move(made_);
   }
 
  private:
-  using Values = std::unordered_map<const ir::Value*, const ir::Constant*>;
+  using Values = InnerValues::Values;
+  using Leaves = std::unordered_map<const ir::Value*, std::vector<Leaf>>;
   using Sources = std::map<std::string, std::pair<const ir::Value*, std::vector<std::size_t>>>;
+
+  static Leaves leaves_of(const BisectInput& in) {
+    Leaves leaves;
+    for (const NamedStand& stand : in.stands)
+      if (in.onnx.is_made(stand.name) || in.onnx.is_given(stand.name)) leaves[stand.value].push_back({stand.path, stand.name});
+    for (auto& [value, each] : leaves) std::ranges::sort(each, {}, &Leaf::path);
+    return leaves;
+  }
+
+  static std::unordered_set<const ir::Value*> keys(const Leaves& leaves) {
+    std::unordered_set<const ir::Value*> values;
+    for (const auto& [value, each] : leaves) values.insert(value);
+    return values;
+  }
 
   // One part of a block's values, and how to run it.
   struct Part {
     std::size_t first = 0, end = 0;          // of the items
+    bool opened = false;
+    std::vector<std::string> names;          // of the ONNX values that it computes
     std::optional<Segment> segment;
     std::optional<Session> session;
     std::string failure;                     // why the runtime doesn't take it
-    std::vector<const ir::Value*> wanted;    // of TorchScript: what it is given and what it must give
+    std::vector<const ir::Value*> wanted;    // of TorchScript: what it is given and what it must give; none: it can't be judged
+    std::vector<Part> pieces;                // its items one by one, where they don't run together
+
+    bool is_one() const { return end - first == 1; }
   };
-
-  using Wanted = frontend::Frontend::Wanted;
-
-  // Of one execution of the block that it stands in.
-  std::uint64_t bytes_of(const ir::Value* value) const { return survey_.bytes.at(value) / std::max<std::uint64_t>(1, survey_.executions.at(value->block())); }
-
-  // As they are handed over: values around a block once for each of its executions.
-  std::uint64_t bytes_of(const std::vector<Wanted>& wanted) const {
-    std::uint64_t bytes = 0;
-    for (const Wanted& one : wanted)
-      for (const ir::Value* value : one.values) bytes += bytes_of(value) * survey_.executions.at(one.block);
-    return bytes;
-  }
-
-  // Of each block its values and those around it that something stands for. A model whose values take little memory is run once.
-  std::vector<Wanted> everything() {
-    std::vector<Wanted> wanted;
-    collect(*in_.prepared.graph.top(), {}, wanted);
-    return wanted;
-  }
-
-  void collect(const ir::Block& block, std::vector<const ir::Value*> values, std::vector<Wanted>& wanted) {
-    const auto add = [&](const ir::Value* value) {
-      if (leaves_.contains(value) && !ir::constant_of(value)) values.push_back(value);
-    };
-    for (const ir::Value* input : block.inputs()) add(input);
-    for (const ir::Node* node : block)
-      for (const ir::Value* output : node->outputs()) add(output);
-    places_.emplace(&block, wanted.size());
-    wanted.push_back({.block = &block, .first = 0, .end = std::numeric_limits<std::uint64_t>::max(), .values = values});
-    for (const ir::Node* node : block)
-      for (const ir::Block* inner : node->blocks()) collect(*inner, values, wanted);
-  }
-
-  struct Executions {
-    frontend::Frontend::Inner held;   // what the values are of, unless the survey has them
-    std::vector<Values> values;
-  };
-
-  Executions values_of(const ir::Block& block, std::uint64_t first, std::uint64_t end, const std::vector<const ir::Value*>& values) {
-    Executions made;
-    if (!survey_.too_many) {
-      const std::size_t place = places_.at(&block);
-      made.values = paired(wanted_[place].values, survey_.values[place], first, end);
-    } else {
-      made.held = ask({{.block = &block, .first = first, .end = end, .values = values}}, std::numeric_limits<std::uint64_t>::max());
-      made.values = paired(values, made.held.values.front(), 0, end - first);
-    }
-    return made;
-  }
-
-  static std::vector<Values> paired(const std::vector<const ir::Value*>& values, const std::vector<ir::Constants>& executions, std::uint64_t first, std::uint64_t end) {
-    std::vector<Values> made;
-    for (std::uint64_t at = first; at < std::min<std::uint64_t>(end, executions.size()); ++at) {
-      made.emplace_back();
-      for (std::size_t i = 0; i < values.size(); ++i) made.back().emplace(values[i], &executions[at][i]);
-    }
-    return made;
-  }
-
-  frontend::Frontend::Inner ask(const std::vector<Wanted>& wanted, std::uint64_t most_bytes) {
-    in_.watch.look();
-    if (in_.progress) in_.progress(made_.runs);
-    ++made_.runs;
-    return in_.frontend.inner_values(*in_.model.file, in_.model.path, in_.prepared.graph, in_.arguments, in_.seed, wanted, most_bytes);
-  }
 
   // `around`: where the values of the blocks around it come from.
   std::optional<BadValue> scan(const ir::Block& block, Sources around) {
-    const std::uint64_t executions = survey_.executions.at(&block);
+    const std::uint64_t executions = values_.executions_of(block);
     if (executions == 0) return std::nullopt;
     for (const ir::Value* input : block.inputs()) add_source(input, around);
     std::vector<Item> items;
@@ -154,14 +102,10 @@ class Bisection {
 
   // What is read from around the block comes anew with each of them.
   std::uint64_t executions_at_a_time(Part& part, const std::vector<Item>& items, const Sources& sources) {
-    if (!survey_.too_many) return std::numeric_limits<std::uint64_t>::max();
-    try {
-      open(part, items, sources);
-    } catch (const Unreachable&) {
-      return 1;
-    }
+    if (values_.holds_all()) return std::numeric_limits<std::uint64_t>::max();
+    open(part, items, sources);
     std::uint64_t bytes = 0;
-    for (const ir::Value* value : part.wanted) bytes += bytes_of(value);
+    for (const ir::Value* value : part.wanted) bytes += values_.bytes_of(value);
     return std::max<std::uint64_t>(1, in_.memory / std::max<std::uint64_t>(1, bytes));
   }
 
@@ -175,7 +119,7 @@ class Bisection {
         bytes = weights = 0;
       }
       parts.back().end = i + 1;
-      bytes += bytes_of(items[i].value);
+      bytes += values_.bytes_of(items[i].value);
       for (const Leaf& leaf : items[i].leaves) weights += in_.onnx.weight_bytes_of(leaf.name);
     }
     return parts;
@@ -204,61 +148,62 @@ class Bisection {
   }
 
   void open(Part& part, const std::vector<Item>& items, const Sources& sources) const {
-    std::vector<std::string> names;
-    for (std::size_t i = part.first; i < part.end; ++i)
-      for (std::string& name : own_names(items[i], sources)) names.push_back(std::move(name));
+    if (std::exchange(part.opened, true)) return;
     std::set<const ir::Value*> wanted;
-    for (std::size_t i = part.first; i < part.end; ++i) wanted.insert(items[i].value);
-    if (!names.empty()) {
-      part.segment = segment_of(names, sources);
-      if (!part.segment) throw Unreachable{};
-      for (const std::string& input : part.segment->inputs) {
-        const auto source = sources.find(input);
-        if (source == sources.end()) throw Unreachable{};
-        wanted.insert(source->second.first);
+    if (open_nodes(part, items, sources, wanted)) {
+      for (std::size_t i = part.first; i < part.end; ++i) {
+        wanted.insert(items[i].value);
+        for (const Leaf& leaf : items[i].leaves) wanted.insert(sources.at(leaf.name).first);   // an alias is held against what it stands for
+        if (const auto by = indexed_by(items[i].value, in_.prepared.facts)) wanted.insert(by->input);
       }
-      try {
-        part.session = in_.runtime.open_bytes(part.segment->bytes);
-      } catch (const ModelError& error) {
-        part.failure = error.what();
-      }
-    }
-    // An alias is held against what it stands for.
-    for (std::size_t i = part.first; i < part.end; ++i) {
-      for (const Leaf& leaf : items[i].leaves) wanted.insert(sources.at(leaf.name).first);
-      if (const auto by = indexed_by(items[i].value, in_.prepared.facts)) wanted.insert(by->input);
+    } else if (!part.is_one()) {
+      split(part, items, sources);
+      for (const Part& piece : part.pieces) wanted.insert(piece.wanted.begin(), piece.wanted.end());
     }
     std::erase_if(wanted, [](const ir::Value* value) { return ir::constant_of(value) != nullptr; });
     part.wanted.assign(wanted.begin(), wanted.end());
   }
 
-  struct Unfed {};         // a value that the nodes read can't be given to the runtime
-  struct Unreachable {};   // the nodes of a value need one that nothing stands for
+  // False: they need a value that nothing stands for.
+  bool open_nodes(Part& part, const std::vector<Item>& items, const Sources& sources, std::set<const ir::Value*>& read) const {
+    for (std::size_t i = part.first; i < part.end; ++i)
+      for (std::string& name : own_names(items[i], sources)) part.names.push_back(std::move(name));
+    if (part.names.empty()) return true;
+    part.segment = segment_of(part.names, sources);
+    if (!part.segment) return false;
+    for (const std::string& input : part.segment->inputs) {
+      const auto source = sources.find(input);
+      if (source == sources.end()) return false;
+      read.insert(source->second.first);
+    }
+    try {
+      part.session = in_.runtime.open_bytes(part.segment->bytes);
+    } catch (const ModelError& error) {
+      part.failure = error.what();
+    }
+    return true;
+  }
+
+  void split(Part& part, const std::vector<Item>& items, const Sources& sources) const {
+    for (std::size_t i = part.first; i < part.end; ++i) {
+      Part& piece = part.pieces.emplace_back();
+      piece.first = i;
+      piece.end = i + 1;
+      open(piece, items, sources);
+      if (piece.wanted.empty()) part.pieces.pop_back();
+    }
+  }
+
+  struct Unfed {};   // a value that the nodes read can't be given to the runtime
 
   // Of executions `first` to `end`.
   std::optional<BadValue> look(Part& part, const std::vector<Item>& items, const Sources& sources, const ir::Block& block, std::uint64_t first, std::uint64_t end) {
-    if (part.wanted.empty()) {
-      try {
-        open(part, items, sources);
-      } catch (const Unreachable&) {
-        if (part.end - part.first == 1) return std::nullopt;
-        return one_by_one(part, items, sources, block, first, end);
-      }
-    }
+    open(part, items, sources);
+    if (part.wanted.empty()) return std::nullopt;
     std::uint64_t execution = first;
-    const Executions executions = values_of(block, first, end, part.wanted);
-    for (const Values& values : executions.values)
+    const InnerValues::Executions executions = values_.of(block, first, end, part.wanted);
+    for (const Values& values : executions.each())
       if (auto bad = judge(part, items, sources, values, execution++)) return bad;
-    return std::nullopt;
-  }
-
-  std::optional<BadValue> one_by_one(const Part& part, const std::vector<Item>& items, const Sources& sources, const ir::Block& block, std::uint64_t first, std::uint64_t end) {
-    for (std::size_t i = part.first; i < part.end; ++i) {
-      Part one;
-      one.first = i;
-      one.end = i + 1;
-      if (auto bad = look(one, items, sources, block, first, end)) return bad;
-    }
     return std::nullopt;
   }
 
@@ -285,11 +230,11 @@ class Bisection {
     return std::nullopt;
   }
 
-  std::optional<BadValue> judge(const Part& part, const std::vector<Item>& items, const Sources& sources, const Values& values, std::uint64_t execution) {
+  std::optional<BadValue> judge(Part& part, const std::vector<Item>& items, const Sources& sources, const Values& values, std::uint64_t execution) {
     std::map<std::string, ir::Constant> found;
     std::string failure = part.failure;
     bool unfed = false;
-    if (part.session) {
+    if (part.session && part.pieces.empty()) {
       try {
         found = compute(part, sources, values);
       } catch (const ModelError& error) {
@@ -298,23 +243,15 @@ class Bisection {
         unfed = true;
       }
     }
-    if (unfed && part.end - part.first == 1) {   // its bodies may be given what they read
+    if (unfed && part.is_one()) {   // its bodies may be given what they read
       for (const ir::Block* body : items[part.first].value->producer()->blocks())
         if (auto inside = scan(*body, sources)) return inside;
       return std::nullopt;
     }
-    if ((unfed || !failure.empty()) && part.end - part.first > 1) {
-      for (std::size_t i = part.first; i < part.end; ++i) {
-        Part one;
-        one.first = i;
-        one.end = i + 1;
-        try {
-          open(one, items, sources);
-        } catch (const Unreachable&) {
-          continue;
-        }
-        if (auto bad = judge(one, items, sources, values, execution)) return bad;
-      }
+    if (part.pieces.empty() && (unfed || !failure.empty()) && !part.is_one()) split(part, items, sources);
+    if (!part.pieces.empty()) {
+      for (Part& piece : part.pieces)
+        if (auto bad = judge(piece, items, sources, values, execution)) return bad;
       return std::nullopt;
     }
     for (std::size_t i = part.first; i < part.end; ++i) {
@@ -346,9 +283,10 @@ class Bisection {
       given.push_back(std::move(*value));
     }
     const ir::Constants results = part.session->run(given);
-    const auto& names = part.session->outputs();
+    const auto& outputs = part.session->outputs();
     std::map<std::string, ir::Constant> found;
-    for (std::size_t i = 0; i < names.size(); ++i) found.emplace(names[i], results[i]);
+    for (std::size_t i = 0; i < part.names.size(); ++i)
+      if (const auto at = std::ranges::find(outputs, part.segment->results[i]); at != outputs.end()) found.emplace(part.names[i], results[static_cast<std::size_t>(at - outputs.begin())]);
     return found;
   }
 
@@ -358,7 +296,7 @@ class Bisection {
     const ir::Constant* expected = held == values.end() ? nullptr : member(*held->second, leaf.path);
     if (!expected || expected->is_none()) return {};
     const ir::Constant* got = nullptr;
-    if (const auto at = std::ranges::find_if(found, [&](const auto& one) { return one.first == leaf.name || one.first.starts_with(leaf.name + ".computed"); }); at != found.end()) got = &at->second;
+    if (const auto at = found.find(leaf.name); at != found.end()) got = &at->second;
     else if (sources.at(leaf.name).first != item.value) got = value_of(leaf.name, sources, values);
     if (!got) return {};
     return compare_values(item, *expected, *got, values);
@@ -411,10 +349,8 @@ class Bisection {
   }
 
   const BisectInput& in_;
-  std::unordered_map<const ir::Value*, std::vector<Leaf>> leaves_;
-  std::vector<Wanted> wanted_;                            // everything, by block
-  std::unordered_map<const ir::Block*, std::size_t> places_;   // in it
-  frontend::Frontend::Inner survey_;                      // of everything
+  Leaves leaves_;
+  InnerValues values_;
   Bisected made_;
 };
 

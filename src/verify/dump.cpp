@@ -1,16 +1,14 @@
 #include "verify/dump.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <limits>
 
 #include "compatcheck/error.h"
 #include "ir/number_text.h"
 #include "verify/compare.h"
+#include "verify/write_file.h"
 
 namespace compatcheck::verification {
 namespace {
@@ -100,7 +98,7 @@ class Folder {
       for (std::size_t i = 0; i < list->items.size(); ++i) add(name + "." + std::to_string(i), node, list->items[i]);
   }
 
-  void finish() { put(path_ / "values.tsv", table_, {}); }
+  void finish() { write_file(path_ / "values.tsv", {table_}); }
 
  private:
   void add(const std::string& name, const std::string& node, const ir::TensorView& view) {
@@ -121,18 +119,10 @@ class Folder {
       widened.append(reinterpret_cast<const char*>(&single), sizeof single);
     }
     const std::string_view bytes = view.dtype == ir::DType::bf16 ? std::string_view(widened) : std::string_view(reinterpret_cast<const char*>(data.data()), data.size());
-    put(path_ / file, npy_head(dtype, view.sizes), bytes);
+    write_file(path_ / file, {npy_head(dtype, view.sizes), bytes});
     std::string shape;
     for (const std::int64_t size : view.sizes) shape += (shape.empty() ? "" : ",") + std::to_string(size);
     table_ += file + "\t" + name + "\t" + node + "\t" + std::string(ir::name(view.dtype)) + "\t[" + shape + "]\t" + statistics.text() + "\n";
-  }
-
-  static void put(const fs::path& file, std::string_view head, std::string_view bytes) {
-    std::ofstream out(file, std::ios::binary);
-    out.write(head.data(), static_cast<std::streamsize>(head.size()));
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    out.close();
-    if (!out) throw UsageError(file.string() + ": can't write: " + std::strerror(errno));
   }
 
   fs::path path_;
@@ -173,7 +163,8 @@ std::uint64_t dump(const fs::path& folder, const OnnxGraph& onnx, const Runtime&
       bytes += bytes_of(results[i]);
     }
     // The next are taken to be as large as these, and no more than twice as many.
-    together = std::clamp<std::size_t>(static_cast<std::size_t>(memory * (end - at) / bytes), 1, 2 * together);
+    const double fitting = static_cast<double>(memory) / static_cast<double>(bytes) * static_cast<double>(end - at);
+    together = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(2 * together)));
     at = end;
   }
   into.finish();

@@ -246,8 +246,6 @@ Sizes InputMaker::recorded_sizes() const {
   return sizes.size() == named_dims().size() ? sizes : Sizes();
 }
 
-MadeCall InputMaker::make(const Sizes& sizes, std::uint64_t seed, int attempt) const { return take({}, sizes, seed, attempt); }
-
 MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const {
   return Maker(sizes, seed, attempt, examples, prepared_, facts_).make(given_);
 }

@@ -36,7 +36,6 @@ class InputMaker {
   // Models differ in what they refuse: integers out of range, ranks. Attempts vary that, the likely ones first; what is known
   // is never varied. The same arguments give the same inputs. Throws UsageError for a type of which no value can be made.
   static constexpr int attempts = 12;
-  MadeCall make(const Sizes& sizes, std::uint64_t seed, int attempt) const;
   // Examples by name; what they don't hold is made.
   MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const;
 

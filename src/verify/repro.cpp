@@ -3,13 +3,11 @@
 #include <onnx/onnx-data.pb.h>
 #include <onnx/onnx_pb.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
 #include "compatcheck/error.h"
 #include "onnx/model.h"
 #include "verify/match.h"
+#include "verify/write_file.h"
 
 namespace compatcheck::verification {
 namespace {
@@ -40,13 +38,6 @@ std::string message_of(const ir::Constant& value, const std::string& name) {
   return proto.SerializeAsString();
 }
 
-void put(const fs::path& file, const std::string& bytes) {
-  std::ofstream out(file, std::ios::binary);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) throw UsageError(file.string() + ": can't write: " + std::strerror(errno));
-}
-
 }  // namespace
 
 void write_repro(const fs::path& folder, const std::string& model, const NamedValues& inputs, const NamedValues& outputs) {
@@ -55,9 +46,9 @@ void write_repro(const fs::path& folder, const std::string& model, const NamedVa
   fs::remove_all(data, error);
   fs::create_directories(data, error);
   if (error) throw UsageError(folder.string() + ": can't be made: " + error.message());
-  put(folder / "model.onnx", model);
-  for (std::size_t i = 0; i < inputs.size(); ++i) put(data / ("input_" + std::to_string(i) + ".pb"), message_of(inputs[i].second, inputs[i].first));
-  for (std::size_t i = 0; i < outputs.size(); ++i) put(data / ("output_" + std::to_string(i) + ".pb"), message_of(outputs[i].second, outputs[i].first));
+  write_file(folder / "model.onnx", {model});
+  for (std::size_t i = 0; i < inputs.size(); ++i) write_file(data / ("input_" + std::to_string(i) + ".pb"), {message_of(inputs[i].second, inputs[i].first)});
+  for (std::size_t i = 0; i < outputs.size(); ++i) write_file(data / ("output_" + std::to_string(i) + ".pb"), {message_of(outputs[i].second, outputs[i].first)});
 }
 
 }  // namespace compatcheck::verification

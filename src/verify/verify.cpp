@@ -84,10 +84,15 @@ class Verifying {
     return values;
   }
 
-  void dump(const verification::Session& session, const std::filesystem::path& onnx, const Expected& expected) {
+  verification::NamedValues named_inputs(const verification::Session& session, const MadeCall& call) const {
     verification::NamedValues inputs;
-    const ir::Constants given = feed(session, expected.call);
+    const ir::Constants given = feed(session, call);
     for (std::size_t i = 0; i < given.size(); ++i) inputs.emplace_back(session.inputs()[i], given[i]);
+    return inputs;
+  }
+
+  void dump(const verification::Session& session, const std::filesystem::path& onnx, const Expected& expected) {
+    const verification::NamedValues inputs = named_inputs(session, expected.call);
     try {
       made_.dumped = verification::dump(options_.dump, verification::OnnxGraph(onnx), runtime_, inputs, options_.memory, watch_);
     } catch (const ModelError& error) {   // the comparison tells more
@@ -216,9 +221,8 @@ class Verifying {
 
   void bisect(const verification::Session& session, const std::filesystem::path& onnx, const Expected& expected) {
     if (!options_.bisect && options_.repro.empty()) return;
-    verification::NamedValues inputs, outputs;
-    const ir::Constants given = feed(session, expected.call);
-    for (std::size_t i = 0; i < given.size(); ++i) inputs.emplace_back(session.inputs()[i], given[i]);
+    const verification::NamedValues inputs = named_inputs(session, expected.call);
+    verification::NamedValues outputs;
     const auto leaves = verification::leaves_of(expected.result);
     if (leaves.size() == session.outputs().size())   // no sequences among them
       for (std::size_t i = 0; i < leaves.size(); ++i) outputs.emplace_back(session.outputs()[i], ir::Constant{leaves[i]});
