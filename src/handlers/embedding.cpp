@@ -60,20 +60,18 @@ Bags bags_of(Emission& e) {
   return bags;
 }
 
-// [bags, positions]: whether the position is in the bag and counts.
-Value members(Emission& e, const Bags& bags) {
-  const bool ends_given = e.boolean("include_last_offset");
-  const auto last = std::numeric_limits<std::int64_t>::max();
-  const Value starts = ends_given ? e.build.slice(bags.starts, {0}, {-1}, {0}) : bags.starts;
-  const Value behind = e.build.slice(bags.starts, {1}, {last}, {0});
-  const Value ends = ends_given ? behind : e.build.concat({behind, bags.count}, 0);
-  const Value started = e.node("Not", {e.node("Less", {bags.places, e.build.unsqueeze(starts, {1})})});
-  const Value inside = e.node("And", {started, e.node("Less", {bags.places, e.build.unsqueeze(ends, {1})})});
-  return bags.counts ? e.node("And", {inside, bags.counts}) : inside;
+Value over_positions(Emission& e, const char* op, const Value& value, bool keep, std::int64_t axis = 1) {
+  return e.node(op, {value}, {{"axes", Ints{axis}}, {"keepdims", keep ? 1 : 0}});
 }
 
-Value over_positions(Emission& e, const char* op, const Value& value, bool keep) {
-  return e.node(op, {value}, {{"axes", Ints{1}}, {"keepdims", keep ? 1 : 0}});
+// [bags, positions]: whether the position is in the bag. As many bags as start up to there say in which, so PyTorch has it for
+// offsets that don't rise, too.
+Value members(Emission& e, const Bags& bags) {
+  const Value begun = e.cast(e.node("Not", {e.node("Less", {bags.places, e.build.unsqueeze(bags.starts, {1})})}), DType::i64);
+  const Value number = over_positions(e, "ReduceSum", begun, true, 0);
+  Value count = e.size_of("offsets", 0);
+  if (e.boolean("include_last_offset")) count = difference(e, count, e.integers({1}));
+  return e.node("Equal", {number, e.build.unsqueeze(e.node("Add", {counting(e, count), e.integers({1})}), {1})});
 }
 
 // PyTorch takes what is greater than the first: NaN is passed over elsewhere, and stands if it comes first.
@@ -92,7 +90,9 @@ Value greatest(Emission& e, const Bags& bags, const Value& inside) {
 // Of every bag over a table of bags and positions. Rows of other bags count as 0, whatever they hold; an empty bag is 0.
 void embedding_bag(Emission& e) {
   const Bags bags = bags_of(e);
-  const Value inside = members(e, bags), held = e.build.unsqueeze(inside, {2}), rows = e.build.unsqueeze(bags.rows, {0});
+  Value inside = members(e, bags);
+  if (bags.counts) inside = e.node("And", {inside, bags.counts});
+  const Value held = e.build.unsqueeze(inside, {2}), rows = e.build.unsqueeze(bags.rows, {0});
   const DType dtype = bags.rows.dtype;
   const std::int64_t mode = e.integer("mode");
   if (mode == 2) return e.give(greatest(e, bags, inside));

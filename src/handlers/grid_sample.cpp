@@ -1,4 +1,5 @@
 // Sampling at the places of a grid.
+#include "handlers/compute.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"
 
@@ -7,15 +8,26 @@ namespace {
 
 constexpr double beyond = 10;   // from -1 to 1 lies the picture: from here on no mode reaches it, of whatever size it is
 
+// PyTorch reflects a place and then looks for the nearest cell, GridSample the other way round: halfway between cells they differ.
+Value reflected_into_reach(Emission& e, const Value& grid) {
+  const Value wide = widened(e, grid);
+  const auto number = [&](double value) { return e.scalar(wide.dtype, value); };
+  const Value near = e.node("Mod", {wide, number(4)}, {{"fmod", 1}});
+  const Value turned = e.node("Mod", {e.node("Add", {near, number(5)}), number(4)}, {{"fmod", 1}});   // 0 at the lower edge, 2 at the upper one
+  const Value folded = e.node("Sub", {number(1), e.node("Abs", {e.node("Sub", {turned, number(2)})})});
+  return e.node("Where", {e.node("Greater", {e.node("Abs", {near}), number(1)}), folded, near});
+}
+
 // GridSample takes places for integers, which far ones overflow: PyTorch's edge, border or reflection, which repeats after 4, stands
 // for them. Where a place isn't a number PyTorch samples at an edge: the first of pictures, the last of volumes.
 Value within_reach(Emission& e, const Value& grid) {
   const bool reflected = e.row_has("Mod");
-  const Value near = reflected ? e.node("Mod", {grid, e.scalar(grid.dtype, 4)}, {{"fmod", 1}})
-                               : e.node("Clip", {grid}, {{"min", e.scalar(grid.dtype, -beyond)}, {"max", e.scalar(grid.dtype, beyond)}});
+  const Value near = e.row_has("Greater") ? reflected_into_reach(e, grid)
+                     : reflected          ? e.node("Mod", {grid, e.scalar(grid.dtype, 4)}, {{"fmod", 1}})
+                                          : e.node("Clip", {grid}, {{"min", e.scalar(grid.dtype, -beyond)}, {"max", e.scalar(grid.dtype, beyond)}});
   if (!e.row_has("IsNaN")) return near;
   const double edge = reflected ? 1 : beyond;
-  const Value of_nan = e.scalar(grid.dtype, e.rank("input") == 4 ? -edge : edge);
+  const Value of_nan = e.scalar(near.dtype, e.rank("input") == 4 ? -edge : edge);
   return e.node("Where", {is_nan(e, reflected ? near : grid), of_nan, near});
 }
 

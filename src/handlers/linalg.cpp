@@ -83,12 +83,26 @@ Value row_norm(Emission& e, const Value& off, std::int64_t axis) {
   return reduce(e, "ReduceSum", e.at_least(8) ? e.node("Min", {steps, one}) : e.node("Clip", {steps}, {{"max", 1.0}, {"min", 0.0}}), {axis}, false);
 }
 
+// NaN where a² - 2ab + b² is infinity less infinity, else 0.
+Value lost_in_products(Emission& e, const Value& x1, const Value& x2, std::int64_t left, std::int64_t right) {
+  const auto number = [&](double value) { return e.scalar(x1.dtype, value); };
+  Ints swapped = all_axes(right);
+  std::swap(swapped.end()[-1], swapped.end()[-2]);
+  const Value there = e.build.transpose(x2, swapped);
+  const Value squares = e.node("Add", {e.node("ReduceSumSquare", {x1}, {{"axes", Ints{left - 1}}, {"keepdims", 1}}),
+                                       e.node("ReduceSumSquare", {there}, {{"axes", Ints{right - 2}}, {"keepdims", 1}})});
+  const Value sum = e.node("Sub", {squares, e.node("Mul", {e.node("MatMul", {x1, there}), number(2)})});
+  return e.node("Mul", {e.node("Reciprocal", {e.node("Add", {sum, number(1)})}), number(0)});   // infinity gives 0
+}
+
 // Of every row of x1 and every row of x2.
 void cdist(Emission& e) {
   const DType dtype = e.output_dtype();
   const std::int64_t left = e.rank("x1"), right = e.rank("x2"), rank = std::max(left, right) + 1;
-  const Value off = e.node("Sub", {e.build.unsqueeze(e.tensor("x1", dtype), {left - 1}), e.build.unsqueeze(e.tensor("x2", dtype), {right - 2})});
-  e.give(row_norm(e, off, rank - 1));
+  const Value x1 = e.tensor("x1", dtype), x2 = e.tensor("x2", dtype);
+  const Value off = e.node("Sub", {e.build.unsqueeze(x1, {left - 1}), e.build.unsqueeze(x2, {right - 2})});
+  const Value made = row_norm(e, off, rank - 1);
+  e.give(e.row_has("MatMul") ? e.node("Add", {made, lost_in_products(e, x1, x2, left, right)}) : made);
 }
 
 void dist(Emission& e) {

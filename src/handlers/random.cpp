@@ -17,9 +17,10 @@ Value drawn(Emission& e, const std::string& op, const Arguments& parameters, DTy
   attributes.push_back({"dtype", onnx::data_type(dtype)});
   Value like;
   if (e.call.has("size")) {
-    if (const auto sizes = e.call.ints("size"); sizes && !sizes->empty()) {
-      attributes.push_back({"shape", *sizes});
-      return e.node(op, {}, attributes, dtype);
+    if (const auto sizes = e.call.ints("size")) {
+      attributes.push_back({"shape", sizes->empty() ? Ints{1} : *sizes});   // ONNX draws no scalars
+      const Value numbers = e.node(op, {}, attributes, dtype);
+      return sizes->empty() ? e.build.squeeze(numbers, {0}) : numbers;
     }
     like = filled(e, e.int_vector("size"), e.scalar(DType::f32, 0));
   } else like = e.tensor(e.call.has("self") ? "self" : "mean");

@@ -102,7 +102,8 @@ Value after(Emission& e, const Value& x, std::int64_t axis) { return part(e, x, 
 Value before(Emission& e, const Value& x, std::int64_t axis) { return part(e, x, axis, 0, -1); }
 
 void diff(Emission& e) {
-  const std::int64_t axis = e.axis("dim");
+  const std::int64_t times = e.integer("n"), axis = e.axis("dim");
+  if (times == 0) return e.give(e.tensor("self"));
   const DType dtype = e.output_dtype();
   Values parts;
   for (const char* name : {"prepend", "self", "append"}) {
@@ -115,8 +116,6 @@ void diff(Emission& e) {
     }
     parts.push_back(one);
   }
-  const std::int64_t times = e.integer("n");
-  if (times == 0) return e.give(e.tensor("self"));
   Value x = e.build.concat(parts, axis);
   if (times < 0 || times > 64) throw Refusal{"differences are taken " + std::to_string(times) + " times"};
   for (std::int64_t i = 0; i < times; ++i)

@@ -184,9 +184,22 @@ Facts tensorsolve(const Call& call) {
   return {tensor_fact(self.dtype, Shape(moved->begin() + static_cast<std::ptrdiff_t>(other.shape->size()), moved->end()))};
 }
 
+// PyTorch takes Euclidean distances from products where there are many rows, or where it is told to.
+Verdict distances_by_product(const Call& call) {
+  constexpr std::int64_t many = 25;
+  const auto many_rows = [&](const char* argument) {
+    const auto& shape = tensor_of(call, argument).shape;
+    return shape && shape->size() >= 2 && shape->end()[-2].number().value_or(0) > many;
+  };
+  const auto mode = call.is_none("compute_mode") ? 0 : call.integer("compute_mode");
+  const bool by_product = mode == 1 || (mode == 0 && (many_rows("x1") || many_rows("x2")));
+  return {.truth = by_product ? Truth::yes : Truth::no, .message = by_product ? "" : "the distances are taken one by one"};
+}
+
 }  // namespace
 
 void register_linalg(Registry& registry) {
+  registry.condition("distances_by_product", distances_by_product);
   for (const char* op : {"aten::linalg_inv", "aten::linalg_cholesky", "aten::cholesky", "aten::cholesky_inverse", "aten::linalg_matrix_exp",
                          "aten::linalg_matrix_power", "aten::linalg_householder_product", "aten::inverse", "aten::matrix_exp", "aten::matrix_power"})
     registry.facts(op, of_matrix<same>);

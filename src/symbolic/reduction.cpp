@@ -181,6 +181,7 @@ Facts segment_reduce(const Call& call) {
 Facts diff(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto n = call.integer("n");
+  if (n == 0) return {tensor_fact(self.dtype, self.shape)};   // whatever is to be joined to it
   const auto dim = dim_index(call, "dim", self);
   Promotion promotion;
   for (const char* argument : {"self", "prepend", "append"}) promotion.add(call.fact(argument));

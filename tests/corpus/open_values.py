@@ -10,15 +10,17 @@ OPEN_AT_TIES = {"aten::topk": {1}, "aten::sort": {1}, "aten::argsort": {0}, "ate
 # Overloads whose result PyTorch leaves open where there is NaN: it sorts whole rows by <, which is no order then.
 OPEN_AT_NAN = {"aten::unique_dim"}
 # Inputs of which PyTorch demands an order, or that say it: they keep the recorded values in every set.
-KEPT_INPUTS = {"aten::searchsorted.Tensor": {0, 2}, "aten::searchsorted.Scalar": {0}, "aten::bucketize.Tensor": {1}, "aten::bucketize.Scalar": {0}}
+KEPT_INPUTS = {"aten::searchsorted.Tensor": {0, 2}, "aten::searchsorted.Scalar": {0}, "aten::bucketize.Tensor": {1}, "aten::bucketize.Scalar": {0},
+               "aten::embedding_bag": {2}, "aten::embedding_bag.padding_idx": {2}}
 
-# Values that inputs don't get: (operator, inputs or None for all, values).
+# Values that inputs don't get: (operator, inputs or None for all, values, dtypes of the first input if not all).
 OPEN_SPECIALS = [
     # ONNX says nothing of NaN in MaxPool. ONNX Runtime passes it over, onnx's reference evaluator keeps it where it comes last, and nodes
     # that would mend it cost more than the pool.
     (r"aten::(adaptive_)?max_pool\dd(_with_indices)?", None, (NAN,)),
-    # The zeros around times a weight of infinity or NaN: NaN, or left out of the sum, which PyTorch decides by the sizes.
+    # The zeros around times a weight of infinity or NaN: NaN, or left out of the sum, which PyTorch decides by the sizes; in halves left out.
     (r"aten::_convolution_mode", {1}, (NAN, INF, NEGATIVE_INF)),
+    (r"aten::_convolution", {1}, (NAN, INF, NEGATIVE_INF), ("float16", "bfloat16")),
     # Zero times a slope of infinity or NaN: PyTorch multiplies, ONNX's PRelu gives zero its own value.
     (r"aten::prelu", {1}, (NAN, INF, NEGATIVE_INF)),
     # A cell of weight 0 counts as NaN or doesn't count: PyTorch, ONNX Runtime and onnx's reference evaluator differ.
@@ -33,7 +35,8 @@ OPEN_SPECIALS = [
 
 def specials(case):
     """What each input gets in the set of special values."""
-    entries = [(inputs, values) for op, inputs, values in OPEN_SPECIALS if any(re.fullmatch(op, aten) for aten in case["aten"])]
+    entries = [(inputs, values) for op, inputs, values, *dtypes in OPEN_SPECIALS
+               if any(re.fullmatch(op, aten) for aten in case["aten"]) and (not dtypes or case["input_dtypes"][0] in dtypes[0])]
     return [[s for s in SPECIALS if not any(s in values and (inputs is None or i in inputs) for inputs, values in entries)]
             for i in range(len(case["input_dtypes"]))]
 
