@@ -22,6 +22,7 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
     onnx::merge_equal(made);
   }
   onnx::remove_dead(made);
+  onnx::guard_padding(made);
   if (options.keep_initializers_as_inputs) onnx::offer_weights(made);
   onnx::name_all(made);
   return made;

@@ -27,6 +27,14 @@ def cases():
         made[f"perhaps_thin_grid_{mode}_{padding}"] = Case(sample, [(torch.randn(2, 3, 4, 7), grid), (torch.randn(1, 3, 4, 1), near if padding == "reflection" else far)], ("f32:n,3,p,q", "f32:n,h,w,2"), opsets=range(16, 27))
         if mode != "bicubic":
             made[f"thin_volume_{mode}_{padding}"] = Case(sample, [(torch.randn(1, 2, 4, 1, 3), far_volume)], opsets=range(20, 27))
+    halfway = torch.randint(-3, 4, (1, 6, 8, 2)).float()   # between cells, where the order of rounding and reflecting counts
+    for aligned in (False, True):
+        made[f"halfway_grid_{aligned}"] = Case(lambda x, g, a=aligned: F.grid_sample(x, g, "nearest", "reflection", a), [(torch.randn(1, 2, 4, 20), halfway)], opsets=range(16, 27))
+    products = torch.tensor([[float("inf"), 1.0], [float("-inf"), -2.0], [3.0, 4.0]])
+    made["cdist_by_products"] = Case(lambda x, y: torch.cdist(x, y, compute_mode="use_mm_for_euclid_dist"), [(products, torch.randn(5, 2))])
+    made["cdist_of_many"] = Case(lambda x, y: torch.cdist(x, y), [(products.repeat(10, 1), torch.randn(5, 2))])
+    bags = torch.tensor([0, 3, 1]), torch.tensor([0, 2, 2])   # the second starts behind the third
+    made["unordered_bags"] = Case(lambda w, o: F.embedding_bag(torch.tensor([1, 5, 4, 5, 9]), w, o, mode="max"), [(torch.randn(10, 3), o) for o in bags], opsets=range(9, 27))
     try:
         from torchvision import ops
     except ImportError:

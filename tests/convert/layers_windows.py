@@ -39,6 +39,10 @@ def cases():
             made[f"{kind}_pool2d_{kernel}_{stride}_{padding}_{ceil}"] = Case(layer, images((2, 8, 9), (1, 11, 7)) if named else images((2, 8, 9)), (IMAGE,) if named else ())
     made["max_pool_indices_named"] = Case(lambda x: F.max_pool2d(x, 2, return_indices=True), images((2, 8, 9), (1, 5, 7)), (IMAGE,), opsets=range(8, 27))
     made["max_pool_dilated_indices"] = Case(lambda x: F.max_pool2d(x, 2, 1, 1, 2, return_indices=True), images((2, 8, 9)))
+    negative = [(-torch.rand(2, 3, 8, 9),)]   # zeros around count
+    made["max_pool_behind_zeros"] = Case(lambda x: F.max_pool2d(F.pad(x, (1, 1, 1, 1)), 3, 2), negative)
+    made["max_pool_padded_behind_zeros"] = Case(lambda x: F.max_pool2d(F.pad(x, (1, 1, 1, 1)), 3, 2, 1), negative, opsets=range(8, 27))
+    made["max_pool_behind_zeros_of_f64"] = Case(lambda x: F.max_pool2d(F.pad(x, (1, 1, 1, 1)).double(), 3, 2, 1), negative, opsets=range(8, 27))
     made["max_pool_start_in_padding"] = Case(nn.MaxPool1d(2, 3, 1, ceil_mode=True), [(torch.randn(1, 2, n),) for n in (7,)])
     made["max_pool_i64"] = Case(lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), [(torch.randint(-2**60, 2**60, (2, 3, 7, 8)),)])
     made["max_pool_u8"] = Case(lambda x: F.max_pool2d(x, 3, 2, 1), [(torch.randint(0, 255, (2, 3, 7, 8), dtype=torch.uint8),)])
