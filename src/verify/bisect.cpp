@@ -291,18 +291,18 @@ class Bisection {
   }
 
   // Empty if it agrees.
-  std::string compare_leaf(const Item& item, const Leaf& leaf, const std::map<std::string, ir::Constant>& found, const Sources& sources, const Values& values) const {
+  std::string compare_leaf(const Item& item, const Leaf& leaf, const std::map<std::string, ir::Constant>& found, const Sources& sources, const Values& values) {
     const auto held = values.find(item.value);
     const ir::Constant* expected = held == values.end() ? nullptr : member(*held->second, leaf.path);
     if (!expected || expected->is_none()) return {};
     const ir::Constant* got = nullptr;
-    if (const auto at = found.find(leaf.name); at != found.end()) got = &at->second;
-    else if (sources.at(leaf.name).first != item.value) got = value_of(leaf.name, sources, values);
+    if (sources.at(leaf.name).first != item.value) got = value_of(leaf.name, sources, values);   // judged where it is made
+    else if (const auto at = found.find(leaf.name); at != found.end()) got = &at->second;
     if (!got) return {};
     return compare_values(item, *expected, *got, values);
   }
 
-  std::string compare_values(const Item& item, const ir::Constant& expected, const ir::Constant& got, const Values& values) const {
+  std::string compare_values(const Item& item, const ir::Constant& expected, const ir::Constant& got, const Values& values) {
     if (const auto* list = expected.get<ir::ListConstant>(); list && got.get<ir::ListConstant>()) {
       const auto& members = got.get<ir::ListConstant>()->items;
       if (members.size() != list->items.size()) return "a sequence of " + std::to_string(members.size()) + " for " + std::to_string(list->items.size());
@@ -315,7 +315,11 @@ class Bisection {
     if (!left || !right) return {};
     const Comparison comparison = compare(*left, *right, in_.tolerance(left->dtype));
     if (comparison.passed()) return {};
-    if (comparison.same_form() && (is_arbitrary(*item.value->producer(), in_.model.table, in_.model.schemas) || ties(item, *left, *right, values))) return {};
+    if (comparison.same_form() && is_arbitrary(*item.value->producer(), in_.model.table, in_.model.schemas)) return {};
+    if (comparison.same_form() && ties(item, *left, *right, values)) {
+      if (!made_.tied) made_.tied = item.value;
+      return {};
+    }
     return describe(comparison);
   }
 

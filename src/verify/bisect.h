@@ -54,6 +54,7 @@ struct BadValue {
 
 struct Bisected {
   std::optional<BadValue> bad;           // none: every operator is within tolerance by itself
+  const ir::Value* tied = nullptr;       // the first one that names others of equal elements
   std::uint64_t runs = 0;                // of the graph by TorchScript
   std::uint64_t compared = 0;            // values
   std::uint64_t bytes = 0;               // of all intermediate values

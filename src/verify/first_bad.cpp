@@ -111,6 +111,11 @@ void explain(const Mismatch& mismatch, Verification& made) {
     const ir::Node* node = culprit(*bisected.bad, known);
     made.first_bad = described(*bisected.bad, *node, mismatch.prepared.graph);
     if (node != bisected.bad->value->producer()) made.bisection->note = bisected.bad->value->producer()->op() + " became part of the same node";
+  } else if (bisected.tied) {
+    const ir::Node& node = *bisected.tied->producer();
+    const Site site = analysis::site_of(node, number_of(&node, mismatch.prepared.graph));
+    made.bisection->note = "each operator by itself is within tolerance; " + node.op() + (site.file.empty() ? "" : " at " + site.file + ":" + std::to_string(site.line)) +
+                           " meets equal elements, whose order PyTorch leaves open: what follows depends on it";
   } else {
     made.bisection->note = "each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX Runtime's graph optimisations are at fault";
   }

@@ -33,6 +33,10 @@ class Reference {
   struct Refused { Sizes sizes; std::string reason; };
   std::optional<Expected> expect(int run, Refused& refused);
 
+  // The same call on inputs that are rounded differently: how far its result moves is what the model makes of rounding. nullopt: that
+  // doesn't run, or it takes no floats.
+  std::optional<ir::Constant> nudged_result(const Expected& expected);
+
   // The arguments of the prepared graph: some are members of the method's.
   ir::Constants prepared_arguments(const MadeCall& call) const;
   // A value of the prepared graph's top block in that call; nullopt if it has none.

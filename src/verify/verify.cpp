@@ -2,6 +2,7 @@
 #include "compatcheck/verify.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "analysis/boundary.h"
 #include "analysis/onnx_model.h"
@@ -122,7 +123,9 @@ class Verifying {
     bool all = true;
     for (std::size_t i = 0; i < pairs.pairs.size(); ++i) all &= judge(i, pairs.pairs[i], expected.call, pairs.pairs.size());
     if (!all) {
-      blame(onnx, expected);
+      const double difference = largest(pairs.pairs);
+      blame(onnx, expected, difference);
+      measure_noise(expected, difference);
       bisect(session, onnx, expected);
     }
     return all;
@@ -205,18 +208,55 @@ class Verifying {
     return false;
   }
 
+  // The largest difference of any output.
+  static double largest(const std::vector<verification::Pair>& pairs) {
+    double most = 0;
+    for (const auto& pair : pairs) most = std::max(most, verification::compare(pair.expected, pair.found, {}).max_abs);
+    return most;
+  }
+
   // The runtime rewrites the graph: run once more as it stands.
-  void blame(const std::filesystem::path& onnx, const Expected& expected) {
+  void blame(const std::filesystem::path& onnx, const Expected& expected, double difference) {
     try {
       const auto plain = runtime_.open(onnx, {.optimize = verification::Optimize::no});
       const auto pairs = verification::match(expected.result, plain.run(feed(plain, expected.call)), plain.outputs());
-      const bool right = pairs.mismatch.empty() && std::ranges::all_of(pairs.pairs, [&](const verification::Pair& pair) {
+      if (!pairs.mismatch.empty()) return;
+      const bool right = std::ranges::all_of(pairs.pairs, [&](const verification::Pair& pair) {
         return verification::compare(pair.expected, pair.found, tolerance(pair.expected.dtype)).passed();
       });
-      if (right) made_.findings.back().help = "without ONNX Runtime's graph optimisations the model is right: the fault is in these";
+      const double left = largest(pairs.pairs);
+      if (right) advise("without ONNX Runtime's graph optimisations the model is right: the fault is in these");
+      else if (left * 4 < difference)
+        advise("without ONNX Runtime's graph optimisations the largest difference is " + short_number(left) + " instead of " + short_number(difference) + ": most of the fault is in these");
     } catch (const ModelError&) {
       // Nothing is learned.
     }
+  }
+
+  // What the model itself makes of rounding.
+  void measure_noise(const Expected& expected, double difference) {
+    const auto other = reference_.nudged_result(expected);
+    if (!other) return;
+    const auto first = verification::leaves_of(expected.result), second = verification::leaves_of(*other);
+    double noise = 0;
+    for (std::size_t i = 0; i < std::min({first.size(), second.size(), made_.outputs.size()}); ++i) {
+      const double moved = verification::compare(first[i], second[i], {}).max_abs;
+      made_.outputs[i].noise_abs = std::max(made_.outputs[i].noise_abs, moved);
+      noise = std::max(noise, moved);
+    }
+    if (difference <= 4 * noise)
+      advise("TorchScript's own result moves by " + short_number(noise) + " when the last bit of its inputs changes: the model makes that much of rounding; --atol and --rtol say what is near enough");
+  }
+
+  static std::string short_number(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2g", number);
+    return text;
+  }
+
+  void advise(const std::string& text) {
+    std::string& help = made_.findings.back().help;
+    help += (help.empty() ? "" : "; ") + text;
   }
 
   void bisect(const verification::Session& session, const std::filesystem::path& onnx, const Expected& expected) {
