@@ -28,8 +28,8 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
 
 }  // namespace
 
-GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph) {
-  GivenInputs given{.facts = match_inputs(options.inputs, graph), .warnings = {}};
+GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph, std::span<const std::size_t> none_by_default) {
+  GivenInputs given{.facts = match_inputs(options.inputs, graph), .left_out = {}, .warnings = {}};
   check_dims(options.dims, options.inputs);
   if (!options.inputs_from.empty()) {
     const std::vector<conversion::InputFact> explicitly = given.facts;
@@ -39,6 +39,12 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph) {
       });
       if (!spoken_for) given.facts.push_back(std::move(example));
     }
+  }
+  for (const std::size_t input : none_by_default) {
+    const std::string& name = graph.inputs()[input]->name();
+    if (std::ranges::any_of(given.facts, [&](const auto& fact) { return covers(name, fact.name); })) continue;
+    given.facts.push_back({name, {.value = symbolic::NoneFact{}}});
+    given.left_out.push_back(name);
   }
   for (const InputLeaf& leaf : input_leaves(graph))
     for (const auto& fact : given.facts)

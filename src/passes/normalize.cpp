@@ -159,10 +159,17 @@ ir::Graph method_graph(const ir::Program& program, const std::string& method) {
   return graph;
 }
 
+std::vector<std::size_t> none_by_default(const ir::Function& method) {
+  std::vector<std::size_t> inputs;
+  for (std::size_t i = 1; i < method.parameters.size(); ++i)
+    if (const auto& value = method.parameters[i].default_value; value && value->is_none()) inputs.push_back(i - 1);
+  return inputs;
+}
+
 }  // namespace
 
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options) {
-  Normalized normalized{method_graph(program, options.method), {}, {}};
+  Normalized normalized{method_graph(program, options.method), none_by_default(find_method(program, options.method)), {}, {}};
   Work work{normalized.graph, &program, registry, {}, options.watch};
   report(inline_pass, apply(inline_pass, work, options), normalized.steps);
   finish(normalized, work, options);
@@ -170,7 +177,7 @@ Normalized normalize(const ir::Program& program, const schema::Registry& registr
 }
 
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options) {
-  Normalized normalized{std::move(graph), {}, {}};
+  Normalized normalized{std::move(graph), {}, {}, {}};
   Work work{normalized.graph, nullptr, registry, {}, options.watch};
   finish(normalized, work, options);
   return normalized;

@@ -20,6 +20,7 @@ struct Normalized {
   // attribute `path`, its name in the state_dict. A node with the attribute `inplace` has the dtype of its first
   // argument, whatever promotion would give.
   ir::Graph graph;
+  std::vector<std::size_t> none_by_default;        // of the method's inputs
   std::vector<std::string> steps;                  // what changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;
 };
