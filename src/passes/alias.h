@@ -31,8 +31,8 @@ struct MemoryLocation {
   const ir::Node* split = nullptr;      // that one
 };
 
-// Operators that may return their argument, or a view of it, though their schemas don't say so.
-bool is_undeclared_view(std::string_view op);
+// It may return its argument, or a view of it, though its schema doesn't say so.
+bool is_undeclared_view(const ir::Node& node);
 
 class Aliases {
  public:

@@ -29,7 +29,12 @@ bool is_number_list(const ir::Value* value) {
 
 }  // namespace
 
-bool is_undeclared_view(std::string_view op) { return std::binary_search(undeclared_views.begin(), undeclared_views.end(), op); }
+bool is_undeclared_view(const ir::Node& node) {
+  if (!std::binary_search(undeclared_views.begin(), undeclared_views.end(), node.op())) return false;
+  // A product of several tensors is new; only one alone may be viewed.
+  const ir::Node* operands = node.is("aten::einsum") && node.inputs().size() > 1 ? node.input(1)->producer() : nullptr;
+  return !(operands && operands->is("prim::ListConstruct") && operands->inputs().size() > 1);
+}
 
 void Aliases::flow(const ir::Block& block) {
   for (const ir::Node* node : block) flow(*node);
@@ -107,7 +112,7 @@ void Aliases::flow_prim(const ir::Node& node) {
 
 void Aliases::flow_schema(const ir::Node& node) {
   const schema::Schema& schema = *node.schema();
-  const bool undeclared = is_undeclared_view(node.op());
+  const bool undeclared = is_undeclared_view(node);
   const std::size_t arguments = std::min(schema.arguments.size(), node.inputs().size());
   for (std::size_t o = 0; o < node.outputs().size(); ++o) {
     const ir::Value* output = node.output(o);

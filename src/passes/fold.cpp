@@ -23,7 +23,7 @@ bool is_new_tensor(const ir::Value* value) {
   constexpr auto new_views = std::to_array<std::string_view>({"aten::permute", "aten::select", "aten::transpose", "aten::unsqueeze"});
   if (std::find(new_views.begin(), new_views.end(), maker->op()) != new_views.end()) return true;
   const auto& returns = maker->schema()->returns;
-  return maker->outputs().size() == returns.size() && !is_undeclared_view(maker->op()) &&
+  return maker->outputs().size() == returns.size() && !is_undeclared_view(*maker) &&
          std::all_of(returns.begin(), returns.end(), [](const auto& result) { return result.alias_set.empty(); });
 }
 

@@ -45,6 +45,22 @@ class AliasTest : public testing::Test {
   std::optional<Aliases> aliases_;
 };
 
+// einsum of one tensor may view it; a product of several is new.
+TEST_F(AliasTest, ProductsAreFresh) {
+  read("%x : Tensor, %y : Tensor",
+       "  %turn : str = prim::Constant[value=\"ij->ji\"]()\n"
+       "  %sum : str = prim::Constant[value=\"ij,jk->ik\"]()\n"
+       "  %none : NoneType = prim::Constant()\n"
+       "  %one : Tensor[] = prim::ListConstruct(%x)\n"
+       "  %both : Tensor[] = prim::ListConstruct(%x, %y)\n"
+       "  %v : Tensor = aten::einsum(%turn, %one, %none)\n"
+       "  %f : Tensor = aten::einsum(%sum, %both, %none)\n",
+       "%v, %f");
+  EXPECT_TRUE(share("x", "v"));
+  EXPECT_FALSE(share("x", "f"));
+  EXPECT_FALSE(share("y", "f"));
+}
+
 TEST_F(AliasTest, ViewsAndFreshTensors) {
   read("%x : Tensor, %s : int[]",
        "  %v : Tensor = aten::select(%x, %zero, %zero)\n"
