@@ -181,6 +181,7 @@ std::vector<conversion::InputFact> example_inputs(const std::filesystem::path& f
   for (const auto& [name, value] : example_leaves(file, graph, examples::Elements::leave)) {
     if (value.is_none()) facts.push_back({name, {.value = symbolic::NoneFact{}}});
     else if (const auto* tensor = value.get<ir::TensorView>()) facts.push_back({name, fact_of(*tensor)});
+    else if (value.get<bool>()) facts.push_back({name, {.value = symbolic::NumberFact{.kind = symbolic::NumberFact::Kind::boolean}}});
     else if (value.get<ir::ListConstant>()) facts.push_back({name, {.value = symbolic::ListFact{.items = std::vector<symbolic::Fact>{}}}});
   }
   return facts;

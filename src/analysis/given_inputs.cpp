@@ -28,7 +28,7 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
 
 }  // namespace
 
-GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph, std::span<const std::size_t> none_by_default) {
+GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph, std::span<const std::pair<std::size_t, ir::Constant>> defaults) {
   GivenInputs given{.facts = match_inputs(options.inputs, graph), .left_out = {}, .warnings = {}};
   check_dims(options.dims, options.inputs);
   if (!options.inputs_from.empty()) {
@@ -40,10 +40,10 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph, st
       if (!spoken_for) given.facts.push_back(std::move(example));
     }
   }
-  for (const std::size_t input : none_by_default) {
+  for (const auto& [input, value] : defaults) {
     const std::string& name = graph.inputs()[input]->name();
     if (std::ranges::any_of(given.facts, [&](const auto& fact) { return covers(name, fact.name); })) continue;
-    given.facts.push_back({name, {.value = symbolic::NoneFact{}}});
+    given.facts.push_back({name, symbolic::fact_of(value)});
     given.left_out.push_back(name);
   }
   for (const InputLeaf& leaf : input_leaves(graph))

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compatcheck/check.h"
@@ -14,12 +15,11 @@ namespace compatcheck::analysis {
 
 struct GivenInputs {
   std::vector<conversion::InputFact> facts;
-  std::vector<std::string> left_out;  // inputs taken as None, their default
+  std::vector<std::string> left_out;  // inputs that take their default
   std::vector<std::string> warnings;  // of another dtype or rank than the graph or its file records; sizes may differ
 };
 
-// `none_by_default`: inputs that a call may leave out; None unless the caller speaks of them. Throws UsageError for what doesn't fit
-// the model.
-GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph, std::span<const std::size_t> none_by_default);
+// `defaults`: of inputs, by number, unless the caller speaks of them. Throws UsageError for what doesn't fit the model.
+GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph, std::span<const std::pair<std::size_t, ir::Constant>> defaults);
 
 }  // namespace compatcheck::analysis

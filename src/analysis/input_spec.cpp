@@ -75,6 +75,17 @@ bool is_plain(const ir::TypeRef& type) {
          ir::is(type, ir::TypeKind::string) || ir::is(type, ir::TypeKind::device);
 }
 
+// A number or flag that the model is given: bool:scalar, i64:scalar, f32:scalar or f64:scalar.
+std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef& type) {
+  if (spec.none || !spec.dims.empty()) return std::nullopt;
+  using Kind = symbolic::NumberFact::Kind;
+  if (ir::is(type, ir::TypeKind::boolean) && spec.dtype == ir::DType::boolean) return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::boolean}};
+  if (ir::is(type, ir::TypeKind::integer) && spec.dtype == ir::DType::i64) return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::integer}};
+  if (ir::is(type, ir::TypeKind::floating) && (spec.dtype == ir::DType::f32 || spec.dtype == ir::DType::f64))
+    return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::floating}};
+  return std::nullopt;
+}
+
 InputSpec parse_input(std::string_view text) {
   InputSpec spec;
   std::string_view rest = text;
@@ -136,10 +147,11 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
       throw UsageError("--input " + text + ": no input '" + spec.name + "'; " + known_names(leaves));
     }
     const InputLeaf* leaf = find_leaf(spec.name, leaves);
-    if (leaf->name == spec.name && !spec.none && is_plain(leaf->type))
+    const auto number = leaf->name == spec.name ? number_of(spec, leaf->type) : std::nullopt;
+    if (leaf->name == spec.name && !spec.none && is_plain(leaf->type) && !number)
       throw UsageError("--input " + text + ": input '" + spec.name + "' is no tensor, but " + ir::to_string(*leaf->type));
     if (!given.insert(spec.name).second) throw UsageError("--input " + text + ": input '" + spec.name + "' is given twice");
-    facts.push_back({spec.name, fact_of(spec)});
+    facts.push_back({spec.name, number ? *number : fact_of(spec)});
   }
   return facts;
 }

@@ -105,7 +105,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   state->graph = std::move(normalized.graph);
   name_inputs_plainly(state->graph);
   schema::resolve(state->graph, state->schemas);
-  state->none_by_default = std::move(normalized.none_by_default);
+  state->defaults = std::move(normalized.defaults);
   state->steps = std::move(normalized.steps);
   return Model(std::move(state));
 }

@@ -27,7 +27,7 @@ struct Model::State {
   frontend::Parameters parameters;
   std::optional<ir::Program> program; // what the graph was made from; none for text
   ir::Graph graph;                    // normalised
-  std::vector<std::size_t> none_by_default;  // of the graph's inputs
+  std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
   std::vector<std::string> steps;
 
   schema::Registry schemas;           // shipped, users' and stubs

@@ -34,13 +34,13 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
 
 Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch) {
   ir::Graph graph = model.graph.clone();
-  auto given = given_inputs(options, graph, model.none_by_default);
+  auto given = given_inputs(options, graph, model.defaults);
   std::vector<std::string> told;
   for (const auto& fact : given.facts) told.push_back(fact.name);
   const bool parted = passes::part_inputs(graph, told) > 0;
   Prepared prepared = prepare(model, std::move(graph), given.facts, watch);
   if (parted) prepared.steps.insert(prepared.steps.begin() + static_cast<std::ptrdiff_t>(model.steps.size()), "took apart what the model is given in lists and dictionaries");
-  for (const std::string& name : given.left_out) prepared.steps.push_back("took None for " + name + ", its default: --input gives it");
+  for (const std::string& name : given.left_out) prepared.steps.push_back("took the default of " + name + ": --input gives another");
   prepared.warnings = std::move(given.warnings);
   return prepared;
 }

@@ -134,13 +134,23 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   normalized.unresolved_writes = unresolved_writes(work.graph, work.program, work.registry, work.watch);
 }
 
+// "; it has forward__0, encode (--method)", at most five.
+std::string methods_of(const ir::Class& type) {
+  std::string names;
+  std::size_t shown = 0;
+  for (const bool forward : {true, false})
+    for (const auto& [name, function] : type.methods)
+      if (name.starts_with("forward") == forward && !name.starts_with("__") && shown++ < 5) names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "" : "; it has " + names + (shown > 5 ? " and others" : "") + " (--method)";
+}
+
 const ir::Function& find_method(const ir::Program& program, const std::string& method) {
   if (program.root >= program.objects.size()) throw ModelError("the file holds no module");
   const std::string& name = program.objects[program.root].class_name;
   const auto type = program.classes.find(name);
   const auto found = type == program.classes.end() ? decltype(type->second.methods.end()){} : type->second.methods.find(method);
   if (type == program.classes.end() || found == type->second.methods.end())
-    throw ModelError("the model's class " + name + " has no method " + method);
+    throw ModelError("the model's class " + name + " has no method " + method + (type == program.classes.end() ? "" : methods_of(type->second)));
   const auto function = program.functions.find(found->second);
   if (function == program.functions.end()) throw ModelError("the file holds no code for " + found->second);
   return function->second;
@@ -159,17 +169,18 @@ ir::Graph method_graph(const ir::Program& program, const std::string& method) {
   return graph;
 }
 
-std::vector<std::size_t> none_by_default(const ir::Function& method) {
-  std::vector<std::size_t> inputs;
+std::vector<std::pair<std::size_t, ir::Constant>> defaults_of(const ir::Function& method) {
+  std::vector<std::pair<std::size_t, ir::Constant>> defaults;
   for (std::size_t i = 1; i < method.parameters.size(); ++i)
-    if (const auto& value = method.parameters[i].default_value; value && value->is_none()) inputs.push_back(i - 1);
-  return inputs;
+    if (const auto& value = method.parameters[i].default_value; value && (value->is_none() || value->get<bool>()))
+      defaults.emplace_back(i - 1, *value);
+  return defaults;
 }
 
 }  // namespace
 
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options) {
-  Normalized normalized{method_graph(program, options.method), none_by_default(find_method(program, options.method)), {}, {}};
+  Normalized normalized{method_graph(program, options.method), defaults_of(find_method(program, options.method)), {}, {}};
   Work work{normalized.graph, &program, registry, {}, options.watch};
   report(inline_pass, apply(inline_pass, work, options), normalized.steps);
   finish(normalized, work, options);

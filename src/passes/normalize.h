@@ -20,7 +20,8 @@ struct Normalized {
   // attribute `path`, its name in the state_dict. A node with the attribute `inplace` has the dtype of its first
   // argument, whatever promotion would give.
   ir::Graph graph;
-  std::vector<std::size_t> none_by_default;        // of the method's inputs
+  // Of the method's inputs, those that a call may leave out and that say how to go about, not what with: None and flags.
+  std::vector<std::pair<std::size_t, ir::Constant>> defaults;
   std::vector<std::string> steps;                  // what changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;
 };

@@ -78,6 +78,7 @@ class Search {
     else if (op == "aten::one_hot" && is("self")) bound(call.dim("num_classes"));
     else if (among(op, {"aten::_pack_padded_sequence", "aten::pack_padded_sequence"}) && is("lengths"))
       domain_.longest = size_of(call.fact("input"), call.boolean("batch_first") == true ? 1 : 0).value_or(symbolic::Dim(1));
+    else if (op == "aten::binary_cross_entropy" && (is("self") || is("target"))) domain_.share = true;
     else if (among(op, {"aten::div", "aten::floor_divide", "aten::remainder", "aten::fmod", "aten::true_divide"}) && is("other")) domain_.divides = true;
   }
 

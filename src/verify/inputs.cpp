@@ -139,6 +139,9 @@ class Maker {
 
   ir::Constant leaf(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
     if (fact.tensor() || !type || type->kind == TypeKind::tensor || type->kind == TypeKind::any) return tensor(fact.tensor());
+    if (const auto* known = fact.number()) {   // a default
+      if (known->kind == symbolic::NumberFact::Kind::boolean && known->integer && known->integer->number()) return {*known->integer->number() != 0};
+    }
     switch (type->kind) {
       case TypeKind::integer: return {std::int64_t{2}};
       case TypeKind::floating: case TypeKind::number: return {attempt_ % 2 == 0 ? 2.0 : 0.5};
@@ -183,7 +186,7 @@ class Maker {
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> from_one_to_two(1, 2);
     std::vector<double> made(static_cast<std::size_t>(count));
-    for (double& number : made) number = positive ? from_one_to_two(random_) : normal(random_);
+    for (double& number : made) number = domain_.share ? from_one_to_two(random_) - 1 : positive ? from_one_to_two(random_) : normal(random_);
     return made;
   }
 

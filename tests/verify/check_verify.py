@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """compatcheck verify on models made here: right ones, an ONNX file that is wrong, random ones, sizes that tracing baked in."""
 import argparse, json, pathlib, subprocess, sys, tempfile
+from typing import Optional
 
 import jsonschema
 import onnx
@@ -49,6 +50,20 @@ class Resized(torch.nn.Module):
 
     def forward(self, x):
         return torch.nn.functional.interpolate(x, scale_factor=self.factor, mode=self.mode)
+
+
+class LeftOut(torch.nn.Module):
+    """Arguments that a call may leave out: flags and None are constants then, numbers stay inputs."""
+
+    def forward(self, x, mask: Optional[torch.Tensor] = None, flag: bool = False, times: int = 2):
+        if mask is not None:
+            x = x * mask
+        return x * times if flag else x - times
+
+
+class Share(torch.nn.Module):
+    def forward(self, x, target):
+        return torch.nn.functional.binary_cross_entropy(x, target)
 
 
 class BakedIn(torch.nn.Module):
@@ -136,6 +151,18 @@ def main():
                 resized = save(Resized(mode, factor), torch.rand(1, 3, 2, 2))
                 verify(f"{mode} by {factor}", 0, resized)
                 verify(f"{mode} by {factor} of named sizes", 0, resized, "--input", "x=f32:1,3,height,width", "--runs", "4")
+        left_out = save(LeftOut(), script=True)
+        for extra, inputs in ((), ["x", "times"]), (("--input", "flag=bool:scalar"), ["x", "flag", "times"]), (("--input", "mask=f32:n,3"), ["x", "mask", "times"]):
+            verify(f"left out but for {extra}", 0, left_out, "--input", "x=f32:n,3", *extra)
+            subprocess.run([program, "convert", left_out, "-o", folder / "left_out.onnx", "-q", "--input", "x=f32:n,3", *extra], check=True)
+            if [one.name for one in onnx.load(folder / "left_out.onnx").graph.input] != inputs:
+                wrong.append(f"left out but for {extra}: the inputs aren't {inputs}")
+        torch.save((torch.rand(2, 3), None, True, 4), folder / "given.pt")
+        verify("a flag that an example gives", 0, left_out, "--inputs-from", folder / "given.pt")
+        verify("shares", 0, save(Share(), torch.rand(4), torch.rand(4)))
+        report = verify("rounding", 1, save(torch.nn.Linear(513, 64), torch.rand(2, 513)), "--rtol", "0", "--atol", "1e-30", ids=["CC201"])
+        if report and not ("last bit" in report["findings"][0]["help"] and report["outputs"][0]["noise_abs"] > 0):
+            wrong.append(f"rounding: {report['findings']}")
         verify("indices that tie", 0, save(Ties(), torch.rand(4, 50)))
         verify("no file", 3, small, folder / "absent.onnx", says="no such file")
         verify("no runtime", 2, small, "--ort-library", folder, says="libonnxruntime.so")
