@@ -7,6 +7,8 @@
 namespace compatcheck::model_tools {
 namespace {
 
+using onnx_file::GraphIndex;
+
 constexpr std::size_t most_named = 20;
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -37,7 +39,7 @@ Cut cut(const GraphIndex& graph, const std::vector<std::string>& from, const std
       if (found.nodes[*producer]) continue;
       found.nodes[*producer] = true;
       const auto& reads = graph.reads(*producer);
-      const std::string reader = describe(graph.graph().node(static_cast<int>(*producer)), *producer);
+      const std::string reader = onnx_file::describe(graph.graph().node(static_cast<int>(*producer)), *producer);
       for (auto name = reads.rbegin(); name != reads.rend(); ++name) waiting.push_back({*name, reader});
     } else if (graph.is_initializer(wanted.value)) {
       found.initializers.insert(wanted.value);

@@ -10,7 +10,7 @@
 #include "analysis/prepare.h"
 #include "analysis/run.h"
 #include "frontend/zip.h"
-#include "model_tools/elements.h"
+#include "onnx_file/elements.h"
 #include "model_tools/node_filter.h"
 
 namespace compatcheck::model_tools {
@@ -24,7 +24,8 @@ bool is_call(const ir::Node& node) { return !node.is("prim::Constant") && !node.
 // The objects of a program as the tree of modules that they are, each once.
 class Modules {
  public:
-  Modules(const ir::Program& program, const frontend::InputFile* file, bool weights, Inspection& found) : program_(program), file_(file), weights_(weights), found_(found) {}
+  Modules(const ir::Program& program, const frontend::InputFile* file, bool weights, const ir::Watch& watch, Inspection& found)
+      : program_(program), file_(file), weights_(weights), watch_(watch), found_(found) {}
 
   void walk() { module("", program_.root); }
 
@@ -69,7 +70,7 @@ class Modules {
     made.shape = tensor.sizes;
     made.elements = static_cast<std::uint64_t>(tensor.elements());
     made.bytes = made.elements * ir::element_bytes(tensor.dtype);
-    if (weights_) made.statistics = statistics_of(tensor, file_);
+    if (weights_) made.statistics = onnx_file::statistics_of(tensor, file_, watch_);
     return made;
   }
 
@@ -77,6 +78,7 @@ class Modules {
   const ir::Program& program_;
   const frontend::InputFile* file_;
   bool weights_;
+  const ir::Watch& watch_;
   Inspection& found_;
   std::set<std::uint32_t> seen_;
 };
@@ -107,7 +109,7 @@ void add_constants(const ir::Program& program, const Modules& modules, Inspectio
   }
 }
 
-void add_program(const ir::Program& program, const Model::State& state, const InspectOptions& options, Inspection& found) {
+void add_program(const ir::Program& program, const Model::State& state, const InspectOptions& options, const ir::Watch& watch, Inspection& found) {
   TorchScriptContents& told = found.torchscript.emplace();
   found.producer = program.producer;
   told.libtorch = program.libtorch_version;
@@ -120,7 +122,7 @@ void add_program(const ir::Program& program, const Model::State& state, const In
   if (const auto root = program.classes.find(told.class_name); root != program.classes.end())
     for (const auto& [method, key] : root->second.methods)
       if (const auto function = program.functions.find(key); function != program.functions.end()) told.methods.push_back(signature(method, function->second));
-  Modules modules(program, state.file.get(), options.weights, found);
+  Modules modules(program, state.file.get(), options.weights, watch, found);
   modules.walk();
   add_constants(program, modules, found);
 }
@@ -194,7 +196,7 @@ Inspection inspect_torchscript(const Model& model, const InspectOptions& options
   found.bytes = info.bytes;
   found.inputs = info.inputs;
   found.outputs = info.outputs;
-  if (state.program) add_program(*state.program, state, options, found);
+  if (state.program) add_program(*state.program, state, options, watch, found);
   add_sizes(state, found);
   add_nodes(prepared.graph, options, found);
   return found;

@@ -316,6 +316,28 @@ def invalid_models_are_refused(tool):
 
 
 @test
+def more_than_can_be_listed(tool):
+    """Two bytes in the file each."""
+    path = tool.folder / "many.onnx"
+    path.write_bytes(b"\x08\x08" + field(7, field(1, b"") * 600_000))
+    tool.run("inspect", path, code=3, says="ask for some of its nodes (--op, --node)")
+    tool.run("inspect", path, "--op", "Conv")
+    path.write_bytes(b"\x08\x08" + field(7, field(1, b"") * (4 << 20)))
+    for words in (["inspect", path], ["inspect", path, "--op", "Conv"], ["extract", path, "-o", "out.onnx", "--to", "y"], ["diff", path, path]):
+        tool.run(*words, code=3, says="512 MB of memory")
+
+
+@test
+def the_time_is_up(tool):
+    nodes = [helper.make_node("Neg", [f"v{i}" if i else "x"], [f"v{i + 1}"]) for i in range(2000)]
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, (2,))
+    path = tool.save("long.onnx", helper.make_model(helper.make_graph(nodes, "g", [value("x")], [value("v2000")]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    for words in (["inspect", path], ["extract", path, "-o", "out.onnx", "--to", "v7"], ["diff", path, path]):
+        tool.run(*words)
+        tool.run(*words, "--timeout", "1e-9", code=3, says="--timeout gives it more")
+
+
+@test
 def damaged_files(tool):
     whole = weights_model().SerializeToString()
     graph = field(7, b"", 2**62)

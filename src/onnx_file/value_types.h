@@ -7,7 +7,7 @@
 
 #include "compatcheck/report.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 
 // Of a tensor its dtype and sizes; of others the type as text: "seq(f32[2,3])", "map(i64, f32)".
 TensorInfo info_of(const std::string& name, const ::onnx::TypeProto& type);
@@ -19,4 +19,4 @@ std::string operator_name(const std::string& domain, const std::string& op);
 // ONNX's own domain has two names.
 bool is_own_domain(const std::string& domain);
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

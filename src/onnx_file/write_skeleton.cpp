@@ -1,4 +1,4 @@
-#include "model_tools/write_skeleton.h"
+#include "onnx_file/write_skeleton.h"
 
 #include <deque>
 #include <map>
@@ -9,7 +9,7 @@
 #include "onnx/weight_copy.h"
 #include "onnx/wire.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 // Ranges of files, and where they go in one that is written.
@@ -166,4 +166,4 @@ Written write_skeleton(Skeleton& skeleton, ExternalFiles& externals, const std::
   return Writing(skeleton, externals, file, external_data, run).write();
 }
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

@@ -1,10 +1,10 @@
-#include "model_tools/graph_index.h"
+#include "onnx_file/graph_index.h"
 
 #include <algorithm>
 
 #include "compatcheck/error.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 using Names = std::unordered_set<std::string>;
@@ -27,10 +27,7 @@ void collect_reads(const ::onnx::GraphProto& body, const Scope& outer, const aut
 void collect_reads(const ::onnx::NodeProto& node, const Scope& scope, const auto& add) {
   for (const auto& input : node.input())
     if (!input.empty() && !scope.contains(input)) add(input);
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) collect_reads(attribute.g(), scope, add);
-    for (const auto& graph : attribute.graphs()) collect_reads(graph, scope, add);
-  }
+  for_each_body(node, [&](const ::onnx::GraphProto& body) { collect_reads(body, scope, add); });
 }
 
 void define(const ::onnx::GraphProto& body, Names& defined) {
@@ -49,14 +46,13 @@ void collect_reads(const ::onnx::GraphProto& body, const Scope& outer, const aut
 }
 
 bool defines(const ::onnx::NodeProto& node, const std::string& value) {
-  const auto holds = [&](const ::onnx::GraphProto& body) {
+  bool found = false;
+  for_each_body(node, [&](const ::onnx::GraphProto& body) {
     Names defined;
     define(body, defined);
-    return defined.contains(value) || std::ranges::any_of(body.node(), [&](const auto& inner) { return defines(inner, value); });
-  };
-  return std::ranges::any_of(node.attribute(), [&](const auto& attribute) {
-    return (attribute.has_g() && holds(attribute.g())) || std::ranges::any_of(attribute.graphs(), holds);
+    found = found || defined.contains(value) || std::ranges::any_of(body.node(), [&](const auto& inner) { return defines(inner, value); });
   });
+  return found;
 }
 
 // "/encoder/layer.0/MatMul" → "encoder.layer.0"; nullopt for names that aren't paths.
@@ -178,4 +174,4 @@ std::string describe(const ::onnx::NodeProto& node, std::size_t index) {
   return node.name().empty() ? node.op_type() + " (number " + std::to_string(index) + ")" : node.name();
 }
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

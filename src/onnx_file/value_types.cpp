@@ -1,8 +1,8 @@
-#include "model_tools/value_types.h"
+#include "onnx_file/value_types.h"
 
-#include "model_tools/data_types.h"
+#include "onnx_file/data_types.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 std::vector<std::string> sizes_of(const ::onnx::TensorShapeProto& shape) {
@@ -54,4 +54,4 @@ bool is_own_domain(const std::string& domain) { return domain.empty() || domain 
 
 std::string operator_name(const std::string& domain, const std::string& op) { return is_own_domain(domain) ? op : domain + "::" + op; }
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

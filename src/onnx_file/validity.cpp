@@ -1,4 +1,4 @@
-#include "model_tools/validity.h"
+#include "onnx_file/validity.h"
 
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "compatcheck/error.h"
-#include "model_tools/external_data.h"
+#include "onnx_file/external_data.h"
+#include "onnx_file/graph_index.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 constexpr std::uint64_t most_calls = 1'000'000;   // nodes that inference walks, functions called each time anew
-
 constexpr int deepest_calls = 200;
 
 using FunctionKey = std::tuple<std::string, std::string, std::string>;
@@ -30,10 +31,7 @@ class Calls {
     std::uint64_t sum = 0;
     for (const auto& node : nodes) {
       sum += 1 + of_function({node.domain(), node.op_type(), node.overload()});
-      for (const auto& attribute : node.attribute()) {
-        if (attribute.has_g()) sum += count(attribute.g().node());
-        for (const auto& graph : attribute.graphs()) sum += count(graph.node());
-      }
+      for_each_body(node, [&](const ::onnx::GraphProto& body) { sum += count(body.node()); });
       sum = std::min(sum, most_calls + 1);
     }
     return sum;
@@ -65,6 +63,13 @@ class Calls {
   int depth_ = 0;
 };
 
+void add_tensor_type(::onnx::TypeProto& type, int data_type, const auto& dims) {
+  auto& tensor = *type.mutable_tensor_type();
+  tensor.set_elem_type(data_type);
+  tensor.mutable_shape();
+  for (const auto dim : dims) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
+}
+
 }  // namespace
 
 void check_valid(const ::onnx::ModelProto& model) {
@@ -86,27 +91,27 @@ void check_valid(const ::onnx::ModelProto& model) {
   }
 }
 
-ValueTypes::ValueTypes(const ::onnx::ModelProto& model) : model_(model) {
-  const auto& graph = model.graph();
-  for (const auto& tensor : graph.initializer()) {
-    auto* type = types_[tensor.name()].mutable_tensor_type();
-    type->set_elem_type(tensor.data_type());
-    auto* shape = type->mutable_shape();
-    for (const auto dim : tensor.dims()) shape->add_dim()->set_dim_value(dim);
-  }
+ValueTypes::ValueTypes(const ::onnx::ModelProto& model) : model_(model) { note(model.graph()); }
+
+void ValueTypes::note(const ::onnx::GraphProto& graph) {
+  Types& types = types_[&graph];
+  for (const auto& tensor : graph.initializer()) add_tensor_type(types[tensor.name()], tensor.data_type(), tensor.dims());
+  for (const auto& tensor : graph.sparse_initializer()) add_tensor_type(types[tensor.values().name()], tensor.values().data_type(), tensor.dims());
   for (const auto* values : {&graph.value_info(), &graph.output(), &graph.input()})
     for (const auto& value : *values)
-      if (value.has_type()) types_[value.name()] = value.type();
+      if (value.has_type()) types[value.name()] = value.type();
+  for (const auto& node : graph.node()) for_each_body(node, [&](const ::onnx::GraphProto& body) { note(body); });
 }
 
-const ::onnx::TypeProto* ValueTypes::find(const std::string& value) {
+const ::onnx::TypeProto* ValueTypes::find(const ::onnx::GraphProto& graph, const std::string& value) {
+  Types& types = types_.at(&graph);
   const auto whole = [&] {
-    const auto found = types_.find(value);
-    return found != types_.end() && is_whole(found->second);
+    const auto found = types.find(value);
+    return found != types.end() && is_whole(found->second);
   };
   if (!whole() && !std::exchange(inferred_, true)) infer();
-  const auto found = types_.find(value);
-  return found == types_.end() ? nullptr : &found->second;
+  const auto found = types.find(value);
+  return found == types.end() ? nullptr : &found->second;
 }
 
 void ValueTypes::infer() {
@@ -117,9 +122,18 @@ void ValueTypes::infer() {
   } catch (const std::exception&) {
     return;   // the checker says what is wrong
   }
-  for (const auto* values : {&inferred.graph().value_info(), &inferred.graph().output()})
+  merge(model_.graph(), inferred.graph());
+}
+
+void ValueTypes::merge(const ::onnx::GraphProto& graph, const ::onnx::GraphProto& inferred) {
+  Types& types = types_[&graph];
+  for (const auto* values : {&inferred.value_info(), &inferred.output()})
     for (const auto& value : *values)
-      if (auto& known = types_[value.name()]; value.has_type() && !is_whole(known)) known = value.type();
+      if (auto& known = types[value.name()]; value.has_type() && !is_whole(known)) known = value.type();
+  std::vector<const ::onnx::GraphProto*> bodies, inferred_bodies;   // as many: inference adds types alone
+  for (const auto& node : graph.node()) for_each_body(node, [&](const ::onnx::GraphProto& body) { bodies.push_back(&body); });
+  for (const auto& node : inferred.node()) for_each_body(node, [&](const ::onnx::GraphProto& body) { inferred_bodies.push_back(&body); });
+  for (std::size_t i = 0; i < std::min(bodies.size(), inferred_bodies.size()); ++i) merge(*bodies[i], *inferred_bodies[i]);
 }
 
 bool is_whole(const ::onnx::TypeProto& type) {
@@ -132,4 +146,4 @@ bool is_whole(const ::onnx::TypeProto& type) {
   }
 }
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

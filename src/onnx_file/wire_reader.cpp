@@ -1,11 +1,11 @@
-#include "model_tools/wire_reader.h"
+#include "onnx_file/wire_reader.h"
 
 #include <algorithm>
 #include <span>
 
 #include "compatcheck/error.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 constexpr std::uint64_t window_bytes = 64 << 10;
@@ -63,4 +63,4 @@ void WireReader::copy(std::uint64_t at, std::uint64_t bytes, std::string& onto) 
   file_.read_into(at, std::span(reinterpret_cast<std::uint8_t*>(onto.data()) + had, bytes));
 }
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

@@ -1,12 +1,13 @@
-#include "model_tools/skeleton.h"
+#include "onnx_file/skeleton.h"
 
 #include <gmock/gmock.h>
 
 #include <span>
 
 #include "compatcheck/error.h"
+#include "onnx/wire.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 std::shared_ptr<const frontend::InputFile> file_of(const std::string& bytes) {
@@ -38,23 +39,15 @@ std::shared_ptr<const frontend::InputFile> file_of(const std::string& bytes) {
 }
 
 std::string written(const Skeleton& skeleton) {
-  std::string bytes;
   const Layout layout = lay_out(skeleton);
-  for (const Segment& segment : layout.segments) {
-    if (const auto* text = std::get_if<std::string>(&segment)) bytes += *text;
-    else
-      for (const auto& part : std::get<const FarElements*>(segment)->parts) {
-        const auto read = std::get<const FarElements*>(segment)->file->read(part.at, part.bytes);
-        bytes.append(read.begin(), read.end());
-      }
-  }
+  const std::string bytes = bytes_of(layout);
   EXPECT_EQ(bytes.size(), layout.bytes);
   return bytes;
 }
 
 TEST(Skeleton, LeavesBigElementsInTheFileAndPutsThemBack) {
   const std::string bytes = model().SerializeAsString();
-  const Skeleton skeleton = Skeleton::read(file_of(bytes));
+  const Skeleton skeleton = Skeleton::read(file_of(bytes), {});
   EXPECT_EQ(skeleton.far_elements().size(), 4u);
   EXPECT_LT(skeleton.model.ByteSizeLong(), 500u);
   const auto& big = skeleton.model.graph().initializer(0);
@@ -69,14 +62,54 @@ TEST(Skeleton, LeavesBigElementsInTheFileAndPutsThemBack) {
 TEST(Skeleton, AFilesOwnMarkersAreDropped) {
   auto forged = model();
   forged.mutable_graph()->mutable_initializer(1)->mutable_unknown_fields()->AddVarint(536870911, 0);
-  const Skeleton skeleton = Skeleton::read(file_of(forged.SerializeAsString()));
+  const Skeleton skeleton = Skeleton::read(file_of(forged.SerializeAsString()), {});
   EXPECT_EQ(skeleton.far(skeleton.model.graph().initializer(1)), nullptr);
+}
+
+std::string message_of(const std::string& bytes) {
+  try {
+    Skeleton::read(file_of(bytes), {});
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  return "it was read";
+}
+
+std::string repeated(const std::string& piece, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += piece;
+  return all;
+}
+
+std::string model_of(const std::string& graph) { return std::string("\x08\x08", 2) + onnx::length_head(7, graph.size()) + graph; }
+
+// Two bytes each in the file, hundreds in memory.
+TEST(Skeleton, BoundsTheMemoryOfEmptyMessages) {
+  const auto empty = [](char field) { return std::string{static_cast<char>(field << 3 | 2), '\0'}; };
+  EXPECT_THAT(message_of(model_of(repeated(empty(1), 4 << 20))), testing::HasSubstr("512 MB of memory"));                    // nodes
+  EXPECT_THAT(message_of(model_of(repeated(empty(13), 8 << 20))), testing::HasSubstr("512 MB of memory"));                   // value_info
+  const std::string inputs = repeated(empty(1), 16 << 20);                                                                   // of one node
+  EXPECT_THAT(message_of(model_of(onnx::length_head(1, inputs.size()) + inputs)), testing::HasSubstr("512 MB of memory"));
+}
+
+TEST(Skeleton, PartsOfSparseTensorsStayInTheMessage) {
+  ::onnx::ModelProto made = model();
+  auto& sparse = *made.mutable_graph()->add_sparse_initializer();
+  *sparse.mutable_values() = tensor("sparse", 5000);
+  const Skeleton skeleton = Skeleton::read(file_of(made.SerializeAsString()), {});
+  EXPECT_EQ(skeleton.far_elements().size(), 4u);
+  EXPECT_EQ(skeleton.model.graph().sparse_initializer(0).values().raw_data().size(), 5000u);
+}
+
+TEST(Skeleton, ReadingEndsWhenItsCallerSays) {
+  const ir::Watch watch([] { return true; }, 1000);
+  EXPECT_THROW(Skeleton::read(file_of(model_of(repeated(std::string("\x0a\0", 2), 1000))), watch), Cancelled);
 }
 
 TEST(Skeleton, RefusesWhatIsNoModel) {
   for (const std::string& bytes : {std::string(), std::string("\x08\x08"), std::string("\x08\x08\x3a\x7f"), std::string("hello, world")})
-    EXPECT_THROW(Skeleton::read(file_of(bytes)), ModelError);
+    EXPECT_THROW(Skeleton::read(file_of(bytes), {}), ModelError);
 }
 
 }  // namespace
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

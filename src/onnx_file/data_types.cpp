@@ -1,10 +1,10 @@
-#include "model_tools/data_types.h"
+#include "onnx_file/data_types.h"
 
 #include <array>
 #include <limits>
 #include <string_view>
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 struct Row { std::string_view name; unsigned bits; };
@@ -31,4 +31,4 @@ std::uint64_t bytes_of(std::int64_t data_type, std::uint64_t elements) {
   return bits / 8 + (bits % 8 != 0);
 }
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

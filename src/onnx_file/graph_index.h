@@ -12,7 +12,15 @@
 #include <unordered_set>
 #include <vector>
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
+
+// The graphs in its attributes: of If, Loop, Scan …
+template <class Visit> void for_each_body(const ::onnx::NodeProto& node, Visit&& visit) {
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) visit(attribute.g());
+    for (const auto& graph : attribute.graphs()) visit(graph);
+  }
+}
 
 // What a node reads, each once: its inputs, and what its bodies read of the graphs around them.
 std::vector<std::string> reads_of(const ::onnx::NodeProto& node);
@@ -53,4 +61,4 @@ class GraphIndex {
 // A node for a message: its name, or else its operator and its number.
 std::string describe(const ::onnx::NodeProto& node, std::size_t index);
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "frontend/input_file.h"
+#include "ir/watch.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 
 // The elements of one TensorProto, left in a file.
 struct FarElements {
@@ -30,8 +31,11 @@ enum TensorField : std::uint32_t { float_data = 4, int32_data = 5, string_data =
 
 class Skeleton {
  public:
-  // Throws ModelError, without the file's name, for what is no model, is damaged, nested too deeply, or is too big without its weights.
-  static Skeleton read(std::shared_ptr<const frontend::InputFile> file);
+  // Throws ModelError, without the file's name, for what is no model, is damaged, nested too deeply, or takes too much memory without its
+  // weights.
+  static Skeleton read(std::shared_ptr<const frontend::InputFile> file, const ir::Watch& watch);
+  // Of messages copied from this one's: their elements lie where they did.
+  Skeleton with(::onnx::ModelProto copied) const;
 
   ::onnx::ModelProto model;
 
@@ -55,8 +59,10 @@ struct Layout {
   std::uint64_t bytes = 0;
 };
 Layout lay_out(const Skeleton& skeleton);   // points into the skeleton
+// The whole message, its elements read.
+std::string bytes_of(const Layout& layout);
 
-// Every tensor of a model, those in attributes, bodies and functions too, but not the parts of sparse ones.
+// Every tensor of a model, those in attributes, bodies and functions too, and the two parts of sparse ones.
 void for_each_tensor(::onnx::ModelProto& model, const std::function<void(::onnx::TensorProto&)>& visit);
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

@@ -1,11 +1,11 @@
-#include "model_tools/elements.h"
+#include "onnx_file/elements.h"
 
 #include <gmock/gmock.h>
 
 #include <bit>
 #include <cstring>
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 using Type = ::onnx::TensorProto;
@@ -19,7 +19,7 @@ using Type = ::onnx::TensorProto;
 }
 
 // The numbers that a type's bytes are, by least and highest: of one element each.
-double value_of(int data_type, std::vector<std::uint8_t> bytes) { return statistics_of(raw(data_type, 1, std::move(bytes)), nullptr)->max.value(); }
+double value_of(int data_type, std::vector<std::uint8_t> bytes) { return statistics_of(raw(data_type, 1, std::move(bytes)), nullptr, {})->max.value(); }
 
 TEST(Elements, EveryTypeIsDecoded) {
   EXPECT_EQ(value_of(Type::FLOAT16, {0x00, 0x3c}), 1);
@@ -44,7 +44,7 @@ TEST(Elements, WhatIsNotFiniteIsCounted) {
   std::vector<std::uint8_t> bytes(16);
   const float values[] = {std::bit_cast<float>(0x7fc00000u), -std::bit_cast<float>(0x7f800000u), 0, 4};
   std::memcpy(bytes.data(), values, sizeof values);
-  const auto found = statistics_of(raw(Type::FLOAT, 4, bytes), nullptr).value();
+  const auto found = statistics_of(raw(Type::FLOAT, 4, bytes), nullptr, {}).value();
   EXPECT_EQ(found.nan, 1);
   EXPECT_EQ(found.inf, 1);
   EXPECT_EQ(found.zeros, 1);
@@ -57,7 +57,7 @@ TEST(Elements, DeviationFarFromZeroIsKept) {
   tensor.set_data_type(Type::DOUBLE);
   tensor.add_dims(100000);
   for (int i = 0; i < 100000; ++i) tensor.add_double_data(1e9 + i % 2);
-  const auto found = statistics_of(tensor, nullptr).value();
+  const auto found = statistics_of(tensor, nullptr, {}).value();
   EXPECT_DOUBLE_EQ(found.mean.value(), 1e9 + 0.5);
   EXPECT_NEAR(found.std.value(), 0.5, 1e-9);
 }
@@ -67,9 +67,9 @@ TEST(Elements, StringsAndComplexNumbersHaveNone) {
   text.set_data_type(Type::STRING);
   text.add_dims(1);
   text.add_string_data("word");
-  EXPECT_FALSE(statistics_of(text, nullptr));
+  EXPECT_FALSE(statistics_of(text, nullptr, {}));
   EXPECT_EQ(std::get<std::string>(first_elements(text, 4).at(0)), "word");
-  EXPECT_FALSE(statistics_of(raw(Type::COMPLEX64, 1, std::vector<std::uint8_t>(8)), nullptr));
+  EXPECT_FALSE(statistics_of(raw(Type::COMPLEX64, 1, std::vector<std::uint8_t>(8)), nullptr, {}));
 }
 
 TEST(Elements, FirstOnesAreExact) {
@@ -80,4 +80,4 @@ TEST(Elements, FirstOnesAreExact) {
 }
 
 }  // namespace
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

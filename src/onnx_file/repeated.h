@@ -1,7 +1,7 @@
 // Repeated fields of protobuf's messages.
 #pragma once
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 
 // Drops those of a message's repeated items that `keep` doesn't want; asks once for each, in order.
 template <class Items, class Keep> void keep_if(Items& items, Keep&& keep) {
@@ -11,4 +11,4 @@ template <class Items, class Keep> void keep_if(Items& items, Keep&& keep) {
   items.Swap(&kept);
 }
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

@@ -3,9 +3,9 @@
 
 #include <onnx/onnx_pb.h>
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 
 // Drops local functions that nothing calls any more, directly or by another one.
 void keep_used_functions(::onnx::ModelProto& model);
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

@@ -1,12 +1,12 @@
-#include "model_tools/external_data.h"
+#include "onnx_file/external_data.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "compatcheck/error.h"
-#include "model_tools/data_types.h"
+#include "onnx_file/data_types.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
@@ -83,4 +83,4 @@ FarElements ExternalFiles::elements(const ::onnx::TensorProto& tensor) {
   return {.file = open(found.location).file, .field = raw_data, .parts = {{found.offset, wanted}}};
 }
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

@@ -7,7 +7,7 @@
 
 #include "frontend/input_file.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 
 // A field of a message: `number` of a varint, or `bytes` bytes at `at`.
 struct WireField {
@@ -34,4 +34,4 @@ class WireReader {
   std::uint64_t window_at_ = 0;
 };
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

@@ -1,4 +1,4 @@
-#include "model_tools/functions.h"
+#include "onnx_file/functions.h"
 
 #include <map>
 #include <set>
@@ -6,10 +6,11 @@
 #include <tuple>
 #include <vector>
 
-#include "model_tools/repeated.h"
-#include "model_tools/value_types.h"
+#include "onnx_file/graph_index.h"
+#include "onnx_file/repeated.h"
+#include "onnx_file/value_types.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 using Key = std::tuple<std::string, std::string, std::string>;
@@ -19,10 +20,7 @@ Key key_of(const std::string& domain, const std::string& name, const std::string
 void add_calls(const auto& nodes, std::vector<Key>& calls) {
   for (const auto& node : nodes) {
     calls.push_back(key_of(node.domain(), node.op_type(), node.overload()));
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) add_calls(attribute.g().node(), calls);
-      for (const auto& graph : attribute.graphs()) add_calls(graph.node(), calls);
-    }
+    for_each_body(node, [&](const ::onnx::GraphProto& body) { add_calls(body.node(), calls); });
   }
 }
 
@@ -42,4 +40,4 @@ void keep_used_functions(::onnx::ModelProto& model) {
   keep_if(*model.mutable_functions(), [&](const auto& function) { return used.contains(key_of(function.domain(), function.name(), function.overload())); });
 }
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

@@ -1,4 +1,4 @@
-#include "model_tools/elements.h"
+#include "onnx_file/elements.h"
 
 #include <algorithm>
 #include <array>
@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "compatcheck/error.h"
-#include "model_tools/data_types.h"
-#include "model_tools/external_data.h"
+#include "onnx_file/data_types.h"
+#include "onnx_file/external_data.h"
 #include "onnx/model.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 namespace {
 
 using Type = ::onnx::TensorProto;
@@ -142,10 +142,11 @@ template <class Decode, class Take> void unpack(unsigned width, std::span<const 
 
 using Chunk = std::span<const std::uint8_t>;
 
-void read_parts(const FarElements& far, const std::function<void(Chunk)>& take) {
+void read_parts(const FarElements& far, const ir::Watch& watch, const std::function<void(Chunk)>& take) {
   std::vector<std::uint8_t> buffer;
   for (FarElements::Part part : far.parts)
     while (part.bytes > 0) {
+      watch.look();
       buffer.resize(std::min<std::uint64_t>(part.bytes, chunk_bytes));
       far.file->read_into(part.at, buffer);
       take(buffer);
@@ -155,10 +156,10 @@ void read_parts(const FarElements& far, const std::function<void(Chunk)>& take) 
 }
 
 // A field of packed varints, however it is cut into chunks.
-void read_varints(const FarElements& far, const std::function<void(std::uint64_t)>& take) {
+void read_varints(const FarElements& far, const ir::Watch& watch, const std::function<void(std::uint64_t)>& take) {
   std::uint64_t value = 0;
   int shift = 0;
-  read_parts(far, [&](Chunk chunk) {
+  read_parts(far, watch, [&](Chunk chunk) {
     for (const std::uint8_t byte : chunk) {
       if (shift < 64) value |= std::uint64_t{byte & 0x7fu} << shift;
       shift += 7;
@@ -173,7 +174,7 @@ void read_varints(const FarElements& far, const std::function<void(std::uint64_t
 bool is_complex(std::int64_t type) { return type == Type::COMPLEX64 || type == Type::COMPLEX128; }
 
 // Every element, as a number; false for types that aren't numbers here.
-template <class Take> bool each_element(const ::onnx::TensorProto& tensor, const FarElements* far, Take&& take) {
+template <class Take> bool each_element(const ::onnx::TensorProto& tensor, const FarElements* far, const ir::Watch& watch, Take&& take) {
   const std::int64_t type = tensor.data_type();
   const unsigned width = bits_of(type);
   const std::uint64_t count = element_count(tensor).value_or(0);
@@ -182,17 +183,17 @@ template <class Take> bool each_element(const ::onnx::TensorProto& tensor, const
     if (far && far->field == raw_data) {
       std::uint64_t left = count;
       // Pieces hold whole elements, as chunks are a power of two long.
-      read_parts(*far, [&](Chunk chunk) {
+      read_parts(*far, watch, [&](Chunk chunk) {
         const std::uint64_t here = std::min<std::uint64_t>(left, chunk.size() * 8 / width);
         unpack(width, chunk, here, decode, take);
         left -= here;
       });
     } else if (far && far->field == float_data) {
-      read_parts(*far, [&](Chunk chunk) { unpack<32>(chunk, chunk.size() / 4, decode, take); });
+      read_parts(*far, watch, [&](Chunk chunk) { unpack<32>(chunk, chunk.size() / 4, decode, take); });
     } else if (far && far->field == double_data) {
-      read_parts(*far, [&](Chunk chunk) { unpack<64>(chunk, chunk.size() / 8, decode, take); });
+      read_parts(*far, watch, [&](Chunk chunk) { unpack<64>(chunk, chunk.size() / 8, decode, take); });
     } else if (far) {
-      read_varints(*far, [&](std::uint64_t bits) { take(decode(bits)); });
+      read_varints(*far, watch, [&](std::uint64_t bits) { take(decode(bits)); });
     } else if (tensor.has_raw_data()) {
       unpack(width, {reinterpret_cast<const std::uint8_t*>(tensor.raw_data().data()), tensor.raw_data().size()}, count, decode, take);
     } else {
@@ -269,20 +270,20 @@ std::vector<Scalar> first_elements(const ::onnx::TensorProto& tensor, std::uint6
   std::vector<Scalar> first;
   for (int i = 0; i < tensor.string_data_size() && first.size() < most; ++i) first.emplace_back(tensor.string_data(i));
   if (tensor.data_type() == Type::STRING || is_packed_in_ints(tensor, nullptr)) return first;
-  each_element(tensor, nullptr, [&](double value) {
+  each_element(tensor, nullptr, {}, [&](double value) {
     if (first.size() < most) first.push_back(scalar_of(tensor, value, first.size()));
   });
   return first;
 }
 
-std::optional<TensorStatistics> statistics_of(const ::onnx::TensorProto& tensor, const FarElements* far) {
+std::optional<TensorStatistics> statistics_of(const ::onnx::TensorProto& tensor, const FarElements* far, const ir::Watch& watch) {
   if (is_packed_in_ints(tensor, far)) return std::nullopt;
   Sums sums;
-  if (!each_element(tensor, far, [&](double value) { sums.add(value); })) return std::nullopt;
+  if (!each_element(tensor, far, watch, [&](double value) { sums.add(value); })) return std::nullopt;
   return sums.finish();
 }
 
-std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, const frontend::InputFile* file) {
+std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, const frontend::InputFile* file, const ir::Watch& watch) {
   const std::int64_t type = data_type_of(tensor.dtype);
   const unsigned width = bits_of(type);
   if (!tensor.storage || width == 0 || is_complex(type)) return std::nullopt;
@@ -299,11 +300,13 @@ std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, cons
     if (bytes == 0) return;
     if (dense && !carried) {
       const FarElements far{.file = {std::shared_ptr<void>(), file}, .field = raw_data, .parts = {{storage.file_offset + begin, bytes}}};
-      return read_parts(far, [&](Chunk chunk) { unpack(width, chunk, chunk.size() * 8 / width, decode, take); });
+      return read_parts(far, watch, [&](Chunk chunk) { unpack(width, chunk, chunk.size() * 8 / width, decode, take); });
     }
+    if (dense) return unpack(width, Chunk(storage.data).subspan(begin, bytes), bytes * 8 / width, decode, take);
     const auto held = carried ? std::vector<std::uint8_t>(storage.data.begin() + static_cast<std::ptrdiff_t>(begin), storage.data.begin() + static_cast<std::ptrdiff_t>(begin + bytes))
                               : file->read(storage.file_offset + begin, bytes);
     visit_offsets(tensor, 0, 0, [&](std::int64_t at) {
+      watch.step();
       std::uint64_t bits = 0;
       std::memcpy(&bits, held.data() + static_cast<std::uint64_t>(at) * (width / 8), width / 8);
       take(decode(bits));
@@ -312,4 +315,4 @@ std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, cons
   return decoded ? std::optional(sums.finish()) : std::nullopt;
 }
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

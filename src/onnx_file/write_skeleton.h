@@ -6,10 +6,10 @@
 
 #include "compatcheck/convert.h"
 #include "compatcheck/run.h"
-#include "model_tools/external_data.h"
-#include "model_tools/skeleton.h"
+#include "onnx_file/external_data.h"
+#include "onnx_file/skeleton.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 
 struct Written { std::uint64_t bytes = 0, external_bytes = 0; };
 
@@ -17,4 +17,4 @@ struct Written { std::uint64_t bytes = 0, external_bytes = 0; };
 // read from. Throws ModelError where external data is missing, UsageError where the file can't be written.
 Written write_skeleton(Skeleton& skeleton, ExternalFiles& externals, const std::filesystem::path& file, ExternalData external_data, const RunOptions& run);
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file

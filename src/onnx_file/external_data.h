@@ -9,9 +9,9 @@
 #include <string>
 
 #include "compatcheck/inspect.h"
-#include "model_tools/skeleton.h"
+#include "onnx_file/skeleton.h"
 
-namespace compatcheck::model_tools {
+namespace compatcheck::onnx_file {
 
 bool is_external(const ::onnx::TensorProto& tensor);
 // Elements by dims, and the bytes that they take; nullopt where dims are negative or too many.
@@ -35,4 +35,4 @@ class ExternalFiles {
   std::map<std::string, Opened> files_;
 };
 
-}  // namespace compatcheck::model_tools
+}  // namespace compatcheck::onnx_file
