@@ -81,9 +81,9 @@ Attribute::AttributeType type_of(const Attribute& attribute) {
 
 class Walk {
  public:
-  Walk(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options)
+  Walk(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options, Listed listed)
       : watch_(analysis::watch_of(options.load.run, options.load.timeout_seconds)), skeleton_(Skeleton::read(file, watch_)), externals_(folder),
-        filter_(options), weights_(options.weights) {
+        filter_(options), weights_(options.weights), nodes_too_(listed == Listed::nodes_too) {
     found_.format = "onnx";
     found_.bytes = file->size();
     found_.onnx.emplace();
@@ -153,7 +153,7 @@ class Walk {
       std::vector<std::string> names(node.output().begin(), node.output().end());
       names.push_back(node.name());
       if (filter_.on()) names_.insert(names_.end(), names.begin(), names.end());
-      const bool taken = filter_.takes(op, node.overload(), names);
+      const bool taken = filter_.takes(op, node.overload(), names) && nodes_too_;
       const std::size_t at = found_.node_list.size();
       if (taken) count_listed();
       if (taken) found_.node_list.push_back(describe(node, op, index, scope, types));
@@ -325,7 +325,7 @@ class Walk {
   Skeleton skeleton_;
   ExternalFiles externals_;
   NodeFilter filter_;
-  bool weights_;
+  bool weights_, nodes_too_;
   Inspection found_;
   std::uint64_t nodes_ = 0, in_file_ = 0, listed_ = 0;
   std::map<std::string, std::uint64_t> operators_;
@@ -336,8 +336,8 @@ class Walk {
 
 }  // namespace
 
-Inspection inspect_onnx(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options) {
-  return Walk(std::move(file), folder, options).run();
+Inspection inspect_onnx(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options, Listed listed) {
+  return Walk(std::move(file), folder, options, listed).run();
 }
 
 }  // namespace compatcheck::model_tools
