@@ -3,19 +3,12 @@
 #include <algorithm>
 
 #include "compatcheck/error.h"
+#include "model_tools/names.h"
 
 namespace compatcheck::model_tools {
 namespace {
 
 using onnx_file::GraphIndex;
-
-constexpr std::size_t most_named = 20;
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size() && i < most_named; ++i) text += (i ? ", " : "") + parts[i];
-  return parts.size() > most_named ? text + " and " + std::to_string(parts.size() - most_named) + " more" : text;
-}
 
 struct Wanted { std::string value, reader; };
 
@@ -52,8 +45,8 @@ Cut cut(const GraphIndex& graph, const std::vector<std::string>& from, const std
   for (const auto& name : from)
     if (!met.contains(name)) found.unread.push_back(name);
   if (missing.empty()) return found;
-  std::string message = "--from lacks inputs of the model that " + joined(to) + (to.size() == 1 ? " needs: " : " need: ") + joined(missing);
-  if (!found.unread.empty()) message += "; nothing on the way reads " + joined(found.unread);
+  std::string message = "--from lacks inputs of the model that " + listed(to) + (to.size() == 1 ? " needs: " : " need: ") + listed(missing);
+  if (!found.unread.empty()) message += "; nothing on the way reads " + listed(found.unread);
   throw UsageError(message);
 }
 

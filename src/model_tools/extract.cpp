@@ -124,17 +124,18 @@ class Extract {
     const bool all = options_.add_outputs == Names{"all"};
     const Names wanted = all ? given_by_kept() : options_.add_outputs;
     std::set<std::string> outputs(to_.begin(), to_.end());
-    std::uint64_t unknown = 0;
+    Names unknown;
     for (const std::string& name : wanted) {
       const auto producer = index_.producer(name);
       if (!producer && !index_.is_value(name)) unknown_name(index_, "--add-outputs", name);
       if (!producer || !cut_.nodes[*producer]) throw UsageError("--add-outputs " + name + ": " + (producer ? "no node that is kept gives it" : "is no node's output"));
       if (!outputs.insert(name).second) continue;
       const auto* type = types_.find(skeleton_.model.graph(), name);
-      if (all && !(type && is_whole(*type))) ++unknown;
+      if (all && !(type && is_whole(*type))) unknown.push_back(name);   // onnx's checker passes no output without a shape
       else to_.push_back(name);
     }
-    if (unknown > 0) found_.warnings.push_back(std::to_string(unknown) + (unknown == 1 ? " value has" : " values have") + " no rank that is known, and can't be outputs");
+    if (!unknown.empty())
+      found_.warnings.push_back(std::to_string(unknown.size()) + (unknown.size() == 1 ? " value has" : " values have") + " no rank that is known, and can't be outputs: " + listed(unknown));
   }
 
   Names given_by_kept() const {

@@ -260,7 +260,7 @@ def older_and_odder_models(tool):
                                opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("acme", 1)], ir_version=8)
     path = tool.save("custom.onnx", custom)
     tool.extract(path, "--from", "x", "--to", "h", code=2, says="type isn't known")
-    tool.extract(path, "--add-outputs", "all", says="1 value has no rank that is known")
+    tool.extract(path, "--add-outputs", "all", says="1 value has no rank that is known, and can't be outputs: h")
     tool.extract(path, "--add-outputs", "h", code=2, says="'h': its type isn't known")
     tool.extract(path, "--add-outputs", "nosuch", code=2, says="--add-outputs nosuch: the model has no such value")
     tool.extract(path, "--add-outputs", "x", code=2, says="is no node's output")
