@@ -38,15 +38,32 @@ struct FindingChange {
   bool blocks = false;                        // an error that wasn't there
 };
 
+// Of two ONNX models: a node that only one has, or that isn't the same in both.
+struct NodeChange {
+  std::string scope, name, op;         // scope: as NodeContents::scope; name: or else what it gives
+  bool before = false, after = false;  // whether it is there
+  std::vector<PropertyChange> what;    // "operator", "inputs", "outputs", "attribute axis"
+};
+
+// Of two ONNX models' initializers, or two TorchScript models' parameters, buffers and constants.
+struct WeightChange {
+  std::string scope, name;
+  std::optional<std::string> before{}, after{};   // dtype and shape; absent: it isn't there
+  std::uint64_t elements = 0, changed = 0;    // where dtype and shape are the same: how many, and how many of these have other bytes
+  std::string problem{};               // why its elements can't be compared; empty: none
+};
+
 // Of one model, or of one report in a file of several: those of one path and opset belong together, or else all in order.
 struct ModelDifference {
   std::string before, after;           // path and opset; empty: the report is only on the other side
   std::vector<PropertyChange> properties;
   std::vector<OperatorChange> operators;
   std::vector<FindingChange> findings;
+  std::vector<NodeChange> nodes;       // of models alone
+  std::vector<WeightChange> weights;   // of models alone; read in pieces
   bool something_new = false;          // a finding that blocks, or, between models, an operator that wasn't there
 
-  bool empty() const { return properties.empty() && operators.empty() && findings.empty(); }
+  bool empty() const { return properties.empty() && operators.empty() && findings.empty() && nodes.empty() && weights.empty(); }
 };
 
 struct Difference {

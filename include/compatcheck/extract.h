@@ -22,6 +22,7 @@ struct ExtractOptions {
   std::vector<std::string> to{};            // the new outputs; empty: the model's own
   std::vector<std::string> add_outputs{};   // values that become outputs besides; {"all"}: every one whose type is known
   ExternalData external_data = ExternalData::automatic;   // automatic: as in the model, and above 2 GB
+  double timeout_seconds = 120;             // for all but copying weights
   RunOptions run{};
 };
 

@@ -155,7 +155,8 @@ struct Inspection {
   std::optional<TorchScriptContents> torchscript;
 };
 
-// Throws ModelError for what can't be read. Of an ONNX file no more is held than 512 MB beside its weights, which are passed over.
+// Throws ModelError for what can't be read. Of an ONNX file no more is held than 512 MB beside its weights, which are passed over, and no
+// more is listed than 500,000 nodes, attributes and initializers.
 Inspection inspect(const std::filesystem::path& file, const InspectOptions& options = {});
 // External data is looked for in the working folder.
 Inspection inspect(std::span<const std::byte> bytes, const std::string& display_name, const InspectOptions& options = {});

@@ -23,6 +23,7 @@ int run_extract(const Options& options) {
   ProgressLine progress(options.progress);
   ExtractOptions asked = options.extract;
   asked.external_data = options.convert.external_data;
+  asked.timeout_seconds = options.load.timeout_seconds;
   asked.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");
   };

@@ -150,7 +150,7 @@ constexpr std::array table{
            [](Options& o, const std::string&) { o.check.exit_zero = true; }},
     Option{"--hash", "", "", "", false, "check", "put the model's SHA-256 into the report",
            [](Options& o, const std::string&) { o.check.hash = true; }},
-    Option{"--timeout", "", "S", "", false, "check convert verify inspect diff", "seconds for reading a model, and again for checking it (default 120)",
+    Option{"--timeout", "", "S", "", false, "check convert verify inspect extract diff", "seconds for reading a model, and again for checking it (default 120)",
            [](Options& o, const std::string& v) { o.check.timeout_seconds = o.load.timeout_seconds = positive<double>("--timeout", v); }},
     Option{"--memory", "", "MB", "", false, "check convert verify inspect diff", "memory for loading one model, weights not counted (default 8192)",
            [](Options& o, const std::string& v) { o.load.memory_mb = positive<std::uint64_t>("--memory", v); }},

@@ -3,17 +3,12 @@
 #include <algorithm>
 
 #include "compatcheck/error.h"
+#include "model_tools/names.h"
 
 namespace compatcheck::model_tools {
 namespace {
 
-constexpr std::size_t most_named = 20;
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size() && i < most_named; ++i) text += (i ? ", " : "") + parts[i];
-  return parts.size() > most_named ? text + " and " + std::to_string(parts.size() - most_named) + " more" : text;
-}
+using onnx_file::GraphIndex;
 
 struct Wanted { std::string value, reader; };
 
@@ -37,7 +32,7 @@ Cut cut(const GraphIndex& graph, const std::vector<std::string>& from, const std
       if (found.nodes[*producer]) continue;
       found.nodes[*producer] = true;
       const auto& reads = graph.reads(*producer);
-      const std::string reader = describe(graph.graph().node(static_cast<int>(*producer)), *producer);
+      const std::string reader = onnx_file::describe(graph.graph().node(static_cast<int>(*producer)), *producer);
       for (auto name = reads.rbegin(); name != reads.rend(); ++name) waiting.push_back({*name, reader});
     } else if (graph.is_initializer(wanted.value)) {
       found.initializers.insert(wanted.value);
@@ -50,8 +45,8 @@ Cut cut(const GraphIndex& graph, const std::vector<std::string>& from, const std
   for (const auto& name : from)
     if (!met.contains(name)) found.unread.push_back(name);
   if (missing.empty()) return found;
-  std::string message = "--from lacks inputs of the model that " + joined(to) + (to.size() == 1 ? " needs: " : " need: ") + joined(missing);
-  if (!found.unread.empty()) message += "; nothing on the way reads " + joined(found.unread);
+  std::string message = "--from lacks inputs of the model that " + listed(to) + (to.size() == 1 ? " needs: " : " need: ") + listed(missing);
+  if (!found.unread.empty()) message += "; nothing on the way reads " + listed(found.unread);
   throw UsageError(message);
 }
 

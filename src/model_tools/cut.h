@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model_tools/graph_index.h"
+#include "onnx_file/graph_index.h"
 
 namespace compatcheck::model_tools {
 
@@ -17,6 +17,6 @@ struct Cut {
 
 // From `to` back to `from`. Throws UsageError naming the inputs of the model that `to` needs and `from` lacks, ModelError for a name that
 // nothing gives.
-Cut cut(const GraphIndex& graph, const std::vector<std::string>& from, const std::vector<std::string>& to);
+Cut cut(const onnx_file::GraphIndex& graph, const std::vector<std::string>& from, const std::vector<std::string>& to);
 
 }  // namespace compatcheck::model_tools

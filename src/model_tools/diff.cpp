@@ -4,10 +4,13 @@
 #include <set>
 
 #include "analysis/boundary.h"
-#include "compatcheck/inspect.h"
+#include "analysis/run.h"
 #include "frontend/foreign.h"
 #include "frontend/naming.h"
 #include "model_tools/compared.h"
+#include "model_tools/inspect_onnx.h"
+#include "model_tools/onnx_difference.h"
+#include "model_tools/torchscript_difference.h"
 
 namespace compatcheck {
 namespace {
@@ -21,6 +24,7 @@ enum class Kind : std::uint8_t { report, onnx, torchscript };
 struct Side {
   Kind kind = Kind::torchscript;
   std::vector<Compared> models;        // empty, until it is checked, of TorchScript
+  std::optional<Model> model{};        // of TorchScript
 };
 
 Kind kind_of(const frontend::InputFile& file, const std::filesystem::path& path) {
@@ -42,9 +46,17 @@ Side read(const std::filesystem::path& path) {
   });
 }
 
+Compared read_onnx(const std::filesystem::path& path, const DiffOptions& options) {
+  return frontend::naming(path.string(), [&] {
+    Inspection found = model_tools::inspect_onnx(std::make_shared<const frontend::InputFile>(path), path.parent_path(), {.load = options.load}, model_tools::Listed::initializers);
+    found.path = path.string();
+    return model_tools::compared(found);
+  });
+}
+
 // A TorchScript model is checked where the other side says, so that like is compared with like.
 void complete(Side& side, const Side& other, const std::filesystem::path& path, const DiffOptions& options) {
-  if (side.kind == Kind::onnx) side.models = {model_tools::compared(inspect(path, {.load = options.load}))};
+  if (side.kind == Kind::onnx) side.models = {read_onnx(path, options)};
   if (side.kind != Kind::torchscript) return;
   std::vector<int> opsets;
   if (options.opset) opsets = {*options.opset};
@@ -52,7 +64,8 @@ void complete(Side& side, const Side& other, const std::filesystem::path& path, 
     for (const auto& report : other.models)
       if (report.opset && std::ranges::find(opsets, *report.opset) == opsets.end()) opsets.push_back(*report.opset);
   if (opsets.empty()) opsets = {default_opset};
-  for (const Report& report : check(load(path, options.load), opsets, {.timeout_seconds = options.load.timeout_seconds, .run = options.load.run}))
+  side.model = load(path, options.load);
+  for (const Report& report : check(*side.model, opsets, {.timeout_seconds = options.load.timeout_seconds, .run = options.load.run}))
     side.models.push_back(model_tools::compared(report));
 }
 
@@ -145,10 +158,22 @@ std::vector<std::pair<const Compared*, const Compared*>> paired(const Side& befo
   return pairs;
 }
 
+// What isn't told by counts and reports.
+void look_inside(const Side& was, const Side& is, const std::filesystem::path& before, const std::filesystem::path& after, const ir::Watch& watch, ModelDifference& made) {
+  if (was.model && is.model) model_tools::compare_torchscript(was.model->state(), is.model->state(), watch, made);
+  if (was.kind != Kind::onnx || is.kind != Kind::onnx) return;
+  auto inner = model_tools::compare_onnx(before, after, watch);
+  made.nodes = std::move(inner.nodes);
+  made.weights = std::move(inner.weights);
+  made.properties.insert(made.properties.end(), inner.properties.begin(), inner.properties.end());
+  if (made.empty() && inner.elsewhere) made.properties.push_back({"the rest", "", "types of inner values, documentation or the order of nodes changed"});
+}
+
 }  // namespace
 
 Difference diff(const std::filesystem::path& before, const std::filesystem::path& after, const DiffOptions& options) {
   return analysis::guarded(before.string() + ", " + after.string(), [&] {
+    const ir::Watch watch = analysis::watch_of(options.load.run, options.load.timeout_seconds);
     Side was = read(before), is = read(after);
     complete(was, is, before, options);
     complete(is, was, after, options);
@@ -156,6 +181,7 @@ Difference diff(const std::filesystem::path& before, const std::filesystem::path
     const bool models = was.kind != Kind::report && is.kind != Kind::report;
     for (const auto& [a, b] : paired(was, is)) {
       made.models.push_back(compare(a, b, models));
+      if (made.models.size() == 1) look_inside(was, is, before, after, watch, made.models.back());
       if (made.models.back().something_new) made.exit_code = exit_findings;
     }
     return made;

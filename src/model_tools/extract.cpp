@@ -4,22 +4,24 @@
 #include <set>
 
 #include "analysis/boundary.h"
+#include "analysis/run.h"
 #include "frontend/naming.h"
 #include "model_tools/cut.h"
-#include "model_tools/external_data.h"
-#include "model_tools/functions.h"
-#include "model_tools/graph_index.h"
 #include "model_tools/names.h"
-#include "model_tools/repeated.h"
-#include "model_tools/skeleton.h"
-#include "model_tools/validity.h"
-#include "model_tools/value_types.h"
-#include "model_tools/write_skeleton.h"
+#include "onnx_file/external_data.h"
+#include "onnx_file/functions.h"
+#include "onnx_file/graph_index.h"
+#include "onnx_file/repeated.h"
+#include "onnx_file/skeleton.h"
+#include "onnx_file/validity.h"
+#include "onnx_file/value_types.h"
+#include "onnx_file/write_skeleton.h"
 
 namespace compatcheck {
 namespace {
 
 using namespace model_tools;
+using namespace onnx_file;
 using Names = std::vector<std::string>;
 
 [[noreturn]] void unknown_name(const GraphIndex& graph, const char* option, const std::string& name) {
@@ -64,21 +66,19 @@ Names resolve(const GraphIndex& graph, const Names& given, Side side, const char
 class Extract {
  public:
   Extract(const std::filesystem::path& path, const std::filesystem::path& file, const ExtractOptions& options)
-      : path_(path), file_(file), options_(options), skeleton_(Skeleton::read(std::make_shared<const frontend::InputFile>(path))),
+      : path_(path), file_(file), options_(options), watch_(analysis::watch_of(options.run, options.timeout_seconds)),
+        skeleton_(Skeleton::read(std::make_shared<const frontend::InputFile>(path), watch_)),
         externals_(path.parent_path()), original_(skeleton_.model.graph()), index_(original_), types_(skeleton_.model) {}
 
   Extraction run() {
     refuse_own_files();
     found_.nodes_before = static_cast<std::uint64_t>(original_.node_size());
     choose();
-    ::onnx::GraphProto made = build();
-    if (skeleton_.model.training_info_size() > 0) found_.warnings.push_back("training_info isn't kept");
-    skeleton_.model.clear_training_info();
-    skeleton_.model.mutable_graph()->Swap(&made);   // `index_` and `types_` are of the one before
-    keep_used_functions(skeleton_.model);
-    describe();
-    check_valid(skeleton_.model);
-    const Written written = write_skeleton(skeleton_, externals_, file_, options_.external_data, options_.run);
+    Skeleton made = skeleton_.with(build());
+    describe(made.model);
+    check_valid(made.model);
+    watch_.look();
+    const Written written = write_skeleton(made, externals_, file_, options_.external_data, options_.run);
     found_.bytes = written.bytes;
     found_.external_bytes = written.external_bytes;
     return std::move(found_);
@@ -124,17 +124,18 @@ class Extract {
     const bool all = options_.add_outputs == Names{"all"};
     const Names wanted = all ? given_by_kept() : options_.add_outputs;
     std::set<std::string> outputs(to_.begin(), to_.end());
-    std::uint64_t unknown = 0;
+    Names unknown;
     for (const std::string& name : wanted) {
       const auto producer = index_.producer(name);
       if (!producer && !index_.is_value(name)) unknown_name(index_, "--add-outputs", name);
       if (!producer || !cut_.nodes[*producer]) throw UsageError("--add-outputs " + name + ": " + (producer ? "no node that is kept gives it" : "is no node's output"));
       if (!outputs.insert(name).second) continue;
-      const auto* type = types_.find(name);
-      if (all && !(type && is_whole(*type))) ++unknown;
+      const auto* type = types_.find(skeleton_.model.graph(), name);
+      if (all && !(type && is_whole(*type))) unknown.push_back(name);   // onnx's checker passes no output without a shape
       else to_.push_back(name);
     }
-    if (unknown > 0) found_.warnings.push_back(std::to_string(unknown) + (unknown == 1 ? " value has" : " values have") + " no rank that is known, and can't be outputs");
+    if (!unknown.empty())
+      found_.warnings.push_back(std::to_string(unknown.size()) + (unknown.size() == 1 ? " value has" : " values have") + " no rank that is known, and can't be outputs: " + listed(unknown));
   }
 
   Names given_by_kept() const {
@@ -146,12 +147,29 @@ class Extract {
     return names;
   }
 
-  ::onnx::GraphProto build() {
+  ::onnx::ModelProto build() {
+    ::onnx::ModelProto made = without_graph();
+    if (made.training_info_size() > 0) found_.warnings.push_back("training_info isn't kept");
+    made.clear_training_info();
+    *made.mutable_graph() = build_graph();
+    keep_used_functions(made);
+    return made;
+  }
+
+  ::onnx::ModelProto without_graph() {
+    ::onnx::GraphProto aside;
+    aside.Swap(skeleton_.model.mutable_graph());
+    ::onnx::ModelProto made = skeleton_.model;
+    aside.Swap(skeleton_.model.mutable_graph());
+    return made;
+  }
+
+  ::onnx::GraphProto build_graph() {
     ::onnx::GraphProto made = original_;
     made.clear_input();
     made.clear_output();
     std::size_t node = 0;
-    keep_if(*made.mutable_node(), [&](const auto&) { return cut_.nodes[node++]; });
+    keep_if(*made.mutable_node(), [&](const auto&) { return watch_.step(), cut_.nodes[node++]; });
     const std::set<std::string> cut_at(from_.begin(), from_.end());
     free_names(made, cut_at);
     const auto used = [&](const std::string& name) { return cut_.initializers.contains(name) && !cut_at.contains(name); };
@@ -187,7 +205,7 @@ class Extract {
     for (const auto* values : {&original_.input(), &original_.output()})
       for (const auto& value : *values)
         if (value.name() == name && is_whole(value.type())) return value;
-    const auto* type = types_.find(name);
+    const auto* type = types_.find(skeleton_.model.graph(), name);
     if (!type || !is_whole(*type))
       throw UsageError("'" + name + "': its " + (type && type->has_tensor_type() && type->tensor_type().elem_type() ? "rank" : "type") +
                        " isn't known, neither from the model nor by ONNX's shape inference, and ONNX has no inputs or outputs without one");
@@ -197,8 +215,7 @@ class Extract {
     return value;
   }
 
-  void describe() {
-    const auto& model = skeleton_.model;
+  void describe(const ::onnx::ModelProto& model) {
     for (const auto& input : model.graph().input())
       if (!cut_.initializers.contains(input.name()) || std::ranges::find(from_, input.name()) != from_.end()) found_.inputs.push_back(info_of(input));
     for (const auto& output : model.graph().output()) found_.outputs.push_back(info_of(output));
@@ -209,9 +226,10 @@ class Extract {
 
   const std::filesystem::path path_, file_;
   const ExtractOptions& options_;
+  const ir::Watch watch_;
   Skeleton skeleton_;
   ExternalFiles externals_;
-  const ::onnx::GraphProto original_;
+  const ::onnx::GraphProto& original_;
   GraphIndex index_;
   ValueTypes types_;
   Names from_, to_;

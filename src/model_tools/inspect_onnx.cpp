@@ -7,16 +7,21 @@
 #include <set>
 #include <tuple>
 
-#include "model_tools/data_types.h"
-#include "model_tools/elements.h"
-#include "model_tools/external_data.h"
+#include "analysis/run.h"
+#include "compatcheck/error.h"
 #include "model_tools/node_filter.h"
-#include "model_tools/value_types.h"
+#include "onnx_file/data_types.h"
+#include "onnx_file/elements.h"
+#include "onnx_file/external_data.h"
+#include "onnx_file/value_types.h"
 
 namespace compatcheck::model_tools {
 namespace {
 
+using namespace onnx_file;
+
 constexpr std::uint64_t most_values = 16;     // of a tensor, that are shown
+constexpr std::uint64_t most_listed = 500'000;   // a report of as many takes 1 GB
 
 using Attribute = ::onnx::AttributeProto;
 using Types = std::map<std::string, TensorInfo>;
@@ -76,8 +81,9 @@ Attribute::AttributeType type_of(const Attribute& attribute) {
 
 class Walk {
  public:
-  Walk(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options)
-      : skeleton_(Skeleton::read(file)), externals_(folder), filter_(options), weights_(options.weights) {
+  Walk(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options, Listed listed)
+      : watch_(analysis::watch_of(options.load.run, options.load.timeout_seconds)), skeleton_(Skeleton::read(file, watch_)), externals_(folder),
+        filter_(options), weights_(options.weights), nodes_too_(listed == Listed::nodes_too) {
     found_.format = "onnx";
     found_.bytes = file->size();
     found_.onnx.emplace();
@@ -127,6 +133,7 @@ class Walk {
     for (const auto& value : graph.value_info()) types[value.name()] = info_of(value);
     for (const auto& value : graph.output()) types[value.name()] = info_of(value);
     for (const auto& initializer : graph.initializer()) {
+      count_listed();
       found_.tensors.push_back(tensor(initializer, true));
       found_.tensors.back().kind = "initializer";
       found_.tensors.back().scope = scope;
@@ -139,22 +146,31 @@ class Walk {
   void nodes(const auto& all, const std::string& scope, const Types& types, std::map<std::string, std::uint64_t>* counts) {
     std::uint32_t index = 0;
     for (const auto& node : all) {
+      watch_.step();
       const std::string op = operator_name(node.domain(), node.op_type());
       ++calls_[{node.domain(), node.op_type(), node.overload()}];
       if (counts) ++(*counts)[op];
       std::vector<std::string> names(node.output().begin(), node.output().end());
       names.push_back(node.name());
       if (filter_.on()) names_.insert(names_.end(), names.begin(), names.end());
-      const bool taken = filter_.takes(op, node.overload(), names);
+      const bool taken = filter_.takes(op, node.overload(), names) && nodes_too_;
       const std::size_t at = found_.node_list.size();
+      if (taken) count_listed();
       if (taken) found_.node_list.push_back(describe(node, op, index, scope, types));
       const std::string inside = (scope.empty() ? "" : scope + "/") + (node.name().empty() ? op + "#" + std::to_string(index) : node.name());
       for (const auto& attribute : node.attribute()) {
         AttributeContents told = this->attribute(attribute, inside);   // also where it isn't shown: bodies are walked
-        if (taken) found_.node_list[at].attributes.push_back(std::move(told));
+        if (!taken) continue;
+        count_listed();
+        found_.node_list[at].attributes.push_back(std::move(told));
       }
       ++index;
     }
+  }
+
+  void count_listed() {
+    if (++listed_ > most_listed)
+      throw ModelError("has more than " + std::to_string(most_listed) + " nodes, attributes and initializers to list: ask for some of its nodes (--op, --node)");
   }
 
   NodeContents describe(const ::onnx::NodeProto& node, const std::string& op, std::uint32_t index, const std::string& scope, const Types& types) const {
@@ -251,7 +267,7 @@ class Walk {
       made.problem = "has " + std::to_string(stored) + " bytes where dtype and shape need " + std::to_string(made.bytes);
     in_file_ += made.problem.empty() ? made.bytes : stored;
     if (!far && made.problem.empty()) made.values = first_elements(tensor, std::min(made.elements, most_values));
-    if (statistics && weights_ && made.problem.empty()) made.statistics = statistics_of(tensor, far);
+    if (statistics && weights_ && made.problem.empty()) made.statistics = statistics_of(tensor, far, watch_);
     return made;
   }
 
@@ -264,7 +280,7 @@ class Walk {
     if (!made.external->problem.empty()) ++file.problems;
     else if (read) {
       const FarElements elements = externals_.elements(tensor);
-      made.statistics = statistics_of(tensor, &elements);
+      made.statistics = statistics_of(tensor, &elements, watch_);
     }
   }
 
@@ -305,12 +321,13 @@ class Walk {
       if (const auto called = calls_.find({function.domain, function.name, function.overload}); called != calls_.end()) function.calls = called->second;
   }
 
+  const ir::Watch watch_;
   Skeleton skeleton_;
   ExternalFiles externals_;
   NodeFilter filter_;
-  bool weights_;
+  bool weights_, nodes_too_;
   Inspection found_;
-  std::uint64_t nodes_ = 0, in_file_ = 0;
+  std::uint64_t nodes_ = 0, in_file_ = 0, listed_ = 0;
   std::map<std::string, std::uint64_t> operators_;
   std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> calls_;   // domain, operator, overload → nodes
   std::map<std::string, ExternalFile> external_files_;
@@ -319,8 +336,8 @@ class Walk {
 
 }  // namespace
 
-Inspection inspect_onnx(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options) {
-  return Walk(std::move(file), folder, options).run();
+Inspection inspect_onnx(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options, Listed listed) {
+  return Walk(std::move(file), folder, options, listed).run();
 }
 
 }  // namespace compatcheck::model_tools

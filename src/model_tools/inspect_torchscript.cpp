@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "analysis/describe.h"
 #include "analysis/findings.h"
@@ -10,8 +9,9 @@
 #include "analysis/prepare.h"
 #include "analysis/run.h"
 #include "frontend/zip.h"
-#include "model_tools/elements.h"
+#include "model_tools/module_tree.h"
 #include "model_tools/node_filter.h"
+#include "onnx_file/elements.h"
 
 namespace compatcheck::model_tools {
 namespace {
@@ -21,65 +21,32 @@ std::string full_name(const ir::Node& node) { return node.overload().empty() ? n
 // Constants and lists are no calls.
 bool is_call(const ir::Node& node) { return !node.is("prim::Constant") && !node.is("prim::ListConstruct") && !node.is("prim::TupleConstruct") && !node.is("prim::DictConstruct"); }
 
-// The objects of a program as the tree of modules that they are, each once.
-class Modules {
- public:
-  Modules(const ir::Program& program, const frontend::InputFile* file, bool weights, Inspection& found) : program_(program), file_(file), weights_(weights), found_(found) {}
+TensorContents describe(const std::string& name, const ir::TensorView& tensor, const char* kind) {
+  TensorContents made;
+  made.name = name;
+  made.kind = kind;
+  made.dtype = ir::name(tensor.dtype);
+  made.shape = tensor.sizes;
+  made.elements = static_cast<std::uint64_t>(tensor.elements());
+  made.bytes = made.elements * ir::element_bytes(tensor.dtype);
+  return made;
+}
 
-  void walk() { module("", program_.root); }
-
- private:
-  void module(const std::string& path, std::uint32_t root) {
-    std::vector<std::pair<std::string, std::uint32_t>> waiting{{path, root}};
-    while (!waiting.empty()) {
-      const auto [at, object] = std::move(waiting.back());
-      waiting.pop_back();
-      if (object >= program_.objects.size() || !seen_.insert(object).second) continue;
-      const auto inner = attributes(at, program_.objects[object]);
-      waiting.insert(waiting.end(), inner.rbegin(), inner.rend());
-    }
-  }
-
-  std::vector<std::pair<std::string, std::uint32_t>> attributes(const std::string& path, const ir::Object& object) {
-    std::vector<std::pair<std::string, std::uint32_t>> inner;
-    ModuleContents made{.path = path, .class_name = object.class_name};
-    const auto found = program_.classes.find(object.class_name);
-    for (std::size_t i = 0; i < object.attributes.size(); ++i) {
-      const bool known = found != program_.classes.end() && i < found->second.attributes.size();
-      const ir::ClassAttribute attribute = known ? found->second.attributes[i] : ir::ClassAttribute{.name = std::to_string(i), .type = {}};
-      const std::string name = (path.empty() ? "" : path + ".") + attribute.name;
-      if (const auto* child = object.attributes[i].get<ir::ObjectConstant>()) inner.emplace_back(name, child->object);
-      const auto* tensor = object.attributes[i].get<ir::TensorView>();
-      if (!tensor) continue;
-      const TensorContents told = describe(name, *tensor, attribute.is_parameter ? "parameter" : attribute.is_buffer ? "buffer" : "attribute");
-      made.count += told.elements;
-      made.bytes += told.bytes;
-      found_.tensors.push_back(told);
-    }
-    found_.torchscript->modules.push_back(std::move(made));
-    return inner;
-  }
-
- public:
-  TensorContents describe(const std::string& name, const ir::TensorView& tensor, const char* kind) const {
-    TensorContents made;
-    made.name = name;
-    made.kind = kind;
-    made.dtype = ir::name(tensor.dtype);
-    made.shape = tensor.sizes;
-    made.elements = static_cast<std::uint64_t>(tensor.elements());
-    made.bytes = made.elements * ir::element_bytes(tensor.dtype);
-    if (weights_) made.statistics = statistics_of(tensor, file_);
-    return made;
-  }
-
- private:
-  const ir::Program& program_;
-  const frontend::InputFile* file_;
-  bool weights_;
-  Inspection& found_;
-  std::set<std::uint32_t> seen_;
-};
+void add_tensors(const ir::Program& program, const frontend::InputFile* file, bool weights, const ir::Watch& watch, Inspection& found) {
+  const auto add = [&](const std::string& name, const ir::TensorView& tensor, const char* kind) {
+    found.tensors.push_back(describe(name, tensor, kind));
+    if (weights) found.tensors.back().statistics = onnx_file::statistics_of(tensor, file, watch);
+  };
+  auto& modules = found.torchscript->modules;
+  for_each_module(
+      program, [&](const std::string& path, const ir::Object& object) { modules.push_back({.path = path, .class_name = object.class_name}); },
+      [&](const std::string& name, const ir::TensorView& tensor, const char* kind) {
+        add(name, tensor, kind);
+        modules.back().count += found.tensors.back().elements;
+        modules.back().bytes += found.tensors.back().bytes;
+      });
+  for_each_constant(program, add);
+}
 
 std::string signature(const std::string& method, const ir::Function& function) {
   std::string text = method + "(";
@@ -95,19 +62,7 @@ std::string signature(const std::string& method, const ir::Function& function) {
   return text;
 }
 
-// Tensors that the code itself holds.
-void add_constants(const ir::Program& program, const Modules& modules, Inspection& found) {
-  for (const auto& [name, function] : program.functions) {
-    std::size_t number = 0;
-    ir::for_each_node(*function.graph.top(), [&, &name = name](const ir::Node* node) {
-      const ir::Constant* value = node->is("prim::Constant") ? node->attribute("value") : nullptr;
-      const auto* tensor = value ? value->get<ir::TensorView>() : nullptr;
-      if (tensor) found.tensors.push_back(modules.describe(name + "#" + std::to_string(number++), *tensor, "constant"));
-    });
-  }
-}
-
-void add_program(const ir::Program& program, const Model::State& state, const InspectOptions& options, Inspection& found) {
+void add_program(const ir::Program& program, const Model::State& state, const InspectOptions& options, const ir::Watch& watch, Inspection& found) {
   TorchScriptContents& told = found.torchscript.emplace();
   found.producer = program.producer;
   told.libtorch = program.libtorch_version;
@@ -120,9 +75,7 @@ void add_program(const ir::Program& program, const Model::State& state, const In
   if (const auto root = program.classes.find(told.class_name); root != program.classes.end())
     for (const auto& [method, key] : root->second.methods)
       if (const auto function = program.functions.find(key); function != program.functions.end()) told.methods.push_back(signature(method, function->second));
-  Modules modules(program, state.file.get(), options.weights, found);
-  modules.walk();
-  add_constants(program, modules, found);
+  add_tensors(program, state.file.get(), options.weights, watch, found);
 }
 
 // Of a zip archive, by the folders that torch gives its records.
@@ -194,7 +147,7 @@ Inspection inspect_torchscript(const Model& model, const InspectOptions& options
   found.bytes = info.bytes;
   found.inputs = info.inputs;
   found.outputs = info.outputs;
-  if (state.program) add_program(*state.program, state, options, found);
+  if (state.program) add_program(*state.program, state, options, watch, found);
   add_sizes(state, found);
   add_nodes(prepared.graph, options, found);
   return found;

@@ -20,4 +20,11 @@ std::string near_names(const std::string& name, const std::vector<std::string>& 
   return text;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < most; ++i) text += (i ? ", " : "") + names[i];
+  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
+}
+
 }  // namespace compatcheck::model_tools

@@ -9,4 +9,7 @@ namespace compatcheck::model_tools {
 // "; near it: a, b", of those of `names` that are like it or hold it, at most three; or nothing.
 std::string near_names(const std::string& name, const std::vector<std::string>& names);
 
+// "a, b, c", of the first twenty.
+std::string listed(const std::vector<std::string>& names);
+
 }  // namespace compatcheck::model_tools

@@ -91,7 +91,7 @@ void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx, Verification& 
 }  // namespace
 
 void explain(const Mismatch& mismatch, Verification& made) {
-  const OnnxGraph onnx(mismatch.onnx);
+  const OnnxGraph onnx(mismatch.onnx, mismatch.watch);
   Known known = know(mismatch, onnx.opset());
   if (onnx.producer() != "compatcheck") keep_common(known.stands, known, onnx);
   const auto is_inner = [&](const NamedStand& stand) { return onnx.is_made(stand.name); };

@@ -1,4 +1,4 @@
-// An ONNX file taken apart: what makes each value, and models of some of its values alone.
+// An ONNX file as bisecting sees it: what makes each value, and models of some of its values alone.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/dtype.h"
+#include "ir/watch.h"
 
 namespace compatcheck::verification {
 
@@ -22,15 +23,22 @@ struct Segment {
   std::vector<std::string> results;           // what each wanted value is called here, in that order
 };
 
+// An output of a node of the main graph.
+struct MainValue {
+  std::string name;
+  std::size_t last_read = 0;                  // by what makes this one of the main graph's values; 0: by none
+};
+
+// A value that several bodies use the name of, each for its own, is none that can be asked for; nodes read the right one.
 class OnnxGraph {
  public:
-  // Throws ModelError for what is no ONNX model. Weights in files beside it are read when a segment wants them.
-  explicit OnnxGraph(const std::filesystem::path& file);
+  // Throws ModelError for what is no ONNX model. Weights, in the file or beside it, are read when a segment wants them.
+  OnnxGraph(const std::filesystem::path& file, const ir::Watch& watch);
   ~OnnxGraph();
   OnnxGraph(OnnxGraph&&) noexcept;
   OnnxGraph& operator=(OnnxGraph&&) = delete;
 
-  // Throws ModelError where a file of weights beside it is absent or too short.
+  // Throws ModelError where weights beside it aren't there as the model says, or don't lie in its folder.
   void must_be_whole() const;
 
   int opset() const;                          // of ONNX's own operators; 0 if it says none
@@ -41,7 +49,7 @@ class OnnxGraph {
   bool is_given(const std::string& value) const;
   std::vector<std::string> node_names() const;   // those in bodies, too
   // Outputs of the main graph's nodes, in order.
-  std::vector<std::string> main_values() const;
+  std::vector<MainValue> main_values() const;
   // The node that makes it: its name, or its operator where it has none; empty if none does.
   std::string maker_of(const std::string& value) const;
   // By type inference; nullopt where that doesn't tell.
@@ -57,11 +65,11 @@ class OnnxGraph {
     const std::set<std::string>& sequences;             // of `cut`: lists of tensors
     std::map<std::string, std::vector<std::int64_t>> sizes;  // of inputs, where they are to be declared
   };
+  // Throws ModelError where its weights can't be read.
   std::optional<Segment> segment(const Request& request) const;
 
  private:
   struct State;
-  class Cutting;
   std::unique_ptr<State> state_;
 };
 

@@ -37,11 +37,11 @@ class Verifying {
   }
 
   Verification run(const std::filesystem::path& onnx) {
+    verification::OnnxGraph(onnx, watch_).must_be_whole();   // what isn't, isn't the runtime's fault
     std::optional<verification::Session> session;
     try {
       session = runtime_.open(onnx);
     } catch (const ModelError& error) {
-      verification::OnnxGraph(onnx).must_be_whole();   // else it isn't the runtime's fault
       add_finding("CC201", Severity::error, "ONNX Runtime " + runtime_.version() + " doesn't take the model: " + error.what(), "");
       return finish();
     }
@@ -95,7 +95,7 @@ class Verifying {
   void dump(const verification::Session& session, const std::filesystem::path& onnx, const Expected& expected) {
     const verification::NamedValues inputs = named_inputs(session, expected.call);
     try {
-      made_.dumped = verification::dump(options_.dump, verification::OnnxGraph(onnx), runtime_, inputs, options_.memory, watch_);
+      made_.dumped = verification::dump(options_.dump, verification::OnnxGraph(onnx, watch_), runtime_, inputs, options_.memory, watch_);
     } catch (const ModelError& error) {   // the comparison tells more
       made_.note = std::string("not all values are saved: ") + error.what();
     }

@@ -260,7 +260,7 @@ def older_and_odder_models(tool):
                                opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("acme", 1)], ir_version=8)
     path = tool.save("custom.onnx", custom)
     tool.extract(path, "--from", "x", "--to", "h", code=2, says="type isn't known")
-    tool.extract(path, "--add-outputs", "all", says="1 value has no rank that is known")
+    tool.extract(path, "--add-outputs", "all", says="1 value has no rank that is known, and can't be outputs: h")
     tool.extract(path, "--add-outputs", "h", code=2, says="'h': its type isn't known")
     tool.extract(path, "--add-outputs", "nosuch", code=2, says="--add-outputs nosuch: the model has no such value")
     tool.extract(path, "--add-outputs", "x", code=2, says="is no node's output")
@@ -313,6 +313,28 @@ def invalid_models_are_refused(tool):
                                            [helper.make_opsetid("f", 1), helper.make_opsetid("", 17)])
     path = save([node("f59", ["x"], ["h"], domain="f"), node("Neg", ["h"], ["y"])], [twice(i) for i in range(60)])
     tool.extract(path, "--from", "x", "--to", "h", code=2, says="type isn't known")
+
+
+@test
+def more_than_can_be_listed(tool):
+    """Two bytes in the file each."""
+    path = tool.folder / "many.onnx"
+    path.write_bytes(b"\x08\x08" + field(7, field(1, b"") * 600_000))
+    tool.run("inspect", path, code=3, says="ask for some of its nodes (--op, --node)")
+    tool.run("inspect", path, "--op", "Conv")
+    path.write_bytes(b"\x08\x08" + field(7, field(1, b"") * (4 << 20)))
+    for words in (["inspect", path], ["inspect", path, "--op", "Conv"], ["extract", path, "-o", "out.onnx", "--to", "y"], ["diff", path, path]):
+        tool.run(*words, code=3, says="512 MB of memory")
+
+
+@test
+def the_time_is_up(tool):
+    nodes = [helper.make_node("Neg", [f"v{i}" if i else "x"], [f"v{i + 1}"]) for i in range(2000)]
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, (2,))
+    path = tool.save("long.onnx", helper.make_model(helper.make_graph(nodes, "g", [value("x")], [value("v2000")]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    for words in (["inspect", path], ["extract", path, "-o", "out.onnx", "--to", "v7"], ["diff", path, path]):
+        tool.run(*words)
+        tool.run(*words, "--timeout", "1e-9", code=3, says="--timeout gives it more")
 
 
 @test

@@ -8,6 +8,7 @@
 namespace compatcheck::model_tools {
 namespace {
 
+using onnx_file::GraphIndex;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;

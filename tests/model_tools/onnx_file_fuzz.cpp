@@ -1,4 +1,4 @@
-// Whatever a file holds, it is inspected and extracted from, or refused.
+// Whatever a file holds, it is inspected, extracted from and the same as itself, or refused.
 #include <unistd.h>
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <fstream>
 #include <span>
 
+#include "compatcheck/diff.h"
 #include "compatcheck/error.h"
 #include "compatcheck/extract.h"
 #include "compatcheck/inspect.h"
@@ -39,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::ofstream(model, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   Inspection found;
   do_or_refuse([&] { found = inspect(model, {.weights = true}); });
+  do_or_refuse([&] { diff(model, model); });
   do_or_refuse([&] { extract(model, out, {.add_outputs = {"all"}}); });
   // Between each node's values: what it gives, from what it reads.
   for (std::size_t i = 0; i < found.node_list.size() && i < 4; ++i)

@@ -138,9 +138,18 @@ def main():
         verify("weights beside it", 0, large, far)
         data = folder / "far.onnx.data"
         data.write_bytes(data.read_bytes()[:-4])
-        verify("weights cut short", 3, large, far, says="too short")
+        verify("weights cut short", 3, large, far, says="is cut short")
         data.unlink()
         verify("weights gone", 3, large, far, says="far.onnx.data")
+        model = onnx.load(far, load_external_data=False)
+        data.write_bytes(b"\0" * 64 * 64 * 4)
+        (folder / "inside").mkdir()
+        for weight in model.graph.initializer:
+            for entry in weight.external_data:
+                if entry.key == "location":
+                    entry.value = "../far.onnx.data"
+        onnx.save(model, folder / "inside" / "outside.onnx")
+        verify("weights outside of its folder", 3, large, folder / "inside" / "outside.onnx", says="lies outside of the model's folder")
         model = onnx.load(file)
         model.graph.node[0].op_type = "NoSuchOperator"
         onnx.save(model, folder / "lacking.onnx")

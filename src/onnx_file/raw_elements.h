@@ -1,0 +1,42 @@
+// The elements of a tensor as raw_data has them, however and wherever they are stored: in pieces, for comparing.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "ir/constant.h"
+#include "ir/watch.h"
+#include "onnx_file/skeleton.h"
+
+namespace compatcheck::onnx_file {
+
+class RawElements {
+ public:
+  // Of what the tensor carries, or of `far`; both must outlive it. Strings have no such form.
+  RawElements(const ::onnx::TensorProto& tensor, const FarElements* far);
+  // Of a parameter. `file`: what its storage lies in. Throws ModelError where it has no elements, or is too large a part of another tensor.
+  RawElements(const ir::TensorView& tensor, const std::shared_ptr<const frontend::InputFile>& file);
+
+  // Fewer bytes than asked for only at the end. Throws ModelError where the file ends.
+  std::size_t read(std::span<std::uint8_t> into);
+
+ private:
+  void decode_more();
+
+  std::uint64_t left_ = 0;             // bytes that dtype and shape say, and that weren't read yet
+  unsigned element_bytes_ = 1;
+  FarElements far_;
+  bool varints_ = false;               // in `far_`
+  std::uint64_t value_ = 0;            // of a varint that a piece cuts
+  int shift_ = 0;
+  std::string ready_;                  // read or carried, and not given yet
+  std::size_t given_ = 0;
+};
+
+// How many elements of `bits` bits aren't the same; those that only one has count.
+std::uint64_t differing(RawElements& a, RawElements& b, unsigned bits, const ir::Watch& watch);
+
+}  // namespace compatcheck::onnx_file

@@ -1,0 +1,149 @@
+#include "onnx_file/validity.h"
+
+#include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "compatcheck/error.h"
+#include "onnx_file/external_data.h"
+#include "onnx_file/graph_index.h"
+
+namespace compatcheck::onnx_file {
+namespace {
+
+constexpr std::uint64_t most_calls = 1'000'000;   // nodes that inference walks, functions called each time anew
+constexpr int deepest_calls = 200;
+
+using FunctionKey = std::tuple<std::string, std::string, std::string>;
+
+// Counts the nodes that a graph is when every call of a function stands for the function's nodes.
+class Calls {
+ public:
+  explicit Calls(const ::onnx::ModelProto& model) {
+    for (const auto& function : model.functions()) functions_[{function.domain(), function.name(), function.overload()}] = {&function};
+  }
+
+  std::uint64_t count(const auto& nodes) {
+    std::uint64_t sum = 0;
+    for (const auto& node : nodes) {
+      sum += 1 + of_function({node.domain(), node.op_type(), node.overload()});
+      for_each_body(node, [&](const ::onnx::GraphProto& body) { sum += count(body.node()); });
+      sum = std::min(sum, most_calls + 1);
+    }
+    return sum;
+  }
+
+ private:
+  struct Function {
+    const ::onnx::FunctionProto* proto = nullptr;
+    std::uint64_t nodes = 0;
+    enum { unknown, counting, counted } state = unknown;
+  };
+
+  std::uint64_t of_function(const FunctionKey& key) {
+    const auto found = functions_.find(key);
+    if (found == functions_.end()) return 0;
+    Function& function = found->second;
+    if (function.state == Function::counting) throw ModelError("isn't valid ONNX: the local function " + function.proto->name() + " calls itself");
+    if (function.state == Function::counted) return function.nodes;
+    if (++depth_ > deepest_calls) throw ModelError("calls local functions more than " + std::to_string(deepest_calls) + " deep");
+    function.state = Function::counting;
+    const std::uint64_t nodes = count(function.proto->node());
+    function.nodes = nodes;
+    function.state = Function::counted;
+    --depth_;
+    return nodes;
+  }
+
+  std::map<FunctionKey, Function> functions_;
+  int depth_ = 0;
+};
+
+void add_tensor_type(::onnx::TypeProto& type, int data_type, const auto& dims) {
+  auto& tensor = *type.mutable_tensor_type();
+  tensor.set_elem_type(data_type);
+  tensor.mutable_shape();
+  for (const auto dim : dims) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
+}
+
+}  // namespace
+
+void check_valid(const ::onnx::ModelProto& model) {
+  Calls calls(model);
+  calls.count(model.graph().node());
+  for (const auto& function : model.functions()) calls.count(function.node());
+  ::onnx::ModelProto copy = model;
+  for_each_tensor(copy, [](::onnx::TensorProto& tensor) {
+    if (tensor.unknown_fields().empty() && !is_external(tensor)) return;
+    tensor.clear_dims();
+    tensor.add_dims(0);
+    tensor.clear_external_data();
+    tensor.clear_data_location();
+  });
+  try {
+    ::onnx::checker::check_model(copy);
+  } catch (const std::exception& error) {
+    throw ModelError(std::string("isn't valid ONNX: ") + error.what());
+  }
+}
+
+ValueTypes::ValueTypes(const ::onnx::ModelProto& model) : model_(model) { note(model.graph()); }
+
+void ValueTypes::note(const ::onnx::GraphProto& graph) {
+  Types& types = types_[&graph];
+  for (const auto& tensor : graph.initializer()) add_tensor_type(types[tensor.name()], tensor.data_type(), tensor.dims());
+  for (const auto& tensor : graph.sparse_initializer()) add_tensor_type(types[tensor.values().name()], tensor.values().data_type(), tensor.dims());
+  for (const auto* values : {&graph.value_info(), &graph.output(), &graph.input()})
+    for (const auto& value : *values)
+      if (value.has_type()) types[value.name()] = value.type();
+  for (const auto& node : graph.node()) for_each_body(node, [&](const ::onnx::GraphProto& body) { note(body); });
+}
+
+const ::onnx::TypeProto* ValueTypes::find(const ::onnx::GraphProto& graph, const std::string& value) {
+  Types& types = types_.at(&graph);
+  const auto whole = [&] {
+    const auto found = types.find(value);
+    return found != types.end() && is_whole(found->second);
+  };
+  if (!whole() && !std::exchange(inferred_, true)) infer();
+  const auto found = types.find(value);
+  return found == types.end() ? nullptr : &found->second;
+}
+
+void ValueTypes::infer() {
+  if (Calls(model_).count(model_.graph().node()) > most_calls) return;
+  ::onnx::ModelProto inferred = model_;
+  try {
+    ::onnx::shape_inference::InferShapes(inferred, ::onnx::OpSchemaRegistry::Instance(), ::onnx::ShapeInferenceOptions(false, 0, true));
+  } catch (const std::exception&) {
+    return;   // the checker says what is wrong
+  }
+  merge(model_.graph(), inferred.graph());
+}
+
+void ValueTypes::merge(const ::onnx::GraphProto& graph, const ::onnx::GraphProto& inferred) {
+  Types& types = types_[&graph];
+  for (const auto* values : {&inferred.value_info(), &inferred.output()})
+    for (const auto& value : *values)
+      if (auto& known = types[value.name()]; value.has_type() && !is_whole(known)) known = value.type();
+  std::vector<const ::onnx::GraphProto*> bodies, inferred_bodies;   // as many: inference adds types alone
+  for (const auto& node : graph.node()) for_each_body(node, [&](const ::onnx::GraphProto& body) { bodies.push_back(&body); });
+  for (const auto& node : inferred.node()) for_each_body(node, [&](const ::onnx::GraphProto& body) { inferred_bodies.push_back(&body); });
+  for (std::size_t i = 0; i < std::min(bodies.size(), inferred_bodies.size()); ++i) merge(*bodies[i], *inferred_bodies[i]);
+}
+
+bool is_whole(const ::onnx::TypeProto& type) {
+  using Type = ::onnx::TypeProto;
+  switch (type.value_case()) {
+    case Type::kTensorType: return type.tensor_type().elem_type() != 0 && type.tensor_type().has_shape();
+    case Type::kSparseTensorType: return type.sparse_tensor_type().elem_type() != 0 && type.sparse_tensor_type().has_shape();
+    case Type::VALUE_NOT_SET: return false;
+    default: return true;
+  }
+}
+
+}  // namespace compatcheck::onnx_file

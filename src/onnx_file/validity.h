@@ -1,0 +1,36 @@
+// onnx's own checks and inference, on a skeleton.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "onnx_file/skeleton.h"
+
+namespace compatcheck::onnx_file {
+
+// onnx's checker. Elements that aren't in the message are taken for good: their places were looked at. Throws ModelError with its words.
+void check_valid(const ::onnx::ModelProto& model);
+
+// Types of values, as the model says them and as ONNX's inference finds them; what contradicts itself has none.
+class ValueTypes {
+ public:
+  // The model must outlive it, unchanged while it is asked.
+  explicit ValueTypes(const ::onnx::ModelProto& model);
+  // Of a value that this graph, the model's or a body of it, gives; null if there is none. Tensors may lack a shape.
+  const ::onnx::TypeProto* find(const ::onnx::GraphProto& graph, const std::string& value);
+
+ private:
+  using Types = std::unordered_map<std::string, ::onnx::TypeProto>;
+  void note(const ::onnx::GraphProto& graph);
+  void infer();
+  void merge(const ::onnx::GraphProto& graph, const ::onnx::GraphProto& inferred);
+
+  const ::onnx::ModelProto& model_;
+  std::unordered_map<const ::onnx::GraphProto*, Types> types_;
+  bool inferred_ = false;
+};
+
+// What the checker wants of a type: of a tensor dtype and rank.
+bool is_whole(const ::onnx::TypeProto& type);
+
+}  // namespace compatcheck::onnx_file
