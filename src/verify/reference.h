@@ -60,6 +60,7 @@ class Reference {
   std::vector<analysis::ExampleLeaf> examples_;
   std::size_t first_scale_ = 0;         // at which the first run succeeded
   bool at_recorded_ = false;            // or at the sizes that the file records
+  int attempt_ = 0;                     // with such inputs
 };
 
 }  // namespace compatcheck::verification
