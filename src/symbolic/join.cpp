@@ -190,6 +190,7 @@ Facts block_diag(const Call& call) {
   Dim rows = 0, columns = 0;
   for (const TensorFact& tensor : *tensors) {
     Shape shape = tensor.shape.value_or(unknown_sizes(2));
+    if (shape.size() > 2) throw Impossible{"a block has more than 2 dimensions"};
     to_row(shape);
     rows = rows + shape[0];
     columns = columns + shape[1];
