@@ -23,7 +23,7 @@ void Demands::state(bool holds, std::string_view what, std::string_view wanted, 
 }
 
 void Demands::at_least(const Dim& size, std::int64_t bound, std::string_view what) {
-  const bool below = provably_at_least(Dim(bound - 1) - size, 0);
+  const bool below = size.is_number() ? *size.number() < bound : provably_at_least(Dim(bound - 1) - size, 0);   // without overflow
   if (below) state(false, what, "at least " + std::to_string(bound), size.to_string());
 }
 

@@ -152,6 +152,24 @@ Facts index_put(const Call& call) {
   return written(call);
 }
 
+// A slice of `source` for each index; one number may go to one.
+Facts written_slices(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto &index = tensor_of(call, "index").shape, &source = tensor_of(call, "source").shape;
+  Demands demands;
+  demands.rank(call, "index", 0, 1);
+  demands.hold();
+  const auto dim = dim_index(call, "dim", self);
+  if (source && source->empty() && index) demands.equal(product(*index), 1, "the number of indices of one number");
+  demands.hold();
+  if (!dim || self.shape->empty() || !source || source->empty()) return written(call);
+  demands.rank(call, "source", self.shape->size(), self.shape->size());
+  for (std::size_t i = 0; i < source->size() && source->size() == self.shape->size(); ++i)
+    demands.equal((*source)[i], i != *dim ? (*self.shape)[i] : index ? product(*index) : Dim::unknown(), "dimension " + std::to_string(i) + " of source");
+  demands.hold();
+  return written(call);
+}
+
 // The mask may stretch self.
 Facts masked(const Call& call) {
   return {tensor_fact(self_of(call).dtype, broadcast(self_of(call).shape, tensor_of(call, "mask").shape))};
@@ -253,9 +271,10 @@ void register_indexing(Registry& registry) {
   registry.facts("aten::nonzero_numpy", nonzero_lists);
   registry.facts("aten::where", where);
   for (const char* op : {"aten::index_put", "aten::_unsafe_index_put", "aten::_index_put_impl"}) registry.facts(op, index_put);
-  for (const char* op : {"aten::_unsafe_masked_index_put_accumulate", "aten::index_fill", "aten::index_copy", "aten::index_add", "aten::index_reduce", "aten::scatter", "aten::scatter_add",
+  for (const char* op : {"aten::_unsafe_masked_index_put_accumulate", "aten::index_fill", "aten::scatter", "aten::scatter_add",
                          "aten::scatter_reduce", "aten::put"})
     registry.facts(op, written);
+  for (const char* op : {"aten::index_copy", "aten::index_add", "aten::index_reduce"}) registry.facts(op, written_slices);
   for (const char* op : {"aten::masked_fill", "aten::masked_scatter"}) registry.facts(op, masked);
   registry.facts("aten::repeat_interleave", repeat_interleave);
   registry.condition("no_masks", no_masks);

@@ -109,6 +109,7 @@ Facts stack(const Call& call) {
     for (const TensorFact& tensor : *tensors) {
       if (!tensor.shape) continue;
       if (!member.shape) member.shape = tensor.shape;
+      if (member.shape->size() != tensor.shape->size()) throw Impossible{"tensors of different ranks are stacked"};
       for (std::size_t i = 0; i < member.shape->size() && i < tensor.shape->size(); ++i)
         (*member.shape)[i] = agreed_dim((*member.shape)[i], (*tensor.shape)[i]);
     }

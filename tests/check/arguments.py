@@ -125,6 +125,9 @@ def of_sizes():
     yield "select_scatter", [numbers(4, 3), numbers(4), 1, -1]
     yield "diagonal_scatter", [numbers(4, 3), numbers(3), 0, 0, 1]
     yield "_pack_padded_sequence", [numbers(2, 3), indices(2) + 1, True]
+    for write in ("index_copy", "index_add"):
+        yield write, [numbers(2, 3), 1, indices(2), numbers(2, 2)]
+    yield "stack", [[numbers(2, 3), numbers(2, 3)], 0]
     yield "group_norm", [numbers(2, 4, 3), 2, numbers(4), numbers(4), 1e-5, True]
 
 
