@@ -167,11 +167,29 @@ bool has_other_sizes(const symbolic::Fact& a, const symbolic::Fact& b) {
   return !std::ranges::equal(*first, *second, [](const auto& one, const auto& other) { return !one.size || !other.size || one.size == other.size; });
 }
 
+bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor()->shape; }
+
 // Before opset 11 the sizes of what leaves an If are the same whichever branch runs.
 void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
   const auto first = node.blocks()[0]->outputs(), second = node.blocks()[1]->outputs();
-  for (std::size_t i = 0; i < first.size(); ++i)
-    if (has_other_sizes(facts.of(first[i]), facts.of(second[i]))) throw onnx::Refusal{"If gives the same sizes from both branches before opset 11"};
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    // What nobody reads, as no branch set it, is made of the other's sizes.
+    const symbolic::Fact& leaving = facts.of(node.output(i));
+    const bool unset = has_shape(leaving) && !(has_shape(facts.of(first[i])) && has_shape(facts.of(second[i])));
+    if (has_other_sizes(facts.of(first[i]), facts.of(second[i])) || (unset && !stand_in_sizes(leaving)))
+      throw onnx::Refusal{"If gives the same sizes from both branches before opset 11", "use opset 11"};
+  }
+}
+
+// Nor does ONNX Runtime run an If before opset 13 of whose results it doesn't know the rank.
+void demand_ranks(const ir::Node& node, const symbolic::FactTable& facts) {
+  for (const ir::Value* output : node.outputs()) {
+    const symbolic::Fact& fact = facts.of(output);
+    if (output->unused() || !fact.tensor() || fact.tensor()->shape) continue;
+    if (!fact.wants.empty() || (fact.blame && fact.blame != &node))
+      throw handlers::Wanting{{.truth = Truth::unknown, .message = "the rank of what leaves an If isn't known", .wants = fact.wants, .blame = fact.blame}};
+    throw onnx::Refusal{"ONNX Runtime takes no If whose branches give tensors of different ranks before opset 13", "use opset 13"};
+  }
 }
 
 // What belongs to no row: a refusal is the graph's own.
@@ -203,6 +221,7 @@ void Assessor::try_control(Attempt& attempt, int opset) {
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
     for (const ir::Value* output : node.outputs()) handlers::operand_of(context_.facts.of(output), output->type(), take);
     if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
+    if (node.is("prim::If") && !builder.at_least(13)) demand_ranks(node, context_.facts);
     builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
   });
 }

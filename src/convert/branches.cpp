@@ -57,6 +57,8 @@ class Origin {
   std::vector<std::uint32_t> wants_;
 };
 
+constexpr std::int64_t most_stand_in = 1 << 16;   // elements
+
 bool is_decided(const symbolic::Fact& decision) {
   const auto* number = decision.number();
   return number && number->integer && number->integer->is_number();
@@ -80,6 +82,18 @@ std::vector<std::uint32_t> DecidingInputs::of(const ir::Block& block, Around aro
     if (const auto& wants = of_owner(owner); !wants.empty()) return wants;
   }
   return {};
+}
+
+std::optional<std::vector<std::int64_t>> stand_in_sizes(const symbolic::Fact& like) {
+  const auto* tensor = like.tensor();
+  if (!tensor || !tensor->shape) return std::nullopt;
+  std::vector<std::int64_t> sizes;
+  std::int64_t elements = 1;
+  for (const symbolic::Dim& dim : *tensor->shape) {
+    if (!dim.is_number() || *dim.number() > most_stand_in || (elements *= *dim.number()) > most_stand_in) return std::nullopt;
+    sizes.push_back(*dim.number());
+  }
+  return sizes;
 }
 
 }  // namespace compatcheck::conversion

@@ -1,7 +1,8 @@
-// Branches that only the shapes of inputs leave open.
+// Branches that only the shapes of inputs leave open, and what leaves branches.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -27,5 +28,8 @@ class DecidingInputs {
   const symbolic::FactTable& facts_;
   std::unordered_map<const ir::Node*, std::vector<std::uint32_t>> known_;  // by If or Loop
 };
+
+// The sizes of what stands for a tensor that nobody reads, where it must have those of another: numbers, and not too many elements.
+std::optional<std::vector<std::int64_t>> stand_in_sizes(const symbolic::Fact& like);
 
 }  // namespace compatcheck::conversion

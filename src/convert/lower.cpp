@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "compatcheck/error.h"
+#include "convert/branches.h"
 #include "convert/calls.h"
 #include "convert/interface.h"
 #include "symbolic/condition.h"
@@ -263,6 +264,24 @@ class Lowering {
     return values;
   }
 
+  // Before opset 13 ONNX Runtime needs the rank of what leaves an If, from both branches: what nobody reads has one, too.
+  Operand leaving(const ir::Value* inner, const ir::Value* outer) {
+    const Operand& given = operand(inner);
+    const auto* known = context_.facts.of(outer).tensor();
+    if (!std::holds_alternative<handlers::Uninitialized>(given.value) || !known || !known->dtype || !known->shape) return given;
+    const auto same = builder_.at_least(11) ? std::nullopt : stand_in_sizes(context_.facts.of(outer));
+    const onnx::Ints sizes = same.value_or(onnx::Ints(known->shape->size(), 1));
+    std::int64_t elements = 1;
+    for (const std::int64_t size : sizes) elements *= size;
+    return {builder_.constant(onnx::make_tensor(*known->dtype, sizes, onnx::Ints(static_cast<std::size_t>(elements), 0)))};
+  }
+
+  void declare_rank(const Value& value, const ir::Value* outer) {
+    const auto* known = context_.facts.of(outer).tensor();
+    onnx::ValueInfo& info = model_.values[value.id];
+    if (known && known->shape && !info.shape && !value.sequence) info.shape.emplace(known->shape->size());
+  }
+
   void branch(const ir::Node& node) {
     const Value condition = boolean(node.input(0));
     std::vector<Operand> forms;
@@ -275,8 +294,14 @@ class Lowering {
       block(*node.blocks()[i]);
       builder_.set_origin(&node);
       Values values;
-      for (std::size_t o = 0; o < forms.size(); ++o) handlers::spill(operand(node.blocks()[i]->outputs()[o]), forms[o], builder_, values);
+      std::vector<const ir::Value*> whose;   // null of what is no tensor
+      for (std::size_t o = 0; o < forms.size(); ++o) {
+        handlers::spill(leaving(node.blocks()[i]->outputs()[o], node.output(o)), forms[o], builder_, values);
+        whose.resize(values.size(), forms[o].tensor() ? node.output(o) : nullptr);
+      }
       values = in_body(*bodies[i], std::move(values));
+      for (std::size_t v = 0; v < values.size(); ++v)
+        if (whose[v]) declare_rank(values[v], whose[v]);
       if (i == 0)
         for (const Value& value : values) dtypes.push_back(value.dtype), sequences.push_back(value.sequence);
       builder_.end_body(values);

@@ -59,6 +59,11 @@ Value embedded(Emission& e, const Value& value, const Shape& shape, std::int64_t
   Shape sizes = shape;
   sizes.emplace_back(1);
   Ints none(rank + 1, 0), after = none;
+  if (size == 0) {   // nothing to move; a reshape wouldn't know what 0 elements become
+    after[rank - 1] = std::abs(offset);
+    after[rank] = std::abs(offset) - 1;
+    return padded(e, column, &sizes, none, after, zero);
+  }
   Value spread;
   if (size) {
     after.back() = *size;

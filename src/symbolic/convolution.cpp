@@ -129,6 +129,8 @@ void demand_channels(Demands& demands, const Call& call, const Shape& input, con
 Verdict convolution_demands(const Call& call, bool transposed) {
   Demands demands;
   const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
+  demands.one_dtype(call, {"input", "weight"});
+  if (!transposed) demands.one_dtype(call, {"bias"});   // PyTorch adds any bias to what it transposes
   if (!weight.shape || weight.shape->size() < 3) return demands.verdict();
   const std::size_t dims = weight.shape->size() - 2;
   demands.rank(call, "input", dims + 1, dims + 2);

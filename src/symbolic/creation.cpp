@@ -3,6 +3,7 @@
 #include <cmath>
 #include <complex>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -244,11 +245,24 @@ Facts normal(const Call& call) {
   return {tensor_fact(mean.dtype, broadcast(mean.shape, deviation.shape))};
 }
 
+// One for each element of what is filled.
+Verdict probabilities_expand(const Call& call) {
+  Demands demands;
+  const auto &self = tensor_of(call, "self").shape, &p = tensor_of(call, "p").shape;
+  if (self && p) demands.broadcasts(*p, *self, "p");
+  return demands.verdict();
+}
+
 Facts multinomial(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
   if (!self.shape || self.shape->empty()) return {tensor_fact(DType::i64, std::nullopt)};
   Shape shape = *self.shape;
-  shape.back() = call.dim("num_samples").value_or(Dim::unknown());
+  const Dim samples = call.dim("num_samples").value_or(Dim::unknown());
+  Demands demands;
+  demands.at_least(samples, 1, "num_samples");
+  if (call.boolean("replacement") == false) demands.at_most(samples, shape.back(), "num_samples without replacement");
+  demands.hold();
+  shape.back() = samples;
   return {tensor_fact(DType::i64, std::move(shape))};
 }
 
@@ -257,6 +271,13 @@ Facts one_hot(const Call& call) {
   if (!self.shape) return {tensor_fact(DType::i64, std::nullopt)};
   Shape shape = *self.shape;
   const auto classes = call.dim("num_classes");
+  Demands demands;
+  for (const Dim& index : self.contents.value_or(std::vector<Dim>{})) {
+    demands.at_least(index, 0, "a class");
+    if (classes && provably_at_least(*classes, 0)) demands.at_least(*classes - index, 1, "num_classes beyond a class");
+  }
+  if (classes && classes->number() == -1 && product(shape).number() == 0) demands.broken("without elements num_classes must be given");
+  demands.hold();
   shape.push_back(!classes || classes->number() == -1 ? Dim::unknown() : *classes);
   return {tensor_fact(DType::i64, std::move(shape))};
 }
@@ -290,6 +311,7 @@ void register_creation(Registry& registry) {
   registry.facts("aten::as_tensor", tensor);
   registry.facts("aten::affine_grid_generator", affine_grid);
   registry.facts("aten::normal", normal);
+  registry.condition("probabilities_expand", probabilities_expand);
   registry.facts("aten::multinomial", multinomial);
   registry.facts("aten::one_hot", one_hot);
 }

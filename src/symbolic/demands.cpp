@@ -23,7 +23,7 @@ void Demands::state(bool holds, std::string_view what, std::string_view wanted, 
 }
 
 void Demands::at_least(const Dim& size, std::int64_t bound, std::string_view what) {
-  const bool below = provably_at_least(Dim(bound - 1) - size, 0);
+  const bool below = size.is_number() ? *size.number() < bound : provably_at_least(Dim(bound - 1) - size, 0);   // without overflow
   if (below) state(false, what, "at least " + std::to_string(bound), size.to_string());
 }
 
@@ -55,6 +55,31 @@ void Demands::length(const Call& call, std::string_view argument, std::size_t co
   const auto members = call.list(argument);
   if (!members || members->size() == count || members->size() == 1) return;
   state(false, "the length of " + std::string(argument), std::to_string(count), std::to_string(members->size()));
+}
+
+void Demands::one_dtype(const Fact& fact, std::string_view name) {
+  if (const auto* list = fact.list(); list && list->items)
+    for (const Fact& item : *list->items) one_dtype(item, name);
+  const auto* tensor = fact.tensor();
+  if (!tensor || !tensor->dtype) return;
+  if (!dtype_) dtype_.emplace(*tensor->dtype, name);
+  else if (dtype_->first != *tensor->dtype)
+    broken("the dtypes of " + dtype_->second + " and " + std::string(name) + " must be the same, and are " + std::string(ir::name(dtype_->first)) + " and " +
+           std::string(ir::name(*tensor->dtype)));
+}
+
+void Demands::one_dtype(const Call& call, std::initializer_list<std::string_view> arguments) {
+  for (const std::string_view argument : arguments) one_dtype(call.fact(argument), argument);
+}
+
+void Demands::broadcasts(const Shape& from, const Shape& to, std::string_view what) {
+  const auto size_fits = [&](std::size_t i) {
+    const Dim& size = from[i];
+    return !size.is_number() || size.number() == 1 || !provably_different(size, to[to.size() - from.size() + i]);
+  };
+  bool fits = from.size() <= to.size();
+  for (std::size_t i = 0; fits && i < from.size(); ++i) fits = size_fits(i);
+  if (!fits) broken(std::string(what) + " doesn't broadcast to " + to_string(tensor_fact(std::nullopt, to)));
 }
 
 void Demands::hold() const {

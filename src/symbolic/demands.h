@@ -1,9 +1,11 @@
 // Parts of conditions: sizes that must be known, and what PyTorch demands of arguments together, for the tables' `valid`.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "symbolic/registry.h"
 #include "symbolic/shapes.h"
@@ -26,6 +28,10 @@ class Demands {
   void rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most);
   // A list of `count` members, or of one that stands for all.
   void length(const Call& call, std::string_view argument, std::size_t count);
+  // Of tensor arguments and of those in lists, as far as they are given.
+  void one_dtype(const Call& call, std::initializer_list<std::string_view> arguments);
+  void one_dtype(const Fact& fact, std::string_view name);
+  void broadcasts(const Shape& from, const Shape& to, std::string_view what);    // "WHAT doesn't broadcast to [2, 3]"
 
   Verdict verdict() const;   // yes or no
   void hold() const;         // throws Impossible if one is broken: for functions that state facts
@@ -33,6 +39,7 @@ class Demands {
  private:
   void state(bool holds, std::string_view what, std::string_view wanted, const std::string& found);
   std::optional<std::string> broken_;
+  std::optional<std::pair<ir::DType, std::string>> dtype_;   // of the first tensor, and its name
 };
 
 }  // namespace compatcheck::symbolic

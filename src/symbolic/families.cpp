@@ -9,6 +9,7 @@ Registry shipped_registry() {
   register_cast(registry);
   register_convolution(registry);
   register_creation(registry);
+  register_dtypes(registry);
   register_fft(registry);
   register_indexing(registry);
   register_join(registry);

@@ -10,6 +10,7 @@ void register_attention(Registry& registry);
 void register_cast(Registry& registry);
 void register_convolution(Registry& registry);
 void register_creation(Registry& registry);
+void register_dtypes(Registry& registry);
 void register_fft(Registry& registry);
 void register_indexing(Registry& registry);
 void register_join(Registry& registry);

@@ -86,6 +86,9 @@ Facts unsafe_masked_index(const Call& call) {
 
 Facts index_select(const Call& call) {
   const TensorFact &self = self_of(call), &at = tensor_of(call, "index");
+  Demands demands;
+  demands.rank(call, "index", 0, 1);
+  demands.hold();
   const auto dim = dim_index(call, "dim", self);
   if (!dim) return {tensor_fact(self.dtype, self.shape ? std::optional(unknown_sizes(self.shape->size())) : std::nullopt)};
   TensorFact result{.dtype = self.dtype, .shape = self.shape, .contents = picked(self, at)};
@@ -138,6 +141,35 @@ Facts where(const Call& call) {
 
 Facts written(const Call& call) { return {like(self_of(call))}; }
 
+Facts index_put(const Call& call) {
+  const auto given = call.list("indices");
+  const auto place = given ? indexed_shape(self_of(call), *given) : std::nullopt;
+  if (const TensorFact& values = tensor_of(call, "values"); place && values.shape) {
+    Demands demands;
+    demands.broadcasts(*values.shape, *place, "'values'");
+    demands.hold();
+  }
+  return written(call);
+}
+
+// A slice of `source` for each index; one number may go to one.
+Facts written_slices(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto &index = tensor_of(call, "index").shape, &source = tensor_of(call, "source").shape;
+  Demands demands;
+  demands.rank(call, "index", 0, 1);
+  demands.hold();
+  const auto dim = dim_index(call, "dim", self);
+  if (source && source->empty() && index) demands.equal(product(*index), 1, "the number of indices of one number");
+  demands.hold();
+  if (!dim || self.shape->empty() || !source || source->empty()) return written(call);
+  demands.rank(call, "source", self.shape->size(), self.shape->size());
+  for (std::size_t i = 0; i < source->size() && source->size() == self.shape->size(); ++i)
+    demands.equal((*source)[i], i != *dim ? (*self.shape)[i] : index ? product(*index) : Dim::unknown(), "dimension " + std::to_string(i) + " of source");
+  demands.hold();
+  return written(call);
+}
+
 // The mask may stretch self.
 Facts masked(const Call& call) {
   return {tensor_fact(self_of(call).dtype, broadcast(self_of(call).shape, tensor_of(call, "mask").shape))};
@@ -147,6 +179,12 @@ Facts masked(const Call& call) {
 
 Facts repeat_interleave(const Call& call) {
   const TensorFact& self = self_of(call);
+  if (call.fact("repeats").tensor()) {
+    Demands demands;
+    demands.rank(call, "repeats", call.has("self") ? 0 : 1, 1);
+    if (const auto dtype = call.dtype_of("repeats"); dtype && !ir::is_integral(*dtype)) demands.broken("repeats must be integers");
+    demands.hold();
+  }
   const auto total = call.is_none("output_size") ? std::nullopt : call.dim("output_size");
   if (!call.has("self")) return {tensor_fact(call.dtype_of("repeats"), Shape{total.value_or(Dim::unknown())})};
   const bool flat = call.is_none("dim");
@@ -156,6 +194,11 @@ Facts repeat_interleave(const Call& call) {
   if (!dim || shape.empty()) return {tensor_fact(self.dtype, std::nullopt)};
   Dim& size = shape[*dim];
   const TensorFact* repeats = call.tensor("repeats");
+  if (repeats && repeats->shape && repeats->shape->size() == 1 && repeats->shape->front().number() != 1) {
+    Demands demands;
+    demands.equal(repeats->shape->front(), size, "the length of 'repeats'");
+    demands.hold();
+  }
   if (total) size = *total;
   else if (const auto each = call.dim("repeats"); each && (!repeats || (repeats->shape && product(*repeats->shape).number() == 1))) size = size * *each;
   else if (repeats && repeats->contents) {
@@ -227,10 +270,11 @@ void register_indexing(Registry& registry) {
   for (const char* op : {"aten::nonzero", "aten::nonzero_static", "aten::argwhere"}) registry.facts(op, nonzero);
   registry.facts("aten::nonzero_numpy", nonzero_lists);
   registry.facts("aten::where", where);
-  for (const char* op : {"aten::index_put", "aten::_unsafe_index_put", "aten::_unsafe_masked_index_put_accumulate", "aten::index_fill",
-                         "aten::index_copy", "aten::index_add", "aten::index_reduce", "aten::scatter", "aten::scatter_add",
-                         "aten::scatter_reduce", "aten::put", "aten::_index_put_impl"})
+  for (const char* op : {"aten::index_put", "aten::_unsafe_index_put", "aten::_index_put_impl"}) registry.facts(op, index_put);
+  for (const char* op : {"aten::_unsafe_masked_index_put_accumulate", "aten::index_fill", "aten::scatter", "aten::scatter_add",
+                         "aten::scatter_reduce", "aten::put"})
     registry.facts(op, written);
+  for (const char* op : {"aten::index_copy", "aten::index_add", "aten::index_reduce"}) registry.facts(op, written_slices);
   for (const char* op : {"aten::masked_fill", "aten::masked_scatter"}) registry.facts(op, masked);
   registry.facts("aten::repeat_interleave", repeat_interleave);
   registry.condition("no_masks", no_masks);

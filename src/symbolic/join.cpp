@@ -109,6 +109,7 @@ Facts stack(const Call& call) {
     for (const TensorFact& tensor : *tensors) {
       if (!tensor.shape) continue;
       if (!member.shape) member.shape = tensor.shape;
+      if (member.shape->size() != tensor.shape->size()) throw Impossible{"tensors of different ranks are stacked"};
       for (std::size_t i = 0; i < member.shape->size() && i < tensor.shape->size(); ++i)
         (*member.shape)[i] = agreed_dim((*member.shape)[i], (*tensor.shape)[i]);
     }
@@ -190,6 +191,7 @@ Facts block_diag(const Call& call) {
   Dim rows = 0, columns = 0;
   for (const TensorFact& tensor : *tensors) {
     Shape shape = tensor.shape.value_or(unknown_sizes(2));
+    if (shape.size() > 2) throw Impossible{"a block has more than 2 dimensions"};
     to_row(shape);
     rows = rows + shape[0];
     columns = columns + shape[1];

@@ -37,8 +37,34 @@ Facts hinge(const Call& call) { return elementwise(call, {"self", "target"}, tru
 Facts with_logits(const Call& call) { return elementwise(call, {"self", "target", "weight"}); }
 Facts of_self(const Call& call) { return reduced(call, call.dtype_of("self"), tensor_of(call, "self").shape); }
 
+// Of (classes), (batch, classes) or (batch, classes, ...), an index of a class for each element; scores of all to cross_entropy_loss.
+void demand_classes(const Call& call) {
+  const auto &self = tensor_of(call, "self").shape, &target = tensor_of(call, "target").shape;
+  const bool pictures = call.op().starts_with("aten::nll_loss2d"), scores_too = call.op() == "aten::cross_entropy_loss";
+  Demands demands;
+  if (!scores_too && call.op() != "aten::nll_loss_nd") demands.rank(call, "self", pictures ? 4 : 1, pictures ? 4 : 2);
+  if (self && self->empty()) demands.broken("'self' has no dimension of classes");
+  if (!self || self->empty()) return demands.hold();
+  const std::size_t rank = self->size(), classes = rank == 1 ? 0 : 1;
+  if (rank <= 2 && !call.is_none("weight")) demands.rank(call, "weight", 1, 1);
+  if (const auto& weight = tensor_of(call, "weight").shape; weight && !call.is_none("weight"))
+    demands.equal(product(*weight), (*self)[classes], "the number of weights");
+  if (!target) return demands.hold();
+  if (rank == 1) {
+    demands.rank(call, "target", 0, 1);
+    if (!scores_too) demands.equal(product(*target), 1, "the number of classes in 'target'");
+    return demands.hold();
+  }
+  const bool scores = scores_too && target->size() == rank;
+  if (!scores) demands.rank(call, "target", rank - 1, rank - 1);
+  for (std::size_t i = 0; i < target->size() && target->size() + 1 >= rank && target->size() <= rank; ++i)
+    demands.equal((*target)[i], (*self)[scores || i == 0 ? i : i + 1], "dimension " + std::to_string(i) + " of 'target'");
+  demands.hold();
+}
+
 // One loss for each class index: the dimension of the classes goes.
 Facts by_class(const Call& call) {
+  demand_classes(call);
   const TensorFact& self = tensor_of(call, "self");
   std::optional<Shape> shape = self.shape;
   if (shape && !shape->empty()) shape->erase(shape->begin() + (shape->size() == 1 ? 0 : 1));

@@ -63,22 +63,23 @@ Facts dot(const Call& call) {
   return {tensor_fact(call.dtype_of("self") ? call.dtype_of("self") : call.dtype_of(other), Shape{})};
 }
 
+void demand_expands(const TensorFact& tensor, const Shape& to, const char* what) {
+  if (!tensor.shape) return;
+  Demands demands;
+  demands.broadcasts(*tensor.shape, to, what);
+  demands.hold();
+}
+
 Facts linear(const Call& call) {
   const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
+  const TensorFact& bias = tensor_of(call, "bias");
+  demand_rank(call, "weight", 1, 2);
   if (!input.shape || !weight.shape || input.shape->empty()) return {tensor_fact(input.dtype, std::nullopt)};
   demand_equal(input.shape->back(), size_at(weight, weight.shape->size() - 1), "the last dimension of 'input'");
   Shape shape(input.shape->begin(), input.shape->end() - 1);
   if (weight.shape->size() == 2) shape.push_back(weight.shape->front());
+  demand_expands(bias, shape, "'bias'");
   return {tensor_fact(input.dtype, std::move(shape))};
-}
-
-// `self` broadcasts to it.
-void demand_expands(const TensorFact& self, const Shape& to) {
-  if (!self.shape) return;
-  if (self.shape->size() > to.size()) throw Impossible{"'self' has more dimensions than the product"};
-  for (std::size_t i = 0; i < self.shape->size(); ++i)
-    if (const Dim& size = (*self.shape)[i]; size.number() != 1 && provably_different(size, to[to.size() - self.shape->size() + i]) && size.is_number())
-      throw Impossible{"'self' doesn't broadcast to the product"};
 }
 
 // beta·self + alpha·(a · b), self broadcast to the product.
@@ -89,7 +90,7 @@ Facts added(const Call& call, const char* a, std::size_t row, const char* b, std
   if (row == 1) demand_equal(size_at(second, 0), size_at(first, 0), "the number of matrices");
   demand_equal(size_at(second, row), size_at(first, column), rows_of_second);
   Shape product{size_at(first, row), size_at(second, column)};
-  demand_expands(tensor_of(call, "self"), product);
+  demand_expands(tensor_of(call, "self"), product, "'self'");
   return {tensor_fact(dtype_of(call, a), std::move(product))};
 }
 
@@ -100,7 +101,7 @@ Facts addmv(const Call& call) {
   demand_rank(call, "vec", 1, 1);
   demand_equal(size_at(tensor_of(call, "vec"), 0), size_at(tensor_of(call, "mat"), 1), "the length of 'vec'");
   Shape product{size_at(tensor_of(call, "mat"), 0)};
-  demand_expands(tensor_of(call, "self"), product);
+  demand_expands(tensor_of(call, "self"), product, "'self'");
   return {tensor_fact(call.dtype_of("vec"), std::move(product))};
 }
 
@@ -113,7 +114,7 @@ Facts outer_product(const Call& call, bool with_self) {
   if (with_self) promotion.add(call.fact("vec1"));
   promotion.add(call.fact("vec2"));
   Shape product{size_at(tensor_of(call, a), 0), size_at(tensor_of(call, "vec2"), 0)};
-  if (with_self) demand_expands(tensor_of(call, "self"), product);
+  if (with_self) demand_expands(tensor_of(call, "self"), product, "'self'");
   return {tensor_fact(promotion.result(), std::move(product))};
 }
 
@@ -126,7 +127,7 @@ Facts baddbmm(const Call& call) {
   demand_rank(call, "batch2", 3, 3);
   demand_equal(size_at(b, 1), size_at(a, 2), rows_of_second);
   Shape product{agreed_dim(size_at(a, 0), size_at(b, 0)), size_at(a, 1), size_at(b, 2)};
-  demand_expands(tensor_of(call, "self"), product);
+  demand_expands(tensor_of(call, "self"), product, "'self'");
   return {tensor_fact(dtype_of(call, "batch1"), std::move(product))};
 }
 
@@ -136,6 +137,9 @@ Facts inner(const Call& call) {
   if (!self.shape || !other.shape) return {tensor_fact(self.dtype, std::nullopt)};
   if (self.shape->empty() || other.shape->empty()) return {tensor_fact(self.dtype, broadcast(self.shape, other.shape))};
   demand_equal(other.shape->back(), self.shape->back(), "the last dimension of 'other'");
+  Demands demands;
+  demands.one_dtype(call, {"self", "other"});
+  demands.hold();
   Shape shape(self.shape->begin(), self.shape->end() - 1);
   shape.insert(shape.end(), other.shape->begin(), other.shape->end() - 1);
   return {tensor_fact(self.dtype, std::move(shape))};
@@ -195,9 +199,22 @@ Facts chain(const Call& call) {
 // x1 · weight[k] · x2 for each output k, over the last dimensions.
 Facts bilinear(const Call& call) {
   const TensorFact &input = tensor_of(call, "input1"), &weight = tensor_of(call, "weight");
-  if (!input.shape || input.shape->empty()) return {tensor_fact(input.dtype, std::nullopt)};
+  const TensorFact& other = tensor_of(call, "input2");
+  demand_rank(call, "weight", 3, 3);
+  if (!input.shape) return {tensor_fact(input.dtype, std::nullopt)};
+  demand_rank(call, "input2", input.shape->size(), input.shape->size());
+  if (input.shape->empty()) throw Impossible{"'input1' has no dimensions"};
+  demand_equal(input.shape->back(), size_at(weight, 1), "the last dimension of 'input1'");
   Shape shape = *input.shape;
+  if (other.shape) {
+    demand_equal(other.shape->back(), size_at(weight, 2), "the last dimension of 'input2'");
+    for (std::size_t i = 0; i + 1 < shape.size(); ++i) shape[i] = agreed_dim(shape[i], (*other.shape)[i]);
+  }
   shape.back() = size_at(weight, 0);
+  if (!call.is_none("bias")) {
+    demand_rank(call, "bias", 1, 1);
+    demand_equal(size_at(tensor_of(call, "bias"), 0), shape.back(), "the number of biases");
+  }
   return {tensor_fact(input.dtype, std::move(shape))};
 }
 
@@ -280,7 +297,8 @@ Facts einsum(const Call& call) {
 
 Verdict matrices_are_square(const Call& call) {
   Demands demands;
-  const auto& shape = tensor_of(call, "self").shape;
+  const auto& shape = tensor_of(call, call.has("A") ? "A" : "self").shape;
+  if (shape && shape->size() < 2) demands.broken("a matrix has at least 2 dimensions");
   if (shape && shape->size() >= 2) demands.equal((*shape)[shape->size() - 1], (*shape)[shape->size() - 2], "the number of columns");
   return demands.verdict();
 }

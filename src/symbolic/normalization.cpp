@@ -77,7 +77,11 @@ Verdict groups_fit(const Call& call) {
   const TensorFact& input = tensor_of(call, "input");
   const Dim channels = native ? call.dim("C").value_or(Dim::unknown()) : size_at(input, 1);
   demands.multiple(channels, groups, "the number of channels");
-  for (const char* parameter : {"weight", "bias"}) demands.equal(size_at(tensor_of(call, parameter), 0), channels, "the length of " + std::string(parameter));
+  for (const char* parameter : {"weight", "bias"}) {
+    if (call.is_none(parameter)) continue;
+    demands.rank(call, parameter, 1, 1);
+    demands.equal(size_at(tensor_of(call, parameter), 0), channels, "the length of " + std::string(parameter));
+  }
   if (!native && input.shape && input.shape->size() < 2) demands.broken("the rank of input must be at least 2");
   if (native && input.shape)
     demands.equal(product(*input.shape), call.dim("N").value_or(Dim::unknown()) * channels * call.dim("HxW").value_or(Dim::unknown()), "the number of elements of input");

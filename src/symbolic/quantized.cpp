@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "symbolic/convolution.h"
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/join.h"
 #include "symbolic/shapes.h"
@@ -55,6 +56,20 @@ Facts cat(const Call& call) {
   const auto dim = call.integer("dim");
   if (!tensors || tensors->empty()) return {tensor_fact(std::nullopt, std::nullopt)};
   return {tensor_fact(tensors->front().dtype, dim ? concatenated(*tensors, *dim) : std::nullopt)};
+}
+
+// A scale and a zero point for each position along `axis`.
+Verdict channel_scales_fit(const Call& call) {
+  Demands demands;
+  const TensorFact& self = tensor_of(call, "self");
+  const auto axis = call.integer("axis");
+  const auto index = axis && self.shape && !self.shape->empty() ? wrap_dim(*axis, self.shape->size()) : std::nullopt;
+  if (axis && self.shape && !index) demands.broken("self has no dimension " + std::to_string(*axis));
+  for (const char* numbers : {"scale", "zero_point"}) {
+    demands.rank(call, numbers, 1, 1);
+    if (index) demands.equal(size_at(tensor_of(call, numbers), 0), (*self.shape)[*index], "the length of " + std::string(numbers));
+  }
+  return demands.verdict();
 }
 
 // ---- Layers, whose weight is packed
@@ -118,6 +133,7 @@ void register_quantized(Registry& registry) {
   registry.facts("aten::int_repr", int_repr);
   for (const char* op : {"aten::fake_quantize_per_tensor_affine_cachemask", "aten::fake_quantize_per_channel_affine_cachemask"})
     registry.facts(op, fake_quantized_with_mask);
+  registry.condition("channel_scales_fit", channel_scales_fit);
   for (const char* op : {"add", "add_relu", "mul", "mul_relu"}) registry.facts("quantized::" + std::string(op), binary);
   for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), cat);
   for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16", "linear_relu_dynamic_fp16",

@@ -96,7 +96,21 @@ Facts covariance(const Call& call, bool floats) {
   if (!variables.is_number()) return {tensor_fact(dtype, std::nullopt)};
   return {tensor_fact(dtype, variables.number() == 1 ? Shape{} : Shape(2, variables))};
 }
-Facts cov(const Call& call) { return covariance(call, true); }
+
+// A weight for each observation.
+Facts cov(const Call& call) {
+  Demands demands;
+  demands.rank(call, "self", 0, 2);
+  const TensorFact& self = self_of(call);
+  const Dim observations = !self.shape ? Dim::unknown() : self.shape->empty() ? Dim(1) : self.shape->back();
+  for (const char* weights : {"fweights", "aweights"}) {
+    if (call.is_none(weights)) continue;
+    demands.rank(call, weights, 0, 1);
+    if (const auto& shape = tensor_of(call, weights).shape) demands.equal(product(*shape), observations, "the number of " + std::string(weights));
+  }
+  demands.hold();
+  return covariance(call, true);
+}
 Facts corrcoef(const Call& call) { return covariance(call, false); }
 
 // ---- Demands

@@ -1,6 +1,7 @@
 // Recurrent layers, on padded or packed sequences: facts and conditions.
 #include <algorithm>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -55,6 +56,13 @@ Facts cell(const Call& call) {
 // (time, batch, …) and lengths → (steps of all sequences, …) and the batch size at each step.
 Facts pack(const Call& call) {
   const TensorFact &input = tensor_of(call, "input"), &lengths = tensor_of(call, "lengths");
+  Demands demands;
+  demands.rank(call, "lengths", 1, 1);
+  if (const auto batch_first = call.boolean("batch_first"); batch_first && input.shape) {
+    if (input.shape->size() < 2) demands.broken("'input' has no dimension of time or batch");
+    else demands.equal(size_at(lengths, 0), (*input.shape)[*batch_first ? 0 : 1], "the number of lengths");
+  }
+  demands.hold();
   std::optional<Shape> data;
   if (input.shape && input.shape->size() >= 2) {
     data = Shape(input.shape->begin() + 1, input.shape->end());
@@ -76,6 +84,10 @@ Facts pack(const Call& call) {
 
 Facts unpack(const Call& call) {
   const TensorFact& data = tensor_of(call, "data");
+  Demands demands;
+  demands.rank(call, "batch_sizes", 1, 1);
+  if (data.shape && data.shape->empty()) demands.broken("'data' has no dimensions");
+  demands.hold();
   const auto batch_first = call.boolean("batch_first");
   const auto total = call.dim("total_length");
   const Dim batch = Dim::unknown();

@@ -1,6 +1,7 @@
 // Reductions that no rule word says, and order along a dimension: facts.
 #include <algorithm>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -67,7 +68,25 @@ Facts extreme(const Call& call) {
 Facts same_with_indices(const Call& call) { return {like(self_of(call)), tensor_fact(DType::i64, self_of(call).shape)}; }
 Facts order(const Call& call) { return {tensor_fact(DType::i64, self_of(call).shape)}; }
 
+// `k` counts what is there along `dim`.
+void demand_so_many(const Call& call, std::int64_t least) {
+  const TensorFact& self = self_of(call);
+  const auto dim = dim_index(call, "dim", self);
+  const auto k = call.dim("k");
+  if (!dim || !k) return;
+  Demands demands;
+  demands.at_least(*k, least, "k");
+  demands.at_most(*k, self.shape->empty() ? Dim(1) : (*self.shape)[*dim], "k");
+  demands.hold();
+}
+
+Facts kthvalue(const Call& call) {
+  demand_so_many(call, 1);
+  return values_and_indices(call);
+}
+
 Facts topk(const Call& call) {
+  demand_so_many(call, 0);
   const TensorFact& self = self_of(call);
   const auto dim = dim_index(call, "dim", self);
   std::optional<Shape> shape = self.shape;
@@ -86,6 +105,7 @@ Fact when(const std::optional<bool>& asked, std::optional<Shape> shape) {
 Facts unique(const Call& call) {
   const TensorFact& self = self_of(call);
   const bool flat = call.is_none("dim");
+  if (!flat && self.shape && self.shape->empty()) throw Impossible{"a tensor without dimensions has none to look along"};
   const auto dim = flat ? std::nullopt : dim_index(call, "dim", self);
   std::optional<Shape> values = flat ? std::optional(unknown_sizes(1)) : self.shape, inverse = self.shape;
   if (!flat && values) {
@@ -112,7 +132,24 @@ Facts quantile(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
+// Boundaries for all, or for each row: then the dimensions before the last are the same.
+void demand_boundaries(const Call& call) {
+  const bool rows = call.has("sorted_sequence");
+  const char* boundaries = rows ? "sorted_sequence" : "boundaries";
+  const auto &sorted = tensor_of(call, boundaries).shape, &self = tensor_of(call, "self").shape;
+  Demands demands;
+  if (!rows || call.fact("self").number() || (self && self->empty())) demands.rank(call, boundaries, 1, 1);
+  else if (sorted && sorted->empty()) demands.broken("the rank of " + std::string(boundaries) + " must be at least 1, and is 0");
+  else if (sorted && self && sorted->size() != 1) {
+    demands.rank(call, "self", sorted->size(), sorted->size());
+    for (std::size_t i = 0; i + 1 < sorted->size() && self->size() == sorted->size(); ++i)
+      demands.equal((*self)[i], (*sorted)[i], "dimension " + std::to_string(i) + " of self");
+  }
+  demands.hold();
+}
+
 Facts searched(const Call& call) {
+  demand_boundaries(call);
   const auto narrow = call.boolean("out_int32");
   const auto dtype = narrow ? std::optional(*narrow ? DType::i32 : DType::i64) : std::nullopt;
   return {tensor_fact(dtype, call.fact("self").number() ? std::optional(Shape{}) : tensor_of(call, "self").shape)};
@@ -249,7 +286,8 @@ void register_reduction(Registry& registry) {
   for (const char* op : {"aten::var", "aten::std"}) registry.facts(op, spread_of_values);
   for (const char* op : {"aten::var_mean", "aten::std_mean"}) registry.facts(op, spread_and_mean);
   registry.facts("aten::aminmax", pair_of_values);
-  for (const char* op : {"aten::median", "aten::nanmedian", "aten::mode", "aten::kthvalue"}) registry.facts(op, values_and_indices);
+  for (const char* op : {"aten::median", "aten::nanmedian", "aten::mode"}) registry.facts(op, values_and_indices);
+  registry.facts("aten::kthvalue", kthvalue);
   for (const char* op : {"aten::max", "aten::min"}) registry.facts(op, extreme);
   for (const char* op : {"aten::sort", "aten::cummax", "aten::cummin"}) registry.facts(op, same_with_indices);
   registry.facts("aten::argsort", order);

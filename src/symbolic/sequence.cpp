@@ -200,7 +200,7 @@ void register_sequence(Registry& registry) {
   for (const char* op : {"prim::ListUnpack", "prim::TupleUnpack"}) registry.facts(op, unpack);
   for (const char* op : {"prim::TupleIndex", "aten::__getitem__.t", "aten::select.t"}) registry.facts(op, item);
   for (const char* op : {"aten::len.t", "aten::len.any"}) registry.facts(op, length);
-  for (const char* op : {"aten::list.t", "prim::unchecked_cast"}) registry.facts(op, copy);
+  for (const char* op : {"aten::list.t", "aten::Size", "prim::unchecked_cast"}) registry.facts(op, copy);
   registry.facts("aten::slice.t", slice);
   registry.facts("aten::add.t", concatenate);
   registry.facts("aten::mul.left_t", repeat);

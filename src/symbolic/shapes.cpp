@@ -115,7 +115,10 @@ const TensorFact& tensor_of(const Call& call, std::string_view argument) {
 
 std::optional<std::size_t> dim_index(const Call& call, std::string_view argument, const TensorFact& tensor) {
   const auto dim = call.integer(argument);
-  return dim && tensor.shape ? wrap_dim(*dim, tensor.shape->size()) : std::nullopt;
+  if (!dim || !tensor.shape) return std::nullopt;
+  const auto index = wrap_dim(*dim, tensor.shape->size());
+  if (!index) throw Impossible{"dimension " + std::to_string(*dim) + " is out of range for rank " + std::to_string(tensor.shape->size())};
+  return index;
 }
 
 std::optional<ir::DType> dtype_or(const Call& call, std::optional<ir::DType> otherwise) {

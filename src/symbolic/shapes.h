@@ -53,7 +53,7 @@ Fact list_of(Fact element);                      // of unknown length
 const TensorFact* first_tensor(const Call& call);
 // An argument as a tensor; of which nothing is known if it isn't one.
 const TensorFact& tensor_of(const Call& call, std::string_view argument);
-// An int argument that names a dimension of `tensor`.
+// An int argument that names a dimension of `tensor`; throws Impossible where it has none such.
 std::optional<std::size_t> dim_index(const Call& call, std::string_view argument, const TensorFact& tensor);
 // The `dtype` argument, or else.
 std::optional<ir::DType> dtype_or(const Call& call, std::optional<ir::DType> otherwise);

@@ -49,7 +49,8 @@ Facts slice(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto dim = call.integer("dim"), step = call.integer("step");
   const auto index = dim && self.shape && !self.shape->empty() ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
-  if (!index || !step || *step < 1) {
+  if (step && *step < 1) throw Impossible{"the step of a slice must be at least 1"};
+  if (!index || !step) {
     if (!self.shape) return {tensor_fact(self.dtype, std::nullopt)};
     return {tensor_fact(self.dtype, unknown_sizes(self.shape->size()))};
   }
@@ -67,6 +68,8 @@ Facts select(const Call& call) {
   const auto index = dim && self.shape && !self.shape->empty() ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
   if (!index) return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape = *self.shape;
+  const auto place = call.integer("index"), whole = shape[*index].number();
+  if (place && whole && (*place >= *whole || *place < -*whole)) throw Impossible{"index " + std::to_string(*place) + " is out of range for size " + std::to_string(*whole)};
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*index));
   Fact result = tensor_fact(self.dtype, std::move(shape));
   if (self.contents && self.shape->size() == 1) {
@@ -83,7 +86,15 @@ Facts narrow(const Call& call) {
   const auto index = dim && self.shape && !self.shape->empty() ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
   if (!index) return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape = *self.shape;
-  shape[*index] = call.dim("length").value_or(Dim::unknown());
+  Dim &size = shape[*index], length = call.dim("length").value_or(Dim::unknown());
+  Demands demands;
+  demands.at_least(length, 0, "length");
+  if (const auto start = call.dim("start"); start && start->is_number()) {
+    demands.at_least(*start + size, 0, "start counted from the end");
+    demands.at_most(*start->number() < 0 ? *start + size + length : *start + length, size, "the end");
+  }
+  demands.hold();
+  size = length;
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
@@ -158,8 +169,26 @@ Facts diagflat(const Call& call) {
   return {tensor_fact(self.dtype, Shape{side, side})};
 }
 
-// select_scatter and the like: self with a part replaced.
-Facts replaced(const Call& call) { return {like(self_of(call))}; }
+// ---- self with a part replaced
+
+// `src` has the part's sizes.
+void demand_part(const Call& call, const std::optional<Shape>& part) {
+  const auto& source = tensor_of(call, "src").shape;
+  if (!source || !part) return;
+  Demands demands;
+  demands.rank(call, "src", part->size(), part->size());
+  for (std::size_t i = 0; i < part->size() && source->size() == part->size(); ++i)
+    demands.equal((*source)[i], (*part)[i], "dimension " + std::to_string(i) + " of src");
+  demands.hold();
+}
+
+template <FactFunction part> Facts replaced(const Call& call) {
+  const Fact taken = part(call).front();
+  demand_part(call, taken.tensor() ? taken.tensor()->shape : std::nullopt);
+  return {like(self_of(call))};
+}
+
+Facts replaced_strided(const Call& call) { return {like(self_of(call))}; }
 
 Verdict unfolding_fits(const Call& call) {
   Demands demands;
@@ -184,8 +213,10 @@ void register_slicing(Registry& registry) {
   registry.facts("aten::diag_embed", diag_embed);
   registry.facts("aten::diag", diag);
   registry.facts("aten::diagflat", diagflat);
-  for (const char* op : {"aten::select_scatter", "aten::slice_scatter", "aten::diagonal_scatter", "aten::as_strided_scatter"})
-    registry.facts(op, replaced);
+  registry.facts("aten::select_scatter", replaced<select>);
+  registry.facts("aten::slice_scatter", replaced<slice>);
+  registry.facts("aten::diagonal_scatter", replaced<diagonal>);
+  registry.facts("aten::as_strided_scatter", replaced_strided);
 }
 
 }  // namespace compatcheck::symbolic

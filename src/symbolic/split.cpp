@@ -1,6 +1,7 @@
 // Cutting a tensor into a list: facts.
 #include <algorithm>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -65,6 +66,9 @@ struct Cut {
 
 Cut cut_of(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
+  Demands demands;
+  if (self.shape && self.shape->empty()) demands.broken("a tensor without dimensions can't be cut");
+  demands.hold();
   return {self, dim_index(call, "dim", self), unpacked_into(call)};
 }
 
@@ -78,11 +82,24 @@ Facts chunk(const Call& call) {
   return {provably_equal(size * Dim(*chunks), cut.size()) ? cut.steps(size) : cut.steps(ceil_div(cut.size(), *chunks))};
 }
 
+// The pieces are all of it.
+void demand_whole(const Shape& pieces, const Dim& size) {
+  Demands demands;
+  Dim sum = 0;
+  for (const Dim& piece : pieces) {
+    demands.at_least(piece, 0, "the size of a piece");
+    sum = sum + piece;
+  }
+  demands.equal(sum, size, "the sum of the pieces' sizes");
+  demands.hold();
+}
+
 Facts split(const Call& call) {
   const Cut cut = cut_of(call);
   const char* argument = call.has("split_size") ? "split_size" : "split_sizes";
   if (call.fact(argument).list()) {
     const auto sizes = call.dims(argument);
+    if (sizes) demand_whole(*sizes, cut.size());
     return {sizes ? cut.pieces(*sizes) : cut.unknown_pieces()};
   }
   const auto step = call.dim(argument);

@@ -263,6 +263,11 @@ Facts expand(const Call& call) {
 
 Facts expand_as(const Call& call) {
   const auto* other = call.tensor("other");
+  if (other && other->shape && self_of(call).shape) {
+    Demands demands;
+    demands.broadcasts(*self_of(call).shape, *other->shape, "self");
+    demands.hold();
+  }
   return {tensor_fact(self_of(call).dtype, other ? other->shape : std::nullopt)};
 }
 

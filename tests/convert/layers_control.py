@@ -16,6 +16,20 @@ def branches_of_other_sizes(x: Tensor) -> Tensor:
     return y + 1
 
 
+def broken_off(x: Tensor) -> Tensor:
+    total = torch.zeros_like(x)
+    for i in range(5):
+        if bool(x[0, 0] > i):
+            continue
+        total = total + x * i
+        if bool(total.sum() > 20):
+            break
+    return total
+
+
 def cases():
     signs = [(torch.ones(3, 4),), (-torch.ones(3, 4),), (torch.full((3, 4), -0.25),)]
-    return {"branches_of_other_sizes": Case(branches_of_other_sizes, signs, script=True, opsets=range(11, 27), refused="the same sizes from both branches")}
+    steps = [(torch.full((3, 4), value),) for value in (0.1, 1.0, 30.0, -1.0)]
+    return {"broken_off": Case(broken_off, steps, script=True),
+            "broken_off_named": Case(broken_off, steps, specs=("f32:rows,columns",), script=True, opsets=range(11, 27), refused="the same sizes from both branches"),
+            "branches_of_other_sizes": Case(branches_of_other_sizes, signs, script=True, opsets=range(11, 27), refused="the same sizes from both branches")}
