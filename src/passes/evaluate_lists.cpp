@@ -55,6 +55,21 @@ Result get(const ir::Node&, Arguments in) {
   return in.size() == 3 ? *in[2] : Constant{};
 }
 
+// The sizes of what two tensors broadcast to.
+Result broadcast_sizes(const ir::Node&, Arguments in) {
+  const auto *a = in.size() == 2 ? as_list(*in[0]) : nullptr, *b = a ? as_list(*in[1]) : nullptr;
+  if (!b) return std::nullopt;
+  ListConstant made = a->items.size() >= b->items.size() ? *a : *b;
+  const Constants& shorter = a->items.size() >= b->items.size() ? b->items : a->items;
+  for (std::size_t i = 1; i <= made.items.size(); ++i) {
+    const std::int64_t* size = as_int(made.items[made.items.size() - i]);
+    const std::int64_t* other = i <= shorter.size() ? as_int(shorter[shorter.size() - i]) : size;
+    if (!size || !other || (*size != *other && *size != 1 && *other != 1)) return std::nullopt;
+    if (*size == 1) made.items[made.items.size() - i] = Constant{*other};
+  }
+  return Constant{std::move(made)};
+}
+
 Result slice(const ir::Node&, Arguments in) {
   const auto* list = in.size() == 4 ? as_list(*in[0]) : nullptr;
   if (!list || !as_int(*in[3]) || *as_int(*in[3]) <= 0) return std::nullopt;
@@ -225,7 +240,8 @@ const Evaluators& list_evaluators() {
       {"aten::eq", equal_values}, {"aten::ne", different_values}, {"prim::min", extreme<true>},
       {"prim::max", extreme<false>}, {"aten::sum", sum}, {"aten::any", any_or_all<true>}, {"aten::all", any_or_all<false>},
       {"aten::index", index_of}, {"aten::list", copy}, {"aten::copy", copy}, {"aten::keys", dict_side<true>},
-      {"aten::values", dict_side<false>}};
+      {"aten::values", dict_side<false>},
+      {"aten::broadcast_shapes", broadcast_sizes}, {"aten::_infer_size", broadcast_sizes}};
   return table;
 }
 
