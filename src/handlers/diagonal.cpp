@@ -1,8 +1,7 @@
-// Diagonals, sliding windows, and what strides read.
+// Diagonals, sliding windows, and choices of elements.
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <set>
 
 #include "handlers/families.h"
 #include "handlers/padding.h"
@@ -138,39 +137,6 @@ void unfold(Emission& e) {
   e.give(e.build.transpose(windows, order));
 }
 
-// ---- Strides
-
-// Whether a tensor's elements lie in memory in the order of its dimensions, from the beginning: views can lie otherwise.
-bool in_order(const ir::Value* value) {
-  static const std::set<std::string_view> views = {
-      "aten::transpose", "aten::permute", "aten::t", "aten::numpy_T", "aten::mT", "aten::movedim", "aten::moveaxis", "aten::swapaxes", "aten::swapdims",
-      "aten::select", "aten::slice", "aten::narrow", "aten::expand", "aten::expand_as", "aten::broadcast_to", "aten::diagonal", "aten::unfold",
-      "aten::as_strided", "aten::split", "aten::split_with_sizes", "aten::chunk", "aten::tensor_split", "aten::unbind", "prim::ListUnpack",
-      "aten::to", "aten::clone", "aten::real", "aten::imag"};
-  static const std::set<std::string_view> same_order = {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze", "aten::squeeze", "aten::detach",
-                                                        "aten::alias", "aten::view_as", "aten::ravel", "aten::unflatten"};
-  const ir::Node* producer = value->producer();
-  if (!producer) return true;
-  if (views.contains(producer->op())) return false;
-  return !same_order.contains(producer->op()) || producer->inputs().empty() || in_order(producer->input(0));
-}
-
-void as_strided(Emission& e) {
-  if (!in_order(e.call.value("self")))
-    throw Refusal{"strides count elements in memory, and what they read is a view whose order there isn't known", "call .contiguous().clone() before as_strided, or use narrow, select or unfold"};
-  const Ints sizes = e.ints("size"), strides = e.ints("stride");
-  const std::int64_t offset = e.integer("storage_offset", 0);
-  Ints positions{offset};
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    Ints next;
-    for (const std::int64_t at : positions)
-      for (std::int64_t k = 0; k < sizes[i]; ++k) next.push_back(at + k * strides.at(i));
-    positions = std::move(next);
-  }
-  const Value flat = e.call.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1});
-  e.give(e.build.gather(flat, e.build.reshape(e.integers(positions), sizes), 0));
-}
-
 // ---- Choices of r elements
 
 void combinations(Emission& e) {
@@ -202,7 +168,6 @@ void register_diagonal(Registry& registry) {
   registry.handler("aten::diag", diag);
   registry.handler("aten::diagflat", diagflat);
   registry.handler("aten::unfold", unfold);
-  registry.handler("aten::as_strided", as_strided);
   registry.handler("aten::combinations", combinations);
 }
 

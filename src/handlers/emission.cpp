@@ -232,6 +232,7 @@ Value Emission::as_vector(const Operand& operand, std::string_view what) {
 
 Value Emission::tensor(std::string_view argument) { return as_tensor(operand(argument), argument); }
 Value Emission::tensor(std::string_view argument, DType dtype) { return cast(tensor(argument), dtype); }
+Value Emission::tensor_of(const ir::Value* value) { return as_tensor(operands_(value), "the value"); }
 Value Emission::optional_tensor(std::string_view argument) { return given(argument) ? tensor(argument) : Value{}; }
 
 Values Emission::tensors(std::string_view argument) {

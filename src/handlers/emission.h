@@ -79,6 +79,7 @@ class Emission {
   const Operand& input(std::size_t i) const;                  // of a call whose schema names no arguments
   Value tensor(std::string_view argument);                    // numbers become tensors without dimensions
   Value tensor(std::string_view argument, DType dtype);       // cast
+  Value tensor_of(const ir::Value* value);                     // of one that was made before the call
   Value optional_tensor(std::string_view argument);           // absent if None
   Values tensors(std::string_view argument);                  // of a list; Refusal for one of unknown length
   Value number_value(std::string_view argument, DType dtype); // a Scalar, int, float or bool, or a tensor without dimensions

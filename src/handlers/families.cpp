@@ -58,6 +58,7 @@ Registry shipped_handlers() {
   register_special(registry);
   register_split(registry);
   register_statistics(registry);
+  register_strided(registry);
   register_triangle(registry);
   register_trigonometry(registry);
   register_unique(registry);

@@ -5,6 +5,7 @@
 #include "handlers/advanced_index.h"
 #include "handlers/families.h"
 #include "handlers/scatter.h"
+#include "handlers/strided.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -164,7 +165,12 @@ void diagonal_scatter(Emission& e) {
 }
 
 void as_strided_scatter(Emission& e) {
-  give_at(e, strided_positions(e.ints("size"), e.ints("stride"), e.integer("storage_offset", 0)), "src");
+  const symbolic::Layout self = layout_of_self(e);
+  if (!self.in_order || !self.offset.number()) throw Refusal{"strides count elements in memory, and the tensor doesn't lie there in order", "call .contiguous() before it"};
+  const Ints positions = strided_positions(e.ints("size"), e.ints("stride"), storage_offset(e, self) - *self.offset.number());
+  const auto count = symbolic::product(e.shape("self")).number();
+  if (std::ranges::any_of(positions, [&](std::int64_t at) { return at < 0 || (count && at >= *count); })) throw Refusal{"what is written lies beyond the tensor's own elements"};
+  give_at(e, positions, "src");
 }
 
 // Of every dimension; a matrix may have more rows than columns.

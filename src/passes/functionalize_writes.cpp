@@ -20,6 +20,7 @@ class Functionalizer {
       : graph_(graph), plan_(plan), registry_(registry), watch_(watch), newest_(graph.value_limit()) {}
 
   std::size_t run() {
+    ir::for_each_node(*graph_.top(), [&](const ir::Node* node) { by_strides_ = by_strides_ || node->op().starts_with("aten::as_strided"); });
     begin(*graph_.top());
     block(*graph_.top());
     return done_;
@@ -162,7 +163,9 @@ class Functionalizer {
     for (ir::Value* view = target; plan_.views().source(view); view = plan_.views().parent(view))
       for (ir::Value* part : parts_beside(view))
         if (part != view && valid(part)) beside.push_back(part), value(part, node);
+    const bool keeps_sizes = !changes_its_sizes(*node);
     ir::Value* result = take_functional_form(node, current, registry_);
+    if (by_strides_ && keeps_sizes && result != current) result->producer()->set_attribute("written", {std::int64_t{1}});
     const std::uint32_t after = ++last_stamp_;
     for (ir::Value* part : beside) set(part, {newest(part).value, nullptr, nullptr, after});
     set(target, {result, nullptr, nullptr, after});
@@ -212,6 +215,7 @@ class Functionalizer {
   std::unordered_map<const ir::Value*, std::vector<ir::Value*>> bundles_;  // with the items they were made of
   std::uint32_t last_stamp_ = 0;
   std::size_t done_ = 0;
+  bool by_strides_ = false;  // something asks where elements lie: a "written" value lies as its node's first input
 };
 
 // An in-place operator returns the tensor or list it wrote: let everybody read that one.

@@ -57,8 +57,51 @@ def cases():
     made["adaptive_max_uneven"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 4), return_indices=True), images((2, 8, 9)))
     made["adaptive_max_all_named"] = Case(lambda x: F.adaptive_max_pool2d(x, 1, return_indices=True), images((2, 8, 9), (1, 5, 7)), (IMAGE,))
     made["max_unpool"] = Case(lambda x: torch.ops.aten.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), (8, 7)), images((2, 8, 6)), opsets=range(9, 27))
+    strides(made)
     resizes(made)
     return made
+
+
+def written_as_a_whole(x):
+    y = x + 1
+    y.mul_(2)
+    return y.as_strided((2, 3), (1, 2), 1)
+
+
+def written_in_part(x):
+    y = x + 1
+    part = y[1:]
+    part.mul_(2)
+    return part.as_strided((2,), (1,), 0)
+
+
+def copied_over(x):
+    y = torch.zeros(3, 4)
+    y.copy_(x.t())
+    return y.as_strided((5,), (2,), 1)
+
+
+# What as_strided reads lies where PyTorch puts it.
+def strides(made):
+    x = [(torch.randn(4, 3),)]
+    for name, layer in {
+            "transposed": lambda x: x.t().as_strided((2, 3), (1, 2), 1), "sum_of_transposed": lambda x: (x.t() + 1).as_strided((2, 3), (1, 2), 1),
+            "sliced": lambda x: x[1:].as_strided((2, 3), (1, 2)), "sliced_from_0": lambda x: x[1:].as_strided((2, 3), (1, 2), 0), "selected": lambda x: x[:, 1].as_strided((4,), (2,)),
+            "contiguous_slice": lambda x: x[2:].contiguous().as_strided((2, 2), (2, 1), 1), "contiguous_of_transposed": lambda x: x.t().contiguous().as_strided((2, 3), (1, 2), 1),
+            "clone_of_transposed": lambda x: x.t().clone().as_strided((2, 3), (1, 2), 1), "reshape_of_transposed": lambda x: x.t().reshape(2, 6).as_strided((3, 4), (3, 1)),
+            "expanded": lambda x: x[:, :1].expand(4, 5).as_strided((3, 2), (2, 4)), "cast_of_transposed": lambda x: x.t().double().as_strided((2, 3), (1, 2), 1),
+            "twice": lambda x: x.as_strided((3, 2), (1, 4), 1).as_strided((2, 2), (3, 2)), "linear": lambda x: F.linear(x, torch.ones(6, 3)).t().as_strided((3, 2, 4), (6, 3, 1)),
+            "overlapping_blocks": lambda x: x.as_strided((3, 6), (3, 1)), "part_of_split": lambda x: x.split(1, 1)[2].as_strided((3,), (3,)), "diagonal": lambda x: x.diagonal().as_strided((3,), (2,)),
+            "written_as_a_whole": written_as_a_whole}.items():
+        made[f"as_strided_{name}"] = Case(layer, x)
+    made["as_strided_named"] = Case(lambda x: (x + 1).as_strided((2, 3), (1, 2), 1), [(torch.randn(4, 3),), (torch.randn(5, 3),)], ("f32:n,3",))
+    made["as_strided_transposed_named"] = Case(lambda x: (x.t() + 1).as_strided((2, 3), (1, 2), 1), [(torch.randn(4, 3),), (torch.randn(5, 3),)], ("f32:n,3",))
+    unknown = "it isn't known how what {} lies"
+    made["as_strided_of_sorted"] = Case(lambda x: x.t().sort()[0].as_strided((2, 3), (1, 2)), x, refused=unknown.format("aten::sort gives"))
+    made["as_strided_written_in_part"] = Case(written_in_part, x, refused=unknown.format("was written in place"))
+    made["as_strided_copied_over"] = Case(copied_over, x)
+    made["as_strided_scatter"] = Case(lambda x: torch.as_strided_scatter(x[1:], torch.zeros(2, 2), (2, 2), (3, 2), 4), x, opsets=range(9, 27))
+    made["as_strided_scatter_transposed"] = Case(lambda x: torch.as_strided_scatter(x.t(), torch.zeros(2, 2), (2, 2), (3, 2), 4), x, opsets=range(9, 27), refused="doesn't lie there in order")
 
 
 def resizes(made):

@@ -1,0 +1,58 @@
+// Where a value's elements lie in memory when PyTorch runs the graph: what as_strided reads by.
+//
+// Stated where it follows with certainty. A model's inputs lie in order, as ONNX's tensors do; constants as the file has them.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+#include "symbolic/call.h"
+#include "symbolic/strides.h"
+
+namespace compatcheck::symbolic {
+
+struct Layout {
+  const ir::Value* memory = nullptr;   // whose elements fill it without gaps; the value itself where it is new memory
+  Dim offset = 0;                      // of the first element, in elements from the beginning of the storage
+  Shape strides{};                     // empty where the rank isn't known
+  bool in_order = false;               // Tensor::is_contiguous(), also where sizes aren't known
+};
+
+struct Placement {
+  std::optional<Layout> layout{};
+  const ir::Value* unknown = nullptr;  // without a layout: the value that this hangs on
+};
+
+class Layouts {
+ public:
+  explicit Layouts(const FactTable& facts) : facts_(facts) {}
+  const Placement& of(const ir::Value* value);
+
+ private:
+  Placement state(const ir::Value* value);
+  Placement constant(const ir::Value* value) const;
+  Placement part(const ir::Value* value, const ir::Node& list, std::size_t place);
+  Placement written(const ir::Value* value);
+  Placement called(const ir::Value* value);
+  Placement view(const ir::Value* value, const Call& call);
+  Placement reshaped(const ir::Value* value, const Call& call);
+  Placement in_order(const ir::Value* value, const Call& call);
+  Placement copied(const ir::Value* value, const Call& call);
+  Placement iterated(const ir::Value* value);
+  Placement kept(const ir::Value* value);
+
+  const Shape* sizes(const ir::Value* value) const;
+  std::optional<ir::DType> dtype(const ir::Value* value) const;
+  std::optional<Strided> strided(const ir::Value* value);      // of a known layout and rank
+  std::vector<const ir::Value*> tensors(const ir::Node& node) const;
+  Placement fresh(const ir::Value* value) const;                // in the order of its sizes
+  Placement fresh(const ir::Value* value, const std::optional<Shape>& strides) const;
+
+  const FactTable& facts_;
+  std::unordered_map<const ir::Value*, Placement> stated_;
+  int depth_ = 0;
+};
+
+}  // namespace compatcheck::symbolic

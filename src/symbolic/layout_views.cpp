@@ -1,0 +1,257 @@
+#include "symbolic/layout_views.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+using View = std::optional<Viewed>;
+using Order = std::vector<std::size_t>;
+
+std::optional<std::size_t> dim_of(const Call& call, std::string_view argument, std::size_t rank) {
+  const auto dim = call.integer(argument);
+  const auto index = dim ? wrap_dim(*dim, rank) : std::nullopt;
+  return index && *index < rank ? index : std::nullopt;
+}
+
+View permuted(const Viewed& self, const Order& order) {
+  Viewed view{.sizes = {}, .strides = {}, .offset = self.offset};
+  for (const std::size_t dim : order) {
+    view.sizes.push_back(self.sizes[dim]);
+    view.strides.push_back(self.strides[dim]);
+  }
+  return view;
+}
+
+View permute(const Call& call, const Viewed& self) {
+  const auto dims = call.ints("dims");
+  if (!dims || dims->size() != self.sizes.size()) return std::nullopt;
+  Order order;
+  for (const std::int64_t dim : *dims) {
+    const auto index = wrap_dim(dim, self.sizes.size());
+    if (!index || std::ranges::find(order, *index) != order.end()) return std::nullopt;
+    order.push_back(*index);
+  }
+  return permuted(self, order);
+}
+
+View swapped(const Viewed& self, std::optional<std::size_t> a, std::optional<std::size_t> b) {
+  if (self.sizes.empty()) return self;
+  if (!a || !b) return std::nullopt;
+  Order order(self.sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[*a], order[*b]);
+  return permuted(self, order);
+}
+
+View transpose(const Call& call, const Viewed& self) {
+  const std::size_t rank = self.sizes.size();
+  if (call.has("dim0")) return swapped(self, dim_of(call, "dim0", rank), dim_of(call, "dim1", rank));
+  return swapped(self, dim_of(call, "axis0", rank), dim_of(call, "axis1", rank));
+}
+
+View t(const Call&, const Viewed& self) { return self.sizes.size() == 2 ? swapped(self, 0, 1) : View(self); }
+View last_transposed(const Call&, const Viewed& self) {
+  const std::size_t rank = self.sizes.size();
+  return rank < 2 ? std::nullopt : swapped(self, rank - 2, rank - 1);
+}
+
+View reversed(const Call&, const Viewed& self) {
+  Order order(self.sizes.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return permuted(self, order);
+}
+
+View move_dims(const Call& call, const Viewed& self) {
+  const auto from = call.ints("source"), to = call.ints("destination");
+  const std::size_t rank = self.sizes.size();
+  if (!from || !to || from->size() != to->size()) return std::nullopt;
+  constexpr std::size_t open = ~std::size_t{0};
+  Order order(rank, open), rest;
+  for (std::size_t i = 0; i < from->size(); ++i) {
+    const auto source = wrap_dim((*from)[i], rank), place = wrap_dim((*to)[i], rank);
+    if (!source || !place || *source >= rank || order[*place] != open) return std::nullopt;
+    order[*place] = *source;
+  }
+  for (std::size_t dim = 0; dim < rank; ++dim)
+    if (std::ranges::find(order, dim) == order.end()) rest.push_back(dim);
+  auto next = rest.begin();
+  for (std::size_t& dim : order)
+    if (dim == open && next != rest.end()) dim = *next++;
+  return std::ranges::find(order, open) == order.end() ? permuted(self, order) : std::nullopt;
+}
+
+View without(Viewed view, std::size_t dim) {
+  view.sizes.erase(view.sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+  view.strides.erase(view.strides.begin() + static_cast<std::ptrdiff_t>(dim));
+  return view;
+}
+
+// From `start`, which isn't below 0.
+View cut(Viewed view, std::size_t dim, const Dim& start, const Dim& size, std::int64_t step = 1) {
+  view.offset = view.offset + start * view.strides[dim];
+  view.sizes[dim] = size;
+  view.strides[dim] = view.strides[dim] * Dim(step);
+  return view;
+}
+
+// Counted from the end below 0, and kept within the size.
+std::optional<Dim> start_of(const Call& call, const Dim& size, std::int64_t if_none) {
+  if (call.is_none("start")) return Dim(if_none);
+  const auto start = call.integer("start");
+  if (!start) return std::nullopt;
+  if (*start == 0) return Dim(0);
+  if (size.number()) return Dim(std::clamp<std::int64_t>(*start < 0 ? *start + *size.number() : *start, 0, *size.number()));
+  const Dim from = *start < 0 ? size + Dim(*start) : Dim(*start);
+  return provably_at_least(from, 0) && provably_at_least(size - from, 0) ? std::optional(from) : std::nullopt;
+}
+
+const Shape* output_sizes(const Call& call) {
+  const auto* tensor = call.node().outputs().size() == 1 ? call.facts().of(call.node().output()).tensor() : nullptr;
+  return tensor && tensor->shape ? &*tensor->shape : nullptr;
+}
+
+View select(const Call& call, const Viewed& self) {
+  const auto dim = dim_of(call, "dim", self.sizes.size());
+  const auto index = call.dim("index");
+  if (!dim || !index) return std::nullopt;
+  const bool from_end = index->number() && *index->number() < 0;
+  if (!from_end && !provably_at_least(*index, 0)) return std::nullopt;
+  return without(*cut(self, *dim, from_end ? self.sizes[*dim] + *index : *index, 1), *dim);
+}
+
+View slice(const Call& call, const Viewed& self) {
+  const auto dim = dim_of(call, "dim", self.sizes.size());
+  const auto step = call.integer("step");
+  const Shape* sizes = output_sizes(call);
+  if (!dim || !step || !sizes || sizes->size() != self.sizes.size()) return std::nullopt;
+  const auto start = start_of(call, self.sizes[*dim], 0);
+  return start ? cut(self, *dim, *start, (*sizes)[*dim], *step) : std::nullopt;
+}
+
+View narrow(const Call& call, const Viewed& self) {
+  const auto dim = dim_of(call, "dim", self.sizes.size());
+  const auto start = dim ? start_of(call, self.sizes[*dim], 0) : std::nullopt;
+  const auto length = call.dim("length");
+  return start && length ? cut(self, *dim, *start, *length) : std::nullopt;
+}
+
+View expand(const Call& call, const Viewed& self) {
+  const Shape* sizes = output_sizes(call);
+  if (!sizes || sizes->size() < self.sizes.size()) return std::nullopt;
+  const std::size_t added = sizes->size() - self.sizes.size();
+  Viewed view{.sizes = *sizes, .strides = Shape(added, 0), .offset = self.offset};
+  for (std::size_t i = 0; i < self.sizes.size(); ++i) {
+    const Dim& own = self.sizes[i];
+    const bool stays = provably_equal(own, (*sizes)[added + i]) || provably_at_least(own, 2);
+    if (!stays && own.number() != 1) return std::nullopt;
+    view.strides.push_back(stays ? self.strides[i] : Dim(0));
+  }
+  return view;
+}
+
+View unsqueeze(const Call& call, const Viewed& self) {
+  const auto dim = dim_of(call, "dim", self.sizes.size() + 1);
+  if (!dim) return std::nullopt;
+  Viewed view = self;
+  const auto at = static_cast<std::ptrdiff_t>(*dim);
+  view.strides.insert(view.strides.begin() + at, *dim < self.sizes.size() ? self.sizes[*dim] * self.strides[*dim] : Dim(1));
+  view.sizes.insert(view.sizes.begin() + at, 1);
+  return view;
+}
+
+View squeeze(const Call& call, const Viewed& self) {
+  std::vector<bool> asked(self.sizes.size(), !call.has("dim"));
+  if (call.has("dim")) {
+    auto dims = call.ints("dim");
+    if (const auto one = call.integer("dim"); one && !dims) dims = {*one};
+    if (!dims) return std::nullopt;
+    for (const std::int64_t dim : *dims) {
+      const auto index = wrap_dim(dim, self.sizes.size());
+      if (!index) return std::nullopt;
+      if (*index < asked.size()) asked[*index] = true;
+    }
+  }
+  Viewed view{.sizes = {}, .strides = {}, .offset = self.offset};
+  for (std::size_t i = 0; i < self.sizes.size(); ++i) {
+    if (asked[i] && self.sizes[i].number() == 1) continue;
+    if (asked[i] && !provably_different(self.sizes[i], 1)) return std::nullopt;
+    view.sizes.push_back(self.sizes[i]);
+    view.strides.push_back(self.strides[i]);
+  }
+  return view;
+}
+
+View diagonal(const Call& call, const Viewed& self) {
+  const auto a = dim_of(call, "dim1", self.sizes.size()), b = dim_of(call, "dim2", self.sizes.size());
+  const auto offset = call.integer("offset");
+  const Shape* sizes = output_sizes(call);
+  if (!a || !b || *a == *b || !offset || !sizes || sizes->empty()) return std::nullopt;
+  if (sizes->back().number() == 0) return std::nullopt;
+  Viewed view = *without(*without(self, std::max(*a, *b)), std::min(*a, *b));
+  view.offset = self.offset + (*offset >= 0 ? Dim(*offset) * self.strides[*b] : Dim(-*offset) * self.strides[*a]);
+  view.sizes.push_back(sizes->back());
+  view.strides.push_back(self.strides[*a] + self.strides[*b]);
+  return view;
+}
+
+View unfold(const Call& call, const Viewed& self) {
+  const auto dim = dim_of(call, "dimension", self.sizes.size());
+  const auto size = call.dim("size"), step = call.dim("step");
+  const Shape* sizes = output_sizes(call);
+  if (!dim || !size || !step || !sizes || sizes->size() != self.sizes.size() + 1) return std::nullopt;
+  Viewed view{.sizes = *sizes, .strides = self.strides, .offset = self.offset};
+  view.strides[*dim] = self.strides[*dim] * *step;
+  view.strides.push_back(self.strides[*dim]);
+  return view;
+}
+
+View as_strided(const Call& call, const Viewed& self) {
+  const auto sizes = call.dims("size"), strides = call.dims("stride");
+  const auto offset = call.is_none("storage_offset") ? std::optional(self.offset) : call.dim("storage_offset");
+  if (!sizes || !strides || sizes->size() != strides->size() || !offset) return std::nullopt;
+  return Viewed{.sizes = *sizes, .strides = *strides, .offset = *offset};
+}
+
+using Rule = View (*)(const Call&, const Viewed&);
+
+Rule rule_of(std::string_view op) {
+  static const std::map<std::string_view, Rule> rules = {
+      {"aten::as_strided", as_strided}, {"aten::broadcast_to", expand}, {"aten::diagonal", diagonal}, {"aten::expand", expand},
+      {"aten::expand_as", expand}, {"aten::mT", last_transposed}, {"aten::moveaxis", move_dims}, {"aten::movedim", move_dims},
+      {"aten::narrow", narrow}, {"aten::numpy_T", reversed}, {"aten::permute", permute}, {"aten::select", select}, {"aten::slice", slice},
+      {"aten::squeeze", squeeze}, {"aten::swapaxes", transpose}, {"aten::swapdims", transpose}, {"aten::t", t}, {"aten::transpose", transpose},
+      {"aten::unfold", unfold}, {"aten::unsqueeze", unsqueeze}};
+  const auto found = rules.find(op);
+  return found == rules.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+bool takes_view(std::string_view op) { return rule_of(op) != nullptr; }
+
+View view_of(const Call& call, const Viewed& self) { return rule_of(call.op())(call, self); }
+
+// Where each part begins follows from the sizes of those before it.
+View part_of_split(const Call& split, const Viewed& self, std::size_t part) {
+  static constexpr std::string_view splits[] = {"aten::split", "aten::split_with_sizes", "aten::chunk", "aten::tensor_split"};
+  const auto dim = dim_of(split, "dim", self.sizes.size());
+  if (!dim) return std::nullopt;
+  if (split.op() == "aten::unbind") return without(*cut(self, *dim, static_cast<std::int64_t>(part), 1), *dim);
+  const auto* parts = split.facts().of(split.node().output()).list();
+  if (std::ranges::find(splits, split.op()) == std::end(splits) || !parts || !parts->items || part >= parts->items->size()) return std::nullopt;
+  Dim start = 0, size = 0;
+  for (std::size_t i = 0; i <= part; ++i) {
+    const auto* tensor = (*parts->items)[i].tensor();
+    if (!tensor || !tensor->shape || tensor->shape->size() != self.sizes.size()) return std::nullopt;
+    start = start + size;
+    size = (*tensor->shape)[*dim];
+  }
+  return cut(self, *dim, start, size);
+}
+
+}  // namespace compatcheck::symbolic

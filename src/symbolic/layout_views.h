@@ -1,0 +1,19 @@
+// The layouts of views: the same memory by other strides.
+#pragma once
+
+#include <optional>
+
+#include "symbolic/layout.h"
+
+namespace compatcheck::symbolic {
+
+// A tensor of which views are taken.
+struct Viewed { Shape sizes, strides; Dim offset; };
+
+bool takes_view(std::string_view op);
+// What the call's output is of `self`; nullopt where it isn't known. `output` matters for the parts of a split.
+std::optional<Viewed> view_of(const Call& call, const Viewed& self);
+// A part of the list that `split` makes.
+std::optional<Viewed> part_of_split(const Call& split, const Viewed& self, std::size_t part);
+
+}  // namespace compatcheck::symbolic
