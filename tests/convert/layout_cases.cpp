@@ -28,8 +28,8 @@ symbolic::Fact fact_of(const std::string& spec) {
 json spell(const symbolic::Placement& placement, const ir::Value* value) {
   if (!placement.layout) return placement.unknown && placement.unknown->producer() ? json(placement.unknown->producer()->op()) : json();
   json memory = "else";
-  if (placement.layout->memory == value) memory = "new";
-  else if (!placement.layout->memory->producer() && !placement.layout->memory->block()->owner()) memory = placement.layout->memory->index();
+  if (!placement.layout->memory->producer() && !placement.layout->memory->block()->owner()) memory = placement.layout->memory->index();
+  else if (placement.layout->memory == value) memory = "new";
   json strides = json::array();
   for (const auto& stride : placement.layout->strides) strides.push_back(stride.number() ? json(*stride.number()) : json());
   const auto offset = placement.layout->offset.number();
