@@ -53,6 +53,7 @@ template <bool passing_nan> void median(Emission& e) {
     const Value flat = e.build.reshape(x, {-1});
     Dim count = 1;
     for (const Dim& dim : e.shape("self")) count = count * dim;
+    if (count.number() == 0) throw Refusal{"the median of no elements has no ONNX form", "keep empty tensors out of the model"};
     return e.give(e.build.squeeze(median_of(e, flat, {count}, 0, passing_nan).value, {0}));
   }
   const std::int64_t axis = e.axis("dim");

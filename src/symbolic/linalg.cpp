@@ -1,6 +1,7 @@
 // Decompositions and solvers, on matrices with any batch in front: facts.
 #include <algorithm>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -157,7 +158,13 @@ Facts cross(const Call& call) {
   Promotion promotion;
   promotion.add(call.fact("self"));
   promotion.add(call.fact("other"));
-  return {tensor_fact(promotion.result(), broadcast(tensor_of(call, "self").shape, tensor_of(call, "other").shape))};
+  const Fact product = tensor_fact(promotion.result(), broadcast(tensor_of(call, "self").shape, tensor_of(call, "other").shape));
+  if (const auto dim = call.is_none("dim") ? std::nullopt : dim_index(call, "dim", *product.tensor())) {
+    Demands demands;
+    demands.equal(size_at(*product.tensor(), *dim), 3, "the number of coordinates");
+    demands.hold();
+  }
+  return {product};
 }
 
 // The dimensions from `ind` on come first.

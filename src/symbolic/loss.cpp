@@ -49,6 +49,7 @@ void demand_classes(const Call& call) {
   if (rank <= 2 && !call.is_none("weight")) demands.rank(call, "weight", 1, 1);
   if (const auto& weight = tensor_of(call, "weight").shape; weight && !call.is_none("weight"))
     demands.equal(product(*weight), (*self)[classes], "the number of weights");
+  if (const auto dtype = call.dtype_of("target"); dtype && !scores_too && *dtype != DType::i64 && *dtype != DType::u8) demands.broken("'target' must hold indices of classes");
   if (!target) return demands.hold();
   if (rank == 1) {
     demands.rank(call, "target", 0, 1);

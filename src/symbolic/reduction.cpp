@@ -243,7 +243,11 @@ std::optional<Shape> areas(const Call& call, bool cumulative) {
   std::optional<Shape> shape = y.shape;
   if (call.has("x")) {
     if (!x.shape) return std::nullopt;
-    if (x.shape->size() != 1) {
+    if (x.shape->size() == 1) {
+      Demands demands;
+      demands.equal(x.shape->front(), (*y.shape)[*dim], "the number of places in x");
+      demands.hold();
+    } else {
       if (x.shape->size() != y.shape->size()) return std::nullopt;
       shape = broadcast(shape, x.shape);
     }

@@ -103,6 +103,9 @@ Facts split(const Call& call) {
     return {sizes ? cut.pieces(*sizes) : cut.unknown_pieces()};
   }
   const auto step = call.dim(argument);
+  Demands demands;
+  if (step) demands.at_least(*step, 0, argument);
+  demands.hold();
   return {step ? cut.steps(*step) : cut.unknown_pieces()};
 }
 

@@ -120,6 +120,9 @@ Facts sized(const Call& call) { return {tensor_fact(self_of(call).dtype, call.di
 Facts sum_to_size(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto size = call.dims("size");
+  Demands demands;
+  if (size && self.shape) demands.broadcasts(*size, *self.shape, "size");
+  demands.hold();
   auto dtype = self.dtype;
   if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype)) {
     const auto equal = [](const Dim& a, const Dim& b) { return provably_equal(a, b); };
