@@ -41,7 +41,7 @@ struct OutputVerification {
   std::optional<double> snr_db;            // absent where nothing differs
   std::uint64_t elements = 0, mismatched = 0, nonfinite = 0;   // of all runs
   std::uint64_t ties = 0;                  // indices that differ and name what is equally large
-  double noise_abs = 0;                    // how far TorchScript differs from itself
+  double noise_abs = 0;                    // how far TorchScript differs from itself: in a second call, and where the comparison failed, on inputs whose last bits are others
   bool passed = true;
   std::string difference;                  // of the first run that fails: "3 of 40 values, 0.5 for 0.25 at [1, 2]"
 };

@@ -92,7 +92,7 @@ Value lost_in_products(Emission& e, const Value& x1, const Value& x2, std::int64
   const Value squares = e.node("Add", {e.node("ReduceSumSquare", {x1}, {{"axes", Ints{left - 1}}, {"keepdims", 1}}),
                                        e.node("ReduceSumSquare", {there}, {{"axes", Ints{right - 2}}, {"keepdims", 1}})});
   const Value sum = e.node("Sub", {squares, e.node("Mul", {e.node("MatMul", {x1, there}), number(2)})});
-  return e.node("Mul", {e.node("Reciprocal", {e.node("Add", {sum, number(1)})}), number(0)});   // infinity gives 0
+  return e.node("Mul", {e.node("Reciprocal", {e.node("Add", {e.node("Abs", {sum}), number(1)})}), number(0)});   // infinity gives 0
 }
 
 // Of every row of x1 and every row of x2.

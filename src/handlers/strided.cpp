@@ -1,7 +1,9 @@
 // as_strided: strides count elements of the memory behind a tensor, which may be that of a value before it.
 #include "handlers/strided.h"
 
+#include <algorithm>
 #include <numeric>
+#include <string>
 
 #include "handlers/families.h"
 
@@ -54,6 +56,7 @@ std::int64_t block_of(const Window& window, const Run& run, const Dim& count) {
   std::int64_t block = std::gcd(run.length, window.offset);
   for (std::size_t i = 0; i + run.dims < window.sizes.size(); ++i)
     if (window.sizes[i] != 1) block = std::gcd(block, window.strides[i]);
+  if (block == 0) return 1;   // offset and strides all 0
   if (const auto known = count.number()) return std::gcd(block, *known);
   return provably_equal(modulo(count, block), 0) ? block : 1;
 }
@@ -76,6 +79,8 @@ void as_strided(Emission& e) {
   const Layout self = layout_of_self(e);
   Window window{e.ints("size"), e.ints("stride"), storage_offset(e, self)};
   if (window.sizes.size() != window.strides.size()) throw Refusal{"as_strided takes a stride for each size"};
+  if (std::ranges::find(window.sizes, 0) != window.sizes.end())   // nothing is read
+    return e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), window.sizes, std::vector<double>{})));
   const Memory memory = memory_of(e, self);
   window.offset -= memory.first;
   const Run run = run_of(window);
@@ -88,15 +93,34 @@ void as_strided(Emission& e) {
   e.give(e.build.reshape(e.build.gather(e.build.reshape(memory.elements, {-1, block}), e.integers(positions), 0), window.sizes));
 }
 
+// Inputs may settle the sizes, and with them the strides.
+void must_have_sizes(const Emission& e, const ir::Value& unknown) {
+  const auto look = [&](const ir::Value* value) {
+    const symbolic::Fact& fact = e.call.facts().of(value);
+    const auto* tensor = fact.tensor();
+    if (!fact.wants.empty() && !(tensor && tensor->shape))
+      throw Wanting{{.truth = symbolic::Truth::unknown, .message = "the strides of 'self' follow from sizes that aren't known", .wants = fact.wants, .blame = fact.blame}};
+  };
+  look(&unknown);
+  if (unknown.producer())
+    for (const ir::Value* input : unknown.producer()->inputs()) look(input);
+}
+
+std::string spell(const ir::Value& unknown) {
+  const ir::Node* maker = unknown.producer();
+  if (!maker) return "what a loop carries";
+  if (maker->attribute("written")) return "what was written in place";
+  return maker->is("prim::Constant") ? "a constant with gaps in it" : "what " + maker->op() + " gives";
+}
+
 }  // namespace
 
 Layout layout_of_self(const Emission& e) {
   Layouts layouts(e.call.facts());
   const auto& [layout, unknown] = layouts.of(e.call.value("self"));
   if (layout) return *layout;
-  const ir::Node* maker = unknown->producer();
-  const std::string what = !maker ? "what a loop carries" : maker->attribute("written") ? "what was written in place" : maker->op() == "prim::Constant" ? "a constant with gaps in it" : "what " + maker->op() + " gives";
-  throw Refusal{"strides count elements in memory, where it isn't known how " + what + " lies", advice};
+  must_have_sizes(e, *unknown);
+  throw Refusal{"strides count elements in memory, where it isn't known how " + spell(*unknown) + " lies", advice};
 }
 
 std::int64_t storage_offset(const Emission& e, const Layout& self) {

@@ -258,6 +258,14 @@ Verdict one_number_by_mask(const Call& call) {
   return {.truth = Truth::yes};
 }
 
+// A number that a mask alone puts may be of any dtype: PyTorch fills with it.
+Verdict put_values_have_dtype(const Call& call) {
+  if (one_number_by_mask(call).truth != Truth::no) return {.truth = Truth::yes};
+  Demands demands;
+  demands.one_dtype(call, {"self", "values"});
+  return demands.verdict();
+}
+
 }  // namespace
 
 void register_indexing(Registry& registry) {
@@ -279,6 +287,7 @@ void register_indexing(Registry& registry) {
   registry.facts("aten::repeat_interleave", repeat_interleave);
   registry.condition("no_masks", no_masks);
   registry.condition("one_number_by_mask", one_number_by_mask);
+  registry.condition("put_values_have_dtype", put_values_have_dtype);
   registry.condition("dim_exists", dim_exists);
 }
 

@@ -149,8 +149,9 @@ class Bisection {
 
   void open(Part& part, const std::vector<Item>& items, const Sources& sources) const {
     if (std::exchange(part.opened, true)) return;
-    std::set<const ir::Value*> wanted;
-    if (open_nodes(part, items, sources, wanted)) {
+    std::set<const ir::Value*> wanted, read;
+    if (open_nodes(part, items, sources, read)) {
+      wanted = std::move(read);
       for (std::size_t i = part.first; i < part.end; ++i) {
         wanted.insert(items[i].value);
         for (const Leaf& leaf : items[i].leaves) wanted.insert(sources.at(leaf.name).first);   // an alias is held against what it stands for

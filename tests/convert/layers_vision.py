@@ -33,6 +33,8 @@ def cases():
     products = torch.tensor([[float("inf"), 1.0], [float("-inf"), -2.0], [3.0, 4.0]])
     made["cdist_by_products"] = Case(lambda x, y: torch.cdist(x, y, compute_mode="use_mm_for_euclid_dist"), [(products, torch.randn(5, 2))])
     made["cdist_of_many"] = Case(lambda x, y: torch.cdist(x, y), [(products.repeat(10, 1), torch.randn(5, 2))])
+    far = torch.randn(64, 8) * 1000   # where a² + b² - 2ab of equal rows may round to anything small
+    made["cdist_of_far_equal_rows"] = Case(lambda x: torch.cdist(x, x).clamp(min=20), [(far,)])
     bags = torch.tensor([0, 3, 1]), torch.tensor([0, 2, 2])   # the second starts behind the third
     made["unordered_bags"] = Case(lambda w, o: F.embedding_bag(torch.tensor([1, 5, 4, 5, 9]), w, o, mode="max"), [(torch.randn(10, 3), o) for o in bags], opsets=range(9, 27))
     try:

@@ -39,6 +39,8 @@ def cases():
             made[f"{kind}_pool2d_{kernel}_{stride}_{padding}_{ceil}"] = Case(layer, images((2, 8, 9), (1, 11, 7)) if named else images((2, 8, 9)), (IMAGE,) if named else ())
     made["max_pool_indices_named"] = Case(lambda x: F.max_pool2d(x, 2, return_indices=True), images((2, 8, 9), (1, 5, 7)), (IMAGE,), opsets=range(8, 27))
     made["max_pool_dilated_indices"] = Case(lambda x: F.max_pool2d(x, 2, 1, 1, 2, return_indices=True), images((2, 8, 9)))
+    made["as_strided_of_nothing"] = Case(lambda x: (x.as_strided((0,), (1,)), x.as_strided((2, 0), (0, 0)), x[:0].as_strided((0, 3), (3, 1))), [(torch.randn(2, 3),)])
+    made["number_put_by_mask"] = Case(lambda x, m: x.index_put((m,), torch.tensor(1)), [(torch.randn(2, 3), torch.rand(2, 3) > 0.5)], opsets=range(9, 27))
     negative = [(-torch.rand(2, 3, 8, 9),)]   # zeros around count
     made["max_pool_behind_zeros"] = Case(lambda x: F.max_pool2d(F.pad(x, (1, 1, 1, 1)), 3, 2), negative)
     made["max_pool_padded_behind_zeros"] = Case(lambda x: F.max_pool2d(F.pad(x, (1, 1, 1, 1)), 3, 2, 1), negative, opsets=range(8, 27))
