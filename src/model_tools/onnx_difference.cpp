@@ -107,9 +107,9 @@ class Comparing {
 
   // Of one dtype and shape.
   void elements(const TensorProto& was, const TensorProto& is, WeightChange& change) {
-    change.elements = element_count(is).value_or(0);
+    if (change.elements == 0) change.elements = element_count(is).value_or(0);
     try {
-      change.changed = differing_elements(was, is);
+      change.changed = std::max(change.changed, differing_elements(was, is));
     } catch (const ModelError& error) {
       watch_.look();   // what ended the call isn't told of the tensor
       change.problem = error.what();
@@ -122,6 +122,7 @@ class Comparing {
       for (int i = 0; i < std::min(was.string_data_size(), is.string_data_size()); ++i) count += was.string_data(i) != is.string_data(i);
       return count;
     }
+    if (bits_of(is.data_type()) == 0 || !element_count(was) || !element_count(is)) throw ModelError("nothing says how its elements lie");
     FarElements outside_was, outside_is;
     const FarElements *far_was = far(before_, was, outside_was), *far_is = far(after_, is, outside_is);
     RawElements a(was, far_was), b(is, far_is);
@@ -141,9 +142,9 @@ class Comparing {
     if (was && is) {
       change.elements = element_count(is->values()).value_or(0);
       for (const auto& [a, b] : {std::pair(&was->values(), &is->values()), std::pair(&was->indices(), &is->indices())})
-        if (type_of(*a) == type_of(*b)) change.changed = std::max(change.changed, differing_elements(*a, *b));
+        if (type_of(*a) == type_of(*b)) elements(*a, *b, change);
     }
-    if (change.before != change.after || change.changed > 0) made_.weights.push_back(std::move(change));
+    if (change.before != change.after || change.changed > 0 || !change.problem.empty()) made_.weights.push_back(std::move(change));
   }
 
   void nodes(const auto& was, const auto& is, const std::string& scope) {

@@ -40,6 +40,8 @@ void guard_padding(Model& model) {
     const Node* maker = makers.contains(node.inputs[0]) ? makers[node.inputs[0]] : nullptr;
     if (maker && maker->op == "Cast" && makers.contains(maker->inputs[0])) maker = makers[maker->inputs[0]];
     if (!maker || maker->op != "Pad") return;
+    const NodeAttribute* mode = maker->attribute("mode");
+    if (mode && std::get<std::string>(mode->value) != "constant") return;
     const auto sizes = std::get<std::vector<std::int64_t>>(pads->value);
     if (std::ranges::count(sizes, 0) == std::ssize(sizes)) {
       *pads = {"auto_pad", std::string("VALID")};

@@ -85,7 +85,8 @@ void RawElements::decode_more() {
     if (!varints_) append(ready_, piece.data(), piece.size());
     else
       for (const std::uint8_t byte : piece) {
-        if (shift_ < 64) value_ |= std::uint64_t{byte & 0x7fu} << shift_;
+        if (shift_ > 63) throw ModelError("an element takes more than ten bytes");
+        value_ |= std::uint64_t{byte & 0x7fu} << shift_;
         shift_ += 7;
         if (byte & 0x80) continue;
         append(ready_, &value_, element_bytes_);
@@ -115,6 +116,10 @@ std::uint64_t differing_in(std::span<const std::uint8_t> a, std::span<const std:
   const std::size_t common = std::min(a.size(), b.size()), longer = std::max(a.size(), b.size());
   std::uint64_t count = (longer - common) * 8 / bits;
   if (std::memcmp(a.data(), b.data(), common) == 0) return count;
+  if (8 % bits != 0 && bits < 8) {   // several may share a byte: as many bytes
+    for (std::size_t i = 0; i < common; ++i) count += a[i] != b[i];
+    return count;
+  }
   if (bits < 8) {
     const unsigned mask = (1u << bits) - 1;
     for (std::size_t i = 0; i < common; ++i)

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "symbolic/families.h"
+#include "symbolic/layout.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
 
@@ -95,11 +96,18 @@ template <std::int64_t value> Facts constant(const Call&) { return {integer_fact
 
 constexpr std::int64_t strided = 0, on_cpu = -1;   // c10::Layout::Strided, Tensor::get_device()
 
+// Where it is known to lie otherwise than in the order of its sizes.
+bool is_known_apart(const Call& call) {
+  Layouts layouts(call.facts());
+  const auto& layout = layouts.of(call.value("self")).layout;
+  const TensorFact& self = tensor_of(call, "self");
+  return layout && !layout->in_order && self.shape && layout->strides.size() == self.shape->size() && lies_in_order({*self.shape, layout->strides}) == Truth::no;
+}
+
 // In the order of its sizes, which is what memory_format=torch.contiguous_format (0) asks too.
 Facts is_contiguous(const Call& call) {
-  if (!call.has("memory_format")) return {boolean_fact(true)};
-  const auto format = call.integer("memory_format");
-  return {perhaps(format == 0 ? std::optional(true) : std::nullopt)};
+  const auto format = call.has("memory_format") ? call.integer("memory_format") : 0;
+  return {perhaps(format == 0 ? std::optional(!is_known_apart(call)) : std::nullopt)};
 }
 
 }  // namespace

@@ -182,10 +182,13 @@ class Bisection {
     } catch (const ModelError& error) {
       part.failure = error.what();
     }
+    part.segment->bytes = {};
     return true;
   }
 
   void split(Part& part, const std::vector<Item>& items, const Sources& sources) const {
+    part.session.reset();   // it and its weights are done with
+    part.segment.reset();
     for (std::size_t i = part.first; i < part.end; ++i) {
       Part& piece = part.pieces.emplace_back();
       piece.first = i;

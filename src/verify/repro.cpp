@@ -3,7 +3,6 @@
 #include <onnx/onnx-data.pb.h>
 #include <onnx/onnx_pb.h>
 
-
 #include "compatcheck/error.h"
 #include "onnx/model.h"
 #include "verify/match.h"

@@ -27,9 +27,20 @@ def broken_off(x: Tensor) -> Tensor:
     return total
 
 
+def turned(x: Tensor) -> Tensor:
+    y = x.t()
+    return y + 1 if y.is_contiguous() else y - 1
+
+
+def turned_back(x: Tensor) -> Tensor:
+    y = x.t().t()
+    return y + 1 if y.is_contiguous() else y - 1
+
+
 def cases():
     signs = [(torch.ones(3, 4),), (-torch.ones(3, 4),), (torch.full((3, 4), -0.25),)]
     steps = [(torch.full((3, 4), value),) for value in (0.1, 1.0, 30.0, -1.0)]
-    return {"broken_off": Case(broken_off, steps, script=True),
+    return {"turned": Case(turned, [(torch.randn(2, 3),)], script=True), "turned_back": Case(turned_back, [(torch.randn(2, 3),)], script=True),
+            "broken_off": Case(broken_off, steps, script=True),
             "broken_off_named": Case(broken_off, steps, specs=("f32:rows,columns",), script=True, opsets=range(11, 27), refused="the same sizes from both branches"),
             "branches_of_other_sizes": Case(branches_of_other_sizes, signs, script=True, opsets=range(11, 27), refused="the same sizes from both branches")}
