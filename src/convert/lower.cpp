@@ -260,8 +260,14 @@ class Lowering {
     std::set<onnx::ValueId> made;
     for (const onnx::Node& node : body.nodes) made.insert(node.outputs.begin(), node.outputs.end());
     for (Value& value : values)
-      if (!made.erase(value.id)) value = builder_.node("Identity", {value});
+      if (!made.erase(value.id)) value = value.sequence && !builder_.at_least(14) ? same_sequence(value) : builder_.node("Identity", {value});
     return values;
+  }
+
+  // Identity takes sequences from opset 14 on.
+  Value same_sequence(const Value& value) {
+    const Value longer = builder_.node("SequenceInsert", {value, builder_.constant(onnx::make_tensor(value.dtype, {}, onnx::Ints{0}))});
+    return builder_.node("SequenceErase", {longer, builder_.integer(-1)});
   }
 
   // Before opset 13 ONNX Runtime needs the rank of what leaves an If, from both branches: what nobody reads has one, too.

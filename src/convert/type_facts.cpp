@@ -36,7 +36,7 @@ Fact fact_of_type(const ir::TypeRef& type) {
     case ir::TypeKind::boolean: return {.value = NumberFact{.kind = number_kind(type->kind)}};
     case ir::TypeKind::none: return {.value = symbolic::NoneFact{}};
     case ir::TypeKind::list:
-      return {.value = ListFact{.element = std::make_shared<Fact>(fact_of_type(type->elements.front()))}};
+      return {.value = ListFact{.items = std::nullopt, .element = std::make_shared<Fact>(fact_of_type(type->elements.front()))}};
     case ir::TypeKind::tuple: {
       ListFact list;
       list.items.emplace();

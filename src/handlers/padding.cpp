@@ -18,7 +18,7 @@ Value cut(Emission& e, const Value& value, const Ints& before, const Ints& after
   Ints starts, ends, axes;
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] >= 0 && after[i] >= 0) continue;
-    starts.push_back(before[i] < 0 ? -before[i] : 0);
+    starts.push_back(before[i] < 0 ? -std::max(before[i], -to_end) : 0);   // the least number has no opposite
     ends.push_back(after[i] < 0 ? after[i] : to_end);
     axes.push_back(static_cast<std::int64_t>(i));
   }

@@ -113,8 +113,11 @@ Value spaced(Emission& e) {
     return e.build.concat({e.node("Add", {e.node("Mul", {vector(first), step}), start}), e.node("Sub", {end, e.node("Mul", {vector(last), step})})}, 0);
   }
   const Value count = int_value(e, "steps"), places = counting(e, count), last = e.build.squeeze(difference(e, count, e.integers({1})), {0});
-  const Value in_front = e.node("Less", {e.cast(places, DType::f64), e.cast(e.node("Div", {count, e.integers({2})}), DType::f64)});
-  const Value step = e.node("Div", {e.node("Sub", {end, start}), e.cast(last, dtype)});
+  const Value single = e.cast(e.node("Equal", {count, e.integers({1})}), DType::i64);   // is the start, and there is no step
+  const Value half = e.node("Div", {sum(e, count, single), e.integers({2})});
+  const Value in_front = e.node("Less", {e.cast(places, DType::f64), e.cast(half, DType::f64)});
+  const Value steps = e.node("Add", {last, e.build.squeeze(single, {0})});
+  const Value step = e.node("Div", {e.node("Sub", {end, start}), e.cast(steps, dtype)});
   const Value from = e.node("Where", {in_front, start, end}), by = e.node("Where", {in_front, places, e.node("Sub", {places, last})});
   return e.node("Add", {from, e.node("Mul", {step, e.cast(by, dtype)})});
 }

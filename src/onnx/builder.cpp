@@ -331,7 +331,8 @@ Values Builder::append(Call& call, std::size_t outputs, const std::vector<DType>
   Values made, given;
   for (std::size_t i = 0; i < outputs; ++i) {
     const Formal* formal = call.schema ? formal_at(call.schema->outputs, i) : nullptr;
-    const bool sequence = formal && !formal->types.empty() && std::ranges::all_of(formal->types, [](const auto& type) { return type.starts_with("seq("); });
+    const bool like_input = formal && !call.inputs.empty() && call.inputs.front().sequence && call.schema->inputs.front().type == formal->type;   // Identity
+    const bool sequence = like_input || (formal && !formal->types.empty() && std::ranges::all_of(formal->types, [](const auto& type) { return type.starts_with("seq("); }));
     Value value{model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor, .dtype = dtypes[i], .shape = {}, .name = {}}), dtypes[i], sequence};
     call.node.outputs.push_back(value.id);
     made.push_back(value);

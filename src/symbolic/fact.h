@@ -44,7 +44,7 @@ struct NumberFact {                             // a Python int, float or bool
   std::optional<double> floating{};
 };
 struct ListFact {                               // lists and tuples
-  std::optional<std::vector<Fact>> items{};       // absent: unknown length
+  std::optional<std::vector<Fact>> items;         // absent: unknown length
   std::shared_ptr<const Fact> element{};          // what holds for every item, if items is absent; may be null
 };
 struct NoneFact {};

@@ -86,7 +86,7 @@ Fact boolean_fact(bool value) {
 
 Fact list_fact(Facts items) { return {.value = ListFact{.items = std::move(items)}}; }
 
-Fact list_of(Fact element) { return {.value = ListFact{.element = std::make_shared<Fact>(std::move(element))}}; }
+Fact list_of(Fact element) { return {.value = ListFact{.items = std::nullopt, .element = std::make_shared<Fact>(std::move(element))}}; }
 
 namespace {
 

@@ -22,7 +22,7 @@ Facts identity(const Call& call) { return {reshaped(self_of(call), self_of(call)
 Facts size(const Call& call) {
   const TensorFact& self = self_of(call);
   if (!call.has("dim")) {
-    ListFact list{.element = std::make_shared<Fact>(integer_fact(Dim::unknown()))};
+    ListFact list{.items = std::nullopt, .element = std::make_shared<Fact>(integer_fact(Dim::unknown()))};
     if (self.shape) {
       list.items.emplace();
       for (const Dim& dim : *self.shape) list.items->push_back(integer_fact(dim));

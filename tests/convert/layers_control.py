@@ -37,10 +37,32 @@ def turned_back(x: Tensor) -> Tensor:
     return y + 1 if y.is_contiguous() else y - 1
 
 
+def kept_rows(x: Tensor) -> Tensor:
+    rows = []
+    for i in range(x.size(0)):
+        if bool(x[i].sum() > 0):
+            rows.append(x[i])
+    return torch.stack(rows)
+
+
+def every_other(x: Tensor) -> Tensor:
+    rows = []
+    h = x[0]
+    for i in range(x.size(0)):
+        h = h * 0.5 + x[i]
+        if i % 2 == 1:
+            continue
+        rows.append(h)
+    return torch.stack(rows, 1)
+
+
 def cases():
     signs = [(torch.ones(3, 4),), (-torch.ones(3, 4),), (torch.full((3, 4), -0.25),)]
     steps = [(torch.full((3, 4), value),) for value in (0.1, 1.0, 30.0, -1.0)]
-    return {"turned": Case(turned, [(torch.randn(2, 3),)], script=True), "turned_back": Case(turned_back, [(torch.randn(2, 3),)], script=True),
+    rows = [(torch.randn(n, 4),) for n in (9, 6)]
+    return {"kept_rows": Case(kept_rows, rows, specs=("f32:n,4",), script=True, opsets=range(13, 27)), "kept_rows_fixed": Case(kept_rows, rows[:1], script=True, opsets=range(13, 27)),
+            "every_other": Case(every_other, rows, specs=("f32:n,4",), script=True, opsets=range(13, 27)),
+            "turned": Case(turned, [(torch.randn(2, 3),)], script=True), "turned_back": Case(turned_back, [(torch.randn(2, 3),)], script=True),
             "broken_off": Case(broken_off, steps, script=True),
             "broken_off_named": Case(broken_off, steps, specs=("f32:rows,columns",), script=True, opsets=range(11, 27), refused="the same sizes from both branches"),
             "branches_of_other_sizes": Case(branches_of_other_sizes, signs, script=True, opsets=range(11, 27), refused="the same sizes from both branches")}

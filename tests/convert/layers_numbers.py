@@ -15,4 +15,6 @@ def cases():
     for name, function in functions.items():
         for dtype in (torch.int64, torch.int32, torch.float16, torch.float32):
             made[f"number_{name}_{str(dtype).removeprefix('torch.')}"] = Case(function, [(integers.to(dtype),)], (DTYPES[dtype] + ":n,3",), opsets=range(11 if any(word in name for word in ("floor", "trunc", "both")) else 7, 27))
+    counts = [(torch.randn(n, 2),) for n in (5, 1, 2, 4)]
+    made["linspace_of_named_size"] = Case(lambda x: (torch.linspace(0.5, 3, x.size(0)), torch.logspace(0, 2, x.size(0))), counts, ("f32:n,2",), opsets=range(9, 27))
     return made
