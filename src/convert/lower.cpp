@@ -73,6 +73,7 @@ class Lowering {
       // A value has one name, and an input or a constant isn't an output by itself.
       if (!taken.insert(value.id).second || builder_.constant_of(value)) value = builder_.node("Identity", {value});
       onnx::ValueInfo& info = model_.values[value.id];
+      if (!options_.output_names.empty() && names.contains(options_.output_names[i])) throw UsageError("--output-names: '" + options_.output_names[i] + "' is the name of an input");
       info.name = options_.output_names.empty() ? given[i].name : options_.output_names[i];
       if (options_.output_names.empty())
         for (int count = 1; !names.insert(info.name).second; ++count) info.name = given[i].name + "_" + std::to_string(count);
