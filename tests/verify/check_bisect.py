@@ -161,7 +161,7 @@ def main():
             module.eval()
             (torch.jit.script(module) if script else torch.jit.trace(module, inputs, check_trace=False)).save(str(file))
             repro = folder / f"{type(module).__name__}-{memory}"
-            run = subprocess.run([arguments.planted, file, repro, str(memory), *dims], capture_output=True, text=True, timeout=300)
+            run = subprocess.run([arguments.planted, file, repro, str(memory), *dims], capture_output=True, text=True, timeout=3600)
             judge(f"{type(module).__name__} with {memory} bytes", run, "aten::atan", line_of(type(module)), repro, memory)
             return file
 
