@@ -134,17 +134,6 @@ void give_at(Emission& e, const Ints& positions, std::string_view source) {
   e.give(reshape_to(e, written(e, w, Reduction::none), nullptr, &shape, [&] { return e.shape_of("self"); }));
 }
 
-Ints strided_positions(const Ints& sizes, const Ints& strides, std::int64_t offset) {
-  Ints positions{offset};
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    Ints next;
-    for (const std::int64_t at : positions)
-      for (std::int64_t k = 0; k < sizes[i]; ++k) next.push_back(at + k * strides.at(i));
-    positions = std::move(next);
-  }
-  return positions;
-}
-
 void diagonal_scatter(Emission& e) {
   const std::int64_t rank = e.rank("self"), a = e.axis("dim1"), b = e.axis("dim2"), offset = e.integer("offset");
   Ints sizes(static_cast<std::size_t>(rank)), strides = sizes;

@@ -61,18 +61,18 @@ std::int64_t block_of(const Window& window, const Run& run, const Dim& count) {
   return provably_equal(modulo(count, block), 0) ? block : 1;
 }
 
+// Of what is read, counted in blocks.
 Ints positions_of(const Window& window, const Run& run, std::int64_t block) {
-  Ints positions{window.offset / block};
-  const auto each = [&](std::int64_t size, std::int64_t stride) {
-    Ints next;
-    Emission::few(static_cast<std::int64_t>(positions.size()) * size);
-    for (const std::int64_t at : positions)
-      for (std::int64_t k = 0; k < size; ++k) next.push_back(at + k * stride);
-    positions = std::move(next);
+  Ints sizes, strides;
+  std::int64_t count = 1;
+  const auto add = [&](std::int64_t size, std::int64_t stride) {
+    count = Emission::few(count * size);
+    sizes.push_back(size);
+    strides.push_back(stride);
   };
-  for (std::size_t i = 0; i + run.dims < window.sizes.size(); ++i) each(window.sizes[i], window.sizes[i] == 1 ? 0 : window.strides[i] / block);
-  each(run.length / block, 1);
-  return positions;
+  for (std::size_t i = 0; i + run.dims < window.sizes.size(); ++i) add(window.sizes[i], window.sizes[i] == 1 ? 0 : window.strides[i] / block);
+  add(run.length / block, 1);
+  return strided_positions(sizes, strides, window.offset / block);
 }
 
 void as_strided(Emission& e) {
@@ -114,6 +114,17 @@ std::string spell(const ir::Value& unknown) {
 }
 
 }  // namespace
+
+Ints strided_positions(const Ints& sizes, const Ints& strides, std::int64_t offset) {
+  Ints positions{offset};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Ints next;
+    for (const std::int64_t at : positions)
+      for (std::int64_t k = 0; k < sizes[i]; ++k) next.push_back(at + k * strides.at(i));
+    positions = std::move(next);
+  }
+  return positions;
+}
 
 Layout layout_of_self(const Emission& e) {
   Layouts layouts(e.call.facts());

@@ -6,6 +6,8 @@
 
 namespace compatcheck::handlers {
 
+// In row-major order: offset + k0·stride0 + k1·stride1 + …, each k below its size.
+Ints strided_positions(const Ints& sizes, const Ints& strides, std::int64_t offset);
 // How 'self' lies in memory. Refusal where nobody can tell.
 symbolic::Layout layout_of_self(const Emission& e);
 // Where the call's strides begin, in elements from the beginning of the storage.

@@ -100,8 +100,8 @@ View cut(Viewed view, std::size_t dim, const Dim& start, const Dim& size, std::i
 }
 
 // Counted from the end below 0, and kept within the size.
-std::optional<Dim> start_of(const Call& call, const Dim& size, std::int64_t if_none) {
-  if (call.is_none("start")) return Dim(if_none);
+std::optional<Dim> start_of(const Call& call, const Dim& size) {
+  if (call.is_none("start")) return Dim(0);
   const auto start = call.integer("start");
   if (!start) return std::nullopt;
   if (*start == 0) return Dim(0);
@@ -129,13 +129,13 @@ View slice(const Call& call, const Viewed& self) {
   const auto step = call.integer("step");
   const Shape* sizes = output_sizes(call);
   if (!dim || !step || !sizes || sizes->size() != self.sizes.size()) return std::nullopt;
-  const auto start = start_of(call, self.sizes[*dim], 0);
+  const auto start = start_of(call, self.sizes[*dim]);
   return start ? cut(self, *dim, *start, (*sizes)[*dim], *step) : std::nullopt;
 }
 
 View narrow(const Call& call, const Viewed& self) {
   const auto dim = dim_of(call, "dim", self.sizes.size());
-  const auto start = dim ? start_of(call, self.sizes[*dim], 0) : std::nullopt;
+  const auto start = dim ? start_of(call, self.sizes[*dim]) : std::nullopt;
   const auto length = call.dim("length");
   return start && length ? cut(self, *dim, *start, *length) : std::nullopt;
 }

@@ -11,7 +11,7 @@ namespace compatcheck::symbolic {
 struct Viewed { Shape sizes, strides; Dim offset; };
 
 bool takes_view(std::string_view op);
-// What the call's output is of `self`; nullopt where it isn't known. `output` matters for the parts of a split.
+// What the call's output is of `self`; nullopt where it isn't known.
 std::optional<Viewed> view_of(const Call& call, const Viewed& self);
 // A part of the list that `split` makes.
 std::optional<Viewed> part_of_split(const Call& split, const Viewed& self, std::size_t part);

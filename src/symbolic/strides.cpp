@@ -144,7 +144,7 @@ std::optional<Shape> preserved_strides(const Strided& tensor) { return iterated_
 
 std::optional<Shape> iterated_strides(const Shape& sizes, std::span<const Strided> operands) {
   if (std::ranges::all_of(operands, [](const Strided& operand) { return lies_in_order(operand) == Truth::yes; })) return strides_in_order(sizes);
-  // The first that isn't stretched tells of any two dimensions which comes first.
+  // The first that has dimensions tells of any two which comes first, unless it is stretched.
   const auto whole = std::ranges::find_if(operands, [](const Strided& operand) { return !operand.sizes.empty(); });
   if (whole != operands.end() && same(whole->sizes, sizes) && dense_order(*whole)) return whole->strides;
   const auto known = numbers(sizes);

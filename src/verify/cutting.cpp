@@ -11,8 +11,6 @@ namespace {
 using onnx_file::FarElements;
 using onnx_file::Skeleton;
 
-std::string name_of(const ::onnx::NodeProto& node) { return node.name().empty() ? node.op_type() : node.name(); }
-
 // What a Loop gives its body beside the turn and what is carried: true, or the body wouldn't run.
 bool is_condition(const onnx_file::Scope& body, const std::string& name) {
   return body.owner->op_type() == "Loop" && body.graph->input_size() > 1 && body.graph->input(1).name() == name;
@@ -27,6 +25,8 @@ void add_weight_input(const ::onnx::TensorProto& weight, ::onnx::ValueInfoProto&
 }
 
 }  // namespace
+
+std::string name_of(const ::onnx::NodeProto& node) { return node.name().empty() ? node.op_type() : node.name(); }
 
 Taken::Taken(const std::filesystem::path& file, const ir::Watch& watch)
     : skeleton(Skeleton::read(std::make_shared<const frontend::InputFile>(file), watch)), scopes(skeleton.model.graph()), externals(file.parent_path()),

@@ -22,6 +22,9 @@
 namespace compatcheck::verification {
 
 // A file taken apart.
+// Its operator where it has no name.
+std::string name_of(const ::onnx::NodeProto& node);
+
 struct Taken {
   Taken(const std::filesystem::path& file, const ir::Watch& watch);
   std::uint64_t weight_bytes(const onnx_file::Origin& weight) const;

@@ -73,8 +73,7 @@ std::vector<MainValue> OnnxGraph::main_values() const {
 
 std::string OnnxGraph::maker_of(const std::string& value) const {
   const Origin* origin = state_->maker(value);
-  if (!origin) return {};
-  return origin->node->name().empty() ? origin->node->op_type() : origin->node->name();
+  return origin ? name_of(*origin->node) : std::string();
 }
 
 std::optional<ir::DType> OnnxGraph::dtype_of(const std::string& value) const {

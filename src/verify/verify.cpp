@@ -36,8 +36,13 @@ class Verifying {
     made_.seed = options.seed;
   }
 
+  // A file of the user's; what isn't whole isn't the runtime's fault.
+  Verification run_given(const std::filesystem::path& onnx) {
+    verification::OnnxGraph(onnx, watch_).must_be_whole();
+    return run(onnx);
+  }
+
   Verification run(const std::filesystem::path& onnx) {
-    verification::OnnxGraph(onnx, watch_).must_be_whole();   // what isn't, isn't the runtime's fault
     std::optional<verification::Session> session;
     try {
       session = runtime_.open(onnx);
@@ -123,8 +128,9 @@ class Verifying {
     bool all = true;
     for (std::size_t i = 0; i < pairs.pairs.size(); ++i) all &= judge(i, pairs.pairs[i], expected.call, pairs.pairs.size());
     if (!all) {
-      blame(onnx, expected, pairs.pairs);
-      measure_noise(expected, pairs.pairs);
+      const auto difference = largest(pairs.pairs);
+      blame(onnx, expected, difference);
+      if (difference) measure_noise(expected, *difference);
       bisect(session, onnx, expected);
     }
     return all;
@@ -219,7 +225,7 @@ class Verifying {
   }
 
   // The runtime rewrites the graph: run once more as it stands.
-  void blame(const std::filesystem::path& onnx, const Expected& expected, const std::vector<verification::Pair>& optimized) {
+  void blame(const std::filesystem::path& onnx, const Expected& expected, const std::optional<double>& difference) {
     try {
       const auto plain = runtime_.open(onnx, {.optimize = verification::Optimize::no});
       const auto pairs = verification::match(expected.result, plain.run(feed(plain, expected.call)), plain.outputs());
@@ -227,7 +233,7 @@ class Verifying {
       const bool right = std::ranges::all_of(pairs.pairs, [&](const verification::Pair& pair) {
         return verification::compare(pair.expected, pair.found, tolerance(pair.expected.dtype)).passed();
       });
-      const auto left = largest(pairs.pairs), difference = largest(optimized);
+      const auto left = largest(pairs.pairs);
       if (right) advise("without ONNX Runtime's graph optimisations the model is right: the fault is in these");
       else if (left && difference && *left * 4 < *difference)
         advise("without ONNX Runtime's graph optimisations the largest difference is " + short_number(*left) + " instead of " + short_number(*difference) + ": most of the fault is in these");
@@ -237,9 +243,8 @@ class Verifying {
   }
 
   // What the model itself makes of rounding.
-  void measure_noise(const Expected& expected, const std::vector<verification::Pair>& pairs) {
-    const auto difference = largest(pairs);
-    const auto other = difference ? reference_.nudged_result(expected) : std::nullopt;
+  void measure_noise(const Expected& expected, double difference) {
+    const auto other = reference_.nudged_result(expected);
     if (!other) return;
     const auto first = verification::leaves_of(expected.result), second = verification::leaves_of(*other);
     double noise = 0;
@@ -248,7 +253,7 @@ class Verifying {
       made_.outputs[i].noise_abs = std::max(made_.outputs[i].noise_abs, moved);
       noise = std::max(noise, moved);
     }
-    if (noise > 0 && *difference <= 4 * noise)
+    if (noise > 0 && difference <= 4 * noise)
       advise("TorchScript's own result moves by " + short_number(noise) + " when the last bit of its inputs changes: the model makes that much of rounding; --atol and --rtol say what is near enough");
   }
 
@@ -337,7 +342,7 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
     must_run(model, options);
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(onnx, ignored)) throw ModelError(onnx.string() + ": there is no such file");
-    Verification made = frontend::naming(model.path(), [&] { return Verifying(model.state(), options).run(onnx); });
+    Verification made = frontend::naming(model.path(), [&] { return Verifying(model.state(), options).run_given(onnx); });
     made.onnx = onnx.string();
     made.opset.reset();
     return made;

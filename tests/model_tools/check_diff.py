@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`diff` of two models says what changed inside of them: attributes, wiring, weights wherever they lie, bodies, functions; and "no
 difference" only of models that are the same."""
-import argparse, copy, json, pathlib, subprocess, sys, tempfile
+import copy, json, pathlib, subprocess, sys
 
 import jsonschema
 import numpy as np
@@ -9,12 +9,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper, parser
 
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
+from one_by_one import main, test
 
 
 class Tool:
@@ -222,21 +217,5 @@ def torchscript(tool):
     assert found["weights"] == [{"scope": "", "name": "__torch__.Net.forward#0", "before": "i64[]", "after": "i64[]", "elements": 1, "changed": 1}], "a constant of the code"
 
 
-def main():
-    parser_ = argparse.ArgumentParser(description=__doc__)
-    parser_.add_argument("--program", required=True)
-    program = str(pathlib.Path(parser_.parse_args().program).resolve())
-    failed = 0
-    for each in TESTS:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                each(Tool(program, pathlib.Path(folder)))
-            except Exception as error:  # told, and the others run all the same
-                failed += 1
-                print(f"{each.__name__}: {type(error).__name__}: {error}")
-    print(f"{len(TESTS)} tests: {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, Tool))

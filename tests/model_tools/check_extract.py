@@ -1,19 +1,14 @@
 #!/usr/bin/env python3
 """`extract` and `inspect` on models made for it: captures of bodies, local functions, modules, external data, files above 2 GB; and what is
 damaged, missing or wrong, which ends with a reason, the right exit code, and no file."""
-import argparse, json, pathlib, subprocess, sys, tempfile
+import json, pathlib, subprocess, sys
 
 import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper, parser
 
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
+from one_by_one import main, test
 
 
 class Tool:
@@ -369,21 +364,5 @@ def damaged_files(tool):
     tool.run("extract", "fine.onnx", "-o", "out.onnx", "--to", "yy", code=2, says="near it: y")
 
 
-def main():
-    parser_ = argparse.ArgumentParser(description=__doc__)
-    parser_.add_argument("--program", required=True)
-    program = str(pathlib.Path(parser_.parse_args().program).resolve())
-    failed = 0
-    for each in TESTS:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                each(Tool(program, pathlib.Path(folder)))
-            except Exception as error:  # told, and the others run all the same
-                failed += 1
-                print(f"{each.__name__}: {type(error).__name__}: {error}")
-    print(f"{len(TESTS)} tests: {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, Tool))

@@ -1,9 +1,9 @@
 #include "model_tools/cut.h"
 
 #include <gmock/gmock.h>
-#include <onnx/defs/parser.h>
 
 #include "compatcheck/error.h"
+#include "onnx_file/onnx_text.h"
 
 namespace compatcheck::model_tools {
 namespace {
@@ -13,12 +13,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-::onnx::GraphProto graph_of(const char* text) {
-  ::onnx::GraphProto graph;
-  const auto status = ::onnx::OnnxParser::Parse(graph, text);
-  if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
-  return graph;
-}
+::onnx::GraphProto graph_of(const char* text) { return onnx_file::read_text<::onnx::GraphProto>(text); }
 
 template <class Failure, class Work> std::string message_of(Work&& work) {
   try {

@@ -1,32 +1,17 @@
 #include "onnx_file/scopes.h"
 
 #include <gmock/gmock.h>
-#include <onnx/defs/parser.h>
 
-#include <stdexcept>
-
+#include "onnx_file/onnx_text.h"
 #include "onnx_file/validity.h"
 
 namespace compatcheck::onnx_file {
 namespace {
 
-::onnx::ModelProto model_of(const char* text) {
-  ::onnx::ModelProto model;
-  const auto status = ::onnx::OnnxParser::Parse(model, text);
-  if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
-  return model;
-}
-
-// Both branches have a p and a w of their own.
-constexpr const char* branches = R"(<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x, bool c) => (y) <float[2] v = {1, 2}> {
-  a = Abs(x)
-  y = If(c) <then_branch = t () => (q) <float[2] w = {3, 4}> { p = Add(a, w) q = Neg(p) },
-             else_branch = e () => (r) <int64[1] w = {2}> { p = Reshape(a, w) r = Add(p, v) }>
-})";
+::onnx::ModelProto model_of(const char* text) { return onnx_file::read_text<::onnx::ModelProto>(text); }
 
 TEST(Scopes, ANameIsItsBodys) {
-  const auto model = model_of(branches);
+  const auto model = model_of(onnx_file::branches);
   const Scopes scopes(model.graph());
   ASSERT_EQ(scopes.all().size(), 3u);
   const Scope &then_branch = scopes.all()[1], &else_branch = scopes.all()[2];
@@ -39,7 +24,7 @@ TEST(Scopes, ANameIsItsBodys) {
 }
 
 TEST(Scopes, ByItselfANameOfSeveralBodiesIsNone) {
-  const auto model = model_of(branches);
+  const auto model = model_of(onnx_file::branches);
   const Scopes scopes(model.graph());
   EXPECT_EQ(scopes.find("p"), nullptr);
   EXPECT_TRUE(scopes.is_taken("p"));
@@ -49,7 +34,7 @@ TEST(Scopes, ByItselfANameOfSeveralBodiesIsNone) {
 }
 
 TEST(ValueTypes, AreOfTheGraphThatGivesTheValue) {
-  const auto model = model_of(branches);
+  const auto model = model_of(onnx_file::branches);
   ValueTypes types(model);
   const auto& bodies = model.graph().node(1).attribute();
   EXPECT_EQ(types.find(bodies[0].g(), "p")->tensor_type().shape().dim(0).dim_value(), 2);

@@ -1,12 +1,12 @@
 #include "verify/onnx_graph.h"
 
 #include <gmock/gmock.h>
-#include <onnx/defs/parser.h>
 
 #include <fstream>
 #include <stdexcept>
 
 #include "compatcheck/error.h"
+#include "onnx_file/onnx_text.h"
 #include "verify/temporary.h"
 
 namespace compatcheck::verification {
@@ -15,12 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-::onnx::ModelProto model_of(const char* text) {
-  ::onnx::ModelProto model;
-  const auto status = ::onnx::OnnxParser::Parse(model, text);
-  if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
-  return model;
-}
+::onnx::ModelProto model_of(const char* text) { return onnx_file::read_text<::onnx::ModelProto>(text); }
 
 class OnnxGraphTest : public testing::Test {
  protected:
@@ -45,15 +40,8 @@ class OnnxGraphTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
-constexpr const char* branches = R"(<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x, bool c) => (y) <float[2] v = {1, 2}> {
-  a = Abs(x)
-  y = If(c) <then_branch = t () => (q) <float[2] w = {3, 4}> { p = Add(a, w) q = Neg(p) },
-             else_branch = e () => (r) <int64[1] w = {2}> { p = Reshape(a, w) r = Add(p, v) }>
-})";
-
 TEST_F(OnnxGraphTest, ANameThatSeveralBodiesUseIsRightInEach) {
-  const OnnxGraph onnx = graph(model_of(branches));
+  const OnnxGraph onnx = graph(model_of(onnx_file::branches));
   EXPECT_FALSE(onnx.is_made("p"));
   const Segment first = segment(onnx, "q", {"a"}), second = segment(onnx, "r", {"a"});
   EXPECT_THAT(first.inputs, ElementsAre("a"));
@@ -118,7 +106,7 @@ TEST_F(OnnxGraphTest, WeightsBesideItStayInItsFolder) {
 }
 
 TEST_F(OnnxGraphTest, MainValuesKnowWhoReadsThemLast) {
-  const OnnxGraph onnx = graph(model_of(branches));
+  const OnnxGraph onnx = graph(model_of(onnx_file::branches));
   const auto values = onnx.main_values();
   ASSERT_EQ(values.size(), 2u);
   EXPECT_EQ(values[0].name, "a");
