@@ -70,7 +70,7 @@ struct Difference {
   static constexpr const char* schema_version = "1.0";
   std::string before, after;           // the files
   std::vector<ModelDifference> models;
-  int exit_code = 0;                   // exit_findings where something is new
+  int exit_code = 0;                   // exit_findings where something is new, exit_unreadable where elements can't be compared
 };
 
 // Files: .onnx, TorchScript, or a JSON report, one or several (also one a line). Throws ModelError for what can't be read.

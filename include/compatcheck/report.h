@@ -81,6 +81,7 @@ struct Finding {
   std::string id;                    // "CC001"
   Severity severity = Severity::error;
   std::string op, overload, message, help;
+  std::string row{};                   // of a mapping file (docs/mappings.md), to be pasted; empty: none would help
   std::optional<int> available_from;
   int nodes = 0;
   std::vector<Site> sites;

@@ -40,7 +40,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   report.verdict = verdict_of(assessment);
   report.operators = analysis::summarize_operators(assessment, context, opset);
   report.summary = analysis::summarize(assessment, report.operators);
-  report.findings = analysis::collect_findings(prepared.graph, assessment, context);
+  report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset);
   report.gate = analysis::judge(report, options.fail_on, options.max_missing);
   report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
   return report;

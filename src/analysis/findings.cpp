@@ -6,6 +6,7 @@
 
 #include "analysis/input_spec.h"
 #include "analysis/rules.h"
+#include "analysis/scaffold.h"
 #include "analysis/site.h"
 
 namespace compatcheck::analysis {
@@ -19,9 +20,10 @@ struct Numbered {
   std::uint32_t index;  // of the node, in graph order
 };
 
-std::string_view rule_of(const Outcome& outcome) {
+std::string_view rule_of(const Outcome& outcome, const onnx::Schema* counterpart) {
   if (outcome.status == Status::missing) {
     if (outcome.unknown_operator) return "CC003";
+    if (counterpart) return "CC011";
     return outcome.available_from ? "CC002" : "CC001";
   }
   if (outcome.unresolved_write) return "CC007";
@@ -46,24 +48,32 @@ std::string without_opset(const std::string& hint) {
   return hint.compare(rest, otherwise.size(), otherwise) == 0 ? hint.substr(rest + otherwise.size()) : hint;
 }
 
-std::string help_of(const Outcome& outcome, std::string_view rule, const conversion::Context& context) {
-  const std::string& op = outcome.node->op();
-  if (rule == "CC003") {
-    return "--op-library with the library that registers it, and a row in a --mappings file: " + op + ": {facts: same, 9: {to: your.domain::" +
-           op.substr(op.rfind(':') + 1) + "}}";
-  }
+std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const conversion::Context& context) {
+  const bool helps = rule == "CC003" || rule == "CC011" || (rule == "CC001" && outcome.hint.empty());
+  if (!helps) return {};
+  const ir::Node& node = *outcome.node;
+  const bool has_facts = !context.table.facts(node.op(), node.overload(), context.schemas).empty() || context.registry.find_facts(node.op(), node.overload());
+  return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator, .state_facts = !has_facts, .onnx = counterpart});
+}
+
+std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const conversion::Context& context) {
+  if (rule == "CC003") return "--op-library with the library that registers it, and a row in a --mappings file:";
+  if (rule == "CC011") return "ONNX has " + std::string(counterpart->name) + "; a row in a --mappings file:";
   if (outcome.available_from) {
     const std::string onnx = onnx_at(outcome, *outcome.available_from, context), hint = without_opset(outcome.hint);
     return "--opset " + std::to_string(*outcome.available_from) + (onnx.empty() ? "" : " (" + onnx + ")") + (hint.empty() ? "" : ", or " + hint);
   }
+  if (rule == "CC001") {
+    const std::string scaffold = "`compatcheck explain " + outcome.node->op() + " --scaffold yaml`";
+    return outcome.hint.empty() ? scaffold + ", or a row in a --mappings file:" : outcome.hint + "; or " + scaffold;
+  }
   if (!outcome.hint.empty()) return outcome.hint;
-  if (rule == "CC001") return "a row in a --mappings file: `compatcheck explain CC001` shows how";
   return rule == "CC007" ? "write the value out of place; `compatcheck explain CC007`" : "";
 }
 
 class Collector {
  public:
-  Collector(const ir::Graph& graph, const conversion::Context& context) : graph_(graph), context_(context) {}
+  Collector(const ir::Graph& graph, const conversion::Context& context, int opset) : graph_(graph), context_(context), opset_(opset) {}
 
   void add(const Numbered& numbered) {
     context_.watch.step();
@@ -71,8 +81,10 @@ class Collector {
     switch (outcome.status) {
       case Status::missing:
       case Status::refused: {
-        const auto rule = rule_of(outcome);
-        add(rule, Severity::error, numbered, outcome.reason, help_of(outcome, rule, context_));
+        const auto* onnx = outcome.status == Status::missing && !outcome.available_from ? counterpart(outcome.node->op(), opset_, context_.schemas) : nullptr;
+        const auto rule = rule_of(outcome, onnx);
+        Finding& finding = add(rule, Severity::error, numbered, outcome.reason, help_of(outcome, rule, onnx, context_));
+        if (finding.row.empty()) finding.row = row_for(outcome, rule, onnx, context_);
         add_wanting(numbered);
         break;
       }
@@ -95,7 +107,7 @@ class Collector {
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string, int>;
 
-  void add(std::string_view rule, Severity severity, const Numbered& numbered, const std::string& message, const std::string& help) {
+  Finding& add(std::string_view rule, Severity severity, const Numbered& numbered, const std::string& message, const std::string& help) {
     const Outcome& outcome = *numbered.outcome;
     const ir::Node& node = *outcome.node;
     const int from = severity == Severity::error ? outcome.available_from.value_or(0) : 0;
@@ -112,6 +124,7 @@ class Collector {
     }
     ++finding.nodes;
     finding.sites.push_back(site_of(*numbered.outcome->node, numbered.index));
+    return finding;
   }
 
   void add_notes(const Numbered& numbered) {
@@ -149,14 +162,15 @@ class Collector {
 
   const ir::Graph& graph_;
   const conversion::Context& context_;
+  int opset_;
   std::map<Key, Finding> findings_;
   std::map<std::uint32_t, Finding> wanting_;
 };
 
 }  // namespace
 
-std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context) {
-  Collector collector(graph, context);
+std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context, int opset) {
+  Collector collector(graph, context, opset);
   std::uint32_t index = 0;
   for (const Outcome& outcome : assessment.outcomes) collector.add({&outcome, index++});
   return collector.take();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/rules.h"
+
 namespace compatcheck::analysis {
 namespace {
 
@@ -13,7 +15,7 @@ bool violates(const Finding& finding, FailOn fail_on) {
   switch (fail_on) {
     case FailOn::never: return false;
     case FailOn::unconvertible: return blocks(finding);
-    case FailOn::missing: return finding.id == "CC001" || finding.id == "CC002" || finding.id == "CC003";
+    case FailOn::missing: return is_missing(finding.id);
     case FailOn::conditional: return blocks(finding) || finding.id == "CC010";
     case FailOn::composite: return blocks(finding) || finding.id == "CC010" || finding.id == "CC004";
     case FailOn::warning: return finding.severity != Severity::note;

@@ -93,7 +93,8 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   const auto* program = std::get_if<ir::Program>(&loaded.content);
   if (!program && options.method != "forward") throw UsageError(path + ": --method " + options.method + ": a graph as text has no methods");
   if (program)
-    for (const auto& schema : program->stub_schemas) state->schemas.add(schema);
+    for (const auto* stated : {&program->library_schemas, &program->stub_schemas})
+      for (const auto& schema : *stated) state->schemas.add(schema);
   passes::Normalized normalized = frontend::naming(path, [&] {
     if (program) return passes::normalize(*program, state->schemas, normalize_options);
     return passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);

@@ -16,7 +16,8 @@ constexpr std::array table{
          "    aten::foo:\n"
          "      9: {to: Foo, inputs: [self]}\n"
          "\n"
-         "`compatcheck ops` lists the rows in force, docs/mappings.md describes the language.\n"},
+         "`compatcheck explain aten::foo --scaffold yaml` prints rows with the operator's own arguments to start from, `compatcheck\n"
+         "ops` lists the rows in force, docs/mappings.md describes the language.\n"},
     Rule{"CC002", "available-from-higher-opset", Severity::error, "The operator converts only from a higher opset",
          "ONNX gained what the operator needs after the opset that was asked for. `available_from` is the lowest opset at\n"
          "which these calls convert; the report's last line of the header names the one at which the whole model does.\n"
@@ -66,6 +67,13 @@ constexpr std::array table{
          "The emitted operator is deprecated at the opset asked for; newer runtimes may drop it.\n"},
     Rule{"CC010", "approximate-mapping", Severity::warning, "The mapping is approximate",
          "The ONNX form differs from PyTorch's result within the tolerance that the message names, over the whole domain.\n"},
+    Rule{"CC011", "missing-mapping", Severity::error, "No row maps the operator, though ONNX has one of its name",
+         "libtorch knows the operator, and ONNX has an operator of the same name at this opset. Only the row between the two is\n"
+         "missing: one that a --mappings file takes away, or one that nobody wrote.\n"
+         "\n"
+         "What to do: compare the two (`compatcheck explain aten::foo`, ONNX's documentation), put the row that the finding\n"
+         "prints into a YAML file, and give it with --mappings. Arguments that ONNX has no word for stand under `when`: the row\n"
+         "holds for calls that leave them at their default. `compatcheck verify` shows whether the two compute the same.\n"},
     Rule{"CC201", "out-of-tolerance", Severity::error, "verify: an output is out of tolerance",
          "ONNX Runtime's output differs from TorchScript's by more than atol + rtol · |expected| (f32 1e-5 + 1e-3, f16 1e-3 + 1e-2,\n"
          "bf16 1e-2 + 5e-2, f64 1e-8 + 1e-6; integers and bool are equal), or ONNX Runtime doesn't take the model or fails running it.\n"
@@ -93,5 +101,7 @@ const Rule* find_rule(std::string_view id) {
   const auto found = std::find_if(table.begin(), table.end(), [&](const Rule& rule) { return rule.id == id; });
   return found == table.end() ? nullptr : &*found;
 }
+
+bool is_missing(std::string_view id) { return id == "CC001" || id == "CC002" || id == "CC003" || id == "CC011"; }
 
 }  // namespace compatcheck::analysis

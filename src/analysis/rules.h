@@ -18,5 +18,6 @@ struct Rule {
 
 std::span<const Rule> rules();
 const Rule* find_rule(std::string_view id);  // null if there is none
+bool is_missing(std::string_view id);        // the operator has no mapping at the opset
 
 }  // namespace compatcheck::analysis

@@ -42,11 +42,17 @@ void state_stale(Outcome& outcome, const Lookup& found, const Context& context, 
   outcome.hint = "say in the table what holds from opset " + std::to_string(change.to) + " on";
 }
 
-void state_missing(Outcome& outcome, const Lookup& found, int opset) {
+// By libtorch, a known library, or one that --op-library loaded. Of others the schemas in force may hold one assumed from their calls.
+bool is_shipped(const std::string& op, const ir::Program* program) {
+  if (schema::Registry().contains(op)) return true;
+  const auto states = [&](const std::string& schema) { return schema.starts_with(op + "(") || schema.starts_with(op + "."); };
+  return program && std::ranges::any_of(program->library_schemas, states);
+}
+
+void state_missing(Outcome& outcome, const Lookup& found, const Context& context, int opset) {
   outcome.status = Status::missing;
   if (found.status == Lookup::Status::unknown) {
-    // Of an operator that nobody ships the schemas in force may hold one assumed from its calls.
-    outcome.unknown_operator = !schema::Registry().contains(outcome.node->op());
+    outcome.unknown_operator = !is_shipped(outcome.node->op(), context.program);
     outcome.reason = outcome.unknown_operator ? "nobody ships this operator" : "no mapping";
     return;
   }
@@ -308,7 +314,7 @@ Assessor::Attempt Assessor::attempt(const ir::Node& node, int opset) {
     case Lookup::Status::stale: state_stale(outcome, found, context_, opset); break;
     case Lookup::Status::missing:
     case Lookup::Status::unknown:
-      state_missing(outcome, found, opset);
+      state_missing(outcome, found, context_, opset);
       attempt.range = {opset, opset};   // the reason names it
       break;
   }

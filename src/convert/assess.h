@@ -21,7 +21,7 @@ struct Outcome {
   Status status = Status::ok;
   bool structural = false;
   bool unresolved_write = false;        // refused: an in-place write that normalising could not turn into a value
-  bool unknown_operator = false;        // missing: no row at all and not an operator that libtorch or a known library ships
+  bool unknown_operator = false;        // missing: no row at all and not an operator that libtorch, a known library or one of the user's ships
   std::string reason, hint;             // of missing, refused, needs_input
   const mapping::OperatorRows* rows = nullptr;
   const mapping::Row* row = nullptr;    // the row that applied or refused; null if none

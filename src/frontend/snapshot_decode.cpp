@@ -254,6 +254,7 @@ ir::Program Decoder::program() {
     note.message = in_.text();
   }
   program.stub_schemas = in_.texts();
+  program.library_schemas = in_.texts();
   program.producer = in_.text();
   program.libtorch_version = in_.text();
   program.traced = in_.boolean();

@@ -334,6 +334,7 @@ void Encoder::program(const ir::Program& program) {
     string(out_, note.message);
   }
   strings(out_, program.stub_schemas);
+  strings(out_, program.library_schemas);
   string(out_, program.producer);
   string(out_, program.libtorch_version);
   out_.boolean(program.traced);

@@ -80,14 +80,14 @@ std::string_view pads_argument(const Emission& e) { return e.call.has("pad") ? "
 struct Pads { Ints before, after; };
 
 std::optional<Pads> known_pads(Emission& e) {
-  const auto given = e.call.ints(pads_argument(e));
-  if (!given) return std::nullopt;
+  if (!e.call.ints(pads_argument(e))) return std::nullopt;
+  const Ints given = e.ints(pads_argument(e));
   const auto rank = static_cast<std::size_t>(e.rank("self"));
-  if (given->size() % 2 || given->size() / 2 > rank) throw Refusal{"the widths are pairs, no more than there are dimensions"};
+  if (given.size() % 2 || given.size() / 2 > rank) throw Refusal{"the widths are pairs, no more than there are dimensions"};
   Pads pads{Ints(rank, 0), Ints(rank, 0)};
-  for (std::size_t i = 0; i < given->size() / 2; ++i) {
-    pads.before[rank - 1 - i] = (*given)[2 * i];
-    pads.after[rank - 1 - i] = (*given)[2 * i + 1];
+  for (std::size_t i = 0; i < given.size() / 2; ++i) {
+    pads.before[rank - 1 - i] = given[2 * i];
+    pads.after[rank - 1 - i] = given[2 * i + 1];
   }
   return pads;
 }

@@ -68,6 +68,7 @@ struct Program {
   std::vector<RecordedInput> recorded_inputs;        // of forward; empty if the file has none
   std::vector<LoadNote> notes;
   std::vector<std::string> stub_schemas;             // schemas in force for operators that nobody registered
+  std::vector<std::string> library_schemas;          // of operators that --op-library registered
   std::string producer;                              // "torch 2.13" where the archive tells, else empty
   std::string libtorch_version;                      // of the library that read it
   bool traced = false;                               // any module was made by tracing

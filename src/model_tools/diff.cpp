@@ -184,6 +184,8 @@ Difference diff(const std::filesystem::path& before, const std::filesystem::path
       if (made.models.size() == 1) look_inside(was, is, before, after, watch, made.models.back());
       if (made.models.back().something_new) made.exit_code = exit_findings;
     }
+    const auto unread = [](const ModelDifference& model) { return std::ranges::any_of(model.weights, [](const auto& change) { return !change.problem.empty(); }); };
+    if (std::ranges::any_of(made.models, unread)) made.exit_code = exit_unreadable;
     return made;
   });
 }

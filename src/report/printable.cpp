@@ -8,7 +8,7 @@ namespace {
 void spell(std::string& text) { text = compatcheck::printable(text); }
 
 void spell(Finding& finding) {
-  for (std::string* text : {&finding.op, &finding.overload, &finding.message, &finding.help}) spell(*text);
+  for (std::string* text : {&finding.op, &finding.overload, &finding.message, &finding.help, &finding.row}) spell(*text);
   for (Site& site : finding.sites)
     for (std::string* text : {&site.module, &site.file, &site.function, &site.args}) spell(*text);
 }

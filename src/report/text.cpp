@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 
+#include "analysis/rules.h"
 #include "mapping/row.h"
 #include "report/printable.h"
 #include "report/style.h"
@@ -114,6 +115,7 @@ std::string finding_lines(const Finding& finding, const RenderOptions& options, 
   lines += "\n" + indent + wrap(finding.message, room, finding_indent) + "\n";
   lines += sites(finding, options, style);
   if (!finding.help.empty()) lines += indent + style(Color::cyan, "→ ") + wrap(finding.help, room - 2, finding_indent + 2) + "\n";
+  if (!finding.row.empty()) lines += indent + "  " + finding.row + "\n";   // to be pasted: not broken
   return lines;
 }
 
@@ -122,7 +124,7 @@ struct Section {
   bool (*belongs)(const Finding&);
 };
 constexpr std::array sections{
-    Section{"missing", [](const Finding& f) { return f.id == "CC001" || f.id == "CC002" || f.id == "CC003"; }},
+    Section{"missing", [](const Finding& f) { return analysis::is_missing(f.id); }},
     Section{"conditions", [](const Finding& f) { return f.severity == Severity::error && (f.id == "CC005" || f.id == "CC008"); }},
     Section{"writes", [](const Finding& f) { return f.id == "CC007"; }},
     Section{"needs input", [](const Finding& f) { return f.id == "CC006"; }},

@@ -199,12 +199,17 @@ Facts repeat_interleave(const Call& call) {
     demands.equal(repeats->shape->front(), size, "the length of 'repeats'");
     demands.hold();
   }
-  if (total) size = *total;
-  else if (const auto each = call.dim("repeats"); each && (!repeats || (repeats->shape && product(*repeats->shape).number() == 1))) size = size * *each;
+  if (const auto each = call.dim("repeats"); each && (!repeats || (repeats->shape && product(*repeats->shape).number() == 1))) size = size * *each;
   else if (repeats && repeats->contents) {
     size = 0;
     for (const Dim& each : *repeats->contents) size = size + each;
   } else size = Dim::unknown();
+  if (total) {
+    Demands demands;
+    demands.equal(*total, size, "output_size");
+    demands.hold();
+    size = *total;
+  }
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 

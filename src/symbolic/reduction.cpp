@@ -268,9 +268,36 @@ std::optional<DType> area_dtype(const Call& call) {
 Facts trapezoid(const Call& call) { return {tensor_fact(area_dtype(call), areas(call, false))}; }
 Facts cumulative_trapezoid(const Call& call) { return {tensor_fact(area_dtype(call), areas(call, true))}; }
 
+void demand_gradient(const Call& call, const TensorFact& self) {
+  Demands demands;
+  const auto order = call.integer("edge_order");
+  if (order && *order != 1 && *order != 2) demands.broken("edge_order must be 1 or 2");
+  if (!self.shape) return demands.hold();
+  const auto dims = call.is_none("dim") ? std::nullopt : call.dims("dim");
+  const auto spacings = call.fact("spacing").list() ? call.list("spacing") : std::nullopt;
+  const std::size_t count = dims ? dims->size() : self.shape->size();
+  if (spacings && (dims || call.is_none("dim"))) demands.equal(Dim(static_cast<std::int64_t>(spacings->size())), Dim(static_cast<std::int64_t>(count)), "the length of 'spacing'");
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t axis = i;
+    if (dims) {
+      const auto number = (*dims)[i].number();
+      if (!number) continue;
+      const auto wrapped = self.shape->empty() ? std::nullopt : wrap_dim(*number, self.shape->size());
+      if (!wrapped) {
+        demands.broken("self has no dimension " + std::to_string(*number));
+        continue;
+      }
+      axis = *wrapped;
+    }
+    if (order) demands.at_least((*self.shape)[axis], *order + 1, "dimension " + std::to_string(axis) + " of self");
+  }
+  demands.hold();
+}
+
 // One tensor for each dimension asked for.
 Facts gradient(const Call& call) {
   const TensorFact& self = self_of(call);
+  demand_gradient(call, self);
   const Fact part = tensor_fact(as_float(self.dtype), self.shape);
   if (call.is_none("dim")) {
     if (call.fact("spacing").list() && call.list("spacing")) return {list_fact(Facts(call.list("spacing")->size(), part))};

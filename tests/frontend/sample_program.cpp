@@ -110,6 +110,7 @@ ir::Program sample_program() {
   program.recorded_inputs = {{"x", ir::tensor_type({ir::DType::i64, {{2}}, {{1}}, std::nullopt, ""})}};
   program.notes = {{ir::LoadNote::Kind::cuda_to_cpu, "cuda:0", "saved on cuda:0"}};
   program.stub_schemas = {"acme::fused(Tensor x) -> Tensor"};
+  program.library_schemas = {"acme::loaded(Tensor x) -> Tensor"};
   program.producer = "torch 2.13";
   program.libtorch_version = "2.13.0";
   program.traced = true;

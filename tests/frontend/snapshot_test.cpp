@@ -76,6 +76,7 @@ TEST(Snapshot, ProgramsComeBack) {
   EXPECT_EQ(back.notes.at(0).message, "saved on cuda:0");
   EXPECT_EQ(back.recorded_inputs.at(0).name, "x");
   EXPECT_EQ(back.stub_schemas, program.stub_schemas);
+  EXPECT_EQ(back.library_schemas, program.library_schemas);
   EXPECT_TRUE(back.traced);
   const auto& function = back.functions.at("__torch__.Net.forward");
   EXPECT_EQ(function.parameters.at(1).default_value->get<std::int64_t>() ? *function.parameters[1].default_value->get<std::int64_t>() : 0, 3);

@@ -67,6 +67,7 @@ CASES = [
     ("a wide dict", h.wide_dict(3000), VERDICT, ""),
     ("a dict filled entry by entry", h.filled_dict(3000), VERDICT, ""),
     ("a constant dict read often", h.constant_dict(1000, 1000), VERDICT, ""),
+    ("a triangle of many rows and no column", h.empty_triangle(2**63 - 1), VERDICT, ""),
     ("too few arguments", h.too_few_arguments(), VERDICT + (3,), ""),
 ]
 

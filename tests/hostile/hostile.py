@@ -400,3 +400,9 @@ def wide_tuples(width, count):
     for i in range(count):
         text += f"  %v{i + 1} : {type} = prim::If(%c)\n    block0():\n      -> (%v{i})\n    block1():\n      %t{i} : {type} = acme::tuple()\n      -> (%t{i})\n"
     return graph("%x : Tensor, %c : bool", text, returns=f"v{count}")
+
+
+def empty_triangle(rows):
+    """Rows without a column: nothing to count."""
+    return graph("%x : Tensor", constant("r", rows), constant("c", 0), constant("i", 0), constant("n", None, "NoneType"),
+                 "  %y : Tensor = aten::tril_indices(%r, %c, %i, %n, %n, %n, %n)\n", returns="y")

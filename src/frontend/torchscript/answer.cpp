@@ -26,8 +26,9 @@ protocol::Reply reply(const protocol::HelloRequest&) {
 }
 
 protocol::Reply reply(const protocol::LoadRequest& request) {
-  load_op_libraries(request.model.op_libraries);
+  auto library_schemas = load_op_libraries(request.model.op_libraries);
   ir::Program program = read_program(request.model.path, request.model.schemas);
+  program.library_schemas = std::move(library_schemas);
   program.libtorch_version = libtorch_version();
   return protocol::LoadReply{encode(program)};
 }

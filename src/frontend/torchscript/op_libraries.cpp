@@ -1,9 +1,13 @@
 #include "frontend/torchscript/op_libraries.h"
 
+#include <torch/csrc/jit/runtime/operator.h>
+
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <set>
+#include <map>
+#include <sstream>
 
 #include "compatcheck/error.h"
 
@@ -53,15 +57,34 @@ void load_op_library(const std::string& path) {
   throw UsageError(message);
 }
 
+std::vector<std::string> schemas_in_force() {
+  std::vector<std::string> schemas;
+  for (const auto& op : torch::jit::getAllOperators()) {
+    std::ostringstream text;
+    text << op->schema();
+    schemas.push_back(std::move(text).str());
+  }
+  std::sort(schemas.begin(), schemas.end());
+  return schemas;
+}
+
 }  // namespace
 
-void load_op_libraries(const std::vector<std::string>& paths) {
-  static std::set<std::string> loaded;
-  for (const std::string& path : paths)
-    if (!loaded.contains(path)) {
+std::vector<std::string> load_op_libraries(const std::vector<std::string>& paths) {
+  static std::map<std::string, std::vector<std::string>> loaded;
+  std::vector<std::string> all;
+  for (const std::string& path : paths) {
+    auto known = loaded.find(path);
+    if (known == loaded.end()) {
+      const auto before = schemas_in_force();
       load_op_library(path);
-      loaded.insert(path);
+      const auto after = schemas_in_force();
+      known = loaded.emplace(path, std::vector<std::string>{}).first;
+      std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(known->second));
     }
+    all.insert(all.end(), known->second.begin(), known->second.end());
+  }
+  return all;
 }
 
 }  // namespace compatcheck::frontend::torchscript

@@ -6,7 +6,8 @@
 
 namespace compatcheck::frontend::torchscript {
 
-// Each once in the life of the process. Throws UsageError with what the linker said and what to do.
-void load_op_libraries(const std::vector<std::string>& paths);
+// Each once in the life of the process. Gives the schemas of the operators that these registered. Throws UsageError with what the linker
+// said and what to do.
+std::vector<std::string> load_op_libraries(const std::vector<std::string>& paths);
 
 }  // namespace compatcheck::frontend::torchscript
