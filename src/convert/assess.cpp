@@ -53,6 +53,11 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
   outcome.status = Status::missing;
   if (found.status == Lookup::Status::unknown) {
     outcome.unknown_operator = !is_shipped(outcome.node->op(), context.program);
+    if (outcome.node->is("prim::PythonOp") && !outcome.node->overload().empty()) {
+      outcome.unknown_operator = true;
+      outcome.reason = "the Python function " + outcome.node->overload() + " has no row, and its code isn't in the model";
+      return;
+    }
     outcome.reason = outcome.unknown_operator ? "nobody ships this operator" : "no mapping";
     return;
   }
@@ -142,8 +147,7 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
   const Way way(call, row, *outcome.rows, context_);
   if (!way.exists()) return refuse(outcome, &row, "no handler is written for this operator yet");
   if (!call.node().schema()) return refuse(outcome, &row, "no schema tells what the call's arguments are");
-  onnx::Model model;
-  model.opset = opset;
+  onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
   TrialOperands operands(context_, builder);
   const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
@@ -200,8 +204,7 @@ void demand_ranks(const ir::Node& node, const symbolic::FactTable& facts) {
 
 // What belongs to no row: a refusal is the graph's own.
 template <class Work> void Assessor::on_trial(Attempt& attempt, int opset, Work&& work) {
-  onnx::Model model;
-  model.opset = opset;
+  onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
   try {
     work(builder);

@@ -58,6 +58,14 @@ std::optional<Operand> known(const Fact& fact, const ir::TypeRef& type, onnx::Bu
 
 }  // namespace
 
+onnx::Model empty_model(const Context& context, int opset) {
+  onnx::Model model;
+  model.opset = opset;
+  model.versions = context.domain_versions;
+  model.inline_functions = context.inline_functions;
+  return model;
+}
+
 onnx::MovedAttributes moved_attributes(const mapping::Table& table) {
   onnx::MovedAttributes moved;
   for (const auto& change : table.onnx_changes())
@@ -92,6 +100,22 @@ bool is_on_numbers(const schema::Schema& schema) {
   return !schema.variadic_arguments && std::ranges::all_of(schema.arguments, number) && std::ranges::all_of(schema.returns, number);
 }
 
+namespace {
+
+// A user's row that a handler knows nothing of: it is written out, or its operator is none that the shipped rows name.
+bool speaks_for_itself(const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context) {
+  if (row.body) return true;
+  if (!row.one_to_one() || !context.table.is_users(row.place)) return false;
+  if (row.inputs || !row.attributes.empty()) return true;
+  static const mapping::Table shipped = mapping::Table::shipped();
+  const auto* below = shipped.stated(rows.name);
+  return !below || std::ranges::none_of(below->history, [&](const mapping::Entry& entry) {
+    return std::ranges::any_of(entry.rows, [&](const mapping::Row& other) { return std::ranges::find(other.to, row.to.front()) != other.to.end(); });
+  });
+}
+
+}  // namespace
+
 Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context) {
   const ir::Node& node = call.node();
   const bool numbers = node.schema() && is_on_numbers(*node.schema());
@@ -106,8 +130,9 @@ Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::Ope
     const auto handler = context.handlers.find_exact(own);
     if (handler && of_base && mapping::split_overload(of_base->name).first != own) handler_ = handler;
   }
+  if (speaks_for_itself(row, rows, context)) handler_ = nullptr;
   plain_ = handlers::is_plain(row) && node.schema() && handlers::unspoken_argument(row, call).empty();
-  if (numbers && !handler_ && !plain_) handler_ = context.handlers.find(rows.name);
+  if (numbers && !handler_ && !plain_ && !row.body) handler_ = context.handlers.find(rows.name);
 }
 
 void Way::emit(handlers::Emission& emission) const {

@@ -1,6 +1,8 @@
 // What the verdicts and the conversion of one graph read.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <unordered_map>
 
@@ -27,8 +29,12 @@ struct Context {
   const std::unordered_map<const ir::Node*, std::string>& unresolved_writes;
   const ir::Program* program = nullptr;    // holds packed parameters; null for graph text
   ir::Watch watch{};
+  std::map<std::string, int, std::less<>> domain_versions{};   // --custom-opset over the tables' `domains`
+  bool inline_functions = false;
 };
 
+// With the versions of its domains.
+onnx::Model empty_model(const Context& context, int opset);
 onnx::MovedAttributes moved_attributes(const mapping::Table& table);
 
 }  // namespace compatcheck::conversion

@@ -31,9 +31,7 @@ std::string describe(const ir::Node& node) {
 class Lowering {
  public:
   Lowering(const ir::Graph& graph, const Context& context, const LowerOptions& options)
-      : graph_(graph), context_(context), options_(options), builder_(model_, context.moved, {options.opset, options.opset}), lookups_(context) {
-    model_.opset = options.opset;
-  }
+      : graph_(graph), context_(context), options_(options), model_(empty_model(context, options.opset)), builder_(model_, context.moved, {options.opset, options.opset}), lookups_(context) {}
 
   onnx::Model run() {
     explained("the model's inputs", [&] { inputs(); });

@@ -1,9 +1,10 @@
-// A row that is one ONNX operator needs no handler.
+// A row that is one ONNX operator, or written as ONNX functions, needs no handler.
 #include <algorithm>
 #include <set>
 #include <string>
 
 #include "compatcheck/error.h"
+#include "handlers/body.h"
 #include "handlers/registry.h"
 
 namespace compatcheck::handlers {
@@ -59,16 +60,69 @@ void add_input(Emission& e, std::string_view name, Values& inputs) {
   inputs.push_back(cast(e.tensor(name)));
 }
 
-onnx::Argument literal(const std::vector<Literal>& literals, bool is_list) {
+// The dtype of a number or list given as an input: of the tensors before it where ONNX's schema has one type for both, else as it
+// is written.
+DType constant_dtype(Emission& e, const Binding& binding, const Values& before, bool floating) {
+  const auto [domain, name] = mapping::split_domain(e.row().to.front());
+  const onnx::Schema* schema = e.row().body || !onnx::is_onnx_domain(domain) ? nullptr : e.build.schema(name, domain);
+  const auto formal = [&](std::size_t i) { return schema && i < schema->inputs.size() ? &schema->inputs[i] : nullptr; };
+  const auto* own = formal(before.size());
+  for (std::size_t i = 0; own && i < before.size(); ++i)
+    if (before[i] && formal(i)->type == own->type) return before[i].dtype;
+  if (binding.kind == ArgumentKind::boolean || (!binding.constant.empty() && std::holds_alternative<bool>(binding.constant.front()))) return DType::boolean;
+  return floating ? DType::f32 : DType::i64;
+}
+
+// A constant is a tensor: a list of one dimension, a number of none.
+Value constant_input(Emission& e, const Binding& binding, const Values& before) {
+  if (binding.constant.empty()) return {};   // {none: …}, ~
+  std::vector<double> numbers;
+  Ints whole;
+  bool floating = binding.kind == ArgumentKind::floating || binding.kind == ArgumentKind::floats;
+  for (const Literal& one : binding.constant) {
+    const auto* integer = std::get_if<std::int64_t>(&one);
+    const auto* boolean = std::get_if<bool>(&one);
+    floating |= !integer && !boolean;
+    numbers.push_back(integer ? static_cast<double>(*integer) : boolean ? static_cast<double>(*boolean) : std::get<double>(one));
+    whole.push_back(integer ? *integer : boolean ? std::int64_t{*boolean} : 0);
+  }
+  const DType dtype = constant_dtype(e, binding, before, floating);
+  const std::vector<std::int64_t> dims = binding.constant_is_list ? std::vector<std::int64_t>{static_cast<std::int64_t>(numbers.size())} : std::vector<std::int64_t>();
+  return e.build.constant(floating ? onnx::make_tensor(dtype, dims, numbers) : onnx::make_tensor(dtype, dims, whole));
+}
+
+// An argument of a kind is a tensor of that kind, whatever the call gives.
+void add_input(Emission& e, const Binding& binding, Values& inputs) {
+  const auto& name = binding.argument;
+  if (name.empty()) return inputs.push_back(constant_input(e, binding, inputs));
+  if (binding.kind == ArgumentKind::automatic || binding.kind == ArgumentKind::value || !e.given(name)) return add_input(e, name, inputs);
+  switch (binding.kind) {
+    case ArgumentKind::integer: return inputs.push_back(e.number_value(name, DType::i64));
+    case ArgumentKind::boolean: return inputs.push_back(e.number_value(name, DType::boolean));
+    case ArgumentKind::floating: {
+      const DType dtype = constant_dtype(e, binding, inputs, true);
+      return inputs.push_back(e.number_value(name, dtype));
+    }
+    case ArgumentKind::integers: return inputs.push_back(e.int_vector(name));
+    case ArgumentKind::floats: return inputs.push_back(e.build.constant(onnx::make_tensor(constant_dtype(e, binding, inputs, true), {static_cast<std::int64_t>(e.floats(name).size())}, e.floats(name))));
+    case ArgumentKind::none: return inputs.push_back({});
+    default: throw Refusal{"its row gives the argument " + name + " as an input of a kind that no tensor has"};
+  }
+}
+
+// Whole numbers where floats are wanted are floats.
+onnx::Argument literal(const Binding& binding, onnx::AttributeType type) {
+  const std::vector<Literal>& literals = binding.constant;
+  const bool is_list = binding.constant_is_list;
   const auto number = [](const Literal& one) {
     if (const auto* floating = std::get_if<double>(&one)) return *floating;
     if (const auto* boolean = std::get_if<bool>(&one)) return *boolean ? 1.0 : 0.0;
     return static_cast<double>(std::get<std::int64_t>(one));
   };
-  const bool floating = std::ranges::any_of(literals, [](const Literal& one) { return std::holds_alternative<double>(one); });
+  const bool floating = type == onnx::AttributeType::floating || type == onnx::AttributeType::floats || binding.kind == ArgumentKind::floating || binding.kind == ArgumentKind::floats || std::ranges::any_of(literals, [](const Literal& one) { return std::holds_alternative<double>(one); });
   if (!is_list) {
     if (const auto* text = std::get_if<std::string>(&literals.front())) return *text;
-    if (const auto* boolean = std::get_if<bool>(&literals.front())) return *boolean;
+    if (const auto* boolean = std::get_if<bool>(&literals.front()); boolean && !floating) return *boolean;
     if (floating) return number(literals.front());
     return std::get<std::int64_t>(literals.front());
   }
@@ -83,19 +137,29 @@ onnx::Argument literal(const std::vector<Literal>& literals, bool is_list) {
   return floating ? onnx::Argument(floats) : onnx::Argument(ints);
 }
 
-// What the schema of the ONNX operator wants where the row leaves it open.
+// What the ONNX operator, or the row's own function, says of an attribute; undefined: nothing.
+onnx::AttributeType stated_type(const mapping::Row& row, std::string_view attribute) {
+  onnx::AttributeType type = onnx::AttributeType::undefined;
+  if (row.body) {
+    for (const auto& own : row.body->functions->attributes(row.body->functions->called()))
+      if (own.name == attribute) type = own.type;
+    return type;
+  }
+  const auto [domain, name] = mapping::split_domain(row.to.front());
+  for (const onnx::Schema& version : onnx::versions(name, domain))
+    if (const auto* here = version.attribute(attribute)) type = here->type;
+  return type;
+}
+
 ArgumentKind kind_for(Emission& e, std::string_view attribute, const Binding& binding) {
   if (binding.kind != ArgumentKind::automatic) return binding.kind;
-  const auto [domain, name] = mapping::split_domain(e.row().to.front());
-  const onnx::Attribute* found = nullptr;
-  for (const onnx::Schema& version : onnx::versions(name, domain))
-    if (const auto* here = version.attribute(attribute)) found = here;
-  if (!found) {
+  const auto type = stated_type(e.row(), attribute);
+  if (type == onnx::AttributeType::undefined) {
     const symbolic::Fact& fact = e.call.fact(binding.argument);
     if (const auto* number = fact.number()) return number->kind == symbolic::NumberFact::Kind::floating ? ArgumentKind::floating : ArgumentKind::integer;
     return fact.list() ? ArgumentKind::integers : ArgumentKind::string;
   }
-  switch (found->type) {
+  switch (type) {
     case onnx::AttributeType::floating: return ArgumentKind::floating;
     case onnx::AttributeType::integer: return ArgumentKind::integer;
     case onnx::AttributeType::string: return ArgumentKind::string;
@@ -116,7 +180,7 @@ std::string first_tensor(const Emission& e) {
 }
 
 std::optional<onnx::Argument> bound(Emission& e, std::string_view attribute, const Binding& binding) {
-  if (binding.argument.empty()) return literal(binding.constant, binding.constant_is_list);
+  if (binding.argument.empty()) return binding.constant.empty() && !binding.constant_is_list ? std::nullopt : std::optional(literal(binding, stated_type(e.row(), attribute)));
   if (!e.given(binding.argument)) return std::nullopt;
   const std::string& name = binding.argument;
   switch (kind_for(e, attribute, binding)) {
@@ -144,11 +208,12 @@ bool is_default(const symbolic::Call& call, const schema::Argument& argument) {
 
 }  // namespace
 
-bool is_plain(const mapping::Row& row) { return row.kind == mapping::Row::Kind::mapped && row.one_to_one(); }
+bool is_plain(const mapping::Row& row) { return row.kind == mapping::Row::Kind::mapped && (row.one_to_one() || row.body); }
 
 std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& call) {
   std::set<std::string_view> spoken;
-  if (row.inputs) spoken.insert(row.inputs->begin(), row.inputs->end());
+  if (row.inputs)
+    for (const auto& binding : *row.inputs) spoken.insert(binding.argument);
   for (const auto& [attribute, binding] : row.attributes) spoken.insert(binding.argument);
   for (const auto& conditions : row.when)
     for (const auto& condition : conditions) spoken.insert(condition.argument);
@@ -159,19 +224,22 @@ std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& cal
 }
 
 void emit_row(Emission& e) {
-  std::vector<std::string> names;
-  if (e.row().inputs) names = *e.row().inputs;
-  else
-    for (const auto& argument : e.call.node().schema()->arguments)
-      if (is_tensor(argument.type) && !argument.keyword_only) names.push_back(argument.name);
   Values inputs;
-  for (const auto& name : names) add_input(e, name, inputs);
+  if (e.row().inputs) {
+    for (const Binding& binding : *e.row().inputs) add_input(e, binding, inputs);
+  } else {
+    for (const auto& argument : e.call.node().schema()->arguments)
+      if (is_tensor(argument.type) && !argument.keyword_only) add_input(e, argument.name, inputs);
+  }
   Arguments attributes;
   for (const auto& [attribute, binding] : e.row().attributes)
     if (auto value = bound(e, attribute, binding)) attributes.push_back({attribute, *std::move(value)});
   const std::size_t count = e.call.node().outputs().size();
-  const auto made = e.build.nodes(e.row().to.front(), inputs, count, attributes, e.output_dtype());
-  for (std::size_t i = 0; i < count; ++i) e.give(i, made[i]);
+  const auto made = e.row().body ? call_body(e, *e.row().body, inputs, attributes, count)
+                                 : e.build.nodes(e.row().to.front(), inputs, count, attributes, e.output_dtype());
+  if (made.size() < count) throw Refusal{"its row's ONNX text gives " + std::to_string(made.size()) + " outputs, the operator " + std::to_string(count)};
+  for (std::size_t i = 0; i < count; ++i)
+    if (made[i]) e.give(i, made[i]);
 }
 
 }  // namespace compatcheck::handlers

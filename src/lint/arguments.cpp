@@ -167,9 +167,10 @@ void check_arguments(const Context& context, const OperatorRows& rows) {
     for (const mapping::Row& row : entry.rows) {
       check_required(context, row.place, row.required);
       if (arguments.overloads.empty()) continue;
-      for (const std::string& name : row.inputs.value_or(std::vector<std::string>())) {
-        arguments.check_exists(row.place, name);
-        if (std::ranges::count(*row.inputs, name) > 1) context.report(row.place, quote(name) + " stands twice in `inputs`");
+      for (const mapping::Binding& binding : row.inputs.value_or(std::vector<mapping::Binding>())) {
+        if (binding.argument.empty()) continue;
+        arguments.check_exists(row.place, binding.argument);
+        if (std::ranges::count(*row.inputs, binding.argument, &mapping::Binding::argument) > 1) context.report(row.place, quote(binding.argument) + " stands twice in `inputs`");
       }
       for (const auto& [attribute, binding] : row.attributes)
         if (!binding.argument.empty()) arguments.check_exists(row.place, binding.argument);

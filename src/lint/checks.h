@@ -25,6 +25,8 @@ void check_name(const Context& context, const mapping::OperatorRows& rows);     
 void check_history(const Context& context, const mapping::OperatorRows& rows);     // dead, shadowed and stale entries
 void check_arguments(const Context& context, const mapping::OperatorRows& rows);   // names and types of arguments
 void check_onnx(const Context& context, const mapping::OperatorRows& rows);        // `to`, attributes, number of inputs
+void check_bodies(const Context& context, const mapping::OperatorRows& rows);      // ONNX functions written in rows
+void check_functions(const Context& context, std::span<const mapping::OperatorRows* const> all);   // one name, one body
 void check_lists(const Context& context);                                          // structural and plumbing
 void check_onnx_changes(const Context& context);
 void check_handlers(const Context& context);

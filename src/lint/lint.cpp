@@ -23,6 +23,7 @@ void check_rows(const Context& context, const mapping::OperatorRows& rows) {
   check_history(context, rows);
   check_arguments(context, rows);
   check_onnx(context, rows);
+  check_bodies(context, rows);
 }
 
 }  // namespace
@@ -37,7 +38,9 @@ void sort(std::vector<mapping::Defect>& defects) {
 std::vector<mapping::Defect> check(const mapping::Table& table, const Known& known) {
   std::vector<mapping::Defect> defects;
   const Context context{table, known, defects};
-  for (const mapping::OperatorRows* rows : table.operators()) check_rows(context, *rows);
+  const auto operators = table.operators();
+  for (const mapping::OperatorRows* rows : operators) check_rows(context, *rows);
+  check_functions(context, operators);
   check_lists(context);
   check_onnx_changes(context);
   check_handlers(context);
@@ -48,7 +51,9 @@ std::vector<mapping::Defect> check(const mapping::Table& table, const Known& kno
 std::vector<mapping::Defect> check_users(const mapping::Table& table, const Known& known) {
   std::vector<mapping::Defect> defects;
   const Context context{table, known, defects};
-  for (const mapping::OperatorRows* rows : table.users()) check_rows(context, *rows);
+  const auto users = table.users();
+  for (const mapping::OperatorRows* rows : users) check_rows(context, *rows);
+  check_functions(context, users);
   std::erase_if(defects, [&](const mapping::Defect& defect) { return !table.is_users(defect.place); });  // what a user's rows stand over
   sort(defects);
   return defects;

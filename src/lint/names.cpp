@@ -37,7 +37,7 @@ void check_operator(const Context& context, const OperatorRows& rows) {
   if (overloads.empty()) {
     if (std::ranges::find(without_schema, base) != without_schema.end() || !is_known_namespace(schemas, namespace_of(base))) return;
     context.report(rows.place, "no operator " + quote(base) + " is known" + did_you_mean(base, schemas.names()));
-  } else if (!overload.empty() && !schemas.find(base, overload)) {
+  } else if (!overload.empty() && !schemas.find(base, overload) && base != "prim::PythonOp") {   // whose overloads are Python functions
     context.report(rows.place, quote(base) + " has no overload " + quote(overload) + did_you_mean(overload, overload_names(overloads)));
   }
 }
@@ -78,7 +78,9 @@ std::vector<std::string_view> named_arguments(const OperatorRows& rows) {
   std::vector<std::string_view> names;
   for (const mapping::Entry& entry : rows.history)
     for (const mapping::Row& row : entry.rows) {
-      if (row.inputs) names.insert(names.end(), row.inputs->begin(), row.inputs->end());
+      if (row.inputs)
+        for (const mapping::Binding& binding : *row.inputs)
+          if (!binding.argument.empty()) names.push_back(binding.argument);
       for (const auto& [attribute, binding] : row.attributes)
         if (!binding.argument.empty()) names.push_back(binding.argument);
       for (const auto& conditions : row.when)

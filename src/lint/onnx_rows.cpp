@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lint/checks.h"
+#include "lint/kinds.h"
 #include "mapping/reading/suggest.h"
 #include "onnx/schema.h"
 
@@ -40,38 +41,6 @@ std::vector<std::string_view> attribute_names(const onnx::Schema& schema) {
   return names;
 }
 
-bool fits(const Literal& literal, AttributeType type) {
-  switch (type) {
-    case AttributeType::integer: case AttributeType::integers: return std::holds_alternative<std::int64_t>(literal);
-    case AttributeType::floating: case AttributeType::floats:
-      return std::holds_alternative<std::int64_t>(literal) || std::holds_alternative<double>(literal);
-    case AttributeType::string: case AttributeType::strings: return std::holds_alternative<std::string>(literal);
-    default: return false;
-  }
-}
-
-bool is_list(AttributeType type) {
-  return type == AttributeType::integers || type == AttributeType::floats || type == AttributeType::strings;
-}
-
-bool fits(const Binding& constant, AttributeType type) {
-  return constant.constant_is_list == is_list(type) && std::ranges::all_of(constant.constant, [&](const Literal& l) { return fits(l, type); });
-}
-
-// Whether an argument of the torch type can fill the attribute; a single int also fills INTS.
-bool fits(const Type& argument, AttributeType attribute) {
-  if (argument.kind == TypeKind::optional) return fits(*argument.elements.front(), attribute);
-  if (argument.kind == TypeKind::list) return is_list(attribute) && fits(*argument.elements.front(), attribute);
-  switch (argument.kind) {
-    case TypeKind::integer: return attribute != AttributeType::string && attribute != AttributeType::strings;
-    case TypeKind::boolean: return attribute == AttributeType::integer || attribute == AttributeType::integers;
-    case TypeKind::floating: return attribute == AttributeType::floating || attribute == AttributeType::floats;
-    case TypeKind::string: return attribute == AttributeType::string || attribute == AttributeType::strings;
-    case TypeKind::tensor: return false;
-    default: return true;   // Scalar, `dtype=` …
-  }
-}
-
 struct Interval {
   const Context& context;
   const OperatorRows& rows;
@@ -88,7 +57,7 @@ struct Interval {
       return std::vector<const onnx::Schema*>();
     };
     if (versions.empty()) return refuse("ONNX has no operator " + quote(op) + mapping::did_you_mean(name, onnx::operator_names(domain)));
-    if (!domain.empty() && domain != "ai.onnx") return {&versions.back()};   // other domains count versions of their own
+    if (!onnx::is_own_domain(domain)) return of_domain(domain, op, versions);
     std::vector<const onnx::Schema*> met;
     for (const onnx::Schema& schema : versions) {
       if (schema.since >= end) break;
@@ -104,6 +73,18 @@ struct Interval {
     for (const onnx::Schema* schema : met)
       if (schema->deprecated) return refuse(quote(op) + " is deprecated from opset " + std::to_string(schema->since) + ", this entry holds " + said());
     return met;
+  }
+  // Other domains count versions of their own; --custom-opset may still ask for another.
+  std::vector<const onnx::Schema*> of_domain(std::string_view domain, const std::string& op, std::span<const onnx::Schema> versions) const {
+    const auto stated = context.table.domains().find(domain);
+    const int asked = stated == context.table.domains().end() ? 1 : stated->second;
+    const onnx::Schema* found = nullptr;
+    for (const onnx::Schema& schema : versions)
+      if (schema.since <= asked) found = &schema;
+    if (found) return {found};
+    context.report(row.place, quote(op) + " is in its domain from version " + std::to_string(versions.front().since) + ", the file has " + std::to_string(asked) +
+                                  "; state `domains: {" + std::string(domain) + ": " + std::to_string(versions.front().since) + "}`");
+    return {};
   }
   std::string said() const { return "from " + std::to_string(from) + " to " + std::to_string(end - 1); }
 
@@ -128,19 +109,8 @@ struct Interval {
   }
 
   void check_type(const std::string& name, const Binding& binding, const onnx::Schema& schema, AttributeType type) const {
-    const std::string is = " of " + std::string(schema.name) + " is " + std::string(onnx::name(type));
-    if (binding.argument.empty()) {
-      if (!fits(binding, type)) context.report(row.place, "attribute " + quote(name) + is + "; the constant isn't");
-      return;
-    }
-    if (binding.kind != mapping::ArgumentKind::automatic) return;
-    const ir::TypeRef* some = nullptr;
-    for (const schema::Schema* overload : overloads_of(context, rows.name))
-      if (const auto index = overload->argument_index(binding.argument)) {
-        some = &overload->arguments[*index].type;
-        if (fits(**some, type)) return;
-      }
-    if (some) context.report(row.place, "attribute " + quote(name) + is + "; argument " + quote(binding.argument) + " is " + ir::to_string(**some));
+    const auto why = attribute_misfit(binding, "attribute " + quote(name) + " of " + std::string(schema.name), type, overloads_of(context, rows.name));
+    if (!why.empty()) context.report(row.place, why);
   }
 
   bool is_list_argument(const std::string& name) const {
@@ -151,7 +121,7 @@ struct Interval {
   }
 
   bool fits_input_count(const onnx::Schema& schema) const {
-    if (!row.inputs || std::ranges::any_of(*row.inputs, [&](const std::string& name) { return is_list_argument(name); })) return true;
+    if (!row.inputs || std::ranges::any_of(*row.inputs, [&](const Binding& input) { return is_list_argument(input.argument); })) return true;
     auto count = static_cast<int>(row.inputs->size());
     for (const auto& [name, binding] : row.attributes)
       if (const auto found = find_attribute(context.table, schema, name); found && found->moved) ++count;
@@ -165,6 +135,9 @@ struct Interval {
   }
 
   void check() const {
+    for (const Binding& input : row.inputs.value_or(std::vector<Binding>()))
+      if (const auto why = input_misfit(input, overloads_of(context, rows.name)); !why.empty()) context.report(row.place, why);
+    if (row.body) return;   // check_bodies
     std::vector<const onnx::Schema*> all;
     bool own_domain = true;
     for (const std::string& op : row.to) {
@@ -172,7 +145,11 @@ struct Interval {
       own_domain = own_domain && !met.empty();
       all.insert(all.end(), met.begin(), met.end());
     }
-    if (!own_domain) return;   // unknown operators may have any attribute
+    if (!own_domain) {   // unknown operators may have any attribute
+      for (const auto& [name, binding] : row.attributes)
+        if (const auto why = attribute_misfit(binding, "attribute " + quote(name), AttributeType::undefined, overloads_of(context, rows.name)); !why.empty()) context.report(row.place, why);
+      return;
+    }
     for (const auto& [name, binding] : row.attributes) check_attribute(name, binding, all);
     if (row.to.size() > 1) return;
     for (const onnx::Schema* schema : all)

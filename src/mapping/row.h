@@ -11,6 +11,10 @@
 #include <variant>
 #include <vector>
 
+namespace compatcheck::onnx {
+class FunctionText;
+}
+
 namespace compatcheck::mapping {
 
 struct Place {
@@ -56,11 +60,23 @@ struct Binding {
   bool constant_is_list = false;
 };
 
+// ONNX functions written in ONNX's own text notation. The last is what the row calls; the others are what it calls.
+struct Body {
+  bool is_inlined = false;                      // `inline`: its nodes go into the graph; else `function`: the model carries it
+  std::string text;
+  Place place;                                  // of the text's first character
+  std::shared_ptr<const onnx::FunctionText> functions;
+};
+
+// A place in its text, whose lines and columns count from 1.
+Place place_in(const Body& body, int line, int column);
+
 struct Row {
   enum class Kind : std::uint8_t { mapped, missing, refuse };
   Kind kind = Kind::mapped;
-  std::vector<std::string> to;                  // "Relu", "domain::Name"
-  std::optional<std::vector<std::string>> inputs;
+  std::vector<std::string> to;                  // "Relu", "domain::Name"; of a body what it implies
+  std::optional<Body> body;
+  std::optional<std::vector<Binding>> inputs;
   std::vector<std::pair<std::string, Binding>> attributes;
   std::vector<Conditions> when;                 // any of these; empty: always
   std::vector<std::string> required;            // `requires`

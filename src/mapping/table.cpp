@@ -4,6 +4,7 @@
 
 #include "compatcheck/error.h"
 #include "mapping/reading/encoding.h"
+#include "onnx/function_text.h"
 
 namespace compatcheck::mapping {
 
@@ -13,6 +14,7 @@ struct Table::State {
   std::shared_ptr<const EncodedTables> base;
   std::map<std::string, std::shared_ptr<const OperatorRows>, std::less<>> overlaid;   // win over the base
   std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> sources;   // of users' files
+  std::map<std::string, int, std::less<>> domains;
 };
 
 namespace {
@@ -48,6 +50,17 @@ OperatorRows overlay_rows(OperatorRows user, const OperatorRows* before) {
   return user;
 }
 
+// An `inline` row names what carries the meaning, as other rows do.
+void leave_out_plumbing(OperatorRows& rows, std::span<const Listed> plumbing) {
+  for (Entry& entry : rows.history)
+    for (Row& row : entry.rows) {
+      if (!row.body || !row.body->is_inlined) continue;
+      auto kept = row.to;
+      std::erase_if(kept, [&](const std::string& op) { return std::ranges::find(plumbing, op, &Listed::name) != plumbing.end(); });
+      if (!kept.empty()) row.to = std::move(kept);
+    }
+}
+
 }  // namespace
 
 std::optional<std::string> functional_overload(std::string_view op, std::string_view overload, const schema::Registry& schemas) {
@@ -64,7 +77,7 @@ std::optional<std::string> functional_overload(std::string_view op, std::string_
 
 Table Table::shipped() {
   static const auto base = std::make_shared<const EncodedTables>(shipped_bytes());  // immutable, decoded lazily
-  return Table(std::make_shared<const State>(State{base, {}, {}}));
+  return Table(std::make_shared<const State>(State{base, {}, {}, {}}));
 }
 
 Table Table::read(const std::filesystem::path& folder) {
@@ -75,7 +88,7 @@ Table Table::read(const std::filesystem::path& folder) {
 }
 
 Table Table::of(const Tables& tables) {
-  return Table(std::make_shared<const State>(State{std::make_shared<const EncodedTables>(encode(tables)), {}, {}}));
+  return Table(std::make_shared<const State>(State{std::make_shared<const EncodedTables>(encode(tables)), {}, {}, {}}));
 }
 
 std::vector<Defect> Table::overlay(const std::filesystem::path& file) { return overlay_text(read_file(file), file.string()); }
@@ -86,6 +99,8 @@ std::vector<Defect> Table::overlay_text(std::string_view yaml, const std::string
   auto contents = read_operators(source);
   auto next = std::make_shared<State>(*state_);
   next->sources.emplace_back(file_name, text);
+  for (const auto& [domain, version] : contents.domains) next->domains[domain] = version;
+  for (OperatorRows& rows : contents.items) leave_out_plumbing(rows, plumbing());
   const auto stated_in_file = [&](std::string_view name) {
     return std::any_of(contents.items.begin(), contents.items.end(), [&](const OperatorRows& rows) { return rows.name == name; });
   };
@@ -139,14 +154,16 @@ const OperatorRows* Table::resolve(std::string_view op, std::string_view overloa
 const OnnxChange* Table::meaning_change(const Entry& entry, int opset) const {
   const OnnxChange* first = nullptr;
   const auto& changes = state_->base->changes();
-  for (const Row& row : entry.rows)
-    for (const std::string& op : row.to) {
+  for (const Row& row : entry.rows) {
+    const auto inside = row.body && row.body->functions ? row.body->functions->operators() : std::vector<std::string>();
+    for (const std::string& op : row.body ? inside : row.to) {
       auto change = std::ranges::lower_bound(changes, op, {}, &OnnxChange::op);
       for (; change != changes.end() && change->op == op; ++change) {
         if (change->change != Change::meaning || change->to <= entry.opset || change->to > opset) continue;
         if (!first || change->to < first->to) first = &*change;
       }
     }
+  }
   return first;
 }
 
@@ -201,6 +218,7 @@ const Listed* Table::find_structural(std::string_view op) const {
   return listed != structural().end() && listed->name == op ? &*listed : nullptr;
 }
 std::span<const OnnxChange> Table::onnx_changes() const { return state_->base->changes(); }
+const std::map<std::string, int, std::less<>>& Table::domains() const { return state_->domains; }
 std::span<const Listed> Table::structural() const { return state_->base->structural(); }
 std::span<const Listed> Table::plumbing() const { return state_->base->plumbing(); }
 

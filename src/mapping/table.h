@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,9 @@ struct OnnxChange {
   std::vector<std::pair<std::string, std::string>> moved;  // attribute → the input that it became
   Place place;
 };
+
+// A name that a custom ONNX domain can have.
+bool is_custom_domain(std::string_view name);
 
 // What becomes of a structural operator.
 enum class Structure : std::uint8_t {
@@ -98,6 +102,7 @@ class Table {
   std::span<const OnnxChange> onnx_changes() const;     // sorted by operator and version
   // The first change of meaning, above the entry's opset and up to `opset`, of an operator in one of its rows.
   const OnnxChange* meaning_change(const Entry& entry, int opset) const;
+  const std::map<std::string, int, std::less<>>& domains() const;   // versions of custom ONNX domains that users' files state
   std::span<const Listed> structural() const;           // sorted by name
   std::span<const Listed> plumbing() const;
   std::vector<std::string> schemas() const;             // that rows state, users' last

@@ -106,8 +106,8 @@ bool Builder::at_least(int opset) {
 
 const Schema* Builder::schema(std::string_view op, std::string_view domain) {
   const Schema* found = nullptr;
-  for (const Schema& version : versions(op, domain))
-    if (at_least(version.since)) found = &version;
+  for (const Schema& version : versions(op, domain))   // other domains count versions of their own
+    if (is_own_domain(domain) ? at_least(version.since) : model_.version_of(domain) >= version.since) found = &version;
   return found && !found->deprecated ? found : nullptr;
 }
 
@@ -127,6 +127,7 @@ Values Builder::nodes(std::string_view op, const Values& inputs, std::size_t out
     if (!call.schema) {
       if (versions(name, domain).empty()) throw InternalError("ONNX has no operator " + std::string(op));
       const Schema& first = versions(name, domain).front();
+      if (!is_own_domain(domain)) throw Refusal{std::string(op) + " isn't in version " + std::to_string(model_.version_of(domain)) + " of its domain", "--custom-opset " + std::string(domain) + "=" + std::to_string(versions(name, domain).back().since)};
       if (first.since > model_.opset) throw Refusal{"ONNX has no " + std::string(op) + " before opset " + std::to_string(first.since), "use opset " + std::to_string(first.since)};
       throw Refusal{"ONNX no longer has " + std::string(op)};
     }
@@ -339,7 +340,8 @@ Values Builder::append(Call& call, std::size_t outputs, const std::vector<DType>
   }
   call.node.origin = origin_;
   const std::string& domain = call.node.domain;
-  if (!domain.empty() && std::ranges::find(model_.domains, domain, &std::pair<std::string, int>::first) == model_.domains.end()) model_.domains.emplace_back(domain, 1);
+  if (!is_own_domain(domain) && std::ranges::find(model_.domains, domain, &std::pair<std::string, int>::first) == model_.domains.end())
+    model_.domains.emplace_back(domain, model_.version_of(domain));
   emitted_.push_back(call.node.domain.empty() ? call.node.op : call.node.domain + "::" + call.node.op);
   Graph& graph = bodies_.empty() ? model_.graph : *bodies_.back();
   graph.nodes.push_back(std::move(call.node));
@@ -386,6 +388,10 @@ Values Builder::control(std::string_view op, const Values& inputs, const Argumen
   emitted_.emplace_back(op);
   (bodies_.empty() ? model_.graph : *bodies_.back()).nodes.push_back(std::move(node));
   return made;
+}
+
+void Builder::add_functions(const std::shared_ptr<const FunctionText>& text) {
+  if (std::ranges::find(model_.functions, text) == model_.functions.end()) model_.functions.push_back(text);
 }
 
 Value Builder::add_input(DType dtype, std::optional<std::vector<Dimension>> shape, std::string name, bool sequence) {

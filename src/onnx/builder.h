@@ -130,8 +130,13 @@ class Builder {
   Values control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<ir::DType>& dtypes,
                  const std::vector<bool>& sequences);
 
+  // The model carries the functions of a text that nodes call.
+  void add_functions(const std::shared_ptr<const FunctionText>& text);
+
   Value add_input(ir::DType dtype, std::optional<std::vector<Dimension>> shape, std::string name, bool sequence = false);
   Model& model() { return model_; }
+  // Another model of the same opset, to try nodes in.
+  Builder in(Model& other) const { return {other, moved_, range_}; }
   void set_origin(const ir::Node* origin) { origin_ = origin; }
   // Operators added since the last call, in order.
   std::vector<std::string> take_emitted() { return std::exchange(emitted_, {}); }

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "ir/number_text.h"
+#include "onnx/schema.h"
 
 namespace compatcheck::onnx {
 namespace {
@@ -107,6 +108,12 @@ const NodeAttribute* Node::attribute(std::string_view attribute) const {
 ValueId Model::left_of(ValueId value) const {
   for (auto found = replaced.find(value); found != replaced.end(); found = replaced.find(value)) value = found->second;
   return value;
+}
+
+int Model::version_of(std::string_view domain) const {
+  if (is_own_domain(domain)) return opset;
+  const auto stated = versions.find(domain);
+  return stated == versions.end() ? 1 : stated->second;
 }
 
 ValueId Model::add_value(ValueInfo info) {

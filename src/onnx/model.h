@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +20,8 @@ class Node;
 }
 
 namespace compatcheck::onnx {
+
+class FunctionText;
 
 using ValueId = std::uint32_t;
 inline constexpr ValueId absent = 0;   // an optional input that isn't given, an output that nobody reads
@@ -81,6 +85,9 @@ struct Initializer {
 struct Model {
   int opset = 0;
   std::vector<std::pair<std::string, int>> domains;  // beside ONNX's own
+  std::map<std::string, int, std::less<>> versions;  // of domains beside ONNX's own, used or not; others are at version 1
+  std::vector<std::shared_ptr<const FunctionText>> functions;   // that nodes call
+  bool inline_functions = false;                     // calls of functions become the nodes of their bodies
   std::vector<ValueInfo> values{ValueInfo{}};        // by ValueId; the first stands for `absent`
   Graph graph;
   std::vector<Initializer> initializers;
@@ -90,6 +97,7 @@ struct Model {
   ValueId left_of(ValueId value) const;              // the value itself, if nothing replaced it
 
   ValueId add_value(ValueInfo info);
+  int version_of(std::string_view domain) const;     // of ONNX's own: the opset
 };
 
 // Visits a graph's nodes and those of the bodies inside them, in order.

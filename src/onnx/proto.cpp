@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compatcheck/error.h"
+#include "onnx/function_text.h"
 
 namespace compatcheck::onnx {
 namespace {
@@ -26,11 +27,7 @@ class Writer {
     auto* opset = proto.add_opset_import();
     opset->set_domain("");
     opset->set_version(model_.opset);
-    for (const auto& [domain, version] : model_.domains) {
-      auto* import = proto.add_opset_import();
-      import->set_domain(domain);
-      import->set_version(version);
-    }
+    for (const auto& [domain, version] : model_.domains) import(proto, domain);
     proto.set_producer_name("compatcheck");
     proto.set_producer_version(model_.producer_version);
     auto* graph = proto.mutable_graph();
@@ -41,10 +38,44 @@ class Writer {
       tensor->set_name(name(initializer.value));
       set_data(*tensor, initializer.data);
     }
+    add_functions(proto);
     return proto;
   }
 
  private:
+  template <class Proto> void import(Proto& proto, const std::string& domain) const {
+    const auto& imports = proto.opset_import();
+    if (std::ranges::any_of(imports, [&](const auto& one) { return one.domain() == domain; })) return;
+    auto* made = proto.add_opset_import();
+    made->set_domain(domain);
+    made->set_version(model_.version_of(domain));
+  }
+
+  // Those that nodes call and those that these call, each once. A runtime may put them in at the model's opset whatever they
+  // import, so they import that: the tables say up to where they mean the same.
+  void add_functions(::onnx::ModelProto& proto) const {
+    std::set<const ::onnx::FunctionProto*> called;
+    const auto call = [&](const auto& self, const FunctionText& text, std::string_view domain, std::string_view name) -> void {
+      const auto* function = text.find(domain, name);
+      if (!function || !called.insert(function).second || stated(proto, *function)) return;
+      for_each_proto(function->node(), [&](const ::onnx::NodeProto& node) { self(self, text, node.domain(), node.op_type()); });
+      auto& made = *proto.add_functions();
+      made = *function;
+      made.clear_opset_import();
+      import(made, "");
+      for_each_proto(made.node(), [&](const ::onnx::NodeProto& node) { import(made, node.domain()); });
+      for (const auto& one : made.opset_import()) import(proto, one.domain());
+      import(proto, made.domain());
+    };
+    for_each_node(model_.graph, [&](const Node& node) {
+      for (const auto& text : model_.functions) call(call, *text, node.domain, node.op);
+    });
+  }
+
+  static bool stated(const ::onnx::ModelProto& proto, const ::onnx::FunctionProto& function) {
+    return std::ranges::any_of(proto.functions(), [&](const auto& other) { return other.domain() == function.domain() && other.name() == function.name(); });
+  }
+
   const std::string& name(ValueId value) const { return model_.values[value].name; }
 
   void write(const Graph& graph, ::onnx::GraphProto& proto) const {
@@ -122,11 +153,13 @@ int ir_version(int opset) {
   return version;
 }
 
+constexpr int first_version_with_functions = 8;
+
 }  // namespace
 
 ::onnx::ModelProto to_proto(const Model& model) {
   auto proto = Writer(model).write();
-  proto.set_ir_version(ir_version(model.opset));
+  proto.set_ir_version(std::max(ir_version(model.opset), proto.functions().empty() ? 0 : first_version_with_functions));
   return proto;
 }
 

@@ -79,8 +79,10 @@ std::vector<std::string_view> operator_names(std::string_view domain) {
   return names;
 }
 
+bool is_own_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
 bool is_onnx_domain(std::string_view domain) {
-  return domain == "ai.onnx" || std::ranges::find(compiled_schemas(), domain, &Schema::domain) != compiled_schemas().end();
+  return is_own_domain(domain) || std::ranges::find(compiled_schemas(), domain, &Schema::domain) != compiled_schemas().end();
 }
 
 }  // namespace compatcheck::onnx

@@ -59,6 +59,7 @@ std::span<const Schema> versions(std::string_view op, std::string_view domain = 
 std::span<const Schema> all_schemas();                                               // by domain, name, version
 std::vector<std::string_view> operator_names(std::string_view domain = {});          // sorted
 bool is_onnx_domain(std::string_view domain);                                        // one that onnx ships schemas for
+bool is_own_domain(std::string_view domain);                                         // "", "ai.onnx"
 
 // "tensor(float)" for f32; empty for a dtype that ONNX lacks.
 std::string_view tensor_type(ir::DType dtype);

@@ -76,9 +76,31 @@ TEST(Read, AliasAndSchema) {
   EXPECT_EQ(only_operator("acme::f.x: {schema: \"acme::f.x(Tensor a) -> Tensor\", 9: acme::F}").schema, "acme::f.x(Tensor a) -> Tensor");
 }
 
+TEST(Read, ConstantInputs) {
+  const Row row = only_row("{to: F, inputs: [a, {float: 1}, 2, [0.5, 1.5], ~, {ints: k}]}");
+  const auto& inputs = row.inputs.value();
+  ASSERT_EQ(inputs.size(), 6u);
+  EXPECT_EQ(inputs[1].constant, std::vector<Literal>{1.0});
+  EXPECT_EQ(inputs[2].constant, std::vector<Literal>{std::int64_t{2}});
+  EXPECT_TRUE(inputs[3].constant_is_list);
+  EXPECT_EQ(inputs[4].kind, ArgumentKind::none);
+  EXPECT_EQ(inputs[5].argument, "k");
+}
+
+TEST(Read, Functions) {
+  const OperatorRows rows = only_operator("aten::f:\n  9:\n    function: |\n      <domain: \"acme\">\n      F (x) => (y) { y = Relu (x) }\n");
+  const Row& row = rows.history.front().rows.front();
+  EXPECT_EQ(row.to, std::vector<std::string>{"acme::F"});
+  EXPECT_TRUE(row.one_to_one());
+  EXPECT_EQ(row.body->place.line, 4);
+  EXPECT_EQ(row.body->place.column, 7);
+  EXPECT_EQ(only_row("{inline: \"F (x) => (y) { a = Exp (x) y = Add (a, x) }\"}").to, (std::vector<std::string>{"Exp", "Add"}));
+}
+
 TEST(Read, InputsAndAttributes) {
   const Row row = only_row("{to: F, inputs: [a, b], attributes: {n: arg, k: 3, x: 0.5, l: [1, 2], s: {constant: \"lin\"}, v: {constant: [1.5]}, f: {float: alpha}}}");
-  EXPECT_EQ(row.inputs, (std::vector<std::string>{"a", "b"}));
+  ASSERT_EQ(row.inputs.value().size(), 2u);
+  EXPECT_EQ(row.inputs->at(1).argument, "b");
   ASSERT_EQ(row.attributes.size(), 7u);
   EXPECT_EQ(row.attributes[0].second.argument, "arg");
   EXPECT_EQ(row.attributes[1].second.constant, std::vector<Literal>{std::int64_t{3}});

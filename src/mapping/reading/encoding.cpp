@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "compatcheck/error.h"
+#include "onnx/function_text.h"
 
 namespace compatcheck::mapping {
 
@@ -113,8 +114,12 @@ template <class Archive, is<Predicate> T> void transfer(Archive& archive, T& p) 
 }
 template <class Archive, is<Condition> T> void transfer(Archive& archive, T& c) { all(archive, c.argument, c.predicate, c.place); }
 template <class Archive, is<Binding> T> void transfer(Archive& archive, T& b) { all(archive, b.kind, b.argument, b.constant, b.constant_is_list); }
+template <class Archive, is<Body> T> void transfer(Archive& archive, T& b) {
+  all(archive, b.is_inlined, b.text, b.place);
+  if constexpr (std::same_as<Archive, Reader>) b.functions = std::make_shared<const onnx::FunctionText>(b.text);
+}
 template <class Archive, is<Row> T> void transfer(Archive& archive, T& r) {
-  all(archive, r.kind, r.to, r.inputs, r.attributes, r.when, r.required, r.reason, r.hint, r.lifted, r.approximate, r.random,
+  all(archive, r.kind, r.to, r.body, r.inputs, r.attributes, r.when, r.required, r.reason, r.hint, r.lifted, r.approximate, r.random,
       r.complex, r.place);
 }
 template <class Archive, is<Entry> T> void transfer(Archive& archive, T& e) { all(archive, e.opset, e.rows, e.user, e.place); }

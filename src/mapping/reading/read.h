@@ -15,6 +15,7 @@ namespace compatcheck::mapping {
 template <class Item> struct FileContents {
   std::vector<Item> items;
   std::vector<Defect> defects;
+  std::vector<std::pair<std::string, int>> domains{};   // of operators: versions of custom ONNX domains
 };
 
 FileContents<OperatorRows> read_operators(const yaml::Source& source);    // mappings/operators/*.yaml, users' files

@@ -5,6 +5,7 @@
 
 #include "mapping/reading/read.h"
 #include "mapping/reading/suggest.h"
+#include "onnx/schema.h"
 
 namespace compatcheck::mapping {
 
@@ -101,7 +102,7 @@ Entry missing_everywhere(const Source& source, const Node& value) {
 
 OperatorRows operator_rows(const Source& source, const Node& key, const Node& value) {
   static constexpr std::array<std::string_view, 6> words = {"alias", "facts", "hint", "missing", "schema", "valid"};
-  static constexpr std::array<std::string_view, 10> row_words = {"to", "refuse", "when", "requires", "inputs", "attributes", "lifted", "random", "approximate", "complex"};
+  static constexpr std::array<std::string_view, 12> row_words = {"to", "function", "inline", "refuse", "when", "requires", "inputs", "attributes", "lifted", "random", "approximate", "complex"};
   OperatorRows made;
   made.name = operator_name(source, key, "an operator's name");
   made.place = source.place(key);
@@ -121,6 +122,8 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
       made.facts = reading::text(source, said, "`facts`");
     } else if (word.text == "schema") {
       made.schema = reading::text(source, said, "`schema`");
+      // Of a Python function its own name will do: "MyAdd(Tensor a, Tensor b) -> Tensor".
+      if (made.name.starts_with("prim::PythonOp.") && made.schema.substr(0, made.schema.find('(')).find("::") == std::string::npos) made.schema.insert(0, "prim::PythonOp.");
       made.schema_place = source.place(said);
     } else if (word.text == "valid") {
       made.valid = reading::validity(source, said);
@@ -145,7 +148,27 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
   return made;
 }
 
+// {acme.ops: 2}
+std::vector<std::pair<std::string, int>> domains(const Source& source, const Node& node) {
+  if (!node.is_map() || node.pairs.empty()) fail(source, node, "`domains` maps ONNX domains to their versions: {acme.ops: 2}");
+  std::vector<std::pair<std::string, int>> made;
+  for (const auto& [key, value] : node.pairs) {
+    if (!is_custom_domain(key.text)) fail(source, key, "`" + key.text + "` isn't a custom domain" + (onnx::is_own_domain(key.text) ? ": the opset is ONNX's own version" : ""));
+    int version = 0;
+    const auto [end, error] = std::from_chars(value.text.data(), value.text.data() + value.text.size(), version);
+    if (!value.is_scalar() || value.quoted || error != std::errc() || end != value.text.data() + value.text.size() || version < 1)
+      fail(source, value, "a domain's version is a number from 1");
+    made.emplace_back(key.text, version);
+  }
+  return made;
+}
+
 }  // namespace
+
+bool is_custom_domain(std::string_view name) {
+  const auto in_domain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-'; };
+  return !onnx::is_own_domain(name) && std::all_of(name.begin(), name.end(), in_domain);
+}
 
 FileContents<OperatorRows> read_operators(const Source& source) {
   FileContents<OperatorRows> contents;
@@ -154,7 +177,8 @@ FileContents<OperatorRows> read_operators(const Source& source) {
     if (root.is_null()) return contents;
     if (!root.is_map()) fail(source, root, "a table is a map from operators to their rows");
     for (const auto& [key, value] : root.pairs) try {
-        contents.items.push_back(operator_rows(source, key, value));
+        if (key.text == "domains") contents.domains = domains(source, value);
+        else contents.items.push_back(operator_rows(source, key, value));
       } catch (const yaml::DefectError& error) {
         contents.defects.push_back(error.defect);
       }

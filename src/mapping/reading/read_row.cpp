@@ -8,6 +8,7 @@
 
 #include "mapping/reading/read.h"
 #include "mapping/reading/suggest.h"
+#include "onnx/function_text.h"
 
 namespace compatcheck::mapping::reading {
 
@@ -17,8 +18,8 @@ using yaml::fail;
 
 namespace {
 
-constexpr std::array<std::string_view, 12> row_keys = {"to",   "missing",    "refuse", "hint",   "when",        "requires",
-                                                       "inputs", "attributes", "lifted", "random", "approximate", "complex"};
+constexpr std::array<std::string_view, 14> row_keys = {"to",     "function",   "inline", "missing", "refuse",      "hint",   "when", "requires",
+                                                       "inputs", "attributes", "lifted", "random",  "approximate", "complex"};
 
 constexpr std::array<std::pair<std::string_view, ArgumentKind>, 9> kinds = {{
     {"value", ArgumentKind::value},     {"int", ArgumentKind::integer},  {"float", ArgumentKind::floating},
@@ -71,6 +72,36 @@ std::vector<Literal> literals(const Source& source, const Node& node) {
   return made;
 }
 
+// An argument of a kind; or, under a kind, a constant of that kind.
+Binding of_kind(const Source& source, const Node& key, const Node& value, ArgumentKind kind) {
+  Binding made;
+  made.kind = kind;
+  const bool text = value.is_scalar() && (value.quoted || is_identifier(value.text)) && value.text != "true" && value.text != "false";
+  if (text && !value.quoted) {
+    made.argument = value.text;
+    return made;
+  }
+  made.constant_is_list = value.is_list();
+  made.constant = value.is_list() ? literals(source, value) : std::vector<Literal>{literal(source, value)};
+  const std::string& word = key.text;
+  const auto fits = [&](const Literal& one) {
+    switch (kind) {
+      case ArgumentKind::integer: case ArgumentKind::integers: return std::holds_alternative<std::int64_t>(one);
+      case ArgumentKind::floating: case ArgumentKind::floats: return std::holds_alternative<std::int64_t>(one) || std::holds_alternative<double>(one);
+      case ArgumentKind::string: return std::holds_alternative<std::string>(one);
+      case ArgumentKind::boolean: return std::holds_alternative<bool>(one);
+      default: return false;
+    }
+  };
+  const bool list = kind == ArgumentKind::integers || kind == ArgumentKind::floats;
+  if (list != made.constant_is_list || !std::all_of(made.constant.begin(), made.constant.end(), fits))
+    fail(source, value, "`" + word + "`: the name of an argument is wanted" + (kind == ArgumentKind::value || kind == ArgumentKind::dtype || kind == ArgumentKind::none ? std::string() : ", or a constant that is " + word));
+  if (kind == ArgumentKind::floating || kind == ArgumentKind::floats)
+    for (Literal& one : made.constant)
+      if (const auto* whole = std::get_if<std::int64_t>(&one)) one = static_cast<double>(*whole);
+  return made;
+}
+
 Binding binding(const Source& source, const Node& node) {
   Binding made;
   if (node.is_list()) {
@@ -88,11 +119,7 @@ Binding binding(const Source& source, const Node& node) {
     }
     std::vector<std::string_view> known = {"constant"};
     for (const auto& [name, kind] : kinds) {
-      if (key.text == name) {
-        made.kind = kind;
-        made.argument = argument_name(source, value, "`" + std::string(name) + "`");
-        return made;
-      }
+      if (key.text == name) return of_kind(source, key, value, kind);
       known.push_back(name);
     }
     fail(source, key, "`" + key.text + "` isn't a kind of argument" + did_you_mean(key.text, known));
@@ -108,12 +135,52 @@ Binding binding(const Source& source, const Node& node) {
   return made;
 }
 
+// Arguments, and constants that become tensors.
+std::vector<Binding> inputs(const Source& source, const Node& node) {
+  const auto one = [&](const Node& item) {
+    if (item.is_scalar() && item.quoted) fail(source, item, "`inputs`: the name of an argument is wanted");
+    Binding made = item.is_null() ? Binding{.kind = ArgumentKind::none} : binding(source, item);
+    const bool text = std::any_of(made.constant.begin(), made.constant.end(), [](const Literal& l) { return !std::holds_alternative<double>(l) && !std::holds_alternative<std::int64_t>(l) && !std::holds_alternative<bool>(l); });
+    if (text || (made.constant_is_list && made.constant.empty())) fail(source, item, "`inputs`: an argument is wanted, or a number or a list of numbers");
+    return made;
+  };
+  if (!node.is_list()) return {one(node)};
+  std::vector<Binding> made;
+  for (const Node& item : node.items) made.push_back(one(item));
+  return made;
+}
+
 std::vector<std::pair<std::string, Binding>> attributes(const Source& source, const Node& node) {
   if (!node.is_map() || node.pairs.empty()) fail(source, node, "`attributes` maps ONNX attributes to arguments or constants");
   std::vector<std::pair<std::string, Binding>> made;
   for (const auto& [key, value] : node.pairs) {
     if (!is_identifier(key.text)) fail(source, key, "`" + key.text + "` isn't the name of an attribute");
     made.emplace_back(key.text, binding(source, value));
+  }
+  return made;
+}
+
+// Of a text's first character: of a block (`|`) the first line after the key, of a quoted text what follows the quote.
+Place text_place(const Source& source, const Node& node) {
+  const std::string first = node.text.substr(0, node.text.find('\n'));
+  for (const int line : {node.line + 1, node.line}) {
+    const std::string_view shown = yaml::line_of(source.text(), line);
+    const auto at = first.empty() ? std::string_view::npos : shown.find(first, line == node.line ? static_cast<std::size_t>(node.column - 1) : 0);
+    if (at != std::string_view::npos && (line == node.line || shown.find_first_not_of(' ') == at + std::min(first.find_first_not_of(' '), first.size())))
+      return {source.name(), line, static_cast<int>(at) + 1};
+  }
+  return source.place(node);
+}
+
+Body body(const Source& source, const Node& key, const Node& value) {
+  Body made;
+  made.is_inlined = key.text == "inline";
+  made.text = text(source, value, "`" + key.text + "`");
+  made.place = text_place(source, value);
+  try {
+    made.functions = std::make_shared<const onnx::FunctionText>(made.text);
+  } catch (const onnx::TextFault& fault) {
+    fail(source, place_in(made, fault.line, fault.column), "ONNX text: " + fault.message);
   }
   return made;
 }
@@ -126,8 +193,9 @@ void check_combination(const Source& source, const Node& node, const Row& row) {
   };
   if (row.kind == Row::Kind::mapped) {
     refuse({"hint"}, "goes with `missing` or `refuse`");
+    if (row.body) refuse({"to"}, "is implied by the ONNX functions of the row");
   } else {
-    refuse({"inputs", "attributes", "lifted", "random", "approximate", "complex"}, "goes with `to`");
+    refuse({"inputs", "attributes", "lifted", "random", "approximate", "complex"}, "goes with `to`, `function` or `inline`");
     if (row.kind == Row::Kind::missing) refuse({"when", "requires"}, "doesn't go with `missing`, which holds for every call; use `refuse`");
   }
 }
@@ -140,7 +208,8 @@ void set(Row& row, const Source& source, const Node& key, const Node& value) {
   else if (word == "hint") row.hint = text(source, value, "`hint`");
   else if (word == "when") row.when = conditions(source, value);
   else if (word == "requires") row.required = names(source, value, "`requires`");
-  else if (word == "inputs") row.inputs = names(source, value, "`inputs`");
+  else if (word == "function" || word == "inline") row.body = body(source, key, value);
+  else if (word == "inputs") row.inputs = inputs(source, value);
   else if (word == "attributes") row.attributes = attributes(source, value);
   else if (word == "lifted") row.lifted = text(source, value, "`lifted`");
   else if (word == "random") row.random = boolean(source, value, "random");
@@ -193,13 +262,14 @@ Row row(const Source& source, const Node& node) {
     made.to = {onnx_name(source, node)};
     return made;
   }
-  if (!node.is_map()) fail(source, node, "a row is an ONNX operator, or a map with `to`, `missing` or `refuse`");
+  if (!node.is_map()) fail(source, node, "a row is an ONNX operator, or a map with `to`, `function`, `inline`, `missing` or `refuse`");
   int said = 0;
   for (const auto& [key, value] : node.pairs) {
     set(made, source, key, value);
-    said += key.text == "to" || key.text == "missing" || key.text == "refuse";
+    said += key.text == "to" || key.text == "missing" || key.text == "refuse" || key.text == "function" || key.text == "inline";
   }
-  if (said != 1) fail(source, node, "a row says one of `to`, `missing` and `refuse`");
+  if (made.body && made.body->functions && said == 1) made.to = made.body->is_inlined ? made.body->functions->operators() : std::vector<std::string>{made.body->functions->name()};
+  if (said != 1 && !made.body) fail(source, node, "a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
   check_combination(source, node, made);
   return made;
 }

@@ -20,6 +20,15 @@ bool equal(const std::pair<std::string, Binding>& a, const std::pair<std::string
   return a.first == b.first && equal(a.second, b.second);
 }
 
+bool equal(const std::optional<Body>& a, const std::optional<Body>& b) {
+  return a.has_value() == b.has_value() && (!a || (a->is_inlined == b->is_inlined && a->text == b->text));
+}
+
+bool equal(const std::optional<std::vector<Binding>>& a, const std::optional<std::vector<Binding>>& b) {
+  return a.has_value() == b.has_value() &&
+         (!a || std::equal(a->begin(), a->end(), b->begin(), b->end(), [](const Binding& x, const Binding& y) { return equal(x, y); }));
+}
+
 bool equal(const Condition& a, const Condition& b) { return a.argument == b.argument && mapping::equal(a.predicate, b.predicate); }
 
 template <class T> bool all_equal(const std::vector<T>& a, const std::vector<T>& b) {
@@ -33,6 +42,10 @@ bool carried_over(const OperatorRows& base, const OperatorRows& overload) {
   return a.file == b.file && a.line == b.line && a.column == b.column;
 }
 
+Place place_in(const Body& body, int line, int column) {
+  return {body.place.file, body.place.line + line - 1, body.place.column + column - 1};
+}
+
 bool equal(const Predicate& a, const Predicate& b) {
   return a.any_of == b.any_of && a.equals == b.equals && equal(a.each, b.each) && equal(a.length, b.length) &&
          equal(a.elements, b.elements) && equal(a.negated, b.negated) && a.min == b.min && a.max == b.max && a.none == b.none &&
@@ -43,7 +56,7 @@ bool equal(const Predicate& a, const Predicate& b) {
 bool equal(const Conditions& a, const Conditions& b) { return all_equal(a, b); }
 
 bool equal(const Row& a, const Row& b) {
-  return a.kind == b.kind && a.to == b.to && a.inputs == b.inputs && all_equal(a.attributes, b.attributes) && all_equal(a.when, b.when) &&
+  return a.kind == b.kind && a.to == b.to && equal(a.body, b.body) && equal(a.inputs, b.inputs) && all_equal(a.attributes, b.attributes) && all_equal(a.when, b.when) &&
          a.required == b.required && a.reason == b.reason && a.hint == b.hint && a.lifted == b.lifted && a.approximate == b.approximate &&
          a.random == b.random && a.complex == b.complex;
 }
