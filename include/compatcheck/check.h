@@ -28,6 +28,8 @@ struct CheckOptions {
   // tuples, lists and dicts of them), an .npz file, or a folder of input_0.pb, input_1.pb … (TensorProto).
   std::filesystem::path inputs_from{};
   std::vector<std::string> dims{};     // "NAME=N": the size of a dimension that `inputs` names, for what runs the model
+  std::vector<std::string> custom_opsets{};   // "DOMAIN=N": versions of custom ONNX domains; else those of the mapping files, else 1
+  bool inline_functions = false;       // as ConvertOptions has it
   FailOn fail_on = FailOn::unconvertible;
   std::optional<int> max_missing{};    // more missing operators than this fail the gate
   bool exit_zero = false;

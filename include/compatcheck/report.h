@@ -48,6 +48,9 @@ struct Summary {
 // A row of a mapping table, and how many calls it decided.
 struct RowUse {
   std::string place;                 // "mappings/operators/pooling.yaml:5"
+  std::string source;                // the file
+  int line = 0;
+  bool users = false;                // the file is a user's, given by --mappings
   int nodes = 0;
   std::string lifted;                // the refusal of PyTorch's exporter that it doesn't make; empty: none
 };

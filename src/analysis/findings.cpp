@@ -57,6 +57,7 @@ std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::S
 }
 
 std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const conversion::Context& context) {
+  if (rule == "CC003" && outcome.node->is("prim::PythonOp")) return "a row in a --mappings file:";
   if (rule == "CC003") return "--op-library with the library that registers it, and a row in a --mappings file:";
   if (rule == "CC011") return "ONNX has " + std::string(counterpart->name) + "; a row in a --mappings file:";
   if (outcome.available_from) {

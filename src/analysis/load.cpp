@@ -8,6 +8,7 @@
 #include "frontend/naming.h"
 #include "lint/in_force.h"
 #include "passes/normalize.h"
+#include "passes/passes.h"
 
 namespace compatcheck {
 namespace {
@@ -106,6 +107,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   state->graph = std::move(normalized.graph);
   name_inputs_plainly(state->graph);
   schema::resolve(state->graph, state->schemas);
+  passes::name_python_functions(state->graph, state->schemas, watch);
   state->defaults = std::move(normalized.defaults);
   state->steps = std::move(normalized.steps);
   return Model(std::move(state));

@@ -6,7 +6,7 @@ namespace compatcheck::analysis {
 
 CheckOptions check_options(const ConvertOptions& options) {
   return {.opset = options.opset, .inputs = options.inputs, .inputs_from = options.inputs_from, .dims = options.dims,
-          .timeout_seconds = options.timeout_seconds, .run = options.run};
+          .custom_opsets = options.custom_opsets, .inline_functions = options.inline_functions, .timeout_seconds = options.timeout_seconds, .run = options.run};
 }
 
 onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, const ConvertOptions& options, const ir::Watch& watch,

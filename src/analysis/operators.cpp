@@ -34,12 +34,15 @@ const mapping::Row* first_mapped(const mapping::Lookup& found) {
 
 bool blocks(Status status) { return status == Status::missing || status == Status::refused; }
 
-std::vector<RowUse> rows_of(const std::vector<const Outcome*>& calls) {
+std::vector<RowUse> rows_of(const std::vector<const Outcome*>& calls, const mapping::Table& table) {
   std::map<std::tuple<std::string_view, int, int>, RowUse> uses;
   for (const Outcome* call : calls) {
     if (!call->row) continue;
     const mapping::Place& place = call->row->place;
     RowUse& use = uses[{place.file, place.line, place.column}];
+    use.source = place.file;
+    use.line = place.line;
+    use.users = table.is_users(place);
     use.place = place.file + ":" + std::to_string(place.line);
     use.lifted = call->row->lifted;
     ++use.nodes;
@@ -54,7 +57,7 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
   summary.op = name.first;
   summary.overload = name.second;
   summary.nodes = static_cast<int>(calls.size());
-  summary.rows = rows_of(calls);
+  summary.rows = rows_of(calls, context.table);
   std::optional<int> from;
   bool never = false, missing = false;
   summary.verified = true;

@@ -1,5 +1,6 @@
 #include "analysis/prepare.h"
 
+#include "analysis/custom_opsets.h"
 #include "analysis/given_inputs.h"
 #include "convert/facts.h"
 #include "passes/passes.h"
@@ -33,6 +34,7 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
 }
 
 Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch) {
+  auto domain_versions = custom_opsets(options.custom_opsets, model.table);
   ir::Graph graph = model.graph.clone();
   auto given = given_inputs(options, graph, model.defaults);
   std::vector<std::string> told;
@@ -42,12 +44,15 @@ Prepared prepare(const Model::State& model, const CheckOptions& options, const i
   if (parted) prepared.steps.insert(prepared.steps.begin() + static_cast<std::ptrdiff_t>(model.steps.size()), "took apart what the model is given in lists and dictionaries");
   for (const std::string& name : given.left_out) prepared.steps.push_back("took the default of " + name + ": --input gives another");
   prepared.warnings = std::move(given.warnings);
+  prepared.domain_versions = std::move(domain_versions);
+  prepared.inline_functions = options.inline_functions;
   return prepared;
 }
 
 conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
   return {.table = model.table, .schemas = model.schemas, .registry = model.registry, .handlers = model.handlers, .moved = model.moved,
-          .facts = prepared.facts, .unresolved_writes = prepared.unresolved_writes, .program = program_of(model), .watch = watch};
+          .facts = prepared.facts, .unresolved_writes = prepared.unresolved_writes, .program = program_of(model), .watch = watch,
+          .domain_versions = prepared.domain_versions, .inline_functions = prepared.inline_functions};
 }
 
 }  // namespace compatcheck::analysis

@@ -1,6 +1,8 @@
 // A model ready for verdicts and conversion: its inputs are said, facts are stated and folded.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +21,8 @@ struct Prepared {
   symbolic::FactTable facts;
   std::vector<std::string> steps, warnings;
   std::unordered_map<const ir::Node*, std::string> unresolved_writes;
+  std::map<std::string, int, std::less<>> domain_versions{};
+  bool inline_functions = false;
 };
 
 // By the options' inputs. Throws UsageError for one that doesn't fit the model.

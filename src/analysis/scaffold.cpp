@@ -135,11 +135,15 @@ std::string_view facts_word_for(const schema::Schema& schema) {
 }
 
 std::string row_to_add(const schema::Schema& schema, const RowToAdd& how) {
-  const std::string to = how.onnx ? std::string(how.onnx->name) : "your.domain::" + std::string(base_of(schema.name));
+  // The row of an autograd Function says its name alone: docs/mappings.md.
+  const bool function = schema.name == "prim::PythonOp";
+  const std::string key = function ? schema.name + "." + schema.overload : schema.name;
+  const std::string stated = function ? schema::to_string(schema).substr(schema.name.size() + 1) : schema::to_string(schema);
+  const std::string to = how.onnx ? std::string(how.onnx->name) : "your.domain::" + (function ? schema.overload : std::string(base_of(schema.name)));
   const std::string bindings = how.onnx ? as(*how.onnx, schema).text() : bindings_of(schema);
   const std::string_view word = how.state_facts ? facts_word_for(schema) : "";
   const int opset = how.onnx ? std::max(how.onnx->since, mapping::lowest_opset) : mapping::lowest_opset;
-  return schema.name + ": {" + (how.state_schema ? "schema: \"" + schema::to_string(schema) + "\", " : "") + (word.empty() ? "" : "facts: " + std::string(word) + ", ") +
+  return key + ": {" + (how.state_schema ? "schema: \"" + stated + "\", " : "") + (word.empty() ? "" : "facts: " + std::string(word) + ", ") +
          std::to_string(opset) + ": {to: " + to + (bindings.empty() ? "" : ", ") + bindings + "}}";
 }
 

@@ -14,6 +14,7 @@ int run_convert(const Options& options) {
   asked.inputs = options.check.inputs;
   asked.inputs_from = options.check.inputs_from;
   asked.dims = options.check.dims;
+  asked.custom_opsets = options.check.custom_opsets;
   asked.timeout_seconds = options.check.timeout_seconds;
   asked.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");

@@ -90,6 +90,10 @@ std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& pro
 // Of a graph that writes: aten::reshape of what lies in the order of its sizes is aten::view.
 std::size_t settle_reshapes(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch = {});
 
+// Calls of torch.autograd.Functions in a graph's text (`^MyClip(0.5)(%x)`) become calls of prim::PythonOp's overload of that name, whose
+// plain arguments are inputs too. Of a Function whose schema nobody states one is assumed from its calls, and added.
+void name_python_functions(ir::Graph& graph, schema::Registry& schemas, const ir::Watch& watch = {});
+
 struct UnresolvedWrite {
   ir::Node* node = nullptr;
   std::string why;  // "writes through a view of %x", "writes a list that …"

@@ -68,7 +68,7 @@ Json operators(const std::vector<OperatorSummary>& summaries) {
   for (const auto& op : summaries) {
     Json emitted = Json::object();
     for (const auto& [name, count] : op.emitted) emitted[name] = count;
-    list.push_back({{"op", op.op},
+    Json json = {{"op", op.op},
                     {"overload", op.overload},
                     {"class", word(op.operator_class)},
                     {"verified", op.verified},
@@ -78,7 +78,10 @@ Json operators(const std::vector<OperatorSummary>& summaries) {
                     {"nodes", op.nodes},
                     {"blocked", op.blocked},
                     {"rows", rows(op.rows)},
-                    {"emitted", std::move(emitted)}});
+                    {"emitted", std::move(emitted)}};
+    for (const auto& use : op.rows)
+      if (use.users && !json.contains("mapping")) json["mapping"] = {{"source", use.source}, {"line", use.line}};
+    list.push_back(std::move(json));
   }
   return list;
 }

@@ -23,6 +23,7 @@ Report printable(Report report) {
     spell(op.op);
     spell(op.overload);
     for (std::string& name : op.onnx) spell(name);
+    for (RowUse& row : op.rows) spell(row.place);
   }
   for (Finding& finding : report.findings) spell(finding);
   if (report.error) report.error = printable_lines(*report.error);

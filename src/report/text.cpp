@@ -157,6 +157,19 @@ std::string operator_table(const Report& report, const Style& style) {
   return lines;
 }
 
+// What users' files decided.
+std::string users_rows(const Report& report, const Style& style) {
+  std::string lines;
+  for (const auto& op : report.operators)
+    for (const auto& use : op.rows) {
+      if (!use.users) continue;
+      const std::string name = op.overload.empty() ? op.op : op.op + "." + op.overload;
+      lines += "  " + pad_right(name, 44) + " " + pad_left(count(use.nodes, "node"), 12) + "   " +
+               (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : mapping::joined(op.onnx)) + style(Color::dim, "  (your row, " + use.place + ")") + "\n";
+    }
+  return lines.empty() ? lines : "\n" + style(Color::bold, "your rows") + "\n" + lines;
+}
+
 std::string steps(const Report& report, const Style& style) {
   if (report.model.steps.empty()) return {};
   std::string lines = "\n" + style(Color::bold, "steps") + "\n";
@@ -197,7 +210,7 @@ std::string report_page(const Report& report, const RenderOptions& options) {
   std::string page = title(report, style) + " · opset " + std::to_string(report.opset) + "\n\n  " + verdict_words(report, style) + "    " +
                      headline(report) + "\n";
   if (options.quiet) return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
-  page += "\n" + bars(report, style) + findings(report, options, style);
+  page += "\n" + bars(report, style) + findings(report, options, style) + users_rows(report, style);
   if (options.verbosity > 0) page += operator_table(report, style);
   if (options.verbosity > 1) page += steps(report, style);
   if (const int rows = unverified(report))
