@@ -13,19 +13,23 @@ namespace compatcheck {
 
 enum class ReferenceFormat : std::uint8_t { text, json, markdown };
 
+enum class Scaffold : std::uint8_t { none, yaml, plugin };
+
 struct ReferenceOptions {
   std::vector<std::filesystem::path> mappings{};
   std::optional<int> opset{};                    // absent: the default one for ops, all for explain
   ReferenceFormat format = ReferenceFormat::text;
   bool color = false;
   std::size_t width = 100;
+  Scaffold scaffold = Scaffold::none;            // of explain: instead of the page, a mapping file or a plugin to start from
 };
 
 // What each operator becomes. Names may be given with or without "aten::"; none: all. Throws UsageError for an
 // operator that nobody knows, with the nearest names.
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options = {});
 
-// A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas.
+// A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas. A scaffold is of an
+// operator alone, which may be one that nobody knows ("acme::fused").
 std::string explain(const std::string& subject, const ReferenceOptions& options = {});
 
 struct TableDefect {

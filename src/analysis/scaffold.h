@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/graph.h"
 #include "onnx/schema.h"
@@ -25,8 +26,16 @@ struct RowToAdd {
 // One line: "acme::fused: {facts: same, 7: {to: your.domain::fused, inputs: [x], attributes: {alpha: {float: alpha}}}}".
 std::string row_to_add(const schema::Schema& schema, const RowToAdd& how);
 
-// "inputs: [x], attributes: {alpha: {float: alpha}}": every argument, tensors as inputs; empty if it takes none.
-std::string bindings_of(const schema::Schema& schema);
+// What a row says of the arguments, one entry of each, as YAML: "x", "alpha: {float: alpha}", "scale: 1".
+struct Bindings {
+  std::vector<std::string> inputs, attributes, conditions;
+
+  std::string text() const;              // "inputs: [x], attributes: {alpha: {float: alpha}}, when: {scale: 1}"
+};
+Bindings bindings_of(const schema::Schema& schema, const onnx::Schema* onnx = nullptr);   // every argument; null: of a node of the user's own
+// What stands for an argument in a row and in a plugin: "float", "ints"; empty for tensors and what neither holds.
+std::string_view kind_of(const schema::Argument& argument);
+bool is_tensor(const schema::Argument& argument);   // or several, or an optional one
 // The word for the facts that is the best guess; empty where no word can be right.
 std::string_view facts_word_for(const schema::Schema& schema);
 

@@ -29,6 +29,12 @@ When parse_when(const char* option, const std::string& text) {
   throw UsageError(std::string(option) + " " + text + ": expected one of auto, always, never");
 }
 
+Scaffold parse_scaffold(const std::string& text) {
+  if (text == "yaml") return Scaffold::yaml;
+  if (text == "plugin") return Scaffold::plugin;
+  throw UsageError("--scaffold " + text + ": expected one of yaml, plugin");
+}
+
 ExternalData parse_external_data(const std::string& text) {
   if (text == "auto") return ExternalData::automatic;
   if (text == "always") return ExternalData::always;
@@ -141,6 +147,8 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.load.libtorch = v; }},
     Option{"--format", "", "FORMAT", "text json jsonl", false, "check verify", "format of stdout",
            [](Options& o, const std::string& v) { o.format = parse_format(v); }},
+    Option{"--scaffold", "", "FORM", "yaml plugin", false, "explain", "a mapping file or a plugin for the operator, to start from",
+           [](Options& o, const std::string& v) { o.scaffold = parse_scaffold(v); }},
     Option{"--format", "", "FORMAT", "text json markdown", false, "inspect diff ops explain", "format of stdout",
            [](Options& o, const std::string& v) { o.reference_format = parse_reference_format(v); }},
     Option{"--report", "", "[FORMAT=]FILE", "<file>", true, "check", "write a report to a file too",

@@ -42,6 +42,7 @@ struct Options {
   std::optional<int> opset;            // of convert, verify, diff, ops and explain
   Format format = Format::text;        // of check and verify
   ReferenceFormat reference_format = ReferenceFormat::text;  // of ops, explain, inspect and diff
+  Scaffold scaffold = Scaffold::none;                        // of explain
   std::vector<ReportFile> reports;
   When color = When::automatic;
   When progress = When::automatic;

@@ -9,7 +9,7 @@ namespace {
 
 ReferenceOptions reference_options(const Options& options) {
   return {.mappings = options.load.mappings, .opset = options.opset, .format = options.reference_format,
-          .color = use_color(options.color), .width = terminal_width()};
+          .color = use_color(options.color), .width = terminal_width(), .scaffold = options.scaffold};
 }
 
 }  // namespace

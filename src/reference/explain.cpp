@@ -8,6 +8,7 @@
 #include "compatcheck/reference.h"
 #include "onnx/schema.h"
 #include "reference/operator_names.h"
+#include "reference/scaffold.h"
 #include "reference/spell.h"
 #include "report/style.h"
 #include "report/words.h"
@@ -126,6 +127,7 @@ std::string history_json(const Subject& subject) {
 }
 
 std::string page_of(const std::string& subject, const ReferenceOptions& options) {
+  if (options.scaffold != Scaffold::none && subject.starts_with("CC")) throw UsageError("--scaffold is for an operator (aten::foo), not for a rule");
   if (const auto* rule = analysis::find_rule(subject)) return rule_page(*rule, options);
   if (subject.size() == 5 && subject.starts_with("CC")) {
     std::string ids;
@@ -133,6 +135,7 @@ std::string page_of(const std::string& subject, const ReferenceOptions& options)
     throw UsageError("no rule " + subject + "; the rules are " + ids);
   }
   const auto in_force = lint::in_force(options.mappings);
+  if (options.scaffold != Scaffold::none) return reference::scaffold(subject, options, in_force);
   const auto found = subject_of(subject, in_force);
   if (options.format == ReferenceFormat::json) return history_json(found);
   const std::string page = history_text(found, options);

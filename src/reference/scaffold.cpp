@@ -1,0 +1,140 @@
+#include "reference/scaffold.h"
+
+#include <algorithm>
+
+#include "analysis/scaffold.h"
+#include "compatcheck/check.h"
+#include "reference/operator_names.h"
+
+namespace compatcheck::reference {
+namespace {
+
+// An operator, with the schema of one overload: the first that takes and gives tensors.
+struct Subject {
+  std::string name;
+  schema::Schema schema;
+  bool known = false;      // somebody ships the schema
+  bool has_facts = false;
+  int opset = default_opset;
+  const onnx::Schema* onnx = nullptr;   // ONNX's operator of that name
+};
+
+std::string base_of(const std::string& name) { return name.substr(name.rfind(':') + 1); }
+
+const schema::Schema& best(std::span<const schema::Schema* const> overloads) {
+  const auto fits = [](const schema::Schema* schema) {
+    return !schema->is_out() && std::ranges::any_of(schema->arguments, analysis::is_tensor) && std::ranges::any_of(schema->returns, analysis::is_tensor);
+  };
+  const auto found = std::ranges::find_if(overloads, fits);
+  return found == overloads.end() ? *overloads.front() : **found;
+}
+
+bool is_custom(const std::string& name) {
+  const auto colons = name.find("::");
+  return colons != std::string::npos && colons > 0 && colons + 2 < name.size() && !name.starts_with("aten::") && !name.starts_with("prim::");
+}
+
+Subject subject_of(const std::string& given, const ReferenceOptions& options, const lint::InForce& in_force) {
+  Subject subject;
+  subject.opset = options.opset.value_or(default_opset);
+  const bool unknown = is_custom(given) && !in_force.schemas.contains(given.substr(0, given.find('.')));
+  subject.name = unknown ? given : full_name(given, in_force);
+  subject.name = subject.name.substr(0, subject.name.find('.'));
+  if (unknown) {
+    subject.schema = schema::parse(subject.name + "(Tensor x) -> Tensor");
+    return subject;
+  }
+  const auto overloads = in_force.schemas.overloads(subject.name);
+  if (overloads.empty()) throw UsageError(subject.name + " has no schema: nothing calls it by arguments");
+  subject.known = true;
+  subject.schema = best(overloads);
+  subject.has_facts = !in_force.table.facts(subject.name, subject.schema.overload, in_force.schemas).empty();
+  subject.onnx = analysis::counterpart(subject.name, subject.opset, in_force.schemas);
+  return subject;
+}
+
+std::string row_lines(const analysis::Bindings& bindings, const std::string& lead) {
+  std::string lines;
+  if (!bindings.inputs.empty()) lines += lead + "inputs: [" + mapping::joined(bindings.inputs) + "]\n";
+  if (!bindings.attributes.empty()) lines += lead + "attributes: {" + mapping::joined(bindings.attributes) + "}\n";
+  if (!bindings.conditions.empty()) lines += lead + "when: {" + mapping::joined(bindings.conditions) + "}\n";
+  return lines;
+}
+
+// "fused <alpha, beta> (x, y) => (result)": as ONNX's text has a function.
+std::string signature(const std::string& name, const schema::Schema& schema) {
+  std::vector<std::string> attributes, inputs, outputs;
+  for (const auto& argument : schema.arguments) {
+    if (analysis::is_tensor(argument)) inputs.push_back(argument.name);
+    else if (!analysis::kind_of(argument).empty()) attributes.push_back(argument.name);
+  }
+  for (std::size_t i = 0; i < schema.returns.size(); ++i) outputs.push_back(schema.returns.size() == 1 ? "result" : "result_" + std::to_string(i));
+  return name + (attributes.empty() ? "" : " <" + mapping::joined(attributes) + ">") + " (" + mapping::joined(inputs) + ") => (" + mapping::joined(outputs) + ")";
+}
+
+std::string yaml(const Subject& subject, const lint::InForce& in_force) {
+  const std::string name = base_of(subject.name), opset = std::to_string(subject.opset);
+  std::string text;
+  for (const auto* schema : in_force.schemas.overloads(subject.name)) text += "# " + schema::to_string(*schema) + "\n";
+  text += "# Rows to start from: keep one of the forms, save them as rows.yaml, and give them with --mappings rows.yaml.\n"
+          "# docs/mappings.md describes the language; `compatcheck lint rows.yaml` checks it.\n\n" + subject.name + ":\n";
+  if (!subject.known) text += "  schema: \"" + schema::to_string(subject.schema) + "\"   # state its own arguments and results\n";
+  const auto word = analysis::facts_word_for(subject.schema);
+  if (!subject.has_facts && !word.empty())
+    text += "  facts: " + std::string(word) + "   # the result's dtype and shape: " +
+            (word == "same" ? "those of the first tensor; or pointwise, reduce …\n" : "promoted and broadcast; or same, comparison …\n");
+  const auto own = analysis::bindings_of(subject.schema);
+  if (subject.onnx)
+    text += "\n  # ONNX's operator of that name, if it computes the same:\n  " + std::to_string(std::max(subject.onnx->since, lowest_opset)) + ":\n    to: " +
+            std::string(subject.onnx->name) + "\n" + row_lines(analysis::bindings_of(subject.schema, subject.onnx), "    ");
+  const std::string comment = subject.onnx ? "  # " : "  ";
+  text += "\n  # One node of a domain of your own, which your runtime registers:\n" + comment + opset + ":\n" + comment + "  to: your.domain::" + name + "\n" +
+          row_lines(own, comment + "  ");
+  text += "\n  # Several nodes of ONNX, put into the graph; in ONNX's text notation:\n  # " + opset + ":\n" + row_lines(own, "  #   ") +
+          "  #   inline: |\n  #     " + signature(name, subject.schema) + "\n  #     { result = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
+  text += "\n  # Or a function of these nodes, which the model carries:\n  # " + opset + ":\n" + row_lines(own, "  #   ") +
+          "  #   function: |\n  #     <domain: \"your.domain\", opset_import: [\"\" : " + opset + "]>\n  #     " + signature(name, subject.schema) +
+          "\n  #     { result = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
+  return text;
+}
+
+// How a plugin reads the argument: "e.number(\"alpha\")"; empty: it can't.
+std::string reading(const schema::Argument& argument) {
+  const std::string quoted = "(\"" + argument.name + "\")";
+  const ir::TypeKind kind = argument.type->kind;
+  if (analysis::is_tensor(argument)) return (kind == ir::TypeKind::optional ? "e.optional_tensor" : kind == ir::TypeKind::list ? "e.tensors" : "e.tensor") + quoted;
+  const auto word = analysis::kind_of(argument);
+  if (word == "int" || word == "float") return "e.number" + quoted;
+  if (word == "bool") return "e.boolean" + quoted;
+  return word == "ints" || word == "floats" || word == "string" ? "e." + std::string(word) + quoted : "";
+}
+
+std::string plugin(const Subject& subject) {
+  const std::string name = base_of(subject.name);
+  std::string reads;
+  for (const auto& argument : subject.schema.arguments)
+    if (const auto read = reading(argument); !read.empty()) reads += "  //   " + read + "\n";
+  const auto word = analysis::facts_word_for(subject.schema);
+  std::string about = ".emits = {\"Identity\"}";
+  if (!subject.has_facts && !word.empty()) about += ", .facts = \"" + std::string(word) + "\"";
+  if (!subject.known) about += ",\n                    .schema = \"" + schema::to_string(subject.schema) + "\"";
+  return "// " + schema::to_string(subject.schema) + (subject.known ? "" : ": state its own arguments and results, here and below") +
+         "\n//\n"
+         "//   g++ -std=c++20 -shared -fPIC -I <include folder of compatcheck> plugin.cpp -o libplugin.so\n"
+         "//   compatcheck MODEL --plugin ./libplugin.so\n"
+         "#include <compatcheck/plugin.h>\n\nnamespace plugin = compatcheck::plugin;\n\n"
+         "static void " + name + "(plugin::Emission& e) {\n  // Its arguments:\n" + reads +
+         "  // Its nodes: e.give(e.node(\"Identity\", {x})), each operator that carries the meaning named in `emits` below.\n"
+         "  throw plugin::Refusal{\"" + subject.name + " isn't written yet\"};\n}\n\n"
+         "static void enter(plugin::Registry& registry) {\n  registry.handler(\"" + subject.name + "\", {" + about + "}, " + name + ");\n}\n\n"
+         "extern \"C\" const compatcheck_plugin_entry compatcheck_plugin = compatcheck::plugin::entry<enter>();\n";
+}
+
+}  // namespace
+
+std::string scaffold(const std::string& name, const ReferenceOptions& options, const lint::InForce& in_force) {
+  const Subject subject = subject_of(name, options, in_force);
+  return options.scaffold == Scaffold::yaml ? yaml(subject, in_force) : plugin(subject);
+}
+
+}  // namespace compatcheck::reference
