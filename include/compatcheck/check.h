@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "compatcheck/export_type.h"
 #include "compatcheck/load.h"
 #include "compatcheck/report.h"
 
@@ -30,6 +31,7 @@ struct CheckOptions {
   std::vector<std::string> dims{};     // "NAME=N": the size of a dimension that `inputs` names, for what runs the model
   std::vector<std::string> custom_opsets{};   // "DOMAIN=N": versions of custom ONNX domains; else those of the mapping files, else 1
   bool inline_functions = false;       // as ConvertOptions has it
+  ExportType export_type = ExportType::onnx;
   FailOn fail_on = FailOn::unconvertible;
   std::optional<int> max_missing{};    // more missing operators than this fail the gate
   bool exit_zero = false;

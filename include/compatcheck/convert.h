@@ -23,6 +23,7 @@ struct ConvertOptions {
   std::vector<std::string> dims;
   std::vector<std::string> custom_opsets;               // as in CheckOptions
   bool inline_functions = false;                        // local functions of mapping rows become nodes
+  ExportType export_type = ExportType::onnx;            // likewise
   std::vector<std::string> input_names, output_names;   // of the ONNX model, in order; empty: the model's own
   ExternalData external_data = ExternalData::automatic; // weights in FILE.data beside FILE
   bool keep_initializers_as_inputs = false;             // weights are inputs too, whose values a caller may replace

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "compatcheck/export_type.h"
+
 namespace compatcheck {
 
 // What the command line ends with.
@@ -40,6 +42,7 @@ struct Summary {
   // Numbers of operators but for `nodes`; structural nodes are left out of nodes and coverage.
   int nodes = 0, operators = 0, one_to_one = 0, one_to_many = 0, missing = 0, refused = 0, needs_input = 0,
       unassessed = 0, structural = 0;
+  int kept = 0;                      // nodes written as PyTorch's operators; they count as ones that don't convert in the coverage
   bool convertible = false;
   double coverage_nodes = 1, coverage_operators = 1;  // 0 to 1
   std::optional<int> lowest_opset;   // at which the model converts whole; absent while nodes are unassessed
@@ -63,6 +66,7 @@ struct OperatorSummary {
   std::optional<int> since;          // opset of the row in force
   std::optional<int> available_from; // lowest opset above the asked one at which every call of it converts
   int nodes = 0, blocked = 0;
+  int kept = 0;                      // written as PyTorch's operators, as the export type has it
   std::vector<RowUse> rows;          // in the tables' order
   std::map<std::string, int> emitted;  // ONNX operator → nodes; empty while conversion isn't run
 };
@@ -105,6 +109,7 @@ struct Report {
   struct { std::string name, version, libtorch, onnx; } tool;
   ModelInfo model;
   int opset = 17;
+  ExportType export_type = ExportType::onnx;
   Verdict verdict = Verdict::no;
   Summary summary;
   std::vector<OperatorSummary> operators;  // by name

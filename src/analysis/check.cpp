@@ -37,6 +37,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   const auto assessment = assessor.assess(opset);
   Report report = report_of(info, libtorch);
   report.opset = opset;
+  report.export_type = options.export_type;
   report.verdict = verdict_of(assessment);
   report.operators = analysis::summarize_operators(assessment, context, opset);
   report.summary = analysis::summarize(assessment, report.operators);
@@ -56,7 +57,7 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
   for (const int opset : opsets) check_opset(opset);
   const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
   const analysis::Prepared prepared = analysis::prepare(state, options, watch);
-  const conversion::Context context = analysis::context_of(state, prepared, watch);
+  const conversion::Context context = analysis::context_of(state, prepared, watch, options.export_type);
   conversion::Assessor assessor(prepared.graph, context);
   ModelInfo info = analysis::describe_model(state, prepared);
   if (options.hash && !std::filesystem::is_regular_file(state.path)) throw UsageError("--hash needs a file, not " + state.path);

@@ -8,6 +8,7 @@
 #include "analysis/rules.h"
 #include "analysis/scaffold.h"
 #include "analysis/site.h"
+#include "convert/foreign.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -21,7 +22,7 @@ struct Numbered {
 };
 
 std::string_view rule_of(const Outcome& outcome, const onnx::Schema* counterpart) {
-  if (outcome.status == Status::missing) {
+  if (outcome.kept.value_or(outcome.status) == Status::missing) {
     if (outcome.unknown_operator) return "CC003";
     if (counterpart) return "CC011";
     return outcome.available_from ? "CC002" : "CC001";
@@ -81,16 +82,15 @@ class Collector {
     const Outcome& outcome = *numbered.outcome;
     switch (outcome.status) {
       case Status::missing:
-      case Status::refused: {
-        const auto* onnx = outcome.status == Status::missing && !outcome.available_from ? counterpart(outcome.node->op(), opset_, context_.schemas) : nullptr;
-        const auto rule = rule_of(outcome, onnx);
-        Finding& finding = add(rule, Severity::error, numbered, outcome.reason, help_of(outcome, rule, onnx, context_));
-        if (finding.row.empty()) finding.row = row_for(outcome, rule, onnx, context_);
+      case Status::refused:
+        add_failure(numbered, Severity::error, outcome.reason);
         add_wanting(numbered);
         break;
-      }
       case Status::needs_input: add_wanting(numbered); break;
-      case Status::ok: add_notes(numbered); break;
+      case Status::ok:
+        if (outcome.kept) add_kept(numbered);
+        else add_notes(numbered);
+        break;
       case Status::unassessed: break;  // counted to the node it hangs on
     }
   }
@@ -111,7 +111,7 @@ class Collector {
   Finding& add(std::string_view rule, Severity severity, const Numbered& numbered, const std::string& message, const std::string& help) {
     const Outcome& outcome = *numbered.outcome;
     const ir::Node& node = *outcome.node;
-    const int from = severity == Severity::error ? outcome.available_from.value_or(0) : 0;
+    const int from = severity == Severity::error || outcome.kept ? outcome.available_from.value_or(0) : 0;
     auto [entry, fresh] = findings_.try_emplace(Key{rule, node.op(), node.overload(), message, from});
     Finding& finding = entry->second;
     if (fresh) {
@@ -126,6 +126,22 @@ class Collector {
     ++finding.nodes;
     finding.sites.push_back(site_of(*numbered.outcome->node, numbered.index));
     return finding;
+  }
+
+  // Written as PyTorch's operator because it doesn't become ONNX.
+  void add_kept(const Numbered& numbered) {
+    const Outcome& outcome = *numbered.outcome;
+    if (*outcome.kept != Status::missing && *outcome.kept != Status::refused) return;
+    add_failure(numbered, Severity::warning, "written as " + conversion::foreign_name(*outcome.node, context_.export_type) + ": " + outcome.reason);
+  }
+
+  void add_failure(const Numbered& numbered, Severity severity, const std::string& message) {
+    const Outcome& outcome = *numbered.outcome;
+    const bool missing = outcome.kept.value_or(outcome.status) == Status::missing;
+    const auto* onnx = missing && !outcome.available_from ? counterpart(outcome.node->op(), opset_, context_.schemas) : nullptr;
+    const auto rule = rule_of(outcome, onnx);
+    Finding& finding = add(rule, severity, numbered, message, help_of(outcome, rule, onnx, context_));
+    if (finding.row.empty()) finding.row = row_for(outcome, rule, onnx, context_);
   }
 
   void add_notes(const Numbered& numbered) {

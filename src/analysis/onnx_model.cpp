@@ -1,19 +1,38 @@
 #include "analysis/onnx_model.h"
 
+#include "convert/assess.h"
+#include "convert/raw.h"
 #include "onnx/cleanup.h"
 
 namespace compatcheck::analysis {
 
 CheckOptions check_options(const ConvertOptions& options) {
   return {.opset = options.opset, .inputs = options.inputs, .inputs_from = options.inputs_from, .dims = options.dims,
-          .custom_opsets = options.custom_opsets, .inline_functions = options.inline_functions, .timeout_seconds = options.timeout_seconds, .run = options.run};
+          .custom_opsets = options.custom_opsets, .inline_functions = options.inline_functions, .export_type = options.export_type,
+          .timeout_seconds = options.timeout_seconds, .run = options.run};
 }
+
+namespace {
+
+onnx::Model lowered(const ir::Graph& graph, const conversion::Context& context, const ConvertOptions& options, std::vector<conversion::Stand>* stands) {
+  conversion::LowerOptions asked{options.opset, options.input_names, options.output_names};
+  if (options.export_type == ExportType::raw) return conversion::raw_model(graph, context, asked);
+  if (options.export_type != ExportType::onnx) asked.foreign = conversion::Assessor(graph, context).kept(options.opset);
+  return conversion::lower(graph, context, asked, stands);
+}
+
+}  // namespace
 
 onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, const ConvertOptions& options, const ir::Watch& watch,
                        std::vector<conversion::Stand>* stands) {
-  const conversion::Context context = context_of(model, prepared, watch);
-  onnx::Model made = conversion::lower(prepared.graph, context, {options.opset, options.input_names, options.output_names}, stands);
+  const conversion::Context context = context_of(model, prepared, watch, options.export_type);
+  onnx::Model made = lowered(prepared.graph, context, options, stands);
   made.producer_version = COMPATCHECK_VERSION;
+  if (options.export_type == ExportType::raw) {   // as it is
+    if (options.keep_initializers_as_inputs) onnx::offer_weights(made);
+    onnx::name_all(made);
+    return made;
+  }
   const int weights = model.file ? model.file->descriptor() : -1;
   if (options.optimize) {
     onnx::remove_identities(made);

@@ -62,11 +62,12 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
   bool never = false, missing = false;
   summary.verified = true;
   for (const Outcome* call : calls) {
-    missing |= call->status == Status::missing;
-    summary.verified &= call->handled || call->structural || call->status != Status::ok;
+    missing |= call->kept.value_or(call->status) == Status::missing;
+    if (call->kept && !call->structural) ++summary.kept;
+    summary.verified &= call->kept || call->handled || call->structural || call->status != Status::ok;
     for (const auto& onnx : call->emitted) ++summary.emitted[onnx];
-    if (!blocks(call->status)) continue;
-    ++summary.blocked;
+    if (!blocks(call->kept.value_or(call->status))) continue;
+    if (!call->kept) ++summary.blocked;
     if (!call->available_from) never = true;
     else from = std::max(from.value_or(0), *call->available_from);
   }
@@ -118,7 +119,8 @@ Summary summarize(const conversion::Assessment& assessment, const std::vector<Op
   for (const Outcome& outcome : assessment.outcomes) {
     if (outcome.structural && outcome.status == Status::ok) continue;
     ++summary.nodes;
-    if (outcome.status == Status::ok) ++converted;
+    if (outcome.kept) ++summary.kept;
+    else if (outcome.status == Status::ok) ++converted;
     else ++operators_by_status[outcome.status][{outcome.node->op(), outcome.node->overload()}];
   }
   summary.refused = static_cast<int>(operators_by_status[Status::refused].size());
@@ -126,6 +128,8 @@ Summary summarize(const conversion::Assessment& assessment, const std::vector<Op
   summary.unassessed = static_cast<int>(operators_by_status[Status::unassessed].size());
   std::map<Name, int> failing;
   for (const auto& [status, names] : operators_by_status) failing.insert(names.begin(), names.end());
+  for (const Outcome& outcome : assessment.outcomes)
+    if (outcome.kept && !outcome.structural) failing[{outcome.node->op(), outcome.node->overload()}];
   if (summary.nodes > 0) summary.coverage_nodes = static_cast<double>(converted) / summary.nodes;
   if (summary.operators > 0)
     summary.coverage_operators = std::max(0.0, 1.0 - static_cast<double>(failing.size()) / summary.operators);

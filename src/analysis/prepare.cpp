@@ -49,10 +49,10 @@ Prepared prepare(const Model::State& model, const CheckOptions& options, const i
   return prepared;
 }
 
-conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
+conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch, ExportType type) {
   return {.table = model.table, .schemas = model.schemas, .registry = model.registry, .handlers = model.handlers, .moved = model.moved,
           .facts = prepared.facts, .unresolved_writes = prepared.unresolved_writes, .program = program_of(model), .watch = watch,
-          .domain_versions = prepared.domain_versions, .inline_functions = prepared.inline_functions};
+          .domain_versions = prepared.domain_versions, .inline_functions = prepared.inline_functions, .export_type = type};
 }
 
 }  // namespace compatcheck::analysis

@@ -30,6 +30,6 @@ Prepared prepare(const Model::State& model, const CheckOptions& options, const i
 // Another graph of the model's values: a part of it.
 Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs, const ir::Watch& watch);
 // Model and what is prepared must outlive it.
-conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch);
+conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch, ExportType type = ExportType::onnx);
 
 }  // namespace compatcheck::analysis

@@ -15,6 +15,7 @@ int run_convert(const Options& options) {
   asked.inputs_from = options.check.inputs_from;
   asked.dims = options.check.dims;
   asked.custom_opsets = options.check.custom_opsets;
+  asked.export_type = options.check.export_type;
   asked.timeout_seconds = options.check.timeout_seconds;
   asked.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");

@@ -66,6 +66,12 @@ ReferenceFormat parse_reference_format(const std::string& name) {
                                                             {"markdown", ReferenceFormat::markdown}});
 }
 
+ExportType parse_export_type(const std::string& name) {
+  return choose<ExportType>("--export-type " + name, name,
+                            {{"onnx", ExportType::onnx}, {"onnx-aten", ExportType::onnx_aten}, {"onnx-aten-fallback", ExportType::onnx_aten_fallback},
+                             {"onnx-fallthrough", ExportType::onnx_fallthrough}, {"raw", ExportType::raw}});
+}
+
 FailOn parse_fail_on(const std::string& name) {
   return choose<FailOn>("--fail-on " + name, name,
                         {{"unconvertible", FailOn::unconvertible}, {"missing", FailOn::missing}, {"conditional", FailOn::conditional},

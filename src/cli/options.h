@@ -56,6 +56,7 @@ int parse_opset(const std::string& text);
 ReportFile parse_report(const std::string& text);
 Format parse_format(const std::string& name);
 ReferenceFormat parse_reference_format(const std::string& name);
+ExportType parse_export_type(const std::string& name);
 FailOn parse_fail_on(const std::string& name);
 
 }  // namespace compatcheck::cli

@@ -16,6 +16,7 @@ int run_verify(const Options& options) {
   asked.convert.inputs_from = options.check.inputs_from;
   asked.convert.dims = options.check.dims;
   asked.convert.custom_opsets = options.check.custom_opsets;
+  asked.convert.export_type = options.check.export_type;
   asked.convert.timeout_seconds = options.check.timeout_seconds;
   asked.convert.run.progress = [&](const Progress& at) {
     if (at.stage == "bisect") progress.show("bisect, run " + std::to_string(at.done + 1));

@@ -5,7 +5,9 @@
 
 #include "compatcheck/error.h"
 #include "convert/branches.h"
+#include "convert/foreign.h"
 #include "convert/interface.h"
+#include "convert/raw.h"
 #include "convert/structural.h"
 #include "symbolic/condition.h"
 #include "symbolic/shapes.h"
@@ -22,6 +24,13 @@ void refuse(Outcome& outcome, const Row* row, std::string reason) {
   outcome.reason = std::move(reason);
   if (row) outcome.hint = row->hint;
 }
+
+void refuse_misfit(Outcome& outcome, std::string reason) {
+  outcome.impossible = true;
+  refuse(outcome, nullptr, std::move(reason));
+}
+
+void refuse_impossible(Outcome& outcome, const std::string& reason) { refuse_misfit(outcome, "PyTorch refuses this call: " + reason); }
 
 // By number of arguments alone: their types can be known too little to tell an overload.
 bool fits_some_overload(const ir::Node& node, const schema::Registry& schemas) {
@@ -91,7 +100,8 @@ bool is_failure(Status status) { return status == Status::missing || status == S
 // Values on trial: constants as they are, all else by its facts.
 class TrialOperands {
  public:
-  TrialOperands(const Context& context, onnx::Builder& builder) : context_(context), builder_(builder) {}
+  // `open`: of an unknown dtype, too.
+  TrialOperands(const Context& context, onnx::Builder& builder, bool open = false) : context_(context), builder_(builder), open_(open) {}
 
   const handlers::Operand& of(const ir::Value* value) {
     const auto [at, added] = operands_.try_emplace(value);
@@ -105,12 +115,18 @@ class TrialOperands {
     const auto fresh = [this](ir::DType dtype, bool sequence) {
       return onnx::Value{builder_.model().add_value({.kind = sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor, .dtype = dtype, .shape = {}, .name = {}}), dtype, sequence};
     };
-    return at->second = handlers::operand_of(context_.facts.of(value), value->type(), fresh);
+    try {
+      return at->second = handlers::operand_of(context_.facts.of(value), value->type(), fresh);
+    } catch (const handlers::Wanting& wanting) {
+      if (!open_ || !wanting.verdict.wants.empty()) throw;
+      return at->second = open_operand(*value, context_, builder_);
+    }
   }
 
  private:
   const Context& context_;
   onnx::Builder& builder_;
+  bool open_;
   std::unordered_map<const ir::Value*, handlers::Operand> operands_;
 };
 
@@ -164,7 +180,7 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
     if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts) refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
     else attempt.open = wanting.verdict;
   } catch (const symbolic::Impossible& arguments) {
-    refuse(outcome, nullptr, "PyTorch refuses this call: " + arguments.reason);
+    refuse_impossible(outcome, arguments.reason);
   } catch (const InternalError& error) {
     refuse(outcome, &row, std::string("this call can't be converted yet: ") + error.what());
   }
@@ -239,7 +255,7 @@ void Assessor::try_interface(Attempt& attempt, int opset) {
   attempt.outcome.structural = true;
   attempt.outcome.status = Status::ok;
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
-    TrialOperands operands(context_, builder);
+    TrialOperands operands(context_, builder, context_.export_type != ExportType::onnx);
     declare_inputs(graph_, context_, builder);
     collect_outputs(graph_, context_, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
   });
@@ -258,11 +274,11 @@ void Assessor::try_rows(Attempt& attempt, const Lookup& found, const symbolic::C
   Outcome& outcome = attempt.outcome;
   std::string broken;
   if (!fits_some_overload(call.node(), context_.schemas))
-    return refuse(outcome, nullptr, "the arguments fit no overload of " + call.node().op());
+    return refuse_misfit(outcome, "the arguments fit no overload of " + call.node().op());
   const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
   const auto accepted = symbolic::accepts(context_.table.valid(*found.op), word, call, context_.registry, context_.schemas);
-  if (accepted.truth == Truth::no) return refuse(outcome, nullptr, "PyTorch refuses this call: " + accepted.message);
-  if (const auto reason = impossibility(call); !reason.empty()) return refuse(outcome, nullptr, "PyTorch refuses this call: " + reason);
+  if (accepted.truth == Truth::no) return refuse_impossible(outcome, accepted.message);
+  if (const auto reason = impossibility(call); !reason.empty()) return refuse_impossible(outcome, reason);
   for (const Row& row : found.rows) {
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
       return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
@@ -288,7 +304,7 @@ void Assessor::try_fitting(Attempt& attempt, const Lookup& found, const symbolic
   } catch (const std::exception& error) {
     if (dynamic_cast<const Error*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) throw;
     attempt.open.reset();
-    refuse(attempt.outcome, nullptr, std::string("the arguments don't fit together (") + error.what() + ")");
+    refuse_misfit(attempt.outcome, std::string("the arguments don't fit together (") + error.what() + ")");
     attempt.range = {opset, opset};
   }
 }
@@ -324,14 +340,69 @@ Assessor::Attempt Assessor::attempt(const ir::Node& node, int opset) {
   return attempt;
 }
 
-const Assessor::Attempt& Assessor::attempt_at(const ir::Node& node, int opset) {
-  auto& known = attempts_[&node];
+// The call as PyTorch's operator.
+Assessor::Attempt Assessor::attempt_foreign(const ir::Node& node, int opset) {
+  Attempt attempt{.outcome = {}, .open = {}, .range = {mapping::lowest_opset, mapping::highest_opset}};
+  attempt.outcome.node = &node;
+  attempt.outcome.status = Status::ok;
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    if (context_.export_type == ExportType::raw) {
+      demand_raw(node);
+      attempt.outcome.emitted = {foreign_name(node, ExportType::raw)};
+      return;
+    }
+    TrialOperands operands(context_, builder, true);
+    write_foreign(node, context_, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+    attempt.outcome.emitted = builder.take_emitted();
+  });
+  return attempt;
+}
+
+template <class Make> const Assessor::Attempt& Assessor::remembered(Attempts& attempts, const ir::Node& node, int opset, Make&& make) {
+  auto& known = attempts[&node];
   const auto holds = [&](const Attempt& attempt) { return attempt.range.from <= opset && opset <= attempt.range.to; };
   if (const auto found = std::ranges::find_if(known, holds); found != known.end()) return *found;
-  return known.emplace_back(attempt(node, opset));
+  return known.emplace_back(make());
+}
+
+const Assessor::Attempt& Assessor::attempt_at(const ir::Node& node, int opset) {
+  return remembered(attempts_, node, opset, [&] { return attempt(node, opset); });
+}
+
+// What computes nothing by itself, a write that would be lost and a call that PyTorch refuses are never kept.
+bool Assessor::is_kept(const Outcome& outcome) const {
+  if (context_.export_type == ExportType::raw) return true;
+  if (!may_be_foreign(*outcome.node, context_.export_type) || outcome.structural || outcome.unresolved_write || outcome.impossible) return false;
+  return context_.export_type == ExportType::onnx_aten || is_failure(outcome.status);
+}
+
+void Assessor::keep(Outcome& outcome, int opset) {
+  const Attempt& attempt = remembered(foreign_attempts_, *outcome.node, opset, [&] { return attempt_foreign(*outcome.node, opset); });
+  if (attempt.open) {   // an input decides what the arguments are
+    outcome.status = Status::needs_input;
+    outcome.reason = attempt.open->message;
+    outcome.wants = attempt.open->wants;
+    return;
+  }
+  if (attempt.outcome.status == Status::ok) {
+    outcome.kept = outcome.status;
+    outcome.status = Status::ok;
+    outcome.wants.clear();
+  } else if (is_failure(outcome.status)) {
+    outcome.reason += "; nor can it stay PyTorch's operator: " + attempt.outcome.reason;
+  } else {
+    refuse(outcome, nullptr, attempt.outcome.reason);
+  }
+  outcome.emitted = attempt.outcome.emitted;
 }
 
 Outcome Assessor::outcome_at(const ir::Node& node, int opset, const Earlier& earlier) {
+  Outcome outcome = onnx_outcome_at(node, opset, earlier);
+  if (context_.export_type != ExportType::onnx && is_kept(outcome)) keep(outcome, opset);
+  return outcome;
+}
+
+Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier& earlier) {
   const Attempt& attempt = attempt_at(node, opset);
   Outcome outcome = attempt.outcome;
   if (!attempt.open) return outcome;
@@ -355,7 +426,8 @@ std::optional<int> Assessor::available_from(const Outcome& outcome, int opset) {
   if (!outcome.rows || outcome.unresolved_write) return std::nullopt;
   for (int higher = opset + 1; higher <= mapping::highest_opset; ++higher) {
     context_.watch.step();
-    if (outcome_at(*outcome.node, higher, {}).status == Status::ok) return higher;
+    const Outcome then = outcome.kept ? onnx_outcome_at(*outcome.node, higher, {}) : outcome_at(*outcome.node, higher, {});
+    if (then.status == Status::ok) return higher;
   }
   return std::nullopt;
 }
@@ -373,13 +445,25 @@ Assessment Assessor::assess(int opset) {
     Outcome outcome = outcome_at(*node, opset, earlier);
     if (is_failure(outcome.status)) leave_to_inputs(outcome, inputs);
     earlier[node] = outcome.status;
-    if (is_failure(outcome.status)) outcome.available_from = available_from(outcome, opset);
+    if (is_failure(outcome.kept.value_or(outcome.status))) outcome.available_from = available_from(outcome, opset);
     assessment.outcomes.push_back(std::move(outcome));
   });
   if (!assessment.convertible()) return assessment;
   Outcome interface = outcome_at(*graph_.top()->return_node(), opset, earlier);
   if (interface.status != Status::ok) assessment.outcomes.push_back(std::move(interface));
   return assessment;
+}
+
+std::unordered_set<const ir::Node*> Assessor::kept(int opset) {
+  std::unordered_set<const ir::Node*> nodes;
+  Earlier earlier;
+  ir::for_each_node(*graph_.top(), [&](const ir::Node* node) {
+    context_.watch.step();
+    const Outcome outcome = outcome_at(*node, opset, earlier);
+    earlier[node] = outcome.status;
+    if (outcome.kept) nodes.insert(node);
+  });
+  return nodes;
 }
 
 std::optional<int> Assessor::lowest_opset() {
@@ -391,6 +475,7 @@ std::optional<int> Assessor::lowest_opset() {
   for (int opset = mapping::lowest_opset; opset <= mapping::highest_opset; ++opset) {
     const auto ok = [&](const ir::Node* node) {
       context_.watch.step();
+      if (context_.export_type != ExportType::onnx) return outcome_at(*node, opset, {}).status == Status::ok;
       const Attempt& attempt = attempt_at(*node, opset);
       return attempt.outcome.status == Status::ok && !attempt.open;
     };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "convert/calls.h"
@@ -28,6 +29,9 @@ struct Outcome {
   int since = 0;                        // the opset of the entry that held
   std::optional<int> available_from;    // lowest opset above at which this call is ok
   std::vector<std::uint32_t> wants;     // needs_input, missing: the model inputs that would settle it, or whether it runs
+  // ok: written as PyTorch's operator, as the export type has it; and what the call is without that. `reason` and the rest tell why.
+  std::optional<Status> kept{};
+  bool impossible = false;              // refused: PyTorch refuses the call, too
   bool handled = false;                 // its nodes were emitted, on trial
   std::vector<std::string> emitted;     // ok: the ONNX operators of those nodes, plumbing included
 };
@@ -46,6 +50,8 @@ class Assessor {
   Assessment assess(int opset);
   // The lowest opset at which every node is ok, going up from the lowest; nullopt if there is none.
   std::optional<int> lowest_opset();
+  // The nodes that the export type keeps as PyTorch's operators.
+  std::unordered_set<const ir::Node*> kept(int opset);
 
  private:
   // What stands in the way of a row while something isn't known; the node to blame may have failed at one opset only.
@@ -56,7 +62,15 @@ class Assessor {
   };
   using Earlier = std::unordered_map<const ir::Node*, Status>;  // of the same opset, for what hangs on a node that failed
 
+  using Attempts = std::unordered_map<const ir::Node*, std::vector<Attempt>>;
+
   Outcome outcome_at(const ir::Node& node, int opset, const Earlier& earlier);
+  // As ONNX alone, whatever the export type.
+  Outcome onnx_outcome_at(const ir::Node& node, int opset, const Earlier& earlier);
+  bool is_kept(const Outcome& outcome) const;
+  void keep(Outcome& outcome, int opset);
+  Attempt attempt_foreign(const ir::Node& node, int opset);
+  template <class Make> const Attempt& remembered(Attempts& attempts, const ir::Node& node, int opset, Make&& make);
   const Attempt& attempt_at(const ir::Node& node, int opset);
   Attempt attempt(const ir::Node& node, int opset);
   template <class Work> void on_trial(Attempt& attempt, int opset, Work&& work);
@@ -72,7 +86,7 @@ class Assessor {
   const ir::Graph& graph_;
   const Context& context_;
   Lookups lookups_;
-  std::unordered_map<const ir::Node*, std::vector<Attempt>> attempts_;
+  Attempts attempts_, foreign_attempts_;
 };
 
 }  // namespace compatcheck::conversion

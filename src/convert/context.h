@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "compatcheck/export_type.h"
 #include "handlers/registry.h"
 #include "ir/graph.h"
 #include "ir/program.h"
@@ -31,6 +32,7 @@ struct Context {
   ir::Watch watch{};
   std::map<std::string, int, std::less<>> domain_versions{};   // --custom-opset over the tables' `domains`
   bool inline_functions = false;
+  ExportType export_type = ExportType::onnx;
 };
 
 // With the versions of its domains.

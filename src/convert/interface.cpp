@@ -92,9 +92,12 @@ class Collector {
     if (values.empty()) throw onnx::Refusal{"the model's output " + name + " is no tensor: ONNX has no value for it"};
     const Value value = values.front();
     auto shape = value.sequence ? std::nullopt : known_shape(value, fact);
-    if (!value.sequence && !shape) throw unknown_rank(fact, "output " + name);
+    if (!value.sequence && !shape && !may_stay_open(fact)) throw unknown_rank(fact, "output " + name);
     outputs_.push_back({name, value, std::move(shape)});
   }
+
+  // What an operator that isn't ONNX's gives may have a type that nobody tells.
+  bool may_stay_open(const Fact& fact) const { return context_.export_type != ExportType::onnx && fact.wants.empty(); }
 
   std::optional<std::vector<onnx::Dimension>> known_shape(const Value& value, const Fact& fact) const {
     if (auto shape = shape_of(fact)) return shape;

@@ -8,6 +8,7 @@
 #include "compatcheck/error.h"
 #include "convert/branches.h"
 #include "convert/calls.h"
+#include "convert/foreign.h"
 #include "convert/interface.h"
 #include "symbolic/condition.h"
 
@@ -69,7 +70,11 @@ class Lowering {
     for (std::size_t i = 0; i < given.size(); ++i) {
       Value value = given[i].value;
       // A value has one name, and an input or a constant isn't an output by itself.
-      if (!taken.insert(value.id).second || builder_.constant_of(value)) value = builder_.node("Identity", {value});
+      if (!taken.insert(value.id).second || builder_.constant_of(value)) {
+        const bool untyped = builder_.is_untyped(value);
+        value = builder_.node("Identity", {value});
+        model_.values[value.id].untyped = untyped;
+      }
       onnx::ValueInfo& info = model_.values[value.id];
       if (!options_.output_names.empty() && names.contains(options_.output_names[i])) throw UsageError("--output-names: '" + options_.output_names[i] + "' is the name of an input");
       info.name = options_.output_names.empty() ? given[i].name : options_.output_names[i];
@@ -124,6 +129,7 @@ class Lowering {
 
   void node(const ir::Node& node) {
     explained(describe(node), [&] {
+      if (options_.foreign.contains(&node)) return foreign(node);
       if (node.is("prim::If")) return branch(node);
       if (node.is("prim::Loop")) return loop(node);
       if (context_.table.find_structural(node.op())) return structural(node);
@@ -167,6 +173,11 @@ class Lowering {
       if (result) operands_[node.output(i)] = *result;
       else if (!node.output(i)->unused()) throw InternalError("the handler of " + describe(node) + " gave no output " + std::to_string(i));
     }
+  }
+
+  void foreign(const ir::Node& node) {
+    auto results = write_foreign(node, context_, builder_, [this](const ir::Value* value) -> const Operand& { return operand(value); });
+    for (std::size_t i = 0; i < results.size(); ++i) operands_[node.output(i)] = std::move(results[i]);
   }
 
   // ---- Operators that compute nothing

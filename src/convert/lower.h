@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "convert/context.h"
@@ -13,6 +14,7 @@ namespace compatcheck::conversion {
 struct LowerOptions {
   int opset = 17;
   std::vector<std::string> input_names, output_names;   // in order; empty: the model's own, "output_0" …
+  std::unordered_set<const ir::Node*> foreign{};        // calls written as PyTorch's operators: those that Assessor keeps
 };
 
 // An ONNX value that stands for a value of the graph, or for a member of a list, tuple or dictionary.

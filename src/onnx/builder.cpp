@@ -327,6 +327,32 @@ std::vector<DType> Builder::output_dtypes(const Call& call, std::size_t outputs,
   return dtypes;
 }
 
+void Builder::add_node(Node node) {
+  node.origin = origin_;
+  const std::string& domain = node.domain;
+  if (!is_own_domain(domain) && std::ranges::find(model_.domains, domain, &std::pair<std::string, int>::first) == model_.domains.end())
+    model_.domains.emplace_back(domain, model_.version_of(domain));
+  emitted_.push_back(domain.empty() ? node.op : domain + "::" + node.op);
+  (bodies_.empty() ? model_.graph : *bodies_.back()).nodes.push_back(std::move(node));
+}
+
+Values Builder::foreign(std::string_view op, const Values& inputs, std::vector<NodeAttribute> attributes, std::vector<std::optional<ValueInfo>> outputs) {
+  const auto [domain, name] = split(op);
+  Node node{.op = std::string(name), .domain = std::string(domain), .inputs = {}, .outputs = {}, .attributes = std::move(attributes), .name = {}};
+  for (const Value& input : inputs) node.inputs.push_back(input.id);
+  while (!node.inputs.empty() && node.inputs.back() == absent) node.inputs.pop_back();
+  Values made;
+  for (auto& output : outputs) {
+    Value value;
+    if (output) value = {model_.add_value(*output), output->dtype, output->kind == ValueInfo::Kind::sequence};
+    node.outputs.push_back(value.id);
+    made.push_back(value);
+  }
+  while (!node.outputs.empty() && node.outputs.back() == absent) node.outputs.pop_back();
+  add_node(std::move(node));
+  return made;
+}
+
 Values Builder::append(Call& call, std::size_t outputs, const std::vector<DType>& dtypes) {
   for (const Value& input : call.inputs) call.node.inputs.push_back(input.id);
   Values made, given;
@@ -338,13 +364,7 @@ Values Builder::append(Call& call, std::size_t outputs, const std::vector<DType>
     call.node.outputs.push_back(value.id);
     made.push_back(value);
   }
-  call.node.origin = origin_;
-  const std::string& domain = call.node.domain;
-  if (!is_own_domain(domain) && std::ranges::find(model_.domains, domain, &std::pair<std::string, int>::first) == model_.domains.end())
-    model_.domains.emplace_back(domain, model_.version_of(domain));
-  emitted_.push_back(call.node.domain.empty() ? call.node.op : call.node.domain + "::" + call.node.op);
-  Graph& graph = bodies_.empty() ? model_.graph : *bodies_.back();
-  graph.nodes.push_back(std::move(call.node));
+  add_node(std::move(call.node));
   for (std::size_t i = 0; i < outputs; ++i) {
     const Formal* formal = call.schema ? formal_at(call.schema->outputs, i) : nullptr;
     const auto widened = formal ? call.widened.find(formal->type) : call.widened.end();

@@ -94,6 +94,10 @@ class Builder {
   Values nodes(std::string_view op, const Values& inputs, std::size_t outputs, const Arguments& attributes = {},
                std::optional<ir::DType> dtype = {});
 
+  // A node of an operator that ONNX doesn't have: "domain::Name", its outputs as they are stated; null: an output that nobody reads.
+  Values foreign(std::string_view op, const Values& inputs, std::vector<NodeAttribute> attributes, std::vector<std::optional<ValueInfo>> outputs);
+  bool is_untyped(const Value& value) const { return model_.values[value.id].untyped; }
+
   // ---- Constants: initializers of the model, each once
   Value constant(TensorData data);
   Value ints(const Ints& values);                                   // i64, one dimension
@@ -148,6 +152,7 @@ class Builder {
   void check_inputs(Call& call);
   void widen(Call& call);
   std::vector<ir::DType> output_dtypes(const Call& call, std::size_t outputs, std::optional<ir::DType> dtype) const;
+  void add_node(Node node);
   Values append(Call& call, std::size_t outputs, const std::vector<ir::DType>& dtypes);
   Value add_constant(TensorData data);
   std::optional<TensorData> known(const Value& value) const;

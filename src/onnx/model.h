@@ -49,13 +49,20 @@ struct ValueInfo {
   enum class Kind : std::uint8_t { tensor, sequence };
   Kind kind = Kind::tensor;
   ir::DType dtype = ir::DType::f32;    // of a sequence: of its tensors
+  bool untyped = false;                // of a dtype that nobody states: it comes from an operator that isn't ONNX's
+  bool stated = false;                 // the type is written although the value stays inside: nothing else tells it
   std::optional<std::vector<Dimension>> shape;
   std::string name;                    // empty: named when the model is finished
 };
 
+// A string as a tensor without dimensions.
+struct TextData {
+  std::string text;
+};
+
 struct Graph;
 using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
-                                    std::vector<std::string>, TensorData, std::shared_ptr<Graph>>;
+                                    std::vector<std::string>, TensorData, std::shared_ptr<Graph>, TextData>;
 struct NodeAttribute {
   std::string name;
   AttributeValue value;

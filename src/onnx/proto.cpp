@@ -82,11 +82,16 @@ class Writer {
     for (const Node& node : graph.nodes) write(node, *proto.add_node());
     for (const ValueId input : graph.inputs) write(input, *proto.add_input());
     for (const ValueId output : graph.outputs) write(output, *proto.add_output());
+    for (const Node& node : graph.nodes)
+      for (const ValueId output : node.outputs)
+        if (model_.values[output].stated && !model_.values[output].untyped && std::ranges::find(graph.outputs, output) == graph.outputs.end())
+          write(output, *proto.add_value_info());
   }
 
   void write(ValueId value, ::onnx::ValueInfoProto& proto) const {
     const ValueInfo& info = model_.values[value];
     proto.set_name(info.name);
+    if (info.untyped) return;
     auto* type = info.kind == ValueInfo::Kind::sequence ? proto.mutable_type()->mutable_sequence_type()->mutable_elem_type() : proto.mutable_type();
     type->mutable_tensor_type()->set_elem_type(data_type(info.dtype));
     if (!info.shape || info.kind == ValueInfo::Kind::sequence) return;
@@ -132,6 +137,10 @@ class Writer {
     } else if (const auto* data = std::get_if<TensorData>(&value)) {
       proto.set_type(Proto::TENSOR);
       set_data(*proto.mutable_t(), *data);
+    } else if (const auto* word = std::get_if<TextData>(&value)) {
+      proto.set_type(Proto::TENSOR);
+      proto.mutable_t()->set_data_type(::onnx::TensorProto::STRING);
+      proto.mutable_t()->add_string_data(word->text);
     } else {
       proto.set_type(Proto::GRAPH);
       const auto& body = std::get<std::shared_ptr<Graph>>(value);
@@ -154,6 +163,15 @@ int ir_version(int opset) {
 }
 
 constexpr int first_version_with_functions = 8;
+// The checker wants every input and output to have a type with a shape. Where an operator that isn't ONNX's makes or reads it there may
+// be none, and nothing to check.
+void leave_out_untyped(::onnx::GraphProto& graph) {
+  const auto is_open = [](const ::onnx::ValueInfoProto& value) { return !value.has_type() || (value.type().has_tensor_type() && !value.type().tensor_type().has_shape()); };
+  for (auto& input : *graph.mutable_input())
+    if (is_open(input)) input.mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT), input.mutable_type()->mutable_tensor_type()->mutable_shape();
+  auto& outputs = *graph.mutable_output();
+  outputs.erase(std::remove_if(outputs.begin(), outputs.end(), is_open), outputs.end());
+}
 
 }  // namespace
 
@@ -179,6 +197,7 @@ void check(const ::onnx::ModelProto& skeleton, const Model& model) {
     for (const auto dim : initializer.dims()) type->mutable_shape()->add_dim()->set_dim_value(dim);
     if (initializer.dims().empty()) type->mutable_shape();
   }
+  leave_out_untyped(*copy.mutable_graph());
   initializers.erase(std::remove_if(initializers.begin(), initializers.end(), [&](const auto& one) { return far.contains(one.name()); }), initializers.end());
   try {
     ::onnx::checker::check_model(copy);

@@ -37,8 +37,8 @@ Json model(const ModelInfo& info) {
   return json;
 }
 
-Json summary(const Summary& summary) {
-  return {{"nodes", summary.nodes},
+Json summary(const Summary& summary, bool may_keep) {
+  Json json = {{"nodes", summary.nodes},
           {"operators", summary.operators},
           {"one_to_one", summary.one_to_one},
           {"one_to_many", summary.one_to_many},
@@ -51,6 +51,8 @@ Json summary(const Summary& summary) {
           {"coverage_nodes", summary.coverage_nodes},
           {"coverage_operators", summary.coverage_operators},
           {"lowest_opset", or_null(summary.lowest_opset)}};
+  if (may_keep) json["kept"] = summary.kept;
+  return json;
 }
 
 Json rows(const std::vector<RowUse>& uses) {
@@ -63,7 +65,7 @@ Json rows(const std::vector<RowUse>& uses) {
   return list;
 }
 
-Json operators(const std::vector<OperatorSummary>& summaries) {
+Json operators(const std::vector<OperatorSummary>& summaries, bool may_keep) {
   Json list = Json::array();
   for (const auto& op : summaries) {
     Json emitted = Json::object();
@@ -81,6 +83,7 @@ Json operators(const std::vector<OperatorSummary>& summaries) {
                     {"emitted", std::move(emitted)}};
     for (const auto& use : op.rows)
       if (use.users && !json.contains("mapping")) json["mapping"] = {{"source", use.source}, {"line", use.line}};
+    if (may_keep) json["kept"] = op.kept;
     list.push_back(std::move(json));
   }
   return list;
@@ -137,16 +140,16 @@ Json failure(const Report& report) {
 
 Json object(const Report& report) {
   if (report.error) return failure(report);
-  return {{"schema_version", Report::schema_version},
-          {"tool", tool(report)},
-          {"model", model(report.model)},
-          {"opset", report.opset},
-          {"verdict", word(report.verdict)},
-          {"summary", summary(report.summary)},
-          {"operators", operators(report.operators)},
-          {"findings", findings(report.findings)},
-          {"gate", {{"passed", report.gate.passed}, {"fail_on", word(report.gate.fail_on)}, {"violations", report.gate.violations}}},
-          {"exit_code", report.exit_code}};
+  const bool may_keep = report.export_type != ExportType::onnx;
+  Json json = {{"schema_version", Report::schema_version}, {"tool", tool(report)}, {"model", model(report.model)}, {"opset", report.opset}};
+  if (may_keep) json["export_type"] = word(report.export_type);
+  json["verdict"] = word(report.verdict);
+  json["summary"] = summary(report.summary, may_keep);
+  json["operators"] = operators(report.operators, may_keep);
+  json["findings"] = findings(report.findings);
+  json["gate"] = {{"passed", report.gate.passed}, {"fail_on", word(report.gate.fail_on)}, {"violations", report.gate.violations}};
+  json["exit_code"] = report.exit_code;
+  return json;
 }
 
 std::string json(std::span<const Report> reports, bool as_list) {

@@ -25,8 +25,9 @@ std::string headline(const Report& report) {
   if (summary.refused) parts.push_back(count(summary.refused, "operator") + " refused");
   if (summary.needs_input) parts.push_back(count(summary.needs_input, "operator") + " undecided without --input");
   if (parts.empty()) parts.push_back(count(summary.operators, "operator"));
-  const auto blocked = static_cast<long long>(std::llround((1.0 - summary.coverage_nodes) * summary.nodes));
+  const auto blocked = static_cast<long long>(std::llround((1.0 - summary.coverage_nodes) * summary.nodes)) - summary.kept;
   parts.push_back(blocked ? number(blocked) + " of " + count(summary.nodes, "node") : count(summary.nodes, "node"));
+  if (summary.kept) parts.push_back(number(summary.kept) + " kept as PyTorch's operators");
   if (summary.lowest_opset && *summary.lowest_opset > report.opset)
     parts.push_back("converts whole from opset " + std::to_string(*summary.lowest_opset));
   else if (summary.lowest_opset && report.convertible())
@@ -124,7 +125,7 @@ struct Section {
   bool (*belongs)(const Finding&);
 };
 constexpr std::array sections{
-    Section{"missing", [](const Finding& f) { return analysis::is_missing(f.id); }},
+    Section{"missing", [](const Finding& f) { return f.severity == Severity::error && analysis::is_missing(f.id); }},
     Section{"conditions", [](const Finding& f) { return f.severity == Severity::error && (f.id == "CC005" || f.id == "CC008"); }},
     Section{"writes", [](const Finding& f) { return f.id == "CC007"; }},
     Section{"needs input", [](const Finding& f) { return f.id == "CC006"; }},
@@ -145,13 +146,18 @@ std::string findings(const Report& report, const RenderOptions& options, const S
   return lines;
 }
 
+std::string kept_words(const OperatorSummary& op) {
+  if (!op.kept) return {};
+  return op.kept == op.nodes ? "  (kept)" : "  (kept in " + count(op.kept, "call") + ")";
+}
+
 std::string operator_table(const Report& report, const Style& style) {
   std::string lines = "\n" + style(Color::bold, "operators") + "\n";
   for (const auto& op : report.operators) {
     if (op.operator_class == OperatorClass::structural) continue;
     const std::string name = op.overload.empty() ? op.op : op.op + "." + op.overload;
     lines += "  " + pad_right(name, 44) + " " + pad_left(count(op.nodes, "node"), 12) + "   " +
-             (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : mapping::joined(op.onnx)) +
+             (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : mapping::joined(op.onnx)) + kept_words(op) +
              (op.verified || op.operator_class == OperatorClass::missing ? "" : style(Color::dim, "  (not verified)")) + "\n";
   }
   return lines;
@@ -204,10 +210,14 @@ std::string failure_page(const Report& report, const Style& style) {
   return page + "\nexit " + std::to_string(report.exit_code) + "\n";
 }
 
+std::string export_type(const Report& report) {
+  return report.export_type == ExportType::onnx ? std::string() : " · " + std::string(word(report.export_type));
+}
+
 std::string report_page(const Report& report, const RenderOptions& options) {
   const Style style(options.color);
   if (report.error) return failure_page(report, style);
-  std::string page = title(report, style) + " · opset " + std::to_string(report.opset) + "\n\n  " + verdict_words(report, style) + "    " +
+  std::string page = title(report, style) + " · opset " + std::to_string(report.opset) + export_type(report) + "\n\n  " + verdict_words(report, style) + "    " +
                      headline(report) + "\n";
   if (options.quiet) return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
   page += "\n" + bars(report, style) + findings(report, options, style) + users_rows(report, style);
@@ -251,7 +261,7 @@ std::string lowest_line(std::span<const Report> reports) {
 }
 
 std::string model_page(std::span<const Report> reports, const RenderOptions& options, const Style& style) {
-  std::string page = title(reports.front(), style) + "\n\n" + table_header(style);
+  std::string page = title(reports.front(), style) + export_type(reports.front()) + "\n\n" + table_header(style);
   for (const auto& report : reports) page += table_row(report, style);
   page += "\n  " + lowest_line(reports) + "\n";
   const Report& best = closest(reports);

@@ -42,4 +42,15 @@ std::string_view word(FailOn fail_on) {
   return {};
 }
 
+std::string_view word(ExportType type) {
+  switch (type) {
+    case ExportType::onnx: return "onnx";
+    case ExportType::onnx_aten: return "onnx-aten";
+    case ExportType::onnx_aten_fallback: return "onnx-aten-fallback";
+    case ExportType::onnx_fallthrough: return "onnx-fallthrough";
+    case ExportType::raw: return "raw";
+  }
+  return {};
+}
+
 }  // namespace compatcheck::report

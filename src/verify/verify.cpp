@@ -47,7 +47,7 @@ class Verifying {
     try {
       session = runtime_.open(onnx);
     } catch (const ModelError& error) {
-      add_finding("CC201", Severity::error, "ONNX Runtime " + runtime_.version() + " doesn't take the model: " + error.what(), "");
+      add_finding("CC201", Severity::error, "ONNX Runtime " + runtime_.version() + " doesn't take the model: " + error.what(), help_of_type());
       return finish();
     }
     for (int index = 0; index < reference_.runs(); ++index) {
@@ -67,6 +67,10 @@ class Verifying {
   }
 
  private:
+  const char* help_of_type() const {
+    return options_.convert.export_type == ExportType::onnx ? "" : "calls that don't become ONNX stay PyTorch's operators with this export type: such a model is for a runtime that has them";
+  }
+
   void report(int index) const {
     if (options_.convert.run.progress)
       options_.convert.run.progress({.stage = "verify", .done = static_cast<std::uint64_t>(index), .total = static_cast<std::uint64_t>(reference_.runs())});
