@@ -49,12 +49,17 @@ std::string without_opset(const std::string& hint) {
   return hint.compare(rest, otherwise.size(), otherwise) == 0 ? hint.substr(rest + otherwise.size()) : hint;
 }
 
+// Overloads that aren't `out=` forms of others.
+bool has_several_forms(const ir::Node& node, const conversion::Context& context) {
+  return std::ranges::count_if(context.schemas.overloads(node.op()), [](const schema::Schema* schema) { return !schema->is_out(); }) > 1;
+}
+
 std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const conversion::Context& context) {
   const bool helps = rule == "CC003" || rule == "CC011" || (rule == "CC001" && outcome.hint.empty());
   if (!helps) return {};
   const ir::Node& node = *outcome.node;
   const bool has_facts = !context.table.facts(node.op(), node.overload(), context.schemas).empty() || context.registry.find_facts(node.op(), node.overload());
-  return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator, .state_facts = !has_facts, .onnx = counterpart});
+  return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator, .state_facts = !has_facts, .name_overload = has_several_forms(node, context), .onnx = counterpart});
 }
 
 std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const conversion::Context& context) {
@@ -66,7 +71,9 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
     return "--opset " + std::to_string(*outcome.available_from) + (onnx.empty() ? "" : " (" + onnx + ")") + (hint.empty() ? "" : ", or " + hint);
   }
   if (rule == "CC001") {
-    const std::string scaffold = "`compatcheck explain " + outcome.node->op() + " --scaffold yaml`";
+    const std::string& overload = outcome.node->overload();
+    const std::string name = outcome.node->op() + (overload.empty() || !has_several_forms(*outcome.node, context) ? "" : "." + overload);
+    const std::string scaffold = "`compatcheck explain " + name + " --scaffold yaml`";
     return outcome.hint.empty() ? scaffold + ", or a row in a --mappings file:" : outcome.hint + "; or " + scaffold;
   }
   if (!outcome.hint.empty()) return outcome.hint;

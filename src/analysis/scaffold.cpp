@@ -133,7 +133,7 @@ std::string_view facts_word_for(const schema::Schema& schema) {
 std::string row_to_add(const schema::Schema& schema, const RowToAdd& how) {
   // The row of an autograd Function says its name alone: docs/mappings.md.
   const bool function = schema.name == "prim::PythonOp";
-  const std::string key = function ? schema.name + "." + schema.overload : schema.name;
+  const std::string key = function || (how.name_overload && !schema.overload.empty()) ? schema.name + "." + schema.overload : schema.name;
   const std::string stated = function ? schema::to_string(schema).substr(schema.name.size() + 1) : schema::to_string(schema);
   const std::string to = how.onnx ? std::string(how.onnx->name) : "your.domain::" + (function ? schema.overload : std::string(base_of(schema.name)));
   const std::string bindings = bindings_of(schema, how.onnx).text();

@@ -11,7 +11,7 @@ namespace {
 
 // An operator, with the schema of one overload: the first that takes and gives tensors.
 struct Subject {
-  std::string name;
+  std::string name, key;   // the key has the overload, if one is asked for
   schema::Schema schema;
   bool known = false;      // somebody ships the schema
   bool has_facts = false;
@@ -39,15 +39,20 @@ Subject subject_of(const std::string& given, const ReferenceOptions& options, co
   subject.opset = options.opset.value_or(default_opset);
   const bool unknown = is_custom(given) && !in_force.schemas.contains(given.substr(0, given.find('.')));
   subject.name = unknown ? given : full_name(given, in_force);
-  subject.name = subject.name.substr(0, subject.name.find('.'));
+  subject.key = subject.name;
+  const auto dot = subject.name.find('.');
+  const std::string overload = dot == std::string::npos ? "" : subject.name.substr(dot + 1);
+  subject.name.resize(std::min(dot, subject.name.size()));
   if (unknown) {
-    subject.schema = schema::parse(subject.name + "(Tensor x) -> Tensor");
+    subject.schema = schema::parse(subject.key + "(Tensor x) -> Tensor");
     return subject;
   }
   const auto overloads = in_force.schemas.overloads(subject.name);
   if (overloads.empty()) throw UsageError(subject.name + " has no schema: nothing calls it by arguments");
+  const auto* named = overload.empty() ? nullptr : in_force.schemas.find(subject.name, overload);
+  if (!overload.empty() && !named) throw UsageError(subject.name + " has no overload " + overload);
   subject.known = true;
-  subject.schema = best(overloads);
+  subject.schema = named ? *named : best(overloads);
   subject.has_facts = !in_force.table.facts(subject.name, subject.schema.overload, in_force.schemas).empty();
   subject.onnx = analysis::counterpart(subject.name, subject.opset, in_force.schemas);
   return subject;
@@ -77,7 +82,7 @@ std::string yaml(const Subject& subject, const lint::InForce& in_force) {
   std::string text;
   for (const auto* schema : in_force.schemas.overloads(subject.name)) text += "# " + schema::to_string(*schema) + "\n";
   text += "# Rows to start from: keep one of the forms, save them as rows.yaml, and give them with --mappings rows.yaml.\n"
-          "# docs/mappings.md describes the language; `compatcheck lint rows.yaml` checks it.\n\n" + subject.name + ":\n";
+          "# docs/mappings.md describes the language; `compatcheck lint rows.yaml` checks it.\n\n" + subject.key + ":\n";
   if (!subject.known) text += "  schema: \"" + schema::to_string(subject.schema) + "\"   # state its own arguments and results\n";
   const auto word = analysis::facts_word_for(subject.schema);
   if (!subject.has_facts && !word.empty())
@@ -126,7 +131,7 @@ std::string plugin(const Subject& subject) {
          "static void " + name + "(plugin::Emission& e) {\n  // Its arguments:\n" + reads +
          "  // Its nodes: e.give(e.node(\"Identity\", {x})), each operator that carries the meaning named in `emits` below.\n"
          "  throw plugin::Refusal{\"" + subject.name + " isn't written yet\"};\n}\n\n"
-         "static void enter(plugin::Registry& registry) {\n  registry.handler(\"" + subject.name + "\", {" + about + "}, " + name + ");\n}\n\n"
+         "static void enter(plugin::Registry& registry) {\n  registry.handler(\"" + subject.key + "\", {" + about + "}, " + name + ");\n}\n\n"
          "extern \"C\" const compatcheck_plugin_entry compatcheck_plugin = compatcheck::plugin::entry<enter>();\n";
 }
 
