@@ -161,8 +161,15 @@ void Assessor::take(Attempt& attempt, const Row& row, const symbolic::Call& call
 void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
   Outcome& outcome = attempt.outcome;
   const Way way(call, row, *outcome.rows, context_);
-  if (!way.exists()) return refuse(outcome, &row, "no handler is written for this operator yet");
   if (!call.node().schema()) return refuse(outcome, &row, "no schema tells what the call's arguments are");
+  if (!way.exists()) {
+    refuse(outcome, &row, "no handler is written for this operator yet");
+    if (!context_.table.is_users(row.place)) return;
+    const std::string argument = handlers::is_plain(row) ? handlers::unspoken_argument(row, call) : std::string();
+    if (argument.empty()) outcome.reason = "a row of several ONNX operators doesn't tell its nodes", outcome.hint = "write them as an ONNX function: `inline` in the place of `to`";
+    else outcome.reason = "the row doesn't say what becomes of the argument " + argument, outcome.hint = "name it in `inputs`, `attributes` or `when`";
+    return;
+  }
   onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
   TrialOperands operands(context_, builder);

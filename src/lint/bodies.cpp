@@ -140,9 +140,9 @@ class BodyCheck {
 
   void check_call(const NodeProto& node, const FunctionProto& called) const {
     if (node.input_size() > called.input_size())
-      report(node, quote(called.name()) + " takes " + std::to_string(called.input_size()) + " inputs, here it is given " + std::to_string(node.input_size()));
+      report(node, quote(called.name()) + " takes " + range(called.input_size(), called.input_size(), "input") + ", here it is given " + std::to_string(node.input_size()));
     if (node.output_size() > called.output_size())
-      report(node, quote(called.name()) + " gives " + std::to_string(called.output_size()) + " outputs, " + std::to_string(node.output_size()) + " are wanted here");
+      report(node, quote(called.name()) + " gives " + range(called.output_size(), called.output_size(), "output") + ", " + std::to_string(node.output_size()) + " are wanted here");
     const auto declared = text_.attributes(called);
     for (const AttributeProto& attribute : node.attribute()) {
       const auto found = std::ranges::find(declared, attribute.name(), &FunctionText::Attribute::name);

@@ -203,6 +203,7 @@ void check(const ::onnx::ModelProto& skeleton, const Model& model) {
     ::onnx::checker::check_model(copy);
     ::onnx::shape_inference::InferShapes(copy, ::onnx::OpSchemaRegistry::Instance(), ::onnx::ShapeInferenceOptions(true, 1, false));
   } catch (const std::exception& error) {
+    if (skeleton.functions_size() > 0) throw TableError(std::string("a function of the mapping rows doesn't fit the calls that it stands for: ") + error.what());
     throw InternalError(std::string("the ONNX model isn't valid: ") + error.what());
   }
 }

@@ -11,7 +11,7 @@ namespace compatcheck::onnx {
 ::onnx::ModelProto to_proto(const Model& model);
 
 // The skeleton with such initializers stood in for by typed inputs: onnx's checker, then strict inference of types and shapes.
-// Throws InternalError with what onnx says.
+// Throws InternalError with what onnx says; TableError where the model holds functions, which are users'.
 void check(const ::onnx::ModelProto& skeleton, const Model& model);
 
 }  // namespace compatcheck::onnx

@@ -55,20 +55,22 @@ TEST(ReadErrors, OfOperators) {
 }
 
 TEST(ReadErrors, OfRows) {
-  EXPECT_EQ(row_error("{hint: x}"), "14: a row says one of `to`, `missing` and `refuse`");
-  EXPECT_EQ(row_error("{to: F, refuse: x}"), "14: a row says one of `to`, `missing` and `refuse`");
-  EXPECT_EQ(row_error("[[F]]"), "15: a row is an ONNX operator, or a map with `to`, `missing` or `refuse`");
+  EXPECT_EQ(row_error("{hint: x}"), "14: a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
+  EXPECT_EQ(row_error("{function: \"<domain: \\\"a\\\"> F (x) => (x) {}\", missing: x}"), "14: a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
+  EXPECT_EQ(row_error("{to: F, inline: \"F (x) => (x) {}\"}"), "15: `to` is implied by the ONNX functions of the row");
+  EXPECT_EQ(row_error("{to: F, refuse: x}"), "14: a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
+  EXPECT_EQ(row_error("[[F]]"), "15: a row is an ONNX operator, or a map with `to`, `function`, `inline`, `missing` or `refuse`");
   EXPECT_EQ(row_error("a-b"), "14: `a-b` isn't the name of an ONNX operator");
   EXPECT_EQ(row_error("{to: {a: b}}"), "19: this isn't the name of an ONNX operator");
   EXPECT_EQ(row_error("{to: []}"), "19: `to` names no operator");
   EXPECT_EQ(row_error("{to: [A, B, A]}"), "26: `A` stands twice in `to`");
   EXPECT_EQ(row_error("{to: F, hint: x}"), "22: `hint` goes with `missing` or `refuse`");
-  EXPECT_EQ(row_error("{missing: x, inputs: [a]}"), "27: `inputs` goes with `to`");
-  EXPECT_EQ(row_error("{refuse: x, random: true}"), "26: `random` goes with `to`");
+  EXPECT_EQ(row_error("{missing: x, inputs: [a]}"), "27: `inputs` goes with `to`, `function` or `inline`");
+  EXPECT_EQ(row_error("{refuse: x, random: true}"), "26: `random` goes with `to`, `function` or `inline`");
   EXPECT_EQ(row_error("{missing: x, when: {a: 1}}"), "27: `when` doesn't go with `missing`, which holds for every call; use `refuse`");
   EXPECT_EQ(row_error("{missing: }"), "24: `missing` must be text");
   EXPECT_EQ(row_error("{to: F, random: yes}"), "30: `random` is true or false");
-  EXPECT_EQ(row_error("{to: F, inputs: [1]}"), "31: `inputs`: the name of an argument is wanted");
+  EXPECT_EQ(row_error("{to: F, inputs: [\"x\"]}"), "31: `inputs`: the name of an argument is wanted");
   EXPECT_EQ(row_error("{to: F, requires: {}}"), "32: `requires`: the name of an argument is wanted");
 }
 
@@ -79,7 +81,7 @@ TEST(ReadErrors, OfAttributes) {
   EXPECT_EQ(row_error("{to: F, attributes: {a: ~}}"), "38: an argument, or a constant, is wanted");
   EXPECT_EQ(row_error("{to: F, attributes: {a: {flaot: x}}}"), "39: `flaot` isn't a kind of argument; did you mean `float`?");
   EXPECT_EQ(row_error("{to: F, attributes: {a: {float: x, int: y}}}"), "38: one key is wanted: `constant`, or the kind of an argument");
-  EXPECT_EQ(row_error("{to: F, attributes: {a: {float: 1}}}"), "46: `float`: the name of an argument is wanted");
+  EXPECT_EQ(row_error("{to: F, attributes: {a: {int: 1.5}}}"), "44: `int`: the name of an argument is wanted, or a constant that is int");
   EXPECT_EQ(row_error("{to: F, attributes: {a: [[1]]}}"), "39: a single value is wanted");
   EXPECT_EQ(row_error("{to: F, attributes: {a: 99999999999999999999}}"), "38: `99999999999999999999` is out of range");
 }

@@ -60,8 +60,8 @@ TEST(FunctionText, PlacesOfNodes) {
   };
   EXPECT_EQ(place(text.functions()[0].node(1)), "4:7");
   EXPECT_EQ(place(text.called().node(0)), "8:7");
-  EXPECT_EQ(place(text.called().node(1).attribute(0).g().node(0)), "9:46");
-  EXPECT_EQ(place(text.called().node(1).attribute(1).g().node(0)), "9:92");
+  EXPECT_EQ(place(text.called().node(1).attribute(0).g().node(0)), "9:47");
+  EXPECT_EQ(place(text.called().node(1).attribute(1).g().node(0)), "9:91");
 }
 
 TEST(FunctionText, Faults) {

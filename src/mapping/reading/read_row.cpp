@@ -269,7 +269,8 @@ Row row(const Source& source, const Node& node) {
     said += key.text == "to" || key.text == "missing" || key.text == "refuse" || key.text == "function" || key.text == "inline";
   }
   if (made.body && made.body->functions && said == 1) made.to = made.body->is_inlined ? made.body->functions->operators() : std::vector<std::string>{made.body->functions->name()};
-  if (said != 1 && !made.body) fail(source, node, "a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
+  const bool both = made.body && !made.to.empty() && said == 2;   // told below
+  if (said != 1 && !both) fail(source, node, "a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
   check_combination(source, node, made);
   return made;
 }
