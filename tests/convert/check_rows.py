@@ -208,7 +208,9 @@ def python_functions_by_name():
     found = report(graph.replace("MyRelu", "Other"), rows)
     (finding,) = [f for f in found["findings"] if f["severity"] == "error"]
     assert finding["id"] == "CC003" and "Python function Other" in finding["message"], finding
-    assert finding["help"].endswith('prim::PythonOp.Other: {schema: "Other(Tensor input_0) -> Tensor", 9: {to: your.domain::Other}}'), finding
+    assert finding["row"].startswith('prim::PythonOp.Other: {schema: "Other(Tensor input_0) -> Tensor",'), finding
+    made = convert(graph.replace("MyRelu", "Other"), rows + finding["row"] + "\n", opset=13)
+    assert ops(made) == ["Clip", "your.domain::Other"], ops(made)
     found = report(graph, rows.replace("Tensor x, float least", "Tensor x, Tensor y, float least"))
     assert found["verdict"] == "no", found["findings"]
 
