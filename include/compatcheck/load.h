@@ -21,6 +21,9 @@ struct LoadOptions {
   // Mapping files or folders of them (docs/mappings.md); later ones win. They take part in loading because a row may
   // state the schema of an operator that nobody ships.
   std::vector<std::filesystem::path> mappings{};
+  // Shared libraries with handlers and rows (docs/plugins.md); later ones win, and `mappings` over all of them. Their code runs in
+  // this process, in every thread that checks or converts.
+  std::vector<std::filesystem::path> plugins{};
   std::vector<std::filesystem::path> op_libraries{};  // shared libraries that register custom operators
   std::filesystem::path libtorch{};                 // root or lib folder; empty: searched for
   std::filesystem::path helper{};                   // the TorchScript helper program; empty: searched for
@@ -56,7 +59,7 @@ class Loader {
   Loader(Loader&&) noexcept;
   Loader& operator=(Loader&&) noexcept;
 
-  // Throws ModelError (can't be read), UsageError (no libtorch, no such method), TableError (a mapping file).
+  // Throws ModelError (can't be read), UsageError (no libtorch, no such method), TableError (a mapping file or plugin).
   Model load(const std::filesystem::path& file);
   Model load(std::span<const std::byte> bytes, const std::string& display_name);
 

@@ -17,6 +17,7 @@ enum class Scaffold : std::uint8_t { none, yaml, plugin };
 
 struct ReferenceOptions {
   std::vector<std::filesystem::path> mappings{};
+  std::vector<std::filesystem::path> plugins{};
   std::optional<int> opset{};                    // absent: the default one for ops, all for explain
   ReferenceFormat format = ReferenceFormat::text;
   bool color = false;
@@ -39,7 +40,8 @@ struct TableDefect {
   std::string source_line;                       // the line itself
 };
 
-// Checks mapping tables against the operator schemas of libtorch and ONNX; the shipped ones if `files` is empty.
-std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& files);
+// Checks mapping tables against the operator schemas of libtorch and ONNX, and the rows of plugins; the shipped ones if neither is
+// given.
+std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& files, const std::vector<std::filesystem::path>& plugins = {});
 
 }  // namespace compatcheck

@@ -53,14 +53,14 @@ void name_inputs_plainly(ir::Graph& graph) {
 
 struct Loader::State {
   State(LoadOptions given, bool one_file)
-      : options(std::move(given)), table(lint::in_force(options.mappings).table), frontend(frontend_options(options, table, one_file)) {}
+      : options(std::move(given)), in_force(lint::in_force(options.mappings, options.plugins)), frontend(frontend_options(options, in_force.table, one_file)) {}
 
   using Read = std::function<frontend::Loaded(frontend::Frontend&)>;
   Model load(const std::string& path, const Read& read);
   Model finish(frontend::Loaded loaded, const std::string& path, const ir::Watch& watch);
 
   LoadOptions options;
-  mapping::Table table;
+  lint::InForce in_force;
   frontend::Frontend frontend;
 };
 
@@ -80,12 +80,14 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   state->bytes = loaded.file_bytes;
   state->identity = std::move(loaded.identity);
   state->parameters = loaded.parameters;
-  state->table = table;
-  state->moved = conversion::moved_attributes(table);
+  state->table = in_force.table;
+  state->registry = in_force.registry;
+  state->handlers = in_force.handlers;
+  state->moved = conversion::moved_attributes(in_force.table);
   state->file = loaded.file;
   state->method = options.method;
-  state->load = frontend_options(options, table, false);
-  for (const auto& schema : table.schemas()) state->schemas.add(schema);
+  state->load = frontend_options(options, in_force.table, false);
+  for (const auto& schema : in_force.table.schemas()) state->schemas.add(schema);
 
   report_stage(options.run, "normalize");
   passes::NormalizeOptions normalize_options;

@@ -32,8 +32,8 @@ struct Model::State {
 
   schema::Registry schemas;           // shipped, users' and stubs
   mapping::Table table = mapping::Table::shipped();
-  symbolic::Registry registry = symbolic::shipped_registry();
-  handlers::Registry handlers = handlers::shipped_handlers();
+  symbolic::Registry registry;
+  handlers::Registry handlers;
   onnx::MovedAttributes moved;        // of the table
   std::shared_ptr<const frontend::InputFile> file;   // what the weights lie in
   std::string method;                 // that `graph` is of

@@ -8,7 +8,7 @@ namespace compatcheck::cli {
 namespace {
 
 ReferenceOptions reference_options(const Options& options) {
-  return {.mappings = options.load.mappings, .opset = options.opset, .format = options.reference_format,
+  return {.mappings = options.load.mappings, .plugins = options.load.plugins, .opset = options.opset, .format = options.reference_format,
           .color = use_color(options.color), .width = terminal_width(), .scaffold = options.scaffold};
 }
 
@@ -26,7 +26,7 @@ int run_explain(const Options& options) {
 }
 
 int run_lint(const Options& options) {
-  const auto defects = lint_tables({options.positional.begin(), options.positional.end()});
+  const auto defects = lint_tables({options.positional.begin(), options.positional.end()}, options.load.plugins);
   std::string text;
   for (const auto& defect : defects) {
     text += defect.file + ":" + std::to_string(defect.line) + ":" + std::to_string(defect.column) + ": " + defect.message + "\n";

@@ -116,7 +116,7 @@ bool speaks_for_itself(const mapping::Row& row, const mapping::OperatorRows& row
 
 }  // namespace
 
-Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context) {
+Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context, int opset) {
   const ir::Node& node = call.node();
   const bool numbers = node.schema() && is_on_numbers(*node.schema());
   const bool lists = node.schema() && !node.schema()->arguments.empty() && ir::is(node.schema()->arguments.front().type, ir::TypeKind::list);
@@ -127,16 +127,22 @@ Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::Ope
   const std::string own = context.schemas.functional_form(node.op()).value_or(node.op());
   if (!numbers && own != mapping::split_overload(rows.name).first) {
     const auto* of_base = context.table.find(own, {}, mapping::highest_opset, context.schemas).op;
-    const auto handler = context.handlers.find_exact(own);
+    const auto* handler = context.handlers.find_exact(own);
     if (handler && of_base && mapping::split_overload(of_base->name).first != own) handler_ = handler;
   }
   if (speaks_for_itself(row, rows, context)) handler_ = nullptr;
   plain_ = handlers::is_plain(row) && node.schema() && handlers::unspoken_argument(row, call).empty();
   if (numbers && !handler_ && !plain_ && !row.body) handler_ = context.handlers.find(rows.name);
+  // A plugin's, but for what shares no more than the name with the operator on tensors.
+  if (numbers && handler_) return;
+  const auto* overlaid = context.handlers.find_overlaid(node.overload().empty() ? own : own + "." + node.overload(), opset, opsets_);
+  if (!overlaid) overlaid = context.handlers.find_overlaid(rows.name, opset, opsets_);
+  // A row of a mapping file wins over plugins.
+  if (overlaid && (!context.table.is_users(row.place) || row.place.file.starts_with(overlaid->plugin + "("))) handler_ = &overlaid->function;
 }
 
 void Way::emit(handlers::Emission& emission) const {
-  if (handler_) handler_(emission);
+  if (handler_) (*handler_)(emission);
   else handlers::emit_row(emission);
 }
 

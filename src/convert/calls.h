@@ -28,17 +28,19 @@ class Lookups {
   std::map<std::pair<std::string, std::string>, History> histories_;
 };
 
-// How a row becomes nodes: a handler, the row alone, or nothing yet.
+// How a row becomes nodes at an opset: a handler, the row alone, or nothing yet.
 class Way {
  public:
-  Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context);
+  Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context, int opset);
   bool exists() const { return handler_ || plain_; }
   bool by_row_alone() const { return !handler_ && plain_; }
+  onnx::OpsetRange opsets() const { return opsets_; }   // at which it is the same, if the row is
   void emit(handlers::Emission& emission) const;
 
  private:
-  handlers::Handler handler_ = nullptr;
+  const handlers::Handler* handler_ = nullptr;
   bool plain_ = false;
+  onnx::OpsetRange opsets_{mapping::lowest_opset, mapping::highest_opset};
 };
 
 // What each output of a call is, where facts alone tell: numbers, small integer tensors, tensors without elements.

@@ -183,7 +183,7 @@ class Statement {
   void call(const ir::Node& node) {
     std::vector<Fact> results;
     std::string impossible;
-    const auto rule = rule_for(node);
+    const symbolic::FactFunction& rule = rule_for(node);
     if (rule) results = results_of(rule, node, impossible);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const ir::Value* output = node.output(i);
@@ -198,7 +198,7 @@ class Statement {
   }
 
   // Of arguments that don't fit together nothing follows.
-  std::vector<Fact> results_of(symbolic::FactFunction rule, const ir::Node& node, std::string& impossible) const {
+  std::vector<Fact> results_of(const symbolic::FactFunction& rule, const ir::Node& node, std::string& impossible) const {
     try {
       return rule(symbolic::Call(node, facts_));
     } catch (const symbolic::Impossible& arguments) {
@@ -210,8 +210,12 @@ class Statement {
   }
 
   // A call that fits no overload has no arguments by name.
-  symbolic::FactFunction rule_for(const ir::Node& node) {
-    if (!node.schema()) return node.op().starts_with("prim::") ? registry_.find_facts(node.op(), {}) : nullptr;
+  const symbolic::FactFunction& rule_for(const ir::Node& node) {
+    if (!node.schema()) {
+      const auto [known, added] = rules_without_schema_.try_emplace(node.op());
+      if (added && node.op().starts_with("prim::")) known->second = registry_.find_facts(node.op(), {});
+      return known->second;
+    }
     const auto [known, added] = rules_.try_emplace(node.schema());
     if (added) known->second = fact_rule(*node.schema(), table_, schemas_, registry_);
     return known->second;
@@ -322,6 +326,7 @@ class Statement {
   const ir::Program* program_;
   const ir::Watch& watch_;
   std::unordered_map<const schema::Schema*, symbolic::FactFunction> rules_;
+  std::unordered_map<std::string, symbolic::FactFunction> rules_without_schema_;
   WrittenMemory written_;
   std::size_t visits_left_ = 0, large_facts_left_ = most_large_facts;
   std::unordered_set<const ir::Value*> unset_;   // prim::Uninitialized, and what is never more than that

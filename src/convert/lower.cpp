@@ -158,7 +158,7 @@ class Lowering {
     const mapping::Lookup& found = lookups_.find(node, options_.opset);
     const symbolic::Call call(node, context_.facts);
     const mapping::Row& row = row_of(node, found, call);
-    const Way way(call, row, *found.op, context_);
+    const Way way(call, row, *found.op, context_, options_.opset);
     if (!way.exists()) throw ModelError(describe(node) + ": no handler is written for this operator yet");
     if (!row.random)
       if (auto known = known_results(call, builder_)) {

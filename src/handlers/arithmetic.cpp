@@ -131,14 +131,14 @@ void hypot(Emission& e) {
 }  // namespace
 
 void register_arithmetic(Registry& registry) {
-  registry.handler("aten::add", add);
+  registry.handler("aten::add", [](Emission& e) { add(e); });   // names that are overloaded
   registry.handler("aten::sub", sub);
   registry.handler("aten::rsub", rsub);
   registry.handler("aten::mul", mul);
   registry.handler("aten::neg", neg);
   registry.handler("aten::_neg_view", neg);
   registry.handler("aten::abs", abs);
-  registry.handler("aten::sign", sign);
+  registry.handler("aten::sign", [](Emission& e) { sign(e); });
   registry.handler("aten::rsqrt", rsqrt);
   registry.handler("aten::addcmul", addcmul);
   registry.handler("aten::addcdiv", addcdiv);

@@ -127,7 +127,7 @@ void register_comparison(Registry& registry) {
   registry.handler("aten::logical_and", logical<logical_and>);
   registry.handler("aten::logical_or", logical<logical_or>);
   registry.handler("aten::logical_xor", logical<exclusive_or>);
-  registry.handler("aten::logical_not", logical_not);
+  registry.handler("aten::logical_not", [](Emission& e) { logical_not(e); });
   registry.handler("aten::isnan", float_test<is_nan, false>);
   registry.handler("aten::isinf", float_test<is_infinite, false>);
   registry.handler("aten::isfinite", float_test<finite, true>);

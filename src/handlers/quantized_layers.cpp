@@ -147,7 +147,7 @@ void clamp(Emission& e) {
   give_as_before(e, made);
 }
 
-void max_pool(Emission& e) {
+void quantized_max_pool(Emission& e) {
   const std::size_t dims = dims_of_name(e);
   const Quantized before = quantized(e, first_name(e));
   const bool batched = e.rank(first_name(e)) == static_cast<std::int64_t>(dims) + 2;
@@ -213,13 +213,13 @@ void register_quantized_layers(Registry& registry) {
   all({"leaky_relu"}, leaky_relu);
   all({"hardswish"}, hardswish);
   all({"relu6", "clamp"}, clamp);
-  all({"max_pool1d"}, max_pool);
+  all({"max_pool1d"}, quantized_max_pool);
   all({"dropout"}, same);
   all({"softmax"}, softmax);
   all({"elu"}, elu);
   all({"celu"}, celu);
   all({"prelu"}, prelu);
-  registry.handler("aten::quantized_max_pool1d", max_pool);
+  registry.handler("aten::quantized_max_pool1d", quantized_max_pool);
 }
 
 }  // namespace compatcheck::handlers

@@ -1,32 +1,52 @@
 #include "handlers/registry.h"
 
+#include <algorithm>
+
 #include "compatcheck/error.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
 
 void Registry::handler(std::string_view op, Handler function) {
-  if (!handlers_.emplace(op, function).second) throw InternalError("two handlers for " + std::string(op));
+  if (!handlers_.emplace(op, std::move(function)).second) throw InternalError("two handlers for " + std::string(op));
 }
 
 void Registry::number_handler(std::string_view op, Handler function) {
-  if (!numbers_.emplace(op, function).second) throw InternalError("two handlers for numbers of " + std::string(op));
+  if (!numbers_.emplace(op, std::move(function)).second) throw InternalError("two handlers for numbers of " + std::string(op));
 }
 
-Handler Registry::find_exact(std::string_view rows) const {
+void Registry::overlay(std::string_view op, onnx::OpsetRange opsets, Handler function, std::string_view plugin) {
+  overlaid_.push_back({std::string(op), std::string(plugin), opsets, std::move(function)});
+}
+
+const Handler* Registry::find_exact(std::string_view rows) const {
   const auto found = handlers_.find(rows);
-  return found == handlers_.end() ? nullptr : found->second;
+  return found == handlers_.end() ? nullptr : &found->second;
 }
 
-Handler Registry::find(std::string_view rows) const {
-  if (const Handler exact = find_exact(rows)) return exact;
-  const auto base = handlers_.find(mapping::split_overload(rows).first);
-  return base == handlers_.end() ? nullptr : base->second;
+const Handler* Registry::find(std::string_view rows) const {
+  if (const Handler* exact = find_exact(rows)) return exact;
+  return find_exact(mapping::split_overload(rows).first);
 }
 
-Handler Registry::find_number(std::string_view op) const {
+const Handler* Registry::find_number(std::string_view op) const {
   const auto found = numbers_.find(op);
-  return found == numbers_.end() ? nullptr : found->second;
+  return found == numbers_.end() ? nullptr : &found->second;
+}
+
+const Overlaid* Registry::find_overlaid(std::string_view rows, int opset, onnx::OpsetRange& around) const {
+  const auto base = mapping::split_overload(rows).first;
+  for (auto overlaid = overlaid_.rbegin(); overlaid != overlaid_.rend(); ++overlaid) {
+    if (overlaid->op != rows && overlaid->op != base) continue;
+    const onnx::OpsetRange& opsets = overlaid->opsets;
+    if (opset < opsets.from) around.to = std::min(around.to, opsets.from - 1);
+    else if (opset > opsets.to) around.from = std::max(around.from, opsets.to + 1);
+    else {
+      around = {std::max(around.from, opsets.from), std::min(around.to, opsets.to)};
+      return &*overlaid;
+    }
+  }
+  return nullptr;
 }
 
 std::vector<std::string_view> Registry::names() const {

@@ -1,6 +1,7 @@
 // Which function emits which operator.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,7 +11,14 @@
 
 namespace compatcheck::handlers {
 
-using Handler = void (*)(Emission&);
+using Handler = std::function<void(Emission&)>;
+
+// Of a plugin; its rows are those whose place begins with its name and "(".
+struct Overlaid {
+  std::string op, plugin;
+  onnx::OpsetRange opsets;
+  Handler function;
+};
 
 class Registry {
  public:
@@ -19,14 +27,19 @@ class Registry {
   void handler(std::string_view op, Handler function);
   // For the overloads on Python's numbers, which share rows with the operator on tensors: "aten::add" of two ints.
   void number_handler(std::string_view op, Handler function);
+  // A plugin's, at these opsets, over all that was registered before; a base name speaks for its overloads.
+  void overlay(std::string_view op, onnx::OpsetRange opsets, Handler function, std::string_view plugin);
   // Of these rows; null if none. `rows` is the canonical name: after aliases, in-place and out= forms.
-  Handler find(std::string_view rows) const;
-  Handler find_exact(std::string_view rows) const;   // not that of the base name
-  Handler find_number(std::string_view op) const;
+  const Handler* find(std::string_view rows) const;
+  const Handler* find_exact(std::string_view rows) const;   // not that of the base name
+  const Handler* find_number(std::string_view op) const;
+  // The last plugin's; `around` is narrowed to the opsets around this one with the same answer.
+  const Overlaid* find_overlaid(std::string_view rows, int opset, onnx::OpsetRange& around) const;
   std::vector<std::string_view> names() const;
 
  private:
   std::map<std::string, Handler, std::less<>> handlers_, numbers_;
+  std::vector<Overlaid> overlaid_;   // the later wins
 };
 
 // Every shipped family.

@@ -2,7 +2,7 @@
 
 #include "lint/lint.h"
 #include "mapping/files.h"
-#include "symbolic/registry.h"
+#include "plugin/overlay.h"
 
 namespace compatcheck::lint {
 namespace {
@@ -16,31 +16,32 @@ void add_schemas(InForce& tables) {
 }
 
 template <class Check> std::vector<mapping::Defect> with_names(const InForce& tables, Check check) {
-  const auto registry = symbolic::shipped_registry();
-  const auto conditions = registry.condition_names();
-  const auto words = registry.fact_words();
+  const auto conditions = tables.registry.condition_names();
+  const auto words = tables.registry.fact_words();
   return check(tables.table, {.schemas = tables.schemas, .conditions = conditions, .fact_words = words, .handlers = {}});
 }
 
 }  // namespace
 
-InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::vector<mapping::Defect>& defects) {
+InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::span<const std::filesystem::path> plugins,
+                          std::vector<mapping::Defect>& defects) {
   InForce tables;
+  for (const auto& library : plugins) plugin::overlay(plugin::load(library), tables.table, tables.registry, tables.handlers, defects);
   for (const auto& file : mapping::table_files(mappings)) {
     auto unreadable = tables.table.overlay(file);
     std::move(unreadable.begin(), unreadable.end(), std::back_inserter(defects));
   }
   add_schemas(tables);
-  if (mappings.empty()) return tables;
+  if (mappings.empty() && plugins.empty()) return tables;
   auto wrong = with_names(tables, check_users);
   std::move(wrong.begin(), wrong.end(), std::back_inserter(defects));
   sort(defects);
   return tables;
 }
 
-InForce in_force(std::span<const std::filesystem::path> mappings) {
+InForce in_force(std::span<const std::filesystem::path> mappings, std::span<const std::filesystem::path> plugins) {
   std::vector<mapping::Defect> defects;
-  InForce tables = read_over_shipped(mappings, defects);
+  InForce tables = read_over_shipped(mappings, plugins, defects);
   if (defects.empty()) return tables;
   std::string told;
   for (const auto& defect : defects) told += (told.empty() ? "" : "\n") + describe(tables.table, defect);

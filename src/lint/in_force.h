@@ -1,26 +1,31 @@
-// What is in force with users' files over the shipped tables, once their rows have been checked.
+// What is in force with plugins, and users' files over them, over what is shipped, once their rows have been checked.
 #pragma once
 
 #include <filesystem>
 #include <span>
 #include <vector>
 
+#include "handlers/registry.h"
 #include "mapping/table.h"
 #include "schema/schema.h"
+#include "symbolic/registry.h"
 
 namespace compatcheck::lint {
 
 struct InForce {
   mapping::Table table = mapping::Table::shipped();
   schema::Registry schemas;   // with those that the tables state
+  symbolic::Registry registry = symbolic::shipped_registry();
+  handlers::Registry handlers = handlers::shipped_handlers();
 };
 
 // `mappings` are files and folders of them. Appends every defect of theirs, by place. Throws TableError for a file that can't
-// be read.
-InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::vector<mapping::Defect>& defects);
+// be read or a plugin that can't be used.
+InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::span<const std::filesystem::path> plugins,
+                          std::vector<mapping::Defect>& defects);
 
 // Throws TableError with every defect, as describe() tells it.
-InForce in_force(std::span<const std::filesystem::path> mappings);
+InForce in_force(std::span<const std::filesystem::path> mappings, std::span<const std::filesystem::path> plugins = {});
 
 // Every defect of the shipped tables.
 std::vector<mapping::Defect> check_shipped();

@@ -94,6 +94,27 @@ Table Table::of(const Tables& tables) {
 std::vector<Defect> Table::overlay(const std::filesystem::path& file) { return overlay_text(read_file(file), file.string()); }
 
 std::vector<Defect> Table::overlay_text(std::string_view yaml, const std::string& file_name) {
+  return overlay_text(yaml, file_name, highest_opset);
+}
+
+// Appends what `before` says above an opset. What held there begins anew, unless a change of meaning has ended it.
+void Table::resume(std::vector<Entry>& history, const OperatorRows* before, int last) const {
+  const int next = last + 1;
+  if (next > highest_opset || history.empty()) return;
+  const std::vector<Entry> none, &known = before ? before->history : none;
+  const Entry* in_force = nullptr;
+  for (const Entry& entry : known)
+    if (entry.opset <= next) in_force = &entry;
+  Entry first;
+  if (in_force && !meaning_change(*in_force, next)) first = *in_force;
+  else first.rows.push_back({.kind = Row::Kind::missing, .reason = "no row holds above opset " + std::to_string(last), .place = history.back().place});
+  first.opset = next;
+  history.push_back(std::move(first));
+  for (const Entry& entry : known)
+    if (entry.opset > next) history.push_back(entry);
+}
+
+std::vector<Defect> Table::overlay_text(std::string_view yaml, const std::string& file_name, int last) {
   auto text = std::make_shared<const std::string>(yaml);
   const yaml::Source source(*text, file_name);
   auto contents = read_operators(source);
@@ -107,14 +128,19 @@ std::vector<Defect> Table::overlay_text(std::string_view yaml, const std::string
   for (const OperatorRows& user : contents.items) {
     const OperatorRows* before = stated(user.name);
     if (before && !before->alias.empty()) before = stated(before->alias);
-    next->overlaid[user.name] = std::make_shared<const OperatorRows>(overlay_rows(user, before));
+    const auto laid = [&](OperatorRows rows, const OperatorRows* under) {
+      rows = overlay_rows(std::move(rows), under);
+      resume(rows.history, under, last);
+      return std::make_shared<const OperatorRows>(std::move(rows));
+    };
+    next->overlaid[user.name] = laid(user, before);
     if (user.name.find('.') != std::string::npos) continue;
     // A base name speaks for its overloads too, those that the tables below tell apart included.
     for (const OperatorRows* other : operators()) {
       if (other->name == user.name || base_name(other->name) != user.name || stated_in_file(other->name)) continue;
       OperatorRows copy = user;
       copy.name = other->name;
-      next->overlaid[other->name] = std::make_shared<const OperatorRows>(overlay_rows(std::move(copy), other));
+      next->overlaid[other->name] = laid(std::move(copy), other);
     }
   }
   state_ = std::move(next);

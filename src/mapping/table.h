@@ -84,6 +84,8 @@ class Table {
   // a defect is left out. Throws TableError for a file that can't be read.
   std::vector<Defect> overlay(const std::filesystem::path& file);
   std::vector<Defect> overlay_text(std::string_view yaml, const std::string& file_name);
+  // The same up to an opset; above it, what is there.
+  std::vector<Defect> overlay_text(std::string_view yaml, const std::string& file_name, int last);
 
   // `op` "aten::relu_", `overload` may be empty. In-place and out= forms find the functional operator's rows.
   Lookup find(std::string_view op, std::string_view overload, int opset, const schema::Registry& schemas) const;
@@ -111,6 +113,7 @@ class Table {
  private:
   struct State;
   explicit Table(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  void resume(std::vector<Entry>& history, const OperatorRows* before, int last) const;
   const OperatorRows* resolve(std::string_view op, std::string_view overload, const schema::Registry& schemas) const;
 
   std::shared_ptr<const State> state_;

@@ -134,7 +134,7 @@ std::string page_of(const std::string& subject, const ReferenceOptions& options)
     for (const auto& rule : analysis::rules()) ids += (ids.empty() ? "" : ", ") + std::string(rule.id);
     throw UsageError("no rule " + subject + "; the rules are " + ids);
   }
-  const auto in_force = lint::in_force(options.mappings);
+  const auto in_force = lint::in_force(options.mappings, options.plugins);
   if (options.scaffold != Scaffold::none) return reference::scaffold(subject, options, in_force);
   const auto found = subject_of(subject, in_force);
   if (options.format == ReferenceFormat::json) return history_json(found);

@@ -36,7 +36,7 @@ std::string class_of(const Row& row) {
 
 std::string why(const Row& row) { return row.kind == Row::Kind::mapped ? mapping::joined(row.to) : row.reason; }
 
-void add_lines(std::vector<Line>& lines, const std::string& name, int opset, const lint::InForce& in_force, const handlers::Registry& handlers) {
+void add_lines(std::vector<Line>& lines, const std::string& name, int opset, const lint::InForce& in_force) {
   const auto dot = name.find('.', name.rfind("::"));
   const std::string op = name.substr(0, dot), overload = dot == std::string::npos ? "" : name.substr(dot + 1);
   const Lookup found = in_force.table.find(op, overload, opset, in_force.schemas);
@@ -50,9 +50,11 @@ void add_lines(std::vector<Line>& lines, const std::string& name, int opset, con
     lines.push_back({name, "missing", listed ? "no mapping at this opset" : "no row", "", 0, from, false});
     return;
   }
+  onnx::OpsetRange around{opset, opset};
+  const bool handled = in_force.handlers.find(found.op->name) || in_force.handlers.find_overlaid(found.op->name, opset, around);
   for (const Row& row : found.rows)
     lines.push_back({name, class_of(row), why(row), reference::spell_when(row.when), found.since,
-                     row.kind == Row::Kind::missing ? from : std::nullopt, handlers::is_plain(row) || handlers.find(found.op->name)});
+                     row.kind == Row::Kind::missing ? from : std::nullopt, handlers::is_plain(row) || handled});
 }
 
 std::string text(const std::vector<Line>& lines, int opset, const ReferenceOptions& options) {
@@ -90,13 +92,12 @@ std::string json(const std::vector<Line>& lines, int opset) {
 
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options) {
   return analysis::guarded("the operators", [&]() -> std::string {
-    const auto in_force = lint::in_force(options.mappings);
-    const auto handlers = handlers::shipped_handlers();
+    const auto in_force = lint::in_force(options.mappings, options.plugins);
     const int opset = options.opset.value_or(default_opset);
     std::vector<Line> lines;
     if (operators.empty())
-      for (const auto* rows : in_force.table.operators()) add_lines(lines, rows->name, opset, in_force, handlers);
-    for (const auto& name : operators) add_lines(lines, reference::full_name(name, in_force), opset, in_force, handlers);
+      for (const auto* rows : in_force.table.operators()) add_lines(lines, rows->name, opset, in_force);
+    for (const auto& name : operators) add_lines(lines, reference::full_name(name, in_force), opset, in_force);
     switch (options.format) {
       case ReferenceFormat::text: return text(lines, opset, options);
       case ReferenceFormat::json: return json(lines, opset);

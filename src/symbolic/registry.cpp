@@ -6,7 +6,7 @@ namespace compatcheck::symbolic {
 namespace {
 
 template <class Map, class Function> void add(Map& map, std::string_view name, Function function, const char* what) {
-  if (!map.emplace(std::string(name), function).second)
+  if (!map.emplace(std::string(name), std::move(function)).second)
     throw InternalError(std::string(what) + " of " + std::string(name) + " registered twice");
 }
 
@@ -30,6 +30,13 @@ void Registry::fact_word(std::string_view word, FactFunction function, Condition
   if (demand) demands_.emplace(word, demand);
 }
 void Registry::condition(std::string_view name, ConditionFunction function) { add(conditions_, name, function, "condition"); }
+
+void Registry::replace_facts(std::string_view op, const FactFunction& function) {
+  facts_.insert_or_assign(std::string(op), function);
+  if (op.find('.') != std::string_view::npos) return;
+  std::erase_if(facts_, [lead = std::string(op) + "."](const auto& entry) { return entry.first.starts_with(lead); });
+  numbers_.try_emplace(std::string(op), function);   // overloads on numbers share no more than the name with those on tensors
+}
 
 FactFunction Registry::find_overload_facts(std::string_view op, std::string_view overload) const {
   return overload.empty() ? nullptr : find(facts_, std::string(op) + "." + std::string(overload));

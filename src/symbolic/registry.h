@@ -13,7 +13,7 @@
 namespace compatcheck::symbolic {
 
 // One fact an output.
-using FactFunction = std::vector<Fact> (*)(const Call&);
+using FactFunction = std::function<std::vector<Fact>(const Call&)>;
 
 enum class Truth : std::uint8_t { no, yes, unknown };
 struct Verdict {
@@ -22,7 +22,7 @@ struct Verdict {
   std::vector<std::uint32_t> wants{};    // unknown: the model inputs that would settle it
   const ir::Node* blame = nullptr;     // unknown: the node without facts that it hangs on (Fact::blame)
 };
-using ConditionFunction = Verdict (*)(const Call&);
+using ConditionFunction = std::function<Verdict(const Call&)>;
 
 class Registry {
  public:
@@ -33,6 +33,9 @@ class Registry {
   // "pointwise": docs/mappings.md. What PyTorch demands of every operator with these facts may come along.
   void fact_word(std::string_view word, FactFunction function, ConditionFunction demand = nullptr);
   void condition(std::string_view name, ConditionFunction function);
+
+  // A plugin's, over what was registered before; a base name speaks for its overloads.
+  void replace_facts(std::string_view op, const FactFunction& function);
 
   FactFunction find_facts(std::string_view op, std::string_view overload) const;  // null if none
   // Only what is registered for this very overload.

@@ -182,7 +182,7 @@ void demand_part(const Call& call, const std::optional<Shape>& part) {
   demands.hold();
 }
 
-template <FactFunction part> Facts replaced(const Call& call) {
+template <Facts (*part)(const Call&)> Facts replaced(const Call& call) {
   const Fact taken = part(call).front();
   demand_part(call, taken.tensor() ? taken.tensor()->shape : std::nullopt);
   return {like(self_of(call))};

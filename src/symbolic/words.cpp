@@ -110,7 +110,7 @@ Verdict dims_exist(const Call& call) {
 
 void register_words(Registry& registry) {
   registry.condition("operands_broadcast", broadcast_fits);
-  registry.fact_word("same", same);
+  registry.fact_word("same", [](const Call& call) { return same(call); });   // the name is overloaded
   registry.fact_word("same_float", same_float);
   registry.fact_word("pointwise", pointwise, broadcast_fits);
   registry.fact_word("pointwise_float", pointwise_float, broadcast_fits);

@@ -22,3 +22,17 @@ if(NOT EXISTS ${WORK}/model.onnx)
   message(FATAL_ERROR "the consumer wrote no ONNX file")
 endif()
 run(${WORK}/installed/bin/compatcheck --version)
+
+# The example of a plugin: built against the headers alone, checked, converted, and compared in ONNX Runtime.
+run(${CMAKE_COMMAND} -S ${EXAMPLES}/17-plugin -B ${WORK}/plugin -G Ninja
+    -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_PREFIX_PATH=${WORK}/installed)
+run(${CMAKE_COMMAND} --build ${WORK}/plugin)
+run(${PYTHON} ${EXAMPLES}/17-plugin/model.py ${WORK})
+set(plugin --plugin ${WORK}/plugin/acme.so --input x=f32:batch,4)
+execute_process(COMMAND ${WORK}/installed/bin/compatcheck ${WORK}/model.pt --input x=f32:batch,4 RESULT_VARIABLE without OUTPUT_QUIET)
+if(NOT without EQUAL 1)
+  message(FATAL_ERROR "without the plugin the example's model ends with ${without} instead of 1")
+endif()
+run(${WORK}/installed/bin/compatcheck ${WORK}/model.pt ${plugin})
+run(${WORK}/installed/bin/compatcheck convert ${WORK}/model.pt ${plugin} -o ${WORK}/model.onnx)
+run(${PYTHON} ${EXAMPLES}/17-plugin/compare.py ${WORK}/model.pt ${WORK}/model.onnx)

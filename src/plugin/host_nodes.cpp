@@ -1,0 +1,201 @@
+// Arguments as ONNX values, and the nodes that a plugin's handler makes of them.
+#include "plugin/host_call.h"
+
+namespace compatcheck::plugin {
+namespace {
+
+using handlers::Emission;
+
+template <class Work> compatcheck_status emitting(compatcheck_call* call, Work&& work) {
+  return guarded(call, [&](compatcheck_call& of, Emission& e) {
+    if (!of.emits) throw Misuse{"nodes are made by handlers"};
+    work(of, e);
+  });
+}
+
+// A function whose answer is one value.
+template <class Work> compatcheck_status valued(compatcheck_call* call, compatcheck_value* answer, Work&& work) {
+  return emitting(call, [&](compatcheck_call& of, Emission& e) { *answer = put(of, work(of, e)); });
+}
+
+onnx::Value present(const compatcheck_call& call, compatcheck_value id) {
+  const onnx::Value value = value_at(call, id);
+  if (!value) throw Misuse{"a value is absent where one is needed"};
+  return value;
+}
+
+onnx::Values values_at(const compatcheck_call& call, const compatcheck_value* ids, std::size_t count) {
+  onnx::Values values;
+  for (std::size_t i = 0; i < count; ++i) values.push_back(value_at(call, ids[i]));
+  return values;
+}
+
+ir::DType known_dtype(compatcheck_dtype number) {
+  const auto dtype = dtype_at(number);
+  if (!dtype) throw Misuse{"a dtype is unknown where one is needed"};
+  return *dtype;
+}
+
+// ---- Arguments
+
+compatcheck_status tensor(compatcheck_call* call, compatcheck_text argument, compatcheck_value* answer) {
+  return valued(call, answer, [&](auto&, Emission& e) { return e.tensor(view(argument)); });
+}
+compatcheck_status tensors(compatcheck_call* call, compatcheck_text argument, const compatcheck_value** answer, std::size_t* count) {
+  return emitting(call, [&](compatcheck_call& of, Emission& e) {
+    auto& made = of.ids.emplace_back();
+    for (const onnx::Value& value : e.tensors(view(argument))) made.push_back(put(of, value));
+    *answer = made.data();
+    *count = made.size();
+  });
+}
+compatcheck_status number_value(compatcheck_call* call, compatcheck_text argument, compatcheck_dtype dtype, compatcheck_value* answer) {
+  return valued(call, answer, [&](auto&, Emission& e) { return e.number_value(view(argument), known_dtype(dtype)); });
+}
+compatcheck_status int_vector(compatcheck_call* call, compatcheck_text argument, compatcheck_value* answer) {
+  return valued(call, answer, [&](auto&, Emission& e) { return e.int_vector(view(argument)); });
+}
+compatcheck_status shape_of(compatcheck_call* call, compatcheck_text tensor, compatcheck_value* answer) {
+  return valued(call, answer, [&](auto&, Emission& e) { return e.shape_of(view(tensor)); });
+}
+compatcheck_status size_of(compatcheck_call* call, compatcheck_text tensor, std::int64_t axis, compatcheck_value* answer) {
+  return valued(call, answer, [&](auto&, Emission& e) { return e.size_of(view(tensor), axis); });
+}
+// Without a status: 0 for what is absent.
+compatcheck_dtype dtype_of(compatcheck_call* call, compatcheck_value value) {
+  compatcheck_dtype made = 0;
+  guarded(call, [&](compatcheck_call& of, Emission&) { made = number_of(present(of, value).dtype); });
+  return made;
+}
+
+// ---- Constants
+
+compatcheck_status integer_scalar(compatcheck_call* call, compatcheck_dtype dtype, std::int64_t number, compatcheck_value* answer) {
+  return valued(call, answer, [&](auto&, Emission& e) { return e.scalar(known_dtype(dtype), number); });
+}
+compatcheck_status floating_scalar(compatcheck_call* call, compatcheck_dtype dtype, double number, compatcheck_value* answer) {
+  return valued(call, answer, [&](auto&, Emission& e) { return e.scalar(known_dtype(dtype), number); });
+}
+compatcheck_status int_constant(compatcheck_call* call, const std::int64_t* numbers, std::size_t count, compatcheck_value* answer) {
+  return valued(call, answer, [&](auto&, Emission& e) { return e.integers(onnx::Ints(numbers, numbers + count)); });
+}
+
+onnx::TensorData tensor_data(ir::DType dtype, const std::int64_t* dims, std::size_t rank, const void* bytes, std::size_t size) {
+  std::uint64_t expected = ir::element_bytes(dtype);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (dims[i] < 0) throw Misuse{"a constant has a size below 0"};
+    if (__builtin_mul_overflow(expected, static_cast<std::uint64_t>(dims[i]), &expected)) throw Misuse{"a constant is too large"};
+  }
+  if (expected != size) throw Misuse{"a constant has " + std::to_string(size) + " bytes, its dtype and sizes make " + std::to_string(expected)};
+  const auto* first = static_cast<const std::uint8_t*>(bytes);
+  return {.dtype = dtype, .dims = {dims, dims + rank}, .bytes = {first, first + size}};
+}
+compatcheck_status constant(compatcheck_call* call, compatcheck_dtype dtype, const std::int64_t* dims, std::size_t rank, const void* bytes,
+                            std::size_t size, compatcheck_value* answer) {
+  return valued(call, answer, [&](auto&, Emission& e) { return e.build.constant(tensor_data(known_dtype(dtype), dims, rank, bytes, size)); });
+}
+
+// ---- Nodes
+
+template <class T> const T* elements(const compatcheck_attribute& attribute, bool one) {
+  if (one && attribute.count != 1) throw Misuse{"attribute '" + std::string(view(attribute.name)) + "' isn't one thing"};
+  return static_cast<const T*>(attribute.data);
+}
+
+onnx::Argument argument_of(const compatcheck_call& call, const compatcheck_attribute& attribute) {
+  switch (attribute.kind) {
+    case compatcheck_attribute_int: return *elements<std::int64_t>(attribute, true);
+    case compatcheck_attribute_float: return *elements<double>(attribute, true);
+    case compatcheck_attribute_text: return std::string(view(*elements<compatcheck_text>(attribute, true)));
+    case compatcheck_attribute_value: return present(call, *elements<compatcheck_value>(attribute, true));
+    case compatcheck_attribute_ints: {
+      const auto* first = elements<std::int64_t>(attribute, false);
+      return onnx::Ints(first, first + attribute.count);
+    }
+    case compatcheck_attribute_floats: {
+      const auto* first = elements<double>(attribute, false);
+      return std::vector<double>(first, first + attribute.count);
+    }
+    case compatcheck_attribute_texts: {
+      std::vector<std::string> texts;
+      for (std::size_t i = 0; i < attribute.count; ++i) texts.emplace_back(view(elements<compatcheck_text>(attribute, false)[i]));
+      return texts;
+    }
+    default: throw Misuse{"attribute '" + std::string(view(attribute.name)) + "' is of no kind"};
+  }
+}
+
+compatcheck_status node(compatcheck_call* call, compatcheck_text op, const compatcheck_value* inputs, std::size_t count,
+                        const compatcheck_attribute* attributes, std::size_t attribute_count, compatcheck_dtype dtype,
+                        compatcheck_value* answer, std::size_t outputs) {
+  return emitting(call, [&](compatcheck_call& of, Emission& e) {
+    onnx::Arguments arguments;
+    for (std::size_t i = 0; i < attribute_count; ++i) arguments.push_back({view(attributes[i].name), argument_of(of, attributes[i])});
+    if (outputs == 0) throw Misuse{std::string(view(op)) + " without outputs"};
+    const auto made = e.build.nodes(view(op), values_at(of, inputs, count), outputs, arguments, dtype_at(dtype));
+    for (std::size_t i = 0; i < outputs; ++i) answer[i] = put(of, made[i]);
+  });
+}
+
+compatcheck_status cast(compatcheck_call* call, compatcheck_value value, compatcheck_dtype dtype, compatcheck_value* answer) {
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return e.cast(present(of, value), known_dtype(dtype)); });
+}
+
+template <onnx::Value (onnx::Builder::*member)(const onnx::Value&, const onnx::Ints&)>
+compatcheck_status placed(compatcheck_call* call, compatcheck_value value, const std::int64_t* places, std::size_t count, compatcheck_value* answer) {
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return (e.build.*member)(present(of, value), onnx::Ints(places, places + count)); });
+}
+
+compatcheck_status concat(compatcheck_call* call, const compatcheck_value* parts, std::size_t count, std::int64_t axis, compatcheck_value* answer) {
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
+    onnx::Values values;
+    for (std::size_t i = 0; i < count; ++i) values.push_back(present(of, parts[i]));
+    if (values.empty()) throw Misuse{"nothing to concatenate"};
+    return e.build.concat(values, axis);
+  });
+}
+compatcheck_status gather(compatcheck_call* call, compatcheck_value data, compatcheck_value indices, std::int64_t axis, compatcheck_value* answer) {
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return e.build.gather(present(of, data), present(of, indices), axis); });
+}
+
+// ---- Results
+
+compatcheck_status give(compatcheck_call* call, std::size_t output, compatcheck_value value) {
+  return emitting(call, [&](compatcheck_call& of, Emission& e) { e.give(output, present(of, value)); });
+}
+compatcheck_status give_list(compatcheck_call* call, std::size_t output, const compatcheck_value* values, std::size_t count) {
+  return emitting(call, [&](compatcheck_call& of, Emission& e) {
+    if (output >= e.results().size()) throw Misuse{std::string(e.call.op()) + " has no output " + std::to_string(output)};
+    onnx::Values given;
+    for (std::size_t i = 0; i < count; ++i) given.push_back(present(of, values[i]));
+    e.give_list(output, given);
+  });
+}
+
+}  // namespace
+
+void add_nodes(compatcheck_host& host) {
+  host.tensor = tensor;
+  host.tensors = tensors;
+  host.number_value = number_value;
+  host.int_vector = int_vector;
+  host.shape_of = shape_of;
+  host.size_of = size_of;
+  host.dtype_of = dtype_of;
+  host.integer_scalar = integer_scalar;
+  host.floating_scalar = floating_scalar;
+  host.int_constant = int_constant;
+  host.constant = constant;
+  host.node = node;
+  host.cast = cast;
+  host.reshape = placed<&onnx::Builder::reshape>;
+  host.transpose = placed<&onnx::Builder::transpose>;
+  host.unsqueeze = placed<&onnx::Builder::unsqueeze>;
+  host.squeeze = placed<&onnx::Builder::squeeze>;
+  host.concat = concat;
+  host.gather = gather;
+  host.give = give;
+  host.give_list = give_list;
+}
+
+}  // namespace compatcheck::plugin
