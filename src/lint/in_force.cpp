@@ -26,7 +26,7 @@ template <class Check> std::vector<mapping::Defect> with_names(const InForce& ta
 InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::span<const std::filesystem::path> plugins,
                           std::vector<mapping::Defect>& defects) {
   InForce tables;
-  for (const auto& library : plugins) plugin::overlay(plugin::load(library), tables.table, tables.registry, tables.handlers, defects);
+  for (const auto& library : plugins) plugins::overlay(plugins::load(library), tables.table, tables.registry, tables.handlers, defects);
   for (const auto& file : mapping::table_files(mappings)) {
     auto unreadable = tables.table.overlay(file);
     std::move(unreadable.begin(), unreadable.end(), std::back_inserter(defects));

@@ -4,7 +4,7 @@
 #include "mapping/table.h"
 #include "plugin/host_call.h"
 
-namespace compatcheck::plugin {
+namespace compatcheck::plugins {
 namespace {
 
 using symbolic::Truth;
@@ -107,4 +107,4 @@ symbolic::ConditionFunction condition_of(FunctionRef function, std::string name)
   return [function = std::move(function), name = std::move(name)](const symbolic::Call& call) { return hold(*function, name, call); };
 }
 
-}  // namespace compatcheck::plugin
+}  // namespace compatcheck::plugins

@@ -3,7 +3,7 @@
 #include "compatcheck/error.h"
 #include "plugin/registration.h"
 
-namespace compatcheck::plugin {
+namespace compatcheck::plugins {
 
 std::string_view view(compatcheck_text text) { return text.data ? std::string_view(text.data, text.size) : std::string_view(); }
 
@@ -119,4 +119,4 @@ const compatcheck_host& host() {
   return table;
 }
 
-}  // namespace compatcheck::plugin
+}  // namespace compatcheck::plugins

@@ -33,7 +33,7 @@ struct compatcheck_call {
   std::deque<std::vector<std::uint32_t>> ids;
 };
 
-namespace compatcheck::plugin {
+namespace compatcheck::plugins {
 
 // The plugin asked for what there isn't.
 struct Misuse { std::string reason; };
@@ -65,4 +65,4 @@ void add_reads(compatcheck_host& host);
 void add_sizes_and_facts(compatcheck_host& host);
 void add_nodes(compatcheck_host& host);
 
-}  // namespace compatcheck::plugin
+}  // namespace compatcheck::plugins

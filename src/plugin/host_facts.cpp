@@ -2,7 +2,7 @@
 #include "plugin/host_call.h"
 #include "symbolic/shapes.h"
 
-namespace compatcheck::plugin {
+namespace compatcheck::plugins {
 namespace {
 
 using handlers::Emission;
@@ -108,4 +108,4 @@ void add_sizes_and_facts(compatcheck_host& host) {
   host.state_integer = state_integer;
 }
 
-}  // namespace compatcheck::plugin
+}  // namespace compatcheck::plugins

@@ -1,7 +1,7 @@
 // Arguments as ONNX values, and the nodes that a plugin's handler makes of them.
 #include "plugin/host_call.h"
 
-namespace compatcheck::plugin {
+namespace compatcheck::plugins {
 namespace {
 
 using handlers::Emission;
@@ -198,4 +198,4 @@ void add_nodes(compatcheck_host& host) {
   host.give_list = give_list;
 }
 
-}  // namespace compatcheck::plugin
+}  // namespace compatcheck::plugins

@@ -1,7 +1,7 @@
 // What a plugin asks of a call's arguments and results.
 #include "plugin/host_call.h"
 
-namespace compatcheck::plugin {
+namespace compatcheck::plugins {
 namespace {
 
 using handlers::Emission;
@@ -110,4 +110,4 @@ void add_reads(compatcheck_host& host) {
   host.output_used = output_used;
 }
 
-}  // namespace compatcheck::plugin
+}  // namespace compatcheck::plugins

@@ -3,7 +3,7 @@
 #include "compatcheck/error.h"
 #include "plugin/plugin.h"
 
-namespace compatcheck::plugin {
+namespace compatcheck::plugins {
 namespace {
 
 constexpr const char* symbol = "compatcheck_plugin";
@@ -52,4 +52,4 @@ compatcheck_status Function::operator()(compatcheck_call& call, std::string& thr
   return compatcheck_failed;
 }
 
-}  // namespace compatcheck::plugin
+}  // namespace compatcheck::plugins

@@ -6,7 +6,7 @@
 #include "compatcheck/error.h"
 #include "plugin/bridge.h"
 
-namespace compatcheck::plugin {
+namespace compatcheck::plugins {
 namespace {
 
 std::string quoted(const std::string& text) {   // as YAML
@@ -95,4 +95,4 @@ void overlay(const Plugin& plugin, mapping::Table& table, symbolic::Registry& re
   }
 }
 
-}  // namespace compatcheck::plugin
+}  // namespace compatcheck::plugins

@@ -9,7 +9,7 @@
 #include "compatcheck/plugin_abi.h"
 #include "onnx/builder.h"
 
-namespace compatcheck::plugin {
+namespace compatcheck::plugins {
 
 // An open library; closed when the last of its functions is gone.
 class Library {
@@ -72,4 +72,4 @@ Plugin load(const std::filesystem::path& file);
 // What plugins call.
 const compatcheck_host& host();
 
-}  // namespace compatcheck::plugin
+}  // namespace compatcheck::plugins

@@ -5,7 +5,7 @@
 #include "compatcheck/error.h"
 #include "mapping/table.h"
 
-namespace compatcheck::plugin {
+namespace compatcheck::plugins {
 namespace {
 
 std::string said(compatcheck_text text) { return text.data ? std::string(text.data, text.size) : std::string(); }
@@ -99,4 +99,4 @@ Plugin load(const std::filesystem::path& file) {
   return std::move(registry.made);
 }
 
-}  // namespace compatcheck::plugin
+}  // namespace compatcheck::plugins
