@@ -64,7 +64,7 @@ void bits_xor(Emission& e) { on_bits(e, "Xor", "BitwiseXor"); }
 
 void neg(Emission& e) { e.give(negated(e, single_operand(e))); }
 void abs(Emission& e) { e.give(absolute(e, single_operand(e))); }
-void logical_not(Emission& e) { e.give(handlers::logical_not(e, truth(e, single(e)))); }
+void opposite(Emission& e) { e.give(handlers::logical_not(e, truth(e, single(e)))); }
 void same(Emission& e) { e.give(single(e)); }
 void as_bool(Emission& e) { e.give(truth(e, single(e))); }
 
@@ -159,7 +159,7 @@ void register_scalar(Registry& registry) {
       {"aten::pow", int_power}, {"aten::neg", neg}, {"aten::floor", floor}, {"aten::ceil", ceil}, {"aten::round", round}, {"prim::abs", abs}, {"aten::fabs", abs},
       {"prim::max", of_two<maximum>}, {"prim::min", of_two<minimum>}, {"aten::lt", of_two<less>}, {"aten::le", of_two<less_equal>},
       {"aten::gt", of_two<greater>}, {"aten::ge", of_two<greater_equal>}, {"aten::eq", of_two<equal>}, {"aten::ne", of_two<not_equal>},
-      {"aten::__and__", bits_and}, {"aten::__or__", bits_or}, {"aten::__xor__", bits_xor}, {"aten::__not__", logical_not},
+      {"aten::__and__", bits_and}, {"aten::__or__", bits_or}, {"aten::__xor__", bits_xor}, {"aten::__not__", opposite},
       {"aten::Int", same}, {"aten::Float", same}, {"aten::Bool", as_bool}, {"aten::__derive_index", derive_index}, {"aten::__range_length", range_length},
       {"aten::log", log}, {"aten::modf", modf}, {"aten::divmod", divmod}, {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
   for (const auto& [op, handler] : on_numbers) registry.number_handler(op, handler);

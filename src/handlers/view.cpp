@@ -98,7 +98,7 @@ template <std::int64_t wanted> Value at_least(Emission& e, const Value& value, s
   return e.build.unsqueeze(value, {2});
 }
 
-template <std::int64_t wanted> void at_least(Emission& e) {
+template <std::int64_t wanted> void atleast(Emission& e) {
   if (e.call.has("self")) return e.give(at_least<wanted>(e, e.tensor("self"), e.rank("self")));
   Values tensors = e.tensors("tensors");
   const auto facts = e.call.list("tensors");
@@ -218,9 +218,9 @@ void register_view(Registry& registry) {
   registry.handler("aten::unflatten", unflatten);
   registry.handler("aten::unsqueeze", unsqueeze);
   registry.handler("aten::squeeze", squeeze);
-  registry.handler("aten::atleast_1d", at_least<1>);
-  registry.handler("aten::atleast_2d", at_least<2>);
-  registry.handler("aten::atleast_3d", at_least<3>);
+  registry.handler("aten::atleast_1d", atleast<1>);
+  registry.handler("aten::atleast_2d", atleast<2>);
+  registry.handler("aten::atleast_3d", atleast<3>);
   registry.handler("aten::permute", permute);
   for (const char* op : {"aten::transpose", "aten::swapaxes", "aten::swapdims"}) registry.handler(op, transpose);
   registry.handler("aten::t", t);

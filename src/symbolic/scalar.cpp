@@ -207,7 +207,7 @@ Facts to_int(const Call& call) {
   return {integer_fact(a.floating && std::abs(*a.floating) < 9e15 ? Dim(static_cast<std::int64_t>(*a.floating)) : Dim::unknown())};
 }
 
-Facts to_float(const Call& call) { return {floating(as_double(operand(call, 0)))}; }
+Facts to_floating(const Call& call) { return {floating(as_double(operand(call, 0)))}; }
 
 // item(), ScalarImplicit: the only element, of the kind that the tensor's dtype says.
 Facts element(const Call& call) {
@@ -251,13 +251,13 @@ void register_scalar(Registry& registry) {
       {"aten::ceil", rounded<std::ceil>}, {"prim::abs", absolute}, {"prim::max", maximum}, {"prim::min", minimum},
       {"aten::lt", less}, {"aten::le", less_equal}, {"aten::gt", greater}, {"aten::ge", greater_equal}, {"aten::eq", equal},
       {"aten::ne", different}, {"aten::__and__", conjunction}, {"aten::__or__", disjunction}, {"aten::__not__", negation},
-      {"aten::Bool", truth}, {"aten::Int", to_int}, {"aten::Float", to_float}, {"aten::__range_length", range_length},
+      {"aten::Bool", truth}, {"aten::Int", to_int}, {"aten::Float", to_floating}, {"aten::__range_length", range_length},
       {"aten::__derive_index", derive_index}};
   for (const auto& [op, function] : on_numbers) registry.number_facts(op, function);
   registry.facts("aten::__is__", identical);
   registry.facts("aten::__isnot__", not_identical);
   for (const char* op : {"aten::Int.Tensor", "aten::IntImplicit"}) registry.facts(op, to_int);
-  for (const char* op : {"aten::Float.Tensor", "aten::FloatImplicit"}) registry.facts(op, to_float);
+  for (const char* op : {"aten::Float.Tensor", "aten::FloatImplicit"}) registry.facts(op, to_floating);
   for (const char* op : {"aten::Bool.Tensor", "aten::is_nonzero"}) registry.facts(op, truth);
   for (const char* op : {"aten::item", "aten::ScalarImplicit"}) registry.facts(op, element);
   registry.facts("aten::len.Tensor", first_size);

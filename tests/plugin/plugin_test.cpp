@@ -41,7 +41,9 @@ const OperatorSummary& summary_of(const Report& report, const std::string& op) {
 Report converted(const Model& model, int opset = 17) {
   const auto file = std::filesystem::path(testing::TempDir()) / "plugin_test.onnx";
   std::filesystem::remove(file);
-  const Report report = convert(model, file, {.opset = opset});
+  ConvertOptions options;
+  options.opset = opset;
+  const Report report = convert(model, file, options);
   EXPECT_EQ(std::filesystem::exists(file), report.convertible());
   EXPECT_EQ(report.convertible(), check(model, {.opset = opset}).convertible());
   return report;

@@ -14,8 +14,8 @@ TEST(Registry, NoFactsAreStatedTwice) {
     if (rows->facts.empty()) continue;
     const auto [op, overload] = mapping::split_overload(rows->name);
     const auto stated = overload.empty() ? registry.find_facts(op, {}) : registry.find_overload_facts(op, overload);
-    EXPECT_EQ(stated, nullptr) << rows->name << ": " << rows->facts << " in the tables, and a function";
-    EXPECT_NE(registry.find_fact_word(rows->facts), nullptr) << rows->name << ": " << rows->facts;
+    EXPECT_FALSE(stated) << rows->name << ": " << rows->facts << " in the tables, and a function";
+    EXPECT_TRUE(registry.find_fact_word(rows->facts)) << rows->name << ": " << rows->facts;
   }
 }
 
