@@ -36,7 +36,7 @@ void inverse(plugin::Emission& e) {
 void gelu(plugin::Emission& e) {
   if (e.string("approximate") != "none" || e.dtype("self") != plugin::DType::f32)
     throw plugin::Refusal{"com.microsoft::Gelu is exact, and of f32", "leave the plugin out"};
-  e.give(e.node("com.microsoft::Gelu", {e.tensor("self")}));
+  e.give(e.node("com.microsoft::Gelu", {e.tensor("self")}, {}, plugin::DType::f32));   // no schema of ONNX's tells its dtype
 }
 
 void enter(plugin::Registry& registry) {

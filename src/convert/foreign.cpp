@@ -59,7 +59,8 @@ std::vector<NodeAttribute> attributes_of(const ir::Node& node, const Named& name
     attributes.push_back({"overload_name", named.overload});
     return attributes;
   }
-  if (!named.overload.empty()) attributes.push_back({"overload_name", named.overload});
+  // What tells a Python function is its own attribute, pyname.
+  if (!named.overload.empty() && named.op != "prim::PythonOp") attributes.push_back({"overload_name", named.overload});
   for (const ir::Attribute& attribute : node.attributes()) {
     if (attribute.name == "inplace") continue;   // a mark of ours
     auto value = attribute_of(attribute.value);

@@ -99,7 +99,7 @@ class Raw {
       return give(node, builder_.foreign("org.pytorch.prim::ListConstruct", members, {}, {info_of(*node.output())}).front());
     }
     std::vector<onnx::NodeAttribute> attributes;
-    if (!node.overload().empty()) attributes.push_back({"overload_name", node.overload()});
+    if (!node.overload().empty() && !node.is("prim::PythonOp")) attributes.push_back({"overload_name", node.overload()});
     for (const ir::Attribute& attribute : node.attributes())
       if (auto value = attribute_of(attribute.value)) attributes.push_back({attribute.name, *std::move(value)});
     for (std::size_t i = 0; i < node.blocks().size(); ++i) attributes.push_back({body_name(node, i), body(*node.blocks()[i])});

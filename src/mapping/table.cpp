@@ -107,7 +107,12 @@ void Table::resume(std::vector<Entry>& history, const OperatorRows* before, int 
     if (entry.opset <= next) in_force = &entry;
   Entry first;
   if (in_force && !meaning_change(*in_force, next)) first = *in_force;
-  else first.rows.push_back({.kind = Row::Kind::missing, .reason = "no row holds above opset " + std::to_string(last), .place = history.back().place});
+  else {
+    Row& missing = first.rows.emplace_back();
+    missing.kind = Row::Kind::missing;
+    missing.reason = "no row holds above opset " + std::to_string(last);
+    missing.place = history.back().place;
+  }
   first.opset = next;
   history.push_back(std::move(first));
   for (const Entry& entry : known)

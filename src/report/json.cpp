@@ -108,10 +108,10 @@ Json findings(const std::vector<Finding>& all) {
                  {"overload", finding.overload},
                  {"message", finding.message},
                  {"help", finding.help},
-                 {"row", finding.row.empty() ? Json(nullptr) : Json(finding.row)},
                  {"available_from", or_null(finding.available_from)},
                  {"nodes", finding.nodes},
                  {"sites", sites(finding.sites)}};
+    if (!finding.row.empty()) json["row"] = finding.row;
     if (finding.target) json["target"] = *finding.target;
     if (finding.suppressed)
       json["suppressed"] = {{"reason", finding.suppressed->reason},

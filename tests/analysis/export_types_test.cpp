@@ -209,7 +209,9 @@ void expect_agreement(const Model& model, int opset) {
   const Verdict plain = check(model, {.opset = opset}).verdict;
   for (const auto type : {ExportType::onnx_aten, ExportType::onnx_aten_fallback, ExportType::onnx_fallthrough, ExportType::raw}) {
     const Verdict verdict = check(model, {.opset = opset, .export_type = type}).verdict;
-    if (plain == Verdict::yes && type != ExportType::onnx_aten && type != ExportType::raw) EXPECT_EQ(verdict, Verdict::yes) << model.path() << " at " << opset;
+    if (plain == Verdict::yes && type != ExportType::onnx_aten && type != ExportType::raw) {
+      EXPECT_EQ(verdict, Verdict::yes) << model.path() << " at " << opset;
+    }
     if (verdict != Verdict::yes) continue;
     try {
       model_of(model, at(opset, type));

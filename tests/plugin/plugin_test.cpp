@@ -161,7 +161,7 @@ TEST(Plugin, UsersRowsWinOverIt) {
 
 TEST(Plugin, OpsAndExplainShowIt) {
   const ReferenceOptions options{.plugins = {folder + "good.so"}};
-  EXPECT_THAT(explain("aten::relu", options), AllOf(HasSubstr("9–    Max, Mul"), HasSubstr("good.so(aten::relu from 9):1"), HasSubstr("13–    Relu")));
+  EXPECT_THAT(explain("aten::relu", options), AllOf(HasSubstr("9–     Max, Mul"), HasSubstr("good.so(aten::relu from 9):1"), HasSubstr("13–     Relu")));
   EXPECT_THAT(describe_operators({"acme::halves"}, options), HasSubstr("Slice"));
 }
 

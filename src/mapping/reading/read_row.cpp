@@ -139,7 +139,9 @@ Binding binding(const Source& source, const Node& node) {
 std::vector<Binding> inputs(const Source& source, const Node& node) {
   const auto one = [&](const Node& item) {
     if (item.is_scalar() && item.quoted) fail(source, item, "`inputs`: the name of an argument is wanted");
-    Binding made = item.is_null() ? Binding{.kind = ArgumentKind::none} : binding(source, item);
+    Binding made;
+    if (item.is_null()) made.kind = ArgumentKind::none;
+    else made = binding(source, item);
     const bool text = std::any_of(made.constant.begin(), made.constant.end(), [](const Literal& l) { return !std::holds_alternative<double>(l) && !std::holds_alternative<std::int64_t>(l) && !std::holds_alternative<bool>(l); });
     if (text || (made.constant_is_list && made.constant.empty())) fail(source, item, "`inputs`: an argument is wanted, or a number or a list of numbers");
     return made;
