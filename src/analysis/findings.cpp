@@ -54,12 +54,20 @@ bool has_several_forms(const ir::Node& node, const conversion::Context& context)
   return std::ranges::count_if(context.schemas.overloads(node.op()), [](const schema::Schema* schema) { return !schema->is_out(); }) > 1;
 }
 
+// The text of a graph may say what a call gives; a guess in the row would overrule it.
+bool says_results(const ir::Node& node) {
+  return std::ranges::all_of(node.outputs(), [](const ir::Value* output) {
+    const auto& type = output->type();
+    return type && type->kind == ir::TypeKind::tensor && type->tensor.dtype && type->tensor.sizes;
+  });
+}
+
 std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const conversion::Context& context) {
   const bool helps = rule == "CC003" || rule == "CC011" || (rule == "CC001" && outcome.hint.empty());
   if (!helps) return {};
   const ir::Node& node = *outcome.node;
   const bool has_facts = !context.table.facts(node.op(), node.overload(), context.schemas).empty() || context.registry.find_facts(node.op(), node.overload());
-  return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator, .state_facts = !has_facts, .name_overload = has_several_forms(node, context), .onnx = counterpart});
+  return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator, .state_facts = !has_facts && !says_results(node), .name_overload = has_several_forms(node, context), .onnx = counterpart});
 }
 
 std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const conversion::Context& context) {

@@ -9,6 +9,7 @@
 #include "convert/calls.h"
 #include "convert/type_facts.h"
 #include "convert/written_memory.h"
+#include "passes/functional_form.h"
 #include "passes/normalize.h"
 #include "symbolic/shapes.h"
 
@@ -188,13 +189,39 @@ class Statement {
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const ir::Value* output = node.output(i);
       Fact fact = i < results.size() ? std::move(results[i]) : Fact{};
-      if (std::holds_alternative<std::monostate>(fact.value)) fact.value = fact_of_type(output->type()).value;
+      if (std::holds_alternative<std::monostate>(fact.value)) fact = seen_result(node, output->type());
       if (auto* tensor = std::get_if<TensorFact>(&fact.value)) add_seen(*tensor, output->type());
       if (!complete(fact)) derive_unknown(fact, node, rule != nullptr && impossible.empty());
       keep_written_dtype(fact, node, i);
       fact.impossible = impossible;
       set(output, std::move(fact));
     }
+  }
+
+  // What the graph's text says of a result that no rule states. Its sizes hold where the arguments have those that were seen: --input may
+  // say others.
+  Fact seen_result(const ir::Node& node, const ir::TypeRef& type) const {
+    Fact fact = fact_of_type(type);
+    const auto as_seen = [&](const ir::Value* input) { return has_seen_sizes(*input); };
+    if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->shape && !std::ranges::all_of(node.inputs(), as_seen))
+      tensor->shape = symbolic::unknown_sizes(tensor->shape->size());
+    return fact;
+  }
+
+  bool has_seen_sizes(const ir::Value& value) const {
+    const Fact& fact = facts_.of(&value);
+    const auto* tensor = fact.tensor();
+    const Fact seen = fact_of_type(value.type());
+    if (!tensor || !tensor->shape || !seen.tensor() || !seen.tensor()->shape) return is_fixed(fact);
+    return std::ranges::equal(*tensor->shape, *seen.tensor()->shape, [](const Dim& a, const Dim& b) { return provably_equal(a, b); });
+  }
+
+  // No size of it hangs on a named one.
+  static bool is_fixed(const Fact& fact) {
+    if (const auto* tensor = fact.tensor()) return !tensor->shape || std::ranges::all_of(*tensor->shape, &Dim::is_number);
+    if (const auto* number = fact.number()) return !number->integer || number->integer->is_number();
+    const auto* list = std::get_if<ListFact>(&fact.value);
+    return !list || !list->items || std::ranges::all_of(*list->items, is_fixed);
   }
 
   // Of arguments that don't fit together nothing follows.
@@ -244,7 +271,7 @@ class Statement {
         if (arguments[i].written && arguments[i].keyword_only && output-- == 0) return take_dtype(*tensor, node.input(i));
       return;
     }
-    const bool in_place = node.attribute("inplace") || (node.op().ends_with('_') && schemas_.functional_form(node.op()));
+    const bool in_place = passes::keeps_first_dtype(node) || (node.op().ends_with('_') && schemas_.functional_form(node.op()));
     if (output == 0 && in_place && !node.inputs().empty()) take_dtype(*tensor, node.input(0));
   }
 

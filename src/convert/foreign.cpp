@@ -7,6 +7,7 @@
 #include "convert/foreign_values.h"
 #include "convert/interface.h"
 #include "mapping/table.h"
+#include "passes/functional_form.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -29,7 +30,7 @@ bool takes_the_same(const schema::Schema& a, const schema::Schema& b) {
 }
 
 Named without_writes(const ir::Node& node, const schema::Registry& schemas) {
-  Named named{node.op(), node.overload(), {node.inputs().begin(), node.inputs().end()}, node.attribute("inplace") != nullptr};
+  Named named{node.op(), node.overload(), {node.inputs().begin(), node.inputs().end()}, passes::keeps_first_dtype(node)};
   const schema::Schema* schema = node.schema();
   if (!schema || !schema->writes()) return named;
   const Refusal no_form{node.op() + " writes to its argument, and no operator gives what it would leave"};

@@ -151,4 +151,6 @@ ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schem
   return boolean || out ? cast_after(write, current, registry) : write->output();
 }
 
+bool keeps_first_dtype(const ir::Node& node) { return node.attribute("inplace") && !node.is("prim::PythonOp"); }
+
 }  // namespace compatcheck::passes

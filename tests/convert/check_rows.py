@@ -224,6 +224,32 @@ def results_keep_the_declared_type():
 
 
 @test
+def a_dump_says_inplace_of_every_function():
+    graph = ("graph(%x : Float(2, 3)):\n  %y : Double(2, 1) = ^Norm[inplace=0, module=\"net\", Subgraph=<Graph>]()(%x)\n  return (%y)\n")
+    found = report(graph, "")
+    (finding,) = found["findings"]
+    assert "facts" not in finding["row"], finding
+    for rows in ("prim::PythonOp.Norm: {9: {to: acme::Norm, inputs: [input_0]}}\n", finding["row"] + "\n"):
+        output = convert(graph, rows).graph.output[0].type.tensor_type
+        assert output.elem_type == onnx.TensorProto.DOUBLE and [d.dim_value for d in output.shape.dim] == [2, 1], output
+
+
+@test
+def sizes_that_were_seen_are_not_those_of_other_inputs():
+    graph = ("graph(%a : Float(2, 3), %b : Float(2, 3)):\n  %0 : int = prim::Constant[value=0]()\n  %c : Float(2, 3) = ^MyAdd()(%a, %b)\n"
+             "  %d : Float(2, 3) = ^MyAdd()(%c, %b)\n  %n : int = aten::size(%d, %0)\n  %one : int = prim::Constant[value=1]()\n"
+             "  %s : int[] = prim::ListConstruct(%one, %n, %one)\n  %m : int = prim::Constant[value=-1]()\n"
+             "  %t : int[] = prim::ListConstruct(%n, %m)\n  %y : Tensor = aten::reshape(%d, %t)\n  %z : Tensor = aten::repeat(%y, %s)\n  return (%z)\n")
+    rows = "prim::PythonOp.MyAdd: {9: {inputs: [input_0, input_1], inline: \"MyAdd (a, b) => (c) { d = Add (a, a) c = Add (d, b) }\"}}\n"
+    fixed = convert(graph, rows)
+    assert [d.dim_value for d in fixed.graph.output[0].type.tensor_type.shape.dim] == [1, 4, 3], fixed.graph.output
+    model = convert(graph, rows, "--input", "a=f32:n,m", "--input", "b=f32:n,m")
+    for size in ((2, 3), (5, 4)):
+        a, b = torch.randn(size), torch.randn(size)
+        same(run(model, a=a, b=b)[0], (4 * a + 3 * b).repeat(1, size[0], 1))
+
+
+@test
 def typed_attributes_of_a_custom_domain():
     graph = ("graph(%a : Float(2, 3), %b : Float(2, 3)):\n  %1 : float = prim::Constant[value=1.5]()\n  %2 : int = prim::Constant[value=3]()\n"
              "  %y : Float(2, 3) = custom_ops::foo_forward(%a, %b, %1, %2)\n  return (%y)\n")
