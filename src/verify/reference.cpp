@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 
 #include "analysis/run.h"
 #include "compatcheck/error.h"
@@ -27,6 +28,17 @@ frontend::LoadOptions load_options(const Model::State& model, const VerifyOption
   auto load = model.load;
   load.cancelled = analysis::cancelled_of(options.convert.run);
   return load;
+}
+
+// A stub has a schema, and nothing to run.
+void must_be_registered(const Model::State& model) {
+  std::set<std::string> names;
+  if (model.program)
+    for (const std::string& schema : model.program->stub_schemas) names.insert(schema.substr(0, schema.find_first_of(".(")));
+  if (names.empty()) return;
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  throw UsageError(model.path + ": TorchScript can't run it without the library that registers " + text + ": --op-library");
 }
 
 }  // namespace
@@ -92,13 +104,15 @@ std::optional<Expected> Reference::expect(int index, Refused& refused) {
         if (index == 0) first_scale_ = std::min(at, scales.size() - 1), at_recorded_ = at >= scales.size();
         return expected;
       }
-      if (refused.reason.empty()) refused.reason = std::move(failure);
+      if (refused.reason.empty()) refused.reason = index == 0 ? std::move(failure) : located(std::move(failure), expected.call);
     }
     if (!examples_.empty()) break;
   }
-  if (index == 0)
+  if (index == 0) {
+    must_be_registered(model_);
     throw ModelError(std::string("TorchScript itself doesn't run on the inputs that were ") +
                      (examples_.empty() ? "made (--inputs-from gives better ones, --dim sizes): " : "given: ") + refused.reason);
+  }
   refused.sizes = all.front();
   return std::nullopt;
 }
@@ -115,6 +129,21 @@ std::string Reference::run(Expected& expected, bool twice) {
   expected.result = std::move(*runs[0].result);
   if (twice && runs[1].result) expected.again = std::move(runs[1].result);
   return {};
+}
+
+// With the operator that fails and its place, where the prepared graph, run operator by operator, fails as well.
+std::string Reference::located(std::string reason, const MadeCall& call) {
+  std::vector<const ir::Value*> wanted;
+  for (const ir::Value* output : prepared_.graph.outputs())
+    if (!ir::constant_of(output)) wanted.push_back(output);
+  try {
+    values(wanted, call);
+  } catch (const ModelError& error) {
+    constexpr std::string_view lead = "the graph doesn't run: ";
+    const std::string text = error.what();
+    if (const auto at = text.find(lead); at != text.npos) return text.substr(at + lead.size());
+  }
+  return reason;
 }
 
 std::optional<ir::Constant> Reference::nudged_result(const Expected& expected) {

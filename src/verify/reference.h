@@ -48,6 +48,7 @@ class Reference {
   Sizes small_sizes(int run, std::int64_t scale) const;
   std::vector<Sizes> candidates(int run) const;
   std::string run(Expected& expected, bool twice);
+  std::string located(std::string reason, const MadeCall& call);
   std::optional<ir::Constant> run_on_cpu(const MadeCall& call);
   std::optional<ir::Constants> values(const std::vector<const ir::Value*>& values, const MadeCall& call);
 

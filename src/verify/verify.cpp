@@ -56,7 +56,8 @@ class Verifying {
       verification::Reference::Refused refused;
       const auto expected = reference_.expect(index, refused);
       if (!expected) {
-        add_finding("CC205", Severity::warning, "at " + spell(refused.sizes) + " TorchScript itself fails: " + refused.reason, "");
+        add_finding("CC205", Severity::warning, "at " + spell(refused.sizes) + " TorchScript itself fails: " + refused.reason,
+                    "a size that tracing took for a constant fits the traced size alone: make it of x.shape without int(…), or state the size as a number in --input");
         break;
       }
       if (expected->on_cpu) made_.note = "the model's code names a GPU: TorchScript's operators were run one by one on the CPU";
