@@ -1,0 +1,25 @@
+#!/bin/sh
+# Classifies the operators of one model; of another, whose trace took values for constants, shows at which batch that is seen.
+set -eu
+program=${1:-compatcheck}
+out=${2:-.}
+cd "$(dirname "$0")"
+
+"${PYTHON:-python3}" model.py "$out"
+
+echo "== classes.pt: one operator has no translation, exit 1"
+code=0
+"$program" "$out/classes.pt" --opset 17 -v || code=$?
+[ "$code" = 1 ] || exit 2
+
+echo "== baked.pt"
+batch="--input x=f32:batch,3,4 --input lengths=f32:batch"
+"$program" "$out/baked.pt" $batch -v
+"$program" convert "$out/baked.pt" $batch -o "$out/baked.onnx"
+"$program" inspect "$out/baked.onnx"
+"$program" verify "$out/baked.pt" $batch
+
+echo "== two rows don't make seven: TorchScript itself fails, exit 3"
+code=0
+"$program" verify "$out/baked.pt" $batch --dim batch=2 || code=$?
+[ "$code" = 3 ] || exit 2

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Operators fall into three classes; what a trace took for a constant stays one."""
+import sys
+
+import numpy as np
+import torch
+
+from example import agree, equal, main, test, tool
+
+BATCH = ["--input", "x=f32:batch,3,4", "--input", "lengths=f32:batch"]
+
+
+@test
+def three_classes(example):
+    (report,) = example.reports(example.out / "classes.pt", "--opset", "17")
+    found = {each["op"]: (each["class"], each["onnx"]) for each in report["operators"] if each["class"] != "structural"}
+    equal(found, {"aten::relu": ("one_to_one", ["Relu"]), "aten::silu": ("one_to_many", ["Sigmoid", "Mul"]), "aten::linalg_pinv": ("missing", [])})
+    equal([report["summary"][key] for key in ("one_to_one", "one_to_many", "missing")], [1, 1, 1])
+    equal([(each["id"], each["op"]) for each in report["findings"] if each["severity"] == "error"], [("CC001", "aten::linalg_pinv")])
+    equal((report["verdict"], report["exit_code"]), ("no", 1))
+
+
+@test
+def what_was_not_recorded_is_in_no_class(example):
+    (report,) = example.reports(example.out / "baked.pt", *BATCH)
+    equal(sorted(each["op"] for each in report["operators"] if each["class"] != "structural"), ["aten::mul", "aten::relu", "aten::reshape", "aten::silu"])
+    model = example.model("baked.onnx")
+    (reshape,) = [node for node in model.graph.node if node.op_type == "Reshape"]
+    held = {tensor.name: onnx_array(tensor) for tensor in model.graph.initializer}
+    equal(held[reshape.input[1]].tolist(), [7, -1])
+    equal([each.name for each in model.graph.input], ["x", "lengths"])
+    assert not any("lengths" in node.input for node in model.graph.node), "lengths is read"
+
+
+@test
+def the_model_is_the_trace_not_the_module(example):
+    script, session = torch.jit.load(example.out / "baked.pt"), example.session("baked.onnx")
+    x, lengths = -torch.rand(14, 3, 4), torch.rand(14)
+    (got,) = session.run(None, {"x": x.numpy(), "lengths": lengths.numpy()})
+    agree(got, script(x, lengths))
+    sys.path.insert(0, str(example.source))
+    import model
+    expected = model.Baked()(x, lengths).numpy()
+    equal((got.shape, expected.shape), ((7, 24), (14, 12)))
+    (other,) = session.run(None, {"x": x.numpy(), "lengths": 9 * lengths.numpy()})
+    assert np.array_equal(got, other), "lengths changes the result"
+
+
+@test
+def a_batch_that_does_not_divide_is_told(example):
+    text = example.run("verify", example.out / "baked.pt", *BATCH, "--dim", "batch=2", code=3)
+    assert "shape '[7, -1]' is invalid for input of size 24" in text, text
+
+
+def onnx_array(tensor):
+    from onnx import numpy_helper
+    return numpy_helper.to_array(tensor)
+
+
+sys.exit(main(__doc__, tool("01-three-classes")))
