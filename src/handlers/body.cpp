@@ -74,6 +74,10 @@ class PutIn {
 
   Values function(const FunctionProto& function, const Values& inputs, const Bound& given) {
     if (++depth_ > deepest) throw Refusal{"its row's ONNX text calls functions in a circle"};
+    // A list is given member by member: what has no name in the text would be lost.
+    if (inputs.size() > static_cast<std::size_t>(function.input_size()))
+      throw Refusal{"its row gives " + std::to_string(inputs.size()) + " inputs, " + function.name() + " in its ONNX text takes " + std::to_string(function.input_size()),
+                    "give a list of numbers as one input, {ints: …} or {floats: …}"};
     Bound attributes = given;
     for (const auto& attribute : function.attribute_proto())
       if (!attributes.contains(attribute.name())) attributes.emplace(attribute.name(), argument_of(attribute));

@@ -308,6 +308,20 @@ def dtypes_that_a_function_cannot_take():
 
 
 @test
+def a_list_is_not_cut_to_its_first_member():
+    graph = ("graph(%x : Float(2, 3)):\n  %a : float = prim::Constant[value=2.]()\n  %b : float = prim::Constant[value=3.]()\n"
+             "  %w : float[] = prim::ListConstruct(%a, %b, %a)\n  %y : Float(2, 3) = acme::scale(%x, %w)\n  return (%y)\n")
+    rows = ("acme::scale:\n  schema: \"acme::scale(Tensor x, float[] w) -> Tensor\"\n  facts: same\n  13:\n    inputs: [x, ARGUMENT]\n    KIND: |\n"
+            "      <domain: \"acme\", opset_import: [\"\" : 13]> Scale (x, w) => (y) { f = Cast <to = 1> (w) y = Mul (x, f) }\n")
+    for kind in ("function", "inline"):
+        found = report(graph, rows.replace("KIND", kind).replace("ARGUMENT", "w"))
+        (finding,) = [f for f in found["findings"] if f["severity"] == "error"]
+        assert finding["id"] == "CC005" and finding["message"] == "its row gives 4 inputs, Scale in its ONNX text takes 2", finding
+        x = torch.randn(2, 3)
+        same(run(convert(graph, rows.replace("KIND", kind).replace("ARGUMENT", "{floats: w}")), x=x)[0], x * torch.tensor([2.0, 3.0, 2.0]))
+
+
+@test
 def wrong_rows():
     body = "aten::relu:\n  9:\n    function: |\n      <domain: \"acme\", opset_import: [\"\" : 9]>\n      F {} (x) => (y) {{ {} }}\n"
     refused(body.format("", "y = Relu (x"), "rows.yaml:5", "ONNX text", "Expected character )")
