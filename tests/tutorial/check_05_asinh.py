@@ -24,7 +24,7 @@ def shipped_from_opset_9(example):
 @test
 def without_a_row_one_is_printed(example):
     (report,) = example.reports("asinh.ir", "--mappings", "missing.yaml")
-    equal([(each["id"], each["row"]) for each in report["findings"]], [("CC011", "aten::asinh: {9: {to: Asinh, inputs: [self]}}")])
+    equal([(each["id"], each.get("row")) for each in report["findings"]], [("CC011", "aten::asinh: {9: {to: Asinh, inputs: [self]}}")])
 
 
 @test
