@@ -178,7 +178,7 @@ Value nearest_by_factor(Emission& e, const Job& job, const Value& input, std::si
 
 // Resize cuts off the size in single precision: where that is too small the factor is the next larger one, and what is too much
 // is sliced off. Neighbouring factors give the same within rounding, places by cells don't.
-Value resize_by_factor(Emission& e, const Job& job) {
+Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes) {
   Values factors{e.build.constant(onnx::make_tensor(DType::f32, {2}, std::vector<double>{1, 1}))}, places;
   for (std::size_t i = 0; i < job.dims(); ++i) {
     places.push_back(places_by_factor(e, job, i));
@@ -189,7 +189,7 @@ Value resize_by_factor(Emission& e, const Job& job) {
     factors.push_back(e.node("Where", {too_small, e.node("Mul", {factor, e.scalar(DType::f32, 1.0 + 0x1p-23)}), factor}));
   }
   const Value resized = e.node("Resize", {job.input, e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{})),
-                                          e.build.concat(factors, 0)}, resize_attributes(job));
+                                          e.build.concat(factors, 0)}, attributes);
   Ints axes;
   for (std::size_t i = 0; i < job.dims(); ++i) axes.push_back(static_cast<std::int64_t>(i) + 2);
   return e.node("Slice", {resized, e.integers(Ints(axes.size(), 0)), e.build.concat(places, 0), e.integers(axes)});
@@ -222,20 +222,24 @@ Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size
   return sum;
 }
 
-// ONNX Runtime copies where all sizes stay, whatever the factors.
+// One Resize in the form that engines know from PyTorch's exporter, but for two cases: ONNX Runtime copies where all sizes stay, whatever
+// the factors, and pytorch_half_pixel takes the first cell for the only one.
 Value cubic_by_factors(Emission& e, const Job& job) {
-  Value stay;
+  const Value resized = resize_by_factor(e, job, {{"mode", "cubic"}, {"coordinate_transformation_mode", "pytorch_half_pixel"}, {"cubic_coeff_a", -0.75}, {"nearest_mode", "floor"}});
+  Value stay, single;
   for (std::size_t i = 0; i < job.dims(); ++i) {
-    const Value same = e.node("Equal", {places_by_factor(e, job, i), size_at(e, job.input, static_cast<std::int64_t>(i) + 2)});
+    const Value places = places_by_factor(e, job, i);
+    const Value same = e.node("Equal", {places, size_at(e, job.input, static_cast<std::int64_t>(i) + 2)}), one = e.node("Equal", {places, e.integers({1})});
     stay = stay ? e.node("And", {stay, same}) : same;
+    single = single ? e.node("Or", {single, one}) : one;
   }
-  const auto copied = e.build.begin_body();
+  const auto by_cells = e.build.begin_body();
   Value made = e.cast(job.input, DType::f32);
   for (std::size_t i = job.dims(); i-- > 0;) made = cubic_by_factor(e, job, made, i);
   e.build.end_body({e.cast(made, job.input.dtype)});
-  const auto resized = e.build.begin_body();
-  e.build.end_body({resize_by_factor(e, job)});
-  return e.build.control("If", {e.build.reshape(stay, {})}, {{"then_branch", copied}, {"else_branch", resized}}, {job.input.dtype}, {false}).front();
+  const auto as_it_is = e.build.begin_body();
+  e.build.end_body({e.node("Identity", {resized})});
+  return e.build.control("If", {e.build.reshape(e.node("Or", {stay, single}), {})}, {{"then_branch", by_cells}, {"else_branch", as_it_is}}, {job.input.dtype}, {false}).front();
 }
 
 bool can_go_by_factors(const Job& job) {
@@ -251,7 +255,7 @@ Value by_factors(Emission& e, const Job& job) {
   }
   if (!can_go_by_factors(job))
     throw Refusal{"resizing so needs a factor that is known while converting", "use a fixed factor, or align_corners=False and antialias=False"};
-  return job.how.filter == Filter::cubic ? cubic_by_factors(e, job) : resize_by_factor(e, job);
+  return job.how.filter == Filter::cubic ? cubic_by_factors(e, job) : resize_by_factor(e, job, resize_attributes(job));
 }
 
 // By whole factors, before Resize knew coordinates.
