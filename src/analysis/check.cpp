@@ -1,6 +1,7 @@
 // compatcheck::check: facts, verdicts at each opset, report.
 #include "compatcheck/check.h"
 
+#include "analysis/baked_in.h"
 #include "analysis/boundary.h"
 #include "analysis/describe.h"
 #include "analysis/findings.h"
@@ -33,7 +34,7 @@ Report report_of(ModelInfo info, const std::string& libtorch) {
 }
 
 Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& prepared, const conversion::Context& context,
-                 conversion::Assessor& assessor, const CheckOptions& options, const std::string& libtorch) {
+                 conversion::Assessor& assessor, const std::vector<Finding>& baked_in, const CheckOptions& options, const std::string& libtorch) {
   const auto assessment = assessor.assess(opset);
   Report report = report_of(info, libtorch);
   report.opset = opset;
@@ -41,7 +42,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   report.verdict = verdict_of(assessment);
   report.operators = analysis::summarize_operators(assessment, context, opset);
   report.summary = analysis::summarize(assessment, report.operators);
-  report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset);
+  report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset, baked_in);
   report.gate = analysis::judge(report, options.fail_on, options.max_missing);
   report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
   return report;
@@ -63,11 +64,12 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
   if (options.hash && !std::filesystem::is_regular_file(state.path)) throw UsageError("--hash needs a file, not " + state.path);
   if (options.hash) info.sha256 = frontend::sha256_of_file(state.path);
   const auto lowest = assessor.lowest_opset();
+  const auto baked_in = analysis::collect_baked_in(state, prepared);
   std::vector<Report> reports;
   for (const int opset : opsets) {
     if (options.run.progress) options.run.progress({.stage = "check", .done = reports.size(), .total = opsets.size()});
     watch.look();
-    reports.push_back(report_at(opset, info, prepared, context, assessor, options, state.program ? state.program->libtorch_version : ""));
+    reports.push_back(report_at(opset, info, prepared, context, assessor, baked_in, options, state.program ? state.program->libtorch_version : ""));
     if (reports.back().summary.unassessed == 0) reports.back().summary.lowest_opset = lowest;
   }
   return reports;

@@ -110,8 +110,7 @@ class Collector {
     }
   }
 
-  std::vector<Finding> take() {
-    std::vector<Finding> findings;
+  std::vector<Finding> take(std::vector<Finding> findings) {
     for (auto& [key, finding] : findings_) findings.push_back(std::move(finding));
     for (auto& [input, finding] : wanting_) findings.push_back(std::move(finding));
     std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
@@ -201,11 +200,11 @@ class Collector {
 
 }  // namespace
 
-std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context, int opset) {
+std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context, int opset, std::vector<Finding> others) {
   Collector collector(graph, context, opset);
   std::uint32_t index = 0;
   for (const Outcome& outcome : assessment.outcomes) collector.add({&outcome, index++});
-  return collector.take();
+  return collector.take(std::move(others));
 }
 
 }  // namespace compatcheck::analysis

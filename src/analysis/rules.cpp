@@ -74,6 +74,14 @@ constexpr std::array table{
          "What to do: compare the two (`compatcheck explain aten::foo`, ONNX's documentation), put the row that the finding\n"
          "prints into a YAML file, and give it with --mappings. Arguments that ONNX has no word for stand under `when`: the row\n"
          "holds for calls that leave them at their default. `compatcheck verify` shows whether the two compute the same.\n"},
+    Rule{"CC012", "baked-in", Severity::note, "Something that tracing may have fixed",
+         "A trace records what one run did. What Python decided from values (branches, int(x.shape[0]), loops over a size) is a constant\n"
+         "in it, and nothing in the file says so. Where --input names sizes, compatcheck notes inputs that nothing reads, named\n"
+         "sizes that nothing follows, and numbers equal to the size that the trace saw where a name stands now. Each may be what you\n"
+         "want; the verdict doesn't change.\n"
+         "\n"
+         "What to do: `compatcheck verify` runs the model at other sizes; script the model, or trace it without turning sizes into\n"
+         "Python numbers.\n"},
     Rule{"CC201", "out-of-tolerance", Severity::error, "verify: an output is out of tolerance",
          "ONNX Runtime's output differs from TorchScript's by more than atol + rtol · |expected| (f32 1e-5 + 1e-3, f16 1e-3 + 1e-2,\n"
          "bf16 1e-2 + 5e-2, f64 1e-8 + 1e-6; integers and bool are equal), or ONNX Runtime doesn't take the model or fails running it.\n"

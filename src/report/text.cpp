@@ -109,7 +109,7 @@ std::string when(const Finding& finding) {
 std::string finding_lines(const Finding& finding, const RenderOptions& options, const Style& style) {
   const std::string indent(finding_indent, ' ');
   const std::size_t room = options.width > finding_indent + 20 ? options.width - finding_indent : 20;
-  std::string name = finding.id == "CC006" ? std::string("input") : finding.op;
+  std::string name = finding.id == "CC006" || finding.op.empty() ? std::string("input") : finding.op;
   std::string lines = "  " + style(color_of(finding.severity), finding.id) + "  " + style(Color::bold, pad_right(name, 30)) + " " +
                       pad_left(count(finding.nodes, "node"), 10);
   if (const auto from = when(finding); !from.empty()) lines += "   " + from;
@@ -129,6 +129,7 @@ constexpr std::array sections{
     Section{"conditions", [](const Finding& f) { return f.severity == Severity::error && (f.id == "CC005" || f.id == "CC008"); }},
     Section{"writes", [](const Finding& f) { return f.id == "CC007"; }},
     Section{"needs input", [](const Finding& f) { return f.id == "CC006"; }},
+    Section{"perhaps baked in by tracing", [](const Finding& f) { return f.id == "CC012"; }},
     Section{"warnings", [](const Finding& f) { return f.severity == Severity::warning; }},
 };
 

@@ -47,6 +47,20 @@ def the_model_is_the_trace_not_the_module(example):
 
 
 @test
+def what_looks_baked_in_is_noted(example):
+    (report,) = example.reports(example.out / "baked.pt", *BATCH)
+    notes = [(each["severity"], each["op"], [site["line"] for site in each["sites"]], each["message"]) for each in report["findings"] if each["id"] == "CC012"]
+    (line,) = [number for number, text in enumerate((example.source / "model.py").read_text().splitlines(), 1) if "reshape(" in text]
+    equal(notes, [("note", "aten::reshape", [line], "7 looks baked in: it is the size that 'x' had as batch when the model was traced"),
+                  ("note", "", [], "input 'lengths' isn't used: what hangs on it was fixed when the model was traced, or nothing does")])
+    equal((report["verdict"], report["exit_code"]), ("yes", 0))
+    (report,) = example.reports(example.out / "baked.pt")
+    equal([each["id"] for each in report["findings"] if each["id"] == "CC012"], [])
+    (report,) = example.reports(example.out / "classes.pt", "--input", "x=f32:batch,3")
+    equal([each["id"] for each in report["findings"] if each["id"] == "CC012"], [])
+
+
+@test
 def a_batch_that_does_not_divide_is_told(example):
     text = example.run("verify", example.out / "baked.pt", *BATCH, "--dim", "batch=2", code=3)
     assert "shape '[7, -1]' is invalid for input of size 24" in text, text
