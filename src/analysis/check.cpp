@@ -7,10 +7,12 @@
 #include "analysis/findings.h"
 #include "analysis/gate.h"
 #include "analysis/model_state.h"
+#include "analysis/onnx_model.h"
 #include "analysis/prepare.h"
 #include "analysis/run.h"
 #include "convert/assess.h"
 #include "frontend/naming.h"
+#include "onnx/proto.h"
 #include "frontend/sha256.h"
 
 namespace compatcheck {
@@ -33,16 +35,46 @@ Report report_of(ModelInfo info, const std::string& libtorch) {
   return report;
 }
 
+// Rows and handlers of users may contradict what facts state: no trial of one call shows that. The model is made whole then, and looked at as
+// convert does.
+std::optional<Finding> fault_of_whole(const Model::State& state, const analysis::Prepared& prepared, int opset, const CheckOptions& options, const ir::Watch& watch) {
+  ConvertOptions asked;
+  asked.opset = opset;
+  asked.inline_functions = options.inline_functions;
+  asked.export_type = options.export_type;
+  try {
+    const onnx::Model model = analysis::onnx_model(state, prepared, asked, watch);
+    onnx::check(onnx::to_proto(model), model);
+  } catch (const TableError&) {
+    throw;
+  } catch (const Error& error) {
+    watch.look();   // what ended the call is no fault of the rows
+    Finding finding;
+    finding.id = "CC005";
+    finding.severity = Severity::error;
+    finding.message = std::string("with the rows and plugins given, ") + error.what();
+    finding.help = "mend the row or the plugin whose nodes onnx names, or leave it out";
+    return finding;
+  }
+  return std::nullopt;
+}
+
 Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& prepared, const conversion::Context& context,
-                 conversion::Assessor& assessor, const std::vector<Finding>& baked_in, const CheckOptions& options, const std::string& libtorch) {
+                 conversion::Assessor& assessor, std::vector<Finding> others, const CheckOptions& options, const Model::State& state) {
   const auto assessment = assessor.assess(opset);
-  Report report = report_of(info, libtorch);
+  Report report = report_of(info, state.program ? state.program->libtorch_version : "");
   report.opset = opset;
   report.export_type = options.export_type;
   report.verdict = verdict_of(assessment);
+  std::optional<Finding> fault;
+  if (report.convertible() && !state.table.users().empty()) fault = fault_of_whole(state, prepared, opset, options, context.watch);
   report.operators = analysis::summarize_operators(assessment, context, opset);
   report.summary = analysis::summarize(assessment, report.operators);
-  report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset, baked_in);
+  if (fault) {
+    report.verdict = Verdict::no;
+    others.push_back(*std::move(fault));
+  }
+  report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset, std::move(others));
   report.gate = analysis::judge(report, options.fail_on, options.max_missing);
   report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
   return report;
@@ -69,7 +101,7 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
   for (const int opset : opsets) {
     if (options.run.progress) options.run.progress({.stage = "check", .done = reports.size(), .total = opsets.size()});
     watch.look();
-    reports.push_back(report_at(opset, info, prepared, context, assessor, baked_in, options, state.program ? state.program->libtorch_version : ""));
+    reports.push_back(report_at(opset, info, prepared, context, assessor, baked_in, options, state));
     if (reports.back().summary.unassessed == 0) reports.back().summary.lowest_opset = lowest;
   }
   return reports;

@@ -161,6 +161,7 @@ void Assessor::take(Attempt& attempt, const Row& row, const symbolic::Call& call
 void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
   Outcome& outcome = attempt.outcome;
   const Way way(call, row, *outcome.rows, context_, opset);
+  attempt.range = {std::max(attempt.range.from, way.opsets().from), std::min(attempt.range.to, way.opsets().to)};
   if (!call.node().schema()) return refuse(outcome, &row, "no schema tells what the call's arguments are");
   if (!way.exists()) {
     refuse(outcome, &row, "no handler is written for this operator yet");
@@ -172,7 +173,6 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
   }
   onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
-  builder.narrow(way.opsets());
   TrialOperands operands(context_, builder);
   const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
   handlers::Emission emission(call, &row, word, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });

@@ -163,9 +163,10 @@ class PutIn {
         const bool made = std::ranges::any_of(body->nodes, [&](const onnx::Node& one) { return std::ranges::find(one.outputs, value.id) != one.outputs.end(); });
         if (!made) value = build_.node("Identity", {value});
       }
-      dtypes.clear();
+      const auto before = std::exchange(dtypes, {});
       sequences.clear();
       for (std::size_t i = loop ? 1 : 0; i < leaving.size(); ++i) dtypes.push_back(leaving[i].dtype), sequences.push_back(leaving[i].sequence);
+      if (!before.empty() && before != dtypes) throw Refusal{"the branches of an If in its row's ONNX text give different dtypes", "cast in the text"};
       build_.end_body(leaving);
       arguments.push_back({attribute.name(), body});
     }
@@ -225,7 +226,13 @@ Values call_body(Emission& e, const mapping::Body& body, const Values& inputs, c
     if (!input) stand_ins.push_back({});
     else stand_ins.push_back({trial.add_value({.kind = input.sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor, .dtype = input.dtype, .shape = {}, .name = {}}), input.dtype, input.sequence});
   }
-  const Values leaving = put_in(builder, text, stand_ins, attributes, e.output_dtype(), true);
+  Values leaving;
+  try {
+    leaving = put_in(builder, text, stand_ins, attributes, e.output_dtype(), true);
+  } catch (...) {
+    e.build.narrow(builder.range());   // a refusal holds where nothing that was asked for differs
+    throw;
+  }
   e.build.narrow(builder.range());
   Values made = e.build.nodes(text.name(), inputs, outputs, attributes, e.output_dtype());
   for (std::size_t i = 0; i < outputs; ++i) {

@@ -136,6 +136,7 @@ Values Builder::nodes(std::string_view op, const Values& inputs, std::size_t out
   while (!call.inputs.empty() && !call.inputs.back()) call.inputs.pop_back();
   if (call.schema) {
     check_inputs(call);
+    demand_attributes(call);
     widen(call);
   }
   return append(call, outputs, output_dtypes(call, outputs, dtype));
@@ -266,6 +267,23 @@ void Builder::check_inputs(Call& call) {
     const bool heterogeneous = formal->option == Formal::Option::variadic && (schema.name == "Loop" || schema.name == "Scan");
     if (!fresh && bound->second != value.dtype && !heterogeneous)
       throw InternalError(describe(schema) + " of " + std::string(ir::name(bound->second)) + " and " + std::string(ir::name(value.dtype)));
+  }
+}
+
+// Rows and plugins of users may say what no schema takes.
+void Builder::demand_attributes(const Call& call) {
+  const auto kind_of = [](const AttributeValue& value) {
+    constexpr std::array kinds{AttributeType::integer, AttributeType::floating, AttributeType::string, AttributeType::integers, AttributeType::floats, AttributeType::strings, AttributeType::tensor, AttributeType::graph, AttributeType::tensor};
+    return kinds[value.index()];
+  };
+  for (const Attribute& attribute : call.schema->attributes) {
+    const NodeAttribute* given = call.node.attribute(attribute.name);
+    if (!given && attribute.required) throw Refusal{describe(*call.schema) + " wants its attribute " + std::string(attribute.name)};
+    const auto kind = given ? kind_of(given->value) : attribute.type;
+    const bool whole = (kind == AttributeType::integer && attribute.type == AttributeType::floating) || (kind == AttributeType::integers && attribute.type == AttributeType::floats);
+    if (kind != attribute.type && !whole)
+      throw Refusal{"the attribute " + std::string(attribute.name) + " of " + describe(*call.schema) + " is " + std::string(name(attribute.type)) + ", and " + std::string(name(kind)) + " is given"};
+    if (given && attribute.name == "to" && !dtype_from_data_type(std::get<std::int64_t>(given->value))) throw Refusal{describe(*call.schema) + ": " + std::to_string(std::get<std::int64_t>(given->value)) + " is the number of no dtype"};
   }
 }
 

@@ -150,6 +150,7 @@ class Builder {
   void place_attributes(Call& call, const Arguments& attributes);
   void place_moved(Call& call, std::string_view attribute, const std::string& input, const Argument& value);
   void check_inputs(Call& call);
+  static void demand_attributes(const Call& call);
   void widen(Call& call);
   std::vector<ir::DType> output_dtypes(const Call& call, std::size_t outputs, std::optional<ir::DType> dtype) const;
   void add_node(Node node);

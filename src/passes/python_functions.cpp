@@ -86,7 +86,7 @@ std::string_view type_word(const Constant& constant) {
   if (constant.get<std::int64_t>()) return "int";
   if (constant.get<double>()) return "float";
   if (const auto* list = constant.get<ir::ListConstant>()) return ir::is(list->element, TypeKind::floating) ? "float[]" : "int[]";
-  return constant.is_none() ? "Tensor?" : "str";
+  return constant.is_none() ? "None" : "str";
 }
 
 // "prim::PythonOp.MyClip(Tensor input_0, float scalar_0) -> Tensor": numbers of several kinds are a Scalar.
@@ -95,15 +95,20 @@ std::string assumed_schema(const std::string& name, const std::vector<const ir::
   std::string text = std::string(python_op) + "." + name + "(";
   for (std::size_t i = 0; i < first.inputs().size(); ++i) text += (i ? ", Tensor input_" : "Tensor input_") + std::to_string(i);
   std::vector<std::string> words;
+  std::vector<bool> optional;   // None in some call
   for (const ir::Node* call : calls) {
     const auto scalars = scalars_of(*call);
     for (std::size_t i = 0; i < scalars.size(); ++i) {
       const std::string word(type_word(scalars[i]));
+      optional.resize(std::max(optional.size(), i + 1));
+      optional[i] = optional[i] || word == "None";
       if (i >= words.size()) words.push_back(word);
+      else if (words[i] == "None") words[i] = word;
       else if (words[i] != word && (words[i] == "int" || words[i] == "float" || words[i] == "Scalar") && (word == "int" || word == "float")) words[i] = "Scalar";
     }
   }
-  for (std::size_t i = 0; i < words.size(); ++i) text += (i || !first.inputs().empty() ? ", " : "") + words[i] + " scalar_" + std::to_string(i);
+  for (std::size_t i = 0; i < words.size(); ++i)   // of None alone nothing is known
+    text += (i || !first.inputs().empty() ? ", " : "") + (words[i] == "None" ? "Scalar" : words[i]) + (optional[i] ? "?" : "") + " scalar_" + std::to_string(i);
   text += ") -> ";
   if (first.outputs().size() == 1) return text + "Tensor";
   text += "(";

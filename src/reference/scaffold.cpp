@@ -66,15 +66,20 @@ std::string row_lines(const analysis::Bindings& bindings, const std::string& lea
   return lines;
 }
 
+std::string results_of(const schema::Schema& schema) {
+  std::vector<std::string> outputs;
+  for (std::size_t i = 0; i < schema.returns.size(); ++i) outputs.push_back(schema.returns.size() == 1 ? "result" : "result_" + std::to_string(i));
+  return mapping::joined(outputs);
+}
+
 // "fused <alpha, beta> (x, y) => (result)": as ONNX's text has a function.
 std::string signature(const std::string& name, const schema::Schema& schema) {
-  std::vector<std::string> attributes, inputs, outputs;
+  std::vector<std::string> attributes, inputs;
   for (const auto& argument : schema.arguments) {
     if (analysis::is_tensor(argument)) inputs.push_back(argument.name);
     else if (!analysis::kind_of(argument).empty()) attributes.push_back(argument.name);
   }
-  for (std::size_t i = 0; i < schema.returns.size(); ++i) outputs.push_back(schema.returns.size() == 1 ? "result" : "result_" + std::to_string(i));
-  return name + (attributes.empty() ? "" : " <" + mapping::joined(attributes) + ">") + " (" + mapping::joined(inputs) + ") => (" + mapping::joined(outputs) + ")";
+  return name + (attributes.empty() ? "" : " <" + mapping::joined(attributes) + ">") + " (" + mapping::joined(inputs) + ") => (" + results_of(schema) + ")";
 }
 
 std::string yaml(const Subject& subject, const lint::InForce& in_force) {
@@ -96,10 +101,10 @@ std::string yaml(const Subject& subject, const lint::InForce& in_force) {
   text += "\n  # One node of a domain of your own, which your runtime registers:\n" + comment + opset + ":\n" + comment + "  to: your.domain::" + name + "\n" +
           row_lines(own, comment + "  ");
   text += "\n  # Several nodes of ONNX, put into the graph; in ONNX's text notation:\n  # " + opset + ":\n" + row_lines(own, "  #   ") +
-          "  #   inline: |\n  #     " + signature(name, subject.schema) + "\n  #     { result = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
+          "  #   inline: |\n  #     " + signature(name, subject.schema) + "\n  #     { " + results_of(subject.schema) + " = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
   text += "\n  # Or a function of these nodes, which the model carries:\n  # " + opset + ":\n" + row_lines(own, "  #   ") +
           "  #   function: |\n  #     <domain: \"your.domain\", opset_import: [\"\" : " + opset + "]>\n  #     " + signature(name, subject.schema) +
-          "\n  #     { result = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
+          "\n  #     { " + results_of(subject.schema) + " = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
   return text;
 }
 
@@ -109,7 +114,8 @@ std::string reading(const schema::Argument& argument) {
   const ir::TypeKind kind = argument.type->kind;
   if (analysis::is_tensor(argument)) return (kind == ir::TypeKind::optional ? "e.optional_tensor" : kind == ir::TypeKind::list ? "e.tensors" : "e.tensor") + quoted;
   const auto word = analysis::kind_of(argument);
-  if (word == "int" || word == "float") return "e.number" + quoted;
+  if (word == "int") return "e.integer" + quoted;
+  if (word == "float") return "e.number" + quoted;
   if (word == "bool") return "e.boolean" + quoted;
   return word == "ints" || word == "floats" || word == "string" ? "e." + std::string(word) + quoted : "";
 }
@@ -128,10 +134,10 @@ std::string plugin(const Subject& subject) {
          "//   g++ -std=c++20 -shared -fPIC -I <include folder of compatcheck> plugin.cpp -o libplugin.so\n"
          "//   compatcheck MODEL --plugin ./libplugin.so\n"
          "#include <compatcheck/plugin.h>\n\nnamespace plugin = compatcheck::plugin;\n\n"
-         "static void " + name + "(plugin::Emission& e) {\n  // Its arguments:\n" + reads +
+         "static void convert_" + name + "(plugin::Emission& e) {\n  // Its arguments:\n" + reads +
          "  // Its nodes: e.give(e.node(\"Identity\", {x})), each operator that carries the meaning named in `emits` below.\n"
          "  throw plugin::Refusal{\"" + subject.name + " isn't written yet\"};\n}\n\n"
-         "static void enter(plugin::Registry& registry) {\n  registry.handler(\"" + subject.key + "\", {" + about + "}, " + name + ");\n}\n\n"
+         "static void enter(plugin::Registry& registry) {\n  registry.handler(\"" + subject.key + "\", {" + about + "}, convert_" + name + ");\n}\n\n"
          "extern \"C\" const compatcheck_plugin_entry compatcheck_plugin = compatcheck::plugin::entry<enter>();\n";
 }
 

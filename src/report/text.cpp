@@ -109,7 +109,7 @@ std::string when(const Finding& finding) {
 std::string finding_lines(const Finding& finding, const RenderOptions& options, const Style& style) {
   const std::string indent(finding_indent, ' ');
   const std::size_t room = options.width > finding_indent + 20 ? options.width - finding_indent : 20;
-  std::string name = finding.id == "CC006" || finding.op.empty() ? std::string("input") : finding.op;
+  std::string name = !finding.op.empty() && finding.id != "CC006" ? finding.op : finding.id == "CC005" ? std::string("the model") : std::string("input");
   std::string lines = "  " + style(color_of(finding.severity), finding.id) + "  " + style(Color::bold, pad_right(name, 30)) + " " +
                       pad_left(count(finding.nodes, "node"), 10);
   if (const auto from = when(finding); !from.empty()) lines += "   " + from;
