@@ -80,7 +80,7 @@ class PutIn {
                     "give a list of numbers as one input, {ints: …} or {floats: …}"};
     Bound attributes = given;
     for (const auto& attribute : function.attribute_proto())
-      if (!attributes.contains(attribute.name())) attributes.emplace(attribute.name(), argument_of(attribute));
+      if (onnx::has_value(attribute) && !attributes.contains(attribute.name())) attributes.emplace(attribute.name(), argument_of(attribute));
     Scope scope;
     for (int i = 0; i < function.input_size(); ++i) scope[function.input(i)] = static_cast<std::size_t>(i) < inputs.size() ? inputs[static_cast<std::size_t>(i)] : Value{};
     nodes(function.node(), scope, attributes);

@@ -126,6 +126,11 @@ const ::onnx::FunctionProto* FunctionText::find(std::string_view domain, std::st
   return found == functions_.end() ? nullptr : &*found;
 }
 
+bool has_value(const ::onnx::AttributeProto& attribute) {
+  return attribute.has_i() || attribute.has_f() || attribute.has_s() || attribute.has_t() || attribute.has_g() || attribute.ints_size() > 0 || attribute.floats_size() > 0 ||
+         attribute.strings_size() > 0;
+}
+
 std::string FunctionText::name() const { return row_name(called().domain(), called().name()); }
 
 std::vector<FunctionText::Attribute> FunctionText::attributes(const ::onnx::FunctionProto& function) const {
@@ -136,7 +141,7 @@ std::vector<FunctionText::Attribute> FunctionText::attributes(const ::onnx::Func
     const auto type = types.find(name);
     made.push_back({name, type == types.end() ? AttributeType::undefined : type->second, nullptr});
   }
-  for (const auto& attribute : function.attribute_proto()) made.push_back({attribute.name(), static_cast<AttributeType>(attribute.type()), &attribute});
+  for (const auto& attribute : function.attribute_proto()) made.push_back({attribute.name(), static_cast<AttributeType>(attribute.type()), has_value(attribute) ? &attribute : nullptr});
   return made;
 }
 

@@ -61,6 +61,8 @@ class FunctionText {
 
 // "Relu", "acme::Selu".
 std::string row_name(std::string_view domain, std::string_view name);
+// `<q: int>` has a type and no value; `<q: int = 0>` has both.
+bool has_value(const ::onnx::AttributeProto& attribute);
 
 template <class Nodes, class Visit> void for_each_proto(const Nodes& nodes, Visit&& visit) {
   for (const ::onnx::NodeProto& node : nodes) {

@@ -60,6 +60,9 @@ TEST(Bodies, Bindings) {
   EXPECT_EQ(defects_of(row(9, "function", "F (x) => (y) { y = Relu (x) }", "    attributes: {a: 1}\n")), "3:5: `F` has no attribute `a`\n");
   EXPECT_EQ(defects_of(row(9, "function", "F <a> (x) => (y) { y = LeakyRelu <alpha: float = @a> (x) }")),
             "3:5: `F` needs the attribute `a`: attributes: {a: …}, or a default in its text\n");
+  EXPECT_EQ(defects_of(row(9, "inline", "F <a: float> (x) => (y) { y = LeakyRelu <alpha: float = @a> (x) }")),
+            "3:5: `F` needs the attribute `a`: attributes: {a: …}, or a default in its text\n");
+  EXPECT_EQ(defects_of(row(9, "inline", "F <a: float = 0.0> (x) => (y) { y = LeakyRelu <alpha: float = @a> (x) }")), "");
   EXPECT_EQ(defects_of(row(9, "function", "F <a> (x) => (y) { y = LeakyRelu <alpha: float = @a> (x) }", "    attributes: {a: {constant: big}}\n")),
             "3:5: attribute `a` of F is FLOAT; the constant isn't\n");
 }
