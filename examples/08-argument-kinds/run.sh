@@ -3,6 +3,8 @@
 set -eu
 program=${1:-compatcheck}
 out=${2:-.}
+case $program in */*) program=$(cd "$(dirname "$program")" && pwd)/$(basename "$program") ;; esac   # given from where it was called
+out=$(cd "$out" && pwd)
 cd "$(dirname "$0")"
 
 "$program" lint rows.yaml
