@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <map>
 #include <set>
 
 #include "analysis/site.h"

@@ -44,7 +44,6 @@ std::optional<std::string> yaml(const ir::Constant& constant) {
   return std::nullopt;
 }
 
-
 Bindings of_own_domain(const schema::Schema& schema) {
   Bindings made{.inputs = inputs_of(schema), .attributes = {}, .conditions = {}};
   for (const auto& argument : schema.arguments)

@@ -54,8 +54,7 @@ void state_stale(Outcome& outcome, const Lookup& found, const Context& context, 
 // By libtorch, a known library, or one that --op-library loaded. Of others the schemas in force may hold one assumed from their calls.
 bool is_shipped(const std::string& op, const ir::Program* program) {
   if (schema::Registry().contains(op)) return true;
-  const auto states = [&](const std::string& schema) { return schema.starts_with(op + "(") || schema.starts_with(op + "."); };
-  return program && std::ranges::any_of(program->library_schemas, states);
+  return program && states_schema_of(program->library_schemas, op);
 }
 
 void state_missing(Outcome& outcome, const Lookup& found, const Context& context, int opset) {

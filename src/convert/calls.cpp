@@ -92,6 +92,10 @@ onnx::OpsetRange Lookups::range(const ir::Node& node, int opset) {
   return range;
 }
 
+bool states_schema_of(const std::vector<std::string>& schemas, const std::string& op) {
+  return std::ranges::any_of(schemas, [&](const std::string& schema) { return schema.starts_with(op + "(") || schema.starts_with(op + "."); });
+}
+
 bool is_on_numbers(const schema::Schema& schema) {
   const auto number = [](const schema::Argument& argument) {
     const auto kind = argument.type->kind;

@@ -46,6 +46,9 @@ class Way {
 // What each output of a call is, where facts alone tell: numbers, small integer tensors, tensors without elements.
 std::optional<std::vector<handlers::Operand>> known_results(const symbolic::Call& call, onnx::Builder& builder);
 
+// One of the schemas, as text, is of the operator.
+bool states_schema_of(const std::vector<std::string>& schemas, const std::string& op);
+
 // The overload takes and gives Python's numbers alone.
 bool is_on_numbers(const schema::Schema& schema);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compatcheck/error.h"
+#include "convert/calls.h"
 #include "convert/foreign_values.h"
 #include "convert/interface.h"
 #include "mapping/table.h"
@@ -71,11 +72,6 @@ std::vector<NodeAttribute> attributes_of(const ir::Node& node, const Named& name
   return attributes;
 }
 
-// Its schema was made up from its calls.
-bool is_assumed(const std::string& op, const ir::Program* program) {
-  return program && std::ranges::any_of(program->stub_schemas, [&](const std::string& schema) { return schema.starts_with(op + "(") || schema.starts_with(op + "."); });
-}
-
 // What PyTorch would refuse stays refused, whoever would run it.
 void demand_possible(const ir::Node& node, const Context& context) {
   for (const ir::Value* output : node.outputs())
@@ -84,7 +80,7 @@ void demand_possible(const ir::Node& node, const Context& context) {
     throw Refusal{"the arguments fit no overload of " + node.op()};
   if (!node.blocks().empty()) throw Refusal{node.op() + " has blocks of nodes"};
   // By the name that in-place operators have: what nobody states may be a write, which would be lost.
-  if (node.op().ends_with("_") && !node.op().ends_with("__") && (!node.schema() || is_assumed(node.op(), context.program)))
+  if (node.op().ends_with("_") && !node.op().ends_with("__") && (!node.schema() || (context.program && states_schema_of(context.program->stub_schemas, node.op()))))
     throw Refusal{"it may write to its arguments, as nobody states its schema", "state it in a mapping file (`schema:`), or give the library that registers it (--op-library)"};
 }
 

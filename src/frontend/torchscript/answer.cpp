@@ -1,10 +1,6 @@
 #include "frontend/torchscript/answer.h"
 
-#include <torch/csrc/jit/runtime/operator.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
-
-#include <algorithm>
-#include <sstream>
 
 #include "compatcheck/error.h"
 #include "frontend/snapshot.h"
@@ -33,16 +29,7 @@ protocol::Reply reply(const protocol::LoadRequest& request) {
   return protocol::LoadReply{encode(program)};
 }
 
-protocol::Reply reply(const protocol::SchemasRequest&) {
-  protocol::SchemasReply reply;
-  for (const auto& op : torch::jit::getAllOperators()) {
-    std::ostringstream text;
-    text << op->schema();
-    reply.schemas.push_back(std::move(text).str());
-  }
-  std::sort(reply.schemas.begin(), reply.schemas.end());
-  return reply;
-}
+protocol::Reply reply(const protocol::SchemasRequest&) { return protocol::SchemasReply{registered_schemas()}; }
 
 protocol::Reply reply(const protocol::ExecutionRequest& request) { return compare_execution(request); }
 protocol::Reply reply(const protocol::ObserveRequest& request) { return observe(request); }

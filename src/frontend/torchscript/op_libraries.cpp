@@ -57,7 +57,9 @@ void load_op_library(const std::string& path) {
   throw UsageError(message);
 }
 
-std::vector<std::string> schemas_in_force() {
+}  // namespace
+
+std::vector<std::string> registered_schemas() {
   std::vector<std::string> schemas;
   for (const auto& op : torch::jit::getAllOperators()) {
     std::ostringstream text;
@@ -68,17 +70,15 @@ std::vector<std::string> schemas_in_force() {
   return schemas;
 }
 
-}  // namespace
-
 std::vector<std::string> load_op_libraries(const std::vector<std::string>& paths) {
   static std::map<std::string, std::vector<std::string>> loaded;
   std::vector<std::string> all;
   for (const std::string& path : paths) {
     auto known = loaded.find(path);
     if (known == loaded.end()) {
-      const auto before = schemas_in_force();
+      const auto before = registered_schemas();
       load_op_library(path);
-      const auto after = schemas_in_force();
+      const auto after = registered_schemas();
       known = loaded.emplace(path, std::vector<std::string>{}).first;
       std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(known->second));
     }
