@@ -36,6 +36,9 @@ struct CheckOptions {
   std::optional<int> max_missing{};    // more missing operators than this fail the gate
   bool exit_zero = false;
   bool hash = false;                   // fill ModelInfo::sha256
+  bool graph = false;                  // fill Report::graph
+  // Engines to hold the ONNX model against: "tensorrt", "ort-cpu@1.31", or a profile of one's own (docs/engines.md): "FILE.yaml".
+  std::vector<std::string> targets{};
   double timeout_seconds = 120;        // for one model, all opsets
   RunOptions run{};
 };

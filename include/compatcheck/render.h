@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <span>
 #include <string>
 
@@ -13,7 +14,7 @@
 
 namespace compatcheck {
 
-enum class Format : std::uint8_t { text, json, jsonl };
+enum class Format : std::uint8_t { text, json, jsonl, sarif, junit, github, gitlab, markdown, html, allowlist_yaml };
 
 struct RenderOptions {
   bool color = false;
@@ -21,12 +22,16 @@ struct RenderOptions {
   bool quiet = false;           // only what is at or above fail_on, and the last line
   int verbosity = 0;            // 1: every site and every operator; 2: normalisation steps too
   bool as_list = false;         // JSON: {"schema_version", "reports"} around a single report too
+  std::filesystem::path source_root{};   // where the files that findings name may lie: html shows their lines, sarif, github and gitlab point at them
 };
 
 // One report is one object or page; several are {"schema_version", "reports": […]}, one line each, or one table of
 // opsets and models. The same reports give the same bytes.
 std::string render(const Report& report, Format format, const RenderOptions& options = {});
 std::string render(std::span<const Report> reports, Format format, const RenderOptions& options = {});
+
+// Saved JSON or JSON-lines reports, as render() wrote them; a last line that was cut off is left out. Throws ModelError for what is none.
+std::vector<Report> read_reports(std::string_view text);
 
 std::string render(const Verification& verification, Format format, const RenderOptions& options = {});
 

@@ -78,11 +78,15 @@ struct Site {
   std::string function, args;
 };
 
+// Why a finding doesn't count: an allow entry of the configuration, or a baseline that knows it.
 struct Suppression {
   std::string reason;
-  std::optional<std::string> expires;
-  std::string source;
+  std::optional<std::string> expires;   // "2027-01-31": the last day
+  std::string source;                   // "compatcheck.yaml:12", "baseline.json"
 };
+
+// Against a baseline: as there, not there at all, or there for fewer nodes.
+enum class BaselineState : std::uint8_t { unchanged, added, grown };
 
 struct Finding {
   std::string id;                    // "CC001"
@@ -92,8 +96,9 @@ struct Finding {
   std::optional<int> available_from;
   int nodes = 0;
   std::vector<Site> sites;
-  std::optional<std::string> target;
-  std::optional<Suppression> suppressed;
+  std::optional<std::string> target{};   // the engine that it is about: "tensorrt@10.15"
+  std::optional<Suppression> suppressed{};
+  std::optional<BaselineState> baseline{};   // absent: no baseline was given
 };
 
 enum class FailOn : std::uint8_t { unconvertible, missing, conditional, composite, warning, never };
@@ -102,6 +107,38 @@ struct Gate {
   bool passed = true;
   FailOn fail_on = FailOn::unconvertible;
   int violations = 0;
+};
+
+// Whether an engine takes a node or a model; unknown where its profile doesn't say.
+enum class Support : std::uint8_t { yes, no, unknown };
+
+// What an engine makes of the ONNX model, node by node. Nodes that don't become ONNX count as ones that it doesn't take.
+struct TargetSummary {
+  std::string target;                // "tensorrt@10.15"
+  std::string engine, version;
+  std::string source, date;          // of the profile: where its facts come from, and when they were true
+  Support support = Support::unknown;   // of the whole model
+  int nodes = 0, supported = 0, unsupported = 0, unknown = 0;  // of the ONNX model, bodies included
+  int partitions = 0;                // groups of supported nodes that can run in one go
+  std::optional<int> lowest_opset;   // at which it takes the whole model
+  struct Operator {
+    std::string onnx;                // "GridSample", "com.microsoft::Gelu"
+    Support support = Support::unknown;
+    int nodes = 0;
+  };
+  std::vector<Operator> operators;   // by name; one with nodes of several kinds has a line of each
+};
+
+// The nodes of the graph that was checked, in order: a site's index is a place in `nodes`.
+struct GraphSummary {
+  enum class Outcome : std::uint8_t { ok, missing, refused, needs_input, unassessed, structural };
+  struct Node {
+    std::uint32_t op = 0, module = 0;   // places in the lists below
+    Outcome outcome = Outcome::ok;
+    std::vector<std::uint32_t> inputs;  // nodes whose results it reads
+  };
+  std::vector<std::string> operators, modules;
+  std::vector<Node> nodes;
 };
 
 struct Report {
@@ -114,6 +151,9 @@ struct Report {
   Summary summary;
   std::vector<OperatorSummary> operators;  // by name
   std::vector<Finding> findings;           // by severity, then by number of nodes
+  std::vector<TargetSummary> targets;      // in the order asked for
+  std::optional<int> targets_lowest_opset; // at which all of them take the whole model
+  std::optional<GraphSummary> graph;       // on request
   Gate gate;
   int exit_code = 0;
   // Why the model could not be checked (failure_report): then only tool, model.path and exit_code say something.

@@ -16,8 +16,15 @@ std::string render(std::span<const Report> reports, Format format, const RenderO
       case Format::text: return report::text(reports, options);
       case Format::json: return report::json(reports, options.as_list);
       case Format::jsonl: return report::json_lines(reports);
+      case Format::sarif:
+      case Format::junit:
+      case Format::github:
+      case Format::gitlab:
+      case Format::markdown:
+      case Format::html:
+      case Format::allowlist_yaml: break;
     }
-    return {};
+    throw UsageError("there is no such format of this report");
   });
 }
 
