@@ -113,9 +113,7 @@ class Collector {
   std::vector<Finding> take(std::vector<Finding> findings) {
     for (auto& [key, finding] : findings_) findings.push_back(std::move(finding));
     for (auto& [input, finding] : wanting_) findings.push_back(std::move(finding));
-    std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
-      return std::tuple(a.severity, -a.nodes, std::string_view(a.id)) < std::tuple(b.severity, -b.nodes, std::string_view(b.id));
-    });
+    sort(findings);
     return findings;
   }
 
@@ -199,6 +197,12 @@ class Collector {
 };
 
 }  // namespace
+
+void sort(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    return std::tuple(a.severity, -a.nodes, std::string_view(a.id)) < std::tuple(b.severity, -b.nodes, std::string_view(b.id));
+  });
+}
 
 std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context, int opset, std::vector<Finding> others) {
   Collector collector(graph, context, opset);

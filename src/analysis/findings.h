@@ -11,7 +11,10 @@ namespace compatcheck::analysis {
 
 std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& assessment, const conversion::Context& context, int opset);
 
-// With `others`, sorted by severity, then by number of nodes. `graph` is the one that was assessed.
+// By severity, then by number of nodes.
+void sort(std::vector<Finding>& findings);
+
+// With `others`, sorted. `graph` is the one that was assessed.
 std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context, int opset,
                                       std::vector<Finding> others);
 

@@ -99,6 +99,21 @@ constexpr std::array table{
          "because tracing baked a size in as a constant. As a warning: TorchScript itself fails there.\n"
          "\n"
          "What to do: script the part that computes with sizes, or give that dimension its size in --input.\n"},
+    Rule{"CC901", "unused-allow-entry", Severity::warning, "An entry of the allow-list that matches no finding",
+         "The configuration allows something that the run didn't find: it is mended, or the entry never meant it. Entries that speak of a\n"
+         "model, an opset or an engine that the run didn't have aren't judged. With several models the finding stands in the last report.\n"
+         "\n"
+         "What to do: take the entry out of compatcheck.yaml.\n"},
+    Rule{"CC902", "expired-allow-entry", Severity::warning, "An entry of the allow-list whose day is over",
+         "`expires` is the last day on which an entry holds. What it allowed counts again.\n"
+         "\n"
+         "What to do: mend what it allowed, or give the entry another day, with a reason that still holds.\n"},
+    Rule{"CC903", "table-defect", Severity::error, "A defect of a mapping table",
+         "What `compatcheck lint` finds: a row that contradicts ONNX's or PyTorch's schemas, or isn't in the tables' language.\n"},
+    Rule{"CC904", "baseline-too-high", Severity::note, "A baseline that allows more than there is",
+         "The run found fewer nodes than the baseline has for a rule, operator and module. Nothing fails, but the same could come back unseen.\n"
+         "\n"
+         "What to do: --prune-baseline brings the file down to what the run found.\n"},
 };
 
 }  // namespace

@@ -1,0 +1,113 @@
+// What of a report's findings counts: compatcheck.yaml with its rules and allow-list, and baselines.
+//
+//   compatcheck::Policy policy({.configuration = compatcheck::read_configuration("compatcheck.yaml")});
+//   for (auto& report : reports) policy.apply(report);
+//   policy.finish(reports.back());
+//
+// A policy never changes a verdict: it says whether the gate lets the model pass.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compatcheck/error.h"
+#include "compatcheck/report.h"
+
+namespace compatcheck {
+
+// A value that an option of the command line can give, too.
+struct Setting {
+  std::string option;                // "--fail-on"
+  std::vector<std::string> values;   // a relative path begins at the file's folder
+  std::string source;                // "compatcheck.yaml:3"
+};
+
+// A rule's severity; none: findings of the rule are left out.
+struct RuleSetting {
+  std::string rule;                  // "CC004"
+  std::optional<Severity> severity;
+  std::string source;
+};
+
+// A finding that shall not count. Empty fields hold for all; op, rule, model and module may have * and ? in them.
+struct AllowEntry {
+  std::string op, rule, model, target, module;
+  std::optional<int> opset;
+  std::string reason, owner;
+  std::optional<std::string> expires;   // "2027-01-31": the last day on which it holds
+  std::string source;                   // "compatcheck.yaml:12"
+};
+
+struct Configuration {
+  std::filesystem::path file;        // empty: none
+  std::vector<Setting> settings;
+  std::vector<RuleSetting> rules;
+  std::vector<AllowEntry> allow;
+};
+
+// Throws UsageError for a file that can't be read, TableError with line and column for a wrong one.
+Configuration read_configuration(const std::filesystem::path& file);
+// compatcheck.yaml or .compatcheck.yaml in `folder` or the nearest folder above it that has one.
+std::optional<std::filesystem::path> find_configuration(const std::filesystem::path& folder);
+
+// How many nodes of a model each rule reported, by operator and module: what is known already and doesn't fail the gate. Node numbers and
+// lines aren't in it, so that it outlives edits.
+class Baseline {
+ public:
+  struct Entry {
+    std::string model;               // as given
+    int opset = 0;
+    std::string target, rule, op, module;
+    int nodes = 0;
+    bool operator==(const Entry&) const = default;
+  };
+  Baseline() = default;
+  explicit Baseline(std::vector<Entry> entries);
+  std::span<const Entry> entries() const { return entries_; }   // sorted
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+// Throws UsageError for a file that can't be read or is no baseline.
+Baseline read_baseline(const std::filesystem::path& file);
+std::string to_json(const Baseline& baseline);   // the same baseline gives the same bytes
+
+struct PolicyOptions {
+  Configuration configuration{};
+  std::optional<Baseline> baseline{};
+  std::string baseline_source{};     // what reports call it: "baseline.json"
+  bool accept_all = false;           // what the baseline doesn't know is put into it, and doesn't count
+  std::string today{};               // "2026-11-22", by which entries expire; empty: the day in UTC (SOURCE_DATE_EPOCH, if it is set)
+  std::optional<int> max_missing{};  // as CheckOptions has it
+  bool exit_zero = false;
+};
+
+// Of one run over any number of models. Not for use from several threads at once.
+class Policy {
+ public:
+  explicit Policy(PolicyOptions options);
+  ~Policy();
+  Policy(Policy&&) noexcept;
+  Policy& operator=(Policy&&) noexcept;
+
+  // Severities, suppressions, and the gate and exit code that follow from them.
+  void apply(Report& report);
+  // What the run as a whole found goes to its last report: allow entries that no finding used or that have expired, and lines of the
+  // baseline that are too high. Entries that speak of other models, opsets or engines than the run's aren't judged.
+  void finish(Report& last);
+  // With `accept_all`: what there was and what is new. Else what there was, brought down to what the run found (models, opsets and engines
+  // of the run; others stay).
+  Baseline baseline_of_run() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace compatcheck

@@ -1,0 +1,13 @@
+// Days as text, which sorts as they do: "2027-01-31".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace compatcheck::policy {
+
+bool is_day(std::string_view text);   // of the calendar
+// In UTC. Of SOURCE_DATE_EPOCH, if it is set: the same sources give the same reports.
+std::string today();
+
+}  // namespace compatcheck::policy

@@ -1,0 +1,226 @@
+// What counts of a run's findings.
+#include "compatcheck/policy.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/boundary.h"
+#include "analysis/findings.h"
+#include "analysis/gate.h"
+#include "analysis/rules.h"
+#include "policy/allow.h"
+#include "policy/day.h"
+
+namespace compatcheck {
+namespace {
+
+using Scope = std::tuple<std::string, int, std::string>;                 // model, opset, target
+using Counted = std::tuple<Scope, std::string, std::string, std::string>;  // rule, operator, module
+
+struct Use {
+  bool judged = false;     // the run has a report of which the entry speaks
+  bool used = false;
+};
+
+std::string name_of(const AllowEntry& entry) {
+  std::string name = entry.op;
+  if (!entry.rule.empty()) name += (name.empty() ? "" : ", ") + entry.rule;
+  return entry.module.empty() ? name : name + " in " + entry.module;
+}
+
+std::string op_of(const Finding& finding) { return finding.overload.empty() ? finding.op : finding.op + "." + finding.overload; }
+
+Finding run_finding(const char* id, std::string message, std::string help) {
+  Finding finding;
+  finding.id = id;
+  finding.severity = analysis::find_rule(id)->severity;
+  finding.message = std::move(message);
+  finding.help = std::move(help);
+  return finding;
+}
+
+// The part of a finding that lies in the entry's modules; it is taken out of `finding`. All of it, where the entry names none.
+std::optional<Finding> take_part(Finding& finding, const std::string& module) {
+  const auto inside = [&](const Site& site) { return policy::matches(module, site.module); };
+  if (module.empty()) return std::move(finding);
+  const auto rest = std::stable_partition(finding.sites.begin(), finding.sites.end(), inside);
+  if (rest == finding.sites.begin()) return std::nullopt;
+  Finding part = finding;
+  part.sites.erase(part.sites.begin() + (rest - finding.sites.begin()), part.sites.end());
+  finding.sites.erase(finding.sites.begin(), rest);
+  part.nodes = static_cast<int>(part.sites.size());
+  finding.nodes = static_cast<int>(finding.sites.size());
+  return part;
+}
+
+}  // namespace
+
+struct Policy::State {
+  PolicyOptions options;
+  std::vector<Use> uses;                      // of the allow entries
+  std::map<Counted, int> known, found;        // nodes by the baseline, and in this run
+  std::set<Scope> scopes;                     // of this run
+
+  void set_severities(std::vector<Finding>& findings) const;
+  void allow(Report& report);
+  std::vector<Finding> allowed_parts(Finding finding, const Report& report, std::set<std::size_t>& expired);
+  void compare(Report& report);
+  BaselineState state_of(const Finding& finding, const Scope& scope);
+  void judge(Report& report) const;
+  std::vector<Finding> left_over() const;
+};
+
+void Policy::State::set_severities(std::vector<Finding>& findings) const {
+  std::erase_if(findings, [&](Finding& finding) {
+    const auto& rules = options.configuration.rules;
+    const auto last = std::find_if(rules.rbegin(), rules.rend(), [&](const RuleSetting& rule) { return policy::matches(rule.rule, finding.id); });
+    if (last == rules.rend() || finding.severity == Severity::error) return false;   // an error keeps the model from converting
+    if (last->severity) finding.severity = *last->severity;
+    return !last->severity;
+  });
+}
+
+// What entries take of a finding, each part with its reason, and last what is left.
+std::vector<Finding> Policy::State::allowed_parts(Finding finding, const Report& report, std::set<std::size_t>& expired) {
+  const auto& entries = options.configuration.allow;
+  std::vector<Finding> parts;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const AllowEntry& entry = entries[i];
+    if (!policy::speaks_of(entry, report) || !policy::speaks_of(entry, finding)) continue;
+    const bool over = entry.expires && *entry.expires < options.today;
+    Finding copy = finding;
+    auto part = take_part(over ? copy : finding, entry.module);
+    if (!part) continue;
+    uses[i].used = true;
+    if (over) {
+      expired.insert(i);
+      continue;
+    }
+    const bool whole = entry.module.empty() || finding.sites.empty();
+    part->suppressed = Suppression{entry.reason + (entry.owner.empty() ? "" : " (" + entry.owner + ")"), entry.expires, entry.source};
+    parts.push_back(*std::move(part));
+    if (whole) return parts;
+  }
+  parts.push_back(std::move(finding));
+  return parts;
+}
+
+void Policy::State::allow(Report& report) {
+  const auto& entries = options.configuration.allow;
+  for (std::size_t i = 0; i < entries.size(); ++i) uses[i].judged |= policy::speaks_of(entries[i], report);
+  std::vector<Finding> findings;
+  std::set<std::size_t> expired;
+  for (auto& finding : report.findings)
+    for (auto& part : allowed_parts(std::move(finding), report, expired)) findings.push_back(std::move(part));
+  for (const std::size_t i : expired) {
+    const AllowEntry& entry = entries[i];
+    findings.push_back(run_finding("CC902", entry.source + ": " + name_of(entry) + " was allowed until " + *entry.expires + " (" + entry.reason + ")",
+                                   "mend what it allowed, or give the entry another day"));
+    findings.back().op = entry.op;
+  }
+  report.findings = std::move(findings);
+}
+
+// Counts the finding as found.
+BaselineState Policy::State::state_of(const Finding& finding, const Scope& scope) {
+  std::map<std::string, int> modules;
+  for (const Site& site : finding.sites) ++modules[site.module];
+  if (modules.empty()) modules[""] = std::max(finding.nodes, 1);
+  bool any = false, more = false;
+  for (const auto& [module, nodes] : modules) {
+    const Counted counted{scope, finding.id, op_of(finding), module};
+    const int sum = found[counted] += nodes;
+    const auto before = known.find(counted);
+    any |= before != known.end();
+    more |= before == known.end() || before->second < sum;
+  }
+  return options.accept_all || !more ? BaselineState::unchanged : any ? BaselineState::grown : BaselineState::added;
+}
+
+void Policy::State::compare(Report& report) {
+  if (!options.baseline && !options.accept_all) return;
+  scopes.insert({report.model.path, report.opset, ""});
+  for (const auto& target : report.targets) scopes.insert({report.model.path, report.opset, target.target});
+  for (auto& finding : report.findings) {
+    if (finding.suppressed || finding.severity == Severity::note || finding.id.starts_with("CC9")) continue;
+    finding.baseline = state_of(finding, {report.model.path, report.opset, finding.target.value_or("")});
+    if (finding.baseline == BaselineState::unchanged) finding.suppressed = Suppression{"in the baseline", std::nullopt, options.baseline_source};
+  }
+}
+
+void Policy::State::judge(Report& report) const {
+  analysis::sort(report.findings);
+  report.gate = analysis::judge(report, report.gate.fail_on, options.max_missing);
+  report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
+}
+
+std::vector<Finding> Policy::State::left_over() const {
+  std::vector<Finding> findings;
+  const auto& entries = options.configuration.allow;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!uses[i].judged || uses[i].used) continue;
+    findings.push_back(run_finding("CC901", entries[i].source + ": no finding is of " + name_of(entries[i]), "take the entry out"));
+    findings.back().op = entries[i].op;
+  }
+  const auto too_high = std::count_if(known.begin(), known.end(), [&](const auto& entry) {
+    const auto now = found.find(entry.first);
+    return scopes.contains(std::get<0>(entry.first)) && (now == found.end() ? 0 : now->second) < entry.second;
+  });
+  if (too_high && !options.accept_all)
+    findings.push_back(run_finding("CC904", options.baseline_source + " allows more than there is, in " + std::to_string(too_high) +
+                                   (too_high == 1 ? " entry" : " entries"), "--prune-baseline takes it out"));
+  return findings;
+}
+
+Policy::Policy(PolicyOptions options) : state_(std::make_unique<State>()) {
+  state_->options = std::move(options);
+  if (state_->options.today.empty()) state_->options.today = policy::today();
+  state_->uses.resize(state_->options.configuration.allow.size());
+  if (state_->options.baseline)
+    for (const auto& entry : state_->options.baseline->entries())
+      state_->known[{{entry.model, entry.opset, entry.target}, entry.rule, entry.op, entry.module}] += entry.nodes;
+}
+Policy::~Policy() = default;
+Policy::Policy(Policy&&) noexcept = default;
+Policy& Policy::operator=(Policy&&) noexcept = default;
+
+void Policy::apply(Report& report) {
+  if (report.error) return;
+  analysis::guarded("the configuration", [&] {
+    state_->set_severities(report.findings);
+    state_->allow(report);
+    state_->compare(report);
+    state_->judge(report);
+  });
+}
+
+void Policy::finish(Report& last) {
+  if (last.error) return;
+  auto findings = state_->left_over();
+  state_->set_severities(findings);
+  for (auto& finding : findings) last.findings.push_back(std::move(finding));
+  state_->judge(last);
+}
+
+Baseline Policy::baseline_of_run() const {
+  std::map<Counted, int> counts;
+  for (const auto& [counted, nodes] : state_->known) {
+    const bool in_run = state_->scopes.contains(std::get<0>(counted));
+    const auto now = state_->found.find(counted);
+    const int left = !in_run ? nodes : now == state_->found.end() ? 0 : std::min(nodes, now->second);
+    if (left) counts[counted] = left;
+  }
+  if (state_->options.accept_all)
+    for (const auto& [counted, nodes] : state_->found) counts[counted] = nodes;
+  std::vector<Baseline::Entry> entries;
+  for (const auto& [counted, nodes] : counts) {
+    const auto& [scope, rule, op, module] = counted;
+    const auto& [model, opset, target] = scope;
+    entries.push_back({model, opset, target, rule, op, module, nodes});
+  }
+  return Baseline(std::move(entries));
+}
+
+}  // namespace compatcheck
