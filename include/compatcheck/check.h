@@ -48,6 +48,11 @@ Report check(const Model& model, const CheckOptions& options = {});
 // The same for several opsets; loading, normalising and facts are done once. One report an opset, in their order.
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options = {});
 
+// Names everything but the model and the opset that a report hangs on: this version and its tables, the options and the files that they
+// name, and `others` (a configuration, a baseline). With ModelInfo::identity it tells whether a report is still true. Throws TableError for a
+// mapping file that can't be found.
+std::string settings_digest(const LoadOptions& load, const CheckOptions& options, std::span<const std::filesystem::path> others = {});
+
 // exit_usage for what UsageError and TableError are, else exit_unreadable.
 int exit_code_of(const std::exception& error);
 // In place of a report, for render(): a model that could not be read or checked.

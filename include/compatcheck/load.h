@@ -34,6 +34,9 @@ struct LoadOptions {
 
 class Model;
 
+// ModelInfo::identity of a file, without loading it. Throws ModelError for what is no model.
+std::string identity_of(const std::filesystem::path& file);
+
 // One model, with a Loader of its own, whose process ends as soon as the file is read.
 Model load(const std::filesystem::path& file, const LoadOptions& options = {});
 

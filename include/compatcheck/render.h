@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "compatcheck/diff.h"
 #include "compatcheck/inspect.h"
@@ -25,12 +27,16 @@ struct RenderOptions {
   std::filesystem::path source_root{};   // where the files that findings name may lie: html shows their lines, sarif, github and gitlab point at them
 };
 
-// One report is one object or page; several are {"schema_version", "reports": […]}, one line each, or one table of
+// One report is one object or page; several are {"schema_version", "reports": […], "totals": {…}}, one line each, or one table of
 // opsets and models. The same reports give the same bytes.
 std::string render(const Report& report, Format format, const RenderOptions& options = {});
 std::string render(std::span<const Report> reports, Format format, const RenderOptions& options = {});
 
-// Saved JSON or JSON-lines reports, as render() wrote them; a last line that was cut off is left out. Throws ModelError for what is none.
+// The end of a text report of several models, for who renders them one by one. Of findings it reads no sites.
+std::string render_totals(std::span<const Report> reports, const RenderOptions& options = {});
+
+// Saved JSON or JSON-lines reports, as render() wrote them; of lines the last one is left out if it was cut off, so that there may be none.
+// Throws ModelError for what is no report, naming the line and the keys.
 std::vector<Report> read_reports(std::string_view text);
 
 std::string render(const Verification& verification, Format format, const RenderOptions& options = {});

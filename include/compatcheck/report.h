@@ -155,6 +155,7 @@ struct Report {
   std::optional<int> targets_lowest_opset; // at which all of them take the whole model
   std::optional<GraphSummary> graph;       // on request
   Gate gate;
+  std::optional<std::string> settings;     // settings_digest(), where a later run shall see whether the report is still true
   int exit_code = 0;
   // Why the model could not be checked (failure_report): then only tool, model.path and exit_code say something.
   std::optional<std::string> error;

@@ -6,6 +6,7 @@
 #include "analysis/describe.h"
 #include "analysis/findings.h"
 #include "analysis/gate.h"
+#include "analysis/graph_summary.h"
 #include "analysis/model_state.h"
 #include "analysis/onnx_model.h"
 #include "analysis/prepare.h"
@@ -75,6 +76,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
     others.push_back(*std::move(fault));
   }
   report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset, std::move(others));
+  if (options.graph) report.graph = analysis::summarize_graph(assessment);
   report.gate = analysis::judge(report, options.fail_on, options.max_missing);
   report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
   return report;

@@ -115,6 +115,10 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   return Model(std::move(state));
 }
 
+std::string identity_of(const std::filesystem::path& file) {
+  return analysis::guarded(file.string(), [&] { return frontend::naming(file.string(), [&] { return frontend::identity_of(frontend::InputFile(file), file); }); });
+}
+
 const std::string& Model::path() const { return state_->path; }
 
 Loader::Loader(LoadOptions options)

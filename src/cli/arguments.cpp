@@ -50,23 +50,29 @@ bool others_take(const Option& option, const std::string& value) {
   });
 }
 
-void apply_environment(Options& options, const Option& option) {
-  const char* value = std::getenv(environment_name(option).c_str());
-  if (!value || !*value) return;
-  try {
-    if (option.value.empty()) {
-      const std::string_view given(value);
-      if (given == "1" || given == "true") option.apply(options, "");
-      else if (given != "0" && given != "false") throw UsageError(std::string(given) + ": expected 1, true, 0 or false");
-    } else if (option.repeatable) {
-      for (const auto& line : lines(value)) option.apply(options, line);
-    } else {
+// Takes values that the command line doesn't give, and says in errors where they stand.
+void apply_from(Options& options, const Option& option, std::span<const std::string> values, const std::string& source) {
+  for (const auto& value : values) try {
       option.apply(options, value);
+      options.given.push_back({std::string(option.name), value, source});
+    } catch (const UsageError& error) {
+      if (others_take(option, value)) return;
+      throw UsageError(source + ": " + error.what());
     }
-  } catch (const UsageError& error) {
-    if (others_take(option, value)) return;
-    throw UsageError(environment_name(option) + ": " + error.what());
+}
+
+bool apply_environment(Options& options, const Option& option) {
+  const char* value = std::getenv(environment_name(option).c_str());
+  if (!value || !*value) return false;
+  const std::string source = environment_name(option);
+  if (option.value.empty()) {
+    const std::string_view given(value);
+    if (given == "1" || given == "true") apply_from(options, option, std::vector<std::string>{""}, source);
+    else if (given != "0" && given != "false") throw UsageError(source + ": " + std::string(given) + ": expected 1, true, 0 or false");
+  } else {
+    apply_from(options, option, option.repeatable ? lines(value) : std::vector<std::string>{value}, source);
   }
+  return true;
 }
 
 // What CLI11 read, before it is applied: the table's functions run in the order of the table.
@@ -140,18 +146,44 @@ Given read(const Command& command, std::span<const std::string> arguments) {
   return given;
 }
 
+// A configuration is about models: its opset isn't that of a table.
+bool has_configuration(const Option& option) { return serves(option, "check") || serves(option, "convert"); }
+
 void apply(Options& options, const Option& option, const Given& given) {
   const auto& values = given.values;
   if (const auto found = values.find(&option); found != values.end() && !found->second.empty()) {
     if (!option.repeatable && found->second.size() > 1) throw UsageError(std::string(option.name) + " is given twice");
-    for (const auto& value : found->second) option.apply(options, value);
+    for (const auto& value : found->second) {
+      option.apply(options, value);
+      options.given.push_back({std::string(option.name), value, "command line"});
+    }
     return;
   }
   if (const auto found = given.flags.find(&option); found != given.flags.end() && found->second > 0) {
     for (int i = 0; i < found->second; ++i) option.apply(options, "");
+    options.given.push_back({std::string(option.name), "", "command line"});
     return;
   }
-  apply_environment(options, option);
+  if (apply_environment(options, option) || !has_configuration(option)) return;
+  for (const Setting& setting : options.configuration.settings)
+    if (setting.option == option.name) apply_from(options, option, setting.values, setting.source);
+}
+
+// --config and --no-config come first: they say what the others' defaults are.
+void apply_configuration(Options& options, const Command& command, const Given& given) {
+  bool takes = false;
+  for (const Option* option : options_of(command.name))
+    if (option->reads_configuration) {
+      apply(options, *option, given);
+      takes = true;
+    }
+  if (!takes || options.no_configuration) return;
+  if (options.configuration.file.empty()) {
+    const auto found = find_configuration(".");
+    if (!found) return;
+    options.configuration.file = found->lexically_proximate(std::filesystem::current_path());
+  }
+  options.configuration = read_configuration(options.configuration.file);
 }
 
 }  // namespace
@@ -188,7 +220,9 @@ Options parse_arguments(const Command& command, std::span<const std::string> arg
   Options options;
   options.positional = given.positional;
   if (before < arguments.size()) options.positional.insert(options.positional.end(), separator + 1, arguments.end());
-  for (const Option* option : options_of(command.name)) apply(options, *option, given);
+  apply_configuration(options, command, given);
+  for (const Option* option : options_of(command.name))
+    if (!option->reads_configuration) apply(options, *option, given);
   return options;
 }
 

@@ -1,99 +1,148 @@
 #include <algorithm>
+#include <chrono>
 
+#include "cli/changed_models.h"
+#include "cli/checked_models.h"
 #include "cli/commands.h"
 #include "cli/model_files.h"
-#include "cli/read_model.h"
+#include "cli/report_output.h"
 #include "cli/terminal.h"
+#include "cli/workers.h"
 
 namespace compatcheck::cli {
 namespace {
 
-struct Run {
-  std::vector<Report> reports;  // of a model that could not be checked: why
-  int exit_code = 0;
+// Files on which all verdicts hang.
+std::vector<std::filesystem::path> settings_files(const Options& options) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& file : {options.configuration.file, options.baseline})
+    if (!file.empty()) files.push_back(file);
+  return files;
+}
+
+std::vector<std::string> models_to_check(const Options& options) {
+  std::vector<std::string> words = options.positional;
+  for (const auto& list : options.models_from)
+    for (auto& line : listed_models(list)) words.push_back(std::move(line));
+  if (words.empty()) throw UsageError("which model? usage: compatcheck check MODEL... (--help lists the options)");
+  std::vector<std::string> models = model_files(words);
+  if (!options.changed_since.empty()) {
+    std::vector<std::string> settings;
+    for (const auto* files : {&options.load.mappings, &options.load.plugins, &options.load.op_libraries})
+      for (const auto& file : *files) settings.push_back(file.string());
+    for (const auto& file : settings_files(options)) settings.push_back(file.string());
+    models = changed_models(models, settings, options.changed_since);
+  }
+  std::vector<std::string> shard;
+  for (std::size_t i = options.shard.index - 1; i < models.size(); i += options.shard.count) shard.push_back(models[i]);
+  return shard;
+}
+
+// "[12/1000] 38 a second, 26 s left"
+class Rate {
+ public:
+  explicit Rate(std::size_t models) : models_(models) {}
+  std::string words(std::size_t done) const {
+    std::string text = "[" + std::to_string(done) + "/" + std::to_string(models_) + "]";
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (done == 0 || seconds < 1) return text;
+    const double rate = static_cast<double>(done) / seconds;
+    const auto left = static_cast<long long>(static_cast<double>(models_ - done) / rate);
+    const auto rounded = static_cast<long long>(rate * 10);
+    return text + " " + std::to_string(rounded / 10) + "." + std::to_string(rounded % 10) + " a second, " +
+           (left >= 60 ? std::to_string(left / 60) + " min " : "") + std::to_string(left % 60) + " s left";
+  }
+
+ private:
+  std::size_t models_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::string display_name(const std::string& file) { return file == "-" ? "<stdin>" : file; }
-
-int exit_code(std::span<const Report> reports, bool one_is_enough) {
-  int lowest = reports.front().exit_code, highest = 0;
-  for (const Report& report : reports) {
-    lowest = std::min(lowest, report.exit_code);
-    highest = std::max(highest, report.exit_code);
+class CheckRun {
+ public:
+  CheckRun(const Options& options, std::vector<std::string> models)
+      : options_(options), models_(std::move(models)), checked_(options, models_.size()), loader_(options.load), progress_(options.progress), rate_(models_.size()) {
+    if (!options.resume) return;
+    const auto lines = std::ranges::find_if(options.reports, [](const ReportFile& report) { return report.format == Format::jsonl; });
+    if (lines == options.reports.end()) throw UsageError("--resume goes on from a report of JSON lines: --report FILE.jsonl");
+    earlier_.emplace(lines->file);
+    settings_ = settings_digest(options.load, options.check, settings_files(options));
   }
-  return one_is_enough ? lowest : highest;
-}
 
-// One model that can't be checked costs that model; the others are reported all the same.
-void check_model(Run& run, Loader& loader, const std::string& file, const Options& options, ProgressLine& progress) {
-  std::vector<Report> reports;
-  try {
-    reports = check(read_model(loader, file), options.opsets.values, options.check);
-    progress.clear();
-    for (const auto& warning : reports.front().model.warnings) write_message(display_name(file) + ": warning: " + warning);
-  } catch (const std::exception& error) {
-    progress.clear();
-    write_message(error.what());
-    reports = {failure_report(display_name(file), error)};
+  int run() {
+    for (std::size_t i = 0; i < models_.size(); ++i)
+      if (!resumed(i)) todo_.push_back(i);
+    progress_.show(rate_.words(done_) + "  " + models_[todo_.empty() ? 0 : todo_.front()]);
+    if (models_.size() > 1) check_apart();
+    else if (!todo_.empty()) done(0, check_model(loader_, models_[0], options_));
+    progress_.clear();
+    const int exit_code = checked_.finish();
+    if (earlier_) earlier_->finish();
+    return exit_code;
   }
-  run.exit_code = std::max(run.exit_code, exit_code(reports, options.opsets.one_is_enough));
-  run.reports.insert(run.reports.end(), reports.begin(), reports.end());
-}
 
-Run check_all(const Options& options, const std::vector<std::string>& files) {
-  ProgressLine progress(options.progress);
-  Loader loader(options.load);
-  Run run;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    progress.show("[" + std::to_string(i + 1) + "/" + std::to_string(files.size()) + "] " + files[i]);
-    check_model(run, loader, files[i], options, progress);
+ private:
+  bool resumed(std::size_t model) {
+    auto reports = earlier_ ? earlier_->find(models_[model], options_.opsets.values, settings_) : std::nullopt;
+    if (!reports) return false;
+    ++done_;
+    checked_.add(model, *std::move(reports));
+    return true;
   }
-  return run;
-}
 
-bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
-  const auto whole = [](const std::filesystem::path& file) {
-    std::error_code error;
-    const auto absolute = std::filesystem::absolute(file, error);
-    const auto canonical = std::filesystem::weakly_canonical(absolute, error);
-    return error ? absolute.lexically_normal() : canonical;
-  };
-  return whole(a) == whole(b);
-}
-
-// A device may be written twice, and is no model.
-bool is_device(const std::filesystem::path& file) {
-  std::error_code error;
-  return std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
-}
-
-// Each report to a file of its own, none over a model.
-void check_report_files(const std::vector<ReportFile>& reports, const std::vector<std::string>& models) {
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    const auto& file = reports[i].file;
-    if (is_device(file)) continue;
-    for (std::size_t j = 0; j < i; ++j)
-      if (same_file(file, reports[j].file)) throw UsageError("--report: two reports go to " + file.string());
-    for (const auto& model : models)
-      if (same_file(file, model)) throw UsageError("--report " + file.string() + ": that is the model");
+  void done(std::size_t model, std::vector<Report> reports) {
+    progress_.clear();
+    for (auto& report : reports)
+      if (earlier_) report.settings = settings_;
+    if (earlier_) earlier_->add(reports);
+    checked_.add(model, std::move(reports));
+    if (++done_ < models_.size()) progress_.show(rate_.words(done_) + "  " + models_[model]);
   }
+
+  // In processes: a model that crashes one, or never ends, costs that model.
+  void check_apart() {
+    const WorkerOptions workers{.processes = options_.jobs.value_or(processors()), .seconds = 2 * options_.check.timeout_seconds + leave_seconds,
+                                .memory_mb = options_.load.memory_mb};
+    const MakeWork make = [&]() -> Work {
+      return [&](std::size_t item) { return render(check_model(loader_, models_[todo_[item]], options_), Format::jsonl); };
+    };
+    work_apart(todo_.size(), workers, make, [&](std::size_t item, const std::string& answer, const std::string& failure) {
+      const std::size_t model = todo_[item];
+      const std::string name = display_name(models_[model]);
+      done(model, failure.empty() ? read_reports(answer) : std::vector{failure_report(name, ModelError(name + ": " + failure))});
+    });
+  }
+
+  static constexpr double leave_seconds = 10;   // beyond the bounds that the work keeps by itself
+
+  const Options& options_;
+  std::vector<std::string> models_;
+  CheckedModels checked_;
+  Loader loader_;
+  ProgressLine progress_;
+  Rate rate_;
+  std::optional<EarlierRun> earlier_;
+  std::string settings_;
+  std::vector<std::size_t> todo_;
+  std::size_t done_ = 0;
+};
+
+void check_options(const Options& options) {
+  if (options.prune_baseline && options.baseline.empty()) throw UsageError("--prune-baseline needs the --baseline that it prunes");
+  if (options.prune_baseline && !options.write_baseline.empty()) throw UsageError("--prune-baseline and --write-baseline exclude each other");
 }
 
 }  // namespace
 
 int run_check(const Options& options) {
-  if (options.positional.empty()) throw UsageError("which model? usage: compatcheck check MODEL... (--help lists the options)");
-  const auto files = model_files(options.positional);
-  check_report_files(options.reports, files);
-  const Run run = check_all(options, files);
-  const bool failed = run.reports.size() == 1 && run.reports.front().error;
-  if (failed && run.exit_code == exit_usage) return run.exit_code;  // a slip must not cost an earlier report
-  RenderOptions page{.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity,
-                     .as_list = files.size() * options.opsets.values.size() > 1};
-  if (!failed || options.format != Format::text) write_stdout(render(run.reports, options.format, page));  // else stderr says it
-  page = {.verbosity = options.verbosity, .as_list = page.as_list};
-  for (const auto& report : options.reports) write_file(report.file, render(run.reports, report.format, page));
-  return run.exit_code;
+  check_options(options);
+  auto models = models_to_check(options);
+  if (models.empty()) {
+    write_message(options.changed_since.empty() ? "no model in this shard" : "no model has changed since " + options.changed_since);
+    return exit_passed;
+  }
+  check_report_files(options, models, "the model");
+  return CheckRun(options, std::move(models)).run();
 }
 
 }  // namespace compatcheck::cli

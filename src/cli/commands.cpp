@@ -20,15 +20,13 @@ constexpr std::array table{
     Command{"inspect", "MODEL", "what a .pt or .onnx file holds: nodes, attributes, weights", "<file>", run_inspect},
     Command{"extract", "MODEL.onnx -o FILE", "a part of an ONNX model, or all of it with more outputs", "<file>", run_extract},
     Command{"diff", "A B", "two models or two saved JSON reports: what appeared, what went", "<file>", run_diff},
+    Command{"render", "REPORT.json...", "saved JSON reports in another format", "<file>", run_render},
     Command{"ops", "[OP...]", "the mapping table in force: what each operator becomes", "", run_ops},
     Command{"explain", "CODE|OP", "a rule's page, or an operator's whole history", "", run_explain},
     Command{"lint", "[TABLE.yaml...]", "check mapping tables; the shipped ones without arguments", "<file>", run_lint},
     Command{"completion", "bash|zsh|fish", "completions for a shell", "bash zsh fish", run_completion},
     Command{"schema", "[COMMAND]", "the JSON Schema of what a command prints", "check verify inspect diff", run_schema},
 };
-
-// Commands of the contract that this version doesn't have yet: a clear word instead of "no such file".
-constexpr std::array<std::string_view, 1> reserved{"render"};
 
 std::string padded(std::string_view text, std::size_t width) {
   return std::string(text) + std::string(text.size() < width ? width - text.size() : 1, ' ');
@@ -54,10 +52,10 @@ int dispatch(std::vector<std::string> arguments) {
   const std::string word = at < arguments.size() ? arguments[at] : "";
   const Command* command = find_command(word);
   if (command) arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(at));
-  else if (std::find(reserved.begin(), reserved.end(), word) != reserved.end())
-    throw UsageError("'" + word + "' is a command that this version doesn't have yet (a file of that name: ./" + word + ")");
   else command = find_command("check");
-  return asks_help ? print(help(*command)) : command->run(parse_arguments(*command, arguments));
+  if (asks_help) return print(help(*command));
+  const Options options = parse_arguments(*command, arguments);
+  return options.print_configuration ? print(describe_configuration(*command, options)) : command->run(options);
 }
 
 }  // namespace

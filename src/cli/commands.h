@@ -27,11 +27,15 @@ int run_verify(const Options& options);
 int run_inspect(const Options& options);
 int run_extract(const Options& options);
 int run_diff(const Options& options);
+int run_render(const Options& options);
 int run_ops(const Options& options);
 int run_explain(const Options& options);
 int run_lint(const Options& options);
 int run_completion(const Options& options);
 int run_schema(const Options& options);
+
+// What --print-config prints.
+std::string describe_configuration(const Command& command, const Options& options);
 
 std::string help();                          // of the program
 std::string help(const Command& command);

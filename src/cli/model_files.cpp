@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iostream>
 
 #include "compatcheck/error.h"
 
@@ -54,6 +55,20 @@ std::vector<std::string> model_files(const std::vector<std::string>& arguments) 
     }
   }
   return files;
+}
+
+std::vector<std::string> listed_models(const std::filesystem::path& list) {
+  std::ifstream file;
+  if (list != "-") file.open(list);
+  std::istream& stream = list == "-" ? std::cin : file;
+  if (!stream) throw UsageError("--models-from " + list.string() + ": there is no such file that can be read");
+  std::vector<std::string> models;
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!line.empty()) models.push_back(std::move(line));
+  }
+  if (stream.bad() || models.empty()) throw UsageError("--models-from " + list.string() + ": there is no model in it");
+  return models;
 }
 
 }  // namespace compatcheck::cli

@@ -20,6 +20,7 @@ struct Option {
   std::string_view commands;       // "check ops"
   std::string_view help;
   void (*apply)(Options&, const std::string& value);  // throws UsageError; a flag gets ""
+  bool reads_configuration = false;                   // it says where the configuration is, which gives others their values
 };
 
 std::span<const Option> option_table();

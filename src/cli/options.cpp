@@ -1,7 +1,9 @@
 #include "cli/options.h"
 
+#include <array>
 #include <charconv>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 namespace compatcheck::cli {
@@ -35,8 +37,15 @@ template <class Value> Value choose(const std::string& given, const std::string&
 }
 
 Format choose_format(const std::string& given, const std::string& name) {
-  return choose<Format>(given, name, {{"text", Format::text}, {"json", Format::json}, {"jsonl", Format::jsonl}});
+  return choose<Format>(given, name, {{"text", Format::text}, {"json", Format::json}, {"jsonl", Format::jsonl}, {"sarif", Format::sarif},
+                                      {"junit", Format::junit}, {"github", Format::github}, {"gitlab", Format::gitlab}, {"markdown", Format::markdown},
+                                      {"html", Format::html}, {"allowlist-yaml", Format::allowlist_yaml}});
 }
+
+// Longer endings first: ".sarif.json" is SARIF.
+constexpr std::array<std::pair<std::string_view, Format>, 9> endings{{{".sarif.json", Format::sarif}, {".sarif", Format::sarif}, {".xml", Format::junit},
+                                                                      {".md", Format::markdown}, {".html", Format::html}, {".htm", Format::html},
+                                                                      {".json", Format::json}, {".jsonl", Format::jsonl}, {".txt", Format::text}}};
 
 }  // namespace
 
@@ -59,7 +68,22 @@ Opsets parse_opsets(const std::string& text) {
 
 int parse_opset(const std::string& text) { return parse_opset(text, text, "one opset"); }
 
+Shard parse_shard(const std::string& text) {
+  Shard shard;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, shard.index);
+  const bool parted = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
+  const auto second = parted ? std::from_chars(first.ptr + 1, end, shard.count) : first;
+  if (!parted || second.ec != std::errc() || second.ptr != end || shard.index < 1 || shard.index > shard.count)
+    throw UsageError("--shard " + text + ": expected K/N, the Kth of N parts");
+  return shard;
+}
+
 Format parse_format(const std::string& name) { return choose_format("--format " + name, name); }
+
+Format parse_verify_format(const std::string& name) {
+  return choose<Format>("--format " + name, name, {{"text", Format::text}, {"json", Format::json}, {"jsonl", Format::jsonl}});
+}
 
 ReferenceFormat parse_reference_format(const std::string& name) {
   return choose<ReferenceFormat>("--format " + name, name, {{"text", ReferenceFormat::text}, {"json", ReferenceFormat::json},
@@ -86,10 +110,8 @@ ReportFile parse_report(const std::string& text) {
     if (file.empty()) throw UsageError("--report " + text + ": no file after '='");
     return {choose_format("--report " + text + ": '" + name + "' is no format", name), file};
   }
-  const std::string ending = std::filesystem::path(text).extension().string();
-  if (ending == ".json") return {Format::json, text};
-  if (ending == ".jsonl") return {Format::jsonl, text};
-  if (ending == ".txt") return {Format::text, text};
+  for (const auto& [ending, format] : endings)
+    if (text.ends_with(ending)) return {format, text};
   throw UsageError("--report " + text + ": the ending tells no format; write FORMAT=" + text);
 }
 

@@ -10,6 +10,7 @@
 #include "compatcheck/convert.h"
 #include "compatcheck/extract.h"
 #include "compatcheck/inspect.h"
+#include "compatcheck/policy.h"
 #include "compatcheck/reference.h"
 #include "compatcheck/render.h"
 #include "compatcheck/verify.h"
@@ -29,8 +30,21 @@ struct ReportFile {
   std::filesystem::path file;
 };
 
+// A shard of a list: every `count`th model, beginning with the `index`th, from 1.
+struct Shard {
+  std::size_t index = 1, count = 1;
+};
+
+// An option that isn't at its default.
+struct GivenOption {
+  std::string name, value, source;     // "--opset", "11", "compatcheck.yaml:3"
+};
+
 struct Options {
   std::vector<std::string> positional;
+  std::vector<GivenOption> given;
+  Configuration configuration;         // of check, convert, verify, ops and explain
+  bool no_configuration = false, print_configuration = false;
   LoadOptions load;
   CheckOptions check;
   Opsets opsets;                       // of check
@@ -38,12 +52,20 @@ struct Options {
   VerifyOptions verify;                // but for its `convert`
   InspectOptions inspect;              // but for its `load`
   ExtractOptions extract;              // but for what `convert` holds: external_data
-  std::filesystem::path output;        // of convert and extract
+  std::filesystem::path output;        // of convert, extract and render
   std::optional<int> opset;            // of convert, verify, diff, ops and explain
-  Format format = Format::text;        // of check and verify
+  Format format = Format::text;        // of check, verify and render
   ReferenceFormat reference_format = ReferenceFormat::text;  // of ops, explain, inspect and diff
   Scaffold scaffold = Scaffold::none;                        // of explain
   std::vector<ReportFile> reports;
+  std::filesystem::path baseline, write_baseline;            // of check, as all that follow
+  bool prune_baseline = false;
+  std::vector<std::filesystem::path> models_from;            // lists of models
+  std::string changed_since;                                 // a revision of git
+  Shard shard;
+  std::optional<std::size_t> jobs;                           // processes that check several models
+  bool resume = false;
+  std::filesystem::path source_root;   // of check and render
   When color = When::automatic;
   When progress = When::automatic;
   bool quiet = false;
@@ -51,10 +73,12 @@ struct Options {
 };
 
 // Throw UsageError.
+Shard parse_shard(const std::string& text);
 Opsets parse_opsets(const std::string& text);
 int parse_opset(const std::string& text);
 ReportFile parse_report(const std::string& text);
 Format parse_format(const std::string& name);
+Format parse_verify_format(const std::string& name);
 ReferenceFormat parse_reference_format(const std::string& name);
 ExportType parse_export_type(const std::string& name);
 FailOn parse_fail_on(const std::string& name);

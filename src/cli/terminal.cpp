@@ -1,11 +1,13 @@
 #include "cli/terminal.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -34,6 +36,13 @@ std::size_t terminal_width() {
   winsize size{};
   if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return default_width;
   return size.ws_col;
+}
+
+std::size_t processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<std::size_t>(std::max(CPU_COUNT(&set), 1));
 }
 
 ProgressLine::ProgressLine(When when) : on_(when == When::always || (when == When::automatic && isatty(STDERR_FILENO))) {}

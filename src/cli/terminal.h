@@ -12,6 +12,7 @@ namespace compatcheck::cli {
 // Colours: as asked; else FORCE_COLOR, NO_COLOR, and whether stdout is a terminal that has them.
 bool use_color(When when);
 std::size_t terminal_width();  // columns; 100 where stdout is no terminal
+std::size_t processors();      // that this process may use
 
 // One line on stderr, overwritten as work goes on, and taken away at the end.
 class ProgressLine {

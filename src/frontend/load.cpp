@@ -85,6 +85,13 @@ Loaded Frontend::State::load(const InputFile& file, const std::filesystem::path&
   });
 }
 
+std::string identity_of(const InputFile& file, const std::filesystem::path& path) {
+  const Recognition recognition = recognise(file, path);
+  if (recognition.format == Format::graph_text) return sha256_of(file.read(0, file.size()));
+  if (!recognition.directory) throw ModelError(why_not(recognition));
+  return identity(*recognition.directory);
+}
+
 Frontend::Frontend(LoadOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Frontend::~Frontend() = default;
 Frontend::Frontend(Frontend&&) noexcept = default;

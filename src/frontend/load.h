@@ -51,6 +51,9 @@ struct Loaded {
   std::shared_ptr<const InputFile> file;      // open: what storages in the file are places of
 };
 
+// Loaded::identity, without loading. Throws ModelError for what is no model.
+std::string identity_of(const InputFile& file, const std::filesystem::path& path);
+
 // Owns at most one helper process, started when the first TorchScript file is opened and again after a crash.
 // Not for concurrent use; one per thread.
 class Frontend {

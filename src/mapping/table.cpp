@@ -75,6 +75,8 @@ std::optional<std::string> functional_overload(std::string_view op, std::string_
   return std::nullopt;
 }
 
+std::string_view Table::shipped_bytes() { return mapping::shipped_bytes(); }
+
 Table Table::shipped() {
   static const auto base = std::make_shared<const EncodedTables>(shipped_bytes());  // immutable, decoded lazily
   return Table(std::make_shared<const State>(State{base, {}, {}, {}}));

@@ -75,6 +75,7 @@ struct Tables;   // mapping/reading/folder.h
 class Table {
  public:
   static Table shipped();
+  static std::string_view shipped_bytes();   // as they are compiled in: they name the tables of this program
   // The tables of a folder that holds operators/*.yaml and the files beside it, as the shipped ones are made.
   // Throws TableError with every defect of reading.
   static Table read(const std::filesystem::path& folder);

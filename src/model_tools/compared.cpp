@@ -1,13 +1,7 @@
 #include "model_tools/compared.h"
 
-#include <nlohmann/json.hpp>
-
-#include "compatcheck/error.h"
-
 namespace compatcheck::model_tools {
 namespace {
-
-using Json = nlohmann::json;
 
 std::string spell(const TensorInfo& info) {
   if (!info.shape) return info.dtype;
@@ -32,59 +26,16 @@ void add_finding(Compared& side, const std::string& id, const std::string& op, c
 }
 
 constexpr const char* could_not_be_checked = "unread";
-constexpr const char* structural = "structural";   // constants, lists, control flow: not what a model is compared by
-
-// ---- Saved reports. What a key lacks, or has of another type, is no report.
-
-std::string dimension(const Json& dim) { return dim.is_null() ? "?" : dim.is_string() ? dim.get<std::string>() : std::to_string(dim.get<std::int64_t>()); }
-
-std::vector<TensorInfo> tensors_in(const Json& list) {
-  std::vector<TensorInfo> tensors;
-  for (const Json& each : list) {
-    TensorInfo info{.name = each.at("name"), .dtype = each.at("dtype"), .shape = {}};
-    if (const Json& shape = each.at("shape"); !shape.is_null()) {
-      info.shape.emplace();
-      for (const Json& dim : shape) info.shape->push_back(dimension(dim));
-    }
-    tensors.push_back(std::move(info));
-  }
-  return tensors;
-}
-
-Compared report_in(const Json& json) {
-  Compared side;
-  side.path = json.at("model").at("path");
-  if (json.contains("error")) {
-    add_finding(side, could_not_be_checked, "", "error", json.at("error").at("message"), 1);
-    return side;
-  }
-  side.opset = json.at("opset").get<int>();
-  side.properties = {{"opset", std::to_string(*side.opset)}, {"verdict", json.at("verdict")}};
-  add_tensors(side, "input ", tensors_in(json.at("model").at("inputs")));
-  add_tensors(side, "output ", tensors_in(json.at("model").at("outputs")));
-  for (const Json& op : json.at("operators"))
-    if (op.at("class") != structural) side.operators[full_name(op.at("op"), op.at("overload"))] += op.at("nodes").get<std::uint64_t>();
-  for (const Json& finding : json.at("findings"))
-    if (!finding.contains("suppressed"))
-      add_finding(side, finding.at("id"), full_name(finding.at("op"), finding.at("overload")), finding.at("severity"), finding.at("message"), finding.at("nodes").get<std::uint64_t>());
-  return side;
-}
-
-void add_reports(const Json& json, std::vector<Compared>& reports) {
-  if (!json.is_object() || !json.contains("schema_version")) throw ModelError("is JSON, but no report of compatcheck check");
-  try {
-    if (json.contains("reports")) for (const Json& report : json.at("reports")) reports.push_back(report_in(report));
-    else reports.push_back(report_in(json));
-  } catch (const Json::exception& error) {
-    throw ModelError(std::string("is no report of compatcheck check: ") + error.what());
-  }
-}
 
 }  // namespace
 
 Compared compared(const Report& report) {
   Compared side;
   side.path = report.model.path;
+  if (report.error) {
+    add_finding(side, could_not_be_checked, "", "error", *report.error, 1);
+    return side;
+  }
   side.opset = report.opset;
   side.properties = {{"opset", std::to_string(report.opset)}, {"verdict", word(report.verdict)}};
   add_tensors(side, "input ", report.model.inputs);
@@ -114,24 +65,6 @@ Compared compared(const Inspection& inspection) {
   side.properties.emplace_back("initializers", std::to_string(inspection.tensors.size()) + " of " + std::to_string(bytes) + " bytes");
   for (const auto& op : inspection.operators) side.operators[op.op] = op.nodes;
   return side;
-}
-
-std::vector<Compared> read_reports(const std::string& text) {
-  std::vector<Compared> reports;
-  if (const Json whole = Json::parse(text, nullptr, false); !whole.is_discarded()) {
-    add_reports(whole, reports);
-    return reports;
-  }
-  for (std::size_t at = 0; at < text.size();) {   // one a line
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (text.find_first_not_of(" \t\r", at) < end) {
-      const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
-      if (line.is_discarded()) throw ModelError("is no JSON, or is cut short");
-      add_reports(line, reports);
-    }
-    at = end + 1;
-  }
-  return reports;
 }
 
 }  // namespace compatcheck::model_tools

@@ -29,7 +29,4 @@ struct Compared {
 Compared compared(const Report& report);
 Compared compared(const Inspection& inspection);
 
-// The reports that a JSON file holds. Throws ModelError, without the file's name.
-std::vector<Compared> read_reports(const std::string& text);
-
 }  // namespace compatcheck::model_tools

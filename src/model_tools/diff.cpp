@@ -5,6 +5,7 @@
 
 #include "analysis/boundary.h"
 #include "analysis/run.h"
+#include "compatcheck/render.h"
 #include "frontend/foreign.h"
 #include "frontend/naming.h"
 #include "model_tools/compared.h"
@@ -42,7 +43,10 @@ Side read(const std::filesystem::path& path) {
     if (kind != Kind::report) return {.kind = kind, .models = {}};
     if (file.size() > most_report_bytes) throw ModelError("is larger than a report can be");
     const auto bytes = file.head(file.size());
-    return {.kind = kind, .models = model_tools::read_reports(std::string(bytes.begin(), bytes.end()))};
+    Side side{.kind = kind, .models = {}};
+    for (const Report& report : read_reports({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) side.models.push_back(model_tools::compared(report));
+    if (side.models.empty()) throw ModelError("holds no report: its only line is cut short");
+    return side;
   });
 }
 

@@ -1,6 +1,7 @@
 #include "report/json.h"
 
 #include "report/json_parts.h"
+#include "report/totals.h"
 #include "report/words.h"
 
 namespace compatcheck::report {
@@ -28,6 +29,7 @@ Json model(const ModelInfo& info) {
   Json json = {{"path", info.path}, {"identity", info.identity}};
   if (info.sha256) json["sha256"] = *info.sha256;
   json["format"] = info.format;
+  json["description"] = info.description;
   json["bytes"] = info.bytes;
   json["parameters"] = {{"count", info.parameters.count}, {"bytes", info.parameters.bytes}};
   json["inputs"] = tensors(info.inputs);
@@ -60,6 +62,7 @@ Json rows(const std::vector<RowUse>& uses) {
   for (const auto& use : uses) {
     Json row = {{"place", use.place}, {"nodes", use.nodes}};
     if (!use.lifted.empty()) row["lifted"] = use.lifted;
+    if (use.users) row["users"] = true;
     list.push_back(std::move(row));
   }
   return list;
@@ -117,12 +120,45 @@ Json findings(const std::vector<Finding>& all) {
       json["suppressed"] = {{"reason", finding.suppressed->reason},
                             {"expires", or_null(finding.suppressed->expires)},
                             {"source", finding.suppressed->source}};
+    if (finding.baseline) json["baseline"] = word(*finding.baseline);
     list.push_back(std::move(json));
   }
   return list;
 }
 
 namespace {
+
+Json target(const TargetSummary& summary) {
+  Json operators = Json::array();
+  for (const auto& op : summary.operators) operators.push_back({{"onnx", op.onnx}, {"support", word(op.support)}, {"nodes", op.nodes}});
+  return {{"target", summary.target},
+          {"engine", summary.engine},
+          {"version", summary.version},
+          {"source", summary.source},
+          {"date", summary.date},
+          {"support", word(summary.support)},
+          {"nodes", summary.nodes},
+          {"supported", summary.supported},
+          {"unsupported", summary.unsupported},
+          {"unknown", summary.unknown},
+          {"partitions", summary.partitions},
+          {"lowest_opset", or_null(summary.lowest_opset)},
+          {"operators", std::move(operators)}};
+}
+
+// A node is a list: there may be many.
+Json graph(const GraphSummary& graph) {
+  Json nodes = Json::array();
+  for (const auto& node : graph.nodes) nodes.push_back(Json::array({node.op, node.module, word(node.outcome), node.inputs}));
+  return {{"operators", graph.operators}, {"modules", graph.modules}, {"nodes", std::move(nodes)}};
+}
+
+Json totals(const Totals& totals) {
+  Json missing = Json::array();
+  for (const auto& op : totals.missing) missing.push_back({{"op", op.op}, {"models", op.models}, {"nodes", op.nodes}});
+  return {{"models", totals.models}, {"yes", totals.yes}, {"no", totals.no}, {"needs_input", totals.needs_input}, {"not_checked", totals.not_checked},
+          {"missing", std::move(missing)}};
+}
 
 Json tool(const Report& report) {
   return {{"name", report.tool.name}, {"version", report.tool.version}, {"libtorch", report.tool.libtorch}, {"onnx", report.tool.onnx}};
@@ -147,7 +183,14 @@ Json object(const Report& report) {
   json["summary"] = summary(report.summary, may_keep);
   json["operators"] = operators(report.operators, may_keep);
   json["findings"] = findings(report.findings);
+  if (!report.targets.empty()) {
+    json["targets"] = Json::array();
+    for (const auto& each : report.targets) json["targets"].push_back(target(each));
+    json["targets_lowest_opset"] = or_null(report.targets_lowest_opset);
+  }
+  if (report.graph) json["graph"] = graph(*report.graph);
   json["gate"] = {{"passed", report.gate.passed}, {"fail_on", word(report.gate.fail_on)}, {"violations", report.gate.violations}};
+  if (report.settings) json["settings"] = *report.settings;
   json["exit_code"] = report.exit_code;
   return json;
 }
@@ -156,7 +199,7 @@ std::string json(std::span<const Report> reports, bool as_list) {
   if (reports.size() == 1 && !as_list) return object(reports.front()).dump(2, ' ', false, replace_bad_utf8) + "\n";
   Json all = Json::array();
   for (const auto& report : reports) all.push_back(object(report));
-  const Json whole = {{"schema_version", Report::schema_version}, {"reports", std::move(all)}};
+  const Json whole = {{"schema_version", Report::schema_version}, {"reports", std::move(all)}, {"totals", totals(totals_of(reports))}};
   return whole.dump(2, ' ', false, replace_bad_utf8) + "\n";
 }
 

@@ -28,6 +28,10 @@ std::string render(std::span<const Report> reports, Format format, const RenderO
   });
 }
 
+std::string render_totals(std::span<const Report> reports, const RenderOptions& options) {
+  return analysis::guarded("the report", [&] { return report::totals(reports, options); });
+}
+
 std::string render(const Report& report, Format format, const RenderOptions& options) {
   return render(std::span(&report, 1), format, options);
 }

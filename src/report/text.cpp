@@ -10,6 +10,7 @@
 #include "mapping/row.h"
 #include "report/printable.h"
 #include "report/style.h"
+#include "report/totals.h"
 #include "report/words.h"
 
 namespace compatcheck::report {
@@ -289,18 +290,20 @@ std::string text(std::span<const Report> given, const RenderOptions& options) {
   if (reports.size() == 1) return report_page(reports.front(), options);
   const Style style(options.color);
   std::string pages;
-  int models = 0, convertible = 0, failed = 0;
+  int models = 0;
   for (std::span<const Report> rest = reports; !rest.empty(); ++models) {
     const auto group = first_model(rest);
     if (!pages.empty()) pages += "\n";
     pages += group.size() == 1 ? report_page(group.front(), options) : model_page(group, options, style);
-    convertible += std::any_of(group.begin(), group.end(), [](const Report& report) { return report.convertible(); });
-    failed += group.front().error ? 1 : 0;
     rest = rest.subspan(group.size());
   }
-  if (models > 1) pages += "\n" + number(convertible) + " of " + count(models, "model") + " convert" +
-                           (failed ? " · " + number(failed) + " not checked" : "") + "\n";
+  if (models > 1) pages += "\n" + totals(reports, options);
   return pages;
+}
+
+std::string totals(std::span<const Report> reports, const RenderOptions&) {
+  const Totals sums = totals_of(reports);
+  return number(sums.yes) + " of " + count(sums.models, "model") + " convert" + (sums.not_checked ? " · " + number(sums.not_checked) + " not checked" : "") + "\n";
 }
 
 }  // namespace compatcheck::report

@@ -53,4 +53,34 @@ std::string_view word(ExportType type) {
   return {};
 }
 
+std::string_view word(BaselineState state) {
+  switch (state) {
+    case BaselineState::unchanged: return "unchanged";
+    case BaselineState::added: return "added";
+    case BaselineState::grown: return "grown";
+  }
+  return {};
+}
+
+std::string_view word(Support support) {
+  switch (support) {
+    case Support::yes: return "yes";
+    case Support::no: return "no";
+    case Support::unknown: return "unknown";
+  }
+  return {};
+}
+
+std::string_view word(GraphSummary::Outcome outcome) {
+  switch (outcome) {
+    case GraphSummary::Outcome::ok: return "ok";
+    case GraphSummary::Outcome::missing: return "missing";
+    case GraphSummary::Outcome::refused: return "refused";
+    case GraphSummary::Outcome::needs_input: return "needs_input";
+    case GraphSummary::Outcome::unassessed: return "unassessed";
+    case GraphSummary::Outcome::structural: return "structural";
+  }
+  return {};
+}
+
 }  // namespace compatcheck::report

@@ -1,0 +1,63 @@
+#include "analysis/graph_summary.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace compatcheck::analysis {
+namespace {
+
+using conversion::Status;
+
+// Names by number, in the order in which they are met.
+class Names {
+ public:
+  explicit Names(std::vector<std::string>& names) : names_(names) {}
+  std::uint32_t number(const std::string& name) {
+    const auto [entry, fresh] = numbers_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+    if (fresh) names_.push_back(name);
+    return entry->second;
+  }
+
+ private:
+  std::vector<std::string>& names_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+GraphSummary::Outcome word(const conversion::Outcome& outcome) {
+  switch (outcome.kept.value_or(outcome.status)) {
+    case Status::ok: return outcome.structural ? GraphSummary::Outcome::structural : GraphSummary::Outcome::ok;
+    case Status::missing: return GraphSummary::Outcome::missing;
+    case Status::refused: return GraphSummary::Outcome::refused;
+    case Status::needs_input: return GraphSummary::Outcome::needs_input;
+    case Status::unassessed: return GraphSummary::Outcome::unassessed;
+  }
+  return GraphSummary::Outcome::unassessed;
+}
+
+// What a block is given comes from the node that the block belongs to.
+const ir::Node* source_of(const ir::Value* value) {
+  if (value->producer()) return value->producer();
+  return value->block() ? value->block()->owner() : nullptr;
+}
+
+}  // namespace
+
+GraphSummary summarize_graph(const conversion::Assessment& assessment) {
+  GraphSummary summary;
+  Names operators(summary.operators), modules(summary.modules);
+  std::unordered_map<const ir::Node*, std::uint32_t> places;
+  for (const auto& outcome : assessment.outcomes) {
+    const ir::Node& node = *outcome.node;
+    places.emplace(&node, static_cast<std::uint32_t>(summary.nodes.size()));
+    const std::string name = node.overload().empty() ? node.op() : node.op() + "." + node.overload();
+    GraphSummary::Node made{operators.number(name), modules.number(node.module()), word(outcome), {}};
+    for (const ir::Value* input : node.inputs())
+      if (const auto from = places.find(source_of(input)); from != places.end()) made.inputs.push_back(from->second);
+    std::sort(made.inputs.begin(), made.inputs.end());
+    made.inputs.erase(std::unique(made.inputs.begin(), made.inputs.end()), made.inputs.end());
+    summary.nodes.push_back(std::move(made));
+  }
+  return summary;
+}
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,11 @@
+// The graph as a report carries it.
+#pragma once
+
+#include "compatcheck/report.h"
+#include "convert/assess.h"
+
+namespace compatcheck::analysis {
+
+GraphSummary summarize_graph(const conversion::Assessment& assessment);
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,86 @@
+#include "cli/checked_models.h"
+
+#include <algorithm>
+
+#include "cli/read_model.h"
+#include "cli/terminal.h"
+
+namespace compatcheck::cli {
+namespace {
+
+int exit_code(std::span<const Report> reports, bool one_is_enough) {
+  int lowest = reports.front().exit_code, highest = 0;
+  for (const Report& report : reports) {
+    lowest = std::min(lowest, report.exit_code);
+    highest = std::max(highest, report.exit_code);
+  }
+  return one_is_enough ? lowest : highest;
+}
+
+PolicyOptions policy_options(const Options& options) {
+  PolicyOptions policy{.configuration = options.configuration, .max_missing = options.check.max_missing, .exit_zero = options.check.exit_zero};
+  if (!options.baseline.empty()) policy.baseline = read_baseline(options.baseline);
+  policy.accept_all = !options.write_baseline.empty();
+  policy.baseline_source = (policy.accept_all ? options.write_baseline : options.baseline).string();
+  return policy;
+}
+
+}  // namespace
+
+std::string display_name(const std::string& file) { return file == "-" ? "<stdin>" : file; }
+
+std::vector<Report> check_model(Loader& loader, const std::string& file, const Options& options) {
+  try {
+    return check(read_model(loader, file), options.opsets.values, options.check);
+  } catch (const std::exception& error) {
+    return {failure_report(display_name(file), error)};
+  }
+}
+
+CheckedModels::CheckedModels(const Options& options, std::size_t models)
+    : options_(options), policy_(policy_options(options)), output_(options, models) {}
+
+void CheckedModels::add(std::size_t model, std::vector<Report> reports) {
+  early_[model] = std::move(reports);
+  for (auto found = early_.find(next_); found != early_.end(); found = early_.find(++next_)) {
+    take(std::move(found->second));
+    early_.erase(found);
+  }
+}
+
+void CheckedModels::take(std::vector<Report> reports) {
+  if (reports.front().error) write_message(*reports.front().error);
+  else for (const auto& warning : reports.front().model.warnings) write_message(reports.front().model.path + ": warning: " + warning);
+  for (auto& report : reports) {
+    report.gate.fail_on = options_.check.fail_on;
+    policy_.apply(report);
+  }
+  if (!reports.front().error) {
+    for (auto& waiting : held_) release(waiting);
+    held_.clear();
+  } else if (held_.empty()) {
+    return release(reports);
+  }
+  held_.push_back(std::move(reports));
+}
+
+void CheckedModels::release(std::vector<Report>& reports) {
+  exit_code_ = std::max(exit_code_, exit_code(reports, options_.opsets.one_is_enough));
+  output_.add(reports);
+}
+
+void CheckedModels::write_baseline() const {
+  if (!options_.write_baseline.empty()) write_file(options_.write_baseline, to_json(policy_.baseline_of_run()));
+  if (options_.prune_baseline) write_file(options_.baseline, to_json(policy_.baseline_of_run()));
+}
+
+int CheckedModels::finish() {
+  if (!held_.empty()) policy_.finish(held_.front().back());
+  for (auto& waiting : held_) release(waiting);
+  held_.clear();
+  output_.finish();
+  write_baseline();
+  return exit_code_;
+}
+
+}  // namespace compatcheck::cli

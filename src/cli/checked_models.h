@@ -1,0 +1,44 @@
+// The reports of a run on their way out: put in the order of the models, judged by the policy, written.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/earlier_run.h"
+#include "cli/options.h"
+#include "cli/report_stream.h"
+
+namespace compatcheck::cli {
+
+class CheckedModels {
+ public:
+  CheckedModels(const Options& options, std::size_t models);
+  // Of the model at this place, as they come.
+  void add(std::size_t model, std::vector<Report> reports);
+  // The run is over: the exit code.
+  int finish();
+
+ private:
+  void take(std::vector<Report> reports);
+  void release(std::vector<Report>& reports);
+  void write_baseline() const;
+
+  const Options& options_;
+  Policy policy_;
+  ReportStream output_;
+  std::map<std::size_t, std::vector<Report>> early_;   // that wait for models before them
+  std::size_t next_ = 0;
+  // The last model that could be checked, and those after it: what the run as a whole found goes to its last report.
+  std::deque<std::vector<Report>> held_;
+  int exit_code_ = exit_passed;
+};
+
+// Its reports, or why there are none.
+std::vector<Report> check_model(Loader& loader, const std::string& file, const Options& options);
+std::string display_name(const std::string& file);   // '-' is "<stdin>"
+
+}  // namespace compatcheck::cli

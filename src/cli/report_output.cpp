@@ -1,0 +1,77 @@
+#include "cli/report_output.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include "cli/terminal.h"
+
+namespace compatcheck::cli {
+namespace {
+
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const auto whole = [](const std::filesystem::path& file) {
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(file, error);
+    const auto canonical = std::filesystem::weakly_canonical(absolute, error);
+    return error ? absolute.lexically_normal() : canonical;
+  };
+  return whole(a) == whole(b);
+}
+
+// A device may be written twice, and is no model.
+bool is_device(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
+}
+
+// GitHub drops a summary above 1 MiB whole; other steps of the job may have written some of it.
+constexpr std::size_t most_summary_bytes = 900 << 10;
+
+std::string cut_at_line(std::string text) {
+  if (text.size() <= most_summary_bytes) return text;
+  text.resize(text.rfind('\n', most_summary_bytes) + 1);
+  return text + "\n… cut at 900 KiB: `--report markdown=FILE` has all of it\n";
+}
+
+// A summary that can't be written is no reason to fail the check.
+void append_step_summary(std::span<const Report> reports, const RenderOptions& page) {
+  const char* file = std::getenv("GITHUB_STEP_SUMMARY");
+  if (!file || !*file) return;
+  std::ofstream stream(file, std::ios::binary | std::ios::app);
+  stream << cut_at_line(render(reports, Format::markdown, page));
+  stream.close();
+  if (!stream) write_message("warning: " + std::string(file) + " (GITHUB_STEP_SUMMARY) can't be written");
+}
+
+}  // namespace
+
+void check_report_files(const Options& options, const std::vector<std::string>& inputs, const std::string& input_is) {
+  std::vector<std::filesystem::path> files;
+  if (!options.output.empty()) files.push_back(options.output);
+  for (const auto& report : options.reports) files.push_back(report.file);
+  if (!options.write_baseline.empty()) files.push_back(options.write_baseline);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (is_device(files[i])) continue;
+    for (std::size_t j = 0; j < i; ++j)
+      if (same_file(files[i], files[j])) throw UsageError("--report: two reports go to " + files[i].string());
+    for (const auto& input : inputs)
+      if (same_file(files[i], input)) throw UsageError("--report " + files[i].string() + ": that is " + input_is);
+  }
+}
+
+void write_reports(std::span<const Report> reports, const Options& options, bool as_list, Stdout to_stdout) {
+  const RenderOptions page{.verbosity = options.verbosity, .as_list = as_list, .source_root = options.source_root};
+  if (!options.output.empty()) {
+    write_file(options.output, render(reports, options.format, page));
+  } else if (to_stdout == Stdout::written) {
+    RenderOptions terminal = page;
+    terminal.color = use_color(options.color);
+    terminal.width = terminal_width();
+    terminal.quiet = options.quiet;
+    write_stdout(render(reports, options.format, terminal));
+  }
+  for (const auto& report : options.reports) write_file(report.file, render(reports, report.format, page));
+  if (options.format == Format::github) append_step_summary(reports, page);
+}
+
+}  // namespace compatcheck::cli

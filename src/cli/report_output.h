@@ -1,0 +1,20 @@
+// Where reports go: stdout, files, and what GitHub shows of a step.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace compatcheck::cli {
+
+// Each report to a file of its own, none over what is read ("the model"). Throws UsageError.
+void check_report_files(const Options& options, const std::vector<std::string>& inputs, const std::string& input_is);
+
+enum class Stdout { written, left_out };
+
+// As --format, --output and --report say; with --format github also what $GITHUB_STEP_SUMMARY names.
+void write_reports(std::span<const Report> reports, const Options& options, bool as_list, Stdout to_stdout = Stdout::written);
+
+}  // namespace compatcheck::cli

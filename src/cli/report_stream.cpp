@@ -1,0 +1,102 @@
+#include "cli/report_stream.h"
+
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+#include "cli/report_output.h"
+#include "cli/terminal.h"
+
+namespace compatcheck::cli {
+namespace {
+
+// What the totals ask for; a report of thousands of findings is a few words then.
+Report summary_of(const Report& report) {
+  Report summary;
+  summary.model.path = report.model.path;
+  summary.opset = report.opset;
+  summary.verdict = report.verdict;
+  summary.summary = report.summary;
+  summary.error = report.error;
+  summary.exit_code = report.exit_code;
+  for (const auto& finding : report.findings) {
+    summary.findings.push_back(finding);
+    summary.findings.back().sites.clear();
+  }
+  return summary;
+}
+
+bool streams(Format format) { return format == Format::jsonl; }
+
+}  // namespace
+
+// Under a temporary name until the run is over.
+struct ReportStream::Stream {
+  explicit Stream(std::filesystem::path to) : file(std::move(to)), written(file) {
+    std::error_code error;
+    const bool device = std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
+    if (!device) written += ".tmp" + std::to_string(getpid());
+    stream.open(written, std::ios::binary | std::ios::trunc);
+    check();
+  }
+  ~Stream() {
+    std::error_code error;
+    if (written != file) std::filesystem::remove(written, error);   // the run failed
+  }
+
+  void write(const std::string& text) {
+    stream << text << std::flush;
+    check();
+  }
+  void finish() {
+    stream.close();
+    check();
+    if (written == file) return;
+    std::error_code error;
+    std::filesystem::rename(written, file, error);
+    if (error) throw UsageError(file.string() + " can't be written: " + error.message());
+    written = file;
+  }
+  void check() const {
+    if (!stream) throw UsageError(file.string() + " can't be written: " + std::strerror(errno));
+  }
+
+  std::filesystem::path file, written;
+  std::ofstream stream;
+};
+
+ReportStream::ReportStream(const Options& options, std::size_t models)
+    : options_(options), rest_(options), as_list_(models * options.opsets.values.size() > 1),
+      prints_(models > 1 && (options.format == Format::text || streams(options.format))) {
+  page_ = {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity,
+           .as_list = as_list_, .source_root = options.source_root};
+  if (models == 1) return;
+  for (const auto& report : options.reports)
+    if (streams(report.format)) streams_.push_back(std::make_unique<Stream>(report.file));
+  std::erase_if(rest_.reports, [](const ReportFile& report) { return streams(report.format); });
+}
+ReportStream::~ReportStream() = default;
+
+void ReportStream::print(std::span<const Report> reports) {
+  const std::string text = render(reports, options_.format, page_);
+  if (options_.format != Format::text) return write_stdout(text);
+  write_stdout((printed_++ ? "\n" : "") + text);
+  for (const auto& report : reports) summaries_.push_back(summary_of(report));
+}
+
+void ReportStream::add(std::span<const Report> reports) {
+  if (prints_) print(reports);
+  for (const auto& stream : streams_) stream->write(render(reports, Format::jsonl));
+  if (!prints_ || !rest_.reports.empty()) kept_.insert(kept_.end(), reports.begin(), reports.end());
+}
+
+void ReportStream::finish() {
+  if (!summaries_.empty()) write_stdout("\n" + render_totals(summaries_, page_));
+  const bool failed = kept_.size() == 1 && kept_.front().error && !prints_;
+  if (failed && kept_.front().exit_code == exit_usage) return;   // a slip must not cost an earlier report
+  for (const auto& stream : streams_) stream->finish();
+  const bool stderr_says_it = failed && options_.format == Format::text;
+  write_reports(kept_, rest_, as_list_, prints_ || stderr_says_it ? Stdout::left_out : Stdout::written);
+}
+
+}  // namespace compatcheck::cli

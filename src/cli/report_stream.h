@@ -1,0 +1,37 @@
+// Where the reports of a run go: stdout and files. What a format allows is written as it comes, so that a run over thousands of models
+// needs no more memory than one over few.
+#pragma once
+
+#include <fstream>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace compatcheck::cli {
+
+class ReportStream {
+ public:
+  // `models` in all. Throws UsageError for a file that can't be written.
+  ReportStream(const Options& options, std::size_t models);
+  ~ReportStream();
+  // One model's, in the order of the models.
+  void add(std::span<const Report> reports);
+  void finish();
+
+ private:
+  void print(std::span<const Report> reports);
+
+  const Options& options_;
+  Options rest_;                                   // what is written at the end
+  std::size_t printed_ = 0;
+  bool as_list_, prints_;                          // stdout is written as reports come
+  RenderOptions page_;
+  struct Stream;                                   // a file of JSON lines
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<Report> kept_;                       // for formats that need all of them
+  std::vector<Report> summaries_;                  // for the totals of text
+};
+
+}  // namespace compatcheck::cli

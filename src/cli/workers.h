@@ -1,0 +1,26 @@
+// Work in processes of their own: what crashes, hangs or eats memory costs its item and nothing else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace compatcheck::cli {
+
+struct WorkerOptions {
+  std::size_t processes = 1;
+  double seconds = 0;               // for one item, after which its process is killed; 0: without end
+  std::uint64_t memory_mb = 0;      // of one process; 0: as much as this one may have
+};
+
+// Called once in each process; what it gives is called there for one item after another, and keeps what it needs between them.
+using Work = std::function<std::string(std::size_t item)>;
+using MakeWork = std::function<Work()>;
+// Called in this process, in the order in which items end. `failure` says why there is no answer; empty if there is one.
+using Done = std::function<void(std::size_t item, const std::string& answer, const std::string& failure)>;
+
+// Must be called while the program has one thread: processes are forked.
+void work_apart(std::size_t items, const WorkerOptions& options, const MakeWork& make, const Done& done);
+
+}  // namespace compatcheck::cli

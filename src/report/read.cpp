@@ -1,0 +1,280 @@
+// Saved reports back to what they were rendered from. Keys that this version doesn't know are passed over: a later one may have added them.
+#include "compatcheck/render.h"
+
+#include <charconv>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/boundary.h"
+#include "report/json_place.h"
+
+namespace compatcheck {
+namespace report {
+namespace {
+
+using Json = JsonPlace::Json;
+
+std::string text_or_empty(const std::optional<JsonPlace>& place) { return place ? place->text() : std::string(); }
+
+std::optional<int> opset_or_null(const std::optional<JsonPlace>& place) { return place ? std::optional(place->count()) : std::nullopt; }
+
+std::vector<std::string> texts(const std::optional<JsonPlace>& place) {
+  std::vector<std::string> list;
+  if (place) place->each([&](const JsonPlace& each) { list.push_back(each.text()); });
+  return list;
+}
+
+std::string dimension(const JsonPlace& dim) {
+  if (dim.json().is_null()) return "?";
+  return dim.json().is_string() ? dim.text() : std::to_string(dim.count<std::int64_t>());
+}
+
+std::vector<TensorInfo> tensors(const JsonPlace& list) {
+  std::vector<TensorInfo> all;
+  list.each([&](const JsonPlace& each) {
+    TensorInfo& info = all.emplace_back();
+    info.name = each.at("name").text();
+    info.dtype = each.at("dtype").text();
+    const auto shape = each.maybe("shape");
+    if (!shape) return;
+    info.shape.emplace();
+    shape->each([&](const JsonPlace& dim) { info.shape->push_back(dimension(dim)); });
+  });
+  return all;
+}
+
+ModelInfo model(const JsonPlace& json) {
+  ModelInfo info;
+  info.path = json.at("path").text();
+  info.identity = json.at("identity").text();
+  if (const auto sha256 = json.maybe("sha256")) info.sha256 = sha256->text();
+  info.format = json.at("format").text();
+  info.description = text_or_empty(json.maybe("description"));
+  info.bytes = json.at("bytes").count<std::uint64_t>();
+  const JsonPlace parameters = json.at("parameters");
+  info.parameters = {parameters.at("count").count<std::uint64_t>(), parameters.at("bytes").count<std::uint64_t>()};
+  info.inputs = tensors(json.at("inputs"));
+  info.outputs = tensors(json.at("outputs"));
+  info.steps = texts(json.at("steps"));
+  info.warnings = texts(json.maybe("warnings"));
+  return info;
+}
+
+Summary summary(const JsonPlace& json) {
+  Summary summary;
+  summary.nodes = json.at("nodes").count();
+  summary.operators = json.at("operators").count();
+  summary.one_to_one = json.at("one_to_one").count();
+  summary.one_to_many = json.at("one_to_many").count();
+  summary.missing = json.at("missing").count();
+  summary.refused = json.at("refused").count();
+  summary.needs_input = json.at("needs_input").count();
+  summary.unassessed = json.at("unassessed").count();
+  summary.structural = json.at("structural").count();
+  if (const auto kept = json.maybe("kept")) summary.kept = kept->count();
+  summary.convertible = json.at("convertible").boolean();
+  summary.coverage_nodes = json.at("coverage_nodes").share();
+  summary.coverage_operators = json.at("coverage_operators").share();
+  summary.lowest_opset = opset_or_null(json.maybe("lowest_opset"));
+  return summary;
+}
+
+// "mappings/operators/pooling.yaml:5"
+void split_place(const JsonPlace& json, RowUse& use) {
+  use.place = json.text();
+  const auto colon = use.place.find_last_of(':');
+  const char* const end = use.place.data() + use.place.size();
+  if (colon == std::string::npos || std::from_chars(use.place.data() + colon + 1, end, use.line).ptr != end) json.fail("FILE:LINE");
+  use.source = use.place.substr(0, colon);
+}
+
+RowUse row(const JsonPlace& json) {
+  RowUse use;
+  split_place(json.at("place"), use);
+  use.nodes = json.at("nodes").count();
+  use.lifted = text_or_empty(json.maybe("lifted"));
+  if (const auto users = json.maybe("users")) use.users = users->boolean();
+  return use;
+}
+
+OperatorSummary operator_summary(const JsonPlace& json) {
+  OperatorSummary op;
+  op.op = json.at("op").text();
+  op.overload = json.at("overload").text();
+  op.operator_class = json.at("class").word<OperatorClass>();
+  op.verified = json.at("verified").boolean();
+  op.onnx = texts(json.at("onnx"));
+  op.since = opset_or_null(json.maybe("since"));
+  op.available_from = opset_or_null(json.maybe("available_from"));
+  op.nodes = json.at("nodes").count();
+  op.blocked = json.at("blocked").count();
+  if (const auto kept = json.maybe("kept")) op.kept = kept->count();
+  if (const auto rows = json.maybe("rows")) rows->each([&](const JsonPlace& each) { op.rows.push_back(row(each)); });
+  json.at("emitted").members([&](const std::string& onnx, const JsonPlace& nodes) { op.emitted[onnx] = nodes.count(); });
+  return op;
+}
+
+Site site(const JsonPlace& json) {
+  return {.index = json.at("index").count<std::uint32_t>(), .module = json.at("module").text(), .file = json.at("file").text(), .line = json.at("line").count(),
+          .function = json.at("function").text(), .args = json.at("args").text()};
+}
+
+Suppression suppression(const JsonPlace& json) {
+  Suppression made{.reason = json.at("reason").text(), .expires = {}, .source = json.at("source").text()};
+  if (const auto expires = json.maybe("expires")) made.expires = expires->text();
+  return made;
+}
+
+Finding finding(const JsonPlace& json) {
+  Finding made;
+  made.id = json.at("id").text();
+  made.severity = json.at("severity").word<Severity>();
+  made.op = json.at("op").text();
+  made.overload = json.at("overload").text();
+  made.message = json.at("message").text();
+  made.help = json.at("help").text();
+  made.row = text_or_empty(json.maybe("row"));
+  made.available_from = opset_or_null(json.maybe("available_from"));
+  made.nodes = json.at("nodes").count();
+  json.at("sites").each([&](const JsonPlace& each) { made.sites.push_back(site(each)); });
+  if (const auto target = json.maybe("target")) made.target = target->text();
+  if (const auto suppressed = json.maybe("suppressed")) made.suppressed = suppression(*suppressed);
+  if (const auto baseline = json.maybe("baseline")) made.baseline = baseline->word<BaselineState>();
+  return made;
+}
+
+TargetSummary target(const JsonPlace& json) {
+  TargetSummary summary;
+  summary.target = json.at("target").text();
+  summary.engine = json.at("engine").text();
+  summary.version = json.at("version").text();
+  summary.source = json.at("source").text();
+  summary.date = json.at("date").text();
+  summary.support = json.at("support").word<Support>();
+  summary.nodes = json.at("nodes").count();
+  summary.supported = json.at("supported").count();
+  summary.unsupported = json.at("unsupported").count();
+  summary.unknown = json.at("unknown").count();
+  summary.partitions = json.at("partitions").count();
+  summary.lowest_opset = opset_or_null(json.maybe("lowest_opset"));
+  json.at("operators").each([&](const JsonPlace& op) {
+    summary.operators.push_back({op.at("onnx").text(), op.at("support").word<Support>(), op.at("nodes").count()});
+  });
+  return summary;
+}
+
+std::uint32_t index_below(const JsonPlace& json, std::size_t end) {
+  const auto index = json.count<std::uint32_t>();
+  if (index >= end) json.fail("a place in a list of " + std::to_string(end));
+  return index;
+}
+
+GraphSummary graph(const JsonPlace& json) {
+  GraphSummary made{.operators = texts(json.at("operators")), .modules = texts(json.at("modules")), .nodes = {}};
+  const JsonPlace nodes = json.at("nodes");
+  nodes.each([&](const JsonPlace& each) {
+    GraphSummary::Node& node = made.nodes.emplace_back();
+    node.op = index_below(each.item(0), made.operators.size());
+    node.module = index_below(each.item(1), made.modules.size());
+    node.outcome = each.item(2).word<GraphSummary::Outcome>();
+    each.item(3).each([&](const JsonPlace& input) { node.inputs.push_back(index_below(input, nodes.size())); });
+  });
+  return made;
+}
+
+void read_checked(const JsonPlace& json, Report& report) {
+  report.model = model(json.at("model"));
+  report.opset = json.at("opset").count();
+  if (const auto type = json.maybe("export_type")) report.export_type = type->word<ExportType>();
+  report.verdict = json.at("verdict").word<Verdict>();
+  report.summary = summary(json.at("summary"));
+  json.at("operators").each([&](const JsonPlace& op) { report.operators.push_back(operator_summary(op)); });
+  json.at("findings").each([&](const JsonPlace& each) { report.findings.push_back(finding(each)); });
+  if (const auto targets = json.maybe("targets")) targets->each([&](const JsonPlace& each) { report.targets.push_back(target(each)); });
+  report.targets_lowest_opset = opset_or_null(json.maybe("targets_lowest_opset"));
+  if (const auto nodes = json.maybe("graph")) report.graph = graph(*nodes);
+  const JsonPlace gate = json.at("gate");
+  report.gate = {.passed = gate.at("passed").boolean(), .fail_on = gate.at("fail_on").word<FailOn>(), .violations = gate.at("violations").count()};
+  if (const auto settings = json.maybe("settings")) report.settings = settings->text();
+}
+
+Report report_in(const JsonPlace& json) {
+  Report report;
+  const JsonPlace tool = json.at("tool");
+  report.tool = {tool.at("name").text(), tool.at("version").text(), tool.at("libtorch").text(), tool.at("onnx").text()};
+  report.exit_code = json.at("exit_code").count();
+  if (const auto error = json.maybe("error")) {
+    report.model.path = json.at("model").at("path").text();
+    report.error = error->at("message").text();
+  } else {
+    read_checked(json, report);
+  }
+  return report;
+}
+
+// The first number of the version is that of the keys' meaning.
+void check_version(const JsonPlace& json) {
+  if (!json.json().is_object() || !json.json().contains("schema_version")) throw ModelError("is JSON, but no report of compatcheck check");
+  const JsonPlace version = json.at("schema_version");
+  if (!version.text().starts_with("1.")) version.fail("\"" + std::string(Report::schema_version) + "\", this version's, not \"" + version.text() + "\"");
+}
+
+void add_reports(const Json& whole, std::vector<Report>& reports) {
+  const JsonPlace json(whole);
+  check_version(json);
+  if (const auto list = json.maybe("reports")) {
+    list->each([&](const JsonPlace& each) {
+      check_version(each);
+      reports.push_back(report_in(each));
+    });
+  } else {
+    reports.push_back(report_in(json));
+  }
+}
+
+bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
+
+// One report a line. What doesn't end in a newline was being written when its writer ended.
+std::vector<Report> read_lines(std::string_view text) {
+  std::vector<Report> reports;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    ++number;
+    if (blank(line)) continue;
+    const std::string place = "line " + std::to_string(number);
+    const Json json = Json::parse(line, nullptr, false);
+    if (json.is_discarded() && end == std::string_view::npos) break;
+    if (json.is_discarded()) throw ModelError(place + ": is no JSON");
+    try {
+      add_reports(json, reports);
+    } catch (const ModelError& error) {
+      throw ModelError(place + ": " + error.what());
+    }
+  }
+  return reports;
+}
+
+std::vector<Report> read(std::string_view text) {
+  std::vector<Report> reports;
+  if (blank(text)) return reports;
+  try {
+    add_reports(Json::parse(text), reports);
+    return reports;
+  } catch (const Json::parse_error& error) {
+    // JSON lines begin with a whole object in a line; what render() indents doesn't.
+    if (text.starts_with("{\"")) return read_lines(text);
+    throw ModelError("is no JSON, or is cut short, at byte " + std::to_string(error.byte));
+  }
+}
+
+}  // namespace
+}  // namespace report
+
+std::vector<Report> read_reports(std::string_view text) {
+  return analysis::guarded("the report", [&] { return report::read(text); });
+}
+
+}  // namespace compatcheck

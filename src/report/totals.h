@@ -1,0 +1,31 @@
+// Several reports as models: which go, and what is in the way of most.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compatcheck/report.h"
+
+namespace compatcheck::report {
+
+// The reports of one path, at several opsets or of several runs, are one model; each failure is one by itself. In order of first appearance.
+std::vector<std::vector<const Report*>> models_of(std::span<const Report> reports);
+
+// Of one model's reports, the one with the least in the way; of equal ones the first.
+const Report& best_of(std::span<const Report* const> model);
+
+struct Totals {
+  int models = 0, yes = 0, no = 0, needs_input = 0, not_checked = 0;   // a model counts by its best report
+  struct Missing {
+    std::string op;
+    int models = 0;
+    std::int64_t nodes = 0;
+  };
+  std::vector<Missing> missing;   // operators without a mapping, by models, then nodes, then name
+};
+
+Totals totals_of(std::span<const Report> reports);
+
+}  // namespace compatcheck::report

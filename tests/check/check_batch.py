@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Runs over many models in one call: one that crashes, hangs or isn't a model costs itself alone; reports come in the models' order, whatever
+the jobs; a run that was interrupted goes on; memory doesn't grow with the number of models."""
+import argparse, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
+
+SOUND = ["branches-scripted", "attribute_writes-scripted", "aliased_writes-traced", "mlp-traced", "attention-traced", "baked_in-traced"]
+BROKEN = ["junk.pt", "cut0.5.pt", "state_dict.pt", "deep_ifs.pt", "deep_type.pt", "pickle_doubling.pt"]   # deep_ifs.pt crashes the loader
+BOUNDS = ["--timeout", "5", "--memory", "1024"]
+
+
+class Fault(Exception):
+    pass
+
+
+def expect(condition, message):
+    if not condition:
+        raise Fault(message)
+
+
+class Batch:
+    def __init__(self, program, models, broken):
+        self.program = program
+        self.sound = [models / f"{name}.pt" for name in SOUND if (models / f"{name}.pt").exists()]
+        self.slow = models / "bert_base-traced.pt"
+        self.broken = [broken / name for name in BROKEN]
+        expect(len(self.sound) >= 4, "the sound models are wanting")
+
+    def command(self, *words):
+        return [self.program, *map(str, words)]
+
+    def run(self, *words, cwd=None, code=None):
+        result = subprocess.run(self.command(*words), capture_output=True, text=True, timeout=600, cwd=cwd)
+        expect(code is None or result.returncode == code, f"{words[:4]}: exit {result.returncode}, expected {code}: {result.stderr[-400:]}")
+        return result
+
+    def fill(self, folder, count, with_broken=True):
+        """Copies under names whose order mixes them; gives the names of the sound ones."""
+        sound = []
+        for i in range(count):
+            source = self.sound[i % len(self.sound)]
+            name = f"m{i:04}.pt"
+            shutil.copyfile(source, folder / name)
+            sound.append(name)
+        if with_broken:
+            for i, source in enumerate(self.broken):
+                shutil.copyfile(source, folder / f"m{i * count // len(self.broken):04}x.pt")
+        return sound
+
+
+def by_name(text):
+    return {pathlib.Path(line["model"]["path"]).name: line for line in map(json.loads, text.splitlines())}
+
+
+def without_path(report):
+    return {**report, "model": {**report["model"], "path": ""}}
+
+
+def many(batch, folder):
+    """1,000 copies, among them some that are no models or crash the loader."""
+    names = batch.fill(folder, 1000)
+    alone = {source.name: json.loads(batch.run(source, "--format", "jsonl").stdout) for source in batch.sound}
+    result = batch.run(folder, "--format", "jsonl", "--jobs", "2", *BOUNDS, code=3)
+    reports = by_name(result.stdout)
+    expect(list(reports) == sorted(reports), "reports don't come in the models' order")
+    expect(len(reports) == 1000 + len(batch.broken), f"{len(reports)} reports")
+    for i, name in enumerate(names):
+        own = alone[batch.sound[i % len(batch.sound)].name]
+        expect(without_path(reports[name]) == without_path(own), f"{name}: another report than alone")
+    for name, report in reports.items():
+        expect(("error" in report) == name.endswith("x.pt"), f"{name}: {report.get('error')}")
+    expect(result.stderr.count("x.pt") >= len(batch.broken), "stderr doesn't name each model that failed")
+
+
+def jobs_do_not_show(batch, folder):
+    batch.fill(folder, 24)
+    for form in ("jsonl", "json", "text"):
+        one, three = (batch.run(folder, "--format", form, "--jobs", jobs, *BOUNDS, code=3).stdout for jobs in (1, 3))
+        expect(one == three, f"{form}: --jobs changes the report")
+
+
+def peak_of(command):
+    """Peak resident memory of this process alone, in MB."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    peak = 0
+    while process.poll() is None:
+        try:
+            for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    peak = max(peak, int(line.split()[1]))
+        except OSError:
+            pass
+        time.sleep(0.02)
+    return peak / 1024
+
+
+def memory_is_flat(batch, folder):
+    few, all_of_them = folder / "few", folder / "all"
+    for place, count in ((few, 20), (all_of_them, 600)):
+        place.mkdir()
+        batch.fill(place, count, with_broken=False)
+    for form in ("jsonl", "text"):
+        small, big = (peak_of(batch.command(place, "--format", form, "--jobs", 2)) for place in (few, all_of_them))
+        expect(big < small + 12, f"{form}: {small:.0f} MB for 20 models, {big:.0f} MB for 600")
+
+
+def children(pid):
+    return [int(child) for task in pathlib.Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+
+
+def ends_early(batch, folder, victim, number, says):
+    """Sends the signal to a worker, or to the loader below it, while models are checked."""
+    with open(folder / "out", "w") as out, open(folder / "err", "w") as err:
+        process = subprocess.Popen(batch.command(folder / "models", "--format", "jsonl", "--jobs", 2, "--timeout", 3), stdout=out, stderr=err)
+        while process.poll() is None and not (folder / "out").stat().st_size:
+            time.sleep(0.01)
+        victims = [worker for worker in children(process.pid)]
+        if victim == "loader":
+            victims = [loader for worker in victims for loader in children(worker)]
+        if victims:
+            os.kill(victims[0], number)
+        process.wait(timeout=300)
+    reports = by_name((folder / "out").read_text())
+    failed = [report["error"]["message"] for report in reports.values() if "error" in report]
+    # One between two models harms none: a worker that waits is started again.
+    expect(len(reports) == 40 and len(failed) <= 1, f"{victim}, signal {number}: {len(reports)} reports, {len(failed)} failed")
+    expect(process.returncode == (3 if failed else 0), f"exit {process.returncode}")
+    expect(all(says in message for message in failed), f"{failed}")
+    return len(failed)
+
+
+def a_crash_or_a_hang_costs_one_model(batch, folder):
+    (folder / "models").mkdir()
+    for i in range(40):
+        shutil.copyfile(batch.slow, folder / "models" / f"m{i:02}.pt")
+    failed = sum(ends_early(batch, folder, victim, number, says) for victim, number, says in (
+        ("worker", signal.SIGSEGV, "its process crashed"), ("worker", signal.SIGSTOP, "took longer than 16 s"),
+        ("loader", signal.SIGSEGV, "crashed"), ("loader", signal.SIGSTOP, "was stopped after 3 s")))
+    expect(failed >= 2, f"{failed} of 4 signals reached a model")
+
+
+def an_interrupted_run_goes_on(batch, folder):
+    models = folder / "models"
+    models.mkdir()
+    batch.fill(models, 60)
+    whole, file = folder / "whole.jsonl", folder / "run.jsonl"
+    batch.run(models, "--report", whole, "--resume", "-q", *BOUNDS, code=3)
+    command = batch.command(models, "--report", file, "--resume", "-q", "--jobs", 2, *BOUNDS)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    partial = folder / "run.jsonl.partial"
+    while process.poll() is None and not (partial.exists() and partial.read_bytes().count(b"\n") >= 20):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    expect(not file.exists(), "a run that was killed left a whole report")
+    with open(partial, "ab") as stream:
+        stream.write(b'{"schema_version":"1.0","to')  # killed in the middle of a line
+    again = batch.run(models, "--report", file, "--resume", "-q", "--progress", "always", *BOUNDS, code=3)
+    expect(file.read_bytes() == whole.read_bytes(), "another report than that of a run in one go")
+    expect(not partial.exists(), "the partial file stayed")
+    expect("[1/" not in again.stderr, "models were checked again")
+    # Nothing has changed but one model and one that failed.
+    shutil.copyfile(models / "m0001.pt", models / "m0000.pt")
+    third = batch.run(models, "--report", file, "--resume", "-q", *BOUNDS, code=3)
+    reports = by_name(file.read_text())
+    expect(without_path(reports["m0000.pt"]) == without_path(reports["m0001.pt"]), "the changed model wasn't checked again")
+    expect(third.returncode == 3, "models that failed are tried again")
+    # Another opset is another question.
+    batch.run(models, "--report", file, "--resume", "-q", "--opset", "11", *BOUNDS, code=3)
+    expect({report.get("opset", 11) for report in by_name(file.read_text()).values()} == {11}, "reports of another opset were taken")
+
+
+def shards_are_the_whole(batch, folder):
+    batch.fill(folder, 10, with_broken=False)
+    whole = by_name(batch.run(folder, "--format", "jsonl").stdout)
+    parts = [by_name(batch.run(folder, "--format", "jsonl", "--shard", f"{k}/3").stdout) for k in (1, 2, 3)]
+    expect(sum(map(len, parts)) == 10 and {k: v for part in parts for k, v in part.items()} == whole, "the shards aren't the whole")
+    for wrong in ("0/3", "4/3", "3", "a/b", "1/3x"):
+        batch.run(folder, "--shard", wrong, code=2)
+
+
+def a_list_names_models(batch, folder):
+    names = batch.fill(folder, 3, with_broken=False)
+    (folder / "list").write_text("\n".join(str(folder / name) for name in names[:2]) + "\n\n")
+    expect(list(by_name(batch.run("--models-from", folder / "list", "--format", "jsonl").stdout)) == names[:2], "another list")
+    batch.run("--models-from", folder / "absent", code=2)
+
+
+def only_what_has_changed(batch, folder):
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "-C", str(folder)]
+    names = batch.fill(folder, 4, with_broken=False)
+    (folder / "rows.yaml").write_text("acme::foo:\n  schema: acme::foo(Tensor x) -> Tensor\n  9: Relu\n")
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "models"], check=True)
+
+    def changed(*words):
+        return list(by_name(batch.run(".", "--changed-since", "HEAD", "--format", "jsonl", *words, cwd=folder).stdout))
+
+    nothing = batch.run(".", "--changed-since", "HEAD", cwd=folder, code=0)
+    expect("no model has changed since HEAD" in nothing.stderr, nothing.stderr)
+    shutil.copyfile(folder / names[0], folder / names[1])
+    shutil.copyfile(folder / names[0], folder / "new.pt")
+    expect(changed() == [names[1], "new.pt"], f"changed: {changed()}")
+    (folder / "rows.yaml").write_text("acme::foo:\n  schema: acme::foo(Tensor x) -> Tensor\n  9: Abs\n")
+    expect(len(changed("--mappings", "rows.yaml")) == 5, "a changed table changes each verdict")
+    batch.run(".", "--changed-since", "no-such-revision", cwd=folder, code=2)
+    batch.run(".", "--changed-since", "--output=x", cwd=folder, code=2)
+
+
+CASES = [many, jobs_do_not_show, memory_is_flat, a_crash_or_a_hang_costs_one_model, an_interrupted_run_goes_on, shards_are_the_whole, a_list_names_models,
+         only_what_has_changed]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--models", type=pathlib.Path, required=True)
+    parser.add_argument("--broken", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="", help="cases with this in their name")
+    options = parser.parse_args()
+    os.environ["COMPATCHECK_NO_CONFIG"] = "1"  # whatever lies above the temporary folder
+    failed = 0
+    for case in CASES:
+        if options.only not in case.__name__:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                case(Batch(options.program, options.models, options.broken), pathlib.Path(folder))
+                print(f"{case.__name__}: passed")
+            except Fault as fault:
+                failed += 1
+                print(f"{case.__name__}: FAILED: {fault}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
