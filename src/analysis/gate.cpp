@@ -12,19 +12,6 @@ namespace {
 // Findings that would keep convert from writing the model.
 bool blocks(const Finding& finding) { return finding.severity == Severity::error; }
 
-bool violates(const Finding& finding, FailOn fail_on) {
-  if (finding.suppressed) return false;
-  switch (fail_on) {
-    case FailOn::never: return false;
-    case FailOn::unconvertible: return blocks(finding);
-    case FailOn::missing: return is_missing(finding.id);
-    case FailOn::conditional: return blocks(finding) || finding.id == "CC010";
-    case FailOn::composite: return blocks(finding) || finding.id == "CC010" || finding.id == "CC004";
-    case FailOn::warning: return finding.severity != Severity::note;
-  }
-  return false;
-}
-
 // A finding that is allowed lets the model pass; a rule that is switched off doesn't.
 bool all_is_allowed(const Report& report) {
   bool any = false;
@@ -44,6 +31,19 @@ int counted_missing(const Report& report) {
 }
 
 }  // namespace
+
+bool violates(const Finding& finding, FailOn fail_on) {
+  if (finding.suppressed) return false;
+  switch (fail_on) {
+    case FailOn::never: return false;
+    case FailOn::unconvertible: return blocks(finding);
+    case FailOn::missing: return is_missing(finding.id);
+    case FailOn::conditional: return blocks(finding) || finding.id == "CC010";
+    case FailOn::composite: return blocks(finding) || finding.id == "CC010" || finding.id == "CC004";
+    case FailOn::warning: return finding.severity != Severity::note;
+  }
+  return false;
+}
 
 Gate judge(const Report& report, FailOn fail_on, std::optional<int> max_missing) {
   Gate gate{.passed = true, .fail_on = fail_on, .violations = 0};

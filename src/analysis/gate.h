@@ -7,6 +7,7 @@
 
 namespace compatcheck::analysis {
 
+bool violates(const Finding& finding, FailOn fail_on);
 Gate judge(const Report& report, FailOn fail_on, std::optional<int> max_missing);
 
 }  // namespace compatcheck::analysis

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 
+#include "analysis/gate.h"
 #include "analysis/rules.h"
 #include "mapping/row.h"
 #include "report/printable.h"
@@ -110,9 +111,9 @@ std::string when(const Finding& finding) {
 std::string finding_lines(const Finding& finding, const RenderOptions& options, const Style& style) {
   const std::string indent(finding_indent, ' ');
   const std::size_t room = options.width > finding_indent + 20 ? options.width - finding_indent : 20;
-  std::string name = !finding.op.empty() && finding.id != "CC006" ? finding.op : finding.id == "CC005" ? std::string("the model") : std::string("input");
-  std::string lines = "  " + style(color_of(finding.severity), finding.id) + "  " + style(Color::bold, pad_right(name, 30)) + " " +
-                      pad_left(count(finding.nodes, "node"), 10);
+  std::string name = !finding.op.empty() && finding.id != "CC006" ? finding.op
+                     : finding.id == "CC005" ? std::string("the model") : finding.id.starts_with("CC9") ? std::string("the run") : std::string("input");
+  std::string lines = "  " + style(color_of(finding.severity), finding.id) + "  " + (finding.nodes ? style(Color::bold, pad_right(name, 30)) + " " + pad_left(count(finding.nodes, "node"), 10) : style(Color::bold, name));
   if (const auto from = when(finding); !from.empty()) lines += "   " + from;
   lines += "\n" + indent + wrap(finding.message, room, finding_indent) + "\n";
   lines += sites(finding, options, style);
@@ -132,6 +133,7 @@ constexpr std::array sections{
     Section{"needs input", [](const Finding& f) { return f.id == "CC006"; }},
     Section{"perhaps baked in by tracing", [](const Finding& f) { return f.id == "CC012"; }},
     Section{"warnings", [](const Finding& f) { return f.severity == Severity::warning; }},
+    Section{"baseline", [](const Finding& f) { return f.id == "CC904"; }},
 };
 
 std::string findings(const Report& report, const RenderOptions& options, const Style& style) {
@@ -139,13 +141,26 @@ std::string findings(const Report& report, const RenderOptions& options, const S
   for (const auto& section : sections) {
     std::string body;
     for (const auto& finding : report.findings) {
-      if (!section.belongs(finding)) continue;
-      if (options.quiet && finding.severity != Severity::error) continue;
+      if (finding.suppressed || !section.belongs(finding)) continue;
+      if (options.quiet && !analysis::violates(finding, report.gate.fail_on)) continue;
       body += finding_lines(finding, options, style);
     }
     if (!body.empty()) lines += "\n" + style(Color::bold, section.title) + "\n" + body;
   }
   return lines;
+}
+
+// What doesn't count, and why.
+std::string allowed(const Report& report, const RenderOptions& options, const Style& style) {
+  std::string lines;
+  for (const auto& finding : report.findings) {
+    if (!finding.suppressed) continue;
+    const auto& [reason, expires, source] = *finding.suppressed;
+    const std::string why = reason + (expires ? ", until " + *expires : "") + " · " + source;
+    lines += "  " + style(Color::dim, finding.id) + "  " + pad_right(finding.op, 30) + " " + pad_left(count(finding.nodes, "node"), 10) + "\n" +
+             std::string(finding_indent, ' ') + style(Color::dim, fit(why, std::max<std::size_t>(options.width, 40) - finding_indent)) + "\n";
+  }
+  return lines.empty() ? lines : "\n" + style(Color::bold, "allowed") + "\n" + lines;
 }
 
 std::string kept_words(const OperatorSummary& op) {
@@ -222,7 +237,7 @@ std::string report_page(const Report& report, const RenderOptions& options) {
   std::string page = title(report, style) + " · opset " + std::to_string(report.opset) + export_type(report) + "\n\n  " + verdict_words(report, style) + "    " +
                      headline(report) + "\n";
   if (options.quiet) return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
-  page += "\n" + bars(report, style) + findings(report, options, style) + users_rows(report, style);
+  page += "\n" + bars(report, style) + findings(report, options, style) + allowed(report, options, style) + users_rows(report, style);
   if (options.verbosity > 0) page += operator_table(report, style);
   if (options.verbosity > 1) page += steps(report, style);
   if (const int rows = unverified(report))
