@@ -30,6 +30,18 @@ add_custom_target(product DEPENDS libcompatcheck)
 if(TARGET compatcheck)
   install(TARGETS compatcheck RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   add_dependencies(product compatcheck)
+
+  # Manual pages and completions, as the program itself prints them.
+  set(pages ${PROJECT_BINARY_DIR}/share)
+  add_custom_command(OUTPUT ${pages}/man/man1/compatcheck.1
+    COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:compatcheck> -D INTO=${pages} -P ${PROJECT_SOURCE_DIR}/cmake/WritePages.cmake
+    DEPENDS compatcheck ${PROJECT_SOURCE_DIR}/cmake/WritePages.cmake
+    COMMENT "Writing manual pages and completions"
+    VERBATIM)
+  add_custom_target(pages ALL DEPENDS ${pages}/man/man1/compatcheck.1)
+  add_dependencies(product pages)
+  install(DIRECTORY ${pages}/man/man1/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(DIRECTORY ${pages}/bash-completion ${pages}/zsh ${pages}/fish DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
 endif()
 if(TARGET compatcheck-torchscript)
   if(COMPATCHECK_KEEP_LIBTORCH_PATH)

@@ -25,6 +25,7 @@ constexpr std::array table{
     Command{"explain", "CODE|OP", "a rule's page, or an operator's whole history", "", run_explain},
     Command{"lint", "[TABLE.yaml...]", "check mapping tables; the shipped ones without arguments", "<file>", run_lint},
     Command{"completion", "bash|zsh|fish", "completions for a shell", "bash zsh fish", run_completion},
+    Command{"man", "[COMMAND]", "the manual page of the program or a command", "check convert verify inspect extract diff render ops explain lint", run_man},
     Command{"schema", "[COMMAND]", "the JSON Schema of what a command prints", "check verify inspect diff", run_schema},
 };
 

@@ -33,6 +33,7 @@ int run_explain(const Options& options);
 int run_lint(const Options& options);
 int run_completion(const Options& options);
 int run_schema(const Options& options);
+int run_man(const Options& options);
 
 // What --print-config prints.
 std::string describe_configuration(const Command& command, const Options& options);

@@ -208,6 +208,8 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.color = parse_when("--color", v); }},
     Option{"--quiet", "-q", "", "", false, "check convert verify render", "only findings that fail the gate, and the last line",
            [](Options& o, const std::string&) { o.quiet = true; }},
+    Option{"--list", "", "", "", false, "man", "the names of all commands, one a line",
+           [](Options& o, const std::string&) { o.list_commands = true; }},
     Option{"--quiet", "-q", "", "", false, "inspect", "without nodes and weights",
            [](Options& o, const std::string&) { o.quiet = true; }},
     Option{"--quiet", "-q", "", "", false, "extract", "no word of what was written",

@@ -65,6 +65,7 @@ struct Options {
   Shard shard;
   std::optional<std::size_t> jobs;                           // processes that check several models
   bool resume = false;
+  bool list_commands = false;                                // of man
   std::filesystem::path source_root;   // of check and render
   When color = When::automatic;
   When progress = When::automatic;

@@ -22,6 +22,12 @@ if(NOT EXISTS ${WORK}/model.onnx)
   message(FATAL_ERROR "the consumer wrote no ONNX file")
 endif()
 run(${WORK}/installed/bin/compatcheck --version)
+foreach(page man/man1/compatcheck.1 man/man1/compatcheck-render.1 bash-completion/completions/compatcheck zsh/site-functions/_compatcheck
+        fish/vendor_completions.d/compatcheck.fish)
+  if(NOT EXISTS ${WORK}/installed/share/${page})
+    message(FATAL_ERROR "share/${page} isn't installed")
+  endif()
+endforeach()
 
 # The example of a plugin: built against the headers alone, checked, converted, and compared in ONNX Runtime.
 run(${CMAKE_COMMAND} -S ${EXAMPLES}/17-plugin -B ${WORK}/plugin -G Ninja
