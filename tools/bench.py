@@ -5,7 +5,7 @@
 
 Prints one line a budget of docs/architecture.md. Nothing here is a test: figures of a busy machine prove nothing.
 """
-import argparse, pathlib, statistics, subprocess, sys, time
+import argparse, pathlib, shutil, statistics, subprocess, sys, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXPORT = """import sys, time, torch, numpy, warnings
@@ -21,6 +21,7 @@ print(time.perf_counter() - start)
 ARCHITECTURES = ["mobilenet_v3-traced", "resnet50-traced", "vit-traced", "swin-traced", "unet-traced", "bert-traced", "gpt2-traced", "t5-traced",
                  "whisper_encoder-traced", "lstm-traced", "bert_base-traced", "large-traced"]
 LARGE = 300 << 20
+SMALL = ["branches-scripted", "attribute_writes-scripted", "aliased_writes-traced", "attention-traced"]
 PYTHON_WAY = "import sys, torch; g = torch.jit.load(sys.argv[1]).inlined_graph; print(sum(1 for _ in g.nodes()))"
 
 
@@ -87,6 +88,19 @@ def bench_convert(tool, models, runs):
     line("torch.onnx.export ÷ convert, median", f"{statistics.median(ratios):.1f}", "≥ 6", statistics.median(ratios) >= 6)
 
 
+def bench_batch(tool, models, runs):
+    """1,000 copies of small models, by one process and by two, and the memory of the program itself."""
+    folder = models / "batch"
+    folder.mkdir(exist_ok=True)
+    for i in range(1000):
+        copy = folder / f"m{i:04}.pt"
+        if not copy.exists():
+            shutil.copyfile(models / f"{SMALL[i % len(SMALL)]}.pt", copy)
+    one, two = in_turn(min(runs, 3), *([tool, folder, "--format", "jsonl", "--jobs", jobs] for jobs in ("1", "2")))
+    line("1,000 small models, one job ÷ two", f"{one:.1f} ÷ {two:.1f} s = {one / two:.2f}", "≥ 1.6", one >= 1.6 * two)
+    line("1,000 small models, two jobs", f"{1000 / two:.0f} a second", "", True)
+
+
 def bench_huge(tool, models):
     """A model of 5 GB: weights go from file to file."""
     file, out = models / "huge.pt", models / "huge.onnx"
@@ -129,7 +143,7 @@ def main():
     tool, empty, models, runs = options.build / "compatcheck", options.build / "bench" / "empty_torch", options.models, options.runs
     models.mkdir(parents=True, exist_ok=True)
     names = ["resnet50-traced", "bert_base-traced", "large-traced", "large_twin-traced"]
-    subprocess.run([sys.executable, ROOT / "tests" / "models" / "make_models.py", "--out", models, "--only", ",".join({*names, *ARCHITECTURES})],
+    subprocess.run([sys.executable, ROOT / "tests" / "models" / "make_models.py", "--out", models, "--only", ",".join({*names, *ARCHITECTURES, *SMALL})],
                    check=True, stdout=subprocess.DEVNULL)
     model = {name: models / f"{name}.pt" for name in names}
 
@@ -154,6 +168,7 @@ def main():
     line("our own part, 1,000 nodes", f"{(many - few) * 1000:.1f} ms", "≤ 40 ms", many - few <= 0.040)
     line("each further opset, 1,000 nodes", f"{(opsets - many) / 19 * 1000:.1f} ms", "≤ 15 ms", (opsets - many) / 19 <= 0.015)
 
+    bench_batch(tool, models, runs)
     bench_convert(tool, models, runs)
     if options.huge:
         bench_huge(tool, models)
