@@ -73,7 +73,8 @@ class CheckRun {
     for (std::size_t i = 0; i < models_.size(); ++i)
       if (!resumed(i)) todo_.push_back(i);
     progress_.show(rate_.words(done_) + "  " + models_[todo_.empty() ? 0 : todo_.front()]);
-    if (models_.size() > 1) check_apart();
+    // A plugin's code is somebody else's: it may crash or never end, too.
+    if (models_.size() > 1 || !options_.load.plugins.empty()) check_apart();
     else if (!todo_.empty()) done(0, check_model(loader_, models_[0], options_));
     progress_.clear();
     const int exit_code = checked_.finish();
@@ -132,10 +133,17 @@ void check_options(const Options& options) {
   if (options.prune_baseline && !options.write_baseline.empty()) throw UsageError("--prune-baseline and --write-baseline exclude each other");
 }
 
+// HTML draws the graph.
+Options with_graph(Options options) {
+  options.check.graph |= options.format == Format::html || std::ranges::any_of(options.reports, [](const ReportFile& report) { return report.format == Format::html; });
+  return options;
+}
+
 }  // namespace
 
-int run_check(const Options& options) {
-  check_options(options);
+int run_check(const Options& given) {
+  check_options(given);
+  const Options options = with_graph(given);
   auto models = models_to_check(options);
   if (models.empty()) {
     write_message(options.changed_since.empty() ? "no model in this shard" : "no model has changed since " + options.changed_since);

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/terminal.h"
+#include "compatcheck/check.h"
 #include "compatcheck/error.h"
 
 namespace compatcheck::cli {
@@ -186,7 +188,7 @@ class Workers {
   static std::string ended_how(int status) {
     if (!WIFSIGNALED(status)) return "its process ended without an answer";
     if (WTERMSIG(status) == SIGKILL) return "its process was killed (SIGKILL): the machine was probably out of memory";
-    return "its process crashed (" + std::string(::strsignal(WTERMSIG(status))) + "); this is a defect of compatcheck; please report it";
+    return "its process crashed (" + std::string(::strsignal(WTERMSIG(status))) + ")";
   }
 
   // Closing the socket ends one that waits; one that works is killed. Gives how it ended.
@@ -217,6 +219,28 @@ class Workers {
 
 void work_apart(std::size_t items, const WorkerOptions& options, const MakeWork& make, const Done& done) {
   if (items > 0) Workers(items, options, make, done).run();
+}
+
+int command_apart(const std::string& model, double seconds, const std::function<int()>& command) {
+  int exit_code = 0;
+  const MakeWork make = [&]() -> Work {
+    return [&](std::size_t) {
+      std::string code;
+      try {
+        code = std::to_string(command());
+      } catch (const std::exception& error) {
+        write_message(error.what());
+        code = std::to_string(exit_code_of(error));
+      }
+      std::fflush(nullptr);
+      return code;
+    };
+  };
+  work_apart(1, {.seconds = seconds}, make, [&](std::size_t, const std::string& answer, const std::string& failure) {
+    if (!failure.empty()) throw ModelError(model + ": " + failure);
+    exit_code = std::stoi(answer);
+  });
+  return exit_code;
 }
 
 }  // namespace compatcheck::cli

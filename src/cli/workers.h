@@ -23,4 +23,8 @@ using Done = std::function<void(std::size_t item, const std::string& answer, con
 // Must be called while the program has one thread: processes are forked.
 void work_apart(std::size_t items, const WorkerOptions& options, const MakeWork& make, const Done& done);
 
+// A whole command, where plugins may crash it or never end: its exit code. What it prints goes where this process prints. Throws ModelError,
+// naming the model, when it crashed or took longer than that many seconds (0: without end).
+int command_apart(const std::string& model, double seconds, const std::function<int()>& command);
+
 }  // namespace compatcheck::cli

@@ -1,0 +1,23 @@
+// Handlers that end the process, or never end.
+#include <compatcheck/plugin.h>
+
+#include <cstdlib>
+
+namespace plugin = compatcheck::plugin;
+
+namespace {
+
+void aborting(plugin::Emission&) { std::abort(); }
+void endless(plugin::Emission&) {
+  volatile const bool forever = true;   // a compiler must not know
+  while (forever) {}
+}
+
+void enter(plugin::Registry& registry) {
+  registry.handler("acme::aborting", {.emits = {"Relu"}, .facts = "same", .schema = "acme::aborting(Tensor x) -> Tensor"}, aborting);
+  registry.handler("acme::endless", {.emits = {"Relu"}, .facts = "same", .schema = "acme::endless(Tensor x) -> Tensor"}, endless);
+}
+
+}  // namespace
+
+extern "C" const compatcheck_plugin_entry compatcheck_plugin = compatcheck::plugin::entry<enter>();
