@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/boundary.h"
-#include "compatcheck/policy.h"
+#include "policy/parse.h"
 
 namespace compatcheck {
 namespace {
@@ -36,19 +36,25 @@ Baseline::Baseline(std::vector<Entry> entries) : entries_(std::move(entries)) {
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return key(a) < key(b); });
 }
 
+Baseline policy::parse_baseline(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("kind") != kind || json.at("version") != 1) throw UsageError("this version of compatcheck reads baselines of version 1");
+    std::vector<Baseline::Entry> entries;
+    for (const Json& each : json.at("entries")) entries.push_back(entry_in(each));
+    return Baseline(std::move(entries));
+  } catch (const Json::exception& error) {
+    throw UsageError(std::string("this is no baseline of compatcheck: ") + error.what());
+  }
+}
+
 Baseline read_baseline(const std::filesystem::path& file) {
   return analysis::guarded(file.string(), [&] {
+    const std::string text = text_of(file);
     try {
-      const Json json = Json::parse(text_of(file));
-      if (json.at("kind") != kind || json.at("version") != 1) throw UsageError("this version of compatcheck reads baselines of version 1");
-      std::vector<Baseline::Entry> entries;
-      for (const Json& each : json.at("entries")) entries.push_back(entry_in(each));
-      return Baseline(std::move(entries));
-    } catch (const Json::exception& error) {
-      throw UsageError(file.string() + " is no baseline of compatcheck: " + error.what());
+      return policy::parse_baseline(text);
     } catch (const UsageError& error) {
-      const std::string what = error.what();
-      throw UsageError(what.starts_with(file.string()) ? what : file.string() + ": " + what);
+      throw UsageError(file.string() + ": " + error.what());
     }
   });
 }

@@ -12,6 +12,7 @@
 #include "mapping/reading/read.h"
 #include "mapping/reading/suggest.h"
 #include "policy/allow.h"
+#include "policy/parse.h"
 #include "policy/day.h"
 
 namespace compatcheck {
@@ -174,18 +175,21 @@ std::string text_of(const std::filesystem::path& file) {
 
 }  // namespace
 
+Configuration policy::parse_configuration(std::string_view text, const std::string& name) {
+  const Source source(text, name);
+  const Node root = yaml::parse(source);
+  Configuration configuration;
+  configuration.file = name;
+  if (root.is_null()) return configuration;
+  if (!root.is_map()) fail(source, root, "a configuration is a map: {opset: 17, fail_on: missing}");
+  for (const auto& [key, value] : root.pairs) read_key(source, key, value, configuration);
+  return configuration;
+}
+
 Configuration read_configuration(const std::filesystem::path& file) {
   return analysis::guarded(file.string(), [&] {
     if (!std::filesystem::is_regular_file(file)) throw UsageError(file.string() + ": there is no such file");
-    const std::string text = text_of(file);
-    const Source source(text, file.string());
-    const Node root = yaml::parse(source);
-    Configuration configuration;
-    configuration.file = file;
-    if (root.is_null()) return configuration;
-    if (!root.is_map()) fail(source, root, "a configuration is a map: {opset: 17, fail_on: missing}");
-    for (const auto& [key, value] : root.pairs) read_key(source, key, value, configuration);
-    return configuration;
+    return policy::parse_configuration(text_of(file), file.string());
   });
 }
 
