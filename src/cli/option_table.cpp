@@ -155,7 +155,7 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.format = parse_format(v); }},
     Option{"--format", "", "FORMAT", "text json jsonl", false, "verify", "format of stdout",
            [](Options& o, const std::string& v) { o.format = parse_verify_format(v); }},
-    Option{"--output", "-o", "FILE", "<file>", false, "render", "write there what would go to stdout",
+    Option{"--output", "-o", "FILE", "<file>", false, "render", "write there what would go to stdout, in the format of its ending if none is named",
            [](Options& o, const std::string& v) { o.output = named_file("--output", v); }},
     Option{"--scaffold", "", "FORM", "yaml plugin", false, "explain", "a mapping file or a plugin for the operator, to start from",
            [](Options& o, const std::string& v) { o.scaffold = parse_scaffold(v); }},

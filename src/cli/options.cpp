@@ -81,6 +81,12 @@ Shard parse_shard(const std::string& text) {
 
 Format parse_format(const std::string& name) { return choose_format("--format " + name, name); }
 
+std::optional<Format> format_by_ending(const std::string& file) {
+  for (const auto& [ending, format] : endings)
+    if (file.ends_with(ending)) return format;
+  return std::nullopt;
+}
+
 Format parse_verify_format(const std::string& name) {
   return choose<Format>("--format " + name, name, {{"text", Format::text}, {"json", Format::json}, {"jsonl", Format::jsonl}});
 }
@@ -110,8 +116,7 @@ ReportFile parse_report(const std::string& text) {
     if (file.empty()) throw UsageError("--report " + text + ": no file after '='");
     return {choose_format("--report " + text + ": '" + name + "' is no format", name), file};
   }
-  for (const auto& [ending, format] : endings)
-    if (text.ends_with(ending)) return {format, text};
+  if (const auto format = format_by_ending(text)) return {*format, text};
   throw UsageError("--report " + text + ": the ending tells no format; write FORMAT=" + text);
 }
 

@@ -79,6 +79,7 @@ Opsets parse_opsets(const std::string& text);
 int parse_opset(const std::string& text);
 ReportFile parse_report(const std::string& text);
 Format parse_format(const std::string& name);
+std::optional<Format> format_by_ending(const std::string& file);   // ".sarif.json", ".xml"; none: it tells nothing
 Format parse_verify_format(const std::string& name);
 ReferenceFormat parse_reference_format(const std::string& name);
 ExportType parse_export_type(const std::string& name);

@@ -40,7 +40,9 @@ int run_render(const Options& options) {
   std::vector<Report> reports;
   for (const auto& file : options.positional)
     for (Report& report : read(file)) reports.push_back(std::move(report));
-  write_reports(reports, options, reports.size() > 1);
+  Options asked = options;
+  if (options.format == Format::text) asked.format = format_by_ending(options.output.string()).value_or(Format::text);   // of -o: none was named
+  write_reports(reports, asked, reports.size() > 1);
   return exit_passed;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "cli/terminal.h"
 
@@ -46,16 +47,17 @@ void append_step_summary(std::span<const Report> reports, const RenderOptions& p
 }  // namespace
 
 void check_report_files(const Options& options, const std::vector<std::string>& inputs, const std::string& input_is) {
-  std::vector<std::filesystem::path> files;
-  if (!options.output.empty()) files.push_back(options.output);
-  for (const auto& report : options.reports) files.push_back(report.file);
-  if (!options.write_baseline.empty()) files.push_back(options.write_baseline);
+  std::vector<std::pair<std::string, std::filesystem::path>> files;   // by option
+  if (!options.output.empty()) files.emplace_back("--output", options.output);
+  for (const auto& report : options.reports) files.emplace_back("--report", report.file);
+  if (!options.write_baseline.empty()) files.emplace_back("--write-baseline", options.write_baseline);
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (is_device(files[i])) continue;
+    const auto& [option, file] = files[i];
+    if (is_device(file)) continue;
     for (std::size_t j = 0; j < i; ++j)
-      if (same_file(files[i], files[j])) throw UsageError("--report: two reports go to " + files[i].string());
+      if (same_file(file, files[j].second)) throw UsageError(option + ": two reports go to " + file.string());
     for (const auto& input : inputs)
-      if (same_file(files[i], input)) throw UsageError("--report " + files[i].string() + ": that is " + input_is);
+      if (same_file(file, input)) throw UsageError(option + " " + file.string() + ": that is " + input_is);
   }
 }
 

@@ -38,15 +38,28 @@ std::string row_text(const TableRow& row, const std::vector<Column>& all) {
   return line;
 }
 
+// As GitHub and GitLab read it: nothing becomes markup, a link, or a word to somebody.
 std::string escaped(const std::string& cell) {
   std::string text;
-  for (const char c : cell) {
-    if (c == '|') text += "\\|";
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    const char c = cell[i];
+    const char next = i + 1 < cell.size() ? cell[i + 1] : '\0';
+    const bool links = (c == ':' && cell.compare(i, 3, "://") == 0) || (c == '.' && i >= 3 && cell.compare(i - 3, 3, "www") == 0);
+    const bool ends_link = c == ']' && (next == '(' || next == '[' || next == ':');
+    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '\\' || c == '~' || ends_link) text += std::string("\\") + c;
     else if (c == '<') text += "&lt;";
-    else if (c == '*' || c == '_' || c == '`') text += std::string("\\") + c;
+    else if (c == '&') text += "&amp;";
+    else if (c == '@' || c == '#' || links) text += "&#" + std::to_string(c) + ";";
     else text += c;
   }
   return text;
+}
+
+std::string details(const TableRow& row, const Table& table) {
+  std::string joined;
+  for (const auto& detail : row.details) joined += (joined.empty() ? "" : "<br>") + escaped(detail);
+  if (table.folded.empty() || joined.empty()) return joined;
+  return "<details><summary>" + count(static_cast<long long>(row.details.size()), table.folded) + "</summary>" + joined + "</details>";
 }
 
 }  // namespace
@@ -73,22 +86,18 @@ std::string markdown(const Page& page) {
   for (const auto& line : page.lines) all += "\n" + escaped(line) + "\n";
   for (const Table& table : page.tables) {
     if (table.rows.empty()) continue;
-    const bool details = std::ranges::any_of(table.rows, [](const TableRow& row) { return !row.details.empty(); });
+    const bool has_details = std::ranges::any_of(table.rows, [](const TableRow& row) { return !row.details.empty(); });
     all += "\n## " + escaped(table.title) + "\n\n|";
     for (const auto& column : table.columns) all += " " + escaped(column) + " |";
-    if (details) all += " |";
+    if (has_details) all += " |";
     all += "\n|";
-    for (std::size_t i = 0; i < table.columns.size() + details; ++i) all += "---|";
+    for (std::size_t i = 0; i < table.columns.size() + has_details; ++i) all += "---|";
     all += "\n";
     for (const TableRow& row : table.rows) {
       all += "|";
       for (const auto& cell : row.cells) all += " " + escaped(cell) + " |";
       for (std::size_t i = row.cells.size(); i < table.columns.size(); ++i) all += " |";
-      if (details) {
-        std::string joined;
-        for (const auto& detail : row.details) joined += (joined.empty() ? "" : "<br>") + escaped(detail);
-        all += " " + joined + " |";
-      }
+      if (has_details) all += " " + details(row, table) + " |";
       all += "\n";
     }
   }

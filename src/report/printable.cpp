@@ -11,6 +11,15 @@ void spell(Finding& finding) {
   for (std::string* text : {&finding.op, &finding.overload, &finding.message, &finding.help, &finding.row}) spell(*text);
   for (Site& site : finding.sites)
     for (std::string* text : {&site.module, &site.file, &site.function, &site.args}) spell(*text);
+  if (finding.target) spell(*finding.target);
+  if (!finding.suppressed) return;
+  spell(finding.suppressed->reason);
+  spell(finding.suppressed->source);
+}
+
+void spell(TargetSummary& target) {
+  for (std::string* text : {&target.target, &target.engine, &target.version, &target.source, &target.date}) spell(*text);
+  for (auto& op : target.operators) spell(op.onnx);
 }
 
 }  // namespace
@@ -26,6 +35,7 @@ Report printable(Report report) {
     for (RowUse& row : op.rows) spell(row.place);
   }
   for (Finding& finding : report.findings) spell(finding);
+  for (TargetSummary& target : report.targets) spell(target);
   if (report.error) report.error = printable_lines(*report.error);
   return report;
 }

@@ -266,7 +266,7 @@ std::vector<Report> read(std::string_view text) {
   } catch (const Json::parse_error& error) {
     // JSON lines begin with a whole object in a line; what render() indents doesn't.
     if (text.starts_with("{\"")) return read_lines(text);
-    throw ModelError("is no JSON, or is cut short, at byte " + std::to_string(error.byte));
+    throw ModelError("is no saved report: no JSON, or cut short, at byte " + std::to_string(error.byte));
   }
 }
 

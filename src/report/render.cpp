@@ -1,9 +1,15 @@
 #include "compatcheck/render.h"
 
 #include "analysis/boundary.h"
+#include "report/allowlist.h"
 #include "report/difference.h"
+#include "report/github.h"
+#include "report/gitlab.h"
 #include "report/inspection.h"
 #include "report/json.h"
+#include "report/junit.h"
+#include "report/markdown.h"
+#include "report/sarif.h"
 #include "report/schema_text.h"
 #include "report/text.h"
 #include "report/verification.h"
@@ -16,13 +22,13 @@ std::string render(std::span<const Report> reports, Format format, const RenderO
       case Format::text: return report::text(reports, options);
       case Format::json: return report::json(reports, options.as_list);
       case Format::jsonl: return report::json_lines(reports);
-      case Format::sarif:
-      case Format::junit:
-      case Format::github:
-      case Format::gitlab:
-      case Format::markdown:
-      case Format::html:
-      case Format::allowlist_yaml: break;
+      case Format::sarif: return report::sarif(reports, options);
+      case Format::junit: return report::junit(reports);
+      case Format::github: return report::github(reports, options);
+      case Format::gitlab: return report::gitlab(reports, options);
+      case Format::markdown: return report::markdown(reports);
+      case Format::html: break;
+      case Format::allowlist_yaml: return report::allowlist(reports);
     }
     throw UsageError("there is no such format of this report");
   });

@@ -10,7 +10,7 @@ bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 
 std::string_view code(Color color) {
   switch (color) {
     case Color::red: return "\x1b[31m";
-    case Color::yellow: return "\x1b[33m";
+    case Color::magenta: return "\x1b[35m";   // yellow can't be read on white
     case Color::green: return "\x1b[32m";
     case Color::cyan: return "\x1b[36m";
     case Color::dim: return "\x1b[2m";

@@ -7,7 +7,7 @@
 
 namespace compatcheck::report {
 
-enum class Color { red, yellow, green, cyan, dim, bold };
+enum class Color { red, magenta, green, cyan, dim, bold };
 
 // Wraps text in the terminal's codes; does nothing where colours are off.
 class Style {

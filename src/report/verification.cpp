@@ -64,7 +64,7 @@ std::string output_lines(const Verification& verification, const Style& style) {
 std::string finding_lines(const Verification& verification, const RenderOptions& options, const Style& style) {
   std::string lines;
   for (const auto& finding : verification.findings) {
-    const Color color = finding.severity == Severity::error ? Color::red : Color::yellow;
+    const Color color = finding.severity == Severity::error ? Color::red : Color::magenta;
     lines += "  " + style(color, finding.id) + "  " + wrap(printable(finding.message), options.width - finding_indent, finding_indent) + "\n";
     if (!finding.help.empty()) lines += std::string(finding_indent, ' ') + "→ " + wrap(printable(finding.help), options.width - finding_indent - 2, finding_indent + 2) + "\n";
   }

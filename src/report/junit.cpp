@@ -1,0 +1,148 @@
+#include "report/junit.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "compatcheck/printable.h"
+#include "report/parts.h"
+#include "report/phrases.h"
+#include "report/words.h"
+
+namespace compatcheck::report {
+namespace {
+
+// Control characters and broken UTF-8 can't stand in XML at all: printable() spells them out, but for two code points that XML forbids.
+std::string xml(const std::string& text) {
+  std::string escaped;
+  const std::string plain = printable_lines(text);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const char c = plain[i];
+    if (c == '&') escaped += "&amp;";
+    else if (c == '<') escaped += "&lt;";
+    else if (c == '>') escaped += "&gt;";
+    else if (c == '"') escaped += "&quot;";
+    else if (c == '\n') escaped += "&#10;";
+    else if (plain.compare(i, 3, "\xEF\xBF\xBE") == 0 || plain.compare(i, 3, "\xEF\xBF\xBF") == 0) { escaped += "\xEF\xBF\xBD"; i += 2; }
+    else escaped += c;
+  }
+  return escaped;
+}
+
+struct Case {
+  std::string name;
+  std::string group;                  // the operator's class
+  std::vector<const Finding*> failures, skips, printed;
+};
+
+class Suite {
+ public:
+  explicit Suite(const Part& part) : part_(part) {
+    if (!part.report->error) add_operators();
+    for (const Finding& finding : part.report->findings)
+      if (part.has(finding)) add(finding);
+  }
+
+  int tests() const { return part_.report->error ? 1 : static_cast<int>(cases_.size()); }
+  int errors() const { return part_.report->error ? 1 : 0; }
+  int failures() const { return static_cast<int>(std::ranges::count_if(cases_, [](const Case& each) { return !each.failures.empty(); })); }
+  int skipped() const { return static_cast<int>(std::ranges::count_if(cases_, [](const Case& each) { return each.failures.empty() && !each.skips.empty(); })); }
+
+  std::string text() const {
+    std::string suite = "  <testsuite name=\"" + xml(part_.title()) + "\" tests=\"" + std::to_string(tests()) + "\" failures=\"" + std::to_string(failures()) +
+                        "\" errors=\"" + std::to_string(errors()) + "\" skipped=\"" + std::to_string(skipped()) + "\">\n" + properties();
+    for (const Case& each : cases_) suite += text(each);
+    if (part_.report->error)
+      suite += "    <testcase name=\"model\" classname=\"" + xml(part_.title()) + "\">\n      <error message=\"" + xml(*part_.report->error) + "\"/>\n    </testcase>\n";
+    return suite + "  </testsuite>\n";
+  }
+
+ private:
+  Case& named(const std::string& name) {
+    const auto [known, fresh] = places_.try_emplace(name, cases_.size());
+    if (fresh) cases_.push_back({name, "", {}, {}, {}});
+    return cases_[known->second];
+  }
+
+  // Of an engine, what the ONNX model holds; else the model's operators.
+  void add_operators() {
+    if (part_.target) {
+      for (const auto& op : part_.target->operators) named(op.onnx);
+      return;
+    }
+    for (const OperatorSummary& op : part_.report->operators)
+      if (op.operator_class != OperatorClass::structural) named(full_name(op.op, op.overload)).group = word(op.operator_class);
+  }
+
+  // Findings that aren't about an operator have a case for their rule. CC006 is about an input.
+  void add(const Finding& finding) {
+    const std::string op = full_name(finding.op, finding.overload);
+    Case& place = named(finding.op.empty() || finding.id == "CC006" || finding.id.starts_with("CC9") ? finding.id : op);
+    if (finding.severity != Severity::error && !finding.suppressed) place.printed.push_back(&finding);
+    else if (finding.suppressed) place.skips.push_back(&finding);
+    else place.failures.push_back(&finding);
+  }
+
+  std::string properties() const {
+    FindingCounts counts;
+    for (const Finding& finding : part_.report->findings)
+      if (part_.has(finding)) counts.add(finding);
+    std::map<std::string, std::string> all{{"model", part_.report->model.path}, {"exit_code", std::to_string(part_.report->exit_code)}};
+    if (part_.target) all["target"] = part_.target->target;
+    if (!part_.report->error) {
+      const Summary& summary = part_.report->summary;
+      all.insert({{"opset", std::to_string(part_.report->opset)}, {"verdict", std::string(word(part_.report->verdict))},
+                  {"findings.error", std::to_string(counts.errors)}, {"findings.warning", std::to_string(counts.warnings)},
+                  {"findings.note", std::to_string(counts.notes)}, {"findings.suppressed", std::to_string(counts.suppressed)},
+                  {"operators.one_to_one", std::to_string(summary.one_to_one)}, {"operators.one_to_many", std::to_string(summary.one_to_many)},
+                  {"operators.missing", std::to_string(summary.missing)}});
+    }
+    std::string text = "    <properties>\n";
+    for (const auto& [name, value] : all) text += "      <property name=\"" + name + "\" value=\"" + xml(value) + "\"/>\n";
+    return text + "    </properties>\n";
+  }
+
+  static std::string places(const Finding& finding) {
+    constexpr std::size_t most = 100;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(finding.sites.size(), most); ++i) text += place(finding.sites[i]) + "\n";
+    return finding.sites.size() > most ? text + "(+" + std::to_string(finding.sites.size() - most) + ")\n" : text;
+  }
+
+  std::string text(const Case& each) const {
+    std::string inner;
+    for (const Finding* finding : each.failures)
+      inner += "      <failure type=\"" + xml(finding->id) + "\" message=\"" + xml(sentence(*finding)) + "\">" + xml(places(*finding)) + "</failure>\n";
+    for (const Finding* finding : each.skips) {
+      const std::string message = finding->id + " is allowed: " + finding->suppressed->reason + " (" + finding->suppressed->source + ")";
+      if (each.failures.empty()) inner += "      <skipped message=\"" + xml(message) + "\"/>\n";
+      else inner += "      <system-out>" + xml(message) + "</system-out>\n";   // a case has failed or was skipped
+    }
+    for (const Finding* finding : each.printed)
+      inner += "      <system-out>" + xml(finding->id + " " + std::string(word(finding->severity)) + ": " + sentence(*finding)) + "</system-out>\n";
+    const std::string head = "    <testcase name=\"" + xml(each.name) + "\" classname=\"" + xml(part_.title() + (each.group.empty() ? "" : "." + each.group)) + "\"";
+    return inner.empty() ? head + "/>\n" : head + ">\n" + inner + "    </testcase>\n";
+  }
+
+  const Part& part_;
+  std::vector<Case> cases_;
+  std::map<std::string, std::size_t> places_;
+};
+
+}  // namespace
+
+std::string junit(std::span<const Report> reports) {
+  std::string suites;
+  int tests = 0, failures = 0, errors = 0;
+  for (const Part& part : parts_of(reports)) {
+    const Suite suite(part);
+    tests += suite.tests();
+    failures += suite.failures();
+    errors += suite.errors();
+    suites += suite.text();
+  }
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"compatcheck\" tests=\"" + std::to_string(tests) + "\" failures=\"" + std::to_string(failures) +
+         "\" errors=\"" + std::to_string(errors) + "\">\n" + suites + "</testsuites>\n";
+}
+
+}  // namespace compatcheck::report

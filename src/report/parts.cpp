@@ -1,0 +1,61 @@
+#include "report/parts.h"
+
+#include <algorithm>
+
+#include "frontend/sha256.h"
+#include "report/phrases.h"
+
+namespace compatcheck::report {
+
+std::string Part::title() const {
+  if (report->error) return file_name(*report);
+  return file_name(*report) + " opset " + std::to_string(report->opset) + (target ? " " + target->target : "");
+}
+
+// What names an engine that the report has no summary of is kept with the model.
+bool Part::has(const Finding& finding) const {
+  if (target) return finding.target == target->target;
+  return !finding.target || std::ranges::none_of(report->targets, [&](const auto& each) { return each.target == *finding.target; });
+}
+
+std::vector<Part> parts_of(std::span<const Report> reports) {
+  std::vector<Part> parts;
+  for (const Report& report : reports) {
+    parts.push_back({&report, nullptr});
+    for (const TargetSummary& target : report.targets) parts.push_back({&report, &target});
+  }
+  return parts;
+}
+
+std::vector<Occurrence> occurrences(const Part& part) {
+  std::vector<Occurrence> all;
+  std::size_t number = 0;
+  for (const Finding& finding : part.report->findings) {
+    ++number;
+    if (!part.has(finding)) continue;
+    const std::size_t first = all.size();
+    std::map<std::string_view, std::size_t> places;
+    for (const Site& site : finding.sites) {
+      const auto [place, fresh] = places.emplace(site.module, all.size());
+      if (fresh) all.push_back({&finding, number, site.module, {}, 0});
+      all[place->second].sites.push_back(&site);
+      ++all[place->second].nodes;
+    }
+    if (all.size() == first) all.push_back({&finding, number, "", {}, finding.nodes});
+  }
+  return all;
+}
+
+std::string Fingerprints::of(const Occurrence& occurrence, const std::string& more) {
+  const Finding& finding = *occurrence.finding;
+  std::string key;
+  for (const std::string& text : {finding.id, full_name(finding.op, finding.overload), occurrence.module, finding.target.value_or(""), more})
+    key += std::to_string(text.size()) + ":" + text;   // no two lists of texts give the same
+  const int before = met_[key]++;
+  if (before) key += "#" + std::to_string(before);
+  frontend::Sha256 hash;
+  hash.add(std::string_view(key));
+  return std::move(hash).finish();
+}
+
+}  // namespace compatcheck::report

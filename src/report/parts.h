@@ -1,0 +1,44 @@
+// Reports taken apart as trackers of findings want them.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compatcheck/report.h"
+
+namespace compatcheck::report {
+
+// What a report says of one engine, or, without a target, of the model by itself.
+struct Part {
+  const Report* report = nullptr;
+  const TargetSummary* target = nullptr;
+
+  std::string title() const;           // "net.pt opset 17 tensorrt@10.15"
+  bool has(const Finding& finding) const;
+};
+
+std::vector<Part> parts_of(std::span<const Report> reports);
+
+// What a finding says of one module: these come and go as a model is edited, node numbers and lines change all the time.
+struct Occurrence {
+  const Finding* finding = nullptr;
+  std::size_t number = 0;              // of the finding, in its report
+  std::string module;
+  std::vector<const Site*> sites;      // none: it is about the model
+  int nodes = 0;
+};
+
+std::vector<Occurrence> occurrences(const Part& part);
+
+// Names for occurrences that outlive edits: of rule, operator, module, engine and what is added, and the how-manieth it is of these.
+class Fingerprints {
+ public:
+  std::string of(const Occurrence& occurrence, const std::string& more = {});
+
+ private:
+  std::map<std::string, int> met_;
+};
+
+}  // namespace compatcheck::report

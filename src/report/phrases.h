@@ -1,0 +1,27 @@
+// What several formats say of a report.
+#pragma once
+
+#include <string>
+
+#include "compatcheck/report.h"
+
+namespace compatcheck::report {
+
+std::string full_name(const std::string& op, const std::string& overload);   // "aten::add.Tensor"
+std::string file_name(const Report& report);                                 // "net.pt"
+std::string verdict_name(const Report& report);                              // "not convertible", "not checked"
+std::string headline(const Report& report);                                  // "3 of 41 operators missing · 14 of 1,204 nodes"
+std::string sentence(const Finding& finding);                                // message and advice
+
+std::string place(const Site& site);                                         // "models/warp.py:88 in warp · net.flow · grid_sampler(…)"
+
+// Findings that count, by severity, and those that are suppressed.
+struct FindingCounts {
+  int errors = 0, warnings = 0, notes = 0, suppressed = 0;
+  void add(const Finding& finding);
+};
+
+FindingCounts counts_of(const Report& report);
+std::string spell(const FindingCounts& counts);   // "1 error · 4 notes · 2 suppressed", "no findings"
+
+}  // namespace compatcheck::report

@@ -1,0 +1,208 @@
+#include "report/sarif.h"
+
+#include <algorithm>
+
+#include "analysis/rules.h"
+#include "report/json_parts.h"
+#include "report/parts.h"
+#include "report/phrases.h"
+#include "report/source_files.h"
+#include "report/style.h"
+#include "report/words.h"
+
+namespace compatcheck::report {
+namespace {
+
+// What GitHub takes of a file; of a result it shows 100 places.
+constexpr std::size_t most_runs = 20, most_results = 25'000, most_places = 100, most_bytes = 10'000'000;
+
+bool unreserved(unsigned char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
+}
+
+std::string uri(const std::string& path) {
+  std::string text = path.starts_with("/") ? "file://" : "";
+  for (const char c : path) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(c);
+    if (unreserved(byte)) text += c;
+    else text += {'%', digits[byte >> 4], digits[byte & 15]};
+  }
+  return text;
+}
+
+Json location(const SourceFiles::Place& place, const std::string& module) {
+  Json made = {{"physicalLocation", {{"artifactLocation", {{"uri", uri(place.file)}}}, {"region", {{"startLine", place.line}}}}}};
+  if (module.empty()) return made;
+  const std::string name = module.substr(module.find_last_of('.') + 1);
+  made["logicalLocations"] = Json::array({{{"name", name}, {"fullyQualifiedName", module}, {"kind", "module"}}});
+  return made;
+}
+
+Json locations(const Report& report, const Occurrence& occurrence, SourceFiles& files) {
+  Json list = Json::array();
+  for (const Site* site : occurrence.sites) {
+    if (list.size() == most_places) break;
+    list.push_back(location(files.place(report, site), occurrence.module));
+    list.back()["message"] = {{"text", place(*site)}};
+  }
+  if (list.empty()) list.push_back(location(files.place(report, nullptr), occurrence.module));
+  return list;
+}
+
+std::string_view baseline_state(BaselineState state) {
+  return state == BaselineState::unchanged ? "unchanged" : state == BaselineState::added ? "new" : "updated";
+}
+
+Json suppressions(const Finding& finding) {
+  if (!finding.suppressed) return Json::array();
+  const Suppression& suppressed = *finding.suppressed;
+  return Json::array({{{"kind", "external"}, {"status", "accepted"},
+                       {"justification", suppressed.reason + " (" + suppressed.source + (suppressed.expires ? ", until " + *suppressed.expires : "") + ")"}}});
+}
+
+Json properties(const Report& report, const Occurrence& occurrence) {
+  const Finding& finding = *occurrence.finding;
+  Json json = {{"finding", occurrence.number}, {"model", report.model.path}, {"opset", report.opset}, {"op", finding.op}, {"overload", finding.overload},
+               {"nodes", occurrence.nodes}, {"availableFrom", or_null(finding.available_from)}};
+  if (finding.target) json["target"] = *finding.target;
+  return json;
+}
+
+Json rule(std::string_view id) {
+  const analysis::Rule* known = analysis::find_rule(id);
+  if (!known) return {{"id", id}};
+  return {{"id", id},
+          {"name", known->name},
+          {"shortDescription", {{"text", known->title}}},
+          {"fullDescription", {{"text", known->title}}},
+          {"help", {{"text", known->page}}},
+          {"defaultConfiguration", {{"level", word(known->severity)}}},
+          {"properties", {{"tags", {"onnx"}}}}};
+}
+
+class Run {
+ public:
+  Run(std::span<const Part> parts, SourceFiles& files, std::size_t limit) : parts_(parts), files_(files), limit_(limit) {
+    for (const Part& part : parts_) add(part);
+  }
+
+  Json take() && {
+    const Report& report = *parts_.front().report;
+    Json made = {{"tool", {{"driver", {{"name", report.tool.name}, {"version", report.tool.version}, {"rules", rules()}}}}},
+                 {"automationDetails", {{"id", id()}}},
+                 {"invocations", Json::array({invocation()})},
+                 {"columnKind", "unicodeCodePoints"},
+                 {"results", std::move(results_)},
+                 {"properties", properties()}};
+    return made;
+  }
+
+ private:
+  void add(const Part& part) {
+    const Report& report = *part.report;
+    exit_code_ = std::max(exit_code_, report.exit_code);
+    if (report.error) notifications_.push_back({{"level", "error"}, {"message", {{"text", *report.error}}}});
+    for (const Finding& finding : report.findings)
+      if (part.has(finding)) counts_.add(finding);
+    if (!part.target) {
+      one_to_one_ += report.summary.one_to_one;
+      one_to_many_ += report.summary.one_to_many;
+      missing_ += report.summary.missing;
+    }
+    failed_ |= report.error.has_value();
+    for (const Occurrence& occurrence : occurrences(part)) {
+      if (results_.size() < limit_) results_.push_back(result(report, occurrence));
+      else ++left_out_;
+    }
+  }
+
+  Json result(const Report& report, const Occurrence& occurrence) {
+    const Finding& finding = *occurrence.finding;
+    const auto place = std::ranges::find(rule_ids_, finding.id) - rule_ids_.begin();
+    if (place == std::ssize(rule_ids_)) rule_ids_.push_back(finding.id);
+    const std::string name = full_name(finding.op, finding.overload);
+    Json made = {{"ruleId", finding.id},
+                 {"ruleIndex", place},
+                 {"level", word(finding.severity)},
+                 {"message", {{"text", (name.empty() ? "" : name + ": ") + sentence(finding)}}},
+                 {"locations", locations(report, occurrence, files_)},
+                 {"occurrenceCount", std::max(occurrence.nodes, 1)},
+                 {"partialFingerprints", {{"compatcheck/v1", fingerprints_.of(occurrence)}}},
+                 {"suppressions", suppressions(finding)}};
+    if (finding.baseline) made["baselineState"] = baseline_state(*finding.baseline);
+    made["properties"] = report::properties(report, occurrence);
+    return made;
+  }
+
+  // GitHub keeps alerts of different ids apart.
+  std::string id() const {
+    if (parts_.size() > 1) return "compatcheck/";
+    const Part& part = parts_.front();
+    return "compatcheck/" + part.report->model.path + (part.report->error ? "" : "/opset-" + std::to_string(part.report->opset)) +
+           (part.target ? "/" + part.target->target : "") + "/";
+  }
+
+  Json rules() const {
+    Json list = Json::array();
+    for (const auto& each : rule_ids_) list.push_back(rule(each));
+    return list;
+  }
+
+  Json invocation() const {
+    Json made = {{"executionSuccessful", !failed_}, {"exitCode", exit_code_}};
+    Json told = notifications_;
+    if (left_out_)
+      told.push_back({{"level", "warning"}, {"message", {{"text", count(static_cast<long long>(left_out_), "result") + " left out: a file holds no more"}}}});
+    if (!told.empty()) made["toolExecutionNotifications"] = std::move(told);
+    return made;
+  }
+
+  Json properties() const {
+    Json made = Json::object();
+    if (parts_.size() == 1) {
+      const Part& part = parts_.front();
+      made["model"] = part.report->model.path;
+      if (!part.report->error) {
+        made["opset"] = part.report->opset;
+        made["verdict"] = word(part.report->verdict);
+      }
+      if (part.target) made["target"] = part.target->target;
+    }
+    made["findings"] = {{"error", counts_.errors}, {"warning", counts_.warnings}, {"note", counts_.notes}, {"suppressed", counts_.suppressed}};
+    made["operators"] = {{"one_to_one", one_to_one_}, {"one_to_many", one_to_many_}, {"missing", missing_}};
+    return made;
+  }
+
+  std::span<const Part> parts_;
+  SourceFiles& files_;
+  std::size_t limit_, left_out_ = 0;
+  Json results_ = Json::array(), notifications_ = Json::array();
+  std::vector<std::string> rule_ids_;
+  Fingerprints fingerprints_;
+  FindingCounts counts_;
+  long long one_to_one_ = 0, one_to_many_ = 0, missing_ = 0;
+  int exit_code_ = 0;
+  bool failed_ = false;
+};
+
+std::string document(std::span<const Part> parts, SourceFiles& files, std::size_t limit) {
+  Json runs = Json::array();
+  const std::size_t in_a_run = parts.size() > most_runs ? parts.size() : 1;
+  for (std::size_t at = 0; at < parts.size(); at += in_a_run) runs.push_back(Run(parts.subspan(at, in_a_run), files, limit).take());
+  const Json whole = {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"}, {"version", "2.1.0"}, {"runs", std::move(runs)}};
+  return whole.dump(1, ' ', false, replace_bad_utf8) + "\n";
+}
+
+}  // namespace
+
+std::string sarif(std::span<const Report> reports, const RenderOptions& options) {
+  const std::vector<Part> parts = parts_of(reports);
+  SourceFiles files(options.source_root);
+  std::size_t limit = most_results;
+  std::string text = document(parts, files, limit);
+  while (text.size() > most_bytes && limit > 1) text = document(parts, files, limit /= 2);
+  return text;
+}
+
+}  // namespace compatcheck::report

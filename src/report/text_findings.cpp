@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "analysis/gate.h"
+#include "analysis/rules.h"
+#include "report/phrases.h"
+#include "report/text_parts.h"
+
+namespace compatcheck::report {
+namespace {
+
+constexpr std::size_t finding_indent = 9;
+
+std::size_t name_width(const RenderOptions& options) { return options.width < 80 ? 20 : 30; }
+
+std::string sites(const Finding& finding, const RenderOptions& options, const Style& style) {
+  const std::string indent(finding_indent, ' ');
+  const std::size_t room = options.width > finding_indent + 20 ? options.width - finding_indent : 20;
+  const std::size_t shown = options.verbosity > 0 ? finding.sites.size() : std::min<std::size_t>(finding.sites.size(), 1);
+  std::string lines;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::size_t more = i + 1 == shown ? finding.sites.size() - shown : 0;
+    const std::string rest = more ? "   (+" + number(static_cast<long long>(more)) + ")" : "";
+    lines += indent + style(Color::dim, fit(place(finding.sites[i]), room - columns(rest)) + rest) + "\n";
+  }
+  return lines;
+}
+
+Color color_of(Severity severity) {
+  return severity == Severity::error ? Color::red : severity == Severity::warning ? Color::magenta : Color::dim;
+}
+
+std::string when(const Finding& finding) {
+  std::string text;
+  if (finding.available_from) text = "   from opset " + std::to_string(*finding.available_from);
+  else if (finding.id == "CC001") text = "   no opset";
+  if (finding.target) text += "   " + *finding.target;
+  if (finding.baseline == BaselineState::added) text += "   new";
+  if (finding.baseline == BaselineState::grown) text += "   more than in the baseline";
+  return text;
+}
+
+std::string name_of(const Finding& finding) {
+  if (!finding.op.empty() && finding.id != "CC006") return finding.op;
+  return finding.id == "CC005" ? "the model" : finding.id.starts_with("CC9") ? "the run" : "input";
+}
+
+std::string finding_lines(const Finding& finding, const RenderOptions& options, const Style& style) {
+  const std::string indent(finding_indent, ' ');
+  const std::size_t room = options.width > finding_indent + 20 ? options.width - finding_indent : 20;
+  const std::string name = name_of(finding);
+  const std::string nodes = finding.nodes ? " " + pad_left(count(finding.nodes, "node"), 10) : "";
+  std::string lines = "  " + style(color_of(finding.severity), finding.id) + "  " + style(Color::bold, nodes.empty() ? name : pad_right(name, name_width(options))) + nodes +
+                      when(finding) + "\n" + indent + wrap(finding.message, room, finding_indent) + "\n";
+  lines += sites(finding, options, style);
+  if (!finding.help.empty()) lines += indent + style(Color::cyan, "→ ") + wrap(finding.help, room - 2, finding_indent + 2) + "\n";
+  if (!finding.row.empty()) lines += indent + "  " + finding.row + "\n";   // to be pasted: not broken
+  return lines;
+}
+
+struct Section {
+  const char* title;
+  bool (*belongs)(const Finding&);
+};
+// A finding stands in the first that it belongs to. Notes of composites are in no section: the bars tell them.
+constexpr std::array sections{
+    Section{"missing", [](const Finding& f) { return f.severity == Severity::error && analysis::is_missing(f.id); }},
+    Section{"conditions", [](const Finding& f) { return f.severity == Severity::error && (f.id == "CC005" || f.id == "CC008"); }},
+    Section{"writes", [](const Finding& f) { return f.id == "CC007"; }},
+    Section{"needs input", [](const Finding& f) { return f.id == "CC006"; }},
+    Section{"perhaps baked in by tracing", [](const Finding& f) { return f.id == "CC012"; }},
+    Section{"engines", [](const Finding& f) { return f.id.starts_with("CC1") && f.severity != Severity::note; }},
+    Section{"errors", [](const Finding& f) { return f.severity == Severity::error; }},
+    Section{"warnings", [](const Finding& f) { return f.severity == Severity::warning; }},
+    Section{"baseline", [](const Finding& f) { return f.id == "CC904"; }},
+};
+
+// --max-missing fails on what no finding says by itself.
+bool fails_gate(const Finding& finding, const Report& report) {
+  const auto violates = [&](const Finding& each) { return analysis::violates(each, report.gate.fail_on); };
+  return violates(finding) || (finding.severity == Severity::error && std::ranges::none_of(report.findings, violates));
+}
+
+}  // namespace
+
+std::string findings(const Report& report, const RenderOptions& options, const Style& style) {
+  std::array<std::string, sections.size()> bodies;
+  for (const auto& finding : report.findings) {
+    if (finding.suppressed || (options.quiet && !fails_gate(finding, report))) continue;
+    const auto place = std::ranges::find_if(sections, [&](const Section& section) { return section.belongs(finding); });
+    if (place != sections.end()) bodies[static_cast<std::size_t>(place - sections.begin())] += finding_lines(finding, options, style);
+  }
+  std::string lines;
+  for (std::size_t i = 0; i < sections.size(); ++i)
+    if (!bodies[i].empty()) lines += "\n" + style(Color::bold, sections[i].title) + "\n" + bodies[i];
+  return lines;
+}
+
+std::string allowed(const Report& report, const RenderOptions& options, const Style& style) {
+  std::string lines;
+  for (const auto& finding : report.findings) {
+    if (!finding.suppressed) continue;
+    const auto& [reason, expires, source] = *finding.suppressed;
+    const std::string why = reason + (expires ? ", until " + *expires : "") + " · " + source;
+    lines += "  " + style(Color::dim, finding.id) + "  " + pad_right(finding.op, name_width(options)) + " " + pad_left(count(finding.nodes, "node"), 10) + "\n" +
+             std::string(finding_indent, ' ') + style(Color::dim, fit(why, std::max<std::size_t>(options.width, 40) - finding_indent)) + "\n";
+  }
+  return lines.empty() ? lines : "\n" + style(Color::bold, "allowed") + "\n" + lines;
+}
+
+}  // namespace compatcheck::report

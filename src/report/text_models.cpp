@@ -1,0 +1,132 @@
+// Opsets of one model, and several models.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <map>
+
+#include "compatcheck/check.h"
+#include "compatcheck/printable.h"
+#include "report/phrases.h"
+#include "report/printable.h"
+#include "report/text.h"
+#include "report/text_parts.h"
+#include "report/totals.h"
+
+namespace compatcheck::report {
+namespace {
+
+using Model = std::vector<const Report*>;
+
+constexpr std::size_t most_missing = 10;
+
+// Below it the table has no room for what one operator becomes.
+bool wide(const RenderOptions& options) { return options.width >= 88; }
+
+std::string table_header(const RenderOptions& options, const Style& style) {
+  const std::string classes = wide(options) ? pad_left("one-to-one", 11) + pad_left("one-to-many", 13) : "";
+  return "  " + style(Color::dim, pad_left("opset", 5) + "  " + pad_right("verdict", 16) + classes + pad_left("missing", 9) + pad_left("refused", 9) +
+                                      (wide(options) ? pad_left("nodes that convert", 20) : pad_left("nodes", 17))) + "\n";
+}
+
+Color color_of(const Report& report) {
+  return report.verdict == Verdict::yes ? Color::green : report.verdict == Verdict::no ? Color::red : Color::magenta;
+}
+
+std::string table_row(const Report& report, const RenderOptions& options, const Style& style) {
+  const Summary& summary = report.summary;
+  const auto converted = static_cast<long long>(std::llround(summary.coverage_nodes * summary.nodes));
+  const std::string classes = wide(options) ? pad_left(number(summary.one_to_one), 11) + pad_left(number(summary.one_to_many), 13) : "";
+  return "  " + pad_left(std::to_string(report.opset), 5) + "  " + pad_right(style(color_of(report), verdict_name(report)), 16) + classes +
+         pad_left(number(summary.missing), 9) + pad_left(number(summary.refused), 9) +
+         pad_left(number(converted) + " / " + number(summary.nodes), wide(options) ? 20 : 17) + "\n";
+}
+
+struct Mark {
+  const char* letter;
+  const char* meaning;
+  Color color;
+};
+constexpr Mark unasked{"·", "not asked", Color::dim};
+constexpr std::array marks{Mark{"■", "converts", Color::green}, Mark{"×", "doesn't", Color::red}, Mark{"?", "needs input", Color::magenta}, unasked};
+
+const Mark& mark_of(const Report& report) {
+  return report.verdict == Verdict::yes ? marks[0] : report.verdict == Verdict::no ? marks[1] : marks[2];
+}
+
+// "  opset 7 ×××××××××■■■■■■■■■■■ 26": a cell for every opset that there is.
+std::string ladder(const Model& model, const RenderOptions& options, const Style& style) {
+  std::map<int, const Mark*> cells;
+  for (const Report* report : model) cells[report->opset] = &mark_of(*report);
+  std::map<std::string_view, bool> met;
+  std::string line = "  opset " + std::to_string(lowest_opset) + " ";
+  for (int opset = lowest_opset; opset <= highest_opset; ++opset) {
+    const auto cell = cells.find(opset);
+    const Mark& mark = cell == cells.end() ? unasked : *cell->second;
+    line += style(mark.color, mark.letter);
+    met[mark.letter] = true;
+  }
+  line += " " + std::to_string(highest_opset);
+  std::string legend;
+  for (const Mark& mark : marks)
+    if (met.contains(mark.letter)) legend += (legend.empty() ? "" : "  ") + std::string(mark.letter) + " " + mark.meaning;
+  const bool fits = columns(line) + 3 + columns(legend) <= options.width;
+  return line + (fits ? "   " : "\n          ") + style(Color::dim, legend) + "\n";
+}
+
+// Opsets that leave nodes unassessed don't tell it.
+std::string lowest_line(const Model& model) {
+  for (const Report* report : model)
+    if (const auto lowest = report->summary.lowest_opset) return "converts whole from opset " + std::to_string(*lowest);
+  return "converts whole at no opset";
+}
+
+std::string model_page(const Model& model, const RenderOptions& options, const Style& style) {
+  std::string page = report_title(*model.front(), style) + export_type(*model.front()) + "\n\n" + table_header(options, style);
+  for (const Report* report : model) page += table_row(*report, options, style);
+  page += "\n" + ladder(model, options, style) + "  " + lowest_line(model) + "\n";
+  const Report& best = best_of(model);
+  if (!best.convertible()) page += "\nin the way at opset " + std::to_string(best.opset) + ":\n" + findings(best, options, style);
+  return page;
+}
+
+std::string missing_table(const Totals& totals, const Style& style) {
+  if (totals.missing.empty()) return {};
+  std::string lines = style(Color::bold, "missing in most models") + "\n";
+  for (std::size_t i = 0; i < std::min(totals.missing.size(), most_missing); ++i) {
+    const auto& op = totals.missing[i];
+    lines += "  " + pad_right(printable(op.op), 30) + " " + pad_left(count(op.models, "model"), 12) + "  " + pad_left(count(op.nodes, "node"), 12) + "\n";
+  }
+  if (totals.missing.size() > most_missing) lines += "  (+" + number(static_cast<long long>(totals.missing.size() - most_missing)) + ")\n";
+  return lines + "\n";
+}
+
+std::string totals_line(const Totals& totals) {
+  std::string line = number(totals.yes) + " of " + count(totals.models, "model") + " convert";
+  if (totals.needs_input) line += " · " + number(totals.needs_input) + " need input";
+  if (totals.not_checked) line += " · " + number(totals.not_checked) + " not checked";
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string text(std::span<const Report> given, const RenderOptions& options) {
+  std::vector<Report> reports;
+  std::ranges::transform(given, std::back_inserter(reports), printable);
+  if (reports.size() == 1) return report_page(reports.front(), options);
+  const Style style(options.color);
+  std::string pages;
+  const auto models = models_of(reports);
+  for (const Model& model : models) {
+    if (!pages.empty()) pages += "\n";
+    pages += model.size() == 1 ? report_page(*model.front(), options) : model_page(model, options, style);
+  }
+  return models.size() > 1 ? pages + "\n" + totals(reports, options) : pages;
+}
+
+std::string totals(std::span<const Report> reports, const RenderOptions& options) {
+  const Totals sums = totals_of(reports);
+  return (options.quiet ? "" : missing_table(sums, Style(options.color))) + totals_line(sums);
+}
+
+}  // namespace compatcheck::report
