@@ -154,8 +154,9 @@ std::string report_page(const Report& report, const RenderOptions& options) {
   const Style style(options.color);
   if (report.error) return failure_page(report, style);
   const std::string verdict = verdict_words(report, style) + "    ";
-  std::string page = report_title(report, style) + " · opset " + std::to_string(report.opset) + export_type(report) + "\n\n  " + verdict +
-                     wrap(headline(report), options.width > 62 ? options.width - 2 - columns(verdict) : 60 - columns(verdict), 2 + columns(verdict)) + "\n";
+  const std::size_t beside = 2 + columns(verdict), room = std::max<std::size_t>(options.width, beside + 20) - beside;
+  const std::string title = report_title(report, style) + " · opset " + std::to_string(report.opset) + export_type(report);
+  std::string page = wrap(title, options.width, 2) + "\n\n  " + verdict + wrap(headline(report), room, beside) + "\n";
   if (options.quiet) return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
   page += "\n" + bars(report, options, style) + engine_lines(report, style) + findings(report, options, style) + allowed(report, options, style) +
           users_rows(report, style);

@@ -95,7 +95,7 @@ std::string missing_table(const Totals& totals, const Style& style) {
   std::string lines = style(Color::bold, "missing in most models") + "\n";
   for (std::size_t i = 0; i < std::min(totals.missing.size(), most_missing); ++i) {
     const auto& op = totals.missing[i];
-    lines += "  " + pad_right(printable(op.op), 30) + " " + pad_left(count(op.models, "model"), 12) + "  " + pad_left(count(op.nodes, "node"), 12) + "\n";
+    lines += "  " + pad_right(compatcheck::printable(op.op), 30) + " " + pad_left(count(op.models, "model"), 12) + "  " + pad_left(count(op.nodes, "node"), 12) + "\n";
   }
   if (totals.missing.size() > most_missing) lines += "  (+" + number(static_cast<long long>(totals.missing.size() - most_missing)) + ")\n";
   return lines + "\n";
