@@ -199,9 +199,12 @@ std::string document(std::span<const Part> parts, SourceFiles& files, std::size_
 std::string sarif(std::span<const Report> reports, const RenderOptions& options) {
   const std::vector<Part> parts = parts_of(reports);
   SourceFiles files(options.source_root);
-  std::size_t limit = most_results;
+  std::size_t limit = most_results;   // of a run
   std::string text = document(parts, files, limit);
-  while (text.size() > most_bytes && limit > 1) text = document(parts, files, limit /= 2);
+  while (text.size() > most_bytes && limit > 1) {
+    limit = std::max<std::size_t>(limit * most_bytes / text.size() * 9 / 10, 1);   // a tenth less: the first results are those with most places
+    text = document(parts, files, limit);
+  }
   return text;
 }
 

@@ -1,7 +1,11 @@
 // Saved reports are read back as they were; what is none is refused with its place.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <random>
 #include <stdexcept>
+
+#include <nlohmann/json.hpp>
 
 #include "compatcheck/check.h"
 #include "compatcheck/render.h"
@@ -12,6 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
+using Json = nlohmann::ordered_json;
 
 std::vector<Report> several() { return {sample_report(), failure_report("junk.pt", std::runtime_error("no model\nat all")), sample_report()}; }
 
@@ -75,6 +80,54 @@ TEST(Read, HoldsAGraphTogether) {
   EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[1,0,\"ok\",[2]]")); }, ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1][3][0]: expected a place in a list of 2")));
   EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[2,0,\"ok\",[0]]")); }, ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1][0]: expected a place in a list of 2")));
   EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[1,0,\"ok\"]")); }, ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1]: expected an item 3")));
+}
+
+// The places of all values, as JSON pointers.
+std::vector<Json::json_pointer> places(const Json& json) {
+  std::vector<Json::json_pointer> all;
+  const Json flat = json.flatten();
+  for (const auto& [place, value] : flat.items()) {
+    for (Json::json_pointer at(place); !at.empty(); at = at.parent_pointer())
+      if (std::ranges::find(all, at) == all.end()) all.push_back(at);
+  }
+  return all;
+}
+
+// Rendered by every format, or refused.
+void read_and_render(const std::string& text) {
+  try {
+    const auto reports = read_reports(text);
+    for (const Format format : {Format::text, Format::sarif, Format::junit, Format::github, Format::gitlab, Format::markdown, Format::allowlist_yaml}) render(reports, format);
+    const std::string saved = render(reports, Format::jsonl);
+    EXPECT_EQ(render(read_reports(saved), Format::jsonl), saved);
+  } catch (const ModelError&) {
+  }
+}
+
+TEST(Read, EndsWithReportsOrAModelErrorWhateverAValueIs) {
+  const Json report = Json::parse(render(sample_report(), Format::json));
+  const Json others[] = {nullptr, true, -1, 0, 2147483647, 1e300, "", "text", Json::array(), Json::object(), Json::array({report})};
+  for (const auto& place : places(report)) {
+    for (const Json& other : others) {
+      Json changed = report;
+      changed[place] = other;
+      read_and_render(changed.dump());
+    }
+    Json less = report;
+    if (less[place.parent_pointer()].is_object()) less[place.parent_pointer()].erase(place.back());
+    read_and_render(less.dump());
+  }
+}
+
+TEST(Read, EndsWithReportsOrAModelErrorWhateverAByteIs) {
+  const std::string saved = render(several(), Format::jsonl);
+  std::mt19937 random(7);
+  for (int round = 0; round < 500; ++round) {
+    std::string changed = saved;
+    for (int i = 0; i < 3; ++i) changed[random() % changed.size()] = "{}[]\",:0-9\\nt\xff"[random() % 17];
+    if (round % 2) changed.resize(random() % changed.size());
+    read_and_render(changed);
+  }
 }
 
 }  // namespace
