@@ -100,7 +100,7 @@ class Lowering {
     else if (const auto* sequence = std::get_if<handlers::Sequence>(&operand.value)) stands(sequence->value);
     else if (const Number* number = operand.number(); number && std::holds_alternative<Value>(number->value)) stands(std::get<Value>(number->value));
     else if (const List* list = operand.list()) for (std::size_t i = 0; i < list->items.size(); ++i) member(i, list->items[i]);
-    else if (const auto* dict = std::get_if<handlers::Dict>(&operand.value)) for (std::size_t i = 0; i < dict->items.size(); ++i) member(i, dict->items[i].second);
+    else if (const auto* dict = std::get_if<handlers::Dict>(&operand.value)) for (std::size_t i = 0; i < dict->items.size(); ++i) member(i, dict->items[i].value);
   }
 
   // ---- Values
@@ -193,7 +193,7 @@ class Lowering {
     }
     if (node.is("prim::DictConstruct")) {
       handlers::Dict dict;
-      for (std::size_t i = 0; i + 1 < node.inputs().size(); i += 2) dict.items.emplace_back(key_of(node.input(i)), operand(node.input(i + 1)));
+      for (std::size_t i = 0; i + 1 < node.inputs().size(); i += 2) dict.items.push_back({key_of(node.input(i)), operand(node.input(i + 1))});
       return give({std::move(dict)});
     }
     if (node.is("prim::ListUnpack") || node.is("prim::TupleUnpack")) return unpack(node);

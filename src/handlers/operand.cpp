@@ -143,7 +143,7 @@ Operand operand_of(const ir::Constant& constant, const ir::Program* program, onn
   if (const auto* tuple = constant.get<ir::TupleConstant>()) return {list_of(tuple->items, program, builder)};
   if (const auto* dict = constant.get<ir::DictConstant>()) {
     Dict made;
-    for (const auto& [key, value] : dict->items) made.items.emplace_back(key, operand_of(value, program, builder));
+    for (const auto& [key, value] : dict->items) made.items.push_back({key, operand_of(value, program, builder)});
     return {std::move(made)};
   }
   if (const auto* object = constant.get<ir::ObjectConstant>(); object && program && object->object < program->objects.size()) {

@@ -19,6 +19,7 @@ using onnx::Value;
 using onnx::Values;
 
 struct Operand;
+struct DictEntry;
 
 struct None {};
 // A Python int (i64), float (f64) or bool: known while converting, or a value without dimensions.
@@ -29,7 +30,7 @@ struct Number {
 struct List { ir::CheckedVector<Operand> items; };                       // a list or tuple of known length
 struct Vector { Value value; };                                    // a list of ints, floats or bools of unknown length, as a tensor
 struct Sequence { Value value; };                                  // a list of tensors of unknown length
-struct Dict { std::vector<std::pair<ir::Constant, Operand>> items; };
+struct Dict { std::vector<DictEntry> items; };
 struct Known { ir::Constant value; };                              // strings, devices, modules …
 // Packed parameters of quantized layers; `program` holds the objects in it.
 struct Object { const ir::Class* type = nullptr; const ir::Object* object = nullptr; const ir::Program* program = nullptr; };
@@ -45,6 +46,10 @@ struct Operand {
   const Value* tensor() const { return std::get_if<Value>(&value); }
   const Number* number() const { return std::get_if<Number>(&value); }
   const List* list() const { return std::get_if<List>(&value); }
+};
+struct DictEntry {
+  ir::Constant key;
+  Operand value;
 };
 
 // The form of a value with these facts and this type; `fresh` makes each ONNX value in it. Throws Wanting where a tensor's
