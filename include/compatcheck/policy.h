@@ -60,7 +60,7 @@ std::optional<std::filesystem::path> find_configuration(const std::filesystem::p
 class Baseline {
  public:
   struct Entry {
-    std::string model;               // as given
+    std::string model;               // as given, without "./" and the like
     int opset = 0;
     std::string target, rule, op, module;
     int nodes = 0;
@@ -84,6 +84,7 @@ struct PolicyOptions {
   std::string baseline_source{};     // what reports call it: "baseline.json"
   bool accept_all = false;           // what the baseline doesn't know is put into it, and doesn't count
   std::string today{};               // "2026-11-22", by which entries expire; empty: the day in UTC (SOURCE_DATE_EPOCH, if it is set)
+  bool partial = false;              // the run has a part of the models alone: entries that name no single model aren't judged unused
   std::optional<int> max_missing{};  // as CheckOptions has it
   bool exit_zero = false;
 };
@@ -98,8 +99,8 @@ class Policy {
 
   // Severities, suppressions, and the gate and exit code that follow from them.
   void apply(Report& report);
-  // What the run as a whole found goes to its last report: allow entries that no finding used or that have expired, and lines of the
-  // baseline that are too high. Entries that speak of other models, opsets or engines than the run's aren't judged.
+  // What the run as a whole found goes to its last report: allow entries that no finding used, and lines of the baseline that are too high.
+  // Entries that speak of other models, opsets or engines than the run's aren't judged.
   void finish(Report& last);
   // With `accept_all`: what there was and what is new. Else what there was, brought down to what the run found (models, opsets and engines
   // of the run; others stay).

@@ -50,13 +50,14 @@ bool others_take(const Option& option, const std::string& value) {
   });
 }
 
-// Takes values that the command line doesn't give, and says in errors where they stand.
-void apply_from(Options& options, const Option& option, std::span<const std::string> values, const std::string& source) {
+// Takes values that the command line doesn't give, and says in errors where they stand. The environment's may be meant for other commands.
+enum class Source { environment, configuration };
+void apply_from(Options& options, const Option& option, std::span<const std::string> values, Source kind, const std::string& source) {
   for (const auto& value : values) try {
       option.apply(options, value);
       options.given.push_back({std::string(option.name), value, source});
     } catch (const UsageError& error) {
-      if (others_take(option, value)) return;
+      if (kind == Source::environment && others_take(option, value)) return;
       throw UsageError(source + ": " + error.what());
     }
 }
@@ -67,10 +68,10 @@ bool apply_environment(Options& options, const Option& option) {
   const std::string source = environment_name(option);
   if (option.value.empty()) {
     const std::string_view given(value);
-    if (given == "1" || given == "true") apply_from(options, option, std::vector<std::string>{""}, source);
+    if (given == "1" || given == "true") apply_from(options, option, std::vector<std::string>{""}, Source::environment, source);
     else if (given != "0" && given != "false") throw UsageError(source + ": " + std::string(given) + ": expected 1, true, 0 or false");
   } else {
-    apply_from(options, option, option.repeatable ? lines(value) : std::vector<std::string>{value}, source);
+    apply_from(options, option, option.repeatable ? lines(value) : std::vector<std::string>{value}, Source::environment, source);
   }
   return true;
 }
@@ -166,7 +167,11 @@ void apply(Options& options, const Option& option, const Given& given) {
   }
   if (apply_environment(options, option) || !has_configuration(option)) return;
   for (const Setting& setting : options.configuration.settings)
-    if (setting.option == option.name) apply_from(options, option, setting.values, setting.source);
+    if (setting.option == option.name) apply_from(options, option, setting.values, Source::configuration, setting.source);
+}
+
+bool is_on_command_line(const Options& options, const char* name) {
+  return std::ranges::any_of(options.given, [&](const GivenOption& given) { return given.name == name && given.source == "command line"; });
 }
 
 // --config and --no-config come first: they say what the others' defaults are.
@@ -177,7 +182,14 @@ void apply_configuration(Options& options, const Command& command, const Given& 
       apply(options, *option, given);
       takes = true;
     }
-  if (!takes || options.no_configuration) return;
+  if (!takes) return;
+  const bool named = is_on_command_line(options, "--config"), none = is_on_command_line(options, "--no-config");
+  if (named && none) throw UsageError("--config and --no-config exclude each other");
+  if (named) options.no_configuration = false;   // whatever the environment says
+  if (options.no_configuration) {
+    options.configuration.file.clear();
+    return;
+  }
   if (options.configuration.file.empty()) {
     const auto found = find_configuration(".");
     if (!found) return;

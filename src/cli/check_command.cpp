@@ -72,7 +72,7 @@ class CheckRun {
   int run() {
     for (std::size_t i = 0; i < models_.size(); ++i)
       if (!resumed(i)) todo_.push_back(i);
-    progress_.show(rate_.words(done_) + "  " + models_[todo_.empty() ? 0 : todo_.front()]);
+    if (!todo_.empty()) progress_.show(rate_.words(done_) + "  " + models_[todo_.front()]);
     // A plugin's code is somebody else's: it may crash or never end, too.
     if (models_.size() > 1 || !options_.load.plugins.empty()) check_apart();
     else if (!todo_.empty()) done(0, check_model(loader_, models_[0], options_));
@@ -145,10 +145,8 @@ int run_check(const Options& given) {
   check_options(given);
   const Options options = with_graph(given);
   auto models = models_to_check(options);
-  if (models.empty()) {
-    write_message(options.changed_since.empty() ? "no model in this shard" : "no model has changed since " + options.changed_since);
-    return exit_passed;
-  }
+  // Reports are written all the same: whoever gathers them wants one of each run.
+  if (models.empty()) write_message(options.changed_since.empty() ? "no model in this shard" : "no model has changed since " + options.changed_since);
   check_report_files(options, models, "the model");
   return CheckRun(options, std::move(models)).run();
 }

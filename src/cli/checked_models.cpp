@@ -18,7 +18,8 @@ int exit_code(std::span<const Report> reports, bool one_is_enough) {
 }
 
 PolicyOptions policy_options(const Options& options) {
-  PolicyOptions policy{.configuration = options.configuration, .max_missing = options.check.max_missing, .exit_zero = options.check.exit_zero};
+  PolicyOptions policy{.configuration = options.configuration, .partial = options.shard.count > 1 || !options.changed_since.empty(),
+                       .max_missing = options.check.max_missing, .exit_zero = options.check.exit_zero};
   if (!options.baseline.empty()) policy.baseline = read_baseline(options.baseline);
   policy.accept_all = !options.write_baseline.empty();
   policy.baseline_source = (policy.accept_all ? options.write_baseline : options.baseline).string();

@@ -64,8 +64,8 @@ std::vector<std::string> listed_models(const std::filesystem::path& list) {
   if (!stream) throw UsageError("--models-from " + list.string() + ": there is no such file that can be read");
   std::vector<std::string> models;
   for (std::string line; std::getline(stream, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!line.empty()) models.push_back(std::move(line));
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    if (!line.empty() && line.front() != '#') models.push_back(std::move(line));
   }
   if (stream.bad() || models.empty()) throw UsageError("--models-from " + list.string() + ": there is no model in it");
   return models;

@@ -11,7 +11,7 @@ namespace compatcheck::cli {
 // names. Anything else stays as it is ("-", a file, what doesn't exist). Throws UsageError for a folder without models.
 std::vector<std::string> model_files(const std::vector<std::string>& arguments);
 
-// The lines of a list, without empty ones; '-' is stdin. Throws UsageError.
+// The lines of a list but for empty ones and those that begin with '#' (a file of such a name: ./#x.pt); '-' is stdin. Throws UsageError.
 std::vector<std::string> listed_models(const std::filesystem::path& list);
 
 }  // namespace compatcheck::cli

@@ -54,6 +54,9 @@ void check_report_files(const Options& options, const std::vector<std::string>& 
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto& [option, file] = files[i];
     if (is_device(file)) continue;
+    std::error_code error;
+    if (const auto folder = file.parent_path(); !folder.empty() && !std::filesystem::is_directory(folder, error))
+      throw UsageError(option + " " + file.string() + ": there is no folder " + folder.string());
     for (std::size_t j = 0; j < i; ++j)
       if (same_file(file, files[j].second)) throw UsageError(option + ": two reports go to " + file.string());
     for (const auto& input : inputs)

@@ -1,5 +1,6 @@
 #include "cli/report_stream.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <unistd.h>
@@ -66,11 +67,11 @@ struct ReportStream::Stream {
 };
 
 ReportStream::ReportStream(const Options& options, std::size_t models)
-    : options_(options), rest_(options), as_list_(models * options.opsets.values.size() > 1),
+    : options_(options), rest_(options), as_list_(models * options.opsets.values.size() != 1),
       prints_(models > 1 && (options.format == Format::text || streams(options.format))) {
   page_ = {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity,
            .as_list = as_list_, .source_root = options.source_root};
-  if (models == 1) return;
+  if (models <= 1) return;
   for (const auto& report : options.reports)
     if (streams(report.format)) streams_.push_back(std::make_unique<Stream>(report.file));
   std::erase_if(rest_.reports, [](const ReportFile& report) { return streams(report.format); });
@@ -80,8 +81,9 @@ ReportStream::~ReportStream() = default;
 void ReportStream::print(std::span<const Report> reports) {
   const std::string text = render(reports, options_.format, page_);
   if (options_.format != Format::text) return write_stdout(text);
-  write_stdout((printed_++ ? "\n" : "") + text);
   for (const auto& report : reports) summaries_.push_back(summary_of(report));
+  const bool silent = options_.quiet && std::ranges::all_of(reports, [](const Report& report) { return report.exit_code == exit_passed; });
+  if (!silent) write_stdout((printed_++ ? "\n" : "") + text);
 }
 
 void ReportStream::add(std::span<const Report> reports) {
@@ -91,7 +93,7 @@ void ReportStream::add(std::span<const Report> reports) {
 }
 
 void ReportStream::finish() {
-  if (!summaries_.empty()) write_stdout("\n" + render_totals(summaries_, page_));
+  if (!summaries_.empty()) write_stdout((printed_ ? "\n" : "") + render_totals(summaries_, page_));
   const bool failed = kept_.size() == 1 && kept_.front().error && !prints_;
   if (failed && kept_.front().exit_code == exit_usage) return;   // a slip must not cost an earlier report
   for (const auto& stream : streams_) stream->finish();

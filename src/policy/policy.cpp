@@ -30,6 +30,11 @@ std::string name_of(const AllowEntry& entry) {
   return entry.module.empty() ? name : name + " in " + entry.module;
 }
 
+bool names_one_model(const AllowEntry& entry) { return !entry.model.empty() && entry.model.find_first_of("*?[") == std::string::npos; }
+
+// The same file by whatever words.
+std::string plain(const std::string& model) { return std::filesystem::path(model).lexically_normal().string(); }
+
 std::string op_of(const Finding& finding) { return finding.overload.empty() ? finding.op : finding.op + "." + finding.overload; }
 
 Finding run_finding(const char* id, std::string message, std::string help) {
@@ -109,7 +114,7 @@ std::vector<Finding> Policy::State::allowed_parts(Finding finding, const Report&
 
 void Policy::State::allow(Report& report) {
   const auto& entries = options.configuration.allow;
-  for (std::size_t i = 0; i < entries.size(); ++i) uses[i].judged |= policy::speaks_of(entries[i], report);
+  for (std::size_t i = 0; i < entries.size(); ++i) uses[i].judged |= (!options.partial || names_one_model(entries[i])) && policy::speaks_of(entries[i], report);
   std::vector<Finding> findings;
   std::set<std::size_t> expired;
   for (auto& finding : report.findings)
@@ -141,11 +146,12 @@ BaselineState Policy::State::state_of(const Finding& finding, const Scope& scope
 
 void Policy::State::compare(Report& report) {
   if (!options.baseline && !options.accept_all) return;
-  scopes.insert({report.model.path, report.opset, ""});
-  for (const auto& target : report.targets) scopes.insert({report.model.path, report.opset, target.target});
+  const std::string model = plain(report.model.path);
+  scopes.insert({model, report.opset, ""});
+  for (const auto& target : report.targets) scopes.insert({model, report.opset, target.target});
   for (auto& finding : report.findings) {
     if (finding.suppressed || finding.severity == Severity::note || finding.id.starts_with("CC9")) continue;
-    finding.baseline = state_of(finding, {report.model.path, report.opset, finding.target.value_or("")});
+    finding.baseline = state_of(finding, {model, report.opset, finding.target.value_or("")});
     if (finding.baseline == BaselineState::unchanged) finding.suppressed = Suppression{"in the baseline", std::nullopt, options.baseline_source};
   }
 }
@@ -180,7 +186,7 @@ Policy::Policy(PolicyOptions options) : state_(std::make_unique<State>()) {
   state_->uses.resize(state_->options.configuration.allow.size());
   if (state_->options.baseline)
     for (const auto& entry : state_->options.baseline->entries())
-      state_->known[{{entry.model, entry.opset, entry.target}, entry.rule, entry.op, entry.module}] += entry.nodes;
+      state_->known[{{plain(entry.model), entry.opset, entry.target}, entry.rule, entry.op, entry.module}] += entry.nodes;
 }
 Policy::~Policy() = default;
 Policy::Policy(Policy&&) noexcept = default;

@@ -102,7 +102,7 @@ std::string missing_table(const Totals& totals, const Style& style) {
 }
 
 std::string totals_line(const Totals& totals) {
-  std::string line = number(totals.yes) + " of " + count(totals.models, "model") + " convert";
+  std::string line = number(totals.yes) + " of " + count(totals.models, "model") + (totals.models == 1 ? " converts" : " convert");
   if (totals.needs_input) line += " · " + number(totals.needs_input) + " need input";
   if (totals.not_checked) line += " · " + number(totals.not_checked) + " not checked";
   return line + "\n";
@@ -118,10 +118,12 @@ std::string text(std::span<const Report> given, const RenderOptions& options) {
   std::string pages;
   const auto models = models_of(reports);
   for (const Model& model : models) {
+    const bool passed = std::ranges::all_of(model, [](const Report* report) { return report->exit_code == exit_passed; });
+    if (options.quiet && passed && models.size() > 1) continue;
     if (!pages.empty()) pages += "\n";
     pages += model.size() == 1 ? report_page(*model.front(), options) : model_page(model, options, style);
   }
-  return models.size() > 1 ? pages + "\n" + totals(reports, options) : pages;
+  return models.size() > 1 ? pages + (pages.empty() ? "" : "\n") + totals(reports, options) : pages;
 }
 
 std::string totals(std::span<const Report> reports, const RenderOptions& options) {
