@@ -1,0 +1,61 @@
+// The operators of a report: filtered by text, class and outcome, sorted by any column.
+
+const operatorOutcomes = {
+  converts: {word: "converts", kind: "ok", holds: op => op.class !== "structural" && op.class !== "missing" && !op.blocked && !op.kept},
+  partly: {word: "blocked in part", kind: "refused", holds: op => op.blocked > 0 && op.blocked < op.nodes},
+  blocked: {word: "blocked", kind: "missing", holds: op => op.class === "missing" || (op.blocked > 0 && op.blocked === op.nodes)},
+  kept: {word: "kept as PyTorch's", kind: "unassessed", holds: op => op.kept > 0},
+  structural: {word: "structural", kind: "structural", holds: () => true},
+};
+const outcomeOfOperator = op => Object.keys(operatorOutcomes).find(name => operatorOutcomes[name].holds(op));
+
+function operatorDetail(report, reveal) {
+  return op => {
+    const emitted = Object.entries(op.emitted);
+    const findings = report.findings.map((finding, place) => ({finding, place})).filter(({finding}) => finding.op === op.op && finding.overload === op.overload);
+    const line = (name, ...value) => element("div", null, element("dt", null, name), element("dd", null, ...value));
+    return element("dl", {class: "facts"},
+      emitted.length > 0 && line("ONNX nodes", emitted.map(([name, count]) => `${name} ${number(count)}`).join(" · ")),
+      op.rows?.length > 0 && line("Rows", op.rows.map(row => element("div", null, code(row.place), ` ${plural(row.nodes, "node")}`,
+        row.lifted && element("span", {class: "quiet"}, ` · beyond PyTorch's exporter: ${row.lifted}`)))),
+      op.mapping && line("Your row", code(`${op.mapping.source}:${op.mapping.line}`)),
+      line("Verified", op.verified ? "a test has run its handler" : "no: by its table row alone"),
+      op.kept > 0 && line("Kept", plural(op.kept, "node")),
+      findings.length > 0 && line("Findings", findings.map(({finding, place}) =>
+        element("div", null, element("button", {type: "button", class: "link", onclick: () => reveal(place)}, finding.id), " ", finding.message))));
+  };
+}
+
+function operatorsPart(report, reveal) {
+  const rows = report.operators;
+  const text = new Map(rows.map(op => [op, [fullName(op), ...op.onnx].join(" ").toLowerCase()]));
+  const table = sortableTable({caption: "Operators", rows, word: "operators", detail: operatorDetail(report, reveal), columns: [
+    {label: "Operator", value: fullName, cell: op => code(fullName(op))},
+    {label: "Class", value: op => op.class, cell: op => [tag(op.class), !op.verified && (op.class === "one_to_one" || op.class === "one_to_many") && note("not verified")]},
+    {label: "Outcome", value: outcomeOfOperator, cell: op => tag(operatorOutcomes[outcomeOfOperator(op)].kind, operatorOutcomes[outcomeOfOperator(op)].word)},
+    {label: "ONNX", value: op => op.onnx.join(", ") || null, cell: op => op.onnx.join(", ")},
+    {label: "Since", value: op => op.since, cell: op => op.since ?? "–", numeric: true},
+    {label: "Available from", value: op => op.available_from, cell: op => op.available_from ?? "–", numeric: true},
+    {label: "Blocked", value: op => op.blocked, cell: op => number(op.blocked), numeric: true},
+    {label: "Nodes", value: op => op.nodes, cell: op => number(op.nodes), numeric: true},
+  ]});
+  table.sortBy(7, true);
+
+  const count = element("p", {class: "count", role: "status", "aria-live": "polite"});
+  const wanted = {text: "", class: "", outcome: ""};
+  const update = change => {
+    Object.assign(wanted, change);
+    const left = table.filter(op => text.get(op).includes(wanted.text) && (!wanted.class || op.class === wanted.class) && (!wanted.outcome || outcomeOfOperator(op) === wanted.outcome));
+    count.textContent = `${number(left.length)} of ${plural(rows.length, "operator")} · ${plural(left.reduce((sum, op) => sum + op.nodes, 0), "node")}`;
+  };
+  update({});
+  const part = section("operators", "Operators",
+    element("div", {class: "filters"},
+      search("Find", value => update({text: value})),
+      choice("Class", [["", "all"], ...["one_to_one", "one_to_many", "missing", "structural"].map(name => [name, marks[name].word])], value => update({class: value})),
+      choice("Outcome", [["", "all"], ...Object.entries(operatorOutcomes).map(([name, {word}]) => [name, word])], value => update({outcome: value})),
+      count),
+    table.element);
+  part.showAll = () => table.showAll();
+  return part;
+}
