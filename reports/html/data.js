@@ -5,13 +5,15 @@ const sources = new Map(Object.entries(data.sources ?? {}));
 
 const fileName = path => path.slice(path.lastIndexOf("/") + 1) || path;
 
-// The reports of one model, at several opsets, follow each other; a model that could not be checked is one by itself.
+// The reports of one path, at several opsets, are one model; a model that could not be checked is one by itself.
 const models = (() => {
-  const list = [];
+  const list = [], checked = new Map();
   for (const report of data.reports) {
-    const last = list.at(-1);
-    if (last && !report.error && !last.reports[0].error && last.path === report.model.path) last.reports.push(report);
-    else list.push({place: list.length, path: report.model.path, name: fileName(report.model.path), reports: [report]});
+    const {path} = report.model;
+    let model = report.error ? null : checked.get(path);
+    if (!model) list.push(model = {place: list.length, path, name: fileName(path), reports: []});
+    if (!report.error) checked.set(path, model);
+    model.reports.push(report);
   }
   return list;
 })();
@@ -33,7 +35,6 @@ const bestOf = model => model.reports.reduce((best, report) => {
 
 const convertedNodes = ({coverage_nodes, nodes}) => Math.round(coverage_nodes * nodes);
 const fullName = ({op, overload}) => overload ? op + "." + overload : op;
-const formats = {torchscript: "TorchScript", graph_text: "graph as text"};
 
 // The line beside the verdict.
 function headline({summary, opset, verdict}) {

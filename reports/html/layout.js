@@ -142,15 +142,16 @@ function spread(layers, times) {
 }
 
 // The places nearest to the wanted ones that keep order and distance: neighbours that collide are moved as one block.
+// Chains of boxes stay straight, and edges that pass them give way.
 function settleAcross(layer, side, theirs, own) {
   const blocks = [];
   let offset = 0;
   for (const item of layer) {
-    const near = item[side];
+    const boxes = item[side].filter(other => !other.dummy), near = boxes.length ? boxes : item[side];
     let wanted = item.x, weight = 0.1;
     if (near.length) {
       wanted = near.reduce((sum, other) => sum + other.x + theirs(other), 0) / near.length - own(item);
-      weight = item.dummy && near[0].dummy ? 8 : 1;
+      weight = !item.dummy && boxes.length ? 60 : boxes.length ? 0.1 : 2;
     }
     item.offset = offset;
     offset += item.width + (item.dummy ? edgeGap : boxGap);
@@ -172,7 +173,7 @@ function finished(module, items, edges, layers, entry, exit) {
   const tops = layers.map(layer => {
     const height = layer.reduce((most, item) => Math.max(most, item.height), 0);
     const top = y;
-    y += height + (height ? layerGap : layerGap / 3);
+    y += height + (height ? layerGap : layerGap / 2);
     return {top, height};
   });
   let least = Infinity, most = -Infinity;
@@ -188,9 +189,10 @@ function finished(module, items, edges, layers, entry, exit) {
       item.x += border - least;
       item.y = top + (height - item.height) / 2;
     }
-  const height = y - layerGap / 3 + 4, width = Math.max(most - least + 2 * border, labelOf(module).length * 7.4 + 60);
+  const height = y - layerGap / 2 + 4, width = Math.max(most - least + 2 * border, labelOf(module).length * 7.4 + 60);
   entry.y = 0;
   exit.y = height;
+  if (entry.outs.length) exit.x = entry.x;   // rows of opened modules stand straight below each other
   return {
     width, height, enter: entry.x, leave: exit.x,
     boxes: items.map(({box, x, y: top, width: across, height: down}) => ({box, x, y: top, width: across, height: down})),

@@ -56,7 +56,7 @@ function gateLine(report) {
 }
 
 function modelLine({model, opset, export_type}) {
-  return [formats[model.format] ?? model.format, bytes(model.bytes), plural(model.parameters.count, "parameter"), `opset ${opset}`, export_type]
+  return [model.description || model.format, bytes(model.bytes), plural(model.parameters.count, "parameter"), `opset ${opset}`, export_type]
     .filter(Boolean).join(" · ");
 }
 
@@ -81,7 +81,7 @@ function modelPart(report) {
   const ends = (title, list) => list.length > 0 && element("div", null, element("h3", null, title),
     element("ul", {class: "plain"}, list.map(end => element("li", null, code(end.name), " ", element("span", {class: "quiet"}, end.dtype, " ", shape(end))))));
   const lines = (title, list) => list?.length > 0 && element("div", null, element("h3", null, title), element("ul", {class: "plain"}, list.map(line => element("li", null, line))));
-  const facts = [["Path", model.path], ["Identity", model.identity], ["SHA-256", model.sha256], ["Format", formats[model.format] ?? model.format],
+  const facts = [["Path", model.path], ["Identity", model.identity], ["SHA-256", model.sha256], ["Format", model.description || model.format],
     ["Size", `${bytes(model.bytes)}, of which parameters ${bytes(model.parameters.bytes)}`], ["Parameters", number(model.parameters.count)],
     ["Made by", `${tool.name} ${tool.version}, libtorch ${tool.libtorch}, onnx ${tool.onnx}`]];
   return section("model", "Model",

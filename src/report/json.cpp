@@ -195,12 +195,14 @@ Json object(const Report& report) {
   return json;
 }
 
-std::string json(std::span<const Report> reports, bool as_list) {
-  if (reports.size() == 1 && !as_list) return object(reports.front()).dump(2, ' ', false, replace_bad_utf8) + "\n";
+Json list(std::span<const Report> reports) {
   Json all = Json::array();
   for (const auto& report : reports) all.push_back(object(report));
-  const Json whole = {{"schema_version", Report::schema_version}, {"reports", std::move(all)}, {"totals", totals(totals_of(reports))}};
-  return whole.dump(2, ' ', false, replace_bad_utf8) + "\n";
+  return {{"schema_version", Report::schema_version}, {"reports", std::move(all)}, {"totals", totals(totals_of(reports))}};
+}
+
+std::string json(std::span<const Report> reports, bool as_list) {
+  return (reports.size() == 1 && !as_list ? object(reports.front()) : list(reports)).dump(2, ' ', false, replace_bad_utf8) + "\n";
 }
 
 std::string json_lines(std::span<const Report> reports) {

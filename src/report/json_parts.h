@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
 #include "compatcheck/report.h"
@@ -18,5 +19,6 @@ template <class T> Json or_null(const std::optional<T>& value) { return value ? 
 Json tensors(const std::vector<TensorInfo>& infos);
 Json findings(const std::vector<Finding>& all);
 Json object(const Report& report);
+Json list(std::span<const Report> reports);   // {"schema_version", "reports", "totals"}
 
 }  // namespace compatcheck::report

@@ -131,7 +131,7 @@ def report(path, graph, opset=11, with_graph=True, targets=()):
     kinds, total = collections.Counter(op["class"] for op in operators), sum(op["nodes"] for op in counted)
     bad, refused = sum(blocked.values()), sum(1 for op in counted if op["class"] != MISSING and op["blocked"])
     made = {"schema_version": "1.0", "tool": TOOL,
-            "model": {"path": path, "identity": "c1381da0dedb677a2afafad9329f7d3ce1293aaeac1566e41d8a1a8678482a4d", "format": "torchscript", "bytes": 43_256_789,
+            "model": {"path": path, "identity": "c1381da0dedb677a2afafad9329f7d3ce1293aaeac1566e41d8a1a8678482a4d", "format": "torchscript", "description": "TorchScript (traced)", "bytes": 43_256_789,
                       "parameters": {"count": 10_812_345, "bytes": 43_249_380}, "inputs": [{"name": "x", "dtype": "f32", "shape": ["batch", 3, None, 224]}],
                       "outputs": [{"name": "output_0", "dtype": "f32", "shape": None}], "steps": ["inlined 48 calls", "computed 66 numbers beforehand"]},
             "opset": opset, "verdict": "no" if bad else "yes",
@@ -216,7 +216,7 @@ def hostile():
     graph, reports = Graph(), []
     for i, text in enumerate(HOSTILE):
         graph.place(graph.operators, text)
-        graph.nodes.append([len(graph.operators) - 1, graph.place(graph.modules, text), "missing", [i - 1, i, i + 1] if i else [0]])
+        graph.nodes.append([len(graph.operators) - 1, graph.place(graph.modules, text), "missing", [i - 1, i, (i + 1) % len(HOSTILE)] if i else [0]])
         graph.ops.append("aten::linalg_pinv")
     made = report("/".join(HOSTILE), graph, 11)
     for i, (text, one) in enumerate(zip(HOSTILE, made["findings"] * len(HOSTILE))):

@@ -1,0 +1,55 @@
+"""Pages in a real Chromium, which tell what went wrong in them."""
+import contextlib
+import json
+import pathlib
+import shutil
+import subprocess
+
+from playwright.sync_api import sync_playwright
+
+
+def chromium():
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not found:
+        raise SystemExit("no chromium: tools/setup.sh test installs it")
+    return found
+
+
+@contextlib.contextmanager
+def browser():
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])   # containers have no namespaces to spare
+        try:
+            yield started
+        finally:
+            started.close()
+
+
+def make_page(program, reports, file, *options):
+    """What the program makes of saved reports; the folder is the page's."""
+    saved = file.with_suffix(".json")
+    saved.write_text(json.dumps(reports))
+    html = subprocess.run([program, "render", saved, "--format", "html", *options], stdout=subprocess.PIPE, check=True).stdout
+    file.write_bytes(html)
+    return file
+
+
+class Watched:
+    """A page that was opened, and what it complained about or asked for."""
+
+    def __init__(self, started, file, **context):
+        self.context = started.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
+        self.page = self.context.new_page()
+        self.complaints = []
+        address = pathlib.Path(file).resolve().as_uri()
+        self.page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("request", lambda request: self.complaints.append(f"request: {request.url}") if request.url.partition("#")[0] != address else None)
+        self.page.goto(address)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.context.close()
+        assert kind or not self.complaints, self.complaints
