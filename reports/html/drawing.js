@@ -222,7 +222,8 @@ function graphDrawing(view, label) {
     const layout = laidOut(view.root, view);
     scale = Math.min(1.2, (width - 24) / layout.width, (height - 24) / layout.height);
     if (!whole) scale = Math.max(scale, Math.min(0.8, Math.max(0.5, (width - 24) / layout.width)));
-    left = layout.width / 2 - width / 2 / scale;
+    const {x, width: across} = whole || !layout.boxes.length ? {x: 0, width: layout.width} : layout.boxes[0];
+    left = x + across / 2 - width / 2 / scale;
     top = Math.min(0, layout.height / 2 - height / 2 / scale);
     if (layout.height * scale > height) top = -12 / scale;
     drawSoon();

@@ -16,7 +16,7 @@ const placeText = ({file, line, function: name}) => (file ? file + (line ? ":" +
 
 function snippetElement({file, line}) {
   const snippet = snippetAt(file, line);
-  return snippet && element("pre", {class: "snippet", tabIndex: 0, role: "region", "aria-label": `${file} around line ${line}`}, snippet.lines.map((text, i) => element("span", {class: snippet.first + i === line ? "here" : ""},
+  return snippet && element("pre", {class: "snippet", tabIndex: 0, role: "group", "aria-label": `${file} around line ${line}`}, snippet.lines.map((text, i) => element("span", {class: snippet.first + i === line ? "here" : ""},
     element("span", {class: "line-number"}, snippet.first + i), text + "\n")));
 }
 
@@ -40,7 +40,7 @@ function findingBody(finding, showNode, chunks) {
   const more = chunked(places, placesOf(finding), place => placeElement(place, showNode, chunks), 10, "places");
   chunks.unshift(more);
   return [
-    finding.row && element("div", {class: "row"}, element("p", {class: "quiet"}, "A row for a mapping file:"), element("pre", {tabIndex: 0, role: "region", "aria-label": "Row of a mapping file"}, finding.row), copyButton(finding.row, "row")),
+    finding.row && element("div", {class: "row"}, element("p", {class: "quiet"}, "A row for a mapping file:"), element("pre", {tabIndex: 0, role: "group", "aria-label": "Row of a mapping file"}, finding.row), copyButton(finding.row, "row")),
     finding.sites.length > 0 && [places, more],
   ];
 }

@@ -5,6 +5,7 @@
 #include "report/difference.h"
 #include "report/github.h"
 #include "report/gitlab.h"
+#include "report/html.h"
 #include "report/inspection.h"
 #include "report/json.h"
 #include "report/junit.h"
@@ -27,7 +28,7 @@ std::string render(std::span<const Report> reports, Format format, const RenderO
       case Format::github: return report::github(reports, options);
       case Format::gitlab: return report::gitlab(reports, options);
       case Format::markdown: return report::markdown(reports);
-      case Format::html: break;
+      case Format::html: return report::html(reports, options);
       case Format::allowlist_yaml: return report::allowlist(reports);
     }
     throw UsageError("there is no such format of this report");

@@ -38,8 +38,9 @@ class Watched:
     """A page that was opened, and what it complained about or asked for."""
 
     def __init__(self, started, file, **context):
-        self.context = started.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
+        self.context = started.new_context(**{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **context})
         self.page = self.context.new_page()
+        self.page.set_default_timeout(120_000)   # of a busy machine
         self.complaints = []
         address = pathlib.Path(file).resolve().as_uri()
         self.page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))

@@ -178,9 +178,8 @@ def totals(reports):
     for _, one in best.values():
         for op in one.get("operators", []):
             if op["class"] == MISSING:
-                name = f'{op["op"]}.{op["overload"]}' if op["overload"] else op["op"]
-                missing[name][0] += 1
-                missing[name][1] += op["nodes"]
+                missing[op["op"]][0] += 1
+                missing[op["op"]][1] += op["nodes"]
     verdicts = collections.Counter(verdict for verdict, _ in best.values())
     return {"models": len(best), **{name: verdicts[name] for name in ("yes", "no", "needs_input", "not_checked")},
             "missing": [{"op": op, "models": models, "nodes": nodes} for op, (models, nodes) in sorted(missing.items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))]}
