@@ -30,8 +30,11 @@ struct ReferenceOptions {
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options = {});
 
 // A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas. A scaffold is of an
-// operator alone, which may be one that nobody knows ("acme::fused").
+// operator alone, which may be one that nobody knows ("acme::fused"). An engine ("tensorrt", or all: "targets") shows what its profile says.
 std::string explain(const std::string& subject, const ReferenceOptions& options = {});
+
+// Throws as check() would for CheckOptions::targets: UsageError for an engine or version that isn't shipped, TableError for a broken profile.
+void check_targets(const std::vector<std::string>& targets);
 
 struct TableDefect {
   std::string file;

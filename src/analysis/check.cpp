@@ -11,6 +11,7 @@
 #include "analysis/onnx_model.h"
 #include "analysis/prepare.h"
 #include "analysis/run.h"
+#include "analysis/targets.h"
 #include "convert/assess.h"
 #include "frontend/naming.h"
 #include "onnx/proto.h"
@@ -36,44 +37,51 @@ Report report_of(ModelInfo info, const std::string& libtorch) {
   return report;
 }
 
-// Rows and handlers of users may contradict what facts state: no trial of one call shows that. The model is made whole then, and looked at as
-// convert does.
-std::optional<Finding> fault_of_whole(const Model::State& state, const analysis::Prepared& prepared, int opset, const CheckOptions& options, const ir::Watch& watch) {
+// The model as convert writes it, where somebody looks at it. Rows and handlers of users may contradict what facts state: no trial of one call
+// shows that.
+struct Whole {
+  std::optional<onnx::Model> model;
+  std::optional<Finding> fault;
+};
+
+Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, int opset, const CheckOptions& options, const ir::Watch& watch) {
+  Whole whole;
   ConvertOptions asked;
   asked.opset = opset;
   asked.inline_functions = options.inline_functions;
   asked.export_type = options.export_type;
   try {
-    const onnx::Model model = analysis::onnx_model(state, prepared, asked, watch);
-    onnx::check(onnx::to_proto(model), model);
+    whole.model = analysis::onnx_model(state, prepared, asked, watch);
+    onnx::check(onnx::to_proto(*whole.model), *whole.model);
   } catch (const TableError&) {
     throw;
   } catch (const Error& error) {
     watch.look();   // what ended the call is no fault of the rows
-    Finding finding;
-    finding.id = "CC005";
-    finding.severity = Severity::error;
-    finding.message = std::string("with the rows and plugins given, ") + error.what();
-    finding.help = "mend the row or the plugin whose nodes onnx names, or leave it out";
-    return finding;
+    whole.fault.emplace();
+    whole.fault->id = "CC005";
+    whole.fault->severity = Severity::error;
+    whole.fault->message = std::string("with the rows and plugins given, ") + error.what();
+    whole.fault->help = "mend the row or the plugin whose nodes onnx names, or leave it out";
   }
-  return std::nullopt;
+  return whole;
 }
 
 Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& prepared, const conversion::Context& context,
-                 conversion::Assessor& assessor, std::vector<Finding> others, const CheckOptions& options, const Model::State& state) {
+                 conversion::Assessor& assessor, std::vector<Finding> others, const CheckOptions& options, const Model::State& state,
+                 analysis::Targets& targets) {
   const auto assessment = assessor.assess(opset);
   Report report = report_of(info, state.program ? state.program->libtorch_version : "");
   report.opset = opset;
   report.export_type = options.export_type;
   report.verdict = verdict_of(assessment);
-  std::optional<Finding> fault;
-  if (report.convertible() && !state.table.users().empty()) fault = fault_of_whole(state, prepared, opset, options, context.watch);
+  Whole whole;
+  if (report.convertible() && !state.table.users().empty()) whole = make_whole(state, prepared, opset, options, context.watch);
   report.operators = analysis::summarize_operators(assessment, context, opset);
   report.summary = analysis::summarize(assessment, report.operators);
-  if (fault) {
+  if (!targets.empty()) targets.look(report, assessment, whole.model ? &*whole.model : nullptr, others);
+  if (whole.fault) {
     report.verdict = Verdict::no;
-    others.push_back(*std::move(fault));
+    others.push_back(*std::move(whole.fault));
   }
   report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset, std::move(others));
   if (options.graph) report.graph = analysis::summarize_graph(assessment);
@@ -94,6 +102,7 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
   const analysis::Prepared prepared = analysis::prepare(state, options, watch);
   const conversion::Context context = analysis::context_of(state, prepared, watch, options.export_type);
   conversion::Assessor assessor(prepared.graph, context);
+  analysis::Targets targets(state, prepared, assessor, options, watch);
   ModelInfo info = analysis::describe_model(state, prepared);
   if (options.hash && !std::filesystem::is_regular_file(state.path)) throw UsageError("--hash needs a file, not " + state.path);
   if (options.hash) info.sha256 = frontend::sha256_of_file(state.path);
@@ -103,7 +112,7 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
   for (const int opset : opsets) {
     if (options.run.progress) options.run.progress({.stage = "check", .done = reports.size(), .total = opsets.size()});
     watch.look();
-    reports.push_back(report_at(opset, info, prepared, context, assessor, baked_in, options, state));
+    reports.push_back(report_at(opset, info, prepared, context, assessor, baked_in, options, state, targets));
     if (reports.back().summary.unassessed == 0) reports.back().summary.lowest_opset = lowest;
   }
   return reports;

@@ -82,6 +82,34 @@ constexpr std::array table{
          "\n"
          "What to do: `compatcheck verify` runs the model at other sizes; script the model, or trace it without turning sizes into\n"
          "Python numbers.\n"},
+    Rule{"CC101", "engine-lacks-operator", Severity::warning, "An engine lacks the operator",
+         "The engine asked for by --target doesn't take this ONNX operator at any version, as far as its profile says; `compatcheck\n"
+         "explain ENGINE` shows the profile, its source and date. The model converts all the same: the exit code counts this with\n"
+         "--fail-on warning alone.\n"
+         "\n"
+         "What to do: another opset or a mapping row of your own may write other operators (--mappings); where the engine takes\n"
+         "the body of the ONNX function, expand it; an engine with a fallback runs the node elsewhere.\n"},
+    Rule{"CC102", "engine-version-gap", Severity::warning, "An engine takes other versions of the operator, or other opsets",
+         "An opset brings each operator in a version. ONNX Runtime takes a version only if a kernel is registered for it: one for\n"
+         "version 16 doesn't serve version 22. Of engines with translators, one for an older version is used for newer ones, too: here the\n"
+         "node says something that is new, or the two versions differ in meaning. Without an operator: the engine takes no model of\n"
+         "this opset.\n"
+         "\n"
+         "What to do: --opset N as the finding says.\n"},
+    Rule{"CC103", "engine-dtype", Severity::warning, "An engine doesn't take the operator for this dtype",
+         "Kernels are there for some dtypes: ONNX Runtime's CPU provider convolves f32 alone (it casts f16 by itself, not f64 or bf16).\n"
+         "\n"
+         "What to do: convert a model of another precision (model.float()), or let a mapping row cast.\n"},
+    Rule{"CC104", "engine-restriction", Severity::warning, "An engine documents a limit that this node may break",
+         "The engine takes the operator within limits: ranks, values of attributes, inputs that must be constants, outputs that must not\n"
+         "be used. Where its documentation is words that no program can check, or a size isn't known, support is unknown. As a note:\n"
+         "the node is taken, and there is something to know about it.\n"
+         "\n"
+         "What to do: --input with the sizes that decide; else as the message says.\n"},
+    Rule{"CC105", "engine-unknown", Severity::warning, "An engine's list doesn't tell",
+         "The profile doesn't speak of this operator or dtype. Nobody says that it isn't taken: try it.\n"
+         "\n"
+         "What to do: a profile of your own (--target FILE.yaml, docs/engines.md) can say what you found.\n"},
     Rule{"CC201", "out-of-tolerance", Severity::error, "verify: an output is out of tolerance",
          "ONNX Runtime's output differs from TorchScript's by more than atol + rtol · |expected| (f32 1e-5 + 1e-3, f16 1e-3 + 1e-2,\n"
          "bf16 1e-2 + 5e-2, f64 1e-8 + 1e-6; integers and bool are equal), or ONNX Runtime doesn't take the model or fails running it.\n"

@@ -142,7 +142,12 @@ Options with_graph(Options options) {
 }  // namespace
 
 int run_check(const Options& given) {
+  if (std::ranges::find(given.check.targets, "list") != given.check.targets.end()) {
+    write_stdout(explain("targets", {.color = use_color(given.color), .width = terminal_width()}));
+    return exit_passed;
+  }
   check_options(given);
+  check_targets(given.check.targets);
   const Options options = with_graph(given);
   auto models = models_to_check(options);
   // Reports are written all the same: whoever gathers them wants one of each run.

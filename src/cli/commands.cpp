@@ -22,7 +22,7 @@ constexpr std::array table{
     Command{"diff", "A B", "two models or two saved JSON reports: what appeared, what went", "<file>", run_diff},
     Command{"render", "REPORT.json...", "saved JSON reports in another format", "<file>", run_render},
     Command{"ops", "[OP...]", "the mapping table in force: what each operator becomes", "", run_ops},
-    Command{"explain", "CODE|OP", "a rule's page, or an operator's whole history", "", run_explain},
+    Command{"explain", "CODE|OP|ENGINE", "a rule's page, an operator's whole history, or what an engine takes", "", run_explain},
     Command{"lint", "[TABLE.yaml...]", "check mapping tables; the shipped ones without arguments", "<file>", run_lint},
     Command{"completion", "bash|zsh|fish", "completions for a shell", "bash zsh fish", run_completion},
     Command{"man", "[COMMAND]", "the manual page of the program or a command", "check convert verify inspect extract diff render ops explain lint", run_man},

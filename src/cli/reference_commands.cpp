@@ -20,7 +20,7 @@ int run_ops(const Options& options) {
 }
 
 int run_explain(const Options& options) {
-  if (options.positional.size() != 1) throw UsageError("explain takes one rule (CC005) or operator (aten::gelu)");
+  if (options.positional.size() != 1) throw UsageError("explain takes one rule (CC005), operator (aten::gelu) or engine (tensorrt)");
   write_stdout(explain(options.positional.front(), reference_options(options)));
   return 0;
 }

@@ -42,6 +42,23 @@ class Writer {
     return proto;
   }
 
+  ::onnx::ModelProto write_alone(const Node& node) {
+    ::onnx::ModelProto proto;
+    auto* opset = proto.add_opset_import();
+    opset->set_version(model_.opset);
+    import(proto, node.domain);
+    auto* graph = proto.mutable_graph();
+    graph->set_name("alone");
+    write(node, *graph->add_node());
+    std::set<ValueId> inputs(node.inputs.begin(), node.inputs.end());
+    for (const ValueId input : inputs)
+      if (input != absent) write(input, *graph->add_input());
+    for (const ValueId output : node.outputs)
+      if (output != absent) write(output, *graph->add_output());
+    add_functions(proto);
+    return proto;
+  }
+
  private:
   template <class Proto> void import(Proto& proto, const std::string& domain) const {
     const auto& imports = proto.opset_import();
@@ -177,8 +194,21 @@ void leave_out_untyped(::onnx::GraphProto& graph) {
 
 ::onnx::ModelProto to_proto(const Model& model) {
   auto proto = Writer(model).write();
-  proto.set_ir_version(std::max(ir_version(model.opset), proto.functions().empty() ? 0 : first_version_with_functions));
+  proto.set_ir_version(ir_version(model));
   return proto;
+}
+
+::onnx::ModelProto to_proto(const Node& node, const Model& model) {
+  auto proto = Writer(model).write_alone(node);
+  proto.set_ir_version(ir_version(model));
+  return proto;
+}
+
+int ir_version(const Model& model) {
+  const auto carried = [&](const Node& node) { return std::ranges::any_of(model.functions, [&](const auto& text) { return text->find(node.domain, node.op); }); };
+  bool functions = false;
+  for_each_node(model.graph, [&](const Node& node) { functions = functions || carried(node); });
+  return std::max(ir_version(model.opset), functions ? first_version_with_functions : 0);
 }
 
 void check(const ::onnx::ModelProto& skeleton, const Model& model) {

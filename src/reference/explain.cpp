@@ -10,6 +10,7 @@
 #include "reference/operator_names.h"
 #include "reference/scaffold.h"
 #include "reference/spell.h"
+#include "reference/targets.h"
 #include "report/style.h"
 #include "report/words.h"
 
@@ -134,6 +135,8 @@ std::string page_of(const std::string& subject, const ReferenceOptions& options)
     for (const auto& rule : analysis::rules()) ids += (ids.empty() ? "" : ", ") + std::string(rule.id);
     throw UsageError("no rule " + subject + "; the rules are " + ids);
   }
+  if (options.scaffold == Scaffold::none)
+    if (auto page = reference::explain_target(subject, options)) return *std::move(page);
   const auto in_force = lint::in_force(options.mappings, options.plugins);
   if (options.scaffold != Scaffold::none) return reference::scaffold(subject, options, in_force);
   const auto found = subject_of(subject, in_force);

@@ -8,6 +8,7 @@
 #include "report/phrases.h"
 #include "report/style.h"
 #include "report/text_parts.h"
+#include "report/text_targets.h"
 #include "report/words.h"
 
 namespace compatcheck::report {
@@ -54,25 +55,6 @@ std::string bars(const Report& report, const RenderOptions& options, const Style
     lines += "  " + pad_right(line.name, 12) + " " + style(line.color, bar) + std::string(bar_width - cells, ' ') + "  " +
              pad_left(count(operators, "operator"), 13) + "  " + pad_left(count(nodes, "node"), 13) + "\n";
   }
-  return lines;
-}
-
-std::string engine_lines(const Report& report, const Style& style) {
-  if (report.targets.empty()) return {};
-  std::size_t longest = 0;
-  for (const auto& target : report.targets) longest = std::max(longest, columns(target.target));
-  std::string lines = "\n" + style(Color::bold, "engines") + "\n";
-  for (const auto& target : report.targets) {
-    const auto [word, color] = target.support == Support::yes  ? std::pair("takes it", Color::green)
-                               : target.support == Support::no ? std::pair("doesn't take it", Color::red)
-                                                               : std::pair("not known", Color::magenta);
-    lines += "  " + pad_right(target.target, longest) + "  " + pad_right(style(color, word), 15) + "  " + pad_left(number(target.supported), 7) + " of " + count(target.nodes, "node");
-    if (target.unknown) lines += " · " + number(target.unknown) + " not known";
-    if (target.partitions > 1) lines += " · " + count(target.partitions, "partition");
-    if (target.lowest_opset && target.support != Support::yes) lines += " · whole at opset " + std::to_string(*target.lowest_opset);
-    lines += "\n";
-  }
-  if (report.targets.size() > 1 && report.targets_lowest_opset) lines += "  all of them from opset " + std::to_string(*report.targets_lowest_opset) + "\n";
   return lines;
 }
 
@@ -158,7 +140,7 @@ std::string report_page(const Report& report, const RenderOptions& options) {
   const std::string title = report_title(report, style) + " · opset " + std::to_string(report.opset) + export_type(report);
   std::string page = wrap(title, options.width, 2) + "\n\n  " + verdict + wrap(headline(report), room, beside) + "\n";
   if (options.quiet) return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
-  page += "\n" + bars(report, options, style) + engine_lines(report, style) + findings(report, options, style) + allowed(report, options, style) +
+  page += "\n" + bars(report, options, style) + targets_table(report, options, style) + findings(report, options, style) + allowed(report, options, style) +
           users_rows(report, style);
   if (options.verbosity > 0) page += operator_table(report, options, style);
   if (options.verbosity > 1) page += steps(report, style);

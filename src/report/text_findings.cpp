@@ -43,7 +43,7 @@ std::string when(const Finding& finding) {
 
 std::string name_of(const Finding& finding) {
   if (!finding.op.empty() && finding.id != "CC006") return finding.op;
-  return finding.id == "CC005" ? "the model" : finding.id.starts_with("CC9") ? "the run" : "input";
+  return finding.id == "CC005" || finding.target ? "the model" : finding.id.starts_with("CC9") ? "the run" : "input";
 }
 
 std::string finding_lines(const Finding& finding, const RenderOptions& options, const Style& style) {
@@ -70,7 +70,7 @@ constexpr std::array sections{
     Section{"writes", [](const Finding& f) { return f.id == "CC007"; }},
     Section{"needs input", [](const Finding& f) { return f.id == "CC006"; }},
     Section{"perhaps baked in by tracing", [](const Finding& f) { return f.id == "CC012"; }},
-    Section{"engines", [](const Finding& f) { return f.id.starts_with("CC1") && f.severity != Severity::note; }},
+    Section{"engines", [](const Finding& f) { return f.target.has_value(); }},
     Section{"errors", [](const Finding& f) { return f.severity == Severity::error; }},
     Section{"warnings", [](const Finding& f) { return f.severity == Severity::warning; }},
     Section{"baseline", [](const Finding& f) { return f.id == "CC904"; }},

@@ -1,32 +1,13 @@
 // Build step: turns mappings/ into one C++ file that holds the encoded tables.
 //   compile_tables MAPPINGS_FOLDER OUT.cpp
-#include <cstdio>
 #include <exception>
 #include <fstream>
 #include <iostream>
 
 #include "mapping/reading/encoding.h"
+#include "mapping/reading/string_literal.h"
 
 namespace {
-
-// As a string literal, in lines that a compiler takes.
-void write_literal(std::ostream& out, std::string_view bytes) {
-  constexpr std::size_t line = 96;
-  char escaped[8];
-  for (std::size_t i = 0; i < bytes.size(); i += line) {
-    out << "  \"";
-    for (const char c : bytes.substr(i, line)) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\' && byte != '?') {
-        out << c;
-      } else {
-        std::snprintf(escaped, sizeof escaped, "\\%03o", byte);
-        out << escaped;
-      }
-    }
-    out << "\"\n";
-  }
-}
 
 int compile(const std::filesystem::path& folder, const std::filesystem::path& file) {
   using namespace compatcheck::mapping;

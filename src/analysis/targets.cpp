@@ -1,0 +1,229 @@
+#include "analysis/targets.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "analysis/onnx_model.h"
+#include "analysis/site.h"
+#include "engines/targets.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+using engines::Look;
+using engines::Looked;
+
+
+std::vector<engines::Profile> profiles_of(const std::vector<std::string>& targets) {
+  std::vector<engines::Profile> profiles;
+  for (const std::string& target : targets) {
+    auto profile = engines::profile_of(target);
+    if (std::ranges::none_of(profiles, [&](const auto& other) { return other.target() == profile.target(); })) profiles.push_back(std::move(profile));
+  }
+  return profiles;
+}
+
+void count(TargetSummary& summary, const Looked& one) {
+  ++summary.nodes;
+  ++(one.verdict.support == Support::yes ? summary.supported : one.verdict.support == Support::no ? summary.unsupported : summary.unknown);
+  const auto same = [&](const TargetSummary::Operator& other) { return other.onnx == one.name && other.support == one.verdict.support; };
+  auto found = std::ranges::find_if(summary.operators, same);
+  if (found == summary.operators.end()) found = summary.operators.insert(found, {one.name, one.verdict.support, 0});
+  ++found->nodes;
+}
+
+Finding finding_of(const engines::Profile& profile, std::string_view rule, std::string message) {
+  Finding finding;
+  finding.id = rule;
+  finding.severity = Severity::warning;
+  finding.message = std::move(message);
+  finding.target = profile.target();
+  return finding;
+}
+
+}  // namespace
+
+Targets::Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor, const CheckOptions& options, const ir::Watch& watch)
+    : state_(state), prepared_(prepared), assessor_(assessor), options_(options), watch_(watch), profiles_(profiles_of(options.targets)) {}
+
+// As convert would write it; of a model that doesn't convert, with PyTorch's own operators in the places of what doesn't.
+Targets::Made Targets::make(int opset, bool converts) {
+  Made made;
+  ConvertOptions asked;
+  asked.opset = opset;
+  asked.inline_functions = options_.inline_functions;
+  asked.export_type = converts ? options_.export_type : ExportType::onnx_fallthrough;
+  try {
+    made.model = onnx_model(state_, prepared_, asked, watch_);
+    if (converts && options_.export_type != ExportType::onnx) made.kept = assessor_.kept(opset);
+    if (converts) return made;
+    if (!fallthrough_) {
+      fallthrough_context_.emplace(context_of(state_, prepared_, watch_, ExportType::onnx_fallthrough));
+      fallthrough_.emplace(prepared_.graph, *fallthrough_context_);
+    }
+    made.kept = fallthrough_->kept(opset);
+  } catch (const TableError&) {
+    throw;
+  } catch (const Error& error) {
+    watch_.look();   // what ended the call is no fault of the model
+    made.model.reset();
+    made.fault = error.what();
+  }
+  return made;
+}
+
+void Targets::remember(int opset, const std::vector<Look>& looks, bool converts) {
+  At at;
+  for (const Look& look : looks) {
+    Origins blocked;
+    for (const Looked& one : look.nodes)
+      if (one.verdict.support != Support::yes) blocked.insert(one.node->origin);
+    at.blocked.push_back(std::move(blocked));
+    at.taken.push_back(converts && look.taken());
+  }
+  seen_.insert_or_assign(opset, std::move(at));
+}
+
+const Targets::At& Targets::at(int opset) {
+  if (const auto found = seen_.find(opset); found != seen_.end()) return found->second;
+  watch_.look();
+  std::vector<Look> looks(profiles_.size());
+  const bool whole = assessor_.assess(opset).convertible();
+  const bool any_in_range = std::ranges::any_of(profiles_, [&](const auto& profile) { return !profile.opsets || profile.opsets->holds(opset); });
+  if (whole && any_in_range) {
+    const Made made = make(opset, true);
+    if (made.model)
+      for (std::size_t i = 0; i < profiles_.size(); ++i) looks[i] = engines::look_at(*made.model, profiles_[i], state_.table.onnx_changes(), made.kept);
+    remember(opset, looks, made.model.has_value());
+  } else {
+    remember(opset, looks, false);
+  }
+  return seen_.at(opset);
+}
+
+std::optional<int> Targets::lowest(std::size_t target) {
+  for (int opset = lowest_opset; opset <= highest_opset; ++opset)
+    if (at(opset).taken[target]) return opset;
+  return std::nullopt;
+}
+
+std::optional<int> Targets::lowest_of_all() {
+  for (int opset = lowest_opset; opset <= highest_opset; ++opset)
+    if (std::ranges::all_of(at(opset).taken, [](bool taken) { return taken; })) return opset;
+  return std::nullopt;
+}
+
+// Whether an opset at which the model converts takes all that became of the calls.
+bool Targets::gone(int opset, std::size_t target, const Origins& origins) {
+  if (profiles_[target].opsets && !profiles_[target].opsets->holds(opset)) return false;
+  if (!assessor_.assess(opset).convertible()) return false;
+  const Origins& blocked = at(opset).blocked[target];
+  return std::ranges::none_of(origins, [&](const ir::Node* origin) { return blocked.contains(origin); });
+}
+
+std::optional<int> Targets::higher(int opset, std::size_t target, const Origins& origins) {
+  for (int other = opset + 1; other <= highest_opset; ++other)
+    if (gone(other, target, origins)) return other;
+  return std::nullopt;
+}
+
+std::optional<int> Targets::lower(int opset, std::size_t target, const Origins& origins) {
+  for (int other = opset - 1; other >= lowest_opset; --other)
+    if (gone(other, target, origins)) return other;
+  return std::nullopt;
+}
+
+TargetSummary Targets::summarize(std::size_t target, const Look* look) {
+  const engines::Profile& profile = profiles_[target];
+  TargetSummary summary{.target = profile.target(), .engine = profile.engine, .version = profile.version, .source = profile.source, .date = profile.date,
+                        .lowest_opset = lowest(target), .operators = {}};
+  if (!look) return summary;
+  for (const Looked& one : look->nodes) count(summary, one);
+  std::ranges::sort(summary.operators, {}, [](const auto& op) { return std::tuple(std::string_view(op.onnx), op.support); });
+  summary.partitions = look->partitions;
+  summary.support = summary.unsupported || !look->out_of_range.empty() ? Support::no : summary.unknown ? Support::unknown : Support::yes;
+  return summary;
+}
+
+std::string Targets::help(std::size_t target, const Finding& finding, const Looked& node, int opset, const Origins& origins) {
+  const engines::Profile& profile = profiles_[target];
+  std::vector<std::string> ways;
+  if (finding.available_from) ways.push_back("--opset " + std::to_string(*finding.available_from));
+  else if (const auto other = lower(opset, target, origins)) ways.push_back("--opset " + std::to_string(*other));
+  if (node.body_taken) ways.push_back("put in the body of the ONNX function " + node.name + " (onnx.inliner), all of which it takes");
+  if (!finding.op.empty()) ways.push_back("a mapping row that avoids " + node.name + ": `compatcheck explain " + finding.op + " --scaffold yaml`");
+  std::string text;
+  for (const auto& way : ways) text += (text.empty() ? "" : "; or ") + way;
+  if (!profile.fallback.empty() && node.verdict.support == Support::no) text += (text.empty() ? "" : "; else ") + profile.fallback;
+  return text;
+}
+
+void Targets::find(std::size_t target, const Look& look, int opset, const std::map<const ir::Node*, std::uint32_t>& places, std::vector<Finding>& findings) {
+  struct Found {
+    Finding finding;
+    const Looked* first = nullptr;
+    Origins origins;
+  };
+  std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, Found> all;
+  for (const Looked& one : look.nodes) {
+    const std::string& message = one.verdict.support == Support::yes ? one.verdict.note : one.verdict.message;
+    if (one.foreign || message.empty()) continue;   // PyTorch's own operators have findings of their own
+    watch_.step();
+    const ir::Node* origin = one.node->origin;
+    const std::string op = origin ? origin->op() : "", overload = origin ? origin->overload() : "";
+    auto [entry, fresh] = all.try_emplace({one.verdict.rule, op, overload, one.name, message});
+    Found& found = entry->second;
+    if (fresh) {
+      found.finding = finding_of(profiles_[target], one.verdict.rule, one.verdict.support == Support::yes ? one.name + ": " + message : message);
+      found.finding.op = op;
+      found.finding.overload = overload;
+      if (one.verdict.support == Support::yes) found.finding.severity = Severity::note;
+      found.first = &one;
+    }
+    ++found.finding.nodes;
+    if (found.origins.insert(origin).second && origin && places.contains(origin)) found.finding.sites.push_back(site_of(*origin, places.at(origin)));
+  }
+  for (auto& [key, found] : all) {
+    if (found.finding.severity == Severity::warning) {
+      found.finding.available_from = higher(opset, target, found.origins);
+      found.finding.help = help(target, found.finding, *found.first, opset, found.origins);
+    }
+    findings.push_back(std::move(found.finding));
+  }
+}
+
+void Targets::look(Report& report, const conversion::Assessment& assessment, const onnx::Model* whole, std::vector<Finding>& findings) {
+  const bool fits = assessment.convertible();
+  Made made;
+  if (!whole || !fits || options_.export_type != ExportType::onnx) made = make(report.opset, fits);
+  const onnx::Model* model = made.model ? &*made.model : fits ? whole : nullptr;
+  std::vector<Look> looks;
+  if (model) {
+    for (const auto& profile : profiles_) looks.push_back(engines::look_at(*model, profile, state_.table.onnx_changes(), made.kept));
+    remember(report.opset, looks, fits);
+  } else {
+    remember(report.opset, std::vector<Look>(profiles_.size()), false);
+  }
+  std::map<const ir::Node*, std::uint32_t> places;
+  std::uint32_t index = 0;
+  for (const auto& outcome : assessment.outcomes) places.emplace(outcome.node, index++);
+  for (std::size_t i = 0; i < profiles_.size(); ++i) {
+    report.targets.push_back(summarize(i, model ? &looks[i] : nullptr));
+    if (!model) {
+      findings.push_back(finding_of(profiles_[i], "CC105", "there is no ONNX model to look at: " + made.fault));
+    } else if (!looks[i].out_of_range.empty()) {
+      Finding finding = finding_of(profiles_[i], "CC102", looks[i].out_of_range);
+      finding.nodes = report.targets.back().nodes;
+      if (const auto lowest = report.targets.back().lowest_opset) {
+        finding.help = "--opset " + std::to_string(*lowest);
+        if (*lowest > report.opset) finding.available_from = lowest;
+      }
+      findings.push_back(std::move(finding));
+    } else {
+      find(i, looks[i], report.opset, places, findings);
+    }
+  }
+  report.targets_lowest_opset = lowest_of_all();
+}
+
+}  // namespace compatcheck::analysis

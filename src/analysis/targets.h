@@ -1,0 +1,64 @@
+// The engines asked for (--target), held against the ONNX model of each opset.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/model_state.h"
+#include "analysis/prepare.h"
+#include "compatcheck/check.h"
+#include "convert/assess.h"
+#include "engines/look.h"
+
+namespace compatcheck::analysis {
+
+class Targets {
+ public:
+  // All must outlive it. Throws UsageError for an engine that nobody ships.
+  Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor, const CheckOptions& options, const ir::Watch& watch);
+
+  bool empty() const { return profiles_.empty(); }
+  // Fills the report's targets and their lowest opset; what they lack goes to `findings`. `whole`: the model at that opset where it
+  // was made already.
+  void look(Report& report, const conversion::Assessment& assessment, const onnx::Model* whole, std::vector<Finding>& findings);
+
+ private:
+  using Origins = std::set<const ir::Node*>;
+  // What is remembered of an opset, by target: the calls whose nodes aren't taken; whether the whole model is.
+  struct At {
+    std::vector<Origins> blocked;
+    std::vector<bool> taken;
+  };
+  struct Made {
+    std::optional<onnx::Model> model;
+    std::unordered_set<const ir::Node*> kept;   // calls that it holds as PyTorch's operators
+    std::string fault;                          // why there is none
+  };
+
+  Made make(int opset, bool converts);
+  const At& at(int opset);
+  void remember(int opset, const std::vector<engines::Look>& looks, bool converts);
+  std::optional<int> lowest(std::size_t target);
+  std::optional<int> lowest_of_all();
+  bool gone(int opset, std::size_t target, const Origins& origins);
+  std::optional<int> higher(int opset, std::size_t target, const Origins& origins);
+  std::optional<int> lower(int opset, std::size_t target, const Origins& origins);
+  TargetSummary summarize(std::size_t target, const engines::Look* look);
+  void find(std::size_t target, const engines::Look& look, int opset, const std::map<const ir::Node*, std::uint32_t>& places, std::vector<Finding>& findings);
+  std::string help(std::size_t target, const Finding& finding, const engines::Looked& node, int opset, const Origins& origins);
+
+  const Model::State& state_;
+  const Prepared& prepared_;
+  conversion::Assessor& assessor_;
+  const CheckOptions& options_;
+  const ir::Watch& watch_;
+  std::vector<engines::Profile> profiles_;
+  std::optional<conversion::Context> fallthrough_context_;
+  std::optional<conversion::Assessor> fallthrough_;   // of models that don't convert whole
+  std::map<int, At> seen_;
+};
+
+}  // namespace compatcheck::analysis

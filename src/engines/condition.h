@@ -1,0 +1,25 @@
+// Whether a node fits the conditions of a profile's entry.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compatcheck/report.h"
+#include "engines/node.h"
+#include "mapping/row.h"
+
+namespace compatcheck::engines {
+
+// `message` says what no and unknown are about: "the rank of X must be 4, and is 3".
+struct Fit {
+  Support support = Support::yes;
+  std::string message{};
+};
+
+// One of several suffices; none: always. A name that the operator's version lacks, or that isn't given, breaks nothing but {none: false}.
+Fit fits(const std::vector<mapping::Conditions>& when, const Node& node);
+
+// "5", "[1, 1]", "\"constant\"" as onnx spells a default.
+Attribute default_of(const onnx::Attribute& attribute);
+
+}  // namespace compatcheck::engines

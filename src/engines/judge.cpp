@@ -1,0 +1,223 @@
+#include "engines/judge.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "compatcheck/check.h"
+#include "engines/condition.h"
+#include "engines/expand.h"
+
+namespace compatcheck::engines {
+namespace {
+
+constexpr int deepest_function = 8;   // functions in functions
+
+Verdict verdict(Support support, std::string_view rule, std::string message) { return {support, std::string(rule), std::move(message), {}}; }
+
+// How far an entry went before it refused tells which refusal says most.
+int progress(const Verdict& one) {
+  const int step = one.rule == "CC104" ? 3 : one.rule == "CC103" ? 2 : one.rule == "CC105" ? 1 : 0;
+  return one.support == Support::yes ? 100 : one.support == Support::unknown ? 10 + step : step;
+}
+
+std::string type_name(const Operand& operand) {
+  const std::string name(ir::name(*operand.dtype));
+  return operand.sequence ? "seq(" + name + ")" : name;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+
+bool lists(const TypeList& list, const std::string& type) {
+  const bool named = contains(list.names, type) || (type.starts_with("seq(") && contains(list.names, "seq"));
+  return named != list.excluded;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// "versions 1 to 12, 16": of all entries.
+std::string ranges(const OperatorEntries& entries) {
+  std::vector<Versions> all;
+  for (const Entry& entry : entries.entries) all.insert(all.end(), entry.versions.begin(), entry.versions.end());
+  std::ranges::sort(all, {}, &Versions::first);
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Versions one = all[i];
+    while (i + 1 < all.size() && one.last != no_end && all[i + 1].first <= one.last + 1) one.last = std::max(one.last, all[++i].last);
+    text += (text.empty() ? "" : ", ") + std::to_string(one.first) + (one.last == no_end ? " on" : one.last == one.first ? "" : " to " + std::to_string(one.last));
+  }
+  return text;
+}
+
+const onnx::Formal* formal_at(std::span<const onnx::Formal> formals, std::size_t index) {
+  if (index < formals.size()) return &formals[index];
+  return !formals.empty() && formals.back().option == onnx::Formal::Option::variadic ? &formals.back() : nullptr;
+}
+
+Node cast(const Node& node, const std::vector<std::pair<std::string, std::string>>& casts, bool& changed) {
+  Node made = node;
+  for (auto* operands : {&made.inputs, &made.outputs})
+    for (Operand& operand : *operands)
+      for (const auto& [from, to] : casts)
+        if (operand.dtype && !operand.sequence && ir::name(*operand.dtype) == from) {
+          operand.dtype = ir::dtype_from_name(to);
+          changed = true;
+          break;
+        }
+  return made;
+}
+
+}  // namespace
+
+bool Judge::is_initializer(const Node& node) const { return contains(profile_.initializers, node.name()); }
+
+Verdict Judge::judge(const Node& node, int opset, int depth) const {
+  if (is_initializer(node)) return {};
+  const OperatorEntries* entries = profile_.find(node.name());
+  Verdict said;
+  if (entries) said = by_entries(*entries, node, opset);
+  else if (contains(profile_.own, node.name())) return {};
+  else if (profile_.unlisted == Support::no) said = verdict(Support::no, "CC101", "it lacks " + node.name());
+  else said = verdict(Support::unknown, "CC105", node.name() + " isn't on its list");
+  if (said.support == Support::yes) return said;
+  if (entries && !profile_.casts.empty()) {
+    bool changed = false;
+    const Node other = cast(node, profile_.casts, changed);
+    if (const Verdict again = changed ? by_entries(*entries, other, opset) : said; progress(again) > progress(said)) said = again;
+  }
+  if (said.support == Support::yes) return said;
+  if (auto body = by_body(node, opset, depth); body && progress(*body) > progress(said)) return *std::move(body);
+  return said;
+}
+
+// A function that the model carries is no operator of its own; ONNX's functions are its bodies where the profile says so.
+std::optional<Verdict> Judge::by_body(const Node& node, int opset, int depth) const {
+  const bool carried = !node.schema;
+  if (depth >= deepest_function || (!carried && !profile_.functions)) return std::nullopt;
+  const auto nodes = expand(node);
+  if (!nodes) return std::nullopt;
+  Verdict worst;
+  for (const Node& inner : *nodes) {
+    Verdict one = judge(inner, opset, depth + 1);
+    if (progress(one) < progress(worst) || (one.support == Support::no && worst.support != Support::no)) worst = std::move(one);
+  }
+  if (worst.support != Support::yes) worst.message = "in the body of " + node.name() + ", " + worst.message;
+  return worst;
+}
+
+bool Judge::takes_body(const Node& node, int opset) const {
+  const auto nodes = expand(node);
+  return nodes && std::ranges::all_of(*nodes, [&](const Node& inner) { return inner.op == "Constant" || judge(inner, opset, 1).support == Support::yes; });
+}
+
+Verdict Judge::by_entries(const OperatorEntries& entries, const Node& node, int opset) const {
+  if (profile_.match == Match::since) return by_translator(entries, node);
+  const int asked = profile_.match == Match::model ? opset : node.version;
+  std::optional<Verdict> best;
+  for (const Entry& entry : entries.entries) {
+    if (!entry.versions.empty() && !std::ranges::any_of(entry.versions, [&](Versions one) { return one.holds(asked); })) continue;
+    Verdict one = by_entry(entry, node);
+    if (one.support == Support::yes) return one;
+    if (!best || progress(one) > progress(*best)) best = std::move(one);
+  }
+  return best ? *std::move(best) : version_gap(entries, node, opset);
+}
+
+Verdict Judge::version_gap(const OperatorEntries& entries, const Node& node, int opset) const {
+  if (profile_.match == Match::model)
+    return verdict(Support::no, "CC102", "it takes " + node.name() + " in models of opset " + ranges(entries) + ", not of " + std::to_string(opset));
+  return verdict(Support::no, "CC102", "it takes versions " + ranges(entries) + " of " + node.name() + ", not version " + std::to_string(node.version) + ", which opset " +
+                                           std::to_string(opset) + " has");
+}
+
+Verdict Judge::by_entry(const Entry& entry, const Node& node) const {
+  if (entry.support == Support::no && entry.when.empty() && entry.types.empty())
+    return verdict(Support::no, "CC101", "it lacks " + node.name() + (entry.words.empty() ? "" : ": " + entry.words));
+  Verdict said = types_fit(entry, node);
+  if (said.support == Support::no) return said;
+  if (const Fit fit = fits(entry.when, node); fit.support != Support::yes) {
+    if (said.support == Support::yes || fit.support == Support::no) said = verdict(fit.support, "CC104", "of " + node.name() + ", " + fit.message);
+  }
+  if (said.support != Support::yes) return said;
+  if (entry.support != Support::yes) return verdict(entry.support, entry.words.empty() ? "CC105" : "CC104", entry.words.empty() ? "whether it takes " + node.name() + " isn't known" : "of " + node.name() + ": " + entry.words);
+  return {Support::yes, entry.note.empty() ? "" : "CC104", {}, entry.note};
+}
+
+Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
+  Verdict total;
+  const auto look = [&](const std::vector<Operand>& operands, bool inputs) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Operand& operand = operands[i];
+      if (inputs && !operand.given) continue;
+      const std::string place = (inputs ? "inputs." : "outputs.") + std::to_string(i);
+      const onnx::Formal* formal = node.schema ? formal_at(inputs ? node.schema->inputs : node.schema->outputs, i) : nullptr;
+      const std::string what = formal ? std::string(formal->name) : (inputs ? "input " : "output ") + std::to_string(i);
+      bool listed = false;
+      for (const TypeList& list : entry.types) {
+        if (list.of != place && (!formal || (list.of != formal->type && list.of != formal->name))) continue;
+        listed |= !list.excluded;
+        if (!operand.dtype) {
+          if (total.support == Support::yes && operand.given) total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known");
+        } else if (!lists(list, type_name(operand))) {
+          total = verdict(Support::no, "CC103", what + " of " + node.name() + " is " + type_name(operand) + "; it takes " + (list.excluded ? "all but " : "") + joined(list.names));
+          return;
+        }
+      }
+      if (!listed && !profile_.dtypes.empty() && operand.dtype && !contains(profile_.dtypes, type_name(operand)) && total.support == Support::yes)
+        total = verdict(Support::unknown, "CC105", what + " of " + node.name() + " is " + type_name(operand) + ", and its list tells no types");
+    }
+  };
+  look(node.inputs, true);
+  if (total.support != Support::no) look(node.outputs, false);
+  return total;
+}
+
+Verdict Judge::by_translator(const OperatorEntries& entries, const Node& node) const {
+  const Entry* chosen = nullptr;
+  const Entry* newest = nullptr;
+  int version = 0, highest = 0;
+  for (const Entry& entry : entries.entries) {
+    if (entry.versions.empty()) return by_entry(entry, node);
+    for (const Versions one : entry.versions) {
+      if (one.first <= node.version && one.first > version) version = one.first, chosen = &entry;
+      if (one.first > highest) highest = one.first, newest = &entry;
+    }
+  }
+  if (!chosen) version = highest, chosen = newest;
+  Verdict said = by_entry(*chosen, node);
+  const Verdict gap = node.schema ? across(node, version) : Verdict{};
+  return progress(gap) < progress(said) ? gap : said;
+}
+
+// Of an operator that the translator was written for at another version: whether the node says anything that the two versions differ in.
+Verdict Judge::across(const Node& node, int translator) const {
+  const onnx::Schema* lowest = onnx::find(node.op, lowest_opset, node.domain);
+  const int written = lowest ? std::max(translator, lowest->since) : translator;
+  const int from = std::min(written, node.version), to = std::max(written, node.version);
+  const auto gap = [&](const std::string& why) {
+    return verdict(Support::unknown, "CC102", "its translator of " + node.name() + " is of version " + std::to_string(translator) + ", the node of version " + std::to_string(node.version) + ": " + why);
+  };
+  bool extended = false;
+  for (const auto& change : changes_) {
+    if (change.op != node.name() || change.from < from || change.to > to) continue;
+    if (change.change == mapping::Change::meaning) return gap(change.why);
+    extended |= change.change == mapping::Change::extended;
+    if (node.version < written && !change.moved.empty()) return gap(change.why);
+  }
+  if (!extended || node.version < written) return {};
+  const onnx::Schema* old = onnx::find(node.op, written, node.domain);
+  if (!old) return {};
+  for (const Attribute& set : node.attributes) {
+    if (old->attribute(set.name)) continue;
+    const auto* now = node.schema->attribute(set.name);
+    if (!now || !now->default_value || default_of(*now).values != set.values) return gap(set.name + " is new");
+  }
+  const auto given = std::ranges::count_if(node.inputs, &Operand::given);
+  if (old->max_inputs != onnx::any_number && given > old->max_inputs) return gap("it has more inputs");
+  return {};
+}
+
+}  // namespace compatcheck::engines

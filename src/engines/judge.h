@@ -1,0 +1,49 @@
+// Whether an engine takes a node.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compatcheck/report.h"
+#include "engines/node.h"
+#include "engines/profile.h"
+#include "mapping/table.h"
+
+namespace compatcheck::engines {
+
+struct Verdict {
+  Support support = Support::yes;
+  std::string rule{};        // "CC101" … where it isn't plainly taken
+  std::string message{};     // of no and unknown
+  std::string note{};        // of yes: what is to be known
+};
+
+class Judge {
+ public:
+  // `changes`: how versions of ONNX's operators differ. Both must outlive it.
+  Judge(const Profile& profile, std::span<const mapping::OnnxChange> changes) : profile_(profile), changes_(changes) {}
+
+  // `opset`: the model's.
+  Verdict operator()(const Node& node, int opset) const { return judge(node, opset, 0); }
+  // Nodes that become initializers when the model is loaded aren't counted.
+  bool is_initializer(const Node& node) const;
+  // Whether every node of the body of the node's function is taken; false if it has none.
+  bool takes_body(const Node& node, int opset) const;
+
+ private:
+  Verdict judge(const Node& node, int opset, int depth) const;
+  Verdict by_entries(const OperatorEntries& entries, const Node& node, int opset) const;
+  Verdict by_entry(const Entry& entry, const Node& node) const;
+  Verdict types_fit(const Entry& entry, const Node& node) const;
+  Verdict by_translator(const OperatorEntries& entries, const Node& node) const;
+  Verdict across(const Node& node, int translator) const;
+  std::optional<Verdict> by_body(const Node& node, int opset, int depth) const;
+  Verdict version_gap(const OperatorEntries& entries, const Node& node, int opset) const;
+
+  const Profile& profile_;
+  std::span<const mapping::OnnxChange> changes_;
+};
+
+}  // namespace compatcheck::engines

@@ -1,0 +1,62 @@
+#include "engines/look.h"
+
+#include <algorithm>
+
+#include "onnx/proto.h"
+
+namespace compatcheck::engines {
+namespace {
+
+// Values that a node or an output reads.
+std::vector<bool> used_values(const onnx::Model& model) {
+  std::vector<bool> used(model.values.size());
+  const auto read = [&](const onnx::Graph& graph) {
+    for (const onnx::ValueId output : graph.outputs) used[output] = true;
+  };
+  read(model.graph);
+  onnx::for_each_node(model.graph, [&](const onnx::Node& node) {
+    for (const onnx::ValueId input : node.inputs) used[input] = true;
+    for (const auto& attribute : node.attributes)
+      if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&attribute.value)) read(**body);
+  });
+  return used;
+}
+
+std::string out_of_range(const onnx::Model& model, const Profile& profile) {
+  if (profile.opsets && !profile.opsets->holds(model.opset))
+    return "it takes models of opset " + std::to_string(profile.opsets->first) + " to " + std::to_string(profile.opsets->last) + ", not of " + std::to_string(model.opset);
+  const int ir = onnx::ir_version(model);
+  if (profile.ir && ir > *profile.ir) return "it takes files of IR version " + std::to_string(*profile.ir) + " at most, and opset " + std::to_string(model.opset) + " needs " + std::to_string(ir);
+  return {};
+}
+
+}  // namespace
+
+bool Look::taken() const {
+  return out_of_range.empty() && std::ranges::all_of(nodes, [](const Looked& one) { return one.verdict.support == Support::yes; });
+}
+
+Look look_at(const onnx::Model& model, const Profile& profile, std::span<const mapping::OnnxChange> changes,
+             const std::unordered_set<const ir::Node*>& kept) {
+  const Judge judge(profile, changes);
+  const Constants constants = constants_of(model);
+  const std::vector<bool> used = used_values(model);
+  Look look;
+  look.out_of_range = out_of_range(model, profile);
+  std::vector<bool> supported;
+  onnx::for_each_node(model.graph, [&](const onnx::Node& node) {
+    const Node seen = node_of(node, model, constants, used);
+    Looked one{.node = &node, .name = seen.name()};
+    one.foreign = node.origin && kept.contains(node.origin) && !onnx::is_onnx_domain(node.domain);
+    if (one.foreign) one.verdict = {Support::no, "CC101", "it isn't ONNX's", {}};
+    else if (!look.out_of_range.empty()) one.verdict = {Support::no, "CC102", look.out_of_range, {}};
+    else one.verdict = judge(seen, model.opset);
+    if (!one.foreign && look.out_of_range.empty() && one.verdict.support != Support::yes && !profile.functions) one.body_taken = judge.takes_body(seen, model.opset);
+    supported.push_back(one.verdict.support == Support::yes);
+    if (!judge.is_initializer(seen)) look.nodes.push_back(std::move(one));
+  });
+  look.partitions = count_partitions(model, supported);
+  return look;
+}
+
+}  // namespace compatcheck::engines

@@ -1,0 +1,58 @@
+// A node of an ONNX model as engines look at it.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/dtype.h"
+#include "mapping/row.h"
+#include "onnx/model.h"
+#include "onnx/schema.h"
+
+namespace compatcheck::engines {
+
+struct Operand {
+  bool given = false;                    // an input that isn't absent, an output that something reads
+  std::optional<ir::DType> dtype{};      // of a sequence: of its tensors; absent: not known
+  bool sequence = false;
+  std::optional<std::vector<onnx::Dimension>> shape{};
+  bool constant = false;                 // its elements stand in the model
+  std::optional<std::vector<double>> elements{};   // of a small constant
+};
+
+struct Attribute {
+  std::string name;
+  bool list = false;
+  bool opaque = false;                   // a tensor or graph
+  std::vector<mapping::Literal> values{};
+};
+
+struct Node {
+  std::string op, domain;
+  int version = 0;                       // of the operator; of one without a schema, its domain's
+  const onnx::Schema* schema = nullptr;  // null: not ONNX's
+  std::vector<Operand> inputs, outputs;
+  std::vector<Attribute> attributes;
+  // A model of this node alone, its inputs typed, with the functions that it may call.
+  std::function<::onnx::ModelProto()> alone;
+
+  std::string name() const { return onnx::is_own_domain(domain) ? op : domain + "::" + op; }
+  const Attribute* attribute(std::string_view name) const;   // null if it isn't set
+};
+
+using Constants = std::map<onnx::ValueId, const onnx::TensorData*>;
+Constants constants_of(const onnx::Model& model);            // initializers that are no inputs
+
+// `used`: values that something reads.
+Node node_of(const onnx::Node& node, const onnx::Model& model, const Constants& constants, const std::vector<bool>& used);
+
+// The nodes of a model whose types were inferred, in order; bodies of If and Loop included.
+std::vector<Node> nodes_of(const ::onnx::ModelProto& model);
+
+}  // namespace compatcheck::engines

@@ -1,0 +1,71 @@
+// What an engine takes, as data. The language is described in docs/engines.md.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compatcheck/report.h"
+#include "mapping/row.h"
+
+namespace compatcheck::engines {
+
+// How a node finds its entry.
+enum class Match : std::uint8_t {
+  kernel,   // by the operator's version, as ONNX Runtime's registry: within the entry's range
+  since,    // the newest translator that isn't newer than the operator's version
+  model,    // by the model's opset
+};
+
+inline constexpr int no_end = std::numeric_limits<int>::max();
+struct Versions {
+  int first = 0, last = 0;
+
+  bool holds(int version) const { return first <= version && version <= last; }
+};
+
+// The types that an entry takes for a type parameter ("T"), an input or output ("X"), or a place ("inputs.0").
+struct TypeList {
+  std::string of;
+  bool excluded = false;                 // all but these
+  std::vector<std::string> names;        // "f32", "seq(f32)", "seq": any sequence
+};
+
+struct Entry {
+  std::vector<Versions> versions;        // empty: all
+  std::vector<TypeList> types;
+  std::vector<mapping::Conditions> when; // any of these; empty: always
+  Support support = Support::yes;        // of a node that fits all this
+  std::string words;                     // of no and unknown: why
+  std::string note;                      // what is to be known of a node that is taken
+  mapping::Place place;
+};
+
+struct OperatorEntries {
+  std::string name;                      // "Conv", "com.microsoft::Gelu"
+  std::vector<Entry> entries;            // the first that takes a node
+};
+
+struct Profile {
+  std::string engine, title, version, source, date;
+  std::optional<Versions> opsets;        // of models; absent: the source doesn't tell
+  std::optional<int> ir;                 // the highest IR version
+  Match match = Match::model;
+  Support unlisted = Support::unknown;   // what an operator without entries is
+  bool functions = false;                // ONNX's functions become their bodies where no entry takes the node
+  std::vector<std::string> initializers; // operators that become initializers when a model is loaded: nothing to take
+  std::vector<std::string> own;          // names in ONNX's domain that no version of ONNX has
+  std::vector<std::string> dtypes;       // that go without saying where an entry states no types; empty: all
+  std::vector<std::pair<std::string, std::string>> casts;   // that it makes itself where it doesn't take a dtype
+  std::string fallback;                  // what becomes of nodes that it doesn't take
+  std::vector<OperatorEntries> operators;   // by name
+
+  const OperatorEntries* find(std::string_view name) const;   // null if it isn't there
+  std::string target() const { return engine + "@" + version; }
+};
+
+}  // namespace compatcheck::engines

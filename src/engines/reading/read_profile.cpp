@@ -1,0 +1,223 @@
+#include "engines/reading/read_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+
+#include "ir/dtype.h"
+#include "mapping/reading/read.h"
+#include "mapping/reading/suggest.h"
+
+namespace compatcheck::engines {
+namespace {
+
+using mapping::reading::boolean;
+using mapping::reading::text;
+using mapping::reading::unknown_key;
+using mapping::yaml::fail;
+using mapping::yaml::Node;
+using mapping::yaml::Source;
+
+constexpr std::array<std::string_view, 16> profile_keys = {"engine", "title", "version", "source", "date", "opsets", "ir", "match", "unlisted",
+                                                           "functions", "initializers", "own", "dtypes", "casts", "fallback", "operators"};
+constexpr std::array<std::string_view, 6> entry_keys = {"versions", "types", "when", "unknown", "no", "note"};
+constexpr std::string_view places[] = {"inputs.", "outputs."};
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 1000) return std::nullopt;
+  return value;
+}
+
+// "6-12", or "13" with the end that the caller means by it.
+Versions versions(const Source& source, const Node& node, std::optional<int> end) {
+  const std::string said = text(source, node, "a version");
+  const auto dash = said.find('-');
+  const auto first = number(said.substr(0, dash)), last = dash == std::string::npos ? first : number(said.substr(dash + 1));
+  if (!first || !last || *first > *last) fail(source, node, "`" + said + "` is no version and no range of versions (6-12)");
+  return {*first, dash == std::string::npos && end ? *end : *last};
+}
+
+std::vector<Versions> versions_of(const Source& source, const Node& node, Match match) {
+  if (match == Match::model) return {versions(source, node, no_end)};
+  if (!node.is_list()) return {versions(source, node, std::nullopt)};
+  if (match != Match::since) fail(source, node, "one range a list entry; lists are for `match: since`");
+  std::vector<Versions> made;
+  for (const Node& item : node.items) made.push_back(versions(source, item, std::nullopt));
+  return made;
+}
+
+std::vector<std::string> names(const Source& source, const Node& node, std::string_view what) {
+  if (!node.is_list()) fail(source, node, std::string(what) + " is a list");
+  std::vector<std::string> made;
+  for (const Node& item : node.items) made.push_back(text(source, item, std::string(what)));
+  return made;
+}
+
+std::string dtype(const Source& source, const Node& node) {
+  std::string name = text(source, node, "a dtype");
+  if (ir::dtype_from_name(name)) return name;
+  std::vector<std::string_view> known;
+  for (int i = 0; i < 30; ++i)
+    if (const auto type = ir::dtype_from_number(i)) known.push_back(ir::name(*type));
+  fail(source, node, "`" + name + "` is no dtype" + mapping::did_you_mean(name, known));
+}
+
+// "f32", "seq(f32)", or "seq".
+std::string type(const Source& source, const Node& node) {
+  const std::string name = text(source, node, "a type");
+  if (name == "seq") return name;
+  if (!name.starts_with("seq(") || !name.ends_with(")")) return dtype(source, node);
+  Node inner = node;
+  inner.text = name.substr(4, name.size() - 5);
+  return "seq(" + dtype(source, inner) + ")";
+}
+
+std::vector<std::string> dtypes(const Source& source, const Node& node) {
+  if (!node.is_list() || node.items.empty()) fail(source, node, "a list of types is wanted: [f32, f16]");
+  std::vector<std::string> made;
+  for (const Node& item : node.items) made.push_back(type(source, item));
+  return made;
+}
+
+bool names_values(std::string_view name) {
+  for (const std::string_view place : places)
+    if (name.starts_with(place) && number("1" + std::string(name.substr(place.size())))) return true;
+  return mapping::reading::is_identifier(name);
+}
+
+std::vector<TypeList> types(const Source& source, const Node& node) {
+  if (!node.is_map() || node.pairs.empty()) fail(source, node, "`types` maps type parameters, inputs or outputs to types: {T: [f32]}");
+  std::vector<TypeList> made;
+  for (const auto& [key, value] : node.pairs) {
+    if (!names_values(key.text)) fail(source, key, "`" + key.text + "` isn't the name of a type parameter, an input or an output");
+    TypeList one{.of = key.text, .excluded = value.is_map(), .names = {}};
+    if (value.is_map() && (value.pairs.size() != 1 || value.pairs.front().first.text != "not"))
+      fail(source, value, "a list of types is wanted, or {not: [f64]}");
+    one.names = dtypes(source, value.is_map() ? value.pairs.front().second : value);
+    made.push_back(std::move(one));
+  }
+  return made;
+}
+
+void set_support(Entry& entry, const Source& source, const Node& key, const Node& value, Support support) {
+  if (!entry.words.empty()) fail(source, key, "an entry has one of `no` and `unknown`");
+  entry.support = support;
+  entry.words = text(source, value, "why");
+}
+
+Entry entry(const Source& source, const Node& node, Match match) {
+  Entry made;
+  made.place = source.place(node);
+  if (node.is_scalar() && !node.quoted) {
+    if (node.text == "yes") return made;
+    made.support = node.text == "no" ? Support::no : Support::unknown;
+    if (node.text == "no" || node.text == "unknown") return made;
+  }
+  if (!node.is_map() || node.pairs.empty()) fail(source, node, "an entry is yes, no, unknown, or says for what it holds: {versions: 13, types: {T: [f32]}}");
+  for (const auto& [key, value] : node.pairs) {
+    if (key.text == "versions") made.versions = versions_of(source, value, match);
+    else if (key.text == "types") made.types = types(source, value);
+    else if (key.text == "when") made.when = mapping::reading::conditions(source, value);
+    else if (key.text == "unknown") set_support(made, source, key, value, Support::unknown);
+    else if (key.text == "no") set_support(made, source, key, value, Support::no);
+    else if (key.text == "note") made.note = text(source, value, "`note`");
+    else unknown_key(source, key, "an entry", entry_keys);
+  }
+  if (match != Match::model && made.versions.empty() && made.support == Support::yes) fail(source, node, "an entry says its `versions` where they decide (`match`)");
+  return made;
+}
+
+bool is_operator(std::string_view name) {
+  const auto [domain, op] = mapping::split_domain(name);
+  return mapping::reading::is_identifier(op) && (domain.empty() || mapping::is_custom_domain(domain));
+}
+
+std::vector<OperatorEntries> operators(const Source& source, const Node& node, Match match) {
+  if (!node.is_map()) fail(source, node, "`operators` maps operators to what is taken of them");
+  std::vector<OperatorEntries> made;
+  for (const auto& [key, value] : node.pairs) {
+    if (!is_operator(key.text)) fail(source, key, "`" + key.text + "` isn't the name of an operator: Conv, or com.microsoft::Gelu");
+    OperatorEntries one{.name = key.text, .entries = {}};
+    if (value.is_list()) {
+      if (value.items.empty()) fail(source, value, "an operator without an entry");
+      for (const Node& item : value.items) one.entries.push_back(entry(source, item, match));
+    } else {
+      one.entries.push_back(entry(source, value, match));
+    }
+    made.push_back(std::move(one));
+  }
+  std::ranges::sort(made, {}, &OperatorEntries::name);
+  return made;
+}
+
+template <class Value> Value one_of(const Source& source, const Node& node, std::span<const std::pair<std::string_view, Value>> words) {
+  std::string known;
+  for (const auto& [word, value] : words) {
+    if (node.is_scalar() && node.text == word) return value;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  fail(source, node, "one of these is wanted: " + known);
+}
+
+constexpr std::pair<std::string_view, Match> match_words[] = {{"kernel", Match::kernel}, {"since", Match::since}, {"model", Match::model}};
+constexpr std::pair<std::string_view, Support> unlisted_words[] = {{"no", Support::no}, {"unknown", Support::unknown}};
+
+std::vector<std::pair<std::string, std::string>> casts(const Source& source, const Node& node) {
+  if (!node.is_map()) fail(source, node, "`casts` maps dtypes to what they are cast to: {f16: f32}");
+  std::vector<std::pair<std::string, std::string>> made;
+  for (const auto& [from, to] : node.pairs) made.emplace_back(dtype(source, from), dtype(source, to));
+  return made;
+}
+
+void set(Profile& made, const Source& source, const Node& key, const Node& value) {
+  const std::string& word = key.text;
+  if (word == "engine") made.engine = text(source, value, "`engine`");
+  else if (word == "title") made.title = text(source, value, "`title`");
+  else if (word == "version") made.version = text(source, value, "`version`");
+  else if (word == "source") made.source = text(source, value, "`source`");
+  else if (word == "date") made.date = text(source, value, "`date`");
+  else if (word == "opsets") made.opsets = versions(source, value, std::nullopt);
+  else if (word == "ir") made.ir = versions(source, value, std::nullopt).first;
+  else if (word == "match") made.match = one_of<Match>(source, value, match_words);
+  else if (word == "unlisted") made.unlisted = one_of<Support>(source, value, unlisted_words);
+  else if (word == "functions") made.functions = boolean(source, value, word);
+  else if (word == "initializers") made.initializers = names(source, value, "`initializers`");
+  else if (word == "own") made.own = names(source, value, "`own`");
+  else if (word == "dtypes") made.dtypes = dtypes(source, value);
+  else if (word == "casts") made.casts = casts(source, value);
+  else if (word == "fallback") made.fallback = text(source, value, "`fallback`");
+  else if (word != "operators") unknown_key(source, key, "an engine profile", profile_keys);
+}
+
+bool is_engine_name(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.'; });
+}
+
+}  // namespace
+
+Profile read_profile(const Source& source) {
+  const Node root = mapping::yaml::parse(source);
+  if (!root.is_map()) fail(source, root, "an engine profile is a map: engine, version, match, operators …");
+  Profile made;
+  const Node* entries = nullptr;
+  for (const auto& [key, value] : root.pairs) {
+    set(made, source, key, value);
+    if (key.text == "operators") entries = &value;
+  }
+  if (!is_engine_name(made.engine)) fail(source, root, "`engine` is a name of small letters, digits, '-', '_' and '.'");
+  if (made.version.empty()) fail(source, root, "`version` is wanting");
+  if (!entries) fail(source, root, "`operators` is wanting");
+  made.operators = operators(source, *entries, made.match);   // `match` says how they are read
+  if (made.title.empty()) made.title = made.engine;
+  return made;
+}
+
+const OperatorEntries* Profile::find(std::string_view name) const {
+  const auto found = std::ranges::lower_bound(operators, name, {}, &OperatorEntries::name);
+  return found == operators.end() || found->name != name ? nullptr : &*found;
+}
+
+}  // namespace compatcheck::engines

@@ -1,0 +1,20 @@
+// Reading engine profiles: docs/engines.md is the language.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/profile.h"
+#include "mapping/reading/yaml.h"
+
+namespace compatcheck::engines {
+
+// Throws mapping::yaml::DefectError.
+Profile read_profile(const mapping::yaml::Source& source);
+
+// The profile as bytes that are compiled in, and back.
+std::string encode(const Profile& profile);
+Profile decode(std::string_view bytes);
+
+}  // namespace compatcheck::engines

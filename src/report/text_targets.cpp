@@ -1,0 +1,38 @@
+#include "report/text_targets.h"
+
+#include <algorithm>
+
+#include "report/words.h"
+
+namespace compatcheck::report {
+namespace {
+
+Color color_of(Support support) { return support == Support::yes ? Color::green : support == Support::no ? Color::red : Color::magenta; }
+
+std::string nodes(const TargetSummary& target) {
+  return number(target.supported) + " of " + count(target.nodes, "node") + (target.unknown ? ", " + number(target.unknown) + " unknown" : "");
+}
+
+std::string lowest(const std::optional<int>& opset) { return opset ? "lowest opset " + std::to_string(*opset) : "no opset"; }
+
+}  // namespace
+
+std::string targets_table(const Report& report, const RenderOptions& options, const Style& style) {
+  if (report.targets.empty()) return {};
+  std::size_t name_width = 0, nodes_width = 0;
+  for (const auto& target : report.targets) {
+    name_width = std::max(name_width, columns(target.target));
+    nodes_width = std::max(nodes_width, columns(nodes(target)));
+  }
+  std::string lines = "\n" + style(Color::bold, "targets") + "\n";
+  for (const auto& target : report.targets) {
+    const std::string lead = "  " + pad_right(target.target, name_width) + "  " + style(color_of(target.support), pad_right(word(target.support), 7)) + "  ";
+    const std::string rest = pad_left(nodes(target), nodes_width) + "   " + pad_left(count(target.partitions, "partition"), 13) + "   " + lowest(target.lowest_opset);
+    const bool fits = name_width + 13 + columns(rest) <= options.width;
+    lines += lead + (fits ? rest : "\n" + wrap("    " + nodes(target) + " · " + count(target.partitions, "partition") + " · " + lowest(target.lowest_opset), options.width, 4)) + "\n";
+  }
+  if (report.targets.size() > 1) lines += "  " + style(Color::dim, "all of them: " + lowest(report.targets_lowest_opset)) + "\n";
+  return lines;
+}
+
+}  // namespace compatcheck::report

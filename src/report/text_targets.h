@@ -1,0 +1,14 @@
+// What the text report says of the engines asked for.
+#pragma once
+
+#include <string>
+
+#include "compatcheck/render.h"
+#include "report/style.h"
+
+namespace compatcheck::report {
+
+// A line for each engine: target, support, nodes, partitions, lowest opset. Empty where none was asked for.
+std::string targets_table(const Report& report, const RenderOptions& options, const Style& style);
+
+}  // namespace compatcheck::report

@@ -1,0 +1,154 @@
+// --target: the model held against engines, opset by opset.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+
+#include "compatcheck/check.h"
+#include "compatcheck/error.h"
+
+namespace compatcheck {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Model load_text(std::string_view text) { return Loader().load(std::as_bytes(std::span(text)), "graph.ir"); }
+
+Report checked(std::string_view graph, int opset, std::vector<std::string> targets) {
+  return check(load_text(graph), {.opset = opset, .targets = std::move(targets)});
+}
+
+const Finding* engine_finding(const Report& report) {
+  const auto found = std::ranges::find_if(report.findings, [](const Finding& finding) { return finding.target.has_value(); });
+  return found == report.findings.end() ? nullptr : &*found;
+}
+
+// A profile in a file of its own, as a user has one.
+std::string profile(const std::string& text) {
+  static int number = 0;
+  const auto file = std::filesystem::path(testing::TempDir()) / ("profile_" + std::to_string(number++) + ".yaml");
+  std::ofstream(file) << "engine: acme\nversion: \"1\"\n" << text;
+  return file.string();
+}
+
+constexpr const char* relu_tanh = R"(graph(%x : Float(2, 3)):
+  %r : Float(2, 3) = aten::relu(%x)
+  %t : Float(2, 3) = aten::tanh(%r)
+  return (%t)
+)";
+
+constexpr const char* erf_of_doubles = R"(graph(%x : Double(2, 3)):
+  %y : Double(2, 3) = aten::erf(%x)
+  return (%y)
+)";
+
+constexpr const char* relu_inverse = R"(graph(%x : Float(3, 3)):
+  %r : Float(3, 3) = aten::relu(%x)
+  %i : Float(3, 3) = aten::linalg_inv(%r)
+  return (%i)
+)";
+
+TEST(Targets, that_take_all) {
+  const Report report = checked(relu_tanh, 17, {"ort-cpu", "tensorrt"});
+  ASSERT_EQ(report.targets.size(), 2U);
+  for (const auto& target : report.targets) {
+    EXPECT_EQ(target.support, Support::yes) << target.target;
+    EXPECT_EQ(target.nodes, 2);
+    EXPECT_EQ(target.supported, 2);
+    EXPECT_EQ(target.partitions, 1);
+  }
+  EXPECT_EQ(report.targets[0].lowest_opset, 7);
+  EXPECT_EQ(report.targets[1].lowest_opset, 9);
+  EXPECT_EQ(report.targets_lowest_opset, 9);
+  EXPECT_FALSE(engine_finding(report));
+}
+
+TEST(Targets, none_asked_for) {
+  const Report report = checked(relu_tanh, 17, {});
+  EXPECT_THAT(report.targets, IsEmpty());
+  EXPECT_EQ(report.targets_lowest_opset, std::nullopt);
+}
+
+TEST(Targets, an_operator_that_is_lacking) {
+  const Report report = checked(relu_tanh, 17, {profile("unlisted: no\noperators: {Relu: yes}\nfallback: the CPU runs it\n")});
+  const auto& target = report.targets.front();
+  EXPECT_EQ(target.target, "acme@1");
+  EXPECT_EQ(target.support, Support::no);
+  EXPECT_EQ(target.supported, 1);
+  EXPECT_EQ(target.unsupported, 1);
+  EXPECT_EQ(target.lowest_opset, std::nullopt);
+  ASSERT_EQ(target.operators.size(), 2U);
+  EXPECT_EQ(target.operators[1].onnx, "Tanh");
+  EXPECT_EQ(target.operators[1].support, Support::no);
+  const Finding* finding = engine_finding(report);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, "CC101");
+  EXPECT_EQ(finding->severity, Severity::warning);
+  EXPECT_EQ(finding->op, "aten::tanh");
+  EXPECT_EQ(finding->message, "it lacks Tanh");
+  EXPECT_EQ(finding->target, "acme@1");
+  EXPECT_THAT(finding->help, HasSubstr("else the CPU runs it"));
+  ASSERT_EQ(finding->sites.size(), 1U);
+  EXPECT_EQ(finding->sites.front().index, 1U);
+  EXPECT_TRUE(report.gate.passed) << "a warning";
+}
+
+TEST(Targets, warnings_fail_the_gate_where_it_is_asked_for) {
+  const Report report = check(load_text(relu_tanh), {.opset = 17, .fail_on = FailOn::warning, .targets = {profile("unlisted: no\noperators: {Relu: yes}\n")}});
+  EXPECT_EQ(report.gate.violations, 1);
+  EXPECT_EQ(report.exit_code, exit_findings);
+}
+
+TEST(Targets, the_opset_that_helps) {
+  const std::string acme = profile("operators: {Relu: {versions: 20}, Tanh: yes}\n");
+  const Report report = checked(relu_tanh, 17, {acme});
+  ASSERT_TRUE(engine_finding(report));
+  EXPECT_EQ(engine_finding(report)->id, "CC102");
+  EXPECT_EQ(engine_finding(report)->available_from, 20);
+  EXPECT_THAT(engine_finding(report)->help, testing::StartsWith("--opset 20"));
+  EXPECT_EQ(report.targets.front().lowest_opset, 20);
+  const Report below = checked(relu_tanh, 26, {profile("operators: {Relu: {versions: 7-21}, Tanh: yes}\n")});
+  EXPECT_THAT(engine_finding(below)->help, testing::StartsWith("--opset 21")) << "the nearest";
+  EXPECT_EQ(engine_finding(below)->available_from, std::nullopt);
+}
+
+TEST(Targets, models_out_of_range_have_one_finding) {
+  const Report report = checked(relu_tanh, 26, {"tensorrt"});
+  EXPECT_EQ(report.targets.front().support, Support::no);
+  EXPECT_EQ(report.targets.front().unsupported, 2);
+  EXPECT_EQ(std::ranges::count_if(report.findings, [](const Finding& finding) { return finding.target.has_value(); }), 1);
+  EXPECT_EQ(engine_finding(report)->id, "CC102");
+  EXPECT_EQ(engine_finding(report)->nodes, 2);
+  EXPECT_EQ(engine_finding(report)->message, "it takes models of opset 9 to 24, not of 26");
+  EXPECT_EQ(engine_finding(report)->help, "--opset 9");
+}
+
+TEST(Targets, doubles_on_onnx_runtime) {
+  const Report report = checked(erf_of_doubles, 17, {"ort-cpu"});
+  EXPECT_EQ(report.verdict, Verdict::yes);
+}
+
+TEST(Targets, what_is_not_onnx_is_not_taken) {
+  const Report report = checked(relu_inverse, 17, {"ort-cpu"});
+  EXPECT_EQ(report.verdict, Verdict::no);
+  const auto& target = report.targets.front();
+  EXPECT_EQ(target.support, Support::no);
+  EXPECT_EQ(target.supported, 1);
+  EXPECT_EQ(target.unsupported, 1);
+  EXPECT_EQ(target.lowest_opset, std::nullopt);
+  EXPECT_FALSE(engine_finding(report)) << "CC001 says it";
+}
+
+TEST(Targets, names_that_nobody_ships) {
+  EXPECT_THROW(checked(relu_tanh, 17, {"tensort"}), UsageError);
+  EXPECT_THROW(checked(relu_tanh, 17, {"tensorrt@8"}), UsageError);
+  EXPECT_THROW(checked(relu_tanh, 17, {profile("operators: 3\n")}), TableError);
+}
+
+}  // namespace
+}  // namespace compatcheck

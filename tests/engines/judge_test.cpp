@@ -1,0 +1,113 @@
+// How a node finds its entry, and what the entry says of it.
+#include <gmock/gmock.h>
+
+#include "engines/profile_text.h"
+
+namespace compatcheck::engines {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* relu = "(float[2,3] x) => (y) { y = Relu(x) }";
+
+TEST(Kernel, an_open_ended_kernel_is_for_its_own_version_alone) {
+  const std::string profile = "match: kernel\noperators:\n  RoiAlign: [{versions: 10-15}, {versions: 16}]\n";
+  const std::string call = "(float[1,2,8,8] x, float[3,4] rois, int64[3] batch) => (y) { y = RoiAlign(x, rois, batch) }";
+  EXPECT_EQ(judged(profile, call, 11), "yes");
+  EXPECT_EQ(judged(profile, call, 21), "yes");
+  EXPECT_EQ(judged(profile, call, 22), "no CC102: it takes versions 10 to 16 of RoiAlign, not version 22, which opset 22 has");
+}
+
+TEST(Model, the_model_s_opset_decides) {
+  const std::string profile = "operators: {Relu: {versions: 14}, Abs: {versions: 7-12}}\n";
+  EXPECT_EQ(judged(profile, relu, 13), "no CC102: it takes Relu in models of opset 14 on, not of 13");
+  EXPECT_EQ(judged(profile, relu, 26), "yes");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Abs(x) }", 13), "no CC102: it takes Abs in models of opset 7 to 12, not of 13");
+}
+
+TEST(Since, the_newest_translator_that_is_not_newer) {
+  const std::string profile = "match: since\noperators: {AveragePool: {versions: 1}, Relu: {versions: [1]}, BatchNormalization: {versions: [14, 1]}, Equal: {versions: 13}}\n";
+  const auto pool = [](const char* attributes) { return std::string("(float[1,2,8,8] x) => (y) { y = AveragePool<kernel_shape = [2, 2]") + attributes + ">(x) }"; };
+  EXPECT_EQ(judged(profile, relu, 14), "yes") << "only types came";
+  EXPECT_EQ(judged(profile, pool(""), 19), "yes") << "it says nothing new";
+  EXPECT_EQ(judged(profile, pool(", dilations = [1, 2]"), 19), "unknown CC102: its translator of AveragePool is of version 1, the node of version 19: dilations is new");
+  EXPECT_THAT(judged(profile, pool(""), 22), HasSubstr("unknown CC102")) << "its meaning changed";
+  EXPECT_EQ(judged(profile, "(float[2] x, float[2] z) => (y) { y = Equal(x, z) }", 11), "yes") << "all are newer";
+}
+
+TEST(Types, by_parameter_name_and_place) {
+  const std::string profile = "operators:\n  Relu: {types: {T: [f32]}}\n  Cast: {types: {T2: {not: [f64]}}}\n  Identity: {types: {V: {not: [seq]}}}\n  Gather: {types: {indices: [i32]}}\n";
+  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "no CC103: X of Relu is f64; it takes f32");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"), "no CC103: output of Cast is f64; it takes all but f64");
+  EXPECT_EQ(judged(profile, "(seq(float[2]) x) => (y) { y = Identity(x) }"), "no CC103: input of Identity is seq(f32); it takes all but seq");
+  EXPECT_THAT(judged(profile, "(float[2] x, int64[1] i) => (y) { y = Gather(x, i) }"), HasSubstr("indices of Gather is i64"));
+}
+
+TEST(Types, what_goes_without_saying) {
+  const std::string profile = "dtypes: [f32]\noperators: {Relu: yes, Abs: {types: {T: [f64]}}}\n";
+  EXPECT_EQ(judged(profile, relu), "yes");
+  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "unknown CC105: X of Relu is f64, and its list tells no types");
+  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Abs(x) }"), "yes");
+}
+
+TEST(Types, casts_of_the_engine) {
+  const std::string profile = "casts: {f16: f32}\noperators: {Relu: {types: {T: [f32]}}}\n";
+  EXPECT_EQ(judged(profile, "(float16[2] x) => (y) { y = Relu(x) }"), "yes");
+  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "no CC103: X of Relu is f64; it takes f32");
+}
+
+TEST(Conditions, on_attributes_inputs_and_outputs) {
+  const std::string profile =
+      "operators:\n"
+      "  MaxPool: {when: {X: {rank: [4, 5]}, dilations: {each: 1}, Indices: {used: false}}}\n"
+      "  TopK: {when: {sorted: 1, K: {each: {max: 3}}}}\n"
+      "  ReduceSum: {when: {axes: {constant: true}}}\n"
+      "  Pad: {when: {axes: {none: true}, mode: constant}}\n";
+  EXPECT_EQ(judged(profile, "(float[1,2,8,8] x) => (y) { y = MaxPool<kernel_shape = [2, 2]>(x) }"), "yes");
+  EXPECT_EQ(judged(profile, "(float[1,2,8] x) => (y) { y = MaxPool<kernel_shape = [2]>(x) }"), "no CC104: of MaxPool, the rank of X must be 4 or 5, and is 3");
+  EXPECT_EQ(judged(profile, "(float[1,2,8,8] x) => (y) { y = MaxPool<kernel_shape = [2, 2], dilations = [1, 2]>(x) }"),
+            "no CC104: of MaxPool, each of dilations must be 1, and is 2");
+  EXPECT_EQ(judged(profile, "(float[1,2,8,8] x) => (y, i) { y, i = MaxPool<kernel_shape = [2, 2]>(x) }"), "no CC104: of MaxPool, Indices must not be used");
+  EXPECT_EQ(judged(profile, "(float x) => (y) { y = MaxPool<kernel_shape = [2, 2]>(x) }").substr(0, 8), "no CC104") << "rank 0";
+  EXPECT_EQ(judged(profile, "(float[8] x, int64[1] k) => (y, i) { y, i = TopK(x, k) }"), "unknown CC104: of TopK, K isn't known");
+  EXPECT_EQ(judged(profile, "(float[8] x, int64[1] a) => (y) { y = ReduceSum(x, a) }"), "no CC104: of ReduceSum, axes must be a constant, and is computed");
+  EXPECT_EQ(judged(profile, "(float[8] x) => (y) { y = ReduceSum(x) }"), "yes") << "not given";
+  EXPECT_EQ(judged(profile, "(float[8] x, int64[2] p) => (y) { y = Pad(x, p) }"), "yes") << "the default of mode; no axes at this opset";
+  EXPECT_EQ(judged(profile, "(float[8] x, int64[2] p) => (y) { y = Pad<mode = \"reflect\">(x, p) }"), "no CC104: of Pad, mode must be constant, and is reflect");
+}
+
+TEST(Conditions, the_first_entry_that_takes_decides) {
+  const std::string profile = "operators:\n  Hardmax: [{when: {axis: -1}}, {unknown: \"the axis must be fixed\"}]\n  Relu: {note: \"slowly\"}\n  Abs: unknown\n  Neg: {no: \"it was forgotten\"}\n";
+  EXPECT_EQ(judged(profile, "(float[2,3] x) => (y) { y = Hardmax(x) }"), "yes");
+  EXPECT_EQ(judged(profile, "(float[2,3] x) => (y) { y = Hardmax<axis = 0>(x) }"), "unknown CC104: of Hardmax: the axis must be fixed");
+  EXPECT_EQ(judged(profile, relu), "yes: slowly");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Abs(x) }"), "unknown CC105: whether it takes Abs isn't known");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Neg(x) }"), "no CC101: it lacks Neg: it was forgotten");
+}
+
+TEST(Unlisted, is_what_the_profile_says) {
+  EXPECT_EQ(judged("operators: {}\n", relu), "unknown CC105: Relu isn't on its list");
+  EXPECT_EQ(judged("unlisted: no\noperators: {}\n", relu), "no CC101: it lacks Relu");
+}
+
+TEST(Functions, become_their_bodies_where_no_entry_takes_the_node) {
+  const std::string cast_like = "(float[2] x, double[2] z) => (y) { y = CastLike(x, z) }";
+  const std::string mish = "(float[2] x) => (y) { y = Mish(x) }";
+  EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Cast: yes}\n", cast_like, 19), "yes");
+  EXPECT_EQ(judged("unlisted: no\noperators: {Cast: yes}\n", cast_like, 19), "no CC101: it lacks CastLike");
+  EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Mul: yes, Tanh: yes}\n", mish, 18), "no CC101: in the body of Mish, it lacks Softplus");
+}
+
+TEST(Functions, that_the_model_carries_are_their_bodies) {
+  const std::string model =
+      "<ir_version: 8, opset_import: [\"\" : 17, \"acme\" : 1]> g (float[2] x) => (y) { y = acme.Twice(x) }\n"
+      "<domain: \"acme\", opset_import: [\"\" : 17]> Twice (a) => (b) { b = Add(a, a) }";
+  const auto nodes = nodes_from(model);
+  const auto table = mapping::Table::shipped();
+  const auto with_add = profile_from("engine: acme\nversion: \"1\"\nunlisted: no\noperators: {Add: yes}\n"), without = profile_from("engine: acme\nversion: \"1\"\nunlisted: no\noperators: {}\n");
+  EXPECT_EQ(Judge(with_add, table.onnx_changes())(nodes.front(), 17).support, Support::yes);
+  EXPECT_EQ(Judge(without, table.onnx_changes())(nodes.front(), 17).message, "in the body of acme::Twice, it lacks Add");
+}
+
+}  // namespace
+}  // namespace compatcheck::engines

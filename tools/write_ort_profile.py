@@ -1,0 +1,214 @@
+"""Writes mappings/engines/ort-cpu.yaml: the kernels of the installed ONNX Runtime's CPU provider, as it lists them itself.
+
+    python tools/write_ort_profile.py [OUT.yaml]
+
+A kernel's constraint that takes every type that ONNX's schema allows goes without saying. Types are those that compatcheck
+writes: no strings, optionals or types below a byte. What the list doesn't say was tried: tests/engines/check_ort.py loads
+one-node models.
+"""
+import collections
+import datetime
+import sys
+from pathlib import Path
+
+import onnx
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as ort
+
+OPEN_END = 2147483647
+LOWEST, HIGHEST = 7, 26   # as the program's
+DTYPES = {
+    "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint16": "u16", "uint32": "u32",
+    "uint64": "u64", "float16": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16", "complex64": "c64",
+    "complex128": "c128", "bool": "bool", "float8e5m2": "f8e5m2", "float8e4m3fn": "f8e4m3fn",
+    "float8e5m2fnuz": "f8e5m2fnuz", "float8e4m3fnuz": "f8e4m3fnuz",
+}
+EVERY = frozenset(DTYPES.values()) | {f"seq({name})" for name in DTYPES.values()}
+ORDER = {name: place for place, name in enumerate(DTYPES.values())}
+DOMAINS = ("", "ai.onnx.ml", "com.microsoft")
+
+
+def spelled(types):
+    """"tensor(float)" -> f32, "seq(tensor(float))" -> seq(f32); others are left out"""
+    names = set()
+    for name in types:
+        inner = name.removeprefix("seq(").removeprefix("tensor(").rstrip(")")
+        if inner in DTYPES and name.startswith(("tensor(", "seq(")):
+            names.add(f"seq({DTYPES[inner]})" if name.startswith("seq(") else DTYPES[inner])
+    return frozenset(names)
+
+
+def in_order(names):
+    return sorted(names, key=lambda name: (name.startswith("seq("), ORDER[name.removeprefix("seq(").rstrip(")")]))
+
+
+def schemas_of(domain, name, versions):
+    """the schemas of the operator that a kernel of these versions serves"""
+    first, last = versions
+    return [schema for schema in SCHEMAS[domain, name]
+            if (first <= schema.since_version <= last if last < OPEN_END else first == schema.since_version)]
+
+
+def constraints(domain, name, kernel, versions):
+    """what the kernel takes less than ONNX allows: {parameter: types}"""
+    said = {}
+    for parameter, types in kernel.items():
+        taken = spelled(types)
+        allowed = set()
+        for schema in schemas_of(domain, name, versions):
+            for constraint in schema.type_constraints:
+                if constraint.type_param_str == parameter:
+                    allowed |= spelled(constraint.allowed_type_strs)
+            for formal in [*schema.inputs, *schema.outputs]:
+                if formal.name == parameter:
+                    allowed |= spelled(formal.types)
+        if not allowed or not allowed <= taken:
+            said[parameter] = taken
+    return said
+
+
+def positions(name, kernel):
+    """of a domain whose schemas onnx lacks: by the places of its inputs and outputs"""
+    schema = CONTRIB[name]
+    places = {}
+    for side, formals in (("inputs", schema.inputs), ("outputs", schema.outputs)):
+        for place, formal in enumerate(formals):
+            if formal.typeStr in kernel:
+                places[f"{side}.{place}"] = spelled(kernel[formal.typeStr])
+    return places
+
+
+def merged(kernels):
+    """kernels that differ in one constraint are one"""
+    kernels = [dict(kernel) for kernel in kernels]
+    again = True
+    while again:
+        again = False
+        for i, one in enumerate(kernels):
+            for j in range(i + 1, len(kernels)):
+                other = kernels[j]
+                if one.keys() != other.keys():
+                    continue
+                differing = [key for key in one if one[key] != other[key]]
+                if len(differing) <= 1:
+                    for key in differing:
+                        one[key] = one[key] | other[key]
+                    del kernels[j]
+                    again = True
+                    break
+            if again:
+                break
+    return kernels
+
+
+def merged_positions(kernels):
+    """the same where several places have one type parameter: equal changes count as one"""
+    groups = collections.OrderedDict()
+    for kernel in kernels:
+        groups.setdefault(tuple(sorted((key, tuple(in_order(value))) for key, value in kernel.items())), kernel)
+    return list(groups.values())
+
+
+def flow(types):
+    return "{" + ", ".join(f"{key}: {listed(value)}" for key, value in types.items()) + "}"
+
+
+def listed(taken):
+    lacking = EVERY - taken
+    short = lacking if len(lacking) < len(taken) else taken
+    text = f"[{', '.join(in_order(short))}]"
+    return f"{{not: {text}}}" if short is lacking else text
+
+
+def ranges(by_versions):
+    """closed ranges that follow each other and say the same are one"""
+    joined = []
+    for (first, last), said in sorted(by_versions.items()):
+        if joined and last < OPEN_END and joined[-1][0][1] + 1 == first and joined[-1][1] == said:
+            joined[-1] = ((joined[-1][0][0], last), said)
+        else:
+            joined.append(((first, last), said))
+    return joined
+
+
+def entries(domain, name, kernels):
+    by_versions = collections.defaultdict(list)
+    for versions, kernel in kernels:
+        if domain == "" and not reachable(name, versions):
+            continue
+        if domain in ("", "ai.onnx.ml"):
+            by_versions[versions].append(constraints(domain, name, kernel, versions))
+        else:
+            by_versions[versions].append(positions(name, kernel))
+    lines = {}
+    for versions, said in by_versions.items():
+        taken = merged(said) if domain != "com.microsoft" else merged_positions(said)
+        # Types that compatcheck never writes leave nothing.
+        lines[versions] = [f", types: {flow(types)}" if types else "" for types in taken if all(types.values())]
+    return [f"{{versions: {first if last == OPEN_END else f'{first}-{last}'}{types}}}"
+            for (first, last), said in ranges(lines) for types in dict.fromkeys(said)]
+
+
+def reachable(name, versions):
+    """whether a model of opset 7 to HIGHEST has a version of the operator that the kernel serves"""
+    served = {schema.since_version for schema in schemas_of("", name, versions)}
+    in_force = set()
+    for opset in range(LOWEST, HIGHEST + 1):
+        in_force.add(max((s.since_version for s in SCHEMAS["", name] if s.since_version <= opset), default=0))
+    return bool(served & in_force)
+
+
+def loads(opset, ir):
+    node = onnx.helper.make_node("Relu", ["x"], ["y"])
+    value = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1])
+    graph = onnx.helper.make_graph([node], "g", [value("x")], [value("y")])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=ir)
+    try:
+        onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        return True
+    except Exception:
+        return False
+
+
+def main():
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "mappings/engines/ort-cpu.yaml")
+    onnxruntime.set_default_logger_severity(4)
+    kernels = collections.defaultdict(list)
+    for kernel in ort.get_all_opkernel_def():
+        if kernel.provider == "CPUExecutionProvider" and kernel.domain in DOMAINS:
+            kernels[kernel.domain, kernel.op_name].append((tuple(kernel.version_range), kernel.type_constraints))
+    highest = max(opset for opset in range(LOWEST, HIGHEST + 3) if loads(opset, 8))
+    ir = max(version for version in range(3, 20) if loads(17, version))
+    lines = [
+        "# Written by tools/write_ort_profile.py. The language: docs/engines.md.",
+        "engine: ort-cpu",
+        "title: ONNX Runtime, CPU",
+        f'version: "{onnxruntime.__version__}"',
+        f'source: "the kernels that onnxruntime {onnxruntime.__version__} lists itself (get_all_opkernel_def); casts, functions and ceilings tried in it"',
+        f"date: {datetime.date.today().isoformat()}",
+        f"opsets: {LOWEST}-{highest}",
+        f"ir: {ir}",
+        "match: kernel",
+        "unlisted: no",
+        "functions: true",
+        "initializers: [Constant]",
+        "casts: {f16: f32}",
+        "operators:",
+    ]
+    for domain, name in sorted(kernels):
+        said = entries(domain, name, kernels[domain, name])
+        if not said:
+            continue
+        lines.append(f"  {domain + '::' if domain else ''}{name}:" + (f" {said[0]}" if len(said) == 1 else ""))
+        if len(said) > 1:
+            lines += [f"    - {entry}" for entry in said]
+    out.write_text("\n".join(lines) + "\n")
+
+
+SCHEMAS = collections.defaultdict(list)
+for known in onnx.defs.get_all_schemas_with_history():
+    SCHEMAS[known.domain, known.name].append(known)
+CONTRIB = {schema.name: schema for schema in ort.get_all_operator_schema() if schema.domain == "com.microsoft"}
+
+if __name__ == "__main__":
+    main()
