@@ -143,8 +143,9 @@ def entries(domain, name, kernels):
     lines = {}
     for versions, said in by_versions.items():
         taken = merged(said) if domain != "com.microsoft" else merged_positions(said)
-        # Types that compatcheck never writes leave nothing.
         lines[versions] = [f", types: {flow(types)}" if types else "" for types in taken if all(types.values())]
+        if not lines[versions]:
+            lines[versions] = [', unknown: "of its types this profile knows none"']
     return [f"{{versions: {first if last == OPEN_END else f'{first}-{last}'}{types}}}"
             for (first, last), said in ranges(lines) for types in dict.fromkeys(said)]
 

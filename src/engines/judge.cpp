@@ -57,17 +57,27 @@ const onnx::Formal* formal_at(std::span<const onnx::Formal> formals, std::size_t
   return !formals.empty() && formals.back().option == onnx::Formal::Option::variadic ? &formals.back() : nullptr;
 }
 
-Node cast(const Node& node, const std::vector<std::pair<std::string, std::string>>& casts, bool& changed) {
+// Of a node that reads the dtype; one that only gives it is left as it is.
+std::optional<Node> cast(const Node& node, const std::vector<std::pair<std::string, std::string>>& casts) {
+  const auto target = [&](const Operand& operand) {
+    return operand.dtype && !operand.sequence ? std::ranges::find(casts, ir::name(*operand.dtype), &std::pair<std::string, std::string>::first) : casts.end();
+  };
+  if (std::ranges::none_of(node.inputs, [&](const Operand& operand) { return target(operand) != casts.end(); })) return std::nullopt;
   Node made = node;
   for (auto* operands : {&made.inputs, &made.outputs})
     for (Operand& operand : *operands)
-      for (const auto& [from, to] : casts)
-        if (operand.dtype && !operand.sequence && ir::name(*operand.dtype) == from) {
-          operand.dtype = ir::dtype_from_name(to);
-          changed = true;
-          break;
-        }
+      if (const auto found = target(operand); found != casts.end()) operand.dtype = ir::dtype_from_name(found->second);
   return made;
+}
+
+// An output's, where nobody says it: of the inputs of its type parameter.
+std::optional<ir::DType> dtype_of(const Node& node, const Operand& operand, const onnx::Formal* formal) {
+  if (operand.dtype || !formal) return operand.dtype;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const auto* other = formal_at(node.schema->inputs, i);
+    if (other && other->type == formal->type && node.inputs[i].dtype) return node.inputs[i].dtype;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -83,13 +93,10 @@ Verdict Judge::judge(const Node& node, int opset, int depth) const {
   else if (profile_.unlisted == Support::no) said = verdict(Support::no, "CC101", "it lacks " + node.name());
   else said = verdict(Support::unknown, "CC105", node.name() + " isn't on its list");
   if (said.support == Support::yes) return said;
-  if (entries && !profile_.casts.empty()) {
-    bool changed = false;
-    const Node other = cast(node, profile_.casts, changed);
-    if (const Verdict again = changed ? by_entries(*entries, other, opset) : said; progress(again) > progress(said)) said = again;
-  }
+  if (const auto other = entries ? cast(node, profile_.casts) : std::nullopt)
+    if (const Verdict again = by_entries(*entries, *other, opset); progress(again) > progress(said)) said = again;
   if (said.support == Support::yes) return said;
-  if (auto body = by_body(node, opset, depth); body && progress(*body) > progress(said)) return *std::move(body);
+  if (auto body = by_body(node, opset, depth); body && (!entries || progress(*body) > progress(said))) return *std::move(body);
   return said;
 }
 
@@ -150,11 +157,12 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
   Verdict total;
   const auto look = [&](const std::vector<Operand>& operands, bool inputs) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const Operand& operand = operands[i];
+      Operand operand = operands[i];
       if (inputs && !operand.given) continue;
       const std::string place = (inputs ? "inputs." : "outputs.") + std::to_string(i);
       const onnx::Formal* formal = node.schema ? formal_at(inputs ? node.schema->inputs : node.schema->outputs, i) : nullptr;
       const std::string what = formal ? std::string(formal->name) : (inputs ? "input " : "output ") + std::to_string(i);
+      operand.dtype = dtype_of(node, operand, formal);
       bool listed = false;
       for (const TypeList& list : entry.types) {
         if (list.of != place && (!formal || (list.of != formal->type && list.of != formal->name))) continue;

@@ -25,7 +25,7 @@ ELEMENT = {"float": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 
 ATTRIBUTES = {
     "perm": [0], "axes": [0], "kernel_shape": [1, 1], "pads": [0, 0, 0, 0], "starts": [0], "ends": [1], "scales": [1.0, 1.0, 1.0, 1.0],
     "equation": "i->i", "direction": "LEFT", "pooled_shape": [1, 1], "hidden_size": 1, "blocksize": 1, "to": 1, "dtype": 1, "num_outputs": 1,
-    "axis": 0, "repeats": [1], "shape": [1], "height_scale": 1.0, "width_scale": 1.0, "body": None,
+    "axis": 0, "size": 1, "num_groups": 1, "k": 1, "repeats": [1], "shape": [1], "height_scale": 1.0, "width_scale": 1.0, "body": None,
 }
 
 

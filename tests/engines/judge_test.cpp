@@ -95,7 +95,7 @@ TEST(Functions, become_their_bodies_where_no_entry_takes_the_node) {
   const std::string mish = "(float[2] x) => (y) { y = Mish(x) }";
   EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Cast: yes}\n", cast_like, 19), "yes");
   EXPECT_EQ(judged("unlisted: no\noperators: {Cast: yes}\n", cast_like, 19), "no CC101: it lacks CastLike");
-  EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Mul: yes, Tanh: yes}\n", mish, 18), "no CC101: in the body of Mish, it lacks Softplus");
+  EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Mul: yes, Tanh: yes}\n", mish, 18), "no CC101: in the body of Mish, in the body of Softplus, it lacks Exp");
 }
 
 TEST(Functions, that_the_model_carries_are_their_bodies) {

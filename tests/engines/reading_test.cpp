@@ -48,7 +48,7 @@ TEST(Reading, what_is_wrong_has_a_place) {
   EXPECT_THAT(refusal(head), HasSubstr("`operators` is wanting"));
   EXPECT_THAT(refusal("engine: Acme\nversion: \"1\"\noperators: {}\n"), HasSubstr("small letters"));
   EXPECT_THAT(refusal(head + "match: exact\noperators: {}\n"), HasSubstr("one of these is wanted: kernel, since, model"));
-  EXPECT_THAT(refusal(head + "operators:\n  Relu: {types: {T: [float]}}\n"), HasSubstr("acme.yaml:4:23: `float` is no dtype"));
+  EXPECT_THAT(refusal(head + "operators:\n  Relu: {types: {T: [float]}}\n"), HasSubstr("acme.yaml:4:22: `float` is no dtype"));
   EXPECT_THAT(refusal(head + "operators:\n  Relu: {versions: 13-7}\n"), HasSubstr("`13-7` is no version"));
   EXPECT_THAT(refusal(head + "match: kernel\noperators: {Relu: yes}\n"), HasSubstr("an entry says its `versions`"));
   EXPECT_THAT(refusal(head + "match: kernel\noperators: {Relu: {versions: [6, 13]}}\n"), HasSubstr("one range"));

@@ -45,7 +45,7 @@ TEST(Shipped, operators_and_versions_are_onnx_s) {
       ASSERT_FALSE(known.empty()) << profile.engine << ": " << op.name;
       for (const Entry& entry : op.entries)
         for (const Versions one : entry.versions) {
-          if (profile.match == Match::model) continue;
+          if (profile.match != Match::kernel) continue;   // translators have numbers of their own
           EXPECT_TRUE(std::ranges::any_of(known, [&](const auto* schema) { return one.holds(schema->since); }))
               << profile.engine << ": " << op.name << " " << one.first << "-" << one.last << ", " << entry.place.line;
         }

@@ -112,9 +112,9 @@ Entry entry(const Source& source, const Node& node, Match match) {
   Entry made;
   made.place = source.place(node);
   if (node.is_scalar() && !node.quoted) {
-    if (node.text == "yes") return made;
-    made.support = node.text == "no" ? Support::no : Support::unknown;
-    if (node.text == "no" || node.text == "unknown") return made;
+    if (node.text == "yes" && match != Match::model) fail(source, node, "an entry says its `versions` where they decide (`match`)");
+    made.support = node.text == "yes" ? Support::yes : node.text == "no" ? Support::no : Support::unknown;
+    if (node.text == "yes" || node.text == "no" || node.text == "unknown") return made;
   }
   if (!node.is_map() || node.pairs.empty()) fail(source, node, "an entry is yes, no, unknown, or says for what it holds: {versions: 13, types: {T: [f32]}}");
   for (const auto& [key, value] : node.pairs) {
