@@ -113,7 +113,7 @@ std::optional<int> Targets::lowest_of_all() {
   return std::nullopt;
 }
 
-// Whether an opset at which the model converts takes all that became of the calls.
+// Whether the model converts at the opset, and all that became of the calls is taken there.
 bool Targets::gone(int opset, std::size_t target, const Origins& origins) {
   if (profiles_[target].opsets && !profiles_[target].opsets->holds(opset)) return false;
   if (!assessor_.assess(opset).convertible()) return false;
@@ -151,7 +151,8 @@ std::string Targets::help(std::size_t target, const Finding& finding, const Look
   if (finding.available_from) ways.push_back("--opset " + std::to_string(*finding.available_from));
   else if (const auto other = lower(opset, target, origins)) ways.push_back("--opset " + std::to_string(*other));
   if (node.body_taken) ways.push_back("put in the body of the ONNX function " + node.name + " (onnx.inliner), all of which it takes");
-  if (!finding.op.empty()) ways.push_back("a mapping row that avoids " + node.name + ": `compatcheck explain " + finding.op + " --scaffold yaml`");
+  if (node.verdict.support == Support::unknown && node.verdict.message.ends_with("isn't known")) ways.push_back("--input with the dtypes and sizes that settle it");
+  else if (!finding.op.empty() && node.verdict.support == Support::no) ways.push_back("a mapping row that avoids " + node.name + ": `compatcheck explain " + finding.op + " --scaffold yaml`");
   std::string text;
   for (const auto& way : ways) text += (text.empty() ? "" : "; or ") + way;
   if (!profile.fallback.empty() && node.verdict.support == Support::no) text += (text.empty() ? "" : "; else ") + profile.fallback;
@@ -214,10 +215,8 @@ void Targets::look(Report& report, const conversion::Assessment& assessment, con
     } else if (!looks[i].out_of_range.empty()) {
       Finding finding = finding_of(profiles_[i], "CC102", looks[i].out_of_range);
       finding.nodes = report.targets.back().nodes;
-      if (const auto lowest = report.targets.back().lowest_opset) {
-        finding.help = "--opset " + std::to_string(*lowest);
-        if (*lowest > report.opset) finding.available_from = lowest;
-      }
+      finding.available_from = higher(report.opset, i, {});
+      if (const auto other = finding.available_from ? finding.available_from : lower(report.opset, i, {})) finding.help = "--opset " + std::to_string(*other);
       findings.push_back(std::move(finding));
     } else {
       find(i, looks[i], report.opset, places, findings);

@@ -165,7 +165,7 @@ constexpr std::array table{
            [](Options& o, const std::string& v) { o.reports.push_back(parse_report(v)); }},
     Option{"--source-root", "", "DIR", "<folder>", false, "check render", "where the model's Python files lie: reports point into them",
            [](Options& o, const std::string& v) { o.source_root = named_file("--source-root", v); }},
-    Option{"--target", "", "ENGINE[@VERSION]", "", true, "check", "engine to hold the ONNX model against: ort-cpu, tensorrt, openvino, ..., or a profile's FILE.yaml; list: all of them",
+    Option{"--target", "", "ENGINE[@VERSION]", "", true, "check", "engine to hold the ONNX model against, or a profile of your own (FILE.yaml); list: which there are",
            [](Options& o, const std::string& v) { o.check.targets.push_back(v); }},
     Option{"--fail-on", "", "WHAT", "unconvertible missing conditional composite warning never", false, "check",
            "what makes the exit code 1 (default unconvertible)",

@@ -6,6 +6,7 @@
 
 #include "analysis/boundary.h"
 #include "engines/targets.h"
+#include "reference/spell.h"
 #include "report/page.h"
 #include "report/style.h"
 #include "report/words.h"
@@ -87,7 +88,7 @@ std::string profile_page(const Profile& profile, const ReferenceOptions& options
   for (const auto& op : profile.operators)
     for (const Entry& entry : op.entries) {
       std::string why = entry.words + entry.note;
-      if (!entry.when.empty()) why += std::string(why.empty() ? "" : "; ") + "conditions: " + entry.place.file + ":" + std::to_string(entry.place.line);
+      if (!entry.when.empty()) why += (why.empty() ? "if " : "; if ") + reference::spell_when(entry.when);
       table.rows.push_back({{op.name, std::string(report::word(entry.support)), version_text(entry), types_text(entry), why}});
       operators.push_back({{"onnx", op.name}, {"support", report::word(entry.support)}, {"versions", version_text(entry)}, {"types", types_text(entry)}, {"why", why}});
     }

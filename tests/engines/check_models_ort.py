@@ -72,7 +72,10 @@ def main():
         file = options.models / model["file"]
         if not re.search(options.only, model["file"]) or not file.with_suffix(".npz").exists() or file.stat().st_size > LARGE:
             continue
-        subjects[file.stem] = (file, inputs_of(model, options.models))
+        try:
+            subjects[file.stem] = (file, inputs_of(model, options.models))
+        except NotImplementedError:
+            continue   # saved from a device that isn't here
     tally, wrong = collections.Counter(), []
     with tempfile.TemporaryDirectory() as folder:
         lines = "".join("\t".join([str(file), *inputs.texts()]) + "\n" for file, inputs in subjects.values())

@@ -1,16 +1,17 @@
 """Holds the profile ort-cpu against ONNX Runtime itself: a model of one node for every operator of ONNX, each of its versions in opsets
 7 to 26 and each dtype of each of its type parameters. What the profile takes must load, what it refuses must not; optimisations
-are off, which might take the node away.
+are off, which might take the node away. And the profile is what tools/write_ort_profile.py writes of the ONNX Runtime installed.
 """
 import argparse
 import collections
+import pathlib
 import subprocess
 import sys
+import tempfile
 
-import numpy
 import onnx
 import onnxruntime
-from onnx import AttributeProto, TensorProto, defs, helper
+from onnx import defs, helper
 
 LOWEST, HIGHEST = 7, 26
 LEFT_OUT = {
@@ -90,7 +91,7 @@ def one_node(schema, opset, chosen):
             break
     node = helper.make_node(schema.name, names, results, **attributes(schema, chosen))
     graph = helper.make_graph([node], "one", inputs, outputs)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=min(10, helper.VERSION_TABLE and 10))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
     return model
 
 
@@ -158,6 +159,16 @@ def runs_in_ort(model):
         return "undecided", text
 
 
+def is_written():
+    root = pathlib.Path(__file__).resolve().parent.parent.parent
+    with tempfile.TemporaryDirectory() as folder:
+        written = pathlib.Path(folder) / "ort-cpu.yaml"
+        subprocess.run([sys.executable, root / "tools/write_ort_profile.py", written], check=True)
+        undated = [[line for line in file.read_text().splitlines() if not line.startswith("date: ")]
+                   for file in (written, root / "mappings/engines/ort-cpu.yaml")]
+        return undated[0] == undated[1]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--engine-look", required=True)
@@ -191,6 +202,9 @@ def main():
             print("not made", n, *key)
     for one in wrong:
         print(*one)
+    if not is_written():
+        wrong.append("mappings/engines/ort-cpu.yaml isn't what tools/write_ort_profile.py writes")
+        print(wrong[-1])
     return 1 if wrong else 0
 
 

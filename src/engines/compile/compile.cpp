@@ -21,7 +21,7 @@ int compile(const fs::path& folder, const fs::path& file) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files, {}, [](const fs::path& file) { return file.stem(); });
   std::ofstream out(file, std::ios::binary);
   out << "// Generated from mappings/engines/.\n#include \"engines/shipped.h\"\n\nnamespace compatcheck::engines {\nnamespace {\n";
   std::string table;
