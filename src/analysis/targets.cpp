@@ -6,13 +6,13 @@
 #include "analysis/onnx_model.h"
 #include "analysis/site.h"
 #include "engines/targets.h"
+#include "onnx/proto.h"
 
 namespace compatcheck::analysis {
 namespace {
 
 using engines::Look;
 using engines::Looked;
-
 
 std::vector<engines::Profile> profiles_of(const std::vector<std::string>& targets) {
   std::vector<engines::Profile> profiles;
@@ -55,6 +55,7 @@ Targets::Made Targets::make(int opset, bool converts) {
   asked.export_type = converts ? options_.export_type : ExportType::onnx_fallthrough;
   try {
     made.model = onnx_model(state_, prepared_, asked, watch_);
+    onnx::infer_shapes(*made.model);   // limits speak of ranks and sizes
     if (converts && options_.export_type != ExportType::onnx) made.kept = assessor_.kept(opset);
     if (converts) return made;
     if (!fallthrough_) {

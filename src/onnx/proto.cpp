@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 #include "compatcheck/error.h"
 #include "onnx/function_text.h"
@@ -211,7 +213,10 @@ int ir_version(const Model& model) {
   return std::max(ir_version(model.opset), functions ? first_version_with_functions : 0);
 }
 
-void check(const ::onnx::ModelProto& skeleton, const Model& model) {
+namespace {
+
+// The skeleton with initializers that lie in a file stood in for by typed inputs.
+::onnx::ModelProto stand_in(const ::onnx::ModelProto& skeleton, const Model& model) {
   ::onnx::ModelProto copy = skeleton;
   auto& initializers = *copy.mutable_graph()->mutable_initializer();
   std::set<std::string> far, inputs;
@@ -229,6 +234,42 @@ void check(const ::onnx::ModelProto& skeleton, const Model& model) {
   }
   leave_out_untyped(*copy.mutable_graph());
   initializers.erase(std::remove_if(initializers.begin(), initializers.end(), [&](const auto& one) { return far.contains(one.name()); }), initializers.end());
+  return copy;
+}
+
+using Shapes = std::unordered_map<std::string_view, const ::onnx::TensorShapeProto*>;
+
+// Bodies' too: names are unique in the model.
+void collect_shapes(const ::onnx::GraphProto& graph, Shapes& shapes) {
+  for (const auto& value : graph.value_info())
+    if (value.type().has_tensor_type() && value.type().tensor_type().has_shape()) shapes.emplace(value.name(), &value.type().tensor_type().shape());
+  for (const auto& node : graph.node())
+    for (const auto& attribute : node.attribute())
+      if (attribute.has_g()) collect_shapes(attribute.g(), shapes);
+}
+
+}  // namespace
+
+void infer_shapes(Model& model) {
+  ::onnx::ModelProto copy = stand_in(to_proto(model), model);
+  try {
+    ::onnx::shape_inference::InferShapes(copy);
+  } catch (const std::exception&) {
+    return;   // nodes that aren't ONNX's: what isn't known stays so
+  }
+  Shapes shapes;
+  collect_shapes(copy.graph(), shapes);
+  for (ValueInfo& value : model.values) {
+    const auto found = shapes.find(value.name);
+    if (value.shape || value.name.empty() || found == shapes.end()) continue;
+    value.shape.emplace();
+    for (const auto& dim : found->second->dim())
+      value.shape->push_back({dim.has_dim_value() ? std::optional(dim.dim_value()) : std::nullopt, dim.dim_param()});
+  }
+}
+
+void check(const ::onnx::ModelProto& skeleton, const Model& model) {
+  ::onnx::ModelProto copy = stand_in(skeleton, model);
   try {
     ::onnx::checker::check_model(copy);
     ::onnx::shape_inference::InferShapes(copy, ::onnx::OpSchemaRegistry::Instance(), ::onnx::ShapeInferenceOptions(true, 1, false));

@@ -19,4 +19,7 @@ int ir_version(const Model& model);   // that its file has
 // Throws InternalError with what onnx says; TableError where the model holds functions, which are users'.
 void check(const ::onnx::ModelProto& skeleton, const Model& model);
 
+// Shapes of inner tensors that nobody states, as ONNX's own inference has them.
+void infer_shapes(Model& model);
+
 }  // namespace compatcheck::onnx
