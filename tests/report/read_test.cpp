@@ -124,7 +124,7 @@ TEST(Read, EndsWithReportsOrAModelErrorWhateverAByteIs) {
   std::mt19937 random(7);
   for (int round = 0; round < 500; ++round) {
     std::string changed = saved;
-    for (int i = 0; i < 3; ++i) changed[random() % changed.size()] = "{}[]\",:0-9\\nt\xff"[random() % 17];
+    for (int i = 0; i < 3; ++i) changed[random() % changed.size()] = "{}[]\",:0-9\\nt\xff"[random() % 14];
     if (round % 2) changed.resize(random() % changed.size());
     read_and_render(changed);
   }
