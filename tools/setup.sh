@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh build     compiler, libraries, CMake, libtorch, onnx (built once from its source distribution)
 #   tools/setup.sh models    build, and a Python that can make the models of tests and demonstration
-#   tools/setup.sh test      models, and the Python packages of the tests
+#   tools/setup.sh test      models, and the Python packages and browser of the tests
 #   tools/setup.sh fuzz      build, and clang with libFuzzer
 #   tools/setup.sh format    clang-format alone
 #   tools/setup.sh paths     installs nothing; prints where things are or will be, for CMake
@@ -29,6 +29,7 @@ build_packages=(
 # 16 is the first clang of Debian 12 that takes the library of g++ 12 in C++20 whole.
 fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)
 format_packages=(clang-format-16)
+browser_packages=(chromium fonts-dejavu-core)
 
 debian_packages() {
   local installed missing=() package
@@ -196,16 +197,16 @@ setup_build() {
 }
 
 setup_models() {
-  setup_build
+  setup_build "$@"
   install_torch
   python_packages numpy "numpy==$NUMPY"
   python_packages models --no-deps $PYTHON_MODELS
 }
 
 setup_test() {
-  setup_models
+  setup_models "${browser_packages[@]}"
   python_packages onnx "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
-  python_packages test --no-deps $PYTHON_TEST $PYTHON_CORPUS
+  python_packages test --no-deps $PYTHON_TEST $PYTHON_BROWSER $PYTHON_CORPUS
 }
 
 setup_fuzz() {

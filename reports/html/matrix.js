@@ -61,7 +61,7 @@ function matrixPart(model, chosen) {
   const numeric = new Set([2, 3, 4, 5]);
   const caption = names.length ? "Opsets and engines" : "Opsets";
   return section("opsets", caption,
-    element("div", {class: "scroll", tabIndex: 0, role: "region", "aria-label": caption}, element("table", {class: "matrix"},
+    element("div", {class: "scroll", tabIndex: 0, role: "group", "aria-label": caption}, element("table", {class: "matrix"},
       element("caption", {class: "unseen"}, caption),
       element("thead", null, element("tr", null, head.map((word, i) => element("th", {scope: "col", class: numeric.has(i) ? "numeric" : ""}, word)))),
       element("tbody", null, model.reports.map((report, place) => matrixRow(model, report, place, chosen, names))),

@@ -72,7 +72,7 @@ function sortableTable({caption, columns, rows, word, detail}) {
   draw();
   const table = element("table", null, element("caption", {class: "unseen"}, caption), element("thead", null, head), body);
   return {
-    element: element("div", {class: "table"}, element("div", {class: "scroll", tabIndex: 0, role: "region", "aria-label": caption}, table), footer),
+    element: element("div", {class: "table"}, element("div", {class: "scroll", tabIndex: 0, role: "group", "aria-label": caption}, table), footer),
     filter(passes) { passing = rows.filter(passes); draw(); return passing; },
     sortBy,
     showAll() { more.showAll(); },

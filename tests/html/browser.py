@@ -34,6 +34,10 @@ def make_page(program, reports, file, *options):
     return file
 
 
+# When the page was there and drawn, by the browser's own clock: `window.openedAfter`, in ms.
+OPENED = """if (top === self) addEventListener("load", () => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => { window.openedAfter = performance.now(); }))));"""
+
+
 class Watched:
     """A page that was opened, and what it complained about or asked for."""
 
@@ -46,6 +50,7 @@ class Watched:
         self.page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         self.page.on("request", lambda request: self.complaints.append(f"request: {request.url}") if request.url.partition("#")[0] != address else None)
+        self.page.add_init_script(OPENED)
         self.page.goto(address)
 
     def __enter__(self):
