@@ -51,10 +51,16 @@ class Watched:
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         self.page.on("request", lambda request: self.complaints.append(f"request: {request.url}") if request.url.partition("#")[0] != address else None)
         self.page.add_init_script(OPENED)
+        self.clock = self.context.new_cdp_session(self.page)
+        self.clock.send("Performance.enable", {"timeDomain": "threadTicks"})
         self.page.goto(address)
 
     def __enter__(self):
         return self
+
+    def busy(self):
+        """Seconds that the page's thread has worked so far, whatever else the machine does."""
+        return next(one["value"] for one in self.clock.send("Performance.getMetrics")["metrics"] if one["name"] == "TaskDuration")
 
     def __exit__(self, kind, *_):
         self.context.close()
