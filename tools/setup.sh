@@ -6,6 +6,7 @@
 #   tools/setup.sh test      models, and the Python packages and browser of the tests
 #   tools/setup.sh fuzz      build, and clang with libFuzzer
 #   tools/setup.sh format    clang-format alone
+#   tools/setup.sh packages  of build, Debian's packages alone: the part that wants root
 #   tools/setup.sh paths     installs nothing; prints where things are or will be, for CMake
 #
 # Everything but Debian's packages lands in the cache, which all clones share:
@@ -186,10 +187,14 @@ compile_onnx() {
 
 # --- What each purpose needs -----------------------------------------------------------------------------------------
 
-# All of Debian's packages come first, so that whoever isn't root is told once.
-setup_build() {
+setup_packages() {
   python3 -c 'import ensurepip' 2>/dev/null || build_packages+=(python3-venv)
   debian_packages "${build_packages[@]}" "$@"
+}
+
+# All of Debian's packages come first, so that whoever isn't root is told once.
+setup_build() {
+  setup_packages "$@"
   create_environment
   python_packages build "cmake==$CMAKE"
   [ -n "$(prefix_torch)" ] || install_torch
@@ -207,6 +212,7 @@ setup_test() {
   setup_models "${browser_packages[@]}"
   python_packages onnx "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
   python_packages test --no-deps $PYTHON_TEST $PYTHON_BROWSER $PYTHON_CORPUS
+  python_packages ci --no-deps $PYTHON_CI
 }
 
 setup_fuzz() {
@@ -224,6 +230,7 @@ case "$purpose" in
   paths)
     printf '%s=%s\n' cache "$cache" environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)"
     ;;
+  packages) setup_packages ;;   # the cache is left to who builds
   build | models | test | fuzz | format)
     mkdir -p "$cache"
     # One set-up at a time; a second one waits, and then finds everything done.

@@ -1,0 +1,94 @@
+"""What the tests of CI files share: how their scripts are held against shellcheck, their YAML against public schemas, and a repository
+with models to check."""
+import importlib.metadata, json, os, pathlib, shutil, subprocess, sys
+
+import jsonschema, yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONVERTS, CONVERTS_NOT = "geometry-traced.pt", "spectral-traced.pt"   # at opset 17; the first not at 11
+NOBODY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"}
+
+
+class Failures:
+    """Says what is wrong, and how many things were."""
+
+    def __init__(self):
+        self.count = self.checks = 0
+
+    def expect(self, holds, what):
+        self.checks += 1
+        if not holds:
+            self.count += 1
+            print(f"FAILED: {what}")
+
+    def equal(self, actual, expected, what):
+        self.expect(actual == expected, f"{what}: {actual!r} instead of {expected!r}")
+
+    def exit(self):
+        print(f"{self.checks} checks, {self.count} failed")
+        sys.exit(bool(self.count))
+
+
+def environment(**more):
+    """As on a CI's machine: no options of ours, no colours, no settings of git."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("COMPATCHECK_", "GIT_", "GITHUB_", "CI_")) or k in ("COMPATCHECK_HELPER", "COMPATCHECK_LIBTORCH")}
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        kept.pop(name, None)
+    return kept | NOBODY | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"} | more
+
+
+def git(folder, *words):
+    return subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True, text=True, env=environment()).stdout.strip()
+
+
+def commit(folder, message="models"):
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", message)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def repository(folder, *models):
+    """A repository whose models/ has these, and nothing else."""
+    (folder / "models").mkdir(parents=True)
+    for model in models:
+        shutil.copy(pathlib.Path(os.environ["COMPATCHECK_MODELS"]) / model, folder / "models")
+    git(folder, "init", "--quiet", "--initial-branch", "main")
+    return commit(folder)
+
+
+def shellcheck(failures, script, shell, name):
+    program = pathlib.Path(sys.executable).parent / "shellcheck"
+    result = subprocess.run([program, "--shell", shell, "--format", "gcc", "-"], input=script, capture_output=True, text=True)
+    failures.equal((result.returncode, result.stdout + result.stderr), (0, ""), f"shellcheck of {name}")
+
+
+def valid(failures, document, schema, name):
+    """Against a schema of SchemaStore or GitLab, as check-jsonschema carries them."""
+    file = importlib.metadata.distribution("check-jsonschema").locate_file(f"check_jsonschema/builtin_schemas/vendor/{schema}.json")
+    try:
+        jsonschema.validate(document, json.loads(pathlib.Path(file).read_text()))
+        failures.expect(True, name)
+    except jsonschema.ValidationError as error:
+        failures.expect(False, f"{name} is no {schema}: {error.json_path}: {error.message}")
+
+
+def read_yaml(text):
+    """`on:` is a key of GitHub, not YAML 1.1's true."""
+    loader = type("Loader", (yaml.SafeLoader,), {})
+    loader.yaml_implicit_resolvers = {letter: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:bool" or letter not in "oOyYnN"]
+                                      for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+    return yaml.load(text, loader)
+
+
+def fake_checkout(folder, program):
+    """compatcheck's own repository, whose `make` takes a moment: it puts the program that was built already in place, and counts its calls."""
+    program = pathlib.Path(program)
+    (folder / "tools").mkdir(parents=True)
+    for name in ("CMakeLists.txt", "CMakePresets.json", "cmake", "include", "mappings", "src"):
+        path = folder / name
+        path.write_text("\n") if "." in name else path.mkdir()
+    (folder / "tools/setup.sh").write_text('#!/bin/sh\ncase $1 in packages) echo packages >>"$CALLS" ;; paths) echo cache=/cache ;; esac\n')
+    (folder / "tools/setup.sh").chmod(0o755)
+    (folder / "Makefile").write_text("all:\n\t@echo make >>$(CALLS)\n\t@mkdir -p build/libexec\n"
+                                     f"\t@cp {program} build/\n\t@cp {program.parent}/libexec/* build/libexec/\n")
+    return folder
