@@ -150,7 +150,7 @@ class Collector {
   void add_failure(const Numbered& numbered, Severity severity, const std::string& message) {
     const Outcome& outcome = *numbered.outcome;
     const bool missing = outcome.kept.value_or(outcome.status) == Status::missing;
-    const auto* onnx = missing && !outcome.available_from ? counterpart(outcome.node->op(), opset_, context_.schemas) : nullptr;
+    const auto* onnx = missing && !outcome.available_from ? counterpart(outcome.node->op(), schema_of_call(*outcome.node), opset_, context_.schemas) : nullptr;
     const auto rule = rule_of(outcome, onnx);
     Finding& finding = add(rule, severity, numbered, message, help_of(outcome, rule, onnx, context_));
     if (finding.row.empty()) finding.row = row_for(outcome, rule, onnx, context_);

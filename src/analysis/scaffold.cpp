@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/number_text.h"
+#include "lint/kinds.h"
 #include "mapping/table.h"
 
 namespace compatcheck::analysis {
@@ -25,7 +26,7 @@ const ir::Type& bare(const ir::TypeRef& type) { return type->kind == TypeKind::o
 
 bool holds_tensors(const ir::TypeRef& type) {
   const ir::Type& inner = bare(type);
-  return inner.kind == TypeKind::tensor || (inner.kind == TypeKind::list && bare(inner.elements.front()).kind == TypeKind::tensor);
+  return inner.kind == TypeKind::tensor || (inner.kind == TypeKind::list && holds_tensors(inner.elements.front()));
 }
 
 std::vector<std::string> inputs_of(const schema::Schema& schema) {
@@ -46,22 +47,45 @@ std::optional<std::string> yaml(const ir::Constant& constant) {
 
 Bindings of_own_domain(const schema::Schema& schema) {
   Bindings made{.inputs = inputs_of(schema), .attributes = {}, .conditions = {}};
-  for (const auto& argument : schema.arguments)
-    if (const auto kind = kind_of(argument); !is_tensor(argument) && !kind.empty())
-      made.attributes.push_back(argument.name + ": {" + std::string(kind) + ": " + argument.name + "}");
+  for (const auto& argument : schema.arguments) {
+    const auto kind = kind_of(argument);
+    if (is_tensor(argument) || kind.empty()) continue;
+    const std::string attribute = argument.name + ": {" + std::string(kind) + ": " + argument.name + "}";
+    if (std::ranges::find(made.attributes, attribute) == made.attributes.end()) made.attributes.push_back(attribute);   // some have a name twice
+  }
   return made;
 }
 
-// Attributes by their names; what ONNX has no word for must be at its default.
-Bindings as_operator(const onnx::Schema& onnx, const schema::Schema& schema) {
-  Bindings made{.inputs = inputs_of(schema), .attributes = {}, .conditions = {}};
-  if (onnx.max_inputs != onnx::any_number && made.inputs.size() > static_cast<std::size_t>(onnx.max_inputs)) made.inputs.resize(static_cast<std::size_t>(onnx.max_inputs));
+bool is_attribute(const schema::Argument& argument, const onnx::Schema& onnx, const schema::Schema& schema) {
+  const auto* attribute = onnx.attribute(argument.name);
+  return attribute && lint::attribute_misfit({.argument = argument.name}, {}, attribute->type, {&schema}).empty();
+}
+
+// A number or a list of them that ONNX may have as an input.
+bool may_be_input(const schema::Argument& argument) {
+  const auto kind = kind_of(argument);
+  return !argument.written && (kind == "int" || kind == "float" || kind == "bool" || kind == "ints" || kind == "floats");
+}
+
+// Tensors are inputs, as many as ONNX has; numbers only where it needs more. Attributes go by their names; what ONNX has no word for must be
+// at its default. Absent: it needs more than the call has, or takes less than it gives.
+std::optional<Bindings> as_operator(const onnx::Schema& onnx, const schema::Schema& schema) {
+  Bindings made;
+  std::size_t inputs = 0;
+  const auto room = [&] { return onnx.max_inputs == onnx::any_number || inputs < static_cast<std::size_t>(onnx.max_inputs); };
+  for (const auto& argument : schema.arguments) {
+    if (!is_tensor(argument) || argument.written) continue;
+    if (room()) made.inputs.push_back(argument.name), ++inputs;
+    else if (argument.type->kind == TypeKind::optional) made.conditions.push_back(argument.name + ": ~");
+    else return std::nullopt;
+  }
   for (const auto& argument : schema.arguments) {
     if (is_tensor(argument)) continue;
-    if (onnx.attribute(argument.name)) made.attributes.push_back(argument.name + ": " + argument.name);
+    if (is_attribute(argument, onnx, schema)) made.attributes.push_back(argument.name + ": " + argument.name);
+    else if (inputs < static_cast<std::size_t>(onnx.min_inputs) && may_be_input(argument)) made.inputs.push_back("{" + std::string(kind_of(argument)) + ": " + argument.name + "}"), ++inputs;
     else if (const auto value = argument.default_value ? yaml(*argument.default_value) : std::nullopt) made.conditions.push_back(argument.name + ": " + *value);
   }
-  return made;
+  return inputs < static_cast<std::size_t>(onnx.min_inputs) ? std::nullopt : std::optional(std::move(made));
 }
 
 }  // namespace
@@ -75,19 +99,33 @@ std::string_view kind_of(const schema::Argument& argument) {
   switch (inner) {
     case TypeKind::integer: return list ? "ints" : argument.name == "dtype" ? "dtype" : "int";
     case TypeKind::floating: case TypeKind::number: return list ? "floats" : "float";
-    case TypeKind::boolean: return list ? "ints" : "bool";
+    case TypeKind::boolean: return list ? "" : "bool";
     case TypeKind::scalar_type: return list ? "" : "dtype";
     case TypeKind::string: return list ? "" : "string";
     default: return "";
   }
 }
 
-const onnx::Schema* counterpart(std::string_view op, int opset, const schema::Registry& schemas) {
+namespace {
+
+// In the version of some opset and in all above, where the same row holds.
+bool fits(const onnx::Schema& onnx, const schema::Schema& schema) {
+  const auto row = as_operator(onnx, schema);
+  return row && std::ranges::all_of(onnx::versions(onnx.name), [&](const onnx::Schema& version) {
+    if (version.since <= onnx.since) return true;
+    const auto later = as_operator(version, schema);
+    return later && later->text() == row->text();
+  });
+}
+
+}  // namespace
+
+const onnx::Schema* counterpart(std::string_view op, const schema::Schema& schema, int opset, const schema::Registry& schemas) {
   if (!op.starts_with("aten::")) return nullptr;
   const std::string name = plain(base_of(schemas.functional_form(op).value_or(std::string(op))));
   for (const std::string_view onnx : onnx::operator_names())
     if (plain(onnx) == name)
-      if (const auto* found = onnx::find(onnx, opset); found && !found->deprecated) return found;
+      if (const auto* found = onnx::find(onnx, opset); found && !found->deprecated && fits(*found, schema)) return found;
   return nullptr;
 }
 
@@ -121,12 +159,17 @@ std::string Bindings::text() const {
   return text;
 }
 
-Bindings bindings_of(const schema::Schema& schema, const onnx::Schema* onnx) { return onnx ? as_operator(*onnx, schema) : of_own_domain(schema); }
+Bindings bindings_of(const schema::Schema& schema, const onnx::Schema* onnx) { return onnx ? as_operator(*onnx, schema).value() : of_own_domain(schema); }
 
-std::string_view facts_word_for(const schema::Schema& schema) {
-  if (schema.returns.size() != 1 || !ir::is(schema.returns.front().type, TypeKind::tensor)) return {};
+std::string facts_word_for(const schema::Schema& schema) {
   const auto tensors = std::ranges::count_if(schema.arguments, [](const auto& argument) { return is_tensor(argument); });
-  return tensors > 1 ? "pointwise" : tensors == 1 ? "same" : "";
+  const auto is_one = [](const auto& result) { return ir::is(result.type, TypeKind::tensor); };
+  if (tensors == 0 || std::ranges::none_of(schema.returns, is_one)) return {};
+  const std::string word = tensors > 1 ? "pointwise" : "same";
+  if (schema.returns.size() == 1) return word;
+  std::vector<std::string> words;
+  for (const auto& result : schema.returns) words.push_back(is_one(result) ? word : "~");
+  return "[" + mapping::joined(words) + "]";
 }
 
 std::string row_to_add(const schema::Schema& schema, const RowToAdd& how) {
@@ -136,9 +179,9 @@ std::string row_to_add(const schema::Schema& schema, const RowToAdd& how) {
   const std::string stated = function ? schema::to_string(schema).substr(schema.name.size() + 1) : schema::to_string(schema);
   const std::string to = how.onnx ? std::string(how.onnx->name) : "your.domain::" + (function ? schema.overload : std::string(base_of(schema.name)));
   const std::string bindings = bindings_of(schema, how.onnx).text();
-  const std::string_view word = how.state_facts ? facts_word_for(schema) : "";
+  const std::string word = how.state_facts ? facts_word_for(schema) : std::string();
   const int opset = how.onnx ? std::max(how.onnx->since, mapping::lowest_opset) : mapping::lowest_opset;
-  return key + ": {" + (how.state_schema ? "schema: \"" + stated + "\", " : "") + (word.empty() ? "" : "facts: " + std::string(word) + ", ") +
+  return key + ": {" + (how.state_schema ? "schema: \"" + stated + "\", " : "") + (word.empty() ? "" : "facts: " + word + ", ") +
          std::to_string(opset) + ": {to: " + to + (bindings.empty() ? "" : ", ") + bindings + "}}";
 }
 

@@ -11,8 +11,9 @@
 
 namespace compatcheck::analysis {
 
-// ONNX's operator of an ATen operator's name at the opset ("aten::elu" → Elu); null if there is none. It need not compute the same.
-const onnx::Schema* counterpart(std::string_view op, int opset, const schema::Registry& schemas);
+// ONNX's operator of an ATen operator's name at the opset ("aten::elu" → Elu), which takes what a call of the schema gives; null if there is
+// none. It need not compute the same.
+const onnx::Schema* counterpart(std::string_view op, const schema::Schema& schema, int opset, const schema::Registry& schemas);
 
 // The call's own schema, or one after its arguments: "acme::pair(Tensor arg0, float arg1) -> (Tensor, Tensor)".
 schema::Schema schema_of_call(const ir::Node& node);
@@ -37,7 +38,7 @@ Bindings bindings_of(const schema::Schema& schema, const onnx::Schema* onnx = nu
 // What stands for an argument in a row and in a plugin: "float", "ints"; empty for tensors and what neither holds.
 std::string_view kind_of(const schema::Argument& argument);
 bool is_tensor(const schema::Argument& argument);   // or several, or an optional one
-// The word for the facts that is the best guess; empty where no word can be right.
-std::string_view facts_word_for(const schema::Schema& schema);
+// The word for the facts that is the best guess, a list of them for several results; empty where no word can be right.
+std::string facts_word_for(const schema::Schema& schema);
 
 }  // namespace compatcheck::analysis

@@ -167,7 +167,7 @@ void Assessor::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call&
     if (!context_.table.is_users(row.place)) return;
     const std::string argument = handlers::is_plain(row) ? handlers::unspoken_argument(row, call) : std::string();
     if (argument.empty()) outcome.reason = "a row of several ONNX operators doesn't tell its nodes", outcome.hint = "write them as an ONNX function: `inline` in the place of `to`";
-    else outcome.reason = "the row doesn't say what becomes of the argument " + argument, outcome.hint = "name it in `inputs`, `attributes` or `when`";
+    else outcome.reason = "the row doesn't say what becomes of the argument " + argument, outcome.hint = "name it in `inputs`, `attributes` or `when`; {none: " + argument + "} at the end of `inputs` leaves it out";
     return;
   }
   onnx::Model model = empty_model(context_, opset);

@@ -6,6 +6,7 @@
 #include "compatcheck/error.h"
 #include "handlers/body.h"
 #include "handlers/registry.h"
+#include "handlers/spoken.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -206,7 +207,47 @@ bool is_default(const symbolic::Call& call, const schema::Argument& argument) {
   return symbolic::to_string(given) == symbolic::to_string(symbolic::fact_of(*argument.default_value));
 }
 
+// Of an operator that ONNX doesn't know each result has the dtype that the facts state.
+Values one_node(Emission& e, const Values& inputs, const Arguments& attributes, std::size_t count) {
+  const std::string& op = e.row().to.front();
+  if (onnx::is_onnx_domain(mapping::split_domain(op).first)) return e.build.nodes(op, inputs, count, attributes, e.output_dtype());
+  std::vector<std::optional<DType>> dtypes(count);
+  for (std::size_t i = 0; i < count; ++i)
+    if (e.output_used(i)) dtypes[i] = e.output_dtype(i);
+  const auto used = std::ranges::find_if(dtypes, [](const auto& dtype) { return dtype.has_value(); });
+  Values made = e.build.nodes(op, inputs, count, attributes, used == dtypes.end() ? DType::f32 : **used);
+  for (std::size_t i = 0; i < count; ++i)
+    if (dtypes[i]) made[i].dtype = e.build.model().values[made[i].id].dtype = *dtypes[i];
+  return made;
+}
+
+// A tensor that the call gives and the node wouldn't get.
+bool is_dropped(const mapping::Row& row, const symbolic::Call& call, const schema::Argument& argument) {
+  return row.inputs && is_operand(argument) && !call.is_none(argument.name) && !speaks_of(row, argument.name);
+}
+
 }  // namespace
+
+std::size_t given_inputs(const mapping::Row& row) {
+  if (!row.inputs) return 0;
+  std::size_t count = row.inputs->size();
+  while (count > 0 && (*row.inputs)[count - 1].kind == ArgumentKind::none) --count;
+  return count;
+}
+
+bool speaks_of(const mapping::Row& row, std::string_view argument) {
+  const auto of_it = [&](const mapping::Condition& condition) {
+    const mapping::Predicate& asked = condition.predicate;
+    return condition.argument == argument && (asked.any_of || asked.equals || asked.none == true);
+  };
+  return (row.inputs && std::ranges::find(*row.inputs, argument, &Binding::argument) != row.inputs->end()) ||
+         std::ranges::any_of(row.attributes, [&](const auto& bound) { return bound.second.argument == argument; }) ||
+         (!row.when.empty() && std::ranges::all_of(row.when, [&](const mapping::Conditions& all) { return std::ranges::any_of(all, of_it); }));
+}
+
+bool is_operand(const schema::Argument& argument) {
+  return is_tensor(argument.type) && !is_ignored(argument.name) && !(argument.keyword_only && argument.written);
+}
 
 bool is_plain(const mapping::Row& row) { return row.kind == mapping::Row::Kind::mapped && (row.one_to_one() || row.body); }
 
@@ -218,7 +259,8 @@ std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& cal
   for (const auto& conditions : row.when)
     for (const auto& condition : conditions) spoken.insert(condition.argument);
   for (const auto& argument : call.node().schema()->arguments)
-    if (!spoken.contains(argument.name) && !is_ignored(argument.name) && !is_tensor(argument.type) && !is_default(call, argument) && argument.name != "dtype")
+    if (is_tensor(argument.type) ? is_dropped(row, call, argument)
+                                 : !spoken.contains(argument.name) && !is_ignored(argument.name) && !is_default(call, argument) && argument.name != "dtype")
       return argument.name;
   return {};
 }
@@ -226,20 +268,19 @@ std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& cal
 void emit_row(Emission& e) {
   Values inputs;
   if (e.row().inputs) {
-    for (const Binding& binding : *e.row().inputs) add_input(e, binding, inputs);
+    for (const Binding& binding : std::span(*e.row().inputs).first(given_inputs(e.row()))) add_input(e, binding, inputs);
   } else {
     for (const auto& argument : e.call.node().schema()->arguments)
-      if (is_tensor(argument.type) && !argument.keyword_only) add_input(e, argument.name, inputs);
+      if (is_operand(argument)) add_input(e, argument.name, inputs);
   }
   Arguments attributes;
   for (const auto& [attribute, binding] : e.row().attributes)
     if (auto value = bound(e, attribute, binding)) attributes.push_back({attribute, *std::move(value)});
   const std::size_t count = e.call.node().outputs().size();
-  const auto made = e.row().body ? call_body(e, *e.row().body, inputs, attributes, count)
-                                 : e.build.nodes(e.row().to.front(), inputs, count, attributes, e.output_dtype());
+  const auto made = e.row().body ? call_body(e, *e.row().body, inputs, attributes, count) : one_node(e, inputs, attributes, count);
   if (made.size() < count) throw Refusal{"its row's ONNX text gives " + std::to_string(made.size()) + " outputs, the operator " + std::to_string(count)};
   for (std::size_t i = 0; i < count; ++i)
-    if (made[i]) e.give(i, made[i]);
+    if (made[i] && e.output_used(i)) e.give(i, made[i]);
 }
 
 }  // namespace compatcheck::handlers

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "handlers/spoken.h"
 #include "lint/checks.h"
 #include "mapping/reading/suggest.h"
 
@@ -137,6 +138,30 @@ struct Arguments {
     if (exists(condition.argument)) return check_argument(condition);
     context.report(condition.place, "`tensors`: each " + why);
   }
+  // What a call must give and the row never speaks of; of tensors alone where `tensors`.
+  const schema::Argument* unspoken(const mapping::Row& row, const Schema& overload, bool tensors) const {
+    for (const schema::Argument& argument : overload.arguments) {
+      if (argument.default_value || argument.written || argument.type->kind == TypeKind::optional || handlers::speaks_of(row, argument.name)) continue;
+      if (handlers::is_operand(argument) || (!tensors && !is_opaque(argument.type->kind))) return &argument;
+    }
+    return nullptr;
+  }
+  bool has_what_is_bound(const mapping::Row& row, const Schema& overload) const {
+    const auto has = [&](const mapping::Binding& binding) { return binding.argument.empty() || overload.argument_index(binding.argument); };
+    return std::ranges::all_of(*row.inputs, has) && std::ranges::all_of(row.attributes, [&](const auto& bound) { return has(bound.second); });
+  }
+  // A tensor that every call gives and the row's node wouldn't get: no call of an overload that the row can mean could be right.
+  void check_spoken(const mapping::Row& row) const {
+    if (row.kind != mapping::Row::Kind::mapped || !row.inputs || !(row.one_to_one() || row.body)) return;
+    std::vector<const Schema*> meant;
+    for (const Schema* overload : overloads)
+      if (has_what_is_bound(row, *overload)) meant.push_back(overload);
+    if (std::ranges::any_of(meant, [&](const Schema* overload) { return !unspoken(row, *overload, false); })) return;
+    for (const Schema* overload : meant)
+      if (const auto* dropped = unspoken(row, *overload, true))
+        return context.report(row.place, "`inputs` leaves out the argument " + quote(dropped->name) + " of " + schema::to_string(*overload) +
+                                             ": name it there, or say that it is dropped by {none: " + dropped->name + "} at the end");
+  }
   void check(const std::vector<mapping::Conditions>& when) const {
     for (const auto& conditions : when)
       for (const mapping::Condition& condition : conditions) check(condition);
@@ -175,6 +200,7 @@ void check_arguments(const Context& context, const OperatorRows& rows) {
       for (const auto& [attribute, binding] : row.attributes)
         if (!binding.argument.empty()) arguments.check_exists(row.place, binding.argument);
       arguments.check(row.when);
+      if (context.table.is_users(row.place)) arguments.check_spoken(row);
     }
 }
 

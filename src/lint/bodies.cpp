@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "handlers/spoken.h"
 #include "lint/checks.h"
 #include "lint/kinds.h"
 #include "mapping/reading/suggest.h"
@@ -279,8 +280,9 @@ class BodyCheck {
   }
 
   void check_counts(const FunctionProto& called, const std::vector<const schema::Schema*>& overloads) const {
-    if (row_.inputs && static_cast<int>(row_.inputs->size()) > called.input_size())
-      context_.report(row_.place, quote(called.name()) + " takes " + range(called.input_size(), called.input_size(), "input") + ", the row gives " + std::to_string(row_.inputs->size()));
+    const auto given = static_cast<int>(handlers::given_inputs(row_));
+    if (given > called.input_size())
+      context_.report(row_.place, quote(called.name()) + " takes " + range(called.input_size(), called.input_size(), "input") + ", the row gives " + std::to_string(given));
     const auto gives_enough = [&](const schema::Schema* overload) { return overload->variadic_returns || static_cast<int>(overload->returns.size()) <= called.output_size(); };
     if (!overloads.empty() && std::ranges::none_of(overloads, gives_enough))
       context_.report(row_.place, quote(called.name()) + " gives " + range(called.output_size(), called.output_size(), "output") + ", " + quote(rows_.name) + " has " + std::to_string(overloads.front()->returns.size()));

@@ -21,6 +21,9 @@ struct Context {
 // The overloads that a row's key speaks for: of a base name those without rows of their own. Empty if nobody knows the operator.
 std::vector<const schema::Schema*> overloads_of(const Context& context, std::string_view name);
 
+// Somebody's schema says what its arguments are; the overloads of prim::PythonOp are Python functions.
+bool is_known_operator(const schema::Registry& schemas, std::string_view name);
+
 void check_name(const Context& context, const mapping::OperatorRows& rows);        // operator, overload, alias, schema, facts
 void check_history(const Context& context, const mapping::OperatorRows& rows);     // dead, shadowed and stale entries
 void check_arguments(const Context& context, const mapping::OperatorRows& rows);   // names and types of arguments

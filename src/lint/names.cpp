@@ -5,6 +5,7 @@
 #include "lint/checks.h"
 #include "mapping/reading/suggest.h"
 #include "onnx/schema.h"
+#include "symbolic/words.h"
 
 namespace compatcheck::lint {
 
@@ -145,6 +146,19 @@ void check_schema(const Context& context, const OperatorRows& rows) {
   }
 }
 
+void check_facts(const Context& context, const OperatorRows& rows) {
+  const auto stated = symbolic::words_of_results(rows.facts);
+  const auto& known = context.known.fact_words;
+  for (const std::string_view word : stated)
+    if (known && !(word == "~" && stated.size() > 1) && std::ranges::find(*known, word) == known->end())
+      context.report(rows.place, "`facts: " + std::string(word) + "` isn't a word for facts" + did_you_mean(word, *known));
+  if (stated.size() == 1) return;
+  const auto overloads = overloads_of(context, rows.name);
+  const auto has_as_many = [&](const Schema* overload) { return overload->variadic_returns || overload->returns.size() == stated.size(); };
+  if (!overloads.empty() && std::ranges::none_of(overloads, has_as_many))
+    context.report(rows.place, "`facts` has " + std::to_string(stated.size()) + " words, and the results are " + std::to_string(overloads.front()->returns.size()) + ": " + schema::to_string(*overloads.front()));
+}
+
 }  // namespace
 
 std::vector<const Schema*> overloads_of(const Context& context, std::string_view name) {
@@ -163,15 +177,19 @@ std::vector<const Schema*> overloads_of(const Context& context, std::string_view
   return found;
 }
 
+bool is_known_operator(const schema::Registry& schemas, std::string_view name) {
+  const auto [base, overload] = mapping::split_overload(name);
+  if (base == "prim::PythonOp" || std::ranges::find(without_schema, base) != without_schema.end()) return true;
+  return overload.empty() ? schemas.contains(base) : schemas.find(base, overload) != nullptr;
+}
+
 void check_name(const Context& context, const OperatorRows& rows) {
   if (context.table.find_structural(rows.name)) return context.report(rows.place, quote(rows.name) + " is on the list of structural operators too");
   if (rows.schema.empty()) check_operator(context, rows);
   else check_schema(context, rows);
   check_rule(context, rows);
   if (!rows.alias.empty()) check_alias(context, rows);
-  const auto& words = context.known.fact_words;
-  if (words && !rows.facts.empty() && std::ranges::find(*words, rows.facts) == words->end())
-    context.report(rows.place, "`facts: " + rows.facts + "` isn't a word for facts" + did_you_mean(rows.facts, *words));
+  if (!rows.facts.empty()) check_facts(context, rows);
 }
 
 void check_lists(const Context& context) {

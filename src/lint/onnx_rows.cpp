@@ -1,6 +1,7 @@
 // What rows say of ONNX: operators, attributes and numbers of inputs, at every opset at which the entry holds.
 #include <algorithm>
 
+#include "handlers/spoken.h"
 #include "lint/checks.h"
 #include "lint/kinds.h"
 #include "mapping/reading/suggest.h"
@@ -120,9 +121,20 @@ struct Interval {
     });
   }
 
+  // `~` and {none: …} stand where ONNX may do without.
+  bool gives_what_is_needed(const onnx::Schema& schema) const {
+    const auto inputs = row.inputs.value_or(std::vector<Binding>());
+    for (std::size_t i = 0; i < std::min(inputs.size(), static_cast<std::size_t>(schema.min_inputs)); ++i) {
+      if (inputs[i].kind != mapping::ArgumentKind::none) continue;
+      context.report(row.place, std::string(schema.name) + " needs its input " + (i < schema.inputs.size() ? quote(schema.inputs[i].name) : std::to_string(i)) + ", which the row leaves out");
+      return false;
+    }
+    return true;
+  }
+
   bool fits_input_count(const onnx::Schema& schema) const {
     if (!row.inputs || std::ranges::any_of(*row.inputs, [&](const Binding& input) { return is_list_argument(input.argument); })) return true;
-    auto count = static_cast<int>(row.inputs->size());
+    auto count = static_cast<int>(handlers::given_inputs(row));
     for (const auto& [name, binding] : row.attributes)
       if (const auto found = find_attribute(context.table, schema, name); found && found->moved) ++count;
     if (count >= schema.min_inputs && count <= schema.max_inputs) return true;
@@ -137,6 +149,8 @@ struct Interval {
   void check() const {
     for (const Binding& input : row.inputs.value_or(std::vector<Binding>()))
       if (const auto why = input_misfit(input, overloads_of(context, rows.name)); !why.empty()) context.report(row.place, why);
+    if (row.inputs && !row.inputs->empty() && handlers::given_inputs(row) == 0)
+      context.report(row.place, "`inputs` leaves out every input; write `inputs: []` where the node takes none");
     if (row.body) return;   // check_bodies
     std::vector<const onnx::Schema*> all;
     bool own_domain = true;
@@ -153,7 +167,7 @@ struct Interval {
     for (const auto& [name, binding] : row.attributes) check_attribute(name, binding, all);
     if (row.to.size() > 1) return;
     for (const onnx::Schema* schema : all)
-      if (!fits_input_count(*schema)) return;   // the first version is enough
+      if (!gives_what_is_needed(*schema) || !fits_input_count(*schema)) return;   // the first version is enough
   }
 };
 

@@ -19,7 +19,28 @@ struct Subject {
   const onnx::Schema* onnx = nullptr;   // ONNX's operator of that name
 };
 
-std::string base_of(const std::string& name) { return name.substr(name.rfind(':') + 1); }
+constexpr std::string_view python_function = "prim::PythonOp.";
+
+// Of a Python function, its own name.
+std::string base_of(const std::string& key) {
+  if (key.starts_with(python_function)) return key.substr(python_function.size());
+  const std::string name = key.substr(0, key.find('.'));
+  return name.substr(name.rfind(':') + 1);
+}
+
+// As a row states it: docs/mappings.md.
+std::string stated(const schema::Schema& schema) {
+  const std::string text = schema::to_string(schema);
+  return text.starts_with(python_function) ? text.substr(python_function.size()) : text;
+}
+
+schema::Schema parsed(const std::string& key, const std::string& arguments) {
+  try {
+    return schema::parse(key + arguments);
+  } catch (const schema::ParseError& error) {
+    throw UsageError(key + " isn't an operator's name: " + error.reason);
+  }
+}
 
 const schema::Schema& best(std::span<const schema::Schema* const> overloads) {
   const auto fits = [](const schema::Schema* schema) {
@@ -37,14 +58,16 @@ bool is_custom(const std::string& name) {
 Subject subject_of(const std::string& given, const ReferenceOptions& options, const lint::InForce& in_force) {
   Subject subject;
   subject.opset = options.opset.value_or(default_opset);
-  const bool unknown = is_custom(given) && !in_force.schemas.contains(given.substr(0, given.find('.')));
+  const bool function = given.starts_with(python_function) && !in_force.schemas.find("prim::PythonOp", given.substr(python_function.size()));
+  const bool unknown = function || (is_custom(given) && !in_force.schemas.contains(given.substr(0, given.find('.'))));
   subject.name = unknown ? given : full_name(given, in_force);
   subject.key = subject.name;
   const auto dot = subject.name.find('.');
   const std::string overload = dot == std::string::npos ? "" : subject.name.substr(dot + 1);
   subject.name.resize(std::min(dot, subject.name.size()));
   if (unknown) {
-    subject.schema = schema::parse(subject.key + "(Tensor x) -> Tensor");
+    subject.has_facts = function;   // the graph states them
+    subject.schema = parsed(subject.key, function ? "(Tensor input_0) -> Tensor" : "(Tensor x) -> Tensor");
     return subject;
   }
   const auto overloads = in_force.schemas.overloads(subject.name);
@@ -53,8 +76,12 @@ Subject subject_of(const std::string& given, const ReferenceOptions& options, co
   if (!overload.empty() && !named) throw UsageError(subject.name + " has no overload " + overload);
   subject.known = true;
   subject.schema = named ? *named : best(overloads);
+  const auto takes_others = [&](const schema::Schema* other) {
+    return !other->is_out() && !std::ranges::equal(other->arguments, subject.schema.arguments, {}, &schema::Argument::name, &schema::Argument::name);
+  };
+  if (!subject.schema.overload.empty() && std::ranges::any_of(overloads, takes_others)) subject.key = subject.name + "." + subject.schema.overload;
   subject.has_facts = !in_force.table.facts(subject.name, subject.schema.overload, in_force.schemas).empty();
-  subject.onnx = analysis::counterpart(subject.name, subject.opset, in_force.schemas);
+  subject.onnx = analysis::counterpart(subject.name, subject.schema, subject.opset, in_force.schemas);
   return subject;
 }
 
@@ -83,16 +110,17 @@ std::string signature(const std::string& name, const schema::Schema& schema) {
 }
 
 std::string yaml(const Subject& subject, const lint::InForce& in_force) {
-  const std::string name = base_of(subject.name), opset = std::to_string(subject.opset);
+  const std::string name = base_of(subject.key), opset = std::to_string(subject.opset);
   std::string text;
-  for (const auto* schema : in_force.schemas.overloads(subject.name)) text += "# " + schema::to_string(*schema) + "\n";
+  for (const auto* schema : in_force.schemas.overloads(subject.name))
+    if (subject.known) text += "# " + schema::to_string(*schema) + "\n";
   text += "# Rows to start from: keep one of the forms, save them as rows.yaml, and give them with --mappings rows.yaml.\n"
           "# docs/mappings.md describes the language; `compatcheck lint rows.yaml` checks it.\n\n" + subject.key + ":\n";
-  if (!subject.known) text += "  schema: \"" + schema::to_string(subject.schema) + "\"   # state its own arguments and results\n";
+  if (!subject.known) text += "  schema: \"" + stated(subject.schema) + "\"   # state its own arguments and results\n";
   const auto word = analysis::facts_word_for(subject.schema);
   if (!subject.has_facts && !word.empty())
-    text += "  facts: " + std::string(word) + "   # the result's dtype and shape: " +
-            (word == "same" ? "those of the first tensor; or pointwise, reduce …\n" : "promoted and broadcast; or same, comparison …\n");
+    text += "  facts: " + word + (word.starts_with('[') ? "   # each result's dtype and shape: " : "   # the result's dtype and shape: ") +
+            (word.find("same") != std::string::npos ? "those of the first tensor; or pointwise, reduce …\n" : "promoted and broadcast; or same, comparison …\n");
   const auto own = analysis::bindings_of(subject.schema);
   if (subject.onnx)
     text += "\n  # ONNX's operator of that name, if it computes the same:\n  " + std::to_string(std::max(subject.onnx->since, lowest_opset)) + ":\n    to: " +
@@ -121,13 +149,13 @@ std::string reading(const schema::Argument& argument) {
 }
 
 std::string plugin(const Subject& subject) {
-  const std::string name = base_of(subject.name);
+  const std::string name = base_of(subject.key);
   std::string reads;
   for (const auto& argument : subject.schema.arguments)
     if (const auto read = reading(argument); !read.empty()) reads += "  //   " + read + "\n";
   const auto word = analysis::facts_word_for(subject.schema);
   std::string about = ".emits = {\"Identity\"}";
-  if (!subject.has_facts && !word.empty()) about += ", .facts = \"" + std::string(word) + "\"";
+  if (!subject.has_facts && !word.empty()) about += ", .facts = \"" + (word.starts_with('[') ? word.substr(1, word.size() - 2) : word) + "\"";
   if (!subject.known) about += ",\n                    .schema = \"" + schema::to_string(subject.schema) + "\"";
   return "// " + schema::to_string(subject.schema) + (subject.known ? "" : ": state its own arguments and results, here and below") +
          "\n//\n"

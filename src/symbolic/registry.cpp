@@ -1,5 +1,7 @@
 #include "symbolic/registry.h"
 
+#include "symbolic/words.h"
+
 #include "compatcheck/error.h"
 
 namespace compatcheck::symbolic {
@@ -47,8 +49,34 @@ FactFunction Registry::find_facts(std::string_view op, std::string_view overload
 }
 FactFunction Registry::find_number_facts(std::string_view op) const { return find(numbers_, op); }
 std::vector<std::string_view> Registry::fact_names() const { return names(facts_); }
-FactFunction Registry::find_fact_word(std::string_view word) const { return find(words_, word); }
-ConditionFunction Registry::find_word_demand(std::string_view word) const { return find(demands_, word); }
+
+FactFunction Registry::find_fact_word(std::string_view word) const {
+  const auto words = words_of_results(word);
+  if (words.size() == 1) return find(words_, word);
+  std::vector<FactFunction> functions;
+  for (const auto one : words) functions.push_back(find(words_, one));
+  return [functions = std::move(functions)](const Call& call) {
+    std::vector<Fact> facts;
+    for (const auto& function : functions) facts.push_back(function ? function(call).at(0) : Fact());
+    return facts;
+  };
+}
+
+ConditionFunction Registry::find_word_demand(std::string_view word) const {
+  const auto words = words_of_results(word);
+  if (words.size() == 1) return find(demands_, word);
+  std::vector<ConditionFunction> demands;
+  for (const auto one : words)
+    if (auto demand = find(demands_, one)) demands.push_back(std::move(demand));
+  if (demands.empty()) return nullptr;
+  return [demands = std::move(demands)](const Call& call) {
+    Verdict verdict{.truth = Truth::yes};
+    for (const auto& demand : demands)
+      if (auto one = demand(call); one.truth == Truth::no || verdict.truth == Truth::yes) verdict = std::move(one);
+    return verdict;
+  };
+}
+
 ConditionFunction Registry::find_condition(std::string_view name) const { return find(conditions_, name); }
 std::vector<std::string_view> Registry::condition_names() const { return names(conditions_); }
 std::vector<std::string_view> Registry::fact_words() const { return names(words_); }

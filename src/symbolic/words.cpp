@@ -4,6 +4,7 @@
 #include "symbolic/families.h"
 #include "symbolic/pointwise.h"
 #include "symbolic/promotion.h"
+#include "symbolic/words.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -122,6 +123,16 @@ void register_words(Registry& registry) {
   registry.fact_word("reduce_bool", reduce_bool, dims_exist);
   registry.fact_word("reduce_index", reduce_index, dims_exist);
   registry.fact_word("scan_sum", scan_sum, dims_exist);
+}
+
+std::vector<std::string_view> words_of_results(std::string_view facts) {
+  std::vector<std::string_view> words;
+  for (std::size_t from = 0; from <= facts.size();) {
+    const std::size_t end = std::min(facts.find(", ", from), facts.size());
+    words.push_back(facts.substr(from, end - from));
+    from = end + 2;
+  }
+  return words;
 }
 
 }  // namespace compatcheck::symbolic

@@ -211,7 +211,7 @@ def python_functions_by_name():
     assert finding["row"].startswith('prim::PythonOp.Other: {schema: "Other(Tensor input_0) -> Tensor",'), finding
     made = convert(graph.replace("MyRelu", "Other"), rows + finding["row"] + "\n", opset=13)
     assert ops(made) == ["Clip", "your.domain::Other"], ops(made)
-    found = report(graph, rows.replace("Tensor x, float least", "Tensor x, Tensor y, float least"))
+    found = report(graph, rows.replace("Tensor x, float least", "Tensor x, Tensor y, float least").replace("inputs: [x], attributes: {min", "inputs: [x, {none: y}], attributes: {min"))
     assert found["verdict"] == "no", found["findings"]
 
 
@@ -353,11 +353,99 @@ def wrong_rows():
 
 
 @test
+def no_tensor_is_dropped_unsaid():
+    graph = "graph(%x : Float(2, 3), %z : Float(2, 3)):\n  %one : int = prim::Constant[value=1]()\n  %y : Tensor = aten::add(%x, %z, %one)\n  return (%y)\n"
+    refused("aten::add.Tensor: {9: {to: Relu, inputs: [self]}}\n", "leaves out the argument `other` of aten::add.Tensor", "{none: other}", graph=graph)
+    refused("aten::add: {9: {inputs: [self], inline: \"F (x) => (y) { y = Relu (x) }\"}}\n", "leaves out the argument `other`", graph=graph)
+    assert ops(convert(graph, "aten::add.Tensor: {9: {to: Relu, inputs: [self, {none: other}], when: {alpha: 1}}}\n")) == ["Relu"]
+    # What no schema says beforehand is found in the call.
+    function = "graph(%x : Float(2, 3), %z : Float(2, 3)):\n  %y : Float(2, 3) = ^Pair()(%x, %z)\n  return (%y)\n"
+    (finding,) = report(function, "prim::PythonOp.Pair: {9: {to: Relu, inputs: [input_0]}}\n")["findings"]
+    assert finding["id"] == "CC005" and "the argument input_1" in finding["message"] and "{none: input_1}" in finding["help"], finding
+    assert ops(convert(function, "prim::PythonOp.Pair: {9: {to: Relu, inputs: [input_0, {none: input_1}]}}\n")) == ["Relu"]
+    # None is no tensor: only what a call gives is missed.
+    optional = "graph(%x : Float(2, 3), %z : Float(2, 3)):\n  %n : NoneType = prim::Constant()\n  %y : Float(2, 3) = acme::f(%x, {})\n  return (%y)\n"
+    rows = "acme::f: {schema: \"acme::f(Tensor x, Tensor? bias) -> Tensor\", facts: same, 9: {to: Relu, inputs: [x]}}\n"
+    assert report(optional.format("%n"), rows)["verdict"] == "yes"
+    (finding,) = report(optional.format("%z"), rows)["findings"]
+    assert "the argument bias" in finding["message"], finding
+    # By keyword alone, it is given as any other.
+    keyword = "acme::f: {schema: \"acme::f(Tensor x, *, Tensor bias) -> Tensor\", facts: same, 9: {to: acme::F}}\n"
+    assert list(convert(optional.format("%z"), keyword).graph.node[0].input) == ["x", "z"]
+
+
+@test
 def what_no_trial_shows_is_an_error_of_the_table():
     graph = "graph(%x : Float(2, 3)):\n  %y : Tensor = aten::exp(%x)\n  return (%y)\n"
     rows = "aten::exp:\n  13:\n    function: |\n      <domain: \"acme\">\n      F (x) => (y) { s = Constant <value_ints = [7]> () y = Expand (x, s) }\n"
     made = compatcheck("convert", write("m.ir", graph), "--mappings", write("rows.yaml", rows), "-o", "never.onnx")
     assert made.returncode == 2 and "Incompatible dimensions" in made.stderr and not (FOLDER / "never.onnx").exists(), made
+
+
+@test
+def the_check_tries_the_whole_model():
+    # No trial of one call shows that the row gives other sizes than it states.
+    graph = "graph(%x : Float(3, 5)):\n  %y : Tensor = acme::c(%x)\n  return (%y)\n"
+    rows = "acme::c:\n  schema: \"acme::c(Tensor x) -> Tensor\"\n  facts: same\n  13: {inputs: [x], inline: \"c (x) => (y) { y = Transpose (x) }\"}\n"
+    found = report(graph, rows)
+    (finding,) = [one for one in found["findings"] if one["severity"] == "error"]
+    assert found["verdict"] == "no" and finding["message"].startswith("with the rows and plugins given, "), found["findings"]
+    assert report(graph, rows.replace("3, 5", "3, 3").replace("Transpose", "Abs"))["verdict"] == "yes"
+
+
+@test
+def a_users_word_for_facts_comes_before_functions():
+    graph = "graph(%x : Float(3, 5)):\n  %s : int[] = prim::Constant[value=[1]]()\n  %y : Tensor = aten::flip(%x, %s)\n  return (%y)\n"
+    plain = convert(graph, "aten::flip: {9: {to: acme::Flip, inputs: [self], attributes: {dims: {ints: dims}}}}\n")
+    assert plain.graph.output[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+    stated = convert(graph, "aten::flip: {facts: test, 9: {to: acme::Flip, inputs: [self], attributes: {dims: {ints: dims}}}}\n")
+    assert stated.graph.output[0].type.tensor_type.elem_type == onnx.TensorProto.BOOL
+
+
+@test
+def several_results_have_a_word_each():
+    schema = "  schema: \"acme::stats(Tensor x, int[] dim, bool keepdim) -> (Tensor, Tensor)\"\n"
+    rows = "acme::stats:\n" + schema + "  facts: [same, reduce_index]\n  9: {to: acme::Stats, inputs: [x], attributes: {axes: {ints: dim}, keep: {bool: keepdim}}}\n"
+    graph = ("graph(%x : Float(2, 3)):\n  %d : int[] = prim::Constant[value=[1]]()\n  %k : bool = prim::Constant[value=0]()\n"
+             "  %zero : int = prim::Constant[value=0]()\n  %last : int = prim::Constant[value=-1]()\n"
+             "  %a : Tensor, %b : Tensor = acme::stats(%x, %d, %k)\n  %c : Tensor = aten::flatten(%a, %zero, %last)\n  return (%c, %b)\n")
+
+    def types(model):
+        return [(one.type.tensor_type.elem_type, [d.dim_value for d in one.type.tensor_type.shape.dim]) for one in model.graph.output]
+    assert ops(convert(graph, rows)) == ["acme::Stats", "Reshape"], "each result has its own dtype: nothing is cast"
+    wanted = [(onnx.TensorProto.FLOAT, [6]), (onnx.TensorProto.INT64, [2])]
+    assert types(convert(graph, rows)) == wanted, types(convert(graph, rows))
+    second = convert(graph.replace("return (%c, %b)", "return (%c)"), rows.replace("reduce_index", "~"))
+    assert types(second) == wanted[:1], types(second)
+    for wrong, why in (("[same, sam]", "`facts: sam` isn't a word for facts; did you mean `same`"), ("[]", "an empty list of words"),
+                       ("[same, same, same]", "`facts` has 3 words, and the results are 2")):
+        refused(rows.replace("[same, reduce_index]", wrong), why, graph=graph)
+    # The row that a finding gives states them, too.
+    (finding,) = [one for one in report(graph, "")["findings"] if one["op"] == "acme::stats"]
+    assert "facts: [same, same]" in finding["row"], finding
+    library = torch.library.Library("acme", "DEF")
+    library.define("stats(Tensor x, int[] dim, bool keepdim) -> (Tensor, Tensor)")
+    library.impl("stats", lambda x, dim, keepdim: (x * 2, x.argmax(dim[0], keepdim)), "CPU")
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            doubled, at = torch.ops.acme.stats(x, [1], False)
+            return doubled.flatten(), at
+
+    torch.jit.script(Net()).save(str(FOLDER / "stats.pt"))
+    made = compatcheck("convert", "stats.pt", "--mappings", write("rows.yaml", rows), "--input", "x=f32:2,3", "-o", "stats.onnx")
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert types(onnx.load(FOLDER / "stats.onnx")) == wanted
+
+
+@test
+def scaffolds_of_python_functions():
+    made = compatcheck("explain", "prim::PythonOp.MyAdd", "--scaffold", "yaml")
+    assert made.returncode == 0 and 'schema: "MyAdd(Tensor input_0) -> Tensor"' in made.stdout and "to: your.domain::MyAdd" in made.stdout, made
+    linted = compatcheck("lint", write("rows.yaml", made.stdout))
+    assert linted.returncode == 0, linted.stdout
+    graph = "graph(%x : Float(2, 3)):\n  %y : Float(2, 3) = ^MyAdd()(%x)\n  return (%y)\n"
+    assert ops(convert(graph, made.stdout)) == ["your.domain::MyAdd"]
 
 
 @test

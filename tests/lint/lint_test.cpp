@@ -243,6 +243,39 @@ TEST(LintUsers, ABaseNameSpeaksForOverloadsWithShippedRows) {
   EXPECT_EQ(users_defects("aten::max: {7: ReduceMax}\naten::max.dim: {7: ReduceMax}\n", "aten::max: {9: {to: acme::Max, inputs: [self, dim], when: {keepdim: false}}}"), "");
 }
 
+// The defects of a user's file.
+std::string users_defects_of(const std::string& rows) {
+  mapping::Table table = mapping::table_of({.operators = "aten::relu: {7: Relu}\n", .changes = std::string(changes)});
+  auto defects = table.overlay_text(rows, "user.yaml");
+  schema::Registry schemas;
+  for (const std::string& schema : table.schemas()) schemas.add(schema);
+  std::ranges::move(check_users(table, {schemas, conditions, fact_words, {}}), std::back_inserter(defects));
+  std::string text;
+  for (const mapping::Defect& defect : defects) text += std::to_string(defect.place.line) + ":" + std::to_string(defect.place.column) + ": " + defect.message + "\n";
+  return text;
+}
+
+TEST(LintUsers, NoTensorIsDroppedUnsaid) {
+  EXPECT_EQ(users_defects_of("aten::add.Tensor: {9: {to: Relu, inputs: [self]}}"),
+            "1:23: `inputs` leaves out the argument `other` of aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor: "
+            "name it there, or say that it is dropped by {none: other} at the end\n");
+  EXPECT_EQ(users_defects_of("aten::add.Tensor: {9: {to: Relu, inputs: [self, {none: other}]}}"), "");
+  EXPECT_EQ(users_defects_of("aten::add: {9: {to: Relu, inputs: [self]}}").substr(0, 48), "1:16: `inputs` leaves out the argument `other` o");
+  const std::string schema = "acme::f: {schema: \"acme::f(Tensor x, Tensor y, Tensor? z, *, Tensor[] w, Generator? generator=None) -> Tensor\", 9: {inputs: [";
+  const std::string text = "], inline: \"F (a) => (b) { b = Relu (a) }\"}}";
+  EXPECT_EQ(users_defects_of(schema + "x, {none: y}" + text).substr(0, 54), "1:116: `inputs` leaves out the argument `w` of acme::f");
+  EXPECT_EQ(users_defects_of(schema + "x, {none: w}, {none: y}" + text), "");
+  EXPECT_EQ(users_defects_of("acme::max: {schema: \"acme::max(Tensor self, Tensor other) -> Tensor\", 9: {to: acme::M, inputs: [self], attributes: {o: {none: other}}}}"), "");
+  // Calls of one overload are right; those of the others are refused.
+  EXPECT_EQ(users_defects_of("aten::max: {9: {to: ReduceMax, inputs: [self], attributes: {keepdims: 0}}}"), "");
+}
+
+TEST(LintUsers, InputsThatAreLeftOut) {
+  EXPECT_EQ(users_defects_of("aten::lcm: {9: {to: Add, inputs: [~, self, {none: other}]}}"), "1:16: Add needs its input `A`, which the row leaves out\n");
+  EXPECT_EQ(users_defects_of("aten::exp: {9: {to: acme::E, inputs: [~, {none: self}]}}"), "1:16: `inputs` leaves out every input; write `inputs: []` where the node takes none\n");
+  EXPECT_EQ(users_defects_of("aten::exp: {9: {to: acme::E, inputs: [~, self]}}"), "");
+}
+
 TEST(LintUsers, MayRepeatAndEndWithoutAnAnswer) {
   EXPECT_EQ(users_defects("aten::relu: {7: Relu}\n", "aten::relu: {9: Relu}"), "");
   EXPECT_EQ(users_defects("aten::relu: {7: Relu}\n", "aten::relu_: {7: Relu}"), "");

@@ -59,7 +59,7 @@ TEST(Encoding, EveryField) {
       "  schema: \"acme::f.a(Tensor a) -> Tensor\"\n"
       "  facts: same\n"
       "  valid: {when: {a: {each: {min: 1}}}, requires: [r]}\n"
-      "  9: {to: [A, d::B], inputs: [], requires: [r], lifted: l, random: true, approximate: p, complex: true, attributes: {k: {ints: a}, l: [-1, 2.5, true, s]},\n"
+      "  9: {to: [A, d::B], inputs: [], requires: [r], lifted: l, random: true, approximate: p, complex: true, attributes: {k: {ints: a}, l: [-1, 2.5], m: [true], n: [s]},\n"
       "      when: [{a: {each: {length: {not: ~}}, elements: 1, min: -.5, max: .inf, none: true, constant: false, used: true, dtype: [f32], rank: known, size: {-2: known, 3: {max: 4}}}},\n"
       "             {b: {equals: [x], rank: [1, 2]}}]}\n";
   Tables tables;

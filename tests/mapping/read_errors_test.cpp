@@ -74,6 +74,20 @@ TEST(ReadErrors, OfRows) {
   EXPECT_EQ(row_error("{to: F, requires: {}}"), "32: `requires`: the name of an argument is wanted");
 }
 
+TEST(ReadErrors, OfListsOfSeveralTypes) {
+  const std::string why = "a list holds numbers, or strings, or booleans: members of one type";
+  EXPECT_EQ(row_error("{to: a::B, attributes: {a: [1, x]}}"), "45: " + why);
+  EXPECT_EQ(row_error("{to: a::B, attributes: {a: [true, 2]}}"), "48: " + why);
+  EXPECT_EQ(row_error("{to: a::B, attributes: {a: [~]}}"), "42: " + why);
+  EXPECT_EQ(row_error("{to: a::B, inputs: [[1, true]]}"), "38: " + why);
+  EXPECT_EQ(row_error("{to: a::B, attributes: {a: [1, 2.5], b: [x, y], c: [true]}}"), "no error");
+}
+
+TEST(ReadErrors, OfDomains) {
+  EXPECT_EQ(first_error("domains: {ai.onnx.ml: 99}"), "t.yaml:1:23: ONNX has ai.onnx.ml up to version 5\ndomains: {ai.onnx.ml: 99}\n                      ^");
+  EXPECT_EQ(first_error("domains: {ai.onnx.ml: 5, acme: 99}"), "no error");
+}
+
 TEST(ReadErrors, OfAttributes) {
   EXPECT_EQ(row_error("{to: F, attributes: [a]}"), "34: `attributes` maps ONNX attributes to arguments or constants");
   EXPECT_EQ(row_error("{to: F, attributes: {a b: 1}}"), "35: `a b` isn't the name of an attribute");

@@ -34,6 +34,7 @@ Validity validity(const yaml::Source& source, const yaml::Node& node);
 std::string text(const yaml::Source& source, const yaml::Node& node, std::string_view what);
 bool boolean(const yaml::Source& source, const yaml::Node& node, std::string_view key);
 bool is_identifier(std::string_view text);
+bool is_onnx_name(std::string_view name);   // "Relu", or "domain::Name"
 // "`key` isn't a key of WHAT; did you mean …".
 [[noreturn]] void unknown_key(const yaml::Source& source, const yaml::Node& key, std::string_view what,
                               std::span<const std::string_view> known);

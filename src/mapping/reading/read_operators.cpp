@@ -5,6 +5,7 @@
 
 #include "mapping/reading/read.h"
 #include "mapping/reading/suggest.h"
+#include "onnx/domains.h"
 #include "onnx/schema.h"
 
 namespace compatcheck::mapping {
@@ -100,6 +101,15 @@ Entry missing_everywhere(const Source& source, const Node& value) {
   return made;
 }
 
+// A word; a list has one for each result, ~ where nothing is said.
+std::string facts(const Source& source, const Node& node) {
+  if (!node.is_list()) return reading::text(source, node, "`facts`");
+  if (node.items.empty()) fail(source, node, "`facts`: an empty list of words");
+  std::vector<std::string> words;
+  for (const Node& item : node.items) words.push_back(item.is_null() ? "~" : reading::text(source, item, "`facts`"));
+  return joined(words);
+}
+
 OperatorRows operator_rows(const Source& source, const Node& key, const Node& value) {
   static constexpr std::array<std::string_view, 6> words = {"alias", "facts", "hint", "missing", "schema", "valid"};
   static constexpr std::array<std::string_view, 12> row_words = {"to", "function", "inline", "refuse", "when", "requires", "inputs", "attributes", "lifted", "random", "approximate", "complex"};
@@ -119,7 +129,7 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
       made.alias = operator_name(source, said, "`alias`");
       alias = &word;
     } else if (word.text == "facts") {
-      made.facts = reading::text(source, said, "`facts`");
+      made.facts = facts(source, said);
     } else if (word.text == "schema") {
       made.schema = reading::text(source, said, "`schema`");
       // Of a Python function its own name will do: "MyAdd(Tensor a, Tensor b) -> Tensor".
@@ -158,6 +168,8 @@ std::vector<std::pair<std::string, int>> domains(const Source& source, const Nod
     const auto [end, error] = std::from_chars(value.text.data(), value.text.data() + value.text.size(), version);
     if (!value.is_scalar() || value.quoted || error != std::errc() || end != value.text.data() + value.text.size() || version < 1)
       fail(source, value, "a domain's version is a number from 1");
+    if (const auto newest = onnx::newest_version(key.text); newest && version > *newest)
+      fail(source, value, "ONNX has " + key.text + " up to version " + std::to_string(*newest));
     made.emplace_back(key.text, version);
   }
   return made;

@@ -27,15 +27,6 @@ constexpr std::array<std::pair<std::string_view, ArgumentKind>, 9> kinds = {{
     {"bool", ArgumentKind::boolean},    {"dtype", ArgumentKind::dtype},  {"none", ArgumentKind::none},
 }};
 
-// "Relu", or "domain::Name".
-bool is_onnx_name(std::string_view name) {
-  const auto colons = name.rfind("::");
-  if (colons == std::string_view::npos) return is_identifier(name);
-  const std::string_view domain = name.substr(0, colons);
-  const auto in_domain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-'; };
-  return !domain.empty() && std::all_of(domain.begin(), domain.end(), in_domain) && is_identifier(name.substr(colons + 2));
-}
-
 std::string onnx_name(const Source& source, const Node& node) {
   if (!node.is_scalar() || !is_onnx_name(node.text))
     fail(source, node, (node.is_scalar() ? "`" + node.text + "`" : std::string("this")) + " isn't the name of an ONNX operator");
@@ -102,10 +93,19 @@ Binding of_kind(const Source& source, const Node& key, const Node& value, Argume
   return made;
 }
 
+// An ONNX attribute, and a tensor, hold things of one type.
+void demand_one_type(const Source& source, const Node& list, const std::vector<Literal>& members) {
+  const auto type_of = [](const Literal& one) { return std::holds_alternative<double>(one) ? Literal(std::int64_t{}).index() : one.index(); };
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (std::holds_alternative<std::monostate>(members[i]) || type_of(members[i]) != type_of(members.front()))
+      fail(source, list.items[i], "a list holds numbers, or strings, or booleans: members of one type");
+}
+
 Binding binding(const Source& source, const Node& node) {
   Binding made;
   if (node.is_list()) {
     made.constant = literals(source, node);
+    demand_one_type(source, node, made.constant);
     made.constant_is_list = true;
     return made;
   }
@@ -221,6 +221,14 @@ void set(Row& row, const Source& source, const Node& key, const Node& value) {
 }
 
 }  // namespace
+
+bool is_onnx_name(std::string_view name) {
+  const auto colons = name.rfind("::");
+  if (colons == std::string_view::npos) return is_identifier(name);
+  const std::string_view domain = name.substr(0, colons);
+  const auto in_domain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-'; };
+  return !domain.empty() && std::all_of(domain.begin(), domain.end(), in_domain) && is_identifier(name.substr(colons + 2));
+}
 
 Literal literal(const Source& source, const Node& node) {
   if (node.is_null()) return std::monostate{};

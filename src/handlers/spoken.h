@@ -1,0 +1,19 @@
+// What a row says of the arguments of a call that it turns into its node alone.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "mapping/row.h"
+#include "schema/schema.h"
+
+namespace compatcheck::handlers {
+
+// A tensor, or several, of which results are made: neither where they are written to nor what only says how.
+bool is_operand(const schema::Argument& argument);
+// How many of `inputs` the node gets: those at the end that {none: argument} leaves out don't count.
+std::size_t given_inputs(const mapping::Row& row);
+// The row names it in `inputs` or `attributes`, or asks for its value in each alternative of `when`.
+bool speaks_of(const mapping::Row& row, std::string_view argument);
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,58 @@
+// The rows that `explain OP --scaffold yaml` prints are ones that lint takes: of every operator that has a schema.
+#include <gtest/gtest.h>
+
+#include "compatcheck/error.h"
+#include "lint/lint.h"
+#include "reference/scaffold.h"
+
+namespace compatcheck {
+namespace {
+
+std::string scaffold_of(std::string_view op, const lint::InForce& in_force, int opset) {
+  ReferenceOptions options;
+  options.opset = opset;
+  options.scaffold = Scaffold::yaml;
+  try {
+    return reference::scaffold(std::string(op), options, in_force);
+  } catch (const UsageError&) {
+    return {};   // nothing calls it by arguments
+  }
+}
+
+// Defects of some operators' scaffolds in one file, each told with its line.
+std::string defects_of(const std::string& rows, const lint::InForce& in_force) {
+  mapping::Table table = in_force.table;
+  auto defects = table.overlay_text(rows, "scaffolds.yaml");
+  const auto words = in_force.registry.fact_words();
+  std::ranges::move(lint::check_users(table, {.schemas = in_force.schemas, .conditions = {}, .fact_words = words, .handlers = {}}), std::back_inserter(defects));
+  std::string told;
+  for (const auto& defect : defects) told += lint::describe(table, defect) + "\n";
+  return told;
+}
+
+TEST(Scaffold, EveryOneIsARowThatLintTakes) {
+  const lint::InForce in_force = lint::in_force({});
+  for (const int opset : {9, 17}) {
+    std::size_t count = 0;
+    std::string rows;
+    for (const std::string_view op : in_force.schemas.names()) {
+      if (in_force.table.find_structural(op)) continue;
+      const std::string one = scaffold_of(op, in_force, opset);
+      count += !one.empty();
+      rows += one;
+      if (rows.size() < 500'000) continue;   // a file is at most 1 MiB
+      EXPECT_EQ(defects_of(rows, in_force), "");
+      rows.clear();
+    }
+    EXPECT_EQ(defects_of(rows, in_force), "");
+    EXPECT_GT(count, 1500u);
+  }
+}
+
+TEST(Scaffold, FillsTheInputsThatOnnxNeeds) {
+  const std::string pad = scaffold_of("aten::pad", lint::in_force({}), 17);
+  EXPECT_NE(pad.find("to: Pad\n    inputs: [self, {ints: pad}]\n    attributes: {mode: mode}\n"), std::string::npos) << pad;
+}
+
+}  // namespace
+}  // namespace compatcheck
