@@ -391,6 +391,7 @@ template <class Of> compatcheck_status called(void* state, const compatcheck_hos
 }
 
 template <class Of> compatcheck_function crossing(Function<Of> function) {
+  if (!function) return {};   // compatcheck tells
   return {called<Of>, new Function<Of>(std::move(function)), [](void* state) { delete static_cast<Function<Of>*>(state); }};
 }
 
@@ -421,14 +422,19 @@ class Registry {
   }
   // What rows name by `requires`: why the call doesn't meet it, or an empty text.
   void condition(std::string_view name, std::function<std::string(Call&)> function) const {
-    detail::check(host_.add_condition(registry_, detail::text(name), detail::crossing<Call>([made = std::move(function)](Call& call) {
-      if (std::string reason = made(call); !reason.empty()) throw Refusal{std::move(reason)};
-    })));
+    detail::check(host_.add_condition(registry_, detail::text(name), detail::crossing<Call>(stating(std::move(function)))));
   }
   // As a file that --mappings names.
   void rows(std::string_view yaml) const { detail::check(host_.add_rows(registry_, detail::text(yaml))); }
 
  private:
+  static detail::Function<Call> stating(std::function<std::string(Call&)> function) {
+    if (!function) return {};
+    return [made = std::move(function)](Call& call) {
+      if (std::string reason = made(call); !reason.empty()) throw Refusal{std::move(reason)};
+    };
+  }
+
   const compatcheck_host& host_;
   compatcheck_registry* registry_;
 };

@@ -1,7 +1,9 @@
 #include "lint/in_force.h"
 
-#include "lint/lint.h"
+#include "compatcheck/error.h"
+#include "lint/checks.h"
 #include "mapping/files.h"
+#include "mapping/reading/suggest.h"
 #include "plugin/overlay.h"
 
 namespace compatcheck::lint {
@@ -15,6 +17,16 @@ void add_schemas(InForce& tables) {
     }
 }
 
+// A plugin's functions are read by argument names.
+void demand_known(const plugins::Plugin& plugin, const schema::Registry& schemas) {
+  const auto demand = [&](const std::string& what, const std::string& op) {
+    if (!is_known_operator(schemas, op))
+      throw TableError("plugin " + plugin.path + ": its " + what + " " + op + ": nobody knows that operator" + mapping::did_you_mean(op, schemas.names()) + "; state its schema, in the handler or in a row");
+  };
+  for (const auto& handler : plugin.handlers) demand("handler for", handler.op);
+  for (const auto& facts : plugin.facts) demand("facts of", facts.name);
+}
+
 template <class Check> std::vector<mapping::Defect> with_names(const InForce& tables, Check check) {
   const auto conditions = tables.registry.condition_names();
   const auto words = tables.registry.fact_words();
@@ -26,7 +38,8 @@ template <class Check> std::vector<mapping::Defect> with_names(const InForce& ta
 InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::span<const std::filesystem::path> plugins,
                           std::vector<mapping::Defect>& defects) {
   InForce tables;
-  for (const auto& library : plugins) plugins::overlay(plugins::load(library), tables.table, tables.registry, tables.handlers, defects);
+  std::vector<plugins::Plugin> opened;
+  for (const auto& library : plugins) plugins::overlay(opened.emplace_back(plugins::load(library)), tables.table, tables.registry, tables.handlers, defects);
   for (const auto& file : mapping::table_files(mappings)) {
     auto unreadable = tables.table.overlay(file);
     std::move(unreadable.begin(), unreadable.end(), std::back_inserter(defects));
@@ -36,6 +49,8 @@ InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::
   auto wrong = with_names(tables, check_users);
   std::move(wrong.begin(), wrong.end(), std::back_inserter(defects));
   sort(defects);
+  if (defects.empty())
+    for (const auto& plugin : opened) demand_known(plugin, tables.schemas);
   return tables;
 }
 

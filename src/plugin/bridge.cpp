@@ -18,10 +18,14 @@ std::string failure(const Function& function, std::string_view doing, const std:
 void run(const Function& function, compatcheck_call& call, std::string_view doing) {
   std::string thrown;
   const compatcheck_status status = function(call, thrown);
-  if (status == compatcheck_ok) return;
+  if (status == compatcheck_ok && call.lost.empty()) return;
+  if (status == compatcheck_ok) throw Misuse{failure(function, doing, call.lost)};
+  // Its author throws it: no read tells what.
+  if (status == compatcheck_unknown && !call.pending[compatcheck_unknown])
+    throw handlers::Wanting{{.truth = Truth::unknown, .message = "plugin " + function.plugin() + ": " + std::string(doing) + " says that something isn't known, and not what"}};
   if (status == compatcheck_unknown || status == compatcheck_refused) {
     if (const auto pending = call.pending[static_cast<std::size_t>(status)]) std::rethrow_exception(pending);
-    thrown = "it says neither what isn't known nor why the call is refused";
+    thrown = "it doesn't say why the call is refused";
   }
   if (thrown.empty()) thrown = call.problem.empty() ? "status " + std::to_string(status) : call.problem;
   throw Misuse{failure(function, doing, thrown)};

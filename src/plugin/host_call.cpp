@@ -1,5 +1,7 @@
 #include "plugin/host_call.h"
 
+#include <atomic>
+
 #include "compatcheck/error.h"
 #include "plugin/registration.h"
 
@@ -7,28 +9,44 @@ namespace compatcheck::plugins {
 
 std::string_view view(compatcheck_text text) { return text.data ? std::string_view(text.data, text.size) : std::string_view(); }
 
+namespace {
+
+// A number that a plugin kept from another call must not be read as one of this call.
+std::uint32_t fresh_number() {
+  static std::atomic<std::uint32_t> last = 0;
+  std::uint32_t number = ++last;
+  while (number == 0) number = ++last;
+  return number;
+}
+
+template <class Kept> const auto& kept_at(const Kept& kept, std::uint32_t id, const char* what) {
+  const auto found = kept.find(id);
+  if (found == kept.end()) throw Misuse{std::string(what) + " of another call, or none at all, is used"};
+  return found->second;
+}
+
+}  // namespace
+
 compatcheck_value put(compatcheck_call& call, const onnx::Value& value) {
   if (!value) return 0;
-  call.values.push_back(value);
-  return static_cast<compatcheck_value>(call.values.size());
+  const compatcheck_value id = fresh_number();
+  call.values.emplace(id, value);
+  return id;
 }
 
 onnx::Value value_at(const compatcheck_call& call, compatcheck_value id) {
-  if (id == 0) return {};
-  if (id > call.values.size()) throw Misuse{"a value of another call, or none at all, is used"};
-  return call.values[id - 1];
+  return id == 0 ? onnx::Value{} : kept_at(call.values, id, "a value");
 }
 
 compatcheck_dim put(compatcheck_call& call, const symbolic::Dim& dim) {
   if (dim.is_unknown()) return 0;
-  call.dims.push_back(dim);
-  return static_cast<compatcheck_dim>(call.dims.size());
+  const compatcheck_dim id = fresh_number();
+  call.dims.emplace(id, dim);
+  return id;
 }
 
 symbolic::Dim dim_at(const compatcheck_call& call, compatcheck_dim id) {
-  if (id == 0) return symbolic::Dim::unknown();
-  if (id > call.dims.size()) throw Misuse{"a size of another call, or none at all, is used"};
-  return call.dims[id - 1];
+  return id == 0 ? symbolic::Dim::unknown() : kept_at(call.dims, id, "a size");
 }
 
 compatcheck_dtype number_of(ir::DType dtype) {

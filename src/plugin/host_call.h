@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "compatcheck/plugin_abi.h"
@@ -25,8 +26,11 @@ struct compatcheck_call {
 
   std::string problem;                            // of the last function that wasn't ok
   std::array<std::exception_ptr, 4> pending;      // by status: what was thrown on this side
-  std::vector<compatcheck::onnx::Value> values;   // the plugin's numbers are places here, from 1
-  std::vector<compatcheck::symbolic::Dim> dims;
+  std::string lost;                               // of one that has no status
+  // By the plugin's numbers, of which no two calls share one.
+  std::unordered_map<compatcheck_value, compatcheck::onnx::Value> values;
+  std::unordered_map<compatcheck_dim, compatcheck::symbolic::Dim> dims;
+  std::unordered_map<compatcheck::onnx::ValueId, std::size_t> ranks;   // of values, where it is known
   std::deque<std::string> texts;                  // what the plugin was given to read
   std::deque<std::vector<std::int64_t>> integers;
   std::deque<std::vector<double>> numbers;
@@ -58,6 +62,11 @@ template <class Work> compatcheck_status guarded(compatcheck_call* call, Work&& 
   } catch (...) {
     return remember_current(*call);
   }
+}
+
+// Of a function that answers without a status: the call fails all the same.
+template <class Work> void guarded_without_status(compatcheck_call* call, Work&& work) {
+  if (guarded(call, work) == compatcheck_failed) call->lost = call->problem;
 }
 
 // The functions of the table, by what they are about.

@@ -40,13 +40,13 @@ Dim combined(char operation, const Dim& a, const Dim& b) {
 // Without a status: what can't be combined is unknown.
 compatcheck_dim combine_sizes(compatcheck_call* call, char operation, compatcheck_dim a, compatcheck_dim b) {
   compatcheck_dim made = 0;
-  guarded(call, [&](compatcheck_call& of, Emission&) { made = put(of, combined(operation, dim_at(of, a), dim_at(of, b))); });
+  guarded_without_status(call, [&](compatcheck_call& of, Emission&) { made = put(of, combined(operation, dim_at(of, a), dim_at(of, b))); });
   return made;
 }
 
 std::int32_t sizes_equal(compatcheck_call* call, compatcheck_dim a, compatcheck_dim b) {
   bool equal = false;
-  guarded(call, [&](compatcheck_call& of, Emission&) { equal = provably_equal(dim_at(of, a), dim_at(of, b)); });
+  guarded_without_status(call, [&](compatcheck_call& of, Emission&) { equal = provably_equal(dim_at(of, a), dim_at(of, b)); });
   return equal;
 }
 
@@ -67,9 +67,22 @@ void demand_statement(const compatcheck_call& call) {
   if (!call.states) throw Misuse{"facts are stated by what is registered for them"};
 }
 
+bool may_be(const ir::TypeRef& type, bool tensor) {
+  switch (type ? type->kind : ir::TypeKind::any) {
+    case ir::TypeKind::any: return true;
+    case ir::TypeKind::tensor: return tensor;
+    case ir::TypeKind::optional: return may_be(type->elements.front(), tensor);
+    case ir::TypeKind::integer: case ir::TypeKind::number: return !tensor;
+    default: return false;
+  }
+}
+
 void state(compatcheck_call& call, std::size_t output, symbolic::Fact fact) {
   demand_statement(call);
   if (output >= call.stated.size()) throw Misuse{std::string(call.emission.call.op()) + " has no output " + std::to_string(output)};
+  const ir::TypeRef& type = call.emission.call.node().output(output)->type();
+  if (!may_be(type, fact.tensor()))
+    throw Misuse{"output " + std::to_string(output) + " is " + ir::to_string(*type) + ", and " + (fact.tensor() ? "a tensor" : "an integer") + " is stated of it"};
   call.stated[output] = std::move(fact);
 }
 

@@ -1,4 +1,9 @@
 // Arguments as ONNX values, and the nodes that a plugin's handler makes of them.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "mapping/reading/read.h"
 #include "plugin/host_call.h"
 
 namespace compatcheck::plugins {
@@ -36,10 +41,15 @@ ir::DType known_dtype(compatcheck_dtype number) {
   return *dtype;
 }
 
+onnx::Value of_rank(compatcheck_call& call, const onnx::Value& value, std::optional<std::size_t> rank) {
+  if (value && rank) call.ranks.insert_or_assign(value.id, *rank);
+  return value;
+}
+
 // ---- Arguments
 
 compatcheck_status tensor(compatcheck_call* call, compatcheck_text argument, compatcheck_value* answer) {
-  return valued(call, answer, [&](auto&, Emission& e) { return e.tensor(view(argument)); });
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return of_rank(of, e.tensor(view(argument)), e.call.rank(view(argument))); });
 }
 compatcheck_status tensors(compatcheck_call* call, compatcheck_text argument, const compatcheck_value** answer, std::size_t* count) {
   return emitting(call, [&](compatcheck_call& of, Emission& e) {
@@ -64,17 +74,50 @@ compatcheck_status size_of(compatcheck_call* call, compatcheck_text tensor, std:
 // Without a status: 0 for what is absent.
 compatcheck_dtype dtype_of(compatcheck_call* call, compatcheck_value value) {
   compatcheck_dtype made = 0;
-  guarded(call, [&](compatcheck_call& of, Emission&) { made = number_of(present(of, value).dtype); });
+  guarded_without_status(call, [&](compatcheck_call& of, Emission&) { made = number_of(present(of, value).dtype); });
   return made;
 }
 
 // ---- Constants
 
+// The least and the greatest number of a dtype; no dtype but f64 and i64 has more of them than a double.
+std::pair<double, double> range_of(ir::DType dtype) {
+  const auto up_to = [](double most) { return std::pair(-most, most); };
+  switch (dtype) {
+    case ir::DType::boolean: return {0, 1};
+    case ir::DType::u8: return {0, 0xff};
+    case ir::DType::u16: return {0, 0xffff};
+    case ir::DType::u32: return {0, 0xffffffff};
+    case ir::DType::i8: return {-0x80, 0x7f};
+    case ir::DType::i16: return {-0x8000, 0x7fff};
+    case ir::DType::i32: return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    case ir::DType::i64: return {-0x1p63, std::nextafter(0x1p63, 0.0)};
+    case ir::DType::u64: return {0, std::nextafter(0x1p64, 0.0)};
+    case ir::DType::f16: return up_to(65504);
+    case ir::DType::bf16: return up_to(0x1.fep127);
+    case ir::DType::f32: return up_to(std::numeric_limits<float>::max());
+    default: return up_to(std::numeric_limits<double>::max());
+  }
+}
+
+void demand_in_range(ir::DType dtype, double number) {
+  const auto [least, most] = range_of(dtype);
+  const bool held = ir::is_floating(dtype) || ir::is_complex(dtype) ? !std::isfinite(number) || (number >= least && number <= most)
+                                                                    : number == std::trunc(number) && number >= least && number <= most;
+  if (!held) throw Misuse{std::string(ir::name(dtype)) + " holds no " + std::to_string(number)};
+}
+
 compatcheck_status integer_scalar(compatcheck_call* call, compatcheck_dtype dtype, std::int64_t number, compatcheck_value* answer) {
-  return valued(call, answer, [&](auto&, Emission& e) { return e.scalar(known_dtype(dtype), number); });
+  return valued(call, answer, [&](auto&, Emission& e) {
+    if (known_dtype(dtype) != ir::DType::i64) demand_in_range(known_dtype(dtype), static_cast<double>(number));
+    return e.scalar(known_dtype(dtype), number);
+  });
 }
 compatcheck_status floating_scalar(compatcheck_call* call, compatcheck_dtype dtype, double number, compatcheck_value* answer) {
-  return valued(call, answer, [&](auto&, Emission& e) { return e.scalar(known_dtype(dtype), number); });
+  return valued(call, answer, [&](auto&, Emission& e) {
+    demand_in_range(known_dtype(dtype), number);
+    return e.scalar(known_dtype(dtype), number);
+  });
 }
 compatcheck_status int_constant(compatcheck_call* call, const std::int64_t* numbers, std::size_t count, compatcheck_value* answer) {
   return valued(call, answer, [&](auto&, Emission& e) { return e.integers(onnx::Ints(numbers, numbers + count)); });
@@ -92,7 +135,7 @@ onnx::TensorData tensor_data(ir::DType dtype, const std::int64_t* dims, std::siz
 }
 compatcheck_status constant(compatcheck_call* call, compatcheck_dtype dtype, const std::int64_t* dims, std::size_t rank, const void* bytes,
                             std::size_t size, compatcheck_value* answer) {
-  return valued(call, answer, [&](auto&, Emission& e) { return e.build.constant(tensor_data(known_dtype(dtype), dims, rank, bytes, size)); });
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return of_rank(of, e.build.constant(tensor_data(known_dtype(dtype), dims, rank, bytes, size)), rank); });
 }
 
 // ---- Nodes
@@ -131,6 +174,7 @@ compatcheck_status node(compatcheck_call* call, compatcheck_text op, const compa
   return emitting(call, [&](compatcheck_call& of, Emission& e) {
     onnx::Arguments arguments;
     for (std::size_t i = 0; i < attribute_count; ++i) arguments.push_back({view(attributes[i].name), argument_of(of, attributes[i])});
+    if (!mapping::reading::is_onnx_name(view(op))) throw Misuse{"`" + std::string(view(op)) + "` isn't the name of an ONNX operator"};
     if (outputs == 0) throw Misuse{std::string(view(op)) + " without outputs"};
     const auto made = e.build.nodes(view(op), values_at(of, inputs, count), outputs, arguments, dtype_at(dtype));
     for (std::size_t i = 0; i < outputs; ++i) answer[i] = put(of, made[i]);
@@ -144,6 +188,19 @@ compatcheck_status cast(compatcheck_call* call, compatcheck_value value, compatc
 template <onnx::Value (onnx::Builder::*member)(const onnx::Value&, const onnx::Ints&)>
 compatcheck_status placed(compatcheck_call* call, compatcheck_value value, const std::int64_t* places, std::size_t count, compatcheck_value* answer) {
   return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return (e.build.*member)(present(of, value), onnx::Ints(places, places + count)); });
+}
+
+compatcheck_status transpose(compatcheck_call* call, compatcheck_value value, const std::int64_t* order, std::size_t count, compatcheck_value* answer) {
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
+    const onnx::Value moved = present(of, value);
+    const onnx::Ints permutation(order, order + count);
+    for (std::size_t axis = 0; axis < count; ++axis)
+      if (std::ranges::find(permutation, static_cast<std::int64_t>(axis)) == permutation.end()) throw Misuse{"transpose: its order isn't each dimension once"};
+    const auto rank = of.ranks.find(moved.id);
+    if (rank == of.ranks.end()) return of_rank(of, e.build.node("Transpose", {moved}, {{"perm", permutation}}), count);   // onnx looks at the order
+    if (rank->second != count) throw Misuse{"transpose: its order has " + std::to_string(count) + " dimensions, the tensor " + std::to_string(rank->second)};
+    return of_rank(of, e.build.transpose(moved, permutation), count);
+  });
 }
 
 compatcheck_status concat(compatcheck_call* call, const compatcheck_value* parts, std::size_t count, std::int64_t axis, compatcheck_value* answer) {
@@ -189,7 +246,7 @@ void add_nodes(compatcheck_host& host) {
   host.node = node;
   host.cast = cast;
   host.reshape = placed<&onnx::Builder::reshape>;
-  host.transpose = placed<&onnx::Builder::transpose>;
+  host.transpose = transpose;
   host.unsqueeze = placed<&onnx::Builder::unsqueeze>;
   host.squeeze = placed<&onnx::Builder::squeeze>;
   host.concat = concat;

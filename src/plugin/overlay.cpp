@@ -42,12 +42,27 @@ std::string implied_row(const Handler& handler, const mapping::Table& table) {
 
 std::string text_of(const Plugin& plugin, const std::string& part) { return plugin.path + "(" + part + ")"; }
 
+// What its own rows demand of calls would be gone: the handler's row takes their place.
+void demand_one_statement(const Plugin& plugin, const Handler& handler, const mapping::Table& table) {
+  const auto* rows = table.stated(handler.op);
+  for (std::size_t i = 0; rows && i < rows->history.size(); ++i) {
+    const mapping::Entry& entry = rows->history[i];
+    const bool over = i + 1 < rows->history.size() && rows->history[i + 1].opset <= handler.opsets.from;
+    if (entry.opset > handler.opsets.to || over || !entry.place.file.starts_with(plugin.path + "(rows")) continue;
+    for (const mapping::Row& row : entry.rows)
+      if (!row.required.empty())
+        throw TableError("plugin " + plugin.path + ": the row of " + handler.op + " in " + row.place.file + ":" + std::to_string(row.place.line) + " requires " +
+                         mapping::joined(row.required) + ", and the handler for " + handler.op + " says what it emits, which takes the row's place; leave `emits` out of the handler");
+  }
+}
+
 void lay_rows(const Plugin& plugin, mapping::Table& table, std::vector<mapping::Defect>& defects) {
   const auto take = [&](std::vector<mapping::Defect> wrong) { std::ranges::move(wrong, std::back_inserter(defects)); };
   for (std::size_t i = 0; i < plugin.rows.size(); ++i)
     take(table.overlay_text(plugin.rows[i], text_of(plugin, i ? "rows " + std::to_string(i + 1) : "rows")));
   for (const Handler& handler : plugin.handlers) {
     if (handler.emits.empty()) continue;
+    demand_one_statement(plugin, handler, table);
     const std::string from = handler.opsets.from > mapping::lowest_opset ? " from " + std::to_string(handler.opsets.from) : "";
     take(table.overlay_text(implied_row(handler, table), text_of(plugin, handler.op + from), handler.opsets.to));
   }

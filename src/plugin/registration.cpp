@@ -43,6 +43,7 @@ compatcheck_status add_handler(compatcheck_registry* registry, const compatcheck
     auto function = std::make_shared<const Function>(registry->library, handler->function);
     Handler made{.op = said(handler->op), .opsets = {handler->from, handler->to}, .emits = {}, .facts = said(handler->facts),
                  .schema = said(handler->schema), .function = std::move(function)};
+    if (handler->emits_count && !handler->emits) return "the handler for " + made.op + " names no operators that it emits";
     for (std::size_t i = 0; i < handler->emits_count; ++i) made.emits.push_back(said(handler->emits[i]));
     const std::string what = "the handler for " + made.op;
     if (made.op.find("::") == std::string::npos) return what + ": an operator's name is namespace::name";

@@ -36,6 +36,17 @@ void enter(plugin::Registry& registry) {
     }
   if (which == "no row") registry.handler("acme::g", {}, nothing);
   if (which == "opsets") registry.handler("acme::f", {.emits = {"Add"}, .from = 5, .to = 9, .schema = schema}, nothing);
+  if (which == "unknown handler") registry.handler("acme::h", {.emits = {"Add"}}, nothing);
+  if (which == "unknown facts") registry.facts("acme::h", [](plugin::Facts&) {});
+  if (which == "unknown overload") registry.facts("aten::max.nosuch", [](plugin::Facts&) {});
+  if (which == "no handler") registry.handler("acme::f", {.emits = {"Add"}, .schema = schema}, nullptr);
+  if (which == "no facts") registry.facts("acme::f", nullptr);
+  if (which == "no condition") registry.condition("tall", nullptr);
+  if (which == "row and handler") {
+    registry.condition("tall", [](plugin::Call&) { return std::string(); });
+    registry.rows("acme::f: {schema: \"" + schema + "\", facts: same, 9: {to: Abs, requires: tall}}\n");
+    registry.handler("acme::f", {.emits = {"Add"}, .from = 12}, nothing);
+  }
   if (which == "condition") registry.condition("pool_fits", [](plugin::Call&) { return std::string(); });
 }
 

@@ -39,6 +39,31 @@ void contented(plugin::Emission& e) {
   e.give(e.node(size ? "Neg" : "Abs", {e.tensor("x")}));
 }
 
+void unknowing(plugin::Emission&) { throw plugin::Unknown(); }
+void permuting(plugin::Emission& e) { e.give(e.transpose(e.tensor("x"), {0})); }
+void permuting_twice(plugin::Emission& e) { e.give(e.transpose(e.tensor("x"), {1, 1})); }
+void permuting_inside(plugin::Emission& e) { e.give(e.transpose(e.node("Abs", {e.tensor("x")}), {0})); }
+void overflowing(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::i8, 300), DType::f32)})); }
+void overflowing_half(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::f16, 1e6), DType::f32)})); }
+void halving_an_integer(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::i64, 0.5), DType::f32)})); }
+void misnaming(plugin::Emission& e) { e.give(e.node("a::b::c", {e.tensor("x")}, {}, DType::f32)); }
+void unnaming(plugin::Emission& e) { e.give(e.node("", {e.tensor("x")}, {}, DType::f32)); }
+void blank(plugin::Emission& e) { e.give(e.node("acme::a b", {e.tensor("x")}, {}, DType::f32)); }
+// A value of the first call it gets, in every call.
+void keeping(plugin::Emission& e) {
+  static const Value kept = e.tensor("x");
+  e.give(e.node("Add", {kept, e.tensor("x")}));
+}
+void keeping_a_size(plugin::Facts& f) {
+  static const plugin::Dim kept = f.shape("x").at(0);
+  static bool first = true;
+  if (first) f.by_word("same");
+  else f.tensor(0, f.dtype("x"), {f.shape("x").at(0), plugin::Dim(kept)});
+  first = false;
+}
+void an_integer(plugin::Facts& f) { f.integer(0, f.dim(3)); }
+void a_tensor(plugin::Facts& f) { f.tensor(0, DType::f32, {}); }
+
 void halves(plugin::Facts& f) {
   auto shape = f.shape("x");
   shape.at(0) = floor_div(shape.at(0) + 1, 2);
@@ -70,6 +95,25 @@ void enter(plugin::Registry& registry) {
   of_x(registry, "misspelling", misspelling);
   of_x(registry, "demanding", demanding);
   of_x(registry, "contented", contented);
+  of_x(registry, "unknowing", unknowing);
+  of_x(registry, "permuting", permuting);
+  of_x(registry, "permuting_twice", permuting_twice);
+  of_x(registry, "permuting_inside", permuting_inside);
+  of_x(registry, "overflowing", overflowing);
+  of_x(registry, "overflowing_half", overflowing_half);
+  of_x(registry, "halving_an_integer", halving_an_integer);
+  of_x(registry, "misnaming", misnaming);
+  of_x(registry, "unnaming", unnaming);
+  of_x(registry, "blank", blank);
+  of_x(registry, "keeping", keeping);
+  const auto with_facts = [&](const std::string& name, const std::string& result, void (*facts)(plugin::Facts&)) {
+    registry.handler("acme::" + name, {.emits = {"Add"}, .schema = "acme::" + name + "(Tensor x) -> " + result}, contented);
+    registry.facts("acme::" + name, facts);
+  };
+  with_facts("keeping_a_size", "Tensor", keeping_a_size);
+  with_facts("an_integer", "Tensor", an_integer);
+  with_facts("a_tensor", "int", a_tensor);
+  with_facts("unknowing_facts", "Tensor", [](plugin::Facts&) { throw plugin::Unknown(); });
   registry.handler("acme::halves", {.emits = {"Slice"}, .from = 10, .schema = "acme::halves(Tensor x) -> Tensor"}, take_halves);
   registry.facts("acme::halves", halves);
   registry.handler("acme::by_word", {.emits = {"Add"}, .schema = "acme::by_word(Tensor x) -> Tensor"}, [](plugin::Emission& e) { e.give(twice(e, "x")); });
