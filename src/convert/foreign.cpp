@@ -64,7 +64,7 @@ std::vector<NodeAttribute> attributes_of(const ir::Node& node, const Named& name
   // What tells a Python function is its own attribute, pyname.
   if (!named.overload.empty() && named.op != "prim::PythonOp") attributes.push_back({"overload_name", named.overload});
   for (const ir::Attribute& attribute : node.attributes()) {
-    if (attribute.name == "inplace") continue;   // a mark of ours
+    if (attribute.name == "inplace" || !is_carried(node, attribute)) continue;   // the first is a mark of ours
     auto value = attribute_of(attribute.value);
     if (!value) throw Refusal{"its attribute `" + attribute.name + "` is what no attribute in ONNX holds"};
     attributes.push_back({attribute.name, *std::move(value)});
@@ -85,6 +85,10 @@ void demand_possible(const ir::Node& node, const Context& context) {
 }
 
 }  // namespace
+
+bool is_carried(const ir::Node& node, const ir::Attribute& attribute) {
+  return !node.is("prim::PythonOp") || (attribute.name != "Subgraph" && (attribute.name != "scalars" || !node.schema()));
+}
 
 std::string domain_of(const ir::Node& node) {
   const std::string space = node.op().substr(0, node.op().find("::"));

@@ -13,6 +13,9 @@
 
 namespace compatcheck::conversion {
 
+// The attribute says what no argument says: neither what a traced Function's plain arguments were, which are inputs, nor what it computed.
+bool is_carried(const ir::Node& node, const ir::Attribute& attribute);
+
 // "org.pytorch.aten" for aten, "org.pytorch.prim" for prim, else the namespace itself.
 std::string domain_of(const ir::Node& node);
 // "org.pytorch.aten::triu", or "org.pytorch.aten::ATen" where the export type wraps operators.

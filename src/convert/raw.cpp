@@ -101,7 +101,7 @@ class Raw {
     std::vector<onnx::NodeAttribute> attributes;
     if (!node.overload().empty() && !node.is("prim::PythonOp")) attributes.push_back({"overload_name", node.overload()});
     for (const ir::Attribute& attribute : node.attributes())
-      if (auto value = attribute_of(attribute.value)) attributes.push_back({attribute.name, *std::move(value)});
+      if (auto value = is_carried(node, attribute) ? attribute_of(attribute.value) : std::nullopt) attributes.push_back({attribute.name, *std::move(value)});
     for (std::size_t i = 0; i < node.blocks().size(); ++i) attributes.push_back({body_name(node, i), body(*node.blocks()[i])});
     builder_.set_origin(&node);
     Values inputs;
@@ -157,7 +157,7 @@ void demand_raw(const ir::Node& node) {
   const bool constant = node.is("prim::Constant");
   for (const ir::Attribute& attribute : node.attributes()) {
     const ir::Constant& value = attribute.value;
-    if (value.is_none() || attribute_of(value) || (constant && (is_plain_tensor(value) || tensors_of(value)))) continue;
+    if (!is_carried(node, attribute) || value.is_none() || attribute_of(value) || (constant && (is_plain_tensor(value) || tensors_of(value)))) continue;
     throw Refusal{std::string(constant ? "the constant" : "the attribute `" + attribute.name + "`") + " is a " + ir::to_string(*ir::type_of(value)) + ", which an ONNX file doesn't hold"};
   }
 }

@@ -189,6 +189,37 @@ TEST(ExportTypes, PythonFunctions) {
   EXPECT_EQ(check(load_text(text), {.opset = 13, .export_type = ExportType::onnx_aten}).verdict, Verdict::no);
 }
 
+// It would be lost: the node gives a new value, and what reads the old one reads what was there before.
+TEST(ExportTypes, AWriteThatNobodyStatesIsRefused) {
+  const auto graph = [](const char* op) {
+    return std::string("graph(%x : Float(3, 5)):\n  %one : int = prim::Constant[value=1]()\n  %w : Tensor = acme::") + op + "(%x, %one)\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n";
+  };
+  for (const auto type : {ExportType::onnx, ExportType::onnx_fallthrough}) {
+    const Report report = check(load_text(graph("write_")), {.opset = 13, .export_type = type});
+    EXPECT_EQ(report.verdict, Verdict::no);
+    EXPECT_EQ(report.findings.front().severity, Severity::error);
+  }
+  EXPECT_EQ(check(load_text(graph("reads")), {.opset = 13, .export_type = ExportType::onnx_fallthrough}).verdict, Verdict::yes);
+}
+
+// As torch writes it today: the graph that was traced inside is an attribute.
+TEST(ExportTypes, PlainArgumentsOfAFunctionAreInputsAlone) {
+  constexpr const char* text = R"(graph(%x : Float(2, 3)):
+  %y : Float(2, 3) = ^Scaled[inplace=0, module="net", Subgraph=<Graph>](0.5, [1, 2])(%x)
+  return (%y)
+)";
+  for (const auto type : {ExportType::onnx_fallthrough, ExportType::raw}) {
+    const auto model = model_of(load_text(text), at(13, type));
+    const auto& node = model.graph.nodes.back();
+    EXPECT_EQ(node.op, "PythonOp");
+    EXPECT_EQ(node.inputs.size(), 3u);
+    EXPECT_NE(node.attribute("pyname"), nullptr);
+    EXPECT_NE(node.attribute("module"), nullptr);
+    EXPECT_EQ(node.attribute("scalars"), nullptr);
+    EXPECT_EQ(node.attribute("Subgraph"), nullptr);
+  }
+}
+
 TEST(ExportTypes, BranchesAreWrittenAsTheyAre) {
   constexpr const char* text = R"(graph(%x : Float(2, 3), %c : bool):
   %y : Tensor = prim::If(%c)
