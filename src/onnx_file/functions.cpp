@@ -6,16 +6,16 @@
 #include <tuple>
 #include <vector>
 
+#include "onnx/schema.h"
 #include "onnx_file/graph_index.h"
 #include "onnx_file/repeated.h"
-#include "onnx_file/value_types.h"
 
 namespace compatcheck::onnx_file {
 namespace {
 
 using Key = std::tuple<std::string, std::string, std::string>;
 
-Key key_of(const std::string& domain, const std::string& name, const std::string& overload) { return {is_own_domain(domain) ? "" : domain, name, overload}; }
+Key key_of(const std::string& domain, const std::string& name, const std::string& overload) { return {onnx::is_own_domain(domain) ? "" : domain, name, overload}; }
 
 void add_calls(const auto& nodes, std::vector<Key>& calls) {
   for (const auto& node : nodes) {

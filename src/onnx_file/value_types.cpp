@@ -1,5 +1,6 @@
 #include "onnx_file/value_types.h"
 
+#include "onnx/schema.h"
 #include "onnx_file/data_types.h"
 
 namespace compatcheck::onnx_file {
@@ -50,8 +51,6 @@ TensorInfo info_of(const std::string& name, const ::onnx::TypeProto& type) {
 
 TensorInfo info_of(const ::onnx::ValueInfoProto& value) { return info_of(value.name(), value.type()); }
 
-bool is_own_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
-
-std::string operator_name(const std::string& domain, const std::string& op) { return is_own_domain(domain) ? op : domain + "::" + op; }
+std::string operator_name(const std::string& domain, const std::string& op) { return onnx::is_own_domain(domain) ? op : domain + "::" + op; }
 
 }  // namespace compatcheck::onnx_file

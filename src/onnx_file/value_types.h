@@ -16,7 +16,5 @@ std::string spell(const ::onnx::TypeProto& type);
 
 // "Conv", "com.microsoft::Gelu".
 std::string operator_name(const std::string& domain, const std::string& op);
-// ONNX's own domain has two names.
-bool is_own_domain(const std::string& domain);
 
 }  // namespace compatcheck::onnx_file

@@ -6,6 +6,7 @@
 #include "compatcheck/error.h"
 #include "frontend/naming.h"
 #include "onnx/model.h"
+#include "onnx/schema.h"
 #include "verify/cutting.h"
 
 namespace compatcheck::verification {
@@ -39,7 +40,7 @@ void OnnxGraph::must_be_whole() const {
 
 int OnnxGraph::opset() const {
   for (const auto& import : state_->model.skeleton.model.opset_import())
-    if (onnx_file::is_own_domain(import.domain())) return static_cast<int>(import.version());
+    if (onnx::is_own_domain(import.domain())) return static_cast<int>(import.version());
   return 0;
 }
 
