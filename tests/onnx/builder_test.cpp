@@ -44,6 +44,17 @@ TEST(Builder, AnAttributeThatBecameAnInputIsGivenAsOne) {
   EXPECT_EQ(as_ints(newer.model.initializers.front().data), Ints{1});
 }
 
+// Rows and plugins of users may say what no schema takes.
+TEST(Builder, AttributesAreOfTheirTypes) {
+  Made made(13);
+  const Value x = made.input(DType::f32);
+  EXPECT_EQ(refusal([&] { made.builder.node("Cast", {x}, {}, DType::i64); }), "Cast wants its attribute to");
+  EXPECT_EQ(refusal([&] { made.builder.node("Cast", {x}, {{"to", 99}}, DType::i64); }), "Cast: 99 is the number of no dtype");
+  EXPECT_EQ(refusal([&] { made.builder.node("Elu", {x}, {{"alpha", "much"}}); }), "the attribute alpha of Elu is FLOAT, and STRING is given");
+  EXPECT_EQ(refusal([&] { made.builder.node("Transpose", {x}, {{"perm", 1}}); }), "the attribute perm of Transpose is INTS, and INT is given");
+  EXPECT_EQ(refusal([&] { made.builder.node("Elu", {x}, {{"alpha", 2}}); }), "not refused");   // whole numbers are floats
+}
+
 TEST(Builder, AnInputThatWasAnAttributeTakesAConstant) {
   Made old(9), newer(10);
   const auto topk = [](Made& made, const Value& k) { made.builder.nodes("TopK", {made.input(DType::f32)}, 2, {{"k", k}, {"axis", 1}}); };
