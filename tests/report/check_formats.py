@@ -188,7 +188,14 @@ def check_allowlist(formats, report):
     expect(all(entry["reason"] == "" for entry in entries), "allow-list: nobody has written a reason yet")
 
 
-CHECKS = (check_json, check_text, check_markdown, check_sarif, check_junit, check_github, check_gitlab, check_allowlist)
+def check_html(formats, report):
+    """What the page is given; what it makes of it tests/html looks at in a browser."""
+    page = formats.render(report, "html")
+    held = json.loads(re.search(r'<script type="application/json" id="report">(.*?)</script>', page, re.S).group(1))
+    same([(counts(each), classes(each)) for each in held["reports"]], [(counts(report), classes(report))], "html")
+
+
+CHECKS = (check_json, check_text, check_markdown, check_sarif, check_junit, check_github, check_gitlab, check_html, check_allowlist)
 
 
 # ---- Reports.
