@@ -23,8 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     for (const auto& input : analysis::match_inputs(texts, graph)) symbolic::to_string(input.fact);
   } catch (const UsageError& error) {
-    for (const auto& text : texts)
-      if (std::string(error.what()).find(text) != std::string::npos) return 0;
+    for (const auto& text : texts)   // what() ends at a NUL
+      if (std::string(error.what()).find(text.c_str()) != std::string::npos) return 0;
     std::cerr << error.what() << '\n';
     std::abort();
   }
