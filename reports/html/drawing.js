@@ -53,7 +53,7 @@ function graphDrawing(view, label) {
       frame(x, y, layout.width, layout.height, 8);
       context.fillStyle = colour(depth % 2 ? "surface" : "raised");
       context.fill();
-      context.lineWidth = module === view.selected ? 2.5 : 1;
+      context.lineWidth = (module === view.selected ? 2.5 : 1) / Math.min(1, scale);
       context.strokeStyle = colour(module === view.selected ? "accent" : "line-strong");
       context.stroke();
     }
