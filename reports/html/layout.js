@@ -28,10 +28,12 @@ function laidOut(module, view) {
 }
 
 function place(module, items) {
-  const of = new Map(items.map((item, order) => [item.box, Object.assign(item, {order})]));
-  const edges = [];
+  const of = new Map(items.map(item => [item.box, item]));
+  const pairs = [];
   for (const [source, targets] of module.links)
-    for (const target of targets) if (of.has(source) && of.has(target)) edges.push(edgeBetween(of.get(source), of.get(target)));
+    for (const target of targets) if (of.has(source) && of.has(target)) pairs.push([of.get(source), of.get(target)]);
+  items = inFlow(items, pairs);
+  const edges = pairs.map(([source, target]) => edgeBetween(source, target));
   const ranks = rank(items, edges);
   const port = rankAt => ({dummy: true, port: true, width: 0, height: 0, rank: rankAt, order: 0, ins: [], outs: []});
   const entry = port(-1), exit = port(ranks);
@@ -48,7 +50,29 @@ function place(module, items) {
   return finished(module, items, edges, layers, entry, exit);
 }
 
-// An edge against the graph's order (a module that is used twice) counts as one downwards.
+// Every box after those that it reads; where boxes read each other (a module that is used twice) the first in the graph begins.
+function inFlow(items, pairs) {
+  const waits = new Map(items.map(item => [item, 0])), readers = new Map(items.map(item => [item, []]));
+  for (const [source, target] of pairs) {
+    waits.set(target, waits.get(target) + 1);
+    readers.get(source).push(target);
+  }
+  items.forEach((item, order) => { item.order = order; });
+  const ready = items.filter(item => !waits.get(item)), flow = [], left = new Set(items);
+  while (left.size) {
+    const next = ready.length ? ready.splice(ready.reduce((best, {order}, i) => order < ready[best].order ? i : best, 0), 1)[0] : left.values().next().value;
+    if (!left.delete(next)) continue;
+    flow.push(next);
+    for (const reader of readers.get(next)) {
+      waits.set(reader, waits.get(reader) - 1);
+      if (!waits.get(reader) && left.has(reader)) ready.push(reader);
+    }
+  }
+  flow.forEach((item, order) => { item.order = order; });
+  return flow;
+}
+
+// An edge against that order counts as one downwards.
 const edgeBetween = (source, target) => source.order < target.order ? {from: source, to: target, back: false} : {from: target, to: source, back: true};
 
 function rank(items, edges) {

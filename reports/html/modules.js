@@ -53,14 +53,17 @@ function makeTree(graph) {
     parent.children.push(leaf);
     leaves[index] = leaf;
     for (let up = parent; up; up = up.parent) {
-      up.first = Math.min(up.first, index);
       up.total += 1;
       up.outcomes[node[2]] = (up.outcomes[node[2]] ?? 0) + 1;
     }
   });
+  // A module stands where its first node does that computes: constants lie anywhere.
+  const computes = box => box.total > (box.outcomes.structural ?? 0);
   const order = at => {
-    at.children.sort((a, b) => a.first - b.first);
+    if (!isModule(at)) return;
     at.children.forEach(order);
+    at.children.sort((a, b) => a.first - b.first);
+    at.first = (at.children.find(computes) ?? at.children[0])?.first ?? Infinity;
   };
   order(root);
   return {root, leaves};

@@ -44,6 +44,8 @@ class Graph:
 def network(nodes, seed=1, odd=0.04):
     """An image network: stages of residual blocks with attention, skip connections between stages."""
     chance, graph = random.Random(seed), Graph()
+    # As in a trace, constants come first, in no order that says anything of the modules that they belong to.
+    weights = {name: graph.node("prim::Constant", name + ".conv1", []) for name in (f"stages.{i}.blocks.{j}" for i in reversed(range(nodes // 130 + 1)) for j in reversed(range(8)))}
     x = graph.node("aten::conv2d", "stem.conv", [])
     skips, stage = [], 0
     while len(graph.nodes) < nodes - 60:
@@ -51,8 +53,7 @@ def network(nodes, seed=1, odd=0.04):
             if len(graph.nodes) >= nodes - 60:
                 break
             name = f"stages.{stage}.blocks.{block}"
-            weight = graph.node("prim::Constant", f"{name}.conv1", [])
-            y = graph.node("aten::conv2d", f"{name}.conv1", [x, weight])
+            y = graph.node("aten::conv2d", f"{name}.conv1", [x, weights[name]])
             y = graph.node("aten::batch_norm", f"{name}.norm1", [y])
             y = graph.node("aten::relu", name, [y])
             qkv = [graph.node("aten::linear", f"{name}.attention.{part}", [y]) for part in ("query", "key", "value")]
