@@ -84,10 +84,12 @@ std::optional<TensorData> reshaped(TensorData data, const Ints& dims) {
   return data;
 }
 
-// ONNX counts axes from 0, up to 64 dimensions as PyTorch.
-void demand_axes(const Ints& axes) {
-  for (const std::int64_t axis : axes)
-    if (axis < 0 || axis >= 64) throw Refusal{"there is no dimension " + std::to_string(axis)};
+// ONNX counts axes from 0, up to 64 dimensions as PyTorch, each once.
+void demand_axes(const Ints& axes, std::size_t rank = 64) {
+  for (const std::int64_t axis : axes) {
+    if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) throw Refusal{"there is no dimension " + std::to_string(axis)};
+    if (std::ranges::count(axes, axis) > 1) throw Refusal{"dimension " + std::to_string(axis) + " is named twice"};
+  }
 }
 
 void demand_permutation(const Ints& permutation) {
@@ -182,6 +184,7 @@ Value Builder::unsqueeze(const Value& value, const Ints& axes) {
   if (axes.empty()) return value;
   demand_axes(axes);
   if (const TensorData* data = constant_of(value)) {
+    demand_axes(axes, data->dims.size() + axes.size());
     Ints dims = data->dims;
     Ints sorted = axes;
     std::ranges::sort(sorted);
@@ -196,6 +199,7 @@ Value Builder::squeeze(const Value& value, const Ints& axes) {
   if (axes.empty()) return value;
   demand_axes(axes);
   if (auto data = known(value)) {
+    demand_axes(axes, data->dims.size());
     Ints dims;
     for (std::size_t i = 0; i < data->dims.size(); ++i)
       if (std::ranges::find(axes, static_cast<std::int64_t>(i)) == axes.end()) dims.push_back(data->dims[i]);

@@ -185,9 +185,34 @@ compatcheck_status cast(compatcheck_call* call, compatcheck_value value, compatc
   return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return e.cast(present(of, value), known_dtype(dtype)); });
 }
 
-template <onnx::Value (onnx::Builder::*member)(const onnx::Value&, const onnx::Ints&)>
-compatcheck_status placed(compatcheck_call* call, compatcheck_value value, const std::int64_t* places, std::size_t count, compatcheck_value* answer) {
-  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return (e.build.*member)(present(of, value), onnx::Ints(places, places + count)); });
+compatcheck_status reshape(compatcheck_call* call, compatcheck_value value, const std::int64_t* dims, std::size_t count, compatcheck_value* answer) {
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return of_rank(of, e.build.reshape(present(of, value), onnx::Ints(dims, dims + count)), count); });
+}
+
+std::optional<std::size_t> rank_of(const compatcheck_call& call, const onnx::Value& value) {
+  const auto found = call.ranks.find(value.id);
+  return found == call.ranks.end() ? std::nullopt : std::optional(found->second);
+}
+
+// Of a tensor with that many dimensions, where that is known.
+void demand_axes(const onnx::Ints& axes, std::optional<std::size_t> rank) {
+  for (const std::int64_t axis : axes) {
+    if (axis < 0 || (rank && axis >= static_cast<std::int64_t>(*rank))) throw Misuse{"there is no dimension " + std::to_string(axis)};
+    if (std::ranges::count(axes, axis) > 1) throw Misuse{"dimension " + std::to_string(axis) + " is named twice"};
+  }
+}
+
+template <onnx::Value (onnx::Builder::*member)(const onnx::Value&, const onnx::Ints&), bool adds>
+compatcheck_status on_axes(compatcheck_call* call, compatcheck_value value, const std::int64_t* first, std::size_t count, compatcheck_value* answer) {
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
+    const onnx::Ints axes(first, first + count);
+    const onnx::Value taken = present(of, value);
+    auto rank = rank_of(of, taken);
+    if (rank && adds) *rank += count;
+    demand_axes(axes, rank);
+    if (rank && !adds) *rank -= count;
+    return of_rank(of, (e.build.*member)(taken, axes), rank);
+  });
 }
 
 compatcheck_status transpose(compatcheck_call* call, compatcheck_value value, const std::int64_t* order, std::size_t count, compatcheck_value* answer) {
@@ -196,9 +221,9 @@ compatcheck_status transpose(compatcheck_call* call, compatcheck_value value, co
     const onnx::Ints permutation(order, order + count);
     for (std::size_t axis = 0; axis < count; ++axis)
       if (std::ranges::find(permutation, static_cast<std::int64_t>(axis)) == permutation.end()) throw Misuse{"transpose: its order isn't each dimension once"};
-    const auto rank = of.ranks.find(moved.id);
-    if (rank == of.ranks.end()) return of_rank(of, e.build.node("Transpose", {moved}, {{"perm", permutation}}), count);   // onnx looks at the order
-    if (rank->second != count) throw Misuse{"transpose: its order has " + std::to_string(count) + " dimensions, the tensor " + std::to_string(rank->second)};
+    const auto rank = rank_of(of, moved);
+    if (!rank) return of_rank(of, e.build.node("Transpose", {moved}, {{"perm", permutation}}), count);   // onnx looks at the order
+    if (*rank != count) throw Misuse{"transpose: its order has " + std::to_string(count) + " dimensions, the tensor " + std::to_string(*rank)};
     return of_rank(of, e.build.transpose(moved, permutation), count);
   });
 }
@@ -208,11 +233,15 @@ compatcheck_status concat(compatcheck_call* call, const compatcheck_value* parts
     onnx::Values values;
     for (std::size_t i = 0; i < count; ++i) values.push_back(present(of, parts[i]));
     if (values.empty()) throw Misuse{"nothing to concatenate"};
+    demand_axes({axis}, rank_of(of, values.front()));
     return e.build.concat(values, axis);
   });
 }
 compatcheck_status gather(compatcheck_call* call, compatcheck_value data, compatcheck_value indices, std::int64_t axis, compatcheck_value* answer) {
-  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return e.build.gather(present(of, data), present(of, indices), axis); });
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
+    demand_axes({axis}, rank_of(of, present(of, data)));
+    return e.build.gather(present(of, data), present(of, indices), axis);
+  });
 }
 
 // ---- Results
@@ -245,10 +274,10 @@ void add_nodes(compatcheck_host& host) {
   host.constant = constant;
   host.node = node;
   host.cast = cast;
-  host.reshape = placed<&onnx::Builder::reshape>;
+  host.reshape = reshape;
   host.transpose = transpose;
-  host.unsqueeze = placed<&onnx::Builder::unsqueeze>;
-  host.squeeze = placed<&onnx::Builder::squeeze>;
+  host.unsqueeze = on_axes<&onnx::Builder::unsqueeze, true>;
+  host.squeeze = on_axes<&onnx::Builder::squeeze, false>;
   host.concat = concat;
   host.gather = gather;
   host.give = give;

@@ -55,6 +55,15 @@ TEST(Builder, AttributesAreOfTheirTypes) {
   EXPECT_EQ(refusal([&] { made.builder.node("Elu", {x}, {{"alpha", 2}}); }), "not refused");   // whole numbers are floats
 }
 
+TEST(Builder, AxesOfConstantsAreThereAndStandOnce) {
+  Made made(13);
+  const Value pair = made.builder.ints({1, 2});
+  EXPECT_EQ(refusal([&] { made.builder.unsqueeze(pair, {5}); }), "there is no dimension 5");
+  EXPECT_EQ(refusal([&] { made.builder.unsqueeze(pair, {0, 0}); }), "dimension 0 is named twice");
+  EXPECT_EQ(refusal([&] { made.builder.squeeze(made.builder.ints({1}), {1}); }), "there is no dimension 1");
+  EXPECT_EQ(refusal([&] { made.builder.unsqueeze(pair, {0, 2}); }), "not refused");
+}
+
 TEST(Builder, AnInputThatWasAnAttributeTakesAConstant) {
   Made old(9), newer(10);
   const auto topk = [](Made& made, const Value& k) { made.builder.nodes("TopK", {made.input(DType::f32)}, 2, {{"k", k}, {"axis", 1}}); };

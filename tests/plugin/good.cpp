@@ -43,6 +43,8 @@ void unknowing(plugin::Emission&) { throw plugin::Unknown(); }
 void permuting(plugin::Emission& e) { e.give(e.transpose(e.tensor("x"), {0})); }
 void permuting_twice(plugin::Emission& e) { e.give(e.transpose(e.tensor("x"), {1, 1})); }
 void permuting_inside(plugin::Emission& e) { e.give(e.transpose(e.node("Abs", {e.tensor("x")}), {0})); }
+void squeezing(plugin::Emission& e) { e.give(e.squeeze(e.unsqueeze(e.tensor("x"), {0}), {3})); }
+void gathering(plugin::Emission& e) { e.give(e.gather(e.tensor("x"), e.integers({0}), -1)); }
 void overflowing(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::i8, 300), DType::f32)})); }
 void overflowing_half(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::f16, 1e6), DType::f32)})); }
 void halving_an_integer(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::i64, 0.5), DType::f32)})); }
@@ -99,6 +101,8 @@ void enter(plugin::Registry& registry) {
   of_x(registry, "permuting", permuting);
   of_x(registry, "permuting_twice", permuting_twice);
   of_x(registry, "permuting_inside", permuting_inside);
+  of_x(registry, "squeezing", squeezing);
+  of_x(registry, "gathering", gathering);
   of_x(registry, "overflowing", overflowing);
   of_x(registry, "overflowing_half", overflowing_half);
   of_x(registry, "halving_an_integer", halving_an_integer);

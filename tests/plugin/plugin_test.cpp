@@ -114,6 +114,8 @@ TEST(Plugin, WhatItsFunctionsMisuseIsAFinding) {
   const std::pair<const char*, const char*> cases[] = {
       {"permuting", "transpose: its order has 1 dimensions, the tensor 2"},
       {"permuting_twice", "transpose: its order isn't each dimension once"},
+      {"squeezing", "there is no dimension 3"},
+      {"gathering", "there is no dimension -1"},
       {"overflowing", "i8 holds no 300"},
       {"overflowing_half", "f16 holds no 1000000"},
       {"halving_an_integer", "i64 holds no 0.5"},
