@@ -50,7 +50,7 @@ struct Configuration {
   std::vector<AllowEntry> allow;
 };
 
-// Throws UsageError for a file that can't be read, TableError with line and column for a wrong one.
+// Throws UsageError where there is no such file, TableError for one that can't be read, with line and column for a wrong one.
 Configuration read_configuration(const std::filesystem::path& file);
 // compatcheck.yaml or .compatcheck.yaml in `folder` or the nearest folder above it that has one.
 std::optional<std::filesystem::path> find_configuration(const std::filesystem::path& folder);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/output_file.h"
 #include "cli/read_model.h"
 #include "cli/terminal.h"
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <utility>
 
+#include "cli/output_file.h"
 #include "cli/terminal.h"
 
 namespace compatcheck::cli {

@@ -1,9 +1,6 @@
 #include "cli/report_stream.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <unistd.h>
 
 #include "cli/report_output.h"
 #include "cli/terminal.h"
@@ -31,41 +28,6 @@ bool streams(Format format) { return format == Format::jsonl; }
 
 }  // namespace
 
-// Under a temporary name until the run is over.
-struct ReportStream::Stream {
-  explicit Stream(std::filesystem::path to) : file(std::move(to)), written(file) {
-    std::error_code error;
-    const bool device = std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
-    if (!device) written += ".tmp" + std::to_string(getpid());
-    stream.open(written, std::ios::binary | std::ios::trunc);
-    check();
-  }
-  ~Stream() {
-    std::error_code error;
-    if (written != file) std::filesystem::remove(written, error);   // the run failed
-  }
-
-  void write(const std::string& text) {
-    stream << text << std::flush;
-    check();
-  }
-  void finish() {
-    stream.close();
-    check();
-    if (written == file) return;
-    std::error_code error;
-    std::filesystem::rename(written, file, error);
-    if (error) throw UsageError(file.string() + " can't be written: " + error.message());
-    written = file;
-  }
-  void check() const {
-    if (!stream) throw UsageError(file.string() + " can't be written: " + std::strerror(errno));
-  }
-
-  std::filesystem::path file, written;
-  std::ofstream stream;
-};
-
 ReportStream::ReportStream(const Options& options, std::size_t models)
     : options_(options), rest_(options), as_list_(models * options.opsets.values.size() != 1),
       prints_(models > 1 && (options.format == Format::text || streams(options.format))) {
@@ -73,7 +35,7 @@ ReportStream::ReportStream(const Options& options, std::size_t models)
            .as_list = as_list_, .source_root = options.source_root};
   if (models <= 1) return;
   for (const auto& report : options.reports)
-    if (streams(report.format)) streams_.push_back(std::make_unique<Stream>(report.file));
+    if (streams(report.format)) streams_.push_back(std::make_unique<OutputFile>(report.file));
   std::erase_if(rest_.reports, [](const ReportFile& report) { return streams(report.format); });
 }
 ReportStream::~ReportStream() = default;

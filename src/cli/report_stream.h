@@ -2,12 +2,12 @@
 // needs no more memory than one over few.
 #pragma once
 
-#include <fstream>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "cli/options.h"
+#include "cli/output_file.h"
 
 namespace compatcheck::cli {
 
@@ -28,8 +28,7 @@ class ReportStream {
   std::size_t printed_ = 0;
   bool as_list_, prints_;                          // stdout is written as reports come
   RenderOptions page_;
-  struct Stream;                                   // a file of JSON lines
-  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<std::unique_ptr<OutputFile>> streams_;   // of JSON lines
   std::vector<Report> kept_;                       // for formats that need all of them
   std::vector<Report> summaries_;                  // for the totals of text
 };

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -68,23 +67,6 @@ void write_stdout(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written || errno == EPIPE) return;  // a reader that has seen enough is no error
   throw UsageError(std::string("stdout can't be written: ") + std::strerror(errno));
-}
-
-void write_file(const std::filesystem::path& file, const std::string& text) {
-  std::error_code error;
-  // A device or pipe is written as it is: renaming would put a file in its place.
-  const bool in_place = std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
-  std::filesystem::path target = file;
-  if (!in_place) target += ".tmp" + std::to_string(getpid());
-  std::ofstream stream(target, std::ios::binary | std::ios::trunc);
-  stream << text;
-  stream.close();
-  error.clear();
-  if (stream && !in_place) std::filesystem::rename(target, file, error);
-  if (stream && !error) return;
-  const std::string why = error ? error.message() : std::strerror(errno);
-  if (!in_place) std::filesystem::remove(target, error);
-  throw UsageError(file.string() + " can't be written: " + why);
 }
 
 }  // namespace compatcheck::cli

@@ -31,7 +31,5 @@ class ProgressLine {
 void write_message(const std::string& text);
 // Throws UsageError, naming the file, when not all bytes could be written.
 void write_stdout(const std::string& text);
-// Under a temporary name first, then renamed: the file is whole or as it was.
-void write_file(const std::filesystem::path& file, const std::string& text);
 
 }  // namespace compatcheck::cli

@@ -2,13 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 
 #include "analysis/boundary.h"
 #include "analysis/rules.h"
 #include "compatcheck/check.h"
 #include "compatcheck/policy.h"
+#include "mapping/reading/folder.h"
 #include "mapping/reading/read.h"
 #include "mapping/reading/suggest.h"
 #include "policy/allow.h"
@@ -166,13 +165,6 @@ void read_key(const Source& source, const Node& key, const Node& value, Configur
   }
 }
 
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream.good() && !stream.eof()) throw UsageError(file.string() + " can't be read");
-  return text;
-}
-
 }  // namespace
 
 Configuration policy::parse_configuration(std::string_view text, const std::string& name) {
@@ -189,7 +181,7 @@ Configuration policy::parse_configuration(std::string_view text, const std::stri
 Configuration read_configuration(const std::filesystem::path& file) {
   return analysis::guarded(file.string(), [&] {
     if (!std::filesystem::is_regular_file(file)) throw UsageError(file.string() + ": there is no such file");
-    return policy::parse_configuration(text_of(file), file.string());
+    return policy::parse_configuration(mapping::read_file(file), file.string());
   });
 }
 

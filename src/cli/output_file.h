@@ -1,0 +1,30 @@
+// Files that are whole or as they were.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace compatcheck::cli {
+
+// Written under a temporary name, which goes unless finish() gives it the file's. A device or pipe is written as it is: renaming would put a
+// file in its place. All throw UsageError, naming the file.
+class OutputFile {
+ public:
+  explicit OutputFile(std::filesystem::path file);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  void write(const std::string& text);   // and flushes
+  void finish();
+
+ private:
+  void check() const;
+
+  std::filesystem::path file_, written_;
+  std::ofstream stream_;
+};
+
+void write_file(const std::filesystem::path& file, const std::string& text);
+
+}  // namespace compatcheck::cli
