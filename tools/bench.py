@@ -21,7 +21,7 @@ print(time.perf_counter() - start)
 ARCHITECTURES = ["mobilenet_v3-traced", "resnet50-traced", "vit-traced", "swin-traced", "unet-traced", "bert-traced", "gpt2-traced", "t5-traced",
                  "whisper_encoder-traced", "lstm-traced", "bert_base-traced", "large-traced"]
 LARGE = 300 << 20
-SMALL = ["branches-scripted", "attention-traced", "lstm-traced", "unet-traced", "mobilenet_v3-traced"]   # from 10 to 200 nodes
+SMALL = ["branches-scripted", "attribute_writes-scripted", "aliased_writes-traced", "attention-traced"]
 PYTHON_WAY = "import sys, torch; g = torch.jit.load(sys.argv[1]).inlined_graph; print(sum(1 for _ in g.nodes()))"
 
 
