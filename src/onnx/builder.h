@@ -148,7 +148,7 @@ class Builder {
  private:
   struct Call;
   void place_attributes(Call& call, const Arguments& attributes);
-  void place_moved(Call& call, std::string_view attribute, const std::string& input, const Argument& value);
+  void place_moved(Call& call, const std::string& input, const Argument& value);
   void check_inputs(Call& call);
   static void demand_attributes(const Call& call);
   void widen(Call& call);

@@ -1,0 +1,351 @@
+#include "convert/attempt.h"
+
+#include <algorithm>
+#include <new>
+
+#include "compatcheck/error.h"
+#include "convert/branches.h"
+#include "convert/foreign.h"
+#include "convert/interface.h"
+#include "convert/raw.h"
+#include "convert/structural.h"
+#include "symbolic/condition.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::conversion {
+namespace {
+
+using mapping::Lookup;
+using mapping::Row;
+using symbolic::Truth;
+
+void refuse(Outcome& outcome, const Row* row, std::string reason) {
+  outcome.status = Status::refused;
+  outcome.reason = std::move(reason);
+  if (row) outcome.hint = row->hint;
+}
+
+void refuse_misfit(Outcome& outcome, std::string reason) {
+  outcome.impossible = true;
+  refuse(outcome, nullptr, std::move(reason));
+}
+
+void refuse_impossible(Outcome& outcome, const std::string& reason) { refuse_misfit(outcome, "PyTorch refuses this call: " + reason); }
+
+// By number of arguments alone: their types can be known too little to tell an overload.
+bool fits_some_overload(const ir::Node& node, const schema::Registry& schemas) {
+  if (node.schema()) return true;
+  const auto overloads = schemas.overloads(node.op());
+  return overloads.empty() || std::any_of(overloads.begin(), overloads.end(), [&](const schema::Schema* schema) {
+    return schema->variadic_arguments || schema->arguments.size() == node.inputs().size();
+  });
+}
+
+// An entry ends where an operator of its rows changes its meaning.
+void state_stale(Outcome& outcome, const Lookup& found, const Context& context, int opset) {
+  const auto entry = std::ranges::find(found.op->history, found.since, &mapping::Entry::opset);
+  const auto& change = *context.table.meaning_change(*entry, opset);
+  outcome.status = Status::missing;
+  outcome.reason = "the entry for opset " + std::to_string(found.since) + " ends at opset " + std::to_string(change.to) + ", where " +
+                   change.op + " changed its meaning (" + change.why + ")";
+  outcome.hint = "say in the table what holds from opset " + std::to_string(change.to) + " on";
+}
+
+// By libtorch, a known library, or one that --op-library loaded. Of others the schemas in force may hold one assumed from their calls.
+bool is_shipped(const std::string& op, const ir::Program* program) {
+  if (schema::Registry().contains(op)) return true;
+  return program && states_schema_of(program->library_schemas, op);
+}
+
+void state_missing(Outcome& outcome, const Lookup& found, const Context& context, int opset) {
+  outcome.status = Status::missing;
+  if (found.status == Lookup::Status::unknown) {
+    outcome.unknown_operator = !is_shipped(outcome.node->op(), context.program);
+    if (outcome.node->is("prim::PythonOp") && !outcome.node->overload().empty()) {
+      outcome.unknown_operator = true;
+      outcome.reason = "the Python function " + outcome.node->overload() + " has no row, and its code isn't in the model";
+      return;
+    }
+    outcome.reason = outcome.unknown_operator ? "nobody ships this operator" : "no mapping";
+    return;
+  }
+  for (const Row& row : found.rows) {
+    if (row.kind != Row::Kind::missing) continue;
+    outcome.row = &row;
+    outcome.reason = row.reason;
+    outcome.hint = row.hint;
+    return;
+  }
+  outcome.reason = "no mapping at opset " + std::to_string(opset);
+}
+
+// Values on trial: constants as they are, all else by its facts.
+class TrialOperands {
+ public:
+  // `open`: of an unknown dtype, too.
+  TrialOperands(const Context& context, onnx::Builder& builder, bool open = false) : context_(context), builder_(builder), open_(open) {}
+
+  const handlers::Operand& of(const ir::Value* value) {
+    const auto [at, added] = operands_.try_emplace(value);
+    if (!added) return at->second;
+    if (const ir::Constant* constant = ir::constant_of(value)) return at->second = handlers::operand_of(*constant, context_.program, builder_);
+    if (value->producer() && value->producer()->is("prim::ListConstruct")) {   // of objects, whose facts don't say which they are
+      handlers::List list;
+      for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));
+      return operands_[value] = handlers::Operand{std::move(list)};
+    }
+    const auto fresh = [this](ir::DType dtype, bool sequence) {
+      return onnx::Value{builder_.model().add_value({.kind = sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor, .dtype = dtype, .shape = {}, .name = {}}), dtype, sequence};
+    };
+    try {
+      return at->second = handlers::operand_of(context_.facts.of(value), value->type(), fresh);
+    } catch (const handlers::Wanting& wanting) {
+      if (!open_ || !wanting.verdict.wants.empty()) throw;
+      return at->second = open_operand(*value, context_, builder_);
+    }
+  }
+
+ private:
+  const Context& context_;
+  onnx::Builder& builder_;
+  bool open_;
+  std::unordered_map<const ir::Value*, handlers::Operand> operands_;
+};
+
+// Why PyTorch refuses the call; empty if it may not.
+std::string impossibility(const symbolic::Call& call) {
+  for (const ir::Value* output : call.node().outputs())
+    if (const std::string& reason = call.facts().of(output).impossible; !reason.empty()) return reason;
+  return {};
+}
+
+bool has_other_sizes(const symbolic::Fact& a, const symbolic::Fact& b) {
+  const auto first = shape_of(a), second = shape_of(b);
+  if (!first || !second) return false;
+  return !std::ranges::equal(*first, *second, [](const auto& one, const auto& other) { return !one.size || !other.size || one.size == other.size; });
+}
+
+bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor()->shape; }
+
+// Before opset 11 the sizes of what leaves an If are the same whichever branch runs.
+void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
+  const auto first = node.blocks()[0]->outputs(), second = node.blocks()[1]->outputs();
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    // What nobody reads, as no branch set it, is made of the other's sizes.
+    const symbolic::Fact& leaving = facts.of(node.output(i));
+    const bool unset = has_shape(leaving) && !(has_shape(facts.of(first[i])) && has_shape(facts.of(second[i])));
+    if (has_other_sizes(facts.of(first[i]), facts.of(second[i])) || (unset && !stand_in_sizes(leaving)))
+      throw onnx::Refusal{"If gives the same sizes from both branches before opset 11", "use opset 11"};
+  }
+}
+
+// Nor does ONNX Runtime run an If before opset 13 of whose results it doesn't know the rank.
+void demand_ranks(const ir::Node& node, const symbolic::FactTable& facts) {
+  for (const ir::Value* output : node.outputs()) {
+    const symbolic::Fact& fact = facts.of(output);
+    if (output->unused() || !fact.tensor() || fact.tensor()->shape) continue;
+    if (!fact.wants.empty() || (fact.blame && fact.blame != &node))
+      throw handlers::Wanting{{.truth = Truth::unknown, .message = "the rank of what leaves an If isn't known", .wants = fact.wants, .blame = fact.blame}};
+    throw onnx::Refusal{"ONNX Runtime takes no If whose branches give tensors of different ranks before opset 13", "use opset 13"};
+  }
+}
+
+}  // namespace
+
+void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
+  Outcome& outcome = attempt.outcome;
+  outcome.row = &row;
+  switch (row.kind) {
+    case Row::Kind::mapped: {
+      const auto dtypes = symbolic::takes_dtypes(row, call);
+      if (dtypes.truth != Truth::yes) return refuse(outcome, &row, dtypes.message);
+      outcome.status = Status::ok;
+      return try_nodes(attempt, row, call, opset);
+    }
+    case Row::Kind::refuse: return refuse(outcome, &row, row.reason);
+    case Row::Kind::missing:
+      outcome.status = Status::missing;
+      outcome.reason = row.reason;
+      outcome.hint = row.hint;
+      return;
+  }
+}
+
+void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
+  Outcome& outcome = attempt.outcome;
+  const Way way(call, row, *outcome.rows, context_, opset);
+  attempt.range = {std::max(attempt.range.from, way.opsets().from), std::min(attempt.range.to, way.opsets().to)};
+  if (!call.node().schema()) return refuse(outcome, &row, "no schema tells what the call's arguments are");
+  if (!way.exists()) {
+    refuse(outcome, &row, "no handler is written for this operator yet");
+    if (!context_.table.is_users(row.place)) return;
+    const std::string argument = handlers::is_plain(row) ? handlers::unspoken_argument(row, call) : std::string();
+    if (argument.empty()) outcome.reason = "a row of several ONNX operators doesn't tell its nodes", outcome.hint = "write them as an ONNX function: `inline` in the place of `to`";
+    else outcome.reason = "the row doesn't say what becomes of the argument " + argument, outcome.hint = "name it in `inputs`, `attributes` or `when`; {none: " + argument + "} at the end of `inputs` leaves it out";
+    return;
+  }
+  onnx::Model model = empty_model(context_, opset);
+  onnx::Builder builder(model, context_.moved, attempt.range);
+  TrialOperands operands(context_, builder);
+  const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
+  handlers::Emission emission(call, &row, word, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+  outcome.handled = true;
+  try {
+    if (row.random || !known_results(call, builder)) way.emit(emission);
+    outcome.emitted = builder.take_emitted();
+  } catch (const onnx::Refusal& refusal) {
+    refuse(outcome, &row, refusal.reason);
+    if (!refusal.hint.empty()) outcome.hint = refusal.hint;
+  } catch (const handlers::Wanting& wanting) {
+    const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();   // nobody states them
+    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts) refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
+    else attempt.open = wanting.verdict;
+  } catch (const symbolic::Impossible& arguments) {
+    refuse_impossible(outcome, arguments.reason);
+  } catch (const InternalError& error) {
+    refuse(outcome, &row, std::string("this call can't be converted yet: ") + error.what());
+  }
+  attempt.range = builder.range();
+}
+
+// What belongs to no row: a refusal is the graph's own.
+template <class Work> void Attempter::on_trial(Attempt& attempt, int opset, Work&& work) {
+  onnx::Model model = empty_model(context_, opset);
+  onnx::Builder builder(model, context_.moved, attempt.range);
+  try {
+    work(builder);
+  } catch (const onnx::Refusal& refusal) {
+    refuse(attempt.outcome, nullptr, refusal.reason);
+    attempt.outcome.hint = refusal.hint;
+  } catch (const handlers::Wanting& wanting) {
+    attempt.open = wanting.verdict;
+  }
+  attempt.range = builder.range();
+}
+
+// What leaves an If or goes round a Loop needs the form of an ONNX value.
+void Attempter::try_control(Attempt& attempt, int opset) {
+  const ir::Node& node = *attempt.outcome.node;
+  std::vector<ir::DType> dtypes;
+  std::vector<bool> sequences;
+  const auto take = [&](ir::DType dtype, bool sequence) {
+    dtypes.push_back(dtype);
+    sequences.push_back(sequence);
+    return onnx::Value{1, dtype, sequence};
+  };
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    for (const ir::Value* output : node.outputs()) handlers::operand_of(context_.facts.of(output), output->type(), take);
+    if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
+    if (node.is("prim::If") && !builder.at_least(13)) demand_ranks(node, context_.facts);
+    builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
+  });
+}
+
+void Attempter::try_interface(Attempt& attempt, int opset) {
+  attempt.outcome.structural = true;
+  attempt.outcome.status = Status::ok;
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    TrialOperands operands(context_, builder, context_.export_type != ExportType::onnx);
+    declare_inputs(graph_, context_, builder);
+    collect_outputs(graph_, context_, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+  });
+}
+
+void Attempter::try_structural(Attempt& attempt, const mapping::Listed& listed, int opset) {
+  attempt.outcome.structural = true;
+  if (attempt.outcome.node->is("prim::If") || attempt.outcome.node->is("prim::Loop")) return try_control(attempt, opset);
+  auto verdict = dissolves(*attempt.outcome.node, listed, context_);
+  if (verdict.truth == Truth::no) refuse(attempt.outcome, nullptr, verdict.message);
+  else if (verdict.truth == Truth::unknown) attempt.open = std::move(verdict);
+}
+
+// The first row that applies; what stands in the way of the first mapped one if none does.
+void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
+  Outcome& outcome = attempt.outcome;
+  std::string broken;
+  if (!fits_some_overload(call.node(), context_.schemas))
+    return refuse_misfit(outcome, "the arguments fit no overload of " + call.node().op());
+  const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
+  const auto accepted = symbolic::accepts(context_.table.valid(*found.op), word, call, context_.registry, context_.schemas);
+  if (accepted.truth == Truth::no) return refuse_impossible(outcome, accepted.message);
+  if (const auto reason = impossibility(call); !reason.empty()) return refuse_impossible(outcome, reason);
+  for (const Row& row : found.rows) {
+    if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
+      return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
+    auto verdict = symbolic::applies(row, call, context_.registry, context_.schemas);
+    if (verdict.truth == Truth::yes) return take(attempt, row, call, opset);
+    if (verdict.truth == Truth::unknown) {
+      outcome.row = &row;
+      attempt.open = std::move(verdict);
+      return;
+    }
+    if (row.kind == Row::Kind::mapped && broken.empty()) {
+      broken = verdict.message;
+      outcome.row = &row;
+    }
+  }
+  refuse(outcome, outcome.row, broken);
+}
+
+// A list's end, an attribute or a value that isn't there: the arguments aren't what PyTorch would take.
+void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
+  try {
+    try_rows(attempt, found, call, opset);
+  } catch (const std::exception& error) {
+    if (dynamic_cast<const Error*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) throw;
+    attempt.open.reset();
+    refuse_misfit(attempt.outcome, std::string("the arguments don't fit together (") + error.what() + ")");
+    attempt.range = {opset, opset};
+  }
+}
+
+Attempt Attempter::attempt(const ir::Node& node, int opset) {
+  Attempt attempt{.outcome = {}, .open = {}, .range = {mapping::lowest_opset, mapping::highest_opset}};
+  Outcome& outcome = attempt.outcome;
+  outcome.node = &node;
+  if (const auto write = context_.unresolved_writes.find(&node); write != context_.unresolved_writes.end()) {
+    outcome.unresolved_write = true;
+    refuse(outcome, nullptr, write->second);
+    return attempt;
+  }
+  if (&node == graph_.top()->return_node()) {
+    attempt.range = {mapping::lowest_opset, mapping::highest_opset};
+    try_interface(attempt, opset);
+    return attempt;
+  }
+  const Lookup& found = lookups_.find(node, opset);
+  attempt.range = lookups_.range(node, opset);
+  outcome.rows = found.op;
+  outcome.since = found.since;
+  switch (found.status) {
+    case Lookup::Status::structural: try_structural(attempt, *found.listed, opset); break;
+    case Lookup::Status::rows: try_fitting(attempt, found, symbolic::Call(node, context_.facts), opset); break;
+    case Lookup::Status::stale: state_stale(outcome, found, context_, opset); break;
+    case Lookup::Status::missing:
+    case Lookup::Status::unknown:
+      state_missing(outcome, found, context_, opset);
+      attempt.range = {opset, opset};   // the reason names it
+      break;
+  }
+  return attempt;
+}
+
+// The call as PyTorch's operator.
+Attempt Attempter::attempt_foreign(const ir::Node& node, int opset) {
+  Attempt attempt{.outcome = {}, .open = {}, .range = {mapping::lowest_opset, mapping::highest_opset}};
+  attempt.outcome.node = &node;
+  attempt.outcome.status = Status::ok;
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    if (context_.export_type == ExportType::raw) {
+      demand_raw(node);
+      attempt.outcome.emitted = {foreign_name(node, ExportType::raw)};
+      return;
+    }
+    TrialOperands operands(context_, builder, true);
+    write_foreign(node, context_, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+    attempt.outcome.emitted = builder.take_emitted();
+  });
+  return attempt;
+}
+
+}  // namespace compatcheck::conversion
