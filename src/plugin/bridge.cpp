@@ -57,6 +57,8 @@ void emit(const Function& function, handlers::Emission& e) {
     run(function, call, doing);
   } catch (const Misuse& misuse) {
     throw onnx::Refusal{misuse.reason, hint};
+  } catch (const onnx::Refusal& refusal) {
+    throw onnx::Refusal{refusal.reason + " (plugin " + function.plugin() + ")", refusal.hint};
   }
   for (std::size_t i = 0; i < e.results().size(); ++i)
     if (e.output_used(i) && !e.results()[i]) throw onnx::Refusal{failure(function, doing, "it gave no output " + std::to_string(i)), hint};

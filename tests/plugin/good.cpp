@@ -31,6 +31,7 @@ void forgetful(plugin::Emission&) {}
 void throwing(plugin::Emission&) { throw std::runtime_error("out of luck"); }
 void throwing_a_number(plugin::Emission&) { throw 7; }
 void refusing(plugin::Emission&) { throw plugin::Refusal{"not on a Sunday", "wait"}; }
+void modern(plugin::Emission& e) { e.give(e.node("Gelu", {e.tensor("x")})); }
 void misspelling(plugin::Emission& e) { e.give(e.node("Ad", {e.tensor("x")})); }
 void demanding(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.scalar(DType::f32, static_cast<double>(e.known_size("x", 0)))})); }
 // Does without what isn't known.
@@ -94,6 +95,7 @@ void enter(plugin::Registry& registry) {
   of_x(registry, "throwing", throwing);
   of_x(registry, "throwing_a_number", throwing_a_number);
   of_x(registry, "refusing", refusing);
+  of_x(registry, "modern", modern);
   of_x(registry, "misspelling", misspelling);
   of_x(registry, "demanding", demanding);
   of_x(registry, "contented", contented);

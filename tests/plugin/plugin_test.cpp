@@ -96,7 +96,7 @@ TEST(Plugin, AChangeOfMeaningIsTheHandlersToAnswer) {
   return (%y)
 )");
   EXPECT_TRUE(converted(model, 17).convertible());
-  EXPECT_EQ(only_finding(converted(model, 12)), "CC005 only from opset 13");
+  EXPECT_EQ(only_finding(converted(model, 12)), "CC005 only from opset 13 (plugin " + folder + "good.so)");
 }
 
 TEST(Plugin, WhatItsFunctionsDoWrongIsAFinding) {
@@ -106,8 +106,9 @@ TEST(Plugin, WhatItsFunctionsDoWrongIsAFinding) {
   EXPECT_EQ(only_finding(converted(of_x("acme::forgetful"))), failed + "acme::forgetful: it gave no output 0");
   EXPECT_THAT(only_finding(converted(of_x("acme::misspelling"))), HasSubstr(failed + "acme::misspelling: "));
   const Report refused = converted(of_x("acme::refusing"));
-  EXPECT_EQ(only_finding(refused), "CC005 not on a Sunday");
+  EXPECT_EQ(only_finding(refused), "CC005 not on a Sunday (plugin " + folder + "good.so)");
   EXPECT_EQ(refused.findings[0].help, "wait");
+  EXPECT_EQ(only_finding(converted(of_x("acme::modern"), 13)), "CC005 ONNX has no Gelu before opset 20 (plugin " + folder + "good.so)");
 }
 
 TEST(Plugin, WhatItsFunctionsMisuseIsAFinding) {
