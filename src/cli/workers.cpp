@@ -175,6 +175,7 @@ class Workers {
     const std::string answer = worker.received.substr(sizeof size);
     worker.item.reset();
     worker.received.clear();
+    if (next_ < items_) give(worker);   // it works on while its answer is read
     done_(item, answer, {});
   }
 
