@@ -55,6 +55,8 @@ std::string settings_digest(const LoadOptions& load, const CheckOptions& options
 
 // exit_usage for what UsageError and TableError are, else exit_unreadable.
 int exit_code_of(const std::exception& error);
+// Of a run: the highest of its models; a model at several opsets has the lowest where one of them is enough, else the highest.
+int exit_code_of(std::span<const Report> reports);
 // In place of a report, for render(): a model that could not be read or checked.
 Report failure_report(const std::string& path, const std::exception& error);
 

@@ -85,7 +85,6 @@ struct PolicyOptions {
   bool accept_all = false;           // what the baseline doesn't know is put into it, and doesn't count
   std::string today{};               // "2026-11-22", by which entries expire; empty: the day in UTC (SOURCE_DATE_EPOCH, if it is set)
   bool partial = false;              // the run has a part of the models alone: entries that name no single model aren't judged unused
-  std::optional<int> max_missing{};  // as CheckOptions has it
   bool exit_zero = false;
 };
 

@@ -24,10 +24,11 @@ struct RenderOptions {
   bool quiet = false;           // only what is at or above fail_on, and the last line
   int verbosity = 0;            // 1: every site and every operator; 2: normalisation steps too
   bool as_list = false;         // JSON: {"schema_version", "reports"} around a single report too
+  bool one_of_several = false;  // text: reports of other models stand around this one: it is called by its path, and quietly nothing where it passes
   std::filesystem::path source_root{};   // where the files that findings name may lie: html shows their lines, sarif, github and gitlab point at them
 };
 
-// One report is one object or page; several are {"schema_version", "reports": […], "totals": {…}}, one line each, or one table of
+// One report is one object or page; several are {"schema_version", "reports": […], "totals": {…}, "exit_code"}, one line each, or one table of
 // opsets and models. The same reports give the same bytes.
 std::string render(const Report& report, Format format, const RenderOptions& options = {});
 std::string render(std::span<const Report> reports, Format format, const RenderOptions& options = {});

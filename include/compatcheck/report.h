@@ -64,7 +64,7 @@ struct OperatorSummary {
   bool verified = false;             // its handler exists and ran in a test
   std::vector<std::string> onnx;     // what carries the meaning
   std::optional<int> since;          // opset of the row in force
-  std::optional<int> available_from; // lowest opset above the asked one at which every call of it converts
+  std::optional<int> available_from; // lowest opset above the asked one at which no call of it is missing or refused
   int nodes = 0, blocked = 0;
   int kept = 0;                      // written as PyTorch's operators, as the export type has it
   std::vector<RowUse> rows;          // in the tables' order
@@ -107,6 +107,8 @@ struct Gate {
   bool passed = true;
   FailOn fail_on = FailOn::unconvertible;
   int violations = 0;
+  std::optional<int> max_missing{};    // where it was asked for
+  bool one_opset_is_enough = false;    // of the model's reports in the same run: a range of opsets was asked for
 };
 
 // Whether an engine takes a node or a model; unknown where its profile doesn't say.

@@ -85,7 +85,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   }
   report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset, std::move(others));
   if (options.graph) report.graph = analysis::summarize_graph(assessment);
-  report.gate = analysis::judge(report, options.fail_on, options.max_missing);
+  report.gate = analysis::judge(report, {.fail_on = options.fail_on, .max_missing = options.max_missing});
   report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
   return report;
 }

@@ -1,10 +1,13 @@
 #include "analysis/gate.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "analysis/rules.h"
+#include "compatcheck/check.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -30,6 +33,8 @@ int counted_missing(const Report& report) {
   return report.summary.missing - static_cast<int>(std::ranges::count_if(allowed, [&](const auto& name) { return !open.contains(name); }));
 }
 
+bool has_too_many_missing(const Report& report, const Gate& gate) { return gate.max_missing && counted_missing(report) > *gate.max_missing; }
+
 }  // namespace
 
 bool violates(const Finding& finding, FailOn fail_on) {
@@ -45,14 +50,45 @@ bool violates(const Finding& finding, FailOn fail_on) {
   return false;
 }
 
-Gate judge(const Report& report, FailOn fail_on, std::optional<int> max_missing) {
-  Gate gate{.passed = true, .fail_on = fail_on, .violations = 0};
+bool fails(const Finding& finding, const Report& report) {
+  const Gate& gate = report.gate;
+  if (gate.passed || finding.suppressed) return false;
+  if (violates(finding, gate.fail_on)) return true;
+  return is_missing(finding.id) && has_too_many_missing(report, gate);
+}
+
+Gate judge(const Report& report, Gate gate) {
   gate.violations = static_cast<int>(std::count_if(report.findings.begin(), report.findings.end(),
-                                                   [&](const Finding& finding) { return violates(finding, fail_on); }));
-  if (fail_on == FailOn::unconvertible && !report.convertible() && !all_is_allowed(report)) gate.violations = std::max(gate.violations, 1);
-  if (max_missing && counted_missing(report) > *max_missing) gate.violations = std::max(gate.violations, 1);
+                                                   [&](const Finding& finding) { return violates(finding, gate.fail_on); }));
+  if (gate.fail_on == FailOn::unconvertible && !report.convertible() && !all_is_allowed(report)) gate.violations = std::max(gate.violations, 1);
+  if (has_too_many_missing(report, gate)) gate.violations = std::max(gate.violations, 1);
   gate.passed = gate.violations == 0;
   return gate;
 }
 
 }  // namespace compatcheck::analysis
+
+namespace compatcheck {
+
+int exit_code_of(std::span<const Report> reports) {
+  struct Codes {
+    int lowest = exit_unreadable, highest = exit_passed;
+    bool one_is_enough = false;
+  };
+  std::map<std::string_view, Codes> models;
+  int highest = exit_passed;
+  for (const Report& report : reports) {
+    if (report.error) {
+      highest = std::max(highest, report.exit_code);
+      continue;
+    }
+    Codes& codes = models[report.model.path];
+    codes.lowest = std::min(codes.lowest, report.exit_code);
+    codes.highest = std::max(codes.highest, report.exit_code);
+    codes.one_is_enough |= report.gate.one_opset_is_enough;
+  }
+  for (const auto& [path, codes] : models) highest = std::max(highest, codes.one_is_enough ? codes.lowest : codes.highest);
+  return highest;
+}
+
+}  // namespace compatcheck

@@ -1,13 +1,14 @@
 // Whether a report passes, and the exit code that says so.
 #pragma once
 
-#include <optional>
-
 #include "compatcheck/report.h"
 
 namespace compatcheck::analysis {
 
 bool violates(const Finding& finding, FailOn fail_on);
-Gate judge(const Report& report, FailOn fail_on, std::optional<int> max_missing);
+// It is why the report doesn't pass.
+bool fails(const Finding& finding, const Report& report);
+// What is asked of the report, answered.
+Gate judge(const Report& report, Gate gate);
 
 }  // namespace compatcheck::analysis

@@ -9,18 +9,9 @@
 namespace compatcheck::cli {
 namespace {
 
-int exit_code(std::span<const Report> reports, bool one_is_enough) {
-  int lowest = reports.front().exit_code, highest = 0;
-  for (const Report& report : reports) {
-    lowest = std::min(lowest, report.exit_code);
-    highest = std::max(highest, report.exit_code);
-  }
-  return one_is_enough ? lowest : highest;
-}
-
 PolicyOptions policy_options(const Options& options) {
   PolicyOptions policy{.configuration = options.configuration, .partial = options.shard.count > 1 || !options.changed_since.empty(),
-                       .max_missing = options.check.max_missing, .exit_zero = options.check.exit_zero};
+                       .exit_zero = options.check.exit_zero};
   if (!options.baseline.empty()) policy.baseline = read_baseline(options.baseline);
   policy.accept_all = !options.write_baseline.empty();
   policy.baseline_source = (policy.accept_all ? options.write_baseline : options.baseline).string();
@@ -55,6 +46,8 @@ void CheckedModels::take(std::vector<Report> reports) {
   else for (const auto& warning : reports.front().model.warnings) write_message(reports.front().model.path + ": warning: " + warning);
   for (auto& report : reports) {
     report.gate.fail_on = options_.check.fail_on;
+    report.gate.max_missing = options_.check.max_missing;
+    report.gate.one_opset_is_enough = options_.opsets.one_is_enough && reports.size() > 1;
     policy_.apply(report);
   }
   if (!reports.front().error) {
@@ -67,7 +60,7 @@ void CheckedModels::take(std::vector<Report> reports) {
 }
 
 void CheckedModels::release(std::vector<Report>& reports) {
-  exit_code_ = std::max(exit_code_, exit_code(reports, options_.opsets.one_is_enough));
+  exit_code_ = std::max(exit_code_, exit_code_of(reports));
   output_.add(reports);
 }
 

@@ -15,6 +15,7 @@ Report summary_of(const Report& report) {
   summary.opset = report.opset;
   summary.verdict = report.verdict;
   summary.summary = report.summary;
+  summary.gate = report.gate;
   summary.error = report.error;
   summary.exit_code = report.exit_code;
   for (const auto& finding : report.findings) {
@@ -32,7 +33,7 @@ ReportStream::ReportStream(const Options& options, std::size_t models)
     : options_(options), rest_(options), as_list_(models * options.opsets.values.size() != 1),
       prints_(models > 1 && (options.format == Format::text || streams(options.format))) {
   page_ = {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity,
-           .as_list = as_list_, .source_root = options.source_root};
+           .as_list = as_list_, .one_of_several = models > 1, .source_root = options.source_root};
   if (models <= 1) return;
   for (const auto& report : options.reports)
     if (streams(report.format)) streams_.push_back(std::make_unique<OutputFile>(report.file));
@@ -44,8 +45,7 @@ void ReportStream::print(std::span<const Report> reports) {
   const std::string text = render(reports, options_.format, page_);
   if (options_.format != Format::text) return write_stdout(text);
   for (const auto& report : reports) summaries_.push_back(summary_of(report));
-  const bool silent = options_.quiet && std::ranges::all_of(reports, [](const Report& report) { return report.exit_code == exit_passed; });
-  if (!silent) write_stdout((printed_++ ? "\n" : "") + text);
+  if (!text.empty()) write_stdout((printed_++ ? "\n" : "") + text);
 }
 
 void ReportStream::add(std::span<const Report> reports) {

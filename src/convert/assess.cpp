@@ -102,7 +102,7 @@ std::optional<int> Assessor::available_from(const Outcome& outcome, int opset) {
   for (int higher = opset + 1; higher <= mapping::highest_opset; ++higher) {
     context_.watch.step();
     const Outcome then = outcome.kept ? onnx_outcome_at(*outcome.node, higher, {}) : outcome_at(*outcome.node, higher, {});
-    if (then.status == Status::ok) return higher;
+    if (then.status == Status::ok || then.status == Status::needs_input) return higher;
   }
   return std::nullopt;
 }

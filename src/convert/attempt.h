@@ -25,7 +25,7 @@ struct Outcome {
   const mapping::OperatorRows* rows = nullptr;
   const mapping::Row* row = nullptr;    // the row that applied or refused; null if none
   int since = 0;                        // the opset of the entry that held
-  std::optional<int> available_from;    // lowest opset above at which this call is ok
+  std::optional<int> available_from;    // lowest opset above at which this call is ok, or only wants inputs
   std::vector<std::uint32_t> wants;     // needs_input, missing: the model inputs that would settle it, or whether it runs
   // ok: written as PyTorch's operator, as the export type has it; and what the call is without that. `reason` and the rest tell why.
   std::optional<Status> kept{};

@@ -158,7 +158,7 @@ void Policy::State::compare(Report& report) {
 
 void Policy::State::judge(Report& report) const {
   analysis::sort(report.findings);
-  report.gate = analysis::judge(report, report.gate.fail_on, options.max_missing);
+  report.gate = analysis::judge(report, report.gate);
   report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
 }
 

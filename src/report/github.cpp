@@ -56,9 +56,9 @@ std::string where(const Finding& finding) {
   return nodes + (finding.sites.size() > 1 ? ", the first at " : " at ") + place(finding.sites.front());
 }
 
-std::string annotation_title(const Report& report, const Finding& finding) {
+std::string annotation_title(const Part& part, const Finding& finding) {
   const std::string op = full_name(finding.op, finding.overload);
-  return finding.id + (op.empty() ? "" : " " + op) + " (" + file_name(report) + ", opset " + std::to_string(report.opset) +
+  return finding.id + (op.empty() ? "" : " " + op) + " (" + part.name + ", opset " + std::to_string(part.report->opset) +
          (finding.target ? ", " + *finding.target : "") + ")";
 }
 
@@ -73,14 +73,16 @@ std::string summary(const Report& report) {
 std::string github(std::span<const Report> reports, const RenderOptions& options) {
   SourceFiles files(options.source_root);
   Annotations errors("error"), warnings("warning"), notices("notice");
-  for (const Report& report : reports) {
-    if (report.error) errors.add(properties(files.place(report, nullptr), "not checked (" + file_name(report) + ")"), *report.error);
+  for (const Part& part : parts_of(reports)) {
+    if (part.target) continue;   // its findings are the report's
+    const Report& report = *part.report;
+    if (report.error) errors.add(properties(files.place(report, nullptr), "not checked (" + part.name + ")"), *report.error);
     for (const Finding& finding : report.findings) {
       if (finding.suppressed || finding.severity == Severity::note) continue;
       const auto place = files.place(report, finding.sites.empty() ? nullptr : &finding.sites.front());
-      (finding.severity == Severity::error ? errors : warnings).add(properties(place, annotation_title(report, finding)), sentence(finding) + "\n" + where(finding));
+      (finding.severity == Severity::error ? errors : warnings).add(properties(place, annotation_title(part, finding)), sentence(finding) + "\n" + where(finding));
     }
-    if (!report.error) notices.add("title=" + escaped(Part{&report, nullptr}.title(), true), summary(report));
+    if (!report.error) notices.add(properties(files.place(report, nullptr), part.title()), summary(report));
   }
   return errors.text("error") + warnings.text("warning") + notices.text("report");
 }

@@ -35,11 +35,11 @@ std::string gitlab(std::span<const Report> reports, const RenderOptions& options
     const Report& report = *part.report;
     if (report.error) {
       const Finding unread{.id = "unreadable", .severity = Severity::error, .op = {}, .overload = {}, .message = *report.error, .help = {}, .available_from = {}, .nodes = 0, .sites = {}};
-      list.push_back(entry("not checked: " + *report.error, unread.id, fingerprints.of({&unread, 0, "", {}, 0}, report.model.path), "blocker", files.place(report, nullptr)));
+      list.push_back(entry("not checked: " + *report.error, unread.id, fingerprints.of(part, {&unread, 0, "", {}, 0}), "blocker", files.place(report, nullptr)));
     }
     for (const Occurrence& each : occurrences(part)) {
       if (each.finding->suppressed) continue;
-      list.push_back(entry(description(part, *each.finding), each.finding->id, fingerprints.of(each, report.model.path), severity(*each.finding),
+      list.push_back(entry(description(part, *each.finding), each.finding->id, fingerprints.of(part, each), severity(*each.finding),
                            files.place(report, each.sites.empty() ? nullptr : each.sites.front())));
     }
   }

@@ -1,5 +1,6 @@
 #include "report/json.h"
 
+#include "compatcheck/check.h"
 #include "report/json_parts.h"
 #include "report/totals.h"
 #include "report/words.h"
@@ -160,6 +161,13 @@ Json totals(const Totals& totals) {
           {"missing", std::move(missing)}};
 }
 
+Json gate(const Gate& gate) {
+  Json json = {{"passed", gate.passed}, {"fail_on", word(gate.fail_on)}, {"violations", gate.violations}};
+  if (gate.max_missing) json["max_missing"] = *gate.max_missing;
+  if (gate.one_opset_is_enough) json["one_opset_is_enough"] = true;
+  return json;
+}
+
 Json tool(const Report& report) {
   return {{"name", report.tool.name}, {"version", report.tool.version}, {"libtorch", report.tool.libtorch}, {"onnx", report.tool.onnx}};
 }
@@ -189,7 +197,7 @@ Json object(const Report& report) {
     json["targets_lowest_opset"] = or_null(report.targets_lowest_opset);
   }
   if (report.graph) json["graph"] = graph(*report.graph);
-  json["gate"] = {{"passed", report.gate.passed}, {"fail_on", word(report.gate.fail_on)}, {"violations", report.gate.violations}};
+  json["gate"] = gate(report.gate);
   if (report.settings) json["settings"] = *report.settings;
   json["exit_code"] = report.exit_code;
   return json;
@@ -198,7 +206,7 @@ Json object(const Report& report) {
 Json list(std::span<const Report> reports) {
   Json all = Json::array();
   for (const auto& report : reports) all.push_back(object(report));
-  return {{"schema_version", Report::schema_version}, {"reports", std::move(all)}, {"totals", totals(totals_of(reports))}};
+  return {{"schema_version", Report::schema_version}, {"reports", std::move(all)}, {"totals", totals(totals_of(reports))}, {"exit_code", exit_code_of(reports)}};
 }
 
 std::string json(std::span<const Report> reports, bool as_list) {

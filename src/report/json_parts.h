@@ -19,6 +19,6 @@ template <class T> Json or_null(const std::optional<T>& value) { return value ? 
 Json tensors(const std::vector<TensorInfo>& infos);
 Json findings(const std::vector<Finding>& all);
 Json object(const Report& report);
-Json list(std::span<const Report> reports);   // {"schema_version", "reports", "totals"}
+Json list(std::span<const Report> reports);   // {"schema_version", "reports", "totals", "exit_code"}
 
 }  // namespace compatcheck::report

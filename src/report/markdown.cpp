@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "report/page.h"
+#include "report/parts.h"
 #include "report/phrases.h"
 #include "report/printable.h"
 #include "report/style.h"
@@ -15,8 +16,6 @@ namespace compatcheck::report {
 namespace {
 
 constexpr std::size_t most_places = 100;
-
-std::string opset(const std::optional<int>& lowest) { return lowest ? std::to_string(*lowest) : "none"; }
 
 Table classes(const Report& report) {
   Table table{"Operators", {"class", "operators", "nodes"}, {}};
@@ -64,36 +63,35 @@ Table engines(const Report& report) {
   Table table{"Engines", {"engine", "takes the model", "nodes", "unsupported", "unknown", "partitions", "lowest opset", "profile of"}, {}};
   for (const TargetSummary& each : report.targets)
     table.rows.push_back({{each.target, std::string(word(each.support)), number(each.nodes), number(each.unsupported), number(each.unknown),
-                           number(each.partitions), opset(each.lowest_opset), each.date}});
+                           number(each.partitions), lowest_opset_words(report, each), each.date}});
   return table;
 }
 
-Page page(const Report& report) {
-  if (report.error) return {file_name(report) + " · not checked", {*report.error}, {}};
+Page page(const Report& report, const ModelNames& names) {
+  if (report.error) return {names.of(report) + " · not checked", {*report.error}, {}};
   const std::string type = report.export_type == ExportType::onnx ? "" : " · " + std::string(word(report.export_type));
-  Page page{file_name(report) + " · opset " + std::to_string(report.opset) + type + " · " + verdict_name(report), {headline(report)}, {}};
-  page.lines.push_back("Findings: " + spell(counts_of(report)) + ". The gate " + (report.gate.passed ? "passes" : "fails") + " (--fail-on " +
-                       std::string(word(report.gate.fail_on)) + ").");
-  if (report.targets.size() > 1) page.lines.push_back("All engines take it from opset: " + opset(report.targets_lowest_opset) + ".");
+  Page page{names.of(report) + " · opset " + std::to_string(report.opset) + type + " · " + verdict_name(report), {headline(report)}, {}};
+  page.lines.push_back("Findings: " + spell(counts_of(report)) + ". The gate " + (report.gate.passed ? "passes" : "fails") + " (" + gate_options(report) + ").");
+  if (report.targets.size() > 1) page.lines.push_back("All engines take it from opset: " + targets_lowest_opset_words(report) + ".");
   page.tables = {classes(report), engines(report), findings(report)};
   return page;
 }
 
-TableRow overview_row(const Report& report) {
-  if (report.error) return {{file_name(report), "", "not checked", "", "", "", "", "", "", ""}};
+TableRow overview_row(const Report& report, const ModelNames& names) {
+  if (report.error) return {{names.of(report), "", "not checked", "", "", "", "", "", "", ""}};
   const FindingCounts counts = counts_of(report);
   const auto converted = static_cast<long long>(std::llround(report.summary.coverage_nodes * report.summary.nodes));
-  return {{file_name(report), std::to_string(report.opset), verdict_name(report), number(converted) + " of " + number(report.summary.nodes),
-           opset(report.summary.lowest_opset), number(counts.errors), number(counts.warnings), number(counts.notes), number(counts.suppressed),
+  return {{names.of(report), std::to_string(report.opset), verdict_name(report), number(converted) + " of " + number(report.summary.nodes),
+           lowest_opset_words(report), number(counts.errors), number(counts.warnings), number(counts.notes), number(counts.suppressed),
            report.gate.passed ? "passes" : "fails"}};
 }
 
-Page overview(std::span<const Report> reports) {
+Page overview(std::span<const Report> reports, const ModelNames& names) {
   const Totals totals = totals_of(reports);
   Page page{number(totals.yes) + " of " + count(totals.models, "model") + " convertible", {}, {}};
   page.lines.push_back(number(totals.no) + " not convertible · " + number(totals.needs_input) + " need input · " + number(totals.not_checked) + " not checked");
   Table table{"Models", {"model", "opset", "verdict", "nodes that convert", "lowest opset", "errors", "warnings", "notes", "suppressed", "gate"}, {}};
-  for (const Report& report : reports) table.rows.push_back(overview_row(report));
+  for (const Report& report : reports) table.rows.push_back(overview_row(report, names));
   Table missing{"Missing in most models", {"operator", "models", "nodes"}, {}};
   for (const auto& op : totals.missing) missing.rows.push_back({{op.op, number(op.models), number(op.nodes)}});
   page.tables = {std::move(table), std::move(missing)};
@@ -105,9 +103,11 @@ Page overview(std::span<const Report> reports) {
 std::string markdown(std::span<const Report> given) {
   std::vector<Report> reports;
   std::ranges::transform(given, std::back_inserter(reports), printable);
-  if (reports.size() == 1) return markdown(page(reports.front()));
-  std::string all = markdown(overview(reports));
-  for (const auto& model : models_of(reports)) all += "\n" + markdown(page(best_of(model)));
+  const ModelNames names(reports);
+  if (reports.size() == 1) return markdown(page(reports.front(), names));
+  std::string all = markdown(overview(reports, names));
+  for (const Part& part : parts_of(reports))
+    if (!part.target) all += "\n" + markdown(page(*part.report, names));
   return all;
 }
 

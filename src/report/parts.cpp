@@ -4,12 +4,13 @@
 
 #include "frontend/sha256.h"
 #include "report/phrases.h"
+#include "report/totals.h"
 
 namespace compatcheck::report {
 
 std::string Part::title() const {
-  if (report->error) return file_name(*report);
-  return file_name(*report) + " opset " + std::to_string(report->opset) + (target ? " " + target->target : "");
+  if (report->error) return name;
+  return name + " opset " + std::to_string(report->opset) + (target ? " " + target->target : "");
 }
 
 // What names an engine that the report has no summary of is kept with the model.
@@ -19,10 +20,15 @@ bool Part::has(const Finding& finding) const {
 }
 
 std::vector<Part> parts_of(std::span<const Report> reports) {
+  const ModelNames names(reports);
   std::vector<Part> parts;
-  for (const Report& report : reports) {
-    parts.push_back({&report, nullptr});
-    for (const TargetSummary& target : report.targets) parts.push_back({&report, &target});
+  for (const auto& model : models_of(reports)) {
+    const bool one = model.size() > 1 && model.front()->gate.one_opset_is_enough;
+    for (const Report* report : one ? std::vector{&deciding(model)} : model) {
+      const Part whole{report, nullptr, names.of(*report), !one && model.size() > 1};
+      parts.push_back(whole);
+      for (const TargetSummary& target : report->targets) parts.push_back({report, &target, whole.name, whole.has_siblings});
+    }
   }
   return parts;
 }
@@ -46,10 +52,11 @@ std::vector<Occurrence> occurrences(const Part& part) {
   return all;
 }
 
-std::string Fingerprints::of(const Occurrence& occurrence, const std::string& more) {
+std::string Fingerprints::of(const Part& part, const Occurrence& occurrence) {
   const Finding& finding = *occurrence.finding;
+  const std::string opset = part.has_siblings ? std::to_string(part.report->opset) : "";
   std::string key;
-  for (const std::string& text : {finding.id, full_name(finding.op, finding.overload), occurrence.module, finding.target.value_or(""), more})
+  for (const std::string& text : {finding.id, full_name(finding.op, finding.overload), occurrence.module, finding.target.value_or(""), part.report->model.path, opset})
     key += std::to_string(text.size()) + ":" + text;   // no two lists of texts give the same
   const int before = met_[key]++;
   if (before) key += "#" + std::to_string(before);

@@ -15,10 +15,14 @@ struct Part {
   const Report* report = nullptr;
   const TargetSummary* target = nullptr;
 
+  std::string name;                    // of the model
+  bool has_siblings = false;           // other opsets of the model stand beside it
+
   std::string title() const;           // "net.pt opset 17 tensorrt@10.15"
   bool has(const Finding& finding) const;
 };
 
+// Of a model for which one opset of several is enough, the report that decides alone.
 std::vector<Part> parts_of(std::span<const Report> reports);
 
 // What a finding says of one module: these come and go as a model is edited, node numbers and lines change all the time.
@@ -32,10 +36,11 @@ struct Occurrence {
 
 std::vector<Occurrence> occurrences(const Part& part);
 
-// Names for occurrences that outlive edits: of rule, operator, module, engine and what is added, and the how-manieth it is of these.
+// Names for occurrences that outlive edits: of rule, operator, module, engine and model, of the opset where there are several, and the
+// how-manieth it is of these.
 class Fingerprints {
  public:
-  std::string of(const Occurrence& occurrence, const std::string& more = {});
+  std::string of(const Part& part, const Occurrence& occurrence);
 
  private:
   std::map<std::string, int> met_;

@@ -1,15 +1,15 @@
 #include "report/phrases.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "report/style.h"
+#include "report/words.h"
 
 namespace compatcheck::report {
 
 std::string full_name(const std::string& op, const std::string& overload) { return overload.empty() ? op : op + "." + overload; }
-
-std::string file_name(const Report& report) { return report.model.path.substr(report.model.path.find_last_of('/') + 1); }
 
 std::string verdict_name(const Report& report) {
   if (report.error) return "not checked";
@@ -38,6 +38,42 @@ std::string headline(const Report& report) {
   std::string line;
   for (const auto& part : parts) line += (line.empty() ? "" : " · ") + part;
   return line;
+}
+
+std::string gate_options(const Report& report) {
+  const Gate& gate = report.gate;
+  return "--fail-on " + std::string(word(gate.fail_on)) + (gate.max_missing ? ", --max-missing " + std::to_string(*gate.max_missing) : "");
+}
+
+namespace {
+
+std::string opset(const std::optional<int>& lowest, bool known) { return lowest ? std::to_string(*lowest) : known ? "none" : "not known"; }
+
+// That no opset will do: what fails at every one says so, whatever hangs on it or on inputs.
+bool is_decided(const Report& report) {
+  const auto lasts = [](const Finding& finding) { return finding.severity == Severity::error && finding.id != "CC006" && !finding.target && !finding.available_from; };
+  return (report.summary.needs_input == 0 && report.summary.unassessed == 0) || std::ranges::any_of(report.findings, lasts);
+}
+
+}  // namespace
+
+std::string lowest_opset_words(const Report& report) { return opset(report.summary.lowest_opset, is_decided(report)); }
+
+std::string lowest_opset_words(const Report& report, const TargetSummary& target) {
+  return opset(target.lowest_opset, is_decided(report) && target.support != Support::unknown);
+}
+
+std::string targets_lowest_opset_words(const Report& report) {
+  const bool known = std::ranges::any_of(report.targets, [&](const TargetSummary& target) { return lowest_opset_words(report, target) == "none"; });
+  return opset(report.targets_lowest_opset, known);
+}
+
+ModelNames::ModelNames(std::span<const Report> reports)
+    : several_(std::ranges::any_of(reports, [&](const Report& report) { return report.model.path != reports.front().model.path; })) {}
+
+std::string ModelNames::of(const Report& report) const {
+  const std::string& path = report.model.path;
+  return several_ ? path : path.substr(path.find_last_of('/') + 1);
 }
 
 std::string sentence(const Finding& finding) {

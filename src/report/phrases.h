@@ -1,6 +1,7 @@
 // What several formats say of a report.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "compatcheck/report.h"
@@ -8,12 +9,29 @@
 namespace compatcheck::report {
 
 std::string full_name(const std::string& op, const std::string& overload);   // "aten::add.Tensor"
-std::string file_name(const Report& report);                                 // "net.pt"
 std::string verdict_name(const Report& report);                              // "not convertible", "not checked"
+std::string gate_options(const Report& report);                              // "--fail-on never, --max-missing 2"
 std::string headline(const Report& report);                                  // "3 of 41 operators missing · 14 of 1,204 nodes"
 std::string sentence(const Finding& finding);                                // message and advice
 
 std::string place(const Site& site);                                         // "models/warp.py:88 in warp · net.flow · grid_sampler(…)"
+
+// "16", "none"; "not known" while something hangs on inputs or on what fails.
+std::string lowest_opset_words(const Report& report);
+std::string lowest_opset_words(const Report& report, const TargetSummary& target);
+std::string targets_lowest_opset_words(const Report& report);
+
+// How a page calls its models: the only one by its file, several as their paths were given.
+class ModelNames {
+ public:
+  explicit ModelNames(std::span<const Report> reports);
+  explicit ModelNames(bool several) : several_(several) {}
+  bool several() const { return several_; }
+  std::string of(const Report& report) const;
+
+ private:
+  bool several_ = false;
+};
 
 // Findings that count, by severity, and those that are suppressed.
 struct FindingCounts {

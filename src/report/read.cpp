@@ -195,6 +195,8 @@ void read_checked(const JsonPlace& json, Report& report) {
   if (const auto nodes = json.maybe("graph")) report.graph = graph(*nodes);
   const JsonPlace gate = json.at("gate");
   report.gate = {.passed = gate.at("passed").boolean(), .fail_on = gate.at("fail_on").word<FailOn>(), .violations = gate.at("violations").count()};
+  if (const auto most = gate.maybe("max_missing")) report.gate.max_missing = most->count();
+  if (const auto one = gate.maybe("one_opset_is_enough")) report.gate.one_opset_is_enough = one->boolean();
   if (const auto settings = json.maybe("settings")) report.settings = settings->text();
 }
 

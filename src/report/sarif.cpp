@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/rules.h"
+#include "compatcheck/check.h"
 #include "report/json_parts.h"
 #include "report/parts.h"
 #include "report/phrases.h"
@@ -13,8 +14,8 @@
 namespace compatcheck::report {
 namespace {
 
-// What GitHub takes of a file; of a result it shows 100 places.
-constexpr std::size_t most_runs = 20, most_results = 25'000, most_places = 100, most_bytes = 10'000'000;
+// What GitHub takes of a run; of a result it shows 100 places.
+constexpr std::size_t most_results = 25'000, most_places = 100, most_bytes = 10'000'000;
 
 bool unreserved(unsigned char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
@@ -83,14 +84,13 @@ Json rule(std::string_view id) {
 
 class Run {
  public:
-  Run(std::span<const Part> parts, SourceFiles& files, std::size_t limit) : parts_(parts), files_(files), limit_(limit) {
+  Run(std::span<const Part> parts, int exit_code, SourceFiles& files, std::size_t limit) : parts_(parts), exit_code_(exit_code), files_(files), limit_(limit) {
     for (const Part& part : parts_) add(part);
   }
 
   Json take() && {
-    const Report& report = *parts_.front().report;
-    Json made = {{"tool", {{"driver", {{"name", report.tool.name}, {"version", report.tool.version}, {"rules", rules()}}}}},
-                 {"automationDetails", {{"id", id()}}},
+    const auto tool = parts_.empty() ? Report{}.tool : parts_.front().report->tool;
+    Json made = {{"tool", {{"driver", {{"name", tool.name}, {"version", tool.version}, {"rules", rules()}}}}},
                  {"invocations", Json::array({invocation()})},
                  {"columnKind", "unicodeCodePoints"},
                  {"results", std::move(results_)},
@@ -101,7 +101,6 @@ class Run {
  private:
   void add(const Part& part) {
     const Report& report = *part.report;
-    exit_code_ = std::max(exit_code_, report.exit_code);
     if (report.error) notifications_.push_back({{"level", "error"}, {"message", {{"text", *report.error}}}});
     for (const Finding& finding : report.findings)
       if (part.has(finding)) counts_.add(finding);
@@ -112,12 +111,12 @@ class Run {
     }
     failed_ |= report.error.has_value();
     for (const Occurrence& occurrence : occurrences(part)) {
-      if (results_.size() < limit_) results_.push_back(result(report, occurrence));
+      if (results_.size() < limit_) results_.push_back(result(part, occurrence));
       else ++left_out_;
     }
   }
 
-  Json result(const Report& report, const Occurrence& occurrence) {
+  Json result(const Part& part, const Occurrence& occurrence) {
     const Finding& finding = *occurrence.finding;
     const auto place = std::ranges::find(rule_ids_, finding.id) - rule_ids_.begin();
     if (place == std::ssize(rule_ids_)) rule_ids_.push_back(finding.id);
@@ -126,21 +125,13 @@ class Run {
                  {"ruleIndex", place},
                  {"level", word(finding.severity)},
                  {"message", {{"text", (name.empty() ? "" : name + ": ") + sentence(finding)}}},
-                 {"locations", locations(report, occurrence, files_)},
+                 {"locations", locations(*part.report, occurrence, files_)},
                  {"occurrenceCount", std::max(occurrence.nodes, 1)},
-                 {"partialFingerprints", {{"compatcheck/v1", fingerprints_.of(occurrence)}}},
+                 {"partialFingerprints", {{"compatcheck/v1", fingerprints_.of(part, occurrence)}}},
                  {"suppressions", suppressions(finding)}};
     if (finding.baseline) made["baselineState"] = baseline_state(*finding.baseline);
-    made["properties"] = report::properties(report, occurrence);
+    made["properties"] = report::properties(*part.report, occurrence);
     return made;
-  }
-
-  // GitHub keeps alerts of different ids apart.
-  std::string id() const {
-    if (parts_.size() > 1) return "compatcheck/";
-    const Part& part = parts_.front();
-    return "compatcheck/" + part.report->model.path + (part.report->error ? "" : "/opset-" + std::to_string(part.report->opset)) +
-           (part.target ? "/" + part.target->target : "") + "/";
   }
 
   Json rules() const {
@@ -160,14 +151,13 @@ class Run {
 
   Json properties() const {
     Json made = Json::object();
-    if (parts_.size() == 1) {
-      const Part& part = parts_.front();
-      made["model"] = part.report->model.path;
-      if (!part.report->error) {
-        made["opset"] = part.report->opset;
-        made["verdict"] = word(part.report->verdict);
-      }
-      if (part.target) made["target"] = part.target->target;
+    made["models"] = Json::array();
+    for (const Part& part : parts_) {
+      if (part.target) continue;
+      made["models"].push_back({{"model", part.report->model.path}});
+      if (part.report->error) continue;
+      made["models"].back()["opset"] = part.report->opset;
+      made["models"].back()["verdict"] = word(part.report->verdict);
     }
     made["findings"] = {{"error", counts_.errors}, {"warning", counts_.warnings}, {"note", counts_.notes}, {"suppressed", counts_.suppressed}};
     made["operators"] = {{"one_to_one", one_to_one_}, {"one_to_many", one_to_many_}, {"missing", missing_}};
@@ -175,6 +165,7 @@ class Run {
   }
 
   std::span<const Part> parts_;
+  int exit_code_;
   SourceFiles& files_;
   std::size_t limit_, left_out_ = 0;
   Json results_ = Json::array(), notifications_ = Json::array();
@@ -182,15 +173,12 @@ class Run {
   Fingerprints fingerprints_;
   FindingCounts counts_;
   long long one_to_one_ = 0, one_to_many_ = 0, missing_ = 0;
-  int exit_code_ = 0;
   bool failed_ = false;
 };
 
-std::string document(std::span<const Part> parts, SourceFiles& files, std::size_t limit) {
-  Json runs = Json::array();
-  const std::size_t in_a_run = parts.size() > most_runs ? parts.size() : 1;
-  for (std::size_t at = 0; at < parts.size(); at += in_a_run) runs.push_back(Run(parts.subspan(at, in_a_run), files, limit).take());
-  const Json whole = {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"}, {"version", "2.1.0"}, {"runs", std::move(runs)}};
+// One run, whatever the number of models: trackers keep alerts of different runs apart, and a run more or less would make all of them new.
+std::string document(Run run) {
+  const Json whole = {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run).take()})}};
   return whole.dump(1, ' ', false, replace_bad_utf8) + "\n";
 }
 
@@ -199,11 +187,12 @@ std::string document(std::span<const Part> parts, SourceFiles& files, std::size_
 std::string sarif(std::span<const Report> reports, const RenderOptions& options) {
   const std::vector<Part> parts = parts_of(reports);
   SourceFiles files(options.source_root);
-  std::size_t limit = most_results;   // of a run
-  std::string text = document(parts, files, limit);
+  std::size_t limit = most_results;
+  const int exit_code = exit_code_of(reports);
+  std::string text = document(Run(parts, exit_code, files, limit));
   while (text.size() > most_bytes && limit > 1) {
     limit = std::max<std::size_t>(limit * most_bytes / text.size() * 9 / 10, 1);   // a tenth less: the first results are those with most places
-    text = document(parts, files, limit);
+    text = document(Run(parts, exit_code, files, limit));
   }
   return text;
 }

@@ -107,12 +107,12 @@ std::string counts_line(const Report& report, const Style& style) {
 }
 
 std::string last_line(const Report& report) {
-  return "exit " + std::to_string(report.exit_code) + " (--fail-on " + std::string(word(report.gate.fail_on)) + ")\n";
+  return "exit " + std::to_string(report.exit_code) + " (" + gate_options(report) + ")\n";
 }
 
 // Why a model could not be checked; a graph's error goes on with the line and a caret.
-std::string failure_page(const Report& report, const Style& style) {
-  std::string page = style(Color::bold, file_name(report)) + "\n\n  " + style(Color::red, style(Color::bold, "NOT CHECKED")) + "\n";
+std::string failure_page(const Report& report, const ModelNames& names, const Style& style) {
+  std::string page = style(Color::bold, names.of(report)) + "\n\n  " + style(Color::red, style(Color::bold, "NOT CHECKED")) + "\n";
   for (std::string_view rest = *report.error; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     page += "    " + std::string(rest.substr(0, end)) + "\n";
@@ -123,21 +123,21 @@ std::string failure_page(const Report& report, const Style& style) {
 
 }  // namespace
 
-std::string report_title(const Report& report, const Style& style) {
+std::string report_title(const Report& report, const ModelNames& names, const Style& style) {
   const std::string& description = report.model.description;   // older reports have none
-  return style(Color::bold, file_name(report)) + (description.empty() ? "" : " · " + description);
+  return style(Color::bold, names.of(report)) + (description.empty() ? "" : " · " + description);
 }
 
 std::string export_type(const Report& report) {
   return report.export_type == ExportType::onnx ? std::string() : " · " + std::string(word(report.export_type));
 }
 
-std::string report_page(const Report& report, const RenderOptions& options) {
+std::string report_page(const Report& report, const ModelNames& names, const RenderOptions& options) {
   const Style style(options.color);
-  if (report.error) return failure_page(report, style);
+  if (report.error) return failure_page(report, names, style);
   const std::string verdict = verdict_words(report, style) + "    ";
   const std::size_t beside = 2 + columns(verdict), room = std::max<std::size_t>(options.width, beside + 20) - beside;
-  const std::string title = report_title(report, style) + " · opset " + std::to_string(report.opset) + export_type(report);
+  const std::string title = report_title(report, names, style) + " · opset " + std::to_string(report.opset) + export_type(report);
   std::string page = wrap(title, options.width, 2) + "\n\n  " + verdict + wrap(headline(report), room, beside) + "\n";
   if (options.quiet) return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
   page += "\n" + bars(report, options, style) + targets_table(report, options, style) + findings(report, options, style) + allowed(report, options, style) +

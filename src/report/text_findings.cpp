@@ -63,7 +63,7 @@ struct Section {
   const char* title;
   bool (*belongs)(const Finding&);
 };
-// A finding stands in the first that it belongs to. Notes of composites are in no section: the bars tell them.
+// A finding stands in the first that it belongs to. Other notes are in no section: the bars tell composites.
 constexpr std::array sections{
     Section{"missing", [](const Finding& f) { return f.severity == Severity::error && analysis::is_missing(f.id); }},
     Section{"conditions", [](const Finding& f) { return f.severity == Severity::error && (f.id == "CC005" || f.id == "CC008"); }},
@@ -76,25 +76,22 @@ constexpr std::array sections{
     Section{"baseline", [](const Finding& f) { return f.id == "CC904"; }},
 };
 
-// --max-missing fails on what no finding says by itself.
-bool fails_gate(const Finding& finding, const Report& report) {
-  const auto violates = [&](const Finding& each) { return analysis::violates(each, report.gate.fail_on); };
-  return violates(finding) || (finding.severity == Severity::error && std::ranges::none_of(report.findings, violates));
-}
-
 }  // namespace
 
 std::string findings(const Report& report, const RenderOptions& options, const Style& style) {
   std::array<std::string, sections.size()> bodies;
+  std::string failing_notes;
   for (const auto& finding : report.findings) {
-    if (finding.suppressed || (options.quiet && !fails_gate(finding, report))) continue;
+    const bool fails = analysis::fails(finding, report);
+    if (finding.suppressed || (options.quiet && !fails)) continue;
     const auto place = std::ranges::find_if(sections, [&](const Section& section) { return section.belongs(finding); });
     if (place != sections.end()) bodies[static_cast<std::size_t>(place - sections.begin())] += finding_lines(finding, options, style);
+    else if (fails) failing_notes += finding_lines(finding, options, style);
   }
   std::string lines;
   for (std::size_t i = 0; i < sections.size(); ++i)
     if (!bodies[i].empty()) lines += "\n" + style(Color::bold, sections[i].title) + "\n" + bodies[i];
-  return lines;
+  return failing_notes.empty() ? lines : lines + "\n" + style(Color::bold, "notes that fail the gate") + "\n" + failing_notes;
 }
 
 std::string allowed(const Report& report, const RenderOptions& options, const Style& style) {

@@ -11,6 +11,7 @@
 #include "report/printable.h"
 #include "report/text.h"
 #include "report/text_parts.h"
+#include "report/text_targets.h"
 #include "report/totals.h"
 
 namespace compatcheck::report {
@@ -74,20 +75,51 @@ std::string ladder(const Model& model, const RenderOptions& options, const Style
   return line + (fits ? "   " : "\n          ") + style(Color::dim, legend) + "\n";
 }
 
-// Opsets that leave nodes unassessed don't tell it.
 std::string lowest_line(const Model& model) {
   for (const Report* report : model)
     if (const auto lowest = report->summary.lowest_opset) return "converts whole from opset " + std::to_string(*lowest);
-  return "converts whole at no opset";
+  const bool decided = std::ranges::all_of(model, [](const Report* report) { return lowest_opset_words(*report) == "none"; });
+  return decided ? "converts whole at no opset" : "from which opset it converts whole isn't known";
 }
 
-std::string model_page(const Model& model, const RenderOptions& options, const Style& style) {
-  std::string page = report_title(*model.front(), style) + export_type(*model.front()) + "\n\n" + table_header(options, style);
+std::string last_line(std::span<const Report> reports) {
+  const auto judged = std::ranges::find_if(reports, [](const Report& report) { return !report.error; });
+  return "exit " + std::to_string(exit_code_of(reports)) + (judged == reports.end() ? "" : " (" + gate_options(*judged) + ")") + "\n";
+}
+
+// What exit_code_of() asks for.
+std::vector<Report> judgements(const Model& model) {
+  std::vector<Report> judged(model.size());
+  for (std::size_t i = 0; i < model.size(); ++i) {
+    judged[i].model.path = model[i]->model.path;
+    judged[i].gate = model[i]->gate;
+    judged[i].error = model[i]->error;
+    judged[i].exit_code = model[i]->exit_code;
+  }
+  return judged;
+}
+
+// Whatever --exit-zero makes of it.
+bool passes(const Model& model) {
+  const auto passed = [](const Report* report) { return !report->error && report->gate.passed; };
+  return model.front()->gate.one_opset_is_enough ? std::ranges::any_of(model, passed) : std::ranges::all_of(model, passed);
+}
+
+// Of the opsets that count for the gate, what is in the way.
+std::string details(const Model& model, const RenderOptions& options, const Style& style) {
+  const bool one = model.front()->gate.one_opset_is_enough;
+  std::string pages;
+  for (const Report* report : one ? Model{&deciding(model)} : model) {
+    const std::string page = targets_table(*report, options, style) + findings(*report, options, style) + (options.quiet ? "" : allowed(*report, options, style));
+    if (!page.empty()) pages += "\nopset " + std::to_string(report->opset) + ": " + spell(counts_of(*report)) + "\n" + page;
+  }
+  return pages;
+}
+
+std::string model_page(const Model& model, const ModelNames& names, const RenderOptions& options, const Style& style) {
+  std::string page = report_title(*model.front(), names, style) + export_type(*model.front()) + "\n\n" + table_header(options, style);
   for (const Report* report : model) page += table_row(*report, options, style);
-  page += "\n" + ladder(model, options, style) + "  " + lowest_line(model) + "\n";
-  const Report& best = best_of(model);
-  if (!best.convertible()) page += "\nin the way at opset " + std::to_string(best.opset) + ":\n" + findings(best, options, style);
-  return page;
+  return page + "\n" + ladder(model, options, style) + "  " + lowest_line(model) + "\n" + details(model, options, style) + "\n" + last_line(judgements(model));
 }
 
 std::string missing_table(const Totals& totals, const Style& style) {
@@ -113,22 +145,24 @@ std::string totals_line(const Totals& totals) {
 std::string text(std::span<const Report> given, const RenderOptions& options) {
   std::vector<Report> reports;
   std::ranges::transform(given, std::back_inserter(reports), printable);
-  if (reports.size() == 1) return report_page(reports.front(), options);
+  const ModelNames names = options.one_of_several ? ModelNames(true) : ModelNames(reports);
   const Style style(options.color);
   std::string pages;
   const auto models = models_of(reports);
   for (const Model& model : models) {
-    const bool passed = std::ranges::all_of(model, [](const Report* report) { return report->exit_code == exit_passed; });
-    if (options.quiet && passed && models.size() > 1) continue;
+    if (options.quiet && passes(model)) {
+      if (models.size() == 1 && !options.one_of_several) return last_line(judgements(model));
+      continue;
+    }
     if (!pages.empty()) pages += "\n";
-    pages += model.size() == 1 ? report_page(*model.front(), options) : model_page(model, options, style);
+    pages += model.size() == 1 ? report_page(*model.front(), names, options) : model_page(model, names, options, style);
   }
   return models.size() > 1 ? pages + (pages.empty() ? "" : "\n") + totals(reports, options) : pages;
 }
 
 std::string totals(std::span<const Report> reports, const RenderOptions& options) {
   const Totals sums = totals_of(reports);
-  return (options.quiet ? "" : missing_table(sums, Style(options.color))) + totals_line(sums);
+  return (options.quiet ? "" : missing_table(sums, Style(options.color))) + totals_line(sums) + last_line(reports);
 }
 
 }  // namespace compatcheck::report

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/phrases.h"
 #include "report/words.h"
 
 namespace compatcheck::report {
@@ -13,7 +14,7 @@ std::string nodes(const TargetSummary& target) {
   return number(target.supported) + " of " + count(target.nodes, "node") + (target.unknown ? ", " + number(target.unknown) + " unknown" : "");
 }
 
-std::string lowest(const std::optional<int>& opset) { return opset ? "lowest opset " + std::to_string(*opset) : "no opset"; }
+std::string lowest(const std::string& opset) { return opset == "none" ? "no opset" : "lowest opset " + opset; }
 
 }  // namespace
 
@@ -27,11 +28,11 @@ std::string targets_table(const Report& report, const RenderOptions& options, co
   std::string lines = "\n" + style(Color::bold, "targets") + "\n";
   for (const auto& target : report.targets) {
     const std::string lead = "  " + pad_right(target.target, name_width) + "  " + style(color_of(target.support), pad_right(word(target.support), 7)) + "  ";
-    const std::string rest = pad_left(nodes(target), nodes_width) + "   " + pad_left(count(target.partitions, "partition"), 13) + "   " + lowest(target.lowest_opset);
+    const std::string rest = pad_left(nodes(target), nodes_width) + "   " + pad_left(count(target.partitions, "partition"), 13) + "   " + lowest(lowest_opset_words(report, target));
     const bool fits = name_width + 13 + columns(rest) <= options.width;
-    lines += lead + (fits ? rest : "\n" + wrap("    " + nodes(target) + " · " + count(target.partitions, "partition") + " · " + lowest(target.lowest_opset), options.width, 4)) + "\n";
+    lines += lead + (fits ? rest : "\n" + wrap("    " + nodes(target) + " · " + count(target.partitions, "partition") + " · " + lowest(lowest_opset_words(report, target)), options.width, 4)) + "\n";
   }
-  if (report.targets.size() > 1) lines += "  " + style(Color::dim, "all of them: " + lowest(report.targets_lowest_opset)) + "\n";
+  if (report.targets.size() > 1) lines += "  " + style(Color::dim, "all of them: " + lowest(targets_lowest_opset_words(report))) + "\n";
   return lines;
 }
 

@@ -45,6 +45,10 @@ const Report& best_of(std::span<const Report* const> model) {
   return **std::ranges::max_element(model, {}, [](const Report* report) { return rank(*report); });
 }
 
+const Report& deciding(std::span<const Report* const> model) {
+  return **std::ranges::max_element(model, {}, [](const Report* report) { return std::pair(report->gate.passed, rank(*report)); });
+}
+
 Totals totals_of(std::span<const Report> reports) {
   Totals totals;
   std::map<std::string_view, Totals::Missing> missing;

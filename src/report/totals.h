@@ -16,6 +16,9 @@ std::vector<std::vector<const Report*>> models_of(std::span<const Report> report
 // Of one model's reports, the one with the least in the way; of equal ones the first.
 const Report& best_of(std::span<const Report* const> model);
 
+// By which the gate judges a model for which one opset is enough: one that passes, and of these the best.
+const Report& deciding(std::span<const Report* const> model);
+
 struct Totals {
   int models = 0, yes = 0, no = 0, needs_input = 0, not_checked = 0;   // a model counts by its best report
   struct Missing {

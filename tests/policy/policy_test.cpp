@@ -114,9 +114,10 @@ TEST_F(PolicyTest, AnEntryWithAModuleTakesItsSitesAlone) {
 
 TEST_F(PolicyTest, MaxMissingCountsWhatIsNotAllowed) {
   for (const bool allowed : {false, true}) {
-    Policy applied = policy(allowed ? allow_foo : "", {.max_missing = 1});
+    Policy applied = policy(allowed ? allow_foo : "");
     Report given = two_missing();
     given.gate.fail_on = FailOn::never;
+    given.gate.max_missing = 1;
     applied.apply(given);
     EXPECT_EQ(given.gate.passed, allowed);
   }

@@ -16,6 +16,7 @@
 namespace compatcheck {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -72,15 +73,70 @@ TEST(Sarif, HoldsItsReadersLimits) {
   EXPECT_EQ(run["properties"]["findings"]["error"], 1);
 }
 
-TEST(Sarif, HasARunForEachModelAndEngineWhileAFileHoldsThem) {
-  EXPECT_EQ(Json::parse(render(sample_report(), Format::sarif))["runs"].size(), 3U);   // by itself, and two engines
-  EXPECT_EQ(Json::parse(render(std::vector(20, report_of({})), Format::sarif))["runs"].size(), 20U);
-  const Json many = Json::parse(render(std::vector(21, report_of({sample_finding("CC001", Severity::error, 1)})), Format::sarif));
-  ASSERT_EQ(many["runs"].size(), 1U);
-  EXPECT_EQ(many["runs"][0]["results"].size(), 21U);
-  std::set<std::string> fingerprints;
-  for (const Json& result : many["runs"][0]["results"]) fingerprints.insert(result["partialFingerprints"]["compatcheck/v1"]);
-  EXPECT_EQ(fingerprints.size(), 21U);
+Report report_at(const std::string& path, int opset, bool passes) {
+  Report report = passes ? report_of({}) : report_of({sample_finding("CC001", Severity::error, 1)});
+  report.model.path = path;
+  report.opset = opset;
+  report.verdict = passes ? Verdict::yes : Verdict::no;
+  report.gate = {.passed = passes, .violations = !passes};
+  report.exit_code = passes ? exit_passed : exit_findings;
+  return report;
+}
+
+std::vector<std::string> fingerprints_of(const std::vector<Report>& reports, Format format) {
+  const Json whole = Json::parse(render(reports, format));
+  std::vector<std::string> all;
+  if (format == Format::gitlab)
+    for (const Json& each : whole) all.push_back(each["fingerprint"]);
+  else
+    for (const Json& each : whole["runs"][0]["results"]) all.push_back(each["partialFingerprints"]["compatcheck/v1"]);
+  return all;
+}
+
+TEST(Sarif, HasOneRunWhateverIsInIt) {
+  EXPECT_EQ(Json::parse(render(sample_report(), Format::sarif))["runs"].size(), 1U);   // with two engines
+  EXPECT_EQ(Json::parse(render(std::vector<Report>{}, Format::sarif))["runs"].size(), 1U);
+}
+
+TEST(Fingerprints, AreTheModelsWhateverStandsBesideIt) {
+  std::vector<Report> reports;
+  for (int i = 0; i < 30; ++i) reports.push_back(report_at("m" + std::to_string(i) + ".pt", 17, false));
+  for (const Format format : {Format::sarif, Format::gitlab}) {
+    auto all = fingerprints_of(reports, format);
+    EXPECT_EQ(std::set(all.begin(), all.end()).size(), 30U);
+    auto fewer = reports;
+    fewer.erase(fewer.begin() + 10);
+    all.erase(all.begin() + 10);
+    EXPECT_EQ(fingerprints_of(fewer, format), all);
+    const auto two = fingerprints_of({report_at("m.pt", 11, false), report_at("m.pt", 17, false)}, format);
+    const auto mended = fingerprints_of({report_at("m.pt", 11, true), report_at("m.pt", 17, false)}, format);
+    EXPECT_EQ(mended, std::vector{two[1]});
+  }
+}
+
+// Of a range of opsets one is enough: the others fail nothing.
+TEST(Ranges, FormatsForTrackersTellTheReportThatDecides) {
+  std::vector<Report> reports{report_at("m.pt", 11, false), report_at("m.pt", 12, true), report_at("m.pt", 13, true)};
+  for (Report& report : reports) report.gate.one_opset_is_enough = true;
+  EXPECT_EQ(exit_code_of(reports), exit_passed);
+  EXPECT_THAT(render(reports, Format::junit), AllOf(HasSubstr("m.pt opset 12"), Not(HasSubstr("m.pt opset 11")), Not(HasSubstr("<failure"))));
+  EXPECT_THAT(render(reports, Format::github), AllOf(HasSubstr("m.pt opset 12"), Not(HasSubstr("::error"))));
+  EXPECT_EQ(Json::parse(render(reports, Format::gitlab)).size(), 0U);
+  EXPECT_EQ(Json::parse(render(reports, Format::sarif))["runs"][0]["results"].size(), 0U);
+  EXPECT_EQ(Json::parse(render(reports, Format::json))["reports"].size(), 3U);
+  EXPECT_EQ(Json::parse(render(reports, Format::json))["exit_code"], exit_passed);
+  EXPECT_THAT(render(reports, Format::text), EndsWith("\nexit 0 (--fail-on unconvertible)\n"));
+  for (Report& report : reports) report.gate.one_opset_is_enough = false;   // a list: all of them
+  EXPECT_EQ(exit_code_of(reports), exit_findings);
+  EXPECT_EQ(Json::parse(render(reports, Format::gitlab)).size(), 1U);
+  EXPECT_EQ(occurrences(render(reports, Format::junit), "<failure"), 1U);
+}
+
+TEST(Names, OfModelsOfOneFileNameAreTheirPaths) {
+  const std::vector reports{report_at("a/m.pt", 17, false), report_at("b/m.pt", 17, false)};
+  for (const Format format : {Format::text, Format::junit, Format::github, Format::markdown})
+    EXPECT_THAT(render(reports, format), AllOf(HasSubstr("a/m.pt"), HasSubstr("b/m.pt")));
+  EXPECT_THAT(render(reports.front(), Format::markdown), StartsWith("# m.pt "));
 }
 
 TEST(Sarif, FingerprintsOutliveEdits) {
@@ -98,6 +154,48 @@ TEST(Sarif, FingerprintsOutliveEdits) {
     change(changed);
     EXPECT_NE(fingerprint(before), fingerprint(changed));
   }
+}
+
+TEST(Junit, FailsWhatTheGateFails) {
+  const auto suite = [](const std::vector<Finding>& findings, Gate gate) {
+    Report report = report_of(findings);
+    report.verdict = Verdict::no;
+    report.gate = gate;
+    return render(report, Format::junit);
+  };
+  const auto error = sample_finding("CC001", Severity::error, 1), note = sample_finding("CC004", Severity::note, 1), warning = sample_finding("CC901", Severity::warning, 0);
+  EXPECT_EQ(occurrences(suite({error}, {.passed = true, .fail_on = FailOn::never}), "<failure"), 0U);
+  EXPECT_EQ(occurrences(suite({error}, {.passed = false, .fail_on = FailOn::unconvertible}), "<failure"), 1U);
+  EXPECT_EQ(occurrences(suite({error, note}, {.passed = false, .fail_on = FailOn::composite}), "type=\"CC001\""), 1U);
+  EXPECT_EQ(occurrences(suite({note}, {.passed = false, .fail_on = FailOn::composite}), "<failure type=\"CC004\""), 1U);
+  EXPECT_EQ(occurrences(suite({warning}, {.passed = false, .fail_on = FailOn::warning}), "<failure type=\"CC901\""), 1U);
+  EXPECT_EQ(occurrences(suite({}, {.passed = false, .fail_on = FailOn::unconvertible}), "<failure type=\"gate\""), 1U);   // its rule is off
+  // One of a case, as schemas have it.
+  EXPECT_EQ(occurrences(suite({error, error}, {.passed = false, .fail_on = FailOn::unconvertible}), "<failure"), 1U);
+}
+
+TEST(Text, QuietlyShowsWhatFailsTheGate) {
+  Report report = report_of({sample_finding("CC004", Severity::note, 1), sample_finding("CC001", Severity::error, 1)});
+  report.gate = {.passed = false, .fail_on = FailOn::composite};
+  EXPECT_THAT(render(report, Format::text, {.quiet = true}), AllOf(HasSubstr("CC004"), HasSubstr("CC001")));
+  report.gate = {.passed = false, .fail_on = FailOn::never, .max_missing = 0};
+  report.summary.missing = 1;
+  EXPECT_THAT(render(report, Format::text, {.quiet = true}), AllOf(Not(HasSubstr("CC004")), HasSubstr("CC001"), HasSubstr("(--fail-on never, --max-missing 0)")));
+}
+
+TEST(Text, WhatInputsWouldTellIsNotKnown) {
+  Report open = report_at("m.pt", 11, true);
+  open.verdict = Verdict::needs_input;
+  open.summary.needs_input = 1;
+  open.summary.lowest_opset.reset();
+  open.targets = sample_report().targets;
+  open.targets[0].support = Support::unknown;
+  Report other = open;
+  other.opset = 12;
+  EXPECT_THAT(render(std::vector{open, other}, Format::text), AllOf(HasSubstr("from which opset it converts whole isn't known"), HasSubstr("lowest opset not known"), Not(HasSubstr("no opset"))));
+  open.summary = {};
+  other.summary = {};
+  EXPECT_THAT(render(std::vector{open, other}, Format::text), HasSubstr("converts whole at no opset"));
 }
 
 TEST(Junit, HasNoLetterThatXmlForbids) {
@@ -155,7 +253,7 @@ TEST(Text, SumsUpWhatBlocksMostModels) {
   EXPECT_THAT(render(reports, Format::text), EndsWith("missing in most models\n"
                                                       "  aten::foo                          2 models      10 nodes\n"
                                                       "  aten::bar                           1 model        1 node\n"
-                                                      "\n0 of 3 models convert · 1 not checked\n"));
+                                                      "\n0 of 3 models convert · 1 not checked\nexit 3 (--fail-on conditional, --max-missing 1)\n"));
 }
 
 TEST(SourceFiles, AreFoundByTheEndsOfTheirPaths) {

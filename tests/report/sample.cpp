@@ -51,7 +51,7 @@ Report sample_report() {
   report.targets_lowest_opset = 18;
   report.graph = GraphSummary{.operators = {"aten::foo", "aten::relu"}, .modules = {"", "net"},
                               .nodes = {{0, 1, GraphSummary::Outcome::missing, {}}, {1, 0, GraphSummary::Outcome::ok, {0}}}};
-  report.gate = {.passed = false, .fail_on = FailOn::conditional, .violations = 2};
+  report.gate = {.passed = false, .fail_on = FailOn::conditional, .violations = 2, .max_missing = 1, .one_opset_is_enough = true};
   report.exit_code = exit_findings;
   return report;
 }
