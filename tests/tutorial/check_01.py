@@ -4,8 +4,9 @@ import sys
 
 import numpy as np
 import torch
+from onnx import numpy_helper
 
-from example import agree, equal, main, test, tool
+from example import agree, equal, main, outputs, test, tool
 
 BATCH = ["--input", "x=f32:batch,3,4", "--input", "lengths=f32:batch"]
 
@@ -26,7 +27,7 @@ def what_was_not_recorded_is_in_no_class(example):
     equal(sorted(each["op"] for each in report["operators"] if each["class"] != "structural"), ["aten::mul", "aten::relu", "aten::reshape", "aten::silu"])
     model = example.model("baked.onnx")
     (reshape,) = [node for node in model.graph.node if node.op_type == "Reshape"]
-    held = {tensor.name: onnx_array(tensor) for tensor in model.graph.initializer}
+    held = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     equal(held[reshape.input[1]].tolist(), [7, -1])
     equal([each.name for each in model.graph.input], ["x", "lengths"])
     assert not any("lengths" in node.input for node in model.graph.node), "lengths is read"
@@ -36,13 +37,13 @@ def what_was_not_recorded_is_in_no_class(example):
 def the_model_is_the_trace_not_the_module(example):
     script, session = torch.jit.load(example.out / "baked.pt"), example.session("baked.onnx")
     x, lengths = -torch.rand(14, 3, 4), torch.rand(14)
-    (got,) = session.run(None, {"x": x.numpy(), "lengths": lengths.numpy()})
+    (got,) = outputs(session, x=x, lengths=lengths)
     agree(got, script(x, lengths))
     sys.path.insert(0, str(example.source))
     import model
     expected = model.Baked()(x, lengths).numpy()
     equal((got.shape, expected.shape), ((7, 24), (14, 12)))
-    (other,) = session.run(None, {"x": x.numpy(), "lengths": 9 * lengths.numpy()})
+    (other,) = outputs(session, x=x, lengths=9 * lengths)
     assert np.array_equal(got, other), "lengths changes the result"
 
 
@@ -50,7 +51,7 @@ def the_model_is_the_trace_not_the_module(example):
 def what_looks_baked_in_is_noted(example):
     (report,) = example.reports(example.out / "baked.pt", *BATCH)
     notes = [(each["severity"], each["op"], [site["line"] for site in each["sites"]], each["message"]) for each in report["findings"] if each["id"] == "CC012"]
-    (line,) = [number for number, text in enumerate((example.source / "model.py").read_text().splitlines(), 1) if "reshape(" in text]
+    line = example.source_line("model.py", "reshape(")
     equal(notes, [("note", "aten::reshape", [line], "7 looks baked in: it is the size that 'x' had as batch when the model was traced"),
                   ("note", "", [], "input 'lengths' isn't used: what hangs on it was fixed when the model was traced, or nothing does")])
     equal((report["verdict"], report["exit_code"]), ("yes", 0))
@@ -62,13 +63,8 @@ def what_looks_baked_in_is_noted(example):
 
 @test
 def a_batch_that_does_not_divide_is_told(example):
-    text = example.run("verify", example.out / "baked.pt", *BATCH, "--dim", "batch=2", code=3)
+    text = example.said("verify", example.out / "baked.pt", *BATCH, "--dim", "batch=2", code=3)
     assert "shape '[7, -1]' is invalid for input of size 24" in text, text
-
-
-def onnx_array(tensor):
-    from onnx import numpy_helper
-    return numpy_helper.to_array(tensor)
 
 
 sys.exit(main(__doc__, tool("01-three-classes")))

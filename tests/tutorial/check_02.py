@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import torch
 
-from example import agree, all_nodes, attributes, equal, imports, main, test, tool
+from example import agree, all_nodes, as_array, attributes, equal, imports, main, outputs, test, tool
 
 
 def reaches(graph, start, node):
@@ -26,8 +26,8 @@ def results(example, name, size, *factors):
     """What the ONNX model gives and what TorchScript does."""
     script, session = torch.jit.load(example.out / "srcnn.pt"), example.session(name)
     x, scales = torch.randn(1, 3, *size), torch.tensor([1.0, 1.0, *factors])
-    (got,) = session.run(None, {"x": x.numpy(), "scales": scales.numpy()})
-    return got, script(x, scales).detach().numpy()
+    (got,) = outputs(session, x=x, scales=scales)
+    return got, as_array(script(x, scales))
 
 
 def holds_one_resize(model):

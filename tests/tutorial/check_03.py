@@ -4,7 +4,7 @@ import sys
 
 import torch
 
-from example import agree, all_nodes, attributes, equal, imports, main, test, tool
+from example import agree, all_nodes, attributes, equal, imports, main, outputs, test, tool
 
 VARY, FIXED = "x=f32:batch,3,height,width", "x=f32:2,3,6,8"
 OPSETS = [9, 10, 11, 13, 18, 19]
@@ -16,9 +16,9 @@ def compare(example, source, name, opset, *shapes):
     session = example.session(f"{name}-{opset}.onnx")
     for shape in shapes:
         x = torch.randn(shape)
-        outputs, expected = session.run(None, {"x": x.numpy()}), script(x)
-        equal(len(outputs), len(expected))
-        for got, wanted in zip(outputs, expected):
+        given, expected = outputs(session, x=x), script(x)
+        equal(len(given), len(expected))
+        for got, wanted in zip(given, expected):
             agree(got, wanted)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An operator in a custom domain by a user's row: it converts, and verify says that ONNX Runtime has no such operator."""
-import json, subprocess, sys
+import json, sys
 
-from example import attributes, equal, imports, main, test, tool
+from example import attributes, equal, imports, main, operator, test, tool
 
 INPUT = ["--input", "x=f32:batch,3,height,width"]
 
@@ -24,7 +24,7 @@ def the_row_makes_one_node(example):
     names = ("stride_h", "stride_w", "pad_h", "pad_w", "dilation_h", "dilation_w", "groups", "offset_groups", "use_mask")
     equal(attributes(node), dict.fromkeys(names, 1))
     (report,) = example.reports(example.out / "deformed.pt", "--opset", "11", *INPUT, "--mappings", "rows.yaml")
-    (found,) = [each for each in report["operators"] if each["op"] == "torchvision::deform_conv2d"]
+    found = operator(report, "torchvision::deform_conv2d")
     equal((found["class"], found["onnx"], found["rows"][0]["place"]), ("one_to_one", ["custom::deform_conv2d"], "rows.yaml:4"))
     equal(report["verdict"], "yes")
 
@@ -32,9 +32,7 @@ def the_row_makes_one_node(example):
 @test
 def verify_says_what_the_runtime_lacks(example):
     for words in ([example.out / "deformed.onnx"], ["--opset", "11", "--mappings", "rows.yaml"]):
-        ran = subprocess.run([example.program, "verify", example.out / "deformed.pt", *words, *INPUT, "--format", "json"],
-                             cwd=example.source, capture_output=True, text=True, timeout=120)
-        equal(ran.returncode, 1)
+        ran = example.run("verify", example.out / "deformed.pt", *words, *INPUT, "--format", "json", codes=(1,))
         findings = json.loads(ran.stdout)["findings"]
         equal([each["id"] for each in findings], ["CC201"])
         assert "custom:deform_conv2d(-1) is not a registered function/op" in findings[0]["message"], findings

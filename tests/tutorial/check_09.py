@@ -1,28 +1,46 @@
 #!/usr/bin/env python3
-"""examples/09-python-function: an autograd Function by its name, one-to-many, at sizes that weren't traced."""
+"""An autograd Function by its name, one-to-many, at sizes that weren't traced."""
+import sys
+
 import onnx
 import torch
 
-from tutorial import error, main, operator, ops, opsets, run, same
+from example import agree, equal, error, holds, imports, main, operator, ops, outputs, test, tool
 
 
-def check(example):
-    dump = (example.out / "my_add.ir").read_text()
-    assert "= ^MyAdd[" in dump, dump
-    without = example.report("without.json")
+@test
+def the_dump_names_the_function(example):
+    holds(example.left("my_add.ir"), "= ^MyAdd[")
+
+
+@test
+def without_a_row_one_is_begun(example):
+    without = example.left_json("without.json")
     found = error(without)
-    assert without["verdict"] == "no" and found["id"] == "CC003" and found["op"] == "prim::PythonOp" and "Python function MyAdd" in found["message"], found
+    equal((without["verdict"], found["id"], found["op"]), ("no", "CC003", "prim::PythonOp"))
+    holds(found["message"], "Python function MyAdd")
     assert found["row"].startswith("prim::PythonOp.MyAdd: {"), found
-    for opset in (7, 17):
-        found = operator(example.report(f"check_{opset}.json"), "prim::PythonOp", "MyAdd")
-        assert found["class"] == "one_to_many" and found["onnx"] == ["Mul", "Add"], found
+
+
+@test
+def the_row_makes_two_nodes(example):
+    for opset in 7, 17:
+        found = operator(example.left_json(f"check_{opset}.json"), "prim::PythonOp", "MyAdd")
+        equal((found["class"], found["onnx"]), ("one_to_many", ["Mul", "Add"]))
         model = example.model(f"my_add_{opset}.onnx")
-        assert ops(model.graph) == ["Mul", "Add", "Relu"] and opsets(model) == {"": opset}, model
+        equal((ops(model.graph), imports(model)), (["Mul", "Add", "Relu"], {"": opset}))
         (two,) = model.graph.initializer
-        assert two.name in model.graph.node[0].input and onnx.numpy_helper.to_array(two) == 2
-        for size in ((2, 3), (5, 1), (1, 40)):
+        assert two.name in model.graph.node[0].input, model
+        equal(onnx.numpy_helper.to_array(two), 2)
+
+
+@test
+def it_computes_the_function_at_other_sizes(example):
+    for opset in 7, 17:
+        session = example.session(f"my_add_{opset}.onnx")
+        for size in (2, 3), (5, 1), (1, 40):
             a, b = torch.randn(size), torch.randn(size)
-            same(run(model, a=a, b=b)[0], torch.relu(2 * a + b))
+            agree(outputs(session, a=a, b=b)[0], torch.relu(2 * a + b))
 
 
-main(__doc__, "09-python-function", check)
+sys.exit(main(__doc__, tool("09-python-function")))

@@ -1,31 +1,52 @@
 #!/usr/bin/env python3
-"""examples/10-cpp-extension: an operator of a library of its own, stubbed without it, known with it, mapped either way."""
+"""An operator of a library of its own, stubbed without it, known with it, mapped either way."""
+import sys
+
 import torch
 
-from tutorial import error, main, operator, ops, run, same
+from example import agree, equal, error, holds, main, operator, ops, outputs, test, tool
 
 
-def check(example):
-    stubbed = error(example.report("without.json"))
-    assert stubbed["id"] == "CC003" and stubbed["op"] == "my_lib::my_add" and "--op-library" in stubbed["help"], stubbed
-    assert "(Tensor arg0, Tensor arg1) -> Tensor" in stubbed["row"], "what a call tells of its schema"
-    assert stubbed["sites"][0]["file"].endswith("model.py") and stubbed["sites"][0]["line"] == example.source_line("model.py", "torch.relu("), stubbed["sites"]
-    known = error(example.report("with_library.json"))
-    assert known["id"] == "CC001" and "inputs: [a, b]" in known["row"] and "schema:" not in known["row"], known
-    found = operator(example.report("mapped.json"), "my_lib::my_add")
-    assert found["class"] == "one_to_many" and found["onnx"] == ["Mul", "Add"], found
+@test
+def without_the_library_it_is_a_stub(example):
+    stubbed = error(example.left_json("without.json"))
+    equal((stubbed["id"], stubbed["op"]), ("CC003", "my_lib::my_add"))
+    holds(stubbed["help"], "--op-library")
+    holds(stubbed["row"], "(Tensor arg0, Tensor arg1) -> Tensor")   # what a call tells of its schema
+    site = stubbed["sites"][0]
+    assert site["file"].endswith("model.py"), site
+    equal(site["line"], example.source_line("model.py", "torch.relu("))
 
-    model = example.model("model.onnx")
-    assert ops(model.graph) == ["Mul", "Add", "Relu"], model
+
+@test
+def with_the_library_its_schema_is_known(example):
+    known = error(example.left_json("with_library.json"))
+    equal(known["id"], "CC001")
+    holds(known["row"], "inputs: [a, b]")
+    assert "schema:" not in known["row"], known
+
+
+@test
+def the_row_makes_two_nodes(example):
+    found = operator(example.left_json("mapped.json"), "my_lib::my_add")
+    equal((found["class"], found["onnx"]), ("one_to_many", ["Mul", "Add"]))
+    equal(ops(example.model("model.onnx").graph), ["Mul", "Add", "Relu"])
+
+
+@test
+def it_computes_what_the_library_does(example):
     torch.ops.load_library(example.out / "libmy_lib.so")
-    for size in ((2, 3), (7, 1), (1, 30)):
+    session = example.session("model.onnx")
+    for size in (2, 3), (7, 1), (1, 30):
         a, b = torch.randn(size), torch.randn(size)
-        same(run(model, a=a, b=b)[0], torch.relu(torch.ops.my_lib.my_add(a, b)))
+        agree(outputs(session, a=a, b=b)[0], torch.relu(torch.ops.my_lib.my_add(a, b)))
 
-    told = (example.out / "verify.txt").read_text()
-    assert "my_lib::my_add" in told and "--op-library" in told, told
+
+@test
+def verify_needs_the_library(example):
+    holds(example.left("verify.txt"), "my_lib::my_add", "--op-library")
     verified = example.text.split("== verify with it")[1]
     assert "VERIFIED    3 runs" in verified and "NOT VERIFIED" not in verified, verified
 
 
-main(__doc__, "10-cpp-extension", check)
+sys.exit(main(__doc__, tool("10-cpp-extension")))

@@ -1,27 +1,45 @@
 #!/usr/bin/env python3
-"""examples/12-missing-row: ELU without its row: the report names the operator, its line, and the row that makes it convert."""
+"""ELU without its row: the report names the operator, its line, and the row that makes it convert."""
+import sys
+
 import torch
 
-from tutorial import attributes, error, main, operator, ops, run, same
+from example import agree, attributes, equal, error, holds, main, operator, ops, outputs, test, tool
 
 
-def check(example):
-    without = example.report("without.json")
+@test
+def the_report_names_operator_and_line(example):
+    without = example.left_json("without.json")
     found = error(without)
-    assert without["verdict"] == "no" and found["id"] == "CC011" and found["op"] == "aten::elu" and "ONNX has Elu" in found["help"], found
+    equal((without["verdict"], found["id"], found["op"]), ("no", "CC011", "aten::elu"))
+    holds(found["help"], "ONNX has Elu")
     (site,) = found["sites"]
-    assert site["file"].endswith("model.py") and site["line"] == example.source_line("model.py", "elu(input"), site
-    assert site["args"] == "elu(input, 1., 1, 1)", site
-    pasted = [line for line in (example.folder / "elu.yaml").read_text().splitlines() if not line.startswith("#")]
-    assert pasted == [found["row"]], (pasted, found["row"])
+    assert site["file"].endswith("model.py"), site
+    equal((site["line"], site["args"]), (example.source_line("model.py", "elu(input"), "elu(input, 1., 1, 1)"))
 
-    with_row = operator(example.report("with.json"), "aten::elu")
-    assert with_row["class"] == "one_to_one" and with_row["onnx"] == ["Elu"] and with_row["mapping"]["source"].endswith("elu.yaml"), with_row
+
+@test
+def the_row_is_ready_to_paste(example):
+    pasted = [line for line in (example.source / "elu.yaml").read_text().splitlines() if not line.startswith("#")]
+    equal(pasted, [error(example.left_json("without.json"))["row"]])
+
+
+@test
+def with_it_elu_is_one_node(example):
+    found = operator(example.left_json("with.json"), "aten::elu")
+    equal((found["class"], found["onnx"]), ("one_to_one", ["Elu"]))
+    assert found["mapping"]["source"].endswith("elu.yaml"), found
     model = example.model("elu.onnx")
-    assert ops(model.graph) == ["Elu"] and attributes(model.graph.node[0]) == {"alpha": 1.0}, model
-    for size in ((2, 3), (7, 11)):
+    equal(ops(model.graph), ["Elu"])
+    equal(attributes(model.graph.node[0]), {"alpha": 1.0})
+
+
+@test
+def it_computes_elu(example):
+    session = example.session("elu.onnx")
+    for size in (2, 3), (7, 11):
         x = torch.randn(size) * 3
-        same(run(model, input=x)[0], torch.nn.functional.elu(x))
+        agree(outputs(session, input=x)[0], torch.nn.functional.elu(x))
 
 
-main(__doc__, "12-missing-row", check)
+sys.exit(main(__doc__, tool("12-missing-row")))

@@ -1,40 +1,62 @@
 #!/usr/bin/env python3
-"""examples/14-python-op-by-name: prim::PythonOp by the Function's name; results keep the dtype and shape that the graph states."""
+"""prim::PythonOp by the Function's name; results keep the dtype and shape that the graph states."""
+import sys
+
 import onnx
 import torch
 
-from tutorial import error, main, operator, ops, opsets, run, same, types
+from example import agree, equal, error, holds, imports, main, operator, ops, outputs, test, tool, types
 
-FLOAT, DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
+TYPES = [(onnx.TensorProto.FLOAT, [2, 3]), (onnx.TensorProto.DOUBLE, [2, 1])]
 
 
-def check(example):
-    two = example.report("two.json")
+def output_types(example, name):
+    return list(types(example.model(name).graph.output).values())
+
+
+@test
+def the_function_without_a_row_is_named(example):
+    two = example.left_json("two.json")
     found = error(two)
-    assert two["verdict"] == "no" and found["id"] == "CC003" and "Python function MyNorm has no row" in found["message"], found
-    assert found["row"].startswith("prim::PythonOp.MyNorm: {") and "facts" not in found["row"], "the graph states the result's type: " + found["row"]
-    assert "Double(2, 1" in (example.out / "three.ir").read_text()
-    three = example.report("three.json")
-    assert three["verdict"] == "yes"
+    equal((two["verdict"], found["id"]), ("no", "CC003"))
+    holds(found["message"], "Python function MyNorm has no row")
+    assert found["row"].startswith("prim::PythonOp.MyNorm: {"), found["row"]
+    assert "facts" not in found["row"], "the graph states the result's type: " + found["row"]
+
+
+@test
+def each_function_by_its_own_row(example):
+    three = example.left_json("three.json")
+    equal(three["verdict"], "yes")
     for name, onnx_name in (("MyClip", "Clip"), ("MyRelu", "Relu"), ("MyNorm", "acme::MyNorm")):
-        assert operator(three, "prim::PythonOp", name)["onnx"] == [onnx_name], three["operators"]
-
+        equal(operator(three, "prim::PythonOp", name)["onnx"], [onnx_name])
     model = example.model("three.onnx")
-    assert sorted(ops(model.graph)) == ["Clip", "Relu", "Sub", "acme::MyNorm"] and opsets(model) == {"": 17, "acme": 1}, model
-    clip = next(node for node in model.graph.node if node.op_type == "Clip")
-    (least,) = [one for one in model.graph.initializer if one.name == clip.input[1]]
-    assert onnx.numpy_helper.to_array(least) == 0.5
-    assert list(types(model.graph.output).values()) == [(FLOAT, [2, 3]), (DOUBLE, [2, 1])], types(model.graph.output)
+    equal((sorted(ops(model.graph)), imports(model)), (["Clip", "Relu", "Sub", "acme::MyNorm"], {"": 17, "acme": 1}))
+    (clip,) = [node for node in model.graph.node if node.op_type == "Clip"]
+    (least,) = [each for each in model.graph.initializer if each.name == clip.input[1]]
+    equal(onnx.numpy_helper.to_array(least), 0.5)
 
-    # The row that the report gave, pasted as it is, keeps that type too.
-    (example.out / "pasted.yaml").write_text(found["row"] + "\n")
-    example.compatcheck("convert", "three.ir", "--mappings", example.folder / "rows.yaml", "--mappings", "pasted.yaml", "-o", "pasted.onnx")
-    assert list(types(example.model("pasted.onnx").graph.output).values()) == [(FLOAT, [2, 3]), (DOUBLE, [2, 1])]
 
-    first = model.graph.output[0].name
-    example.compatcheck("extract", "three.onnx", "--to", first, "-o", "without_norm.onnx")
+@test
+def results_keep_the_types_that_the_graph_states(example):
+    holds(example.left("three.ir"), "Double(2, 1")
+    equal(output_types(example, "three.onnx"), TYPES)
+
+
+@test
+def the_row_pasted_as_it_is_keeps_them_too(example):
+    (example.out / "pasted.yaml").write_text(error(example.left_json("two.json"))["row"] + "\n")
+    example.run("convert", example.out / "three.ir", "--mappings", "rows.yaml", "--mappings", example.out / "pasted.yaml", "-o", example.out / "pasted.onnx")
+    equal(output_types(example, "pasted.onnx"), TYPES)
+
+
+@test
+def what_onnx_runtime_knows_computes_the_same(example):
+    first = example.model("three.onnx").graph.output[0].name
+    example.run("extract", example.out / "three.onnx", "--to", first, "-o", example.out / "without_norm.onnx")
+    example.model("without_norm.onnx")
     x = torch.randn(2, 3)
-    same(run(example.model("without_norm.onnx"), x=x)[0], torch.relu(x - x.clamp(min=0.5)))
+    agree(outputs(example.session("without_norm.onnx"), x=x)[0], torch.relu(x - x.clamp(min=0.5)))
 
 
-main(__doc__, "14-python-op-by-name", check)
+sys.exit(main(__doc__, tool("14-python-op-by-name")))

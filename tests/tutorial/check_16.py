@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""examples/16-custom-domain: typed attributes and the version of a custom domain; the operator's own implementation gives the result."""
+"""Typed attributes and the version of a custom domain; the operator's own implementation gives the result."""
+import sys
+
 import numpy as np
 import onnx
 import torch
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-from tutorial import attributes, main, operator, opsets, same
+from example import agree, attributes, equal, holds, imports, main, operator, ops, outputs, test, tool
 
 
 class Foo(OpRun):
@@ -16,22 +18,39 @@ class Foo(OpRun):
         return ((input1 * np.float32(attr1) - input2 * np.float32(attr2)).astype(input1.dtype),)
 
 
-def check(example):
-    found = operator(example.report("check.json"), "custom_ops::foo_forward")
-    assert found["class"] == "one_to_one" and found["onnx"] == ["custom_domain::Foo"], found
+@test
+def the_row_makes_one_node(example):
+    found = operator(example.left_json("check.json"), "custom_ops::foo_forward")
+    equal((found["class"], found["onnx"]), ("one_to_one", ["custom_domain::Foo"]))
     model = example.model("model.onnx")
-    foo, relu = model.graph.node
-    assert (foo.domain, foo.op_type, list(foo.input)) == ("custom_domain", "Foo", ["input1", "input2"]) and relu.op_type == "Relu", model
-    assert {a.name: a.type for a in foo.attribute} == {"attr1": onnx.AttributeProto.FLOAT, "attr2": onnx.AttributeProto.INT}, foo
-    assert attributes(foo) == {"attr1": 1.5, "attr2": 3}, foo
-    assert opsets(model) == {"": 17, "custom_domain": 2}, model.opset_import
-    assert opsets(example.model("version_3.onnx")) == {"": 17, "custom_domain": 3}
-    for size in ((2, 3), (5, 8)):
+    equal(ops(model.graph), ["custom_domain::Foo", "Relu"])
+    equal(list(model.graph.node[0].input), ["input1", "input2"])
+
+
+@test
+def its_attributes_are_typed(example):
+    foo = example.model("model.onnx").graph.node[0]
+    equal({each.name: each.type for each in foo.attribute}, {"attr1": onnx.AttributeProto.FLOAT, "attr2": onnx.AttributeProto.INT})
+    equal(attributes(foo), {"attr1": 1.5, "attr2": 3})
+
+
+@test
+def the_domain_has_a_version(example):
+    equal(imports(example.model("model.onnx")), {"": 17, "custom_domain": 2})
+    equal(imports(example.model("version_3.onnx")), {"": 17, "custom_domain": 3})
+
+
+@test
+def its_implementation_gives_the_result(example):
+    evaluator = ReferenceEvaluator(example.model("model.onnx"), new_ops=[Foo])
+    for size in (2, 3), (5, 8):
         one, two = torch.randn(size), torch.randn(size)
-        got = ReferenceEvaluator(model, new_ops=[Foo]).run(None, {"input1": one.numpy(), "input2": two.numpy()})
-        same(got[0], torch.relu(one * 1.5 - two * 3))
-    told = (example.out / "wrong_kind.txt").read_text()
-    assert "argument `attr2` is int" in told and "`string`" in told and "wrong_kind.yaml:6" in told, told
+        agree(outputs(evaluator, input1=one, input2=two)[0], torch.relu(one * 1.5 - two * 3))
 
 
-main(__doc__, "16-custom-domain", check)
+@test
+def a_wrong_kind_is_told(example):
+    holds(example.left("wrong_kind.txt"), "argument `attr2` is int", "`string`", "wrong_kind.yaml:6")
+
+
+sys.exit(main(__doc__, tool("16-custom-domain")))

@@ -1,34 +1,55 @@
 #!/usr/bin/env python3
-"""examples/20-dynamic-shapes: named sizes at sizes never seen; a size that tracing baked in is CC205, with its place."""
+"""Named sizes at sizes never seen; a size that tracing baked in is CC205, with its place."""
+import sys
+
 import onnx
 import torch
 
-from tutorial import main, run, same, types
+from example import agree, equal, holds, main, outputs, test, tool, types
 
 FLOAT = onnx.TensorProto.FLOAT
 
 
-def check(example):
-    reference = {name: torch.jit.load(example.out / f"{name}.pt") for name in ("dynamic", "baked")}
-    dynamic, fixed = example.model("dynamic.onnx"), example.model("fixed.onnx")
-    assert types(dynamic.graph.input) == {"image": (FLOAT, ["batch", 3, "height", "width"])}, dynamic.graph.input
-    sizes = [shape for _, shape in types(dynamic.graph.output).values()]
-    assert sizes == [["batch", "height*width", 5], ["batch", 4, "2*height", "2*width"]], sizes
-    for batch, height, width in ((1, 1, 1), (3, 17, 5), (2, 6, 31)):
-        image = torch.randn(batch, 3, height, width)
-        for got, wanted in zip(run(dynamic, image=image), reference["dynamic"](image)):
-            same(got, wanted)
-        image = torch.randn(batch, 3, height, 8)
-        for got, wanted in zip(run(fixed, image=image), reference["baked"](image)):
-            same(got, wanted)
-
-    report = example.report("dynamic.json")
-    assert report["passed"] and report["findings"] == [] and len({tuple(one["sizes"].items()) for one in report["runs"]}) > 1, report
-    (found,) = example.report("baked.json")["findings"]
-    assert found["id"] == "CC205" and "width=" in found["message"], found
-    line = example.source_line("model.py", "+ self.columns(")
-    assert f"model.py:{line}" in found["message"], found
-    assert "(8)" in found["message"], "the size that was baked in"
+def compare(example, name, source, *shapes):
+    session, script = example.session(f"{name}.onnx"), torch.jit.load(example.out / f"{source}.pt")
+    for shape in shapes:
+        image = torch.randn(shape)
+        given, expected = outputs(session, image=image), script(image)
+        equal(len(given), len(expected))
+        for got, wanted in zip(given, expected):
+            agree(got, wanted)
 
 
-main(__doc__, "20-dynamic-shapes", check)
+@test
+def sizes_are_names_and_what_is_computed_of_them(example):
+    graph = example.model("dynamic.onnx").graph
+    equal(types(graph.input), {"image": (FLOAT, ["batch", 3, "height", "width"])})
+    equal([shape for _, shape in types(graph.output).values()], [["batch", "height*width", 5], ["batch", 4, "2*height", "2*width"]])
+
+
+@test
+def any_size_computes_the_same(example):
+    compare(example, "dynamic", "dynamic", (1, 3, 1, 1), (3, 3, 17, 5), (2, 3, 6, 31))
+
+
+@test
+def so_does_any_but_the_one_that_is_a_number(example):
+    example.model("fixed.onnx")
+    compare(example, "fixed", "baked", (1, 3, 1, 8), (3, 3, 17, 8), (2, 3, 6, 8))
+
+
+@test
+def other_sizes_are_verified(example):
+    report = example.left_json("dynamic.json")
+    equal((report["passed"], report["findings"]), (True, []))
+    assert len({tuple(each["sizes"].items()) for each in report["runs"]}) > 1, report
+
+
+@test
+def a_size_that_is_baked_in_is_found(example):
+    (found,) = example.left_json("baked.json")["findings"]
+    equal(found["id"], "CC205")
+    holds(found["message"], "width=", f"model.py:{example.source_line('model.py', '+ self.columns(')}", "(8)")
+
+
+sys.exit(main(__doc__, tool("20-dynamic-shapes")))

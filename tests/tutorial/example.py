@@ -1,9 +1,10 @@
-"""Examples are run as their users would: run.sh, then what it left is looked at."""
+"""Examples are run as their users would: run.sh into an empty folder, then what it left there is looked at."""
 import json, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
 import onnx
 import onnxruntime
+import torch
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "model_tools"))
@@ -27,21 +28,32 @@ class Example:
         self.program, self.source = program, EXAMPLES / name
         self.kept = tempfile.TemporaryDirectory()
         self.out = pathlib.Path(self.kept.name)
-        ran = subprocess.run(["sh", self.source / "run.sh", program, self.out], env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True, timeout=300)
+        # The timeout is for 10, which compiles against torch.
+        ran = subprocess.run([self.source / "run.sh", program, self.out], env=os.environ | {"PYTHON": sys.executable}, capture_output=True, text=True, timeout=900)
         assert ran.returncode == 0, f"run.sh: exit {ran.returncode}: {ran.stdout}{ran.stderr}"
-        self.said = ran.stdout + ran.stderr
+        self.text = ran.stdout
 
-    def run(self, *words, code=0):
+    def run(self, *words, codes=(0,)):
+        """The program run in the example's folder, once it ended with one of the codes."""
         ran = subprocess.run([self.program, *map(str, words)], cwd=self.source, capture_output=True, text=True, timeout=120)
-        assert ran.returncode == code, f"exit {ran.returncode}, not {code}: {words}: {ran.stdout}{ran.stderr}"
+        assert ran.returncode in codes, f"exit {ran.returncode}, not {codes}: {words}: {ran.stdout}{ran.stderr}"
+        return ran
+
+    def said(self, *words, code=0):
+        ran = self.run(*words, codes=(code,))
         return ran.stdout + ran.stderr
 
     def reports(self, *words):
         """The JSON reports of `check`, one for each opset."""
-        ran = subprocess.run([self.program, *map(str, words), "--format", "json"], cwd=self.source, capture_output=True, text=True, timeout=120)
-        assert ran.returncode in (0, 1), f"exit {ran.returncode}: {ran.stderr}"
-        made = json.loads(ran.stdout)
+        made = json.loads(self.run(*words, "--format", "json", codes=(0, 1)).stdout)
         return made["reports"] if "reports" in made else [made]
+
+    def left(self, name):
+        """The text of a file that run.sh left."""
+        return (self.out / name).read_text()
+
+    def left_json(self, name):
+        return json.loads(self.left(name))
 
     def model(self, name):
         made = onnx.load(self.out / name)
@@ -51,6 +63,24 @@ class Example:
     def session(self, name):
         return onnxruntime.InferenceSession(self.out / name, providers=["CPUExecutionProvider"])
 
+    def source_line(self, file, code):
+        """The number of the line of the example's file that holds `code`."""
+        (line,) = [number for number, text in enumerate((self.source / file).read_text().splitlines(), 1) if code in text]
+        return line
+
+
+def operator(report, op, overload=""):
+    """The report's only entry of that operator; of autograd Functions, of which there are several, the one by that name."""
+    (found,) = [each for each in report["operators"] if each["op"] == op and overload in ("", each["overload"])]
+    equal(found["overload"], overload)
+    return found
+
+
+def error(report):
+    """The one finding that is an error."""
+    (found,) = [each for each in report["findings"] if each["severity"] == "error"]
+    return found
+
 
 def all_nodes(graph):
     """Bodies of If and Loop included."""
@@ -59,6 +89,11 @@ def all_nodes(graph):
         for attribute in node.attribute:
             if attribute.HasField("g"):
                 yield from all_nodes(attribute.g)
+
+
+def ops(graph):
+    """Of a graph or function: "Relu", "acme::MyNorm"."""
+    return [(node.domain + "::" if node.domain else "") + node.op_type for node in graph.node]
 
 
 def attributes(node):
@@ -71,19 +106,31 @@ def imports(model):
     return {each.domain: each.version for each in model.opset_import}
 
 
+def types(values):
+    """{name: (element type, sizes)}, sizes as numbers or names."""
+    return {value.name: (value.type.tensor_type.elem_type, [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]) for value in values}
+
+
+def as_array(value):
+    return value.detach().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)
+
+
+def outputs(session, **inputs):
+    """Of ONNX Runtime, or of ONNX's reference."""
+    return session.run(None, {name: as_array(value) for name, value in inputs.items()})
+
+
 def equal(got, expected):
     assert got == expected, f"{got}, not {expected}"
 
 
 def holds(text, *words):
-    """Line breaks aside."""
-    text = " ".join(text.split())
     for each in words:
         assert each in text, f"doesn't say '{each}': {text}"
 
 
 def agree(got, expected):
-    """Of f32."""
-    expected = np.asarray(expected)
+    """Within the tolerances of f32, whatever the type."""
+    expected = as_array(expected)
     assert got.dtype == expected.dtype and got.shape == expected.shape, f"{got.dtype}{got.shape}, not {expected.dtype}{expected.shape}"
     np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-5)
