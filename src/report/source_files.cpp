@@ -21,6 +21,11 @@ std::optional<std::string> search(const std::filesystem::path& root, const std::
 
 }  // namespace
 
+SourceFiles::SourceFiles(std::filesystem::path root) : root_(std::move(root)) {
+  std::error_code error;
+  working_ = std::filesystem::current_path(error);
+}
+
 std::optional<std::string> SourceFiles::find(const std::string& file) {
   if (root_.empty() || file.empty() || file.find('\0') != std::string::npos) return std::nullopt;
   const auto [known, fresh] = known_.try_emplace(file);
@@ -32,6 +37,8 @@ SourceFiles::Place SourceFiles::place(const Report& report, const Site* site) {
   if (site)
     if (auto found = find(site->file)) return {*std::move(found), std::max(site->line, 1)};
   const std::string& model = report.model.path;
+  const std::string below = working_.string() + "/";
+  if (working_.has_relative_path() && model.starts_with(below)) return {model.substr(below.size()), 1};
   return {model.starts_with("./") ? model.substr(2) : model, 1};
 }
 

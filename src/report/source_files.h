@@ -13,7 +13,7 @@ namespace compatcheck::report {
 // Models name files as they lay where the model was made.
 class SourceFiles {
  public:
-  explicit SourceFiles(std::filesystem::path root) : root_(std::move(root)) {}
+  explicit SourceFiles(std::filesystem::path root);
 
   // Where the file lies below the root: the longest end of its path that is there. Nothing without a root.
   std::optional<std::string> find(const std::string& file);
@@ -22,11 +22,12 @@ class SourceFiles {
     std::string file;
     int line = 1;
   };
-  // The site's file and line, or where it isn't here or there is none, the model's.
+  // The site's file and line, or where it isn't here or there is none, the model's: relative to the working folder if it lies below, as
+  // trackers know files by their places in the repository.
   Place place(const Report& report, const Site* site);
 
  private:
-  std::filesystem::path root_;
+  std::filesystem::path root_, working_;
   std::map<std::string, std::optional<std::string>> known_;
 };
 

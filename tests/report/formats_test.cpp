@@ -269,6 +269,8 @@ TEST(SourceFiles, AreFoundByTheEndsOfTheirPaths) {
   const Site site{.index = 0, .module = "", .file = "/x/models/net.py", .line = 3, .function = "", .args = ""}, elsewhere{.index = 0, .module = "", .file = "/x/other.py", .line = 3, .function = "", .args = ""};
   EXPECT_EQ(files.place(sample_report(), &site).line, 3);
   EXPECT_EQ(files.place(sample_report(), &elsewhere).file, "models/net.pt");
+  EXPECT_EQ(files.place(report_at((std::filesystem::current_path() / "models" / "net.pt").string(), 17, true), nullptr).file, "models/net.pt");
+  EXPECT_EQ(files.place(report_at("/elsewhere/net.pt", 17, true), nullptr).file, "/elsewhere/net.pt");
   EXPECT_EQ(report::SourceFiles({}).find("models/net.py"), std::nullopt);
   std::filesystem::remove_all(root);
 }
