@@ -36,8 +36,8 @@ std::string render(std::span<const Report> reports, Format format, const RenderO
 // The end of a text report of several models, for who renders them one by one. Of findings it reads no sites.
 std::string render_totals(std::span<const Report> reports, const RenderOptions& options = {});
 
-// Saved JSON or JSON-lines reports, as render() wrote them; of lines the last one is left out if it was cut off, so that there may be none.
-// Throws ModelError for what is no report, naming the line and the keys.
+// Saved JSON or JSON-lines reports, as render() wrote them: of a run without models there are none. Throws ModelError for what is no report or
+// was cut short, naming the line and the keys.
 std::vector<Report> read_reports(std::string_view text);
 
 std::string render(const Verification& verification, Format format, const RenderOptions& options = {});

@@ -40,6 +40,7 @@ void EarlierRun::read(const std::filesystem::path& file) {
   for (std::string line; std::getline(stream, line);) {
     if (stream.eof()) break;  // cut off as it was written
     whole += line.size() + 1;
+    if (line.empty()) continue;
     try {
       for (const auto& report : read_reports(line)) lines_[report.model.path].push_back(line);
     } catch (const ModelError& wrong) {

@@ -45,7 +45,7 @@ Side read(const std::filesystem::path& path) {
     const auto bytes = file.head(file.size());
     Side side{.kind = kind, .models = {}};
     for (const Report& report : read_reports({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) side.models.push_back(model_tools::compared(report));
-    if (side.models.empty()) throw ModelError("holds no report: its only line is cut short");
+    if (side.models.empty()) throw ModelError("holds no report");
     return side;
   });
 }

@@ -214,8 +214,10 @@ std::string json(std::span<const Report> reports, bool as_list) {
 }
 
 std::string json_lines(std::span<const Report> reports) {
+  const auto line = [](const Json& json) { return json.dump(-1, ' ', false, replace_bad_utf8) + "\n"; };
+  if (reports.empty()) return line(list(reports));   // of a run without models: an empty file would be one that was cut short
   std::string lines;
-  for (const auto& report : reports) lines += object(report).dump(-1, ' ', false, replace_bad_utf8) + "\n";
+  for (const auto& report : reports) lines += line(object(report));
   return lines;
 }
 

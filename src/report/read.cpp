@@ -236,7 +236,7 @@ void add_reports(const Json& whole, std::vector<Report>& reports) {
 
 bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
 
-// One report a line. What doesn't end in a newline was being written when its writer ended.
+// One report a line.
 std::vector<Report> read_lines(std::string_view text) {
   std::vector<Report> reports;
   std::size_t number = 0;
@@ -248,8 +248,7 @@ std::vector<Report> read_lines(std::string_view text) {
     if (blank(line)) continue;
     const std::string place = "line " + std::to_string(number);
     const Json json = Json::parse(line, nullptr, false);
-    if (json.is_discarded() && end == std::string_view::npos) break;
-    if (json.is_discarded()) throw ModelError(place + ": is no JSON");
+    if (json.is_discarded()) throw ModelError(place + ": is no JSON object, or cut short");
     try {
       add_reports(json, reports);
     } catch (const ModelError& error) {
@@ -261,7 +260,7 @@ std::vector<Report> read_lines(std::string_view text) {
 
 std::vector<Report> read(std::string_view text) {
   std::vector<Report> reports;
-  if (blank(text)) return reports;
+  if (blank(text)) throw ModelError("holds no report");
   try {
     add_reports(Json::parse(text), reports);
     return reports;

@@ -41,14 +41,26 @@ TEST(Read, RendersAsTheReportItself) {
   }
 }
 
-TEST(Read, LeavesOutALineThatWasCutOff) {
+TEST(Read, RefusesWhatWasCutShort) {
   const std::string lines = render(several(), Format::jsonl);
   EXPECT_EQ(read_reports(std::string_view(lines).substr(0, lines.size() - 1)).size(), 3U);   // whole, but for the newline
-  EXPECT_EQ(read_reports(std::string_view(lines).substr(0, lines.size() - 2)).size(), 2U);
-  EXPECT_EQ(read_reports(std::string_view(lines).substr(0, 100)).size(), 0U);
-  EXPECT_EQ(read_reports("").size(), 0U);
-  EXPECT_EQ(read_reports(" \n\n").size(), 0U);
-  EXPECT_THAT([&] { read_reports(lines + "{\"schema_ver\n"); }, ThrowsMessage<ModelError>("line 4: is no JSON"));
+  const std::string one = render(sample_report(), Format::jsonl);
+  const auto refuses = [](const std::string& text, const std::string& message) { EXPECT_THAT([&] { read_reports(text); }, ThrowsMessage<ModelError>(message)); };
+  refuses(lines.substr(0, lines.size() - 2), "line 3: is no JSON object, or cut short");
+  refuses(lines.substr(0, 100), "line 1: is no JSON object, or cut short");
+  refuses(lines + "{\"schema_ver\n", "line 4: is no JSON object, or cut short");
+  refuses(one + "xx", "line 2: is no JSON object, or cut short");
+  refuses(one.substr(0, one.size() - 1) + one, "line 1: is no JSON object, or cut short");
+  refuses("", "holds no report");
+  refuses(" \n\n", "holds no report");
+}
+
+TEST(Read, TakesTheReportOfARunWithoutModels) {
+  for (const Format format : {Format::json, Format::jsonl}) {
+    const std::string saved = render(std::span<const Report>(), format);
+    EXPECT_TRUE(read_reports(saved).empty());
+    EXPECT_EQ(std::ranges::count(saved, '\n') == 1, format == Format::jsonl) << saved;
+  }
 }
 
 TEST(Read, TakesKeysThatItDoesNotKnow) {
