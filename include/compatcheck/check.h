@@ -48,9 +48,12 @@ Report check(const Model& model, const CheckOptions& options = {});
 // The same for several opsets; loading, normalising and facts are done once. One report an opset, in their order.
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options = {});
 
-// Names everything but the model and the opset that a report hangs on: this version and its tables, the options and the files that they
-// name, and `others` (a configuration, a baseline). With ModelInfo::identity it tells whether a report is still true. Throws TableError for a
-// mapping file that can't be found.
+// The files and folders beside the model that options name and a report hangs on: tables, plugins, operator libraries, example inputs, profiles.
+std::vector<std::filesystem::path> settings_files(const LoadOptions& load, const CheckOptions& options);
+
+// Names everything but the model and the opset that a report hangs on: this version and its tables, the options, the bytes of
+// settings_files(), and of `others` (a configuration, a baseline). With ModelInfo::identity it tells whether a report is still true. Throws
+// ModelError for a file that can't be read.
 std::string settings_digest(const LoadOptions& load, const CheckOptions& options, std::span<const std::filesystem::path> others = {});
 
 // exit_usage for what UsageError and TableError are, else exit_unreadable.
