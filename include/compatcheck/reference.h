@@ -33,6 +33,10 @@ std::string describe_operators(const std::vector<std::string>& operators, const 
 // operator alone, which may be one that nobody knows ("acme::fused"). An engine ("tensorrt", or all: "targets") shows what its profile says.
 std::string explain(const std::string& subject, const ReferenceOptions& options = {});
 
+// What explain() has a page for beside operators: ids of rules; and engines, as CheckOptions::targets names them.
+std::vector<std::string> rule_ids();
+std::vector<std::string> engine_names();
+
 // Throws as check() would for CheckOptions::targets: UsageError for an engine or version that isn't shipped, TableError for a broken profile.
 void check_targets(const std::vector<std::string>& targets);
 

@@ -147,6 +147,12 @@ std::string page_of(const std::string& subject, const ReferenceOptions& options)
 
 }  // namespace
 
+std::vector<std::string> rule_ids() {
+  std::vector<std::string> ids;
+  for (const auto& rule : analysis::rules()) ids.emplace_back(rule.id);
+  return ids;
+}
+
 std::string explain(const std::string& subject, const ReferenceOptions& options) {
   return analysis::guarded(subject, [&] { return page_of(subject, options); });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/boundary.h"
+#include "engines/shipped.h"
 #include "engines/targets.h"
 #include "reference/spell.h"
 #include "report/page.h"
@@ -111,6 +112,13 @@ std::optional<std::string> explain_target(const std::string& subject, const Refe
 }
 
 }  // namespace reference
+
+std::vector<std::string> engine_names() {
+  std::vector<std::string> names;
+  for (const auto& one : engines::shipped())
+    if (names.empty() || names.back() != one.engine) names.emplace_back(one.engine);   // a version each
+  return names;
+}
 
 void check_targets(const std::vector<std::string>& targets) {
   analysis::guarded("--target", [&] {
