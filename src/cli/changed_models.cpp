@@ -5,7 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <set>
+#include <iterator>
+#include <unordered_set>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -54,35 +55,56 @@ std::filesystem::path whole_path(const std::filesystem::path& path) {
   return error ? path : whole;
 }
 
-std::set<std::filesystem::path> changed_since(const std::string& revision) {
-  if (revision.empty() || revision.front() == '-') cannot("'" + revision + "' is no revision");
-  std::string root = git({"rev-parse", "--show-toplevel"});
-  while (!root.empty() && root.back() == '\n') root.pop_back();
-  const std::string names = git({"diff", "--name-only", "-z", revision, "--"}) + git({"-C", root, "ls-files", "--others", "--exclude-standard", "-z"});
-  std::set<std::filesystem::path> files;
-  for (std::size_t at = 0; at < names.size();) {
-    const std::size_t end = std::min(names.find('\0', at), names.size());
-    files.insert(whole_path(std::filesystem::path(root) / names.substr(at, end - at)));
-    at = end + 1;
+// What git knows of files, by their whole paths. Its names begin at the root of the repository, whatever its configuration says of others.
+class Repository {
+ public:
+  explicit Repository(const std::string& revision) {
+    if (revision.empty() || revision.front() == '-') cannot("'" + revision + "' is no revision");
+    std::string root = git({"rev-parse", "--show-toplevel"});
+    if (root.ends_with('\n')) root.pop_back();
+    const std::filesystem::path top = whole_path(root);
+    for (const auto& name : names(git({"-C", root, "ls-files", "-z"}))) tracked_.insert((top / name).string());
+    for (const auto& name : names(git({"-C", root, "diff", "--name-only", "-z", revision, "--"})))
+      for (auto path = whole_path(top / name); changed_.insert(path.string()).second && path.has_relative_path();) path = path.parent_path();
   }
-  return files;
-}
 
-bool lies_in(const std::filesystem::path& file, const std::filesystem::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
-}
+  // Of a folder: anything in it. What git doesn't track it can't judge; that counts as changed.
+  bool has_changed(const std::filesystem::path& given) const {
+    const auto path = whole_path(given);
+    if (changed_.contains(path.string())) return true;
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) return !tracked_.contains(path.string());
+    for (std::filesystem::recursive_directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+      std::error_code none;
+      if (entry->is_directory(none)) continue;
+      const auto file = whole_path(entry->path()).string();
+      if (changed_.contains(file) || !tracked_.contains(file)) return true;
+    }
+    return static_cast<bool>(error);
+  }
+
+ private:
+  static std::vector<std::string> names(const std::string& text) {
+    std::vector<std::string> all;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\0', at), text.size());
+      all.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+    return all;
+  }
+
+  std::unordered_set<std::string> tracked_;
+  std::unordered_set<std::string> changed_;   // and the folders that they are in
+};
 
 }  // namespace
 
-std::vector<std::string> changed_models(const std::vector<std::string>& models, const std::vector<std::string>& settings, const std::string& revision) {
-  const auto files = changed_since(revision);
-  const auto has_changed = [&](const std::string& given) {
-    const auto path = whole_path(given);
-    return std::ranges::any_of(files, [&](const auto& file) { return lies_in(file, path); });   // a file, or a folder of tables
-  };
-  if (std::ranges::any_of(settings, has_changed)) return models;
+std::vector<std::string> changed_models(const std::vector<std::string>& models, std::span<const std::filesystem::path> settings, const std::string& revision) {
+  const Repository repository(revision);
+  if (std::ranges::any_of(settings, [&](const auto& file) { return repository.has_changed(file); })) return models;
   std::vector<std::string> changed;
-  std::ranges::copy_if(models, std::back_inserter(changed), [&](const std::string& model) { return model == "-" || has_changed(model); });
+  std::ranges::copy_if(models, std::back_inserter(changed), [&](const std::string& model) { return model == "-" || repository.has_changed(model); });
   return changed;
 }
 

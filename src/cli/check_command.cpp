@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "cli/changed_models.h"
 #include "cli/checked_models.h"
@@ -12,8 +13,8 @@
 namespace compatcheck::cli {
 namespace {
 
-// Files on which all verdicts hang.
-std::vector<std::filesystem::path> settings_files(const Options& options) {
+// Those of the policy, beside settings_files().
+std::vector<std::filesystem::path> policy_files(const Options& options) {
   std::vector<std::filesystem::path> files;
   for (const auto& file : {options.configuration.file, options.baseline})
     if (!file.empty()) files.push_back(file);
@@ -27,10 +28,8 @@ std::vector<std::string> models_to_check(const Options& options) {
   if (words.empty()) throw UsageError("which model? usage: compatcheck check MODEL... (--help lists the options)");
   std::vector<std::string> models = model_files(words);
   if (!options.changed_since.empty()) {
-    std::vector<std::string> settings;
-    for (const auto* files : {&options.load.mappings, &options.load.plugins, &options.load.op_libraries})
-      for (const auto& file : *files) settings.push_back(file.string());
-    for (const auto& file : settings_files(options)) settings.push_back(file.string());
+    auto settings = settings_files(options.load, options.check);
+    std::ranges::copy(policy_files(options), std::back_inserter(settings));
     models = changed_models(models, settings, options.changed_since);
   }
   std::vector<std::string> shard;
@@ -38,15 +37,15 @@ std::vector<std::string> models_to_check(const Options& options) {
   return shard;
 }
 
-// "[12/1000] 38 a second, 26 s left"
+// "[12/1000] 38 a second, 26 s left": of this run's own work, from here on.
 class Rate {
  public:
-  explicit Rate(std::size_t models) : models_(models) {}
+  Rate(std::size_t models, std::size_t resumed) : models_(models), resumed_(resumed) {}
   std::string words(std::size_t done) const {
     std::string text = "[" + std::to_string(done) + "/" + std::to_string(models_) + "]";
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    if (done == 0 || seconds < 1) return text;
-    const double rate = static_cast<double>(done) / seconds;
+    if (done == resumed_ || seconds < 1) return text;
+    const double rate = static_cast<double>(done - resumed_) / seconds;
     const auto left = static_cast<long long>(static_cast<double>(models_ - done) / rate);
     const auto rounded = static_cast<long long>(rate * 10);
     return text + " " + std::to_string(rounded / 10) + "." + std::to_string(rounded % 10) + " a second, " +
@@ -54,24 +53,25 @@ class Rate {
   }
 
  private:
-  std::size_t models_;
+  std::size_t models_, resumed_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 class CheckRun {
  public:
   CheckRun(const Options& options, std::vector<std::string> models)
-      : options_(options), models_(std::move(models)), checked_(options, models_.size()), loader_(options.load), progress_(options.progress), rate_(models_.size()) {
+      : options_(options), models_(std::move(models)), checked_(options, models_.size()), loader_(options.load), progress_(options.progress), rate_(models_.size(), 0) {
     if (!options.resume) return;
     const auto lines = std::ranges::find_if(options.reports, [](const ReportFile& report) { return report.format == Format::jsonl; });
     if (lines == options.reports.end()) throw UsageError("--resume goes on from a report of JSON lines: --report FILE.jsonl");
     earlier_.emplace(lines->file);
-    settings_ = settings_digest(options.load, options.check, settings_files(options));
+    settings_ = settings_digest(options.load, options.check, policy_files(options));
   }
 
   int run() {
     for (std::size_t i = 0; i < models_.size(); ++i)
       if (!resumed(i)) todo_.push_back(i);
+    rate_ = Rate(models_.size(), done_);
     if (!todo_.empty()) progress_.show(rate_.words(done_) + "  " + models_[todo_.front()]);
     // A plugin's code is somebody else's: it may crash or never end, too.
     if (models_.size() > 1 || !options_.load.plugins.empty()) check_apart();
@@ -109,9 +109,22 @@ class CheckRun {
     };
     work_apart(todo_.size(), workers, make, [&](std::size_t item, const std::string& answer, const std::string& failure) {
       const std::size_t model = todo_[item];
-      const std::string name = display_name(models_[model]);
-      done(model, failure.empty() ? read_reports(answer) : std::vector{failure_report(name, ModelError(name + ": " + failure))});
+      done(model, failure.empty() ? answered(model, answer) : failed(model, failure));
     });
+  }
+
+  std::vector<Report> failed(std::size_t model, const std::string& why) const {
+    const std::string name = display_name(models_[model]);
+    return {failure_report(name, ModelError(name + ": " + why))};
+  }
+
+  // A plugin has written into it, perhaps.
+  std::vector<Report> answered(std::size_t model, const std::string& answer) const {
+    try {
+      return read_reports(answer);
+    } catch (const Error& error) {
+      return failed(model, std::string("the answer of its process can't be read: ") + error.what());
+    }
   }
 
   static constexpr double leave_seconds = 10;   // beyond the bounds that the work keeps by itself
@@ -129,6 +142,9 @@ class CheckRun {
 };
 
 void check_options(const Options& options) {
+  std::error_code error;
+  if (!options.check.inputs_from.empty() && !std::filesystem::exists(options.check.inputs_from, error))
+    throw UsageError("--inputs-from " + options.check.inputs_from.string() + ": no such file");
   if (options.prune_baseline && options.baseline.empty()) throw UsageError("--prune-baseline needs the --baseline that it prunes");
   if (options.prune_baseline && !options.write_baseline.empty()) throw UsageError("--prune-baseline and --write-baseline exclude each other");
 }
@@ -143,12 +159,12 @@ Options with_graph(Options options) {
 
 int run_check(const Options& given) {
   if (std::ranges::find(given.check.targets, "list") != given.check.targets.end()) {
-    write_stdout(explain("targets", {.color = use_color(given.color), .width = terminal_width()}));
+    write_stdout(for_terminal(explain("targets", {.color = use_color(given.color), .width = terminal_width()})));
     return exit_passed;
   }
   check_options(given);
   check_targets(given.check.targets);
-  const Options options = with_graph(given);
+  const Options options = with_graph(with_stdout(given));
   auto models = models_to_check(options);
   // Reports are written all the same: whoever gathers them wants one of each run.
   if (models.empty()) write_message(options.changed_since.empty() ? "no model in this shard" : "no model has changed since " + options.changed_since);

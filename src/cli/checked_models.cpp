@@ -73,8 +73,8 @@ int CheckedModels::finish() {
   if (!held_.empty()) policy_.finish(held_.front().back());
   for (auto& waiting : held_) release(waiting);
   held_.clear();
-  output_.finish();
   write_baseline();
+  output_.finish();   // which says the exit code
   return exit_code_;
 }
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
-#include <new>
 
 #include "cli/arguments.h"
 #include "cli/option_table.h"
@@ -22,16 +21,12 @@ constexpr std::array table{
     Command{"diff", "A B", "two models or two saved JSON reports: what appeared, what went", "<file>", run_diff},
     Command{"render", "REPORT.json...", "saved JSON reports in another format", "<file>", run_render},
     Command{"ops", "[OP...]", "the mapping table in force: what each operator becomes", "", run_ops},
-    Command{"explain", "CODE|OP|ENGINE", "a rule's page, an operator's whole history, or what an engine takes", "", run_explain},
+    Command{"explain", "CODE|OP|ENGINE", "a rule's page, an operator's whole history, or what an engine takes", "<subject>", run_explain},
     Command{"lint", "[TABLE.yaml...]", "check mapping tables; the shipped ones without arguments", "<file>", run_lint},
     Command{"completion", "bash|zsh|fish", "completions for a shell", "bash zsh fish", run_completion},
     Command{"man", "[COMMAND]", "the manual page of the program or a command", "check convert verify inspect extract diff render ops explain lint", run_man},
     Command{"schema", "[COMMAND]", "the JSON Schema of what a command prints", "check verify inspect diff", run_schema},
 };
-
-std::string padded(std::string_view text, std::size_t width) {
-  return std::string(text) + std::string(text.size() < width ? width - text.size() : 1, ' ');
-}
 
 int print(const std::string& text) {
   write_stdout(text);
@@ -68,53 +63,12 @@ const Command* find_command(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-std::string help() {
-  std::string text =
-      "compatcheck: whether and how a TorchScript model becomes ONNX\n"
-      "\n"
-      "usage: compatcheck [check] MODEL... [--opset N]\n"
-      "       compatcheck COMMAND ...\n"
-      "\n"
-      "MODEL is a .pt, .pth or .torchscript file, a textual TorchScript graph (.txt, .ir), a folder, or '-' for stdin.\n"
-      "\n"
-      "commands\n";
-  for (const Command& command : table)
-    text += "  " + padded(std::string(command.name) + " " + std::string(command.arguments), 28) + std::string(command.summary) + "\n";
-  return text +
-         "\n"
-         "exit codes\n"
-         "  0  nothing at or above --fail-on          2  usage, configuration, table or plugin error\n"
-         "  1  findings at or above it                3  the model could not be read, or an internal error\n"
-         "\n"
-         "compatcheck COMMAND --help lists the options of a command. Each has a twin in the environment: COMPATCHECK_OPSET=11.\n";
-}
-
-std::string help(const Command& command) {
-  std::string text = "usage: compatcheck " + std::string(command.name) + (command.arguments.empty() ? "" : " ") +
-                     std::string(command.arguments) + "\n\n" + std::string(command.summary) + "\n";
-  const auto options = options_of(command.name);
-  if (!options.empty()) text += "\noptions\n";
-  for (const Option* option : options) {
-    std::string name = (option->short_name.empty() ? "" : std::string(option->short_name) + ", ") + std::string(option->name);
-    if (!option->value.empty()) name += " " + std::string(option->value);
-    std::string note = std::string(option->help);
-    if (option->value == "WHAT" || option->value == "WHEN" || option->value == "FORMAT") note += ": " + std::string(option->choices);
-    if (option->repeatable && !option->value.empty()) note += " (repeatable)";
-    text += "  " + padded(name, 32) + note + "\n";
-  }
-  return text;
-}
-
 int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, not the end of the process
   try {
     return dispatch({argv + 1, argv + argc});
-  } catch (const std::bad_alloc& error) {
-    write_message("out of memory");
-    return exit_code_of(error);
   } catch (const std::exception& error) {
-    write_message(error.what());
-    return exit_code_of(error);
+    return end_with(error);
   }
 }
 

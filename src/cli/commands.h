@@ -14,7 +14,7 @@ struct Command {
   std::string_view name;
   std::string_view arguments;      // "MODEL..."
   std::string_view summary;
-  std::string_view words;          // completions of its arguments: words, or "<file>"
+  std::string_view words;          // completions of its arguments: words, "<file>", or "<subject>" of explain
   int (*run)(const Options& options);  // the exit code
 };
 

@@ -18,12 +18,25 @@ std::string option_names(const Command& command) {
   return names;
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+std::string words_of(std::string_view choices) {
+  if (choices == "<engine>") return joined(engine_names()) + " list";
+  if (choices == "<subject>") return joined(rule_ids()) + " targets " + joined(engine_names());
+  return std::string(choices);
+}
+
 // The words after `option`, as a bash expression.
 std::string bash_values(std::string_view choices) {
   if (choices.empty()) return "COMPREPLY=()";
   if (choices == "<file>") return "COMPREPLY=($(compgen -f -- \"$cur\"))";
   if (choices == "<folder>") return "COMPREPLY=($(compgen -d -- \"$cur\"))";
-  return "COMPREPLY=($(compgen -W \"" + std::string(choices) + "\" -- \"$cur\"))";
+  const std::string own = choices == "<engine>" ? "; COMPREPLY+=($(compgen -f -X '!*.y*ml' -- \"$cur\"))" : "";   // a profile of one's own
+  return "COMPREPLY=($(compgen -W \"" + words_of(choices) + "\" -- \"$cur\"))" + own;
 }
 
 // "check --format"|"lint --format": where a row of the table is meant.
@@ -82,11 +95,14 @@ std::string fish() {
   std::string script;
   for (const Command& command : command_table())
     script += "complete -c compatcheck -n __fish_use_subcommand -a " + std::string(command.name) + " -d " + fish_quoted(command.summary) + "\n";
+  for (const Command& command : command_table())
+    if (!command.words.empty() && command.words != "<file>")
+      script += "complete -c compatcheck -n '__fish_seen_subcommand_from " + std::string(command.name) + "' -f -a " + fish_quoted(words_of(command.words)) + "\n";
   for (const Option& option : option_table()) {
     script += "complete -c compatcheck -n " + fish_quoted(fish_condition(option)) + " -l " + std::string(option.name.substr(2));
     if (!option.short_name.empty()) script += " -s " + std::string(option.short_name.substr(1));
-    if (!option.value.empty()) script += option.choices == "<file>" || option.choices == "<folder>" ? " -r -F" : " -x";
-    if (!option.choices.empty() && option.choices.front() != '<') script += " -a " + fish_quoted(option.choices);
+    if (!option.value.empty()) script += option.choices.starts_with('<') ? " -r -F" : " -x";
+    if (option.has_words() || option.choices == "<engine>") script += " -a " + fish_quoted(words_of(option.choices));
     script += " -d " + fish_quoted(option.help) + "\n";
   }
   return script;

@@ -13,14 +13,7 @@ int convert_model(const Options& options) {
   if (options.output.empty()) throw UsageError("where to? compatcheck convert " + options.positional.front() + " -o FILE");
   ProgressLine progress(options.progress);
   const Model model = read_model(options.load, options.positional.front());
-  ConvertOptions asked = options.convert;
-  asked.opset = options.opset.value_or(default_opset);
-  asked.inputs = options.check.inputs;
-  asked.inputs_from = options.check.inputs_from;
-  asked.dims = options.check.dims;
-  asked.custom_opsets = options.check.custom_opsets;
-  asked.export_type = options.check.export_type;
-  asked.timeout_seconds = options.check.timeout_seconds;
+  ConvertOptions asked = convert_options(options);
   asked.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");
   };

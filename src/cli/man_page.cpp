@@ -30,7 +30,7 @@ std::string option_entry(const Option& option) {
   entry += "\\fB" + roff(option.name) + "\\fR";
   if (!option.value.empty()) entry += " \\fI" + roff(option.value) + "\\fR";
   entry += "\n" + roff(option.help);
-  if (!option.choices.empty() && option.choices.front() != '<') entry += ". One of: " + roff(option.choices);
+  if (option.has_words()) entry += ". One of: " + roff(option.choices);
   if (option.repeatable && !option.value.empty()) entry += ". May be given several times";
   return entry + ". (" + roff(environment_name(option)) + ")\n";
 }

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "compatcheck/error.h"
 
 namespace compatcheck::cli {
 namespace {
 
-bool holds_graph(const std::filesystem::path& file) {
+// A file that can't be opened may hold one: the check says why it can't be read.
+bool may_hold_graph(const std::filesystem::path& file) {
   std::ifstream stream(file);
+  if (!stream) return true;
   std::string line;
   while (std::getline(stream, line))
     if (const auto start = line.find_first_not_of(" \t\r"); start != std::string::npos && line[start] != '#')
@@ -20,39 +24,69 @@ bool holds_graph(const std::filesystem::path& file) {
 
 bool is_model(const std::filesystem::directory_entry& entry) {
   std::error_code error;
-  if (!entry.is_regular_file(error)) return false;
+  const auto type = entry.status(error).type();
+  using enum std::filesystem::file_type;
+  if (type == fifo || type == socket || type == character || type == block) return false;
   const auto ending = entry.path().extension();
-  if (ending == ".txt") return holds_graph(entry.path());
-  return ending == ".pt" || ending == ".pth" || ending == ".torchscript" || ending == ".ir";
+  if (ending == ".txt") return type == regular && may_hold_graph(entry.path());
+  return ending == ".pt" || ending == ".pth" || ending == ".torchscript" || ending == ".ir";   // a link that leads nowhere, too
 }
 
-std::vector<std::string> search(const std::string& folder) {
-  std::vector<std::string> found;
-  try {
-    const auto options = std::filesystem::directory_options::skip_permission_denied;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, options))
-      if (is_model(entry)) found.push_back(entry.path().string());
-  } catch (const std::filesystem::filesystem_error& error) {
-    throw UsageError(folder + " can't be searched: " + error.code().message());
+// Folders that can't be read stand among the models: what is in them isn't checked. Links to folders aren't followed, which may be circles.
+void search(const std::filesystem::path& folder, std::vector<std::string>& found) {
+  std::error_code error;
+  std::vector<std::filesystem::path> folders;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code none;
+    if (entry->is_directory(none)) {
+      if (!entry->is_symlink(none)) folders.push_back(entry->path());
+    } else if (is_model(*entry)) {
+      found.push_back(entry->path().string());
+    }
   }
+  if (error) found.push_back(folder.string());
+  for (const auto& each : folders) search(each, found);
+}
+
+std::vector<std::string> models_in(const std::string& folder) {
+  std::vector<std::string> found;
+  search(folder, found);
   if (found.empty()) throw UsageError(folder + ": no model in this folder (.pt, .pth, .torchscript, .ir, or .txt with a graph)");
   std::sort(found.begin(), found.end());
   return found;
 }
+
+// Takes each file once, however its folder is spelled. A link is a name of its own.
+class Names {
+ public:
+  bool is_new(const std::filesystem::path& file) {
+    const auto folder = file.has_filename() ? "." / file.parent_path() : file;
+    const auto [known, is_new_folder] = folders_.try_emplace(folder.string());
+    std::error_code error;
+    if (is_new_folder) {
+      const auto absolute = std::filesystem::absolute(folder, error);
+      known->second = std::filesystem::weakly_canonical(absolute, error);
+      if (error) known->second = absolute.lexically_normal();   // behind a folder without leave
+    }
+    return files_.insert((known->second / file.filename()).string()).second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::filesystem::path> folders_;   // whole, by how they are spelled
+  std::unordered_set<std::string> files_;
+};
 
 }  // namespace
 
 std::vector<std::string> model_files(const std::vector<std::string>& arguments) {
   if (std::count(arguments.begin(), arguments.end(), "-") > 1) throw UsageError("'-' is given twice; standard input holds one model");
   std::vector<std::string> files;
+  Names names;
   for (const auto& argument : arguments) {
     std::error_code error;
-    if (argument != "-" && std::filesystem::is_directory(argument, error)) {
-      const auto found = search(argument);
-      files.insert(files.end(), found.begin(), found.end());
-    } else {
-      files.push_back(argument);
-    }
+    const bool is_folder = argument != "-" && std::filesystem::is_directory(argument, error);
+    for (auto& file : is_folder ? models_in(argument) : std::vector{argument})
+      if (file == "-" || names.is_new(file)) files.push_back(std::move(file));
   }
   return files;
 }

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <numeric>
@@ -49,6 +50,22 @@ constexpr std::array<std::pair<std::string_view, Format>, 9> endings{{{".sarif.j
 
 }  // namespace
 
+bool is_given(const Options& options, std::string_view name) {
+  return std::ranges::any_of(options.given, [&](const GivenOption& given) { return given.name == name; });
+}
+
+ConvertOptions convert_options(const Options& options) {
+  ConvertOptions asked = options.convert;
+  asked.opset = options.opset.value_or(default_opset);
+  asked.inputs = options.check.inputs;
+  asked.inputs_from = options.check.inputs_from;
+  asked.dims = options.check.dims;
+  asked.custom_opsets = options.check.custom_opsets;
+  asked.export_type = options.check.export_type;
+  asked.timeout_seconds = options.check.timeout_seconds;
+  return asked;
+}
+
 Opsets parse_opsets(const std::string& text) {
   if (text == "all") return {range(lowest_opset, highest_opset), true};
   if (const auto dash = text.find('-'); dash != std::string::npos) {
@@ -60,7 +77,8 @@ Opsets parse_opsets(const std::string& text) {
   Opsets opsets{{}, false};
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
-    opsets.values.push_back(parse_opset(std::string_view(text).substr(start, comma - start), text, opsets_expected));
+    const int opset = parse_opset(std::string_view(text).substr(start, comma - start), text, opsets_expected);
+    if (std::ranges::find(opsets.values, opset) == opsets.values.end()) opsets.values.push_back(opset);
     start = comma + 1;
   }
   return opsets;

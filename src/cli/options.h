@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compatcheck/check.h"
@@ -48,7 +49,7 @@ struct Options {
   LoadOptions load;
   CheckOptions check;
   Opsets opsets;                       // of check
-  ConvertOptions convert;              // but for what `check` holds: inputs
+  ConvertOptions convert;              // but for what `check` holds; see convert_options()
   VerifyOptions verify;                // but for its `convert`
   InspectOptions inspect;              // but for its `load`
   ExtractOptions extract;              // but for what `convert` holds: external_data
@@ -72,6 +73,9 @@ struct Options {
   bool quiet = false;
   int verbosity = 0;
 };
+
+bool is_given(const Options& options, std::string_view name);   // "--format": in whatever place
+ConvertOptions convert_options(const Options& options);         // with what `check` holds of them
 
 // Throw UsageError.
 Shard parse_shard(const std::string& text);

@@ -1,6 +1,4 @@
 // --print-config: the values in force and where each comes from.
-#include <algorithm>
-
 #include "cli/commands.h"
 #include "compatcheck/printable.h"
 
@@ -15,10 +13,6 @@ std::string line(const std::string& name, const std::string& value, const std::s
 std::string severity_word(const std::optional<Severity>& severity) {
   if (!severity) return "off";
   return *severity == Severity::error ? "error" : *severity == Severity::warning ? "warning" : "note";
-}
-
-bool is_given(const Options& options, const char* name) {
-  return std::ranges::any_of(options.given, [&](const GivenOption& given) { return given.name == name; });
 }
 
 }  // namespace

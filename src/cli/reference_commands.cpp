@@ -12,16 +12,21 @@ ReferenceOptions reference_options(const Options& options) {
           .color = use_color(options.color), .width = terminal_width(), .scaffold = options.scaffold};
 }
 
+void write_page(const std::string& text, const Options& options) {
+  const bool is_page = options.reference_format == ReferenceFormat::text && options.scaffold == Scaffold::none;
+  write_stdout(is_page ? for_terminal(text) : text);
+}
+
 }  // namespace
 
 int run_ops(const Options& options) {
-  write_stdout(describe_operators(options.positional, reference_options(options)));
+  write_page(describe_operators(options.positional, reference_options(options)), options);
   return 0;
 }
 
 int run_explain(const Options& options) {
   if (options.positional.size() != 1) throw UsageError("explain takes one rule (CC005), operator (aten::gelu) or engine (tensorrt)");
-  write_stdout(explain(options.positional.front(), reference_options(options)));
+  write_page(explain(options.positional.front(), reference_options(options)), options);
   return 0;
 }
 

@@ -1,8 +1,13 @@
 #include "cli/report_output.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/output_file.h"
 #include "cli/terminal.h"
@@ -26,6 +31,15 @@ bool is_device(const std::filesystem::path& file) {
   return std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
 }
 
+// Whether it is the file that stdout or stderr goes to: one of the two would be lost.
+bool is_stream(const std::filesystem::path& file) {
+  struct stat that {}, own {};
+  if (::stat(file.c_str(), &that) != 0 || !S_ISREG(that.st_mode)) return false;
+  return std::ranges::any_of(std::array{STDOUT_FILENO, STDERR_FILENO}, [&](int stream) {
+    return ::fstat(stream, &own) == 0 && own.st_dev == that.st_dev && own.st_ino == that.st_ino;
+  });
+}
+
 // GitHub drops a summary above 1 MiB whole; other steps of the job may have written some of it.
 constexpr std::size_t most_summary_bytes = 900 << 10;
 
@@ -47,6 +61,22 @@ void append_step_summary(std::span<const Report> reports, const RenderOptions& p
 
 }  // namespace
 
+Options with_stdout(Options options) {
+  bool taken = options.output == "-" || (options.output.empty() && is_given(options, "--format"));
+  if (options.output == "-") options.output.clear();
+  std::optional<Format> format;
+  for (const auto& report : options.reports) {
+    if (report.file != "-") continue;
+    if (std::exchange(taken, true)) throw UsageError("--report: two reports go to stdout");
+    format = report.format;
+  }
+  if (!format) return options;
+  std::erase_if(options.reports, [](const ReportFile& report) { return report.file == "-"; });
+  if (!options.output.empty()) options.reports.push_back({options.format, std::exchange(options.output, {})});
+  options.format = *format;
+  return options;
+}
+
 void check_report_files(const Options& options, const std::vector<std::string>& inputs, const std::string& input_is) {
   std::vector<std::pair<std::string, std::filesystem::path>> files;   // by option
   if (!options.output.empty()) files.emplace_back("--output", options.output);
@@ -55,6 +85,7 @@ void check_report_files(const Options& options, const std::vector<std::string>& 
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto& [option, file] = files[i];
     if (is_device(file)) continue;
+    if (is_stream(file)) throw UsageError(option + " " + file.string() + ": this program's stdout or stderr goes there; '-' is stdout");
     std::error_code error;
     if (const auto folder = file.parent_path(); !folder.empty() && !std::filesystem::is_directory(folder, error))
       throw UsageError(option + " " + file.string() + ": there is no folder " + folder.string());
@@ -67,17 +98,15 @@ void check_report_files(const Options& options, const std::vector<std::string>& 
 
 void write_reports(std::span<const Report> reports, const Options& options, bool as_list, Stdout to_stdout) {
   const RenderOptions page{.verbosity = options.verbosity, .as_list = as_list, .source_root = options.source_root};
-  if (!options.output.empty()) {
-    write_file(options.output, render(reports, options.format, page));
-  } else if (to_stdout == Stdout::written) {
-    RenderOptions terminal = page;
-    terminal.color = use_color(options.color);
-    terminal.width = terminal_width();
-    terminal.quiet = options.quiet;
-    write_stdout(render(reports, options.format, terminal));
-  }
+  if (!options.output.empty()) write_file(options.output, render(reports, options.format, page));
   for (const auto& report : options.reports) write_file(report.file, render(reports, report.format, page));
   if (options.format == Format::github) append_step_summary(reports, page);
+  if (!options.output.empty() || to_stdout == Stdout::left_out) return;
+  RenderOptions terminal = page;
+  terminal.color = use_color(options.color);
+  terminal.width = terminal_width();
+  terminal.quiet = options.quiet;
+  write_stdout(render(reports, options.format, terminal));
 }
 
 }  // namespace compatcheck::cli

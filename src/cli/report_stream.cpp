@@ -55,12 +55,12 @@ void ReportStream::add(std::span<const Report> reports) {
 }
 
 void ReportStream::finish() {
-  if (!summaries_.empty()) write_stdout((printed_ ? "\n" : "") + render_totals(summaries_, page_));
   const bool failed = kept_.size() == 1 && kept_.front().error && !prints_;
   if (failed && kept_.front().exit_code == exit_usage) return;   // a slip must not cost an earlier report
   for (const auto& stream : streams_) stream->finish();
   const bool stderr_says_it = failed && options_.format == Format::text;
   write_reports(kept_, rest_, as_list_, prints_ || stderr_says_it ? Stdout::left_out : Stdout::written);
+  if (!summaries_.empty()) write_stdout((printed_ ? "\n" : "") + render_totals(summaries_, page_));
 }
 
 }  // namespace compatcheck::cli

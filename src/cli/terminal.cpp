@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "compatcheck/check.h"
 #include "compatcheck/printable.h"
 
 namespace compatcheck::cli {
@@ -22,6 +25,27 @@ bool set(const char* variable) {
   return value && *value;
 }
 
+// Columns, if it is a terminal; a user's word goes before the terminal's own.
+std::optional<std::size_t> width_of(int stream) {
+  if (!isatty(stream)) return std::nullopt;
+  if (const char* columns = std::getenv("COLUMNS")) {
+    std::size_t width = 0;
+    const char* const end = columns + std::strlen(columns);
+    if (const auto read = std::from_chars(columns, end, width); read.ec == std::errc() && read.ptr == end && width > 0) return width;
+  }
+  winsize size{};
+  if (ioctl(stream, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return default_width;
+  return size.ws_col;
+}
+
+// The first so many characters: one more and the line would wrap, and not be taken back.
+std::string cut(std::string text, std::size_t most) {
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80 && characters++ == most) text.resize(i);
+  return text;
+}
+
 }  // namespace
 
 bool use_color(When when) {
@@ -31,11 +55,8 @@ bool use_color(When when) {
   return !set("NO_COLOR") && isatty(STDOUT_FILENO) && terminal && std::strcmp(terminal, "dumb") != 0;
 }
 
-std::size_t terminal_width() {
-  winsize size{};
-  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return default_width;
-  return size.ws_col;
-}
+std::optional<std::size_t> stdout_width() { return width_of(STDOUT_FILENO); }
+std::size_t terminal_width() { return stdout_width().value_or(default_width); }
 
 std::size_t processors() {
   cpu_set_t set;
@@ -49,7 +70,9 @@ ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::show(const std::string& text) {
   if (!on_) return;
-  std::fprintf(stderr, "\r\x1b[K%s", printable(text).c_str());
+  std::string line = printable(text);
+  if (const auto width = width_of(STDERR_FILENO)) line = cut(std::move(line), *width - 1);
+  std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
   std::fflush(stderr);
   shown_ = true;
 }
@@ -62,6 +85,81 @@ void ProgressLine::clear() {
 }
 
 void write_message(const std::string& text) { std::fprintf(stderr, "compatcheck: %s\n", printable_lines(text).c_str()); }
+
+namespace {
+
+// A code of colour has no columns, nor have the bytes of a character after its first.
+bool has_column(const std::string& line, std::size_t& at) {
+  if (line[at] == '\x1b') {
+    at = std::min(line.find('m', at), line.size() - 1);
+    return false;
+  }
+  return (static_cast<unsigned char>(line[at]) & 0xc0) != 0x80;
+}
+
+// Where the line's last column of text begins that stands at most half across: what is wrapped goes on below it. 0: there is none.
+std::size_t hanging_column(const std::string& line, std::size_t width) {
+  std::size_t column = 0, spaces = 0, found = 0;
+  bool text = false;
+  for (std::size_t at = 0; at < line.size() && column <= width / 2; ++at) {
+    if (!has_column(line, at)) continue;
+    if (line[at] != ' ' && spaces > 1 && text) found = column;
+    text |= line[at] != ' ';
+    spaces = line[at] == ' ' ? spaces + 1 : 0;
+    ++column;
+  }
+  return found;
+}
+
+// At spaces; a word that is too long stays whole.
+std::string broken(const std::string& line, std::size_t width, std::size_t hanging) {
+  std::string text;
+  std::size_t begin = 0, space = std::string::npos, column = 0;
+  bool blank = true;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (line[at] == ' ' && !blank && line[at - 1] != ' ') space = at;
+    blank &= line[at] == ' ';
+    if (!has_column(line, at) || ++column <= width || space == std::string::npos) continue;
+    text += line.substr(begin, space - begin);
+    begin = line.find_first_not_of(' ', space);
+    if (begin == std::string::npos) return text;
+    text += "\n" + std::string(hanging, ' ');
+    at = begin - 1;
+    column = hanging;
+    space = std::string::npos;
+  }
+  return text + line.substr(begin);
+}
+
+std::string wrapped(const std::string& line, std::size_t width) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < line.size(); ++at) columns += has_column(line, at);
+  if (columns <= width) return line;
+  if (const std::size_t hanging = hanging_column(line, width)) return broken(line, width, hanging);
+  const std::size_t lead = line.find_first_not_of(' '), gap = line.find("  ", lead), rest = line.find_first_not_of(' ', gap);
+  if (rest == std::string::npos) return broken(line, width, lead + 2);
+  const std::string indent(lead + 4, ' ');   // what stands far to the right comes below
+  return broken(line.substr(0, gap), width, lead + 2) + "\n" + broken(indent + line.substr(rest), width, indent.size());
+}
+
+}  // namespace
+
+std::string for_terminal(const std::string& text) {
+  const auto width = stdout_width();
+  if (!width) return text;
+  std::string all;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    all += wrapped(text.substr(begin, end - begin), *width) + (end < text.size() ? "\n" : "");
+    begin = end + 1;
+  }
+  return all;
+}
+
+int end_with(const std::exception& error) {
+  write_message(dynamic_cast<const std::bad_alloc*>(&error) ? "out of memory" : error.what());
+  return exit_code_of(error);
+}
 
 void write_stdout(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;

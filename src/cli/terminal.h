@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
+#include <optional>
 #include <string>
 
 #include "cli/options.h"
@@ -11,7 +13,8 @@ namespace compatcheck::cli {
 
 // Colours: as asked; else FORCE_COLOR, NO_COLOR, and whether stdout is a terminal that has them.
 bool use_color(When when);
-std::size_t terminal_width();  // columns; 100 where stdout is no terminal
+std::size_t terminal_width();  // columns of stdout: COLUMNS, or the terminal's; 100 where it is none
+std::optional<std::size_t> stdout_width();   // none where it is no terminal
 std::size_t processors();      // that this process may use
 
 // One line on stderr, overwritten as work goes on, and taken away at the end.
@@ -29,6 +32,10 @@ class ProgressLine {
 
 // A message on stderr; what a terminal would obey is spelled out.
 void write_message(const std::string& text);
+// Lines of a page for people, wrapped where stdout is a terminal that is narrower.
+std::string for_terminal(const std::string& text);
+// Says what a command ended with: its exit code.
+int end_with(const std::exception& error);
 // Throws UsageError, naming the file, when not all bytes could be written.
 void write_stdout(const std::string& text);
 

@@ -12,14 +12,7 @@ int verify_model(const Options& options) {
   if (options.positional.size() > 2) throw UsageError("verify takes one model and at most one ONNX file, and '" + options.positional[2] + "' is a third");
   ProgressLine progress(options.progress);
   VerifyOptions asked = options.verify;
-  asked.convert = options.convert;
-  asked.convert.opset = options.opset.value_or(default_opset);
-  asked.convert.inputs = options.check.inputs;
-  asked.convert.inputs_from = options.check.inputs_from;
-  asked.convert.dims = options.check.dims;
-  asked.convert.custom_opsets = options.check.custom_opsets;
-  asked.convert.export_type = options.check.export_type;
-  asked.convert.timeout_seconds = options.check.timeout_seconds;
+  asked.convert = convert_options(options);
   asked.convert.run.progress = [&](const Progress& at) {
     if (at.stage == "bisect") progress.show("bisect, run " + std::to_string(at.done + 1));
     else if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done) + "/" + std::to_string(at.total));

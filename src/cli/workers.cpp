@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "cli/terminal.h"
-#include "compatcheck/check.h"
 #include "compatcheck/error.h"
 
 namespace compatcheck::cli {
@@ -63,7 +62,7 @@ void limit(__rlimit_resource resource, rlim_t value) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   limit(RLIMIT_CORE, 0);
 #ifndef __SANITIZE_ADDRESS__  // whose shadow memory counts, too
-  if (options.memory_mb) limit(RLIMIT_DATA, options.memory_mb << 20);
+  if (options.memory_mb) limit(RLIMIT_DATA, std::min<std::uint64_t>(options.memory_mb, RLIM_INFINITY >> 20) << 20);
 #endif
   try {
     const Work work = make();
@@ -100,24 +99,32 @@ class Workers {
     for (;;) {
       bool busy = false;
       for (auto& worker : workers_) {
-        if (!worker.item && next_ < items_) give(worker);
+        if (!worker.item && next_ < items_ && runs(worker)) give(worker);
         busy |= worker.item.has_value();
       }
-      if (!busy) return;
-      wait();
+      if (busy) wait();
+      else if (next_ < items_) done_(next_++, {}, "no process can be started for it: " + std::string(std::strerror(error_)));
+      else return;
     }
   }
 
  private:
-  void start(Worker& worker) {
+  // Where the system has no room for a process more, those that run go on by themselves.
+  bool runs(Worker& worker) { return worker.pid >= 0 || start(worker); }
+
+  bool start(Worker& worker) {
     std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) throw InternalError(std::string("can't make a socket: ") + std::strerror(errno));
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+      error_ = errno;
+      return false;
+    }
     std::fflush(nullptr);   // else both processes write what is buffered
     const pid_t pid = ::fork();
     if (pid < 0) {
+      error_ = errno;
       ::close(ends[0]);
       ::close(ends[1]);
-      throw InternalError(std::string("can't start a process: ") + std::strerror(errno));
+      return false;
     }
     if (pid == 0) {
       ::close(ends[0]);
@@ -127,13 +134,14 @@ class Workers {
     }
     ::close(ends[1]);
     worker = Worker{pid, ends[0], std::nullopt, Clock::time_point::max(), {}};
+    return true;
   }
 
   void give(Worker& worker) {
-    if (worker.pid < 0) start(worker);
     worker.item = next_++;
     worker.until = Clock::time_point::max();
-    if (options_.seconds > 0) worker.until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
+    if (options_.seconds > 0 && options_.seconds < longest_seconds)
+      worker.until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
     const Number number = *worker.item;
     send_all(worker.socket, &number, sizeof number);   // one that is dead shows when it is read
   }
@@ -208,8 +216,10 @@ class Workers {
   }
 
   static constexpr useconds_t leave_microseconds = 20'000;
+  static constexpr double longest_seconds = 1e9;   // beyond, the clock's own number ends; so does nobody's patience
 
   std::size_t items_, next_ = 0;
+  int error_ = 0;                                  // why the last process couldn't be started
   const WorkerOptions& options_;
   const MakeWork& make_;
   const Done& done_;
@@ -230,8 +240,7 @@ int command_apart(const std::string& model, double seconds, const std::function<
       try {
         code = std::to_string(command());
       } catch (const std::exception& error) {
-        write_message(error.what());
-        code = std::to_string(exit_code_of(error));
+        code = std::to_string(end_with(error));
       }
       std::fflush(nullptr);
       return code;

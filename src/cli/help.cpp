@@ -1,0 +1,54 @@
+// --help, made from the tables of commands and options.
+#include "cli/commands.h"
+#include "cli/option_table.h"
+#include "cli/terminal.h"
+
+namespace compatcheck::cli {
+namespace {
+
+std::string padded(std::string_view text, std::size_t width) {
+  return std::string(text) + std::string(text.size() < width ? width - text.size() : 1, ' ');
+}
+
+}  // namespace
+
+std::string help() {
+  std::string text =
+      "compatcheck: whether and how a TorchScript model becomes ONNX\n"
+      "\n"
+      "usage: compatcheck [check] MODEL... [--opset N]\n"
+      "       compatcheck COMMAND ...\n"
+      "\n"
+      "MODEL is a .pt, .pth or .torchscript file, a textual TorchScript graph (.txt, .ir), a folder, or '-' for stdin.\n"
+      "\n"
+      "commands\n";
+  for (const Command& command : command_table())
+    text += "  " + padded(std::string(command.name) + " " + std::string(command.arguments), 28) + std::string(command.summary) + "\n";
+  return for_terminal(text +
+                      "\n"
+                      "exit codes\n"
+                      "  0  nothing at or above --fail-on\n"
+                      "  1  findings at or above it\n"
+                      "  2  usage, configuration, table or plugin error\n"
+                      "  3  the model could not be read, or an internal error\n"
+                      "\n"
+                      "compatcheck COMMAND --help lists the options of a command. Each has a twin in the environment: COMPATCHECK_OPSET=11.\n");
+}
+
+std::string help(const Command& command) {
+  std::string text = "usage: compatcheck " + std::string(command.name) + (command.arguments.empty() ? "" : " ") +
+                     std::string(command.arguments) + "\n\n" + std::string(command.summary) + "\n";
+  const auto options = options_of(command.name);
+  if (!options.empty()) text += "\noptions\n";
+  for (const Option* option : options) {
+    std::string name = (option->short_name.empty() ? "" : std::string(option->short_name) + ", ") + std::string(option->name);
+    if (!option->value.empty()) name += " " + std::string(option->value);
+    std::string note = std::string(option->help);
+    if (option->has_words()) note += ": " + std::string(option->choices);
+    if (option->repeatable && !option->value.empty()) note += " (repeatable)";
+    text += "  " + padded(name, 32) + note + "\n";
+  }
+  return for_terminal(text);
+}
+
+}  // namespace compatcheck::cli
