@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Runs over many models in one call: one that crashes, hangs or isn't a model costs itself alone; reports come in the models' order, whatever
 the jobs; a run that was interrupted goes on; memory doesn't grow with the number of models."""
-import argparse, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
+import argparse, json, os, pathlib, resource, shutil, signal, subprocess, sys, tempfile, time
 
 SOUND = ["branches-scripted", "attribute_writes-scripted", "aliased_writes-traced", "mlp-traced", "attention-traced", "baked_in-traced"]
 BROKEN = ["junk.pt", "cut0.5.pt", "state_dict.pt", "deep_ifs.pt", "deep_type.pt", "pickle_doubling.pt"]   # deep_ifs.pt crashes the loader
+TEXT = "graph(%x : Float(2, 3)):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n"
+CLI_MODELS = pathlib.Path(__file__).resolve().parents[1] / "cli/models"
 BOUNDS = ["--timeout", "60", "--memory", "1024"]
 
 
@@ -28,8 +30,9 @@ class Batch:
     def command(self, *words):
         return [self.program, *map(str, words)]
 
-    def run(self, *words, cwd=None, code=None):
-        result = subprocess.run(self.command(*words), capture_output=True, text=True, timeout=600, cwd=cwd)
+    def run(self, *words, cwd=None, code=None, environment=None, before=(), **options):
+        result = subprocess.run([*before, *self.command(*words)], capture_output=True, text=True, timeout=600, cwd=cwd,
+                                env=os.environ | (environment or {}), **options)
         expect(code is None or result.returncode == code, f"{words[:4]}: exit {result.returncode}, expected {code}: {result.stderr[-400:]}")
         return result
 
@@ -158,15 +161,23 @@ def an_interrupted_run_goes_on(batch, folder):
     expect(file.read_bytes() == whole.read_bytes(), "another report than that of a run in one go")
     expect(not partial.exists(), "the partial file stayed")
     expect("[1/" not in again.stderr, "models were checked again")
-    # Nothing has changed but one model and one that failed.
+    # Nothing has changed but one model.
     shutil.copyfile(models / "m0001.pt", models / "m0000.pt")
-    third = batch.run(models, "--report", file, "--resume", "-q", *BOUNDS, code=3)
+    batch.run(models, "--report", file, "--resume", "-q", *BOUNDS, code=3)
     reports = by_name(file.read_text())
     expect(without_path(reports["m0000.pt"]) == without_path(reports["m0001.pt"]), "the changed model wasn't checked again")
-    expect(third.returncode == 3, "models that failed are tried again")
     # Another opset is another question.
     batch.run(models, "--report", file, "--resume", "-q", "--opset", "11", *BOUNDS, code=3)
     expect({report.get("opset", 11) for report in by_name(file.read_text()).values()} == {11}, "reports of another opset were taken")
+
+
+def what_failed_is_tried_again(batch, folder):
+    batch.fill(folder, 3, with_broken=False)
+    command = [folder, "--report", folder / "run.jsonl", "--resume", "-q", *BOUNDS]
+    batch.run(*command, code=2, environment={"COMPATCHECK_HELPER": "/bin/false"})   # a loader that ends at once
+    expect(all("error" in report for report in by_name((folder / "run.jsonl").read_text()).values()), "models were loaded without a loader")
+    batch.run(*command)
+    expect(not any("error" in report for report in by_name((folder / "run.jsonl").read_text()).values()), "models that failed aren't tried again")
 
 
 def shards_are_the_whole(batch, folder):
@@ -185,30 +196,126 @@ def a_list_names_models(batch, folder):
     batch.run("--models-from", folder / "absent", code=2)
 
 
+def each_model_once(batch, folder):
+    for name in ("a.ir", "b.ir"):
+        (folder / name).write_text(TEXT)
+    (folder / "link.ir").symlink_to("a.ir")
+    (folder / "list").write_text("b.ir\n./b.ir\n")
+    for words, wanted in ((["a.ir", "./a.ir", folder / "a.ir"], ["a.ir"]), (["b.ir", "."], ["b.ir", "./a.ir", "./link.ir"]), (["--models-from", "list"], ["b.ir"]),
+                          (["a.ir", "link.ir"], ["a.ir", "link.ir"]), (["nosuch.ir", "./nosuch.ir"], ["nosuch.ir"])):
+        lines = batch.run(*words, "--format", "jsonl", cwd=folder).stdout.splitlines()
+        paths = [json.loads(line)["model"]["path"] for line in lines]
+        expect(paths == wanted, f"{words}: {paths}")
+    lines = batch.run("a.ir", "--opset", "17,9,17", "--format", "jsonl", cwd=folder).stdout.splitlines()
+    expect([json.loads(line)["opset"] for line in lines] == [17, 9], "an opset twice")
+
+
+def what_a_folder_hides_is_told(batch, folder):
+    """What may be a model and can't be looked at isn't left out in silence; what is no file is no model."""
+    for place in (folder / "tree", folder / "tree" / "sec"):
+        place.mkdir()
+        (place / "m.ir").write_text(TEXT)
+    (folder / "tree" / "gone.pt").symlink_to("nowhere.pt")
+    (folder / "tree" / "notes.md").symlink_to("nowhere.md")
+    os.mkfifo(folder / "tree" / "pipe.pt")
+    (folder / "tree" / "secret.txt").write_text(TEXT)
+    (folder / "tree" / "secret.txt").chmod(0)
+    (folder / "tree" / "sec").chmod(0)
+    leave = "-dac_override,-dac_read_search"   # root may look anywhere
+    before = ["setpriv", "--inh-caps", leave, "--bounding-set", leave] if os.geteuid() == 0 else []
+    try:
+        result = batch.run("tree", "--format", "jsonl", cwd=folder, code=3, before=before)
+        reports = {json.loads(line)["model"]["path"]: json.loads(line) for line in result.stdout.splitlines()}
+        expect(list(reports) == ["tree/gone.pt", "tree/m.ir", "tree/sec", "tree/secret.txt"], f"{list(reports)}")
+        expect([path for path, report in reports.items() if "error" not in report] == ["tree/m.ir"], "what can't be read was checked")
+        expect("tree/sec: no permission to read it" in result.stderr, result.stderr)
+        batch.run("tree/sec", cwd=folder, code=3, before=before)
+    finally:
+        (folder / "tree" / "sec").chmod(0o755)
+
+
+def bounds_may_be_large(batch, folder):
+    batch.fill(folder, 2, with_broken=False)
+    for words in (["--timeout", "1e10"], ["--timeout", "1e300"], ["--memory", str(2**64 - 1)], ["--memory", str(2**44)]):
+        reports = by_name(batch.run(folder, "--format", "jsonl", *words).stdout)
+        expect(len(reports) == 2 and not any("error" in report for report in reports.values()), f"{words}: {reports}")
+
+
+def fewer_processes_than_jobs(batch, folder):
+    """The system gives no more: here, sockets."""
+    for i in range(60):
+        (folder / f"m{i:02}.ir").write_text(TEXT)
+    few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
+    result = batch.run(folder, "--format", "jsonl", "--jobs", "60", code=0, preexec_fn=few)
+    expect(len(by_name(result.stdout)) == 60, "not all models")
+    none = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+    result = batch.run(folder, "--format", "jsonl", code=3, preexec_fn=none)
+    expect(all("no process can be started" in report["error"]["message"] for report in by_name(result.stdout).values()), result.stderr[-300:])
+
+
+def a_slip_in_the_settings_is_told_once(batch, folder):
+    for name in ("a.ir", "b.ir"):
+        (folder / name).write_text(TEXT)
+    (folder / "bad.yaml").write_text("engine: x\n")
+    for words in (["--target", "bad.yaml"], ["--target", "absent.yaml"], ["--inputs-from", "absent.pt"]):
+        result = batch.run("a.ir", "b.ir", *words, cwd=folder, code=2)
+        expect(not result.stdout and result.stderr.count("compatcheck:") == 1, f"{words}: {result.stdout}{result.stderr}")
+
+
 def only_what_has_changed(batch, folder):
+    outside = folder / "outside"
+    outside.mkdir()
+    folder = folder / "repository"
+    folder.mkdir()
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "-C", str(folder)]
     names = batch.fill(folder, 4, with_broken=False)
     (folder / "rows.yaml").write_text("acme::foo:\n  schema: acme::foo(Tensor x) -> Tensor\n  9: Relu\n")
+    shutil.copyfile(CLI_MODELS / "engines/acme.yaml", folder / "engine.yaml")
+    (folder / "tables").mkdir()
+    (folder / "tables" / "rows.yaml").write_text((folder / "rows.yaml").read_text())
+    (folder / "below").mkdir()
+    shutil.copyfile(folder / names[0], folder / "below" / "m.pt")
+    (folder / ".gitignore").write_text("built.pt\n")
     subprocess.run([*git, "init", "-q"], check=True)
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-qm", "models"], check=True)
 
-    def changed(*words):
-        return list(by_name(batch.run(".", "--changed-since", "HEAD", "--format", "jsonl", *words, cwd=folder).stdout))
+    def changed(*words, at="."):
+        result = batch.run(*(words or [at]), "--changed-since", "HEAD", "--format", "jsonl", cwd=folder / at)
+        return [report["model"]["path"] for report in map(json.loads, result.stdout.splitlines()) if "model" in report]
 
     nothing = batch.run(".", "--changed-since", "HEAD", cwd=folder, code=0)
     expect("no model has changed since HEAD" in nothing.stderr, nothing.stderr)
+    # What git doesn't track it can't judge.
+    for other in (folder / "built.pt", outside / "other.pt"):
+        shutil.copyfile(folder / names[0], other)
+    expect(changed() == ["./built.pt"], f"ignored: {changed()}")
+    expect(changed(names[0], "../outside/other.pt") == ["../outside/other.pt"], "a model outside the repository")
+    (folder / "built.pt").unlink()
+    shutil.copyfile(folder / names[1], folder / "below" / "m.pt")
+    subprocess.run([*git, "config", "diff.relative", "true"], check=True)
     shutil.copyfile(folder / names[0], folder / names[1])
+    expect(changed("m.pt", f"../{names[1]}", at="below") == ["m.pt", f"../{names[1]}"], "diff.relative leaves files out")
     shutil.copyfile(folder / names[0], folder / "new.pt")
-    expect(changed() == [names[1], "new.pt"], f"changed: {changed()}")
-    (folder / "rows.yaml").write_text("acme::foo:\n  schema: acme::foo(Tensor x) -> Tensor\n  9: Abs\n")
-    expect(len(changed("--mappings", "rows.yaml")) == 5, "a changed table changes each verdict")
+    expect(changed() == ["./below/m.pt", f"./{names[1]}", "./new.pt"], f"changed: {changed()}")
+    # What all verdicts hang on.
+    settings = (["--mappings", "rows.yaml"], ["--mappings", "tables"], ["--target", "engine.yaml"], ["--inputs-from", "inputs.npz"])
+    for words in settings[:-1]:
+        expect(len(changed(".", *words)) == 3, f"{words} hasn't changed")
+    (folder / "rows.yaml").write_text((folder / "rows.yaml").read_text().replace("Relu", "Abs"))
+    (folder / "tables" / "rows.yaml").unlink()
+    (folder / "tables" / "other.yaml").write_text((folder / "rows.yaml").read_text())
+    (folder / "engine.yaml").write_text((folder / "engine.yaml").read_text() + "# another\n")
+    shutil.copyfile(CLI_MODELS / "example.npz", folder / "inputs.npz")
+    for words in settings:
+        expect(len(changed(".", *words)) == 6, f"{words}: a change changes each verdict")
     batch.run(".", "--changed-since", "no-such-revision", cwd=folder, code=2)
     batch.run(".", "--changed-since", "--output=x", cwd=folder, code=2)
 
 
-CASES = [many, jobs_do_not_show, memory_is_flat, a_crash_or_a_hang_costs_one_model, an_interrupted_run_goes_on, shards_are_the_whole, a_list_names_models,
-         only_what_has_changed]
+CASES = [many, jobs_do_not_show, memory_is_flat, a_crash_or_a_hang_costs_one_model, an_interrupted_run_goes_on, what_failed_is_tried_again,
+         shards_are_the_whole, a_list_names_models, each_model_once, what_a_folder_hides_is_told, bounds_may_be_large, fewer_processes_than_jobs,
+         a_slip_in_the_settings_is_told_once, only_what_has_changed]
 
 
 def main():

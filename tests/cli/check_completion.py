@@ -16,6 +16,9 @@ CASES = [
     ("--opset 11 ops --format ", ["markdown"], ["jsonl"]),
     ("completion ", ["bash", "zsh", "fish"], ["check"]),
     ("--fail-on mi", ["missing"], ["never"]),
+    ("--target ", ["tensorrt", "ort-cpu", "list"], []),
+    ("explain CC00", ["CC001", "CC009"], ["CC901"]),
+    ("explain ", ["CC901", "tensorrt", "targets"], []),
     ("", ["relu.ir"], []),
 ]
 

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""What lies on the disk after a run: links are written through, '-' is stdout, a file that can't be written is no run that passed, saved reports are
+whole or refused, and a signal leaves nothing behind."""
+import argparse, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
+
+MODELS = pathlib.Path(__file__).resolve().parent / "models"
+
+
+class Runs:
+    def __init__(self, program):
+        self.program = program
+        self.failed = 0
+
+    def expect(self, condition, message):
+        if not condition:
+            self.failed += 1
+            print(f"FAILED: {message}")
+
+    def run(self, *words, code, says="", **options):
+        result = subprocess.run([self.program, *map(str, words)], capture_output=True, text=True, timeout=120, **options)
+        self.expect(result.returncode == code and says in result.stderr, f"{words}: exit {result.returncode}, expected {code}; stderr: {result.stderr}")
+        return result.stdout
+
+
+def links(runs, folder):
+    for model in ("relu.ir", "branch.ir"):
+        shutil.copyfile(MODELS / model, folder / model)
+    (folder / "kept").mkdir()
+    for name, words in (("report.json", ["--report", "link"]), ("known.json", ["--write-baseline", "link"]), ("known.json", ["--baseline", "link", "--prune-baseline"])):
+        link = folder / ("link." + name)
+        if not os.path.lexists(link):
+            link.symlink_to(pathlib.Path("kept") / name)   # leads nowhere yet
+        runs.run("relu.ir", *[str(link) if word == "link" else word for word in words], code=0, cwd=folder)
+        runs.expect(link.is_symlink() and (folder / "kept" / name).is_file(), f"{words}: the link is gone")
+    (folder / "link.ir.json").symlink_to("relu.ir")
+    runs.run("relu.ir", "--report", "link.ir.json", code=2, says="that is the model", cwd=folder)
+
+
+def stdout(runs, folder):
+    shutil.copyfile(MODELS / "relu.ir", folder / "relu.ir")
+    run = lambda *words, code=0, says="": runs.run(*words, code=code, says=says, cwd=folder)
+    plain, page = run("relu.ir", "--format", "json"), run("relu.ir", "--format", "markdown")
+    runs.expect(run("relu.ir", "--report", "json=-", "--report", "r.json") == plain == (folder / "r.json").read_text(), "--report json=-: another report")
+    for words in (["--format", "text", "--report", "json=-"], ["--report", "html=-", "--report", "json=-"]):
+        run("relu.ir", *words, code=2, says="two reports go to stdout")
+    text = run("render", "r.json")
+    runs.expect(run("render", "r.json", "-o", "-") == text, "-o -: another report")
+    runs.expect(run("render", "r.json", "-o", "-", "--format", "markdown") == page, "-o - --format markdown: another report")
+    run("render", "r.json", "-o", "-", "--report", "json=-", code=2, says="two reports go to stdout")
+    runs.expect(run("render", "r.json", "-o", "x.md", "--report", "json=-") == plain and (folder / "x.md").read_text() == page, "-o beside stdout")
+    run("render", "r.json", "--format", "text", "-o", "x.md")
+    runs.expect((folder / "x.md").read_text() == text, "--format text -o x.md: no text")
+    run("render", "r.json", "-o", "x.foo", code=2, says="the ending tells no format")
+    run("render", "r.json", "-o", "x.foo", "--format", "markdown")
+    runs.expect((folder / "x.foo").read_text() == page, "--format markdown -o x.foo: another report")
+    with open(folder / "out.json", "w") as out:
+        result = subprocess.run([runs.program, "relu.ir", "--report", "out.json"], stdout=out, stderr=subprocess.PIPE, text=True, cwd=folder)
+    runs.expect(result.returncode == 2 and "goes there" in result.stderr, f"a report over stdout: {result}")
+    runs.expect(not (folder / "-").exists(), "there is a file '-'")
+
+
+def full_disk(runs, folder):
+    shutil.copyfile(MODELS / "relu.ir", folder / "relu.ir")
+    for words in (["--write-baseline", "/dev/full"], ["--report", "json=/dev/full"]):
+        runs.expect("exit 0" not in runs.run("relu.ir", *words, code=2, says="can't be written", cwd=folder), f"{words}: stdout says 0, the run ends with 2")
+
+
+def saved_reports(runs, folder):
+    for model in ("relu.ir", "branch.ir"):
+        shutil.copyfile(MODELS / model, folder / model)
+    run = lambda *words, code=0, says="": runs.run(*words, code=code, says=says, cwd=folder)
+    one = run("relu.ir", "--format", "jsonl")
+    both = run("relu.ir", "branch.ir", "--format", "jsonl", code=1)
+    for name, text, says in (("half", one[:len(one) // 2], "half: line 1: "), ("more", one + "xx", "more: line 2: "), ("joined", one.strip() + one, "joined: line 1: "),
+                             ("empty", "", "empty: holds no report"), ("cut", both[:-20], "cut: line 2: ")):
+        (folder / name).write_text(text)
+        run("render", name, code=3, says=says)
+    # The same twice is there once; contradictions are refused.
+    (folder / "one").write_text(one)
+    (folder / "both").write_text(both)
+    merged = [json.loads(line)["model"]["path"] for line in run("render", "one", "both", "one", "--format", "jsonl").splitlines()]
+    runs.expect(merged == ["relu.ir", "branch.ir"], f"merged: {merged}")
+    (folder / "opset9").write_text(run("relu.ir", "--opset", "9", "--format", "jsonl"))
+    runs.expect(run("render", "one", "opset9", "--format", "jsonl").count("\n") == 2, "two opsets are two reports")
+    (folder / "other").write_text(run("relu.ir", "--fail-on", "never", "--format", "jsonl"))
+    run("render", "both", "other", code=2, says="both and other hold different reports of relu.ir at opset 17")
+    (folder / "relu.ir").unlink()
+    (folder / "gone").write_text(run("relu.ir", "branch.ir", "--format", "jsonl", code=3))
+    run("render", "one", "gone", code=2, says="one and gone hold different reports of relu.ir")
+    # A run without models has a report that says so.
+    (folder / "none").write_text(run("branch.ir", "--shard", "2/2", "--format", "jsonl", says="no model in this shard"))
+    runs.expect(run("render", "none", "one", "--format", "jsonl") == one, "a shard without models")
+
+
+def signals(runs, folder):
+    """One model comes from a pipe that nobody ends: the run waits with its files open."""
+    shutil.copyfile(MODELS / "relu.ir", folder / "relu.ir")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        process = subprocess.Popen([runs.program, "relu.ir", "-", "--report", "out.jsonl", "--jobs", "2"], cwd=folder, stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not list(folder.glob("out.jsonl.tmp*")):
+            time.sleep(0.01)
+        process.send_signal(number)
+        runs.expect(process.wait(timeout=60) == -number, f"{number.name}: ended with {process.returncode}")
+        process.stdin.close()
+        runs.expect([path.name for path in folder.iterdir()] == ["relu.ir"], f"{number.name} left {list(folder.iterdir())}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
+    runs = Runs(parser.parse_args().program)
+    os.environ["COMPATCHECK_NO_CONFIG"] = "1"  # whatever lies above the temporary folder
+    cases = [links, stdout, full_disk, saved_reports, signals]
+    for case in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            case(runs, pathlib.Path(folder))
+    print(f"{len(cases)} cases, {runs.failed} failures")
+    return 1 if runs.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
