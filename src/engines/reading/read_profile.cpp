@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <span>
 
+#include "engines/reading/names.h"
 #include "ir/dtype.h"
 #include "mapping/reading/read.h"
 #include "mapping/reading/suggest.h"
@@ -31,6 +33,25 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
+int only_number(const Source& source, const Node& node, const std::string& what) {
+  if (const auto value = number(text(source, node, what))) return *value;
+  fail(source, node, "`" + node.text + "` isn't " + what + ", a number");
+}
+
+// "2026-10-01", of the calendar.
+std::string date(const Source& source, const Node& node) {
+  std::string said = text(source, node, "`date`");
+  const bool spelled = said.size() == 10 && said[4] == '-' && said[7] == '-';
+  const auto part = [&](std::size_t at, std::size_t size) -> unsigned {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(said.data() + at, said.data() + at + size, value);
+    return error == std::errc() && end == said.data() + at + size ? value : 0;
+  };
+  if (!spelled || !std::chrono::year_month_day(std::chrono::year(static_cast<int>(part(0, 4))), std::chrono::month(part(5, 2)), std::chrono::day(part(8, 2))).ok())
+    fail(source, node, "`" + said + "` is no date: 2026-10-01");
+  return said;
+}
+
 // "6-12", or "13" with the end that the caller means by it.
 Versions versions(const Source& source, const Node& node, std::optional<int> end) {
   const std::string said = text(source, node, "a version");
@@ -40,12 +61,16 @@ Versions versions(const Source& source, const Node& node, std::optional<int> end
   return {*first, dash == std::string::npos && end ? *end : *last};
 }
 
-std::vector<Versions> versions_of(const Source& source, const Node& node, Match match) {
-  if (match == Match::model) return {versions(source, node, no_end)};
-  if (!node.is_list()) return {versions(source, node, std::nullopt)};
-  if (match != Match::since) fail(source, node, "one range a list entry; lists are for `match: since`");
+std::vector<Versions> versions_of(const Source& source, const Node& node, const OperatorNames& known) {
+  const auto one = [&](const Node& said) {
+    const Versions made = versions(source, said, known.match() == Match::model ? std::optional(no_end) : std::nullopt);
+    known.check(source, said, made);
+    return made;
+  };
+  if (!node.is_list() || known.match() == Match::model) return {one(node)};
+  if (known.match() != Match::since) fail(source, node, "one range a list entry; lists are for `match: since`");
   std::vector<Versions> made;
-  for (const Node& item : node.items) made.push_back(versions(source, item, std::nullopt));
+  for (const Node& item : node.items) made.push_back(one(item));
   return made;
 }
 
@@ -108,7 +133,18 @@ void set_support(Entry& entry, const Source& source, const Node& key, const Node
   entry.words = text(source, value, "why");
 }
 
-Entry entry(const Source& source, const Node& node, Match match) {
+// Once the entry's versions are known.
+void check_names(const Source& source, const Node& node, const Entry& entry, const OperatorNames& known) {
+  const auto names = known.in(entry.versions);
+  for (const auto& [key, value] : node.pairs)
+    if (key.text == "types")
+      for (const auto& [name, list] : value.pairs) names.check_type(source, name);
+  for (const auto& conditions : entry.when)
+    for (const auto& condition : conditions) names.check_condition(source, condition);
+}
+
+Entry entry(const Source& source, const Node& node, const OperatorNames& known) {
+  const Match match = known.match();
   Entry made;
   made.place = source.place(node);
   if (node.is_scalar() && !node.quoted) {
@@ -118,7 +154,7 @@ Entry entry(const Source& source, const Node& node, Match match) {
   }
   if (!node.is_map() || node.pairs.empty()) fail(source, node, "an entry is yes, no, unknown, or says for what it holds: {versions: 13, types: {T: [f32]}}");
   for (const auto& [key, value] : node.pairs) {
-    if (key.text == "versions") made.versions = versions_of(source, value, match);
+    if (key.text == "versions") made.versions = versions_of(source, value, known);
     else if (key.text == "types") made.types = types(source, value);
     else if (key.text == "when") made.when = mapping::reading::conditions(source, value);
     else if (key.text == "unknown") set_support(made, source, key, value, Support::unknown);
@@ -127,29 +163,38 @@ Entry entry(const Source& source, const Node& node, Match match) {
     else unknown_key(source, key, "an entry", entry_keys);
   }
   if (match != Match::model && made.versions.empty() && made.support == Support::yes) fail(source, node, "an entry says its `versions` where they decide (`match`)");
+  check_names(source, node, made, known);
   return made;
-}
-
-bool is_operator(std::string_view name) {
-  const auto [domain, op] = mapping::split_domain(name);
-  return mapping::reading::is_identifier(op) && (domain.empty() || mapping::is_custom_domain(domain));
 }
 
 std::vector<OperatorEntries> operators(const Source& source, const Node& node, Match match) {
   if (!node.is_map()) fail(source, node, "`operators` maps operators to what is taken of them");
   std::vector<OperatorEntries> made;
   for (const auto& [key, value] : node.pairs) {
-    if (!is_operator(key.text)) fail(source, key, "`" + key.text + "` isn't the name of an operator: Conv, or com.microsoft::Gelu");
+    const OperatorNames known(source, key, match);
     OperatorEntries one{.name = key.text, .entries = {}};
     if (value.is_list()) {
       if (value.items.empty()) fail(source, value, "an operator without an entry");
-      for (const Node& item : value.items) one.entries.push_back(entry(source, item, match));
+      for (const Node& item : value.items) one.entries.push_back(entry(source, item, known));
     } else {
-      one.entries.push_back(entry(source, value, match));
+      one.entries.push_back(entry(source, value, known));
     }
     made.push_back(std::move(one));
   }
   std::ranges::sort(made, {}, &OperatorEntries::name);
+  return made;
+}
+
+std::vector<std::string> initializers(const Source& source, const Node& node) {
+  std::vector<std::string> made = names(source, node, "`initializers`");
+  for (const Node& item : node.items) check_operator(source, item);
+  return made;
+}
+
+std::vector<std::string> own(const Source& source, const Node& node) {
+  std::vector<std::string> made = names(source, node, "`own`");
+  for (const Node& item : node.items)
+    if (!onnx::versions(item.text).empty()) fail(source, item, "`" + item.text + "` is ONNX's: it belongs to `operators`");
   return made;
 }
 
@@ -178,14 +223,14 @@ void set(Profile& made, const Source& source, const Node& key, const Node& value
   else if (word == "title") made.title = text(source, value, "`title`");
   else if (word == "version") made.version = text(source, value, "`version`");
   else if (word == "source") made.source = text(source, value, "`source`");
-  else if (word == "date") made.date = text(source, value, "`date`");
+  else if (word == "date") made.date = date(source, value);
   else if (word == "opsets") made.opsets = versions(source, value, std::nullopt);
-  else if (word == "ir") made.ir = versions(source, value, std::nullopt).first;
+  else if (word == "ir") made.ir = only_number(source, value, "an IR version");
   else if (word == "match") made.match = one_of<Match>(source, value, match_words);
   else if (word == "unlisted") made.unlisted = one_of<Support>(source, value, unlisted_words);
   else if (word == "functions") made.functions = boolean(source, value, word);
-  else if (word == "initializers") made.initializers = names(source, value, "`initializers`");
-  else if (word == "own") made.own = names(source, value, "`own`");
+  else if (word == "initializers") made.initializers = initializers(source, value);
+  else if (word == "own") made.own = own(source, value);
   else if (word == "dtypes") made.dtypes = dtypes(source, value);
   else if (word == "casts") made.casts = casts(source, value);
   else if (word == "fallback") made.fallback = text(source, value, "`fallback`");
@@ -197,6 +242,11 @@ bool is_engine_name(std::string_view name) {
 }
 
 }  // namespace
+
+bool is_profile(const Source& source) {
+  const Node root = mapping::yaml::parse(source);
+  return std::ranges::any_of(root.pairs, [](const auto& pair) { return std::ranges::find(profile_keys, pair.first.text) != profile_keys.end(); });
+}
 
 Profile read_profile(const Source& source) {
   const Node root = mapping::yaml::parse(source);

@@ -10,7 +10,9 @@
 
 namespace compatcheck::engines {
 
-// Throws mapping::yaml::DefectError.
+// Whether it is meant as one, not as a mapping table. Throws mapping::yaml::DefectError for what is no YAML.
+bool is_profile(const mapping::yaml::Source& source);
+// Throws mapping::yaml::DefectError: also for names that ONNX's schemas don't have.
 Profile read_profile(const mapping::yaml::Source& source);
 
 // The profile as bytes that are compiled in, and back.
