@@ -94,7 +94,7 @@ struct Finding {
   std::string op, overload, message, help;
   std::string row{};                   // of a mapping file (docs/mappings.md), to be pasted; empty: none would help
   std::optional<int> available_from;
-  int nodes = 0;
+  int nodes = 0;                     // of the graph that was checked; of an engine's finding without sites: of the ONNX model
   std::vector<Site> sites;
   std::optional<std::string> target{};   // the engine that it is about: "tensorrt@10.15"
   std::optional<Suppression> suppressed{};
@@ -114,7 +114,7 @@ struct Gate {
 // Whether an engine takes a node or a model; unknown where its profile doesn't say.
 enum class Support : std::uint8_t { yes, no, unknown };
 
-// What an engine makes of the ONNX model, node by node. Nodes that don't become ONNX count as ones that it doesn't take.
+// What an engine makes of the ONNX model, node by node. What doesn't become ONNX isn't taken; what nobody assessed is unknown.
 struct TargetSummary {
   std::string target;                // "tensorrt@10.15"
   std::string engine, version;

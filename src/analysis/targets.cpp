@@ -14,15 +14,6 @@ namespace {
 using engines::Look;
 using engines::Looked;
 
-std::vector<engines::Profile> profiles_of(const std::vector<std::string>& targets) {
-  std::vector<engines::Profile> profiles;
-  for (const std::string& target : targets) {
-    auto profile = engines::profile_of(target);
-    if (std::ranges::none_of(profiles, [&](const auto& other) { return other.target() == profile.target(); })) profiles.push_back(std::move(profile));
-  }
-  return profiles;
-}
-
 void count(TargetSummary& summary, const Looked& one) {
   ++summary.nodes;
   ++(one.verdict.support == Support::yes ? summary.supported : one.verdict.support == Support::no ? summary.unsupported : summary.unknown);
@@ -41,13 +32,33 @@ Finding finding_of(const engines::Profile& profile, std::string_view rule, std::
   return finding;
 }
 
+// Written as PyTorch's operators: what is refused or missing isn't taken, of what hangs on it or on inputs nobody knows.
+engines::Kept kept_of(const conversion::Assessment& assessment, const std::unordered_set<const ir::Node*>& nodes) {
+  engines::Kept kept;
+  for (const ir::Node* node : nodes) kept.emplace(node, Support::no);
+  for (const auto& outcome : assessment.outcomes)
+    if (outcome.status == conversion::Status::unassessed || outcome.status == conversion::Status::needs_input)
+      if (const auto found = kept.find(outcome.node); found != kept.end()) found->second = Support::unknown;
+  return kept;
+}
+
+std::string settling(engines::SettledBy settled_by) {
+  switch (settled_by) {
+    case engines::SettledBy::nothing: return {};
+    case engines::SettledBy::inputs: return "--input with the dtypes and sizes that settle it";
+    case engines::SettledBy::values: return "--input with the sizes, if it follows from them";
+  }
+  return {};
+}
+
 }  // namespace
 
 Targets::Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor, const CheckOptions& options, const ir::Watch& watch)
-    : state_(state), prepared_(prepared), assessor_(assessor), options_(options), watch_(watch), profiles_(profiles_of(options.targets)) {}
+    : state_(state), prepared_(prepared), assessor_(assessor), options_(options), watch_(watch), profiles_(engines::profiles_of(options.targets)) {}
 
 // As convert would write it; of a model that doesn't convert, with PyTorch's own operators in the places of what doesn't.
-Targets::Made Targets::make(int opset, bool converts) {
+Targets::Made Targets::make(const conversion::Assessment& assessment, int opset) {
+  const bool converts = assessment.convertible();
   Made made;
   ConvertOptions asked;
   asked.opset = opset;
@@ -56,13 +67,13 @@ Targets::Made Targets::make(int opset, bool converts) {
   try {
     made.model = onnx_model(state_, prepared_, asked, watch_);
     onnx::infer_shapes(*made.model);   // limits speak of ranks and sizes
-    if (converts && options_.export_type != ExportType::onnx) made.kept = assessor_.kept(opset);
+    if (converts && options_.export_type != ExportType::onnx) made.kept = kept_of(assessment, assessor_.kept(opset));
     if (converts) return made;
     if (!fallthrough_) {
       fallthrough_context_.emplace(context_of(state_, prepared_, watch_, ExportType::onnx_fallthrough));
       fallthrough_.emplace(prepared_.graph, *fallthrough_context_);
     }
-    made.kept = fallthrough_->kept(opset);
+    made.kept = kept_of(assessment, fallthrough_->kept(opset));
   } catch (const TableError&) {
     throw;
   } catch (const Error& error) {
@@ -74,25 +85,25 @@ Targets::Made Targets::make(int opset, bool converts) {
 }
 
 void Targets::remember(int opset, const std::vector<Look>& looks, bool converts) {
-  At at;
+  std::vector<Seen> all;
   for (const Look& look : looks) {
-    Origins blocked;
+    Seen& seen = all.emplace_back();
+    seen.in_range = converts && look.out_of_range.empty();
+    seen.taken = converts && look.taken();
     for (const Looked& one : look.nodes)
-      if (one.verdict.support != Support::yes) blocked.insert(one.node->origin);
-    at.blocked.push_back(std::move(blocked));
-    at.taken.push_back(converts && look.taken());
+      if (one.verdict.support != Support::yes) seen.blocked.insert(one.node->origin);
   }
-  seen_.insert_or_assign(opset, std::move(at));
+  seen_.insert_or_assign(opset, std::move(all));
 }
 
-const Targets::At& Targets::at(int opset) {
+const std::vector<Targets::Seen>& Targets::at(int opset) {
   if (const auto found = seen_.find(opset); found != seen_.end()) return found->second;
   watch_.look();
   std::vector<Look> looks(profiles_.size());
-  const bool whole = assessor_.assess(opset).convertible();
+  const auto assessment = assessor_.assess(opset);
   const bool any_in_range = std::ranges::any_of(profiles_, [&](const auto& profile) { return !profile.opsets || profile.opsets->holds(opset); });
-  if (whole && any_in_range) {
-    const Made made = make(opset, true);
+  if (assessment.convertible() && any_in_range) {
+    const Made made = make(assessment, opset);
     if (made.model)
       for (std::size_t i = 0; i < profiles_.size(); ++i) looks[i] = engines::look_at(*made.model, profiles_[i], state_.table.onnx_changes(), made.kept);
     remember(opset, looks, made.model.has_value());
@@ -104,22 +115,22 @@ const Targets::At& Targets::at(int opset) {
 
 std::optional<int> Targets::lowest(std::size_t target) {
   for (int opset = lowest_opset; opset <= highest_opset; ++opset)
-    if (at(opset).taken[target]) return opset;
+    if (at(opset)[target].taken) return opset;
   return std::nullopt;
 }
 
 std::optional<int> Targets::lowest_of_all() {
   for (int opset = lowest_opset; opset <= highest_opset; ++opset)
-    if (std::ranges::all_of(at(opset).taken, [](bool taken) { return taken; })) return opset;
+    if (std::ranges::all_of(at(opset), &Seen::taken)) return opset;
   return std::nullopt;
 }
 
-// Whether the model converts at the opset, and all that became of the calls is taken there.
+// Whether the model converts at the opset, the engine takes models of it, and all that became of the calls is taken there.
 bool Targets::gone(int opset, std::size_t target, const Origins& origins) {
   if (profiles_[target].opsets && !profiles_[target].opsets->holds(opset)) return false;
   if (!assessor_.assess(opset).convertible()) return false;
-  const Origins& blocked = at(opset).blocked[target];
-  return std::ranges::none_of(origins, [&](const ir::Node* origin) { return blocked.contains(origin); });
+  const Seen& seen = at(opset)[target];
+  return seen.in_range && std::ranges::none_of(origins, [&](const ir::Node* origin) { return seen.blocked.contains(origin); });
 }
 
 std::optional<int> Targets::higher(int opset, std::size_t target, const Origins& origins) {
@@ -152,7 +163,7 @@ std::string Targets::help(std::size_t target, const Finding& finding, const Look
   if (finding.available_from) ways.push_back("--opset " + std::to_string(*finding.available_from));
   else if (const auto other = lower(opset, target, origins)) ways.push_back("--opset " + std::to_string(*other));
   if (node.body_taken) ways.push_back("put in the body of the ONNX function " + node.name + " (onnx.inliner), all of which it takes");
-  if (node.verdict.support == Support::unknown && node.verdict.message.ends_with("isn't known")) ways.push_back("--input with the dtypes and sizes that settle it");
+  if (const std::string settled = settling(node.verdict.settled_by); !settled.empty()) ways.push_back(settled);
   else if (!finding.op.empty() && node.verdict.support == Support::no) ways.push_back("a mapping row that avoids " + node.name + ": `compatcheck explain " + finding.op + " --scaffold yaml`");
   std::string text;
   for (const auto& way : ways) text += (text.empty() ? "" : "; or ") + way;
@@ -171,7 +182,8 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
     const std::string& message = one.verdict.support == Support::yes ? one.verdict.note : one.verdict.message;
     if (one.foreign || message.empty()) continue;   // PyTorch's own operators have findings of their own
     watch_.step();
-    const ir::Node* origin = one.node->origin;
+    const auto place = places.find(one.node->origin);
+    const ir::Node* origin = place == places.end() ? nullptr : place->first;   // null: no call became it
     const std::string op = origin ? origin->op() : "", overload = origin ? origin->overload() : "";
     auto [entry, fresh] = all.try_emplace({one.verdict.rule, op, overload, one.name, message});
     Found& found = entry->second;
@@ -182,8 +194,9 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
       if (one.verdict.support == Support::yes) found.finding.severity = Severity::note;
       found.first = &one;
     }
-    ++found.finding.nodes;
-    if (found.origins.insert(origin).second && origin && places.contains(origin)) found.finding.sites.push_back(site_of(*origin, places.at(origin)));
+    const bool fresh_origin = found.origins.insert(origin).second;
+    if (origin && fresh_origin) found.finding.sites.push_back(site_of(*origin, place->second));
+    if (!origin || fresh_origin) ++found.finding.nodes;
   }
   for (auto& [key, found] : all) {
     if (found.finding.severity == Severity::warning) {
@@ -197,7 +210,7 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
 void Targets::look(Report& report, const conversion::Assessment& assessment, const onnx::Model* whole, std::vector<Finding>& findings) {
   const bool fits = assessment.convertible();
   Made made;
-  if (!whole || !fits || options_.export_type != ExportType::onnx) made = make(report.opset, fits);
+  if (!whole || !fits || options_.export_type != ExportType::onnx) made = make(assessment, report.opset);
   const onnx::Model* model = made.model ? &*made.model : fits ? whole : nullptr;
   std::vector<Look> looks;
   if (model) {

@@ -21,25 +21,27 @@ class Targets {
   Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor, const CheckOptions& options, const ir::Watch& watch);
 
   bool empty() const { return profiles_.empty(); }
-  // Fills the report's targets and their lowest opset; what they lack goes to `findings`. `whole`: the model at that opset where it
-  // was made already.
+  // Fills the report's targets and their lowest opset; what they lack goes to `findings`, whose nodes are those of the graph that was
+  // checked, as in all findings. What no call became (the model as a whole, nodes that clean-up or a plugin brought) has findings without
+  // sites, which count nodes of the ONNX model. `whole`: the model at that opset where it was made already.
   void look(Report& report, const conversion::Assessment& assessment, const onnx::Model* whole, std::vector<Finding>& findings);
 
  private:
   using Origins = std::set<const ir::Node*>;
-  // What is remembered of an opset, by target: the calls whose nodes aren't taken; whether the whole model is.
-  struct At {
-    std::vector<Origins> blocked;
-    std::vector<bool> taken;
+  // What a target makes of the model at an opset.
+  struct Seen {
+    bool in_range = false;   // the model converts, and models of its kind are taken
+    bool taken = false;      // all of it is
+    Origins blocked;         // the calls whose nodes aren't taken
   };
   struct Made {
     std::optional<onnx::Model> model;
-    std::unordered_set<const ir::Node*> kept;   // calls that it holds as PyTorch's operators
-    std::string fault;                          // why there is none
+    engines::Kept kept;      // calls that it holds as PyTorch's operators
+    std::string fault;       // why there is none
   };
 
-  Made make(int opset, bool converts);
-  const At& at(int opset);
+  Made make(const conversion::Assessment& assessment, int opset);
+  const std::vector<Seen>& at(int opset);
   void remember(int opset, const std::vector<engines::Look>& looks, bool converts);
   std::optional<int> lowest(std::size_t target);
   std::optional<int> lowest_of_all();
@@ -58,7 +60,7 @@ class Targets {
   std::vector<engines::Profile> profiles_;
   std::optional<conversion::Context> fallthrough_context_;
   std::optional<conversion::Assessor> fallthrough_;   // of models that don't convert whole
-  std::map<int, At> seen_;
+  std::map<int, std::vector<Seen>> seen_;   // by opset; by target
 };
 
 }  // namespace compatcheck::analysis

@@ -44,8 +44,8 @@ bool same(const Literal& a, const Literal& b) {
   return x && y ? *x == *y : a == b;
 }
 
-Fit no(std::string message) { return {Support::no, std::move(message)}; }
-Fit open(std::string message) { return {Support::unknown, std::move(message)}; }
+Fit no(std::string message) { return {Support::no, std::move(message), {}}; }
+Fit open(std::string message, SettledBy settled_by) { return {Support::unknown, std::move(message), settled_by}; }
 
 // All of several: a broken one decides, then an open one.
 void combine(Fit& total, Fit next) {
@@ -90,7 +90,10 @@ class Test {
   Fit must_be(const std::string& needed, bool holds) const {
     return holds ? Fit{} : no(subject_.name + " must be " + needed + ", and is " + said());
   }
-  Fit unsaid() const { return open(subject_.name + " isn't known"); }
+  Fit unsaid() const {
+    const bool computed = subject_.operand && !subject_.operand->constant;
+    return open(subject_.name + " isn't known", computed ? SettledBy::values : SettledBy::nothing);
+  }
   std::string said() const { return subject_.values->size() == 1 ? spell(subject_.values->front()) : "[" + spell(*subject_.values, ", ") + "]"; }
 
   Fit any_of(const std::vector<Literal>& literals) const {
@@ -130,7 +133,7 @@ class Test {
   }
 
   Fit dtype(const std::vector<std::string>& words) const {
-    if (!subject_.operand || !subject_.operand->dtype) return open("the dtype of " + subject_.name + " isn't known");
+    if (!subject_.operand || !subject_.operand->dtype) return open("the dtype of " + subject_.name + " isn't known", if_operand());
     const ir::DType dtype = *subject_.operand->dtype;
     const bool holds = std::ranges::any_of(words, [&](const std::string& word) {
       return word == ir::name(dtype) || (word == "floating" && ir::is_floating(dtype)) || (word == "integral" && ir::is_integral(dtype)) || (word == "complex" && ir::is_complex(dtype));
@@ -141,31 +144,32 @@ class Test {
     return no("the dtype of " + subject_.name + " must be " + needed + ", and is " + std::string(ir::name(dtype)));
   }
 
+  SettledBy if_operand() const { return subject_.operand ? SettledBy::inputs : SettledBy::nothing; }
   const std::vector<onnx::Dimension>* shape() const { return subject_.operand && subject_.operand->shape ? &*subject_.operand->shape : nullptr; }
 
   Fit rank(const Predicate& predicate) const {
-    if (!shape()) return open("the rank of " + subject_.name + " isn't known");
+    if (!shape()) return open("the rank of " + subject_.name + " isn't known", if_operand());
     return predicate.rank ? Test(number_subject("the rank of " + subject_.name, static_cast<double>(shape()->size())))(*predicate.rank) : Fit{};
   }
 
   Fit size(const Predicate::Size& size) const {
     const std::string name = "dimension " + std::to_string(size.dim) + " of " + subject_.name;
-    if (!shape()) return open(name + " isn't known");
+    if (!shape()) return open(name + " isn't known", if_operand());
     const auto rank = static_cast<std::int64_t>(shape()->size());
     const std::int64_t dim = size.dim < 0 ? size.dim + rank : size.dim;
     if (dim < 0 || dim >= rank) return no(subject_.name + " has no dimension " + std::to_string(size.dim));
     const onnx::Dimension& said = (*shape())[static_cast<std::size_t>(dim)];
     if (!said.size && size.known && !said.name.empty()) return no(name + " must be fixed, and is " + said.name);
-    if (!said.size) return open(name + " isn't known");
+    if (!said.size) return open(name + " isn't known", if_operand());
     return size.value ? Test(number_subject(name, static_cast<double>(*said.size)))(*size.value) : Fit{};
   }
 
   Fit elements(const Predicate& predicate) const {
     const std::string name = "the number of elements of " + subject_.name;
-    if (!shape()) return open(name + " isn't known");
+    if (!shape()) return open(name + " isn't known", if_operand());
     double count = 1;
     for (const auto& dim : *shape()) {
-      if (!dim.size) return open(name + " isn't known");
+      if (!dim.size) return open(name + " isn't known", if_operand());
       count *= static_cast<double>(*dim.size);
     }
     return Test(number_subject(name, count))(predicate);
@@ -215,7 +219,7 @@ bool has(std::span<const onnx::Formal> formals, std::string_view name) { return 
 
 Fit fits(const mapping::Condition& condition, const Node& node) {
   if (const Attribute* set = node.attribute(condition.argument)) return Test(of_attribute(*set))(condition.predicate);
-  if (!node.schema) return open("what " + condition.argument + " of " + node.name() + " is isn't known");
+  if (!node.schema) return open("what " + condition.argument + " of " + node.name() + " is isn't known", SettledBy::nothing);
   if (const auto* attribute = node.schema->attribute(condition.argument)) {
     if (attribute->default_value) return Test(of_attribute(default_of(*attribute)))(condition.predicate);
     return Test({.name = condition.argument, .given = false})(condition.predicate);

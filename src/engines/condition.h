@@ -1,6 +1,7 @@
 // Whether a node fits the conditions of a profile's entry.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,18 @@
 
 namespace compatcheck::engines {
 
+// What a run would have to be told to know what it doesn't.
+enum class SettledBy : std::uint8_t {
+  nothing,
+  inputs,   // the dtypes and sizes of the model's inputs
+  values,   // those, where the value that a condition asks for follows from them
+};
+
 // `message` says what no and unknown are about: "the rank of X must be 4, and is 3".
 struct Fit {
   Support support = Support::yes;
   std::string message{};
+  SettledBy settled_by = SettledBy::nothing;   // of unknown
 };
 
 // One of several suffices; none: always. A name that the operator's version lacks, or that isn't given, breaks nothing but {none: false}.

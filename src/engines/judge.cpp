@@ -12,7 +12,9 @@ namespace {
 
 constexpr int deepest_function = 8;   // functions in functions
 
-Verdict verdict(Support support, std::string_view rule, std::string message) { return {support, std::string(rule), std::move(message), {}}; }
+Verdict verdict(Support support, std::string_view rule, std::string message, SettledBy settled_by = SettledBy::nothing) {
+  return {support, std::string(rule), std::move(message), {}, settled_by};
+}
 
 // How far an entry went before it refused tells which refusal says most.
 int progress(const Verdict& one) {
@@ -146,11 +148,11 @@ Verdict Judge::by_entry(const Entry& entry, const Node& node) const {
   Verdict said = types_fit(entry, node);
   if (said.support == Support::no) return said;
   if (const Fit fit = fits(entry.when, node); fit.support != Support::yes) {
-    if (said.support == Support::yes || fit.support == Support::no) said = verdict(fit.support, "CC104", "of " + node.name() + ", " + fit.message);
+    if (said.support == Support::yes || fit.support == Support::no) said = verdict(fit.support, "CC104", "of " + node.name() + ", " + fit.message, fit.settled_by);
   }
   if (said.support != Support::yes) return said;
   if (entry.support != Support::yes) return verdict(entry.support, entry.words.empty() ? "CC105" : "CC104", entry.words.empty() ? "whether it takes " + node.name() + " isn't known" : "of " + node.name() + ": " + entry.words);
-  return {Support::yes, entry.note.empty() ? "" : "CC104", {}, entry.note};
+  return {.rule = entry.note.empty() ? "" : "CC104", .note = entry.note};
 }
 
 Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
@@ -168,7 +170,7 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
         if (list.of != place && (!formal || (list.of != formal->type && list.of != formal->name))) continue;
         listed |= !list.excluded;
         if (!operand.dtype) {
-          if (total.support == Support::yes && operand.given) total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known");
+          if (total.support == Support::yes && operand.given) total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known", SettledBy::inputs);
         } else if (!lists(list, type_name(operand))) {
           total = verdict(Support::no, "CC103", what + " of " + node.name() + " is " + type_name(operand) + "; it takes " + (list.excluded ? "all but " : "") + joined(list.names));
           return;

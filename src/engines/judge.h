@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "compatcheck/report.h"
+#include "engines/condition.h"
 #include "engines/node.h"
 #include "engines/profile.h"
 #include "mapping/table.h"
@@ -18,6 +19,7 @@ struct Verdict {
   std::string rule{};        // "CC101" … where it isn't plainly taken
   std::string message{};     // of no and unknown
   std::string note{};        // of yes: what is to be known
+  SettledBy settled_by = SettledBy::nothing;   // of unknown
 };
 
 class Judge {

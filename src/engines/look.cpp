@@ -36,8 +36,7 @@ bool Look::taken() const {
   return out_of_range.empty() && std::ranges::all_of(nodes, [](const Looked& one) { return one.verdict.support == Support::yes; });
 }
 
-Look look_at(const onnx::Model& model, const Profile& profile, std::span<const mapping::OnnxChange> changes,
-             const std::unordered_set<const ir::Node*>& kept) {
+Look look_at(const onnx::Model& model, const Profile& profile, std::span<const mapping::OnnxChange> changes, const Kept& kept) {
   const Judge judge(profile, changes);
   const Constants constants = constants_of(model);
   const std::vector<bool> used = used_values(model);
@@ -47,9 +46,10 @@ Look look_at(const onnx::Model& model, const Profile& profile, std::span<const m
   onnx::for_each_node(model.graph, [&](const onnx::Node& node) {
     const Node seen = node_of(node, model, constants, used);
     Looked one{.node = &node, .name = seen.name()};
-    one.foreign = node.origin && kept.contains(node.origin) && !onnx::is_onnx_domain(node.domain);
-    if (one.foreign) one.verdict = {Support::no, "CC101", "it isn't ONNX's", {}};
-    else if (!look.out_of_range.empty()) one.verdict = {Support::no, "CC102", look.out_of_range, {}};
+    const auto found = node.origin ? kept.find(node.origin) : kept.end();
+    one.foreign = found != kept.end() && !onnx::is_onnx_domain(node.domain);
+    if (!look.out_of_range.empty()) one.verdict = {.support = Support::no, .rule = "CC102", .message = look.out_of_range};
+    else if (one.foreign) one.verdict = {.support = found->second, .rule = "CC101", .message = "it isn't ONNX's"};
     else one.verdict = judge(seen, model.opset);
     if (!one.foreign && look.out_of_range.empty() && one.verdict.support != Support::yes && !profile.functions) one.body_taken = judge.takes_body(seen, model.opset);
     supported.push_back(one.verdict.support == Support::yes);

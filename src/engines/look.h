@@ -3,7 +3,7 @@
 
 #include <span>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "engines/judge.h"
@@ -29,9 +29,10 @@ struct Look {
   bool taken() const;        // all nodes: yes
 };
 
-// `kept`: calls that were written as PyTorch's operators.
-Look look_at(const onnx::Model& model, const Profile& profile, std::span<const mapping::OnnxChange> changes,
-             const std::unordered_set<const ir::Node*>& kept = {});
+// Calls that were written as PyTorch's operators: no; unknown where it isn't known what they become.
+using Kept = std::unordered_map<const ir::Node*, Support>;
+
+Look look_at(const onnx::Model& model, const Profile& profile, std::span<const mapping::OnnxChange> changes, const Kept& kept = {});
 
 // Groups of supported nodes as ONNX Runtime makes them: going through the graph in the order of its edges, all supported nodes that can
 // be reached come before the next unsupported one; what was taken until then is a group. Bodies have groups of their own, unless all of

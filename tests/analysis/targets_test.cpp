@@ -53,6 +53,19 @@ constexpr const char* relu_inverse = R"(graph(%x : Float(3, 3)):
   return (%i)
 )";
 
+constexpr const char* inverse_relu = R"(graph(%x : Float(3, 3)):
+  %i : Tensor = acme::inverse(%x)
+  %r : Tensor = aten::relu(%i)
+  return (%r)
+)";
+
+// aten::logaddexp becomes several nodes, some of one operator.
+constexpr const char* logaddexp_twice = R"(graph(%x : Double(2, 3), %z : Double(2, 3)):
+  %a : Double(2, 3) = aten::logaddexp(%x, %z), scope: __module.first
+  %b : Double(2, 3) = aten::logaddexp(%a, %z), scope: __module.second
+  return (%b)
+)";
+
 TEST(Targets, that_take_all) {
   const Report report = checked(relu_tanh, 17, {"ort-cpu", "tensorrt"});
   ASSERT_EQ(report.targets.size(), 2U);
@@ -142,6 +155,36 @@ TEST(Targets, what_is_not_onnx_is_not_taken) {
   EXPECT_EQ(target.unsupported, 1);
   EXPECT_EQ(target.lowest_opset, std::nullopt);
   EXPECT_FALSE(engine_finding(report)) << "CC001 says it";
+}
+
+TEST(Targets, what_nobody_assessed_is_unknown) {
+  const Report report = checked(inverse_relu, 17, {profile("operators: {Relu: yes}\n")});
+  EXPECT_EQ(report.summary.unassessed, 1);
+  const auto& target = report.targets.front();
+  EXPECT_EQ(target.support, Support::no);
+  EXPECT_EQ(target.unsupported, 1) << "the inverse";
+  EXPECT_EQ(target.unknown, 1) << "relu of what nobody knows the dtype of";
+}
+
+TEST(Targets, findings_count_the_nodes_of_the_graph) {
+  const Report report = checked(logaddexp_twice, 17, {profile("unlisted: no\noperators: {Relu: yes}\n")});
+  int emitted = 0, found = 0;
+  for (const auto& finding : report.findings) {
+    if (!finding.target) continue;
+    EXPECT_EQ(finding.op.empty() ? 0 : finding.nodes, static_cast<int>(finding.sites.size())) << finding.message;
+    found += finding.nodes;
+  }
+  for (const auto& op : report.targets.front().operators) emitted += op.support == Support::no ? op.nodes : 0;
+  EXPECT_EQ(emitted, report.targets.front().unsupported);
+  EXPECT_GT(emitted, found) << "a call becomes several nodes of one operator";
+}
+
+TEST(Targets, opsets_beyond_the_ir_version_help_nobody) {
+  const Report report = checked(relu_tanh, 17, {profile("ir: 7\noperators: {Relu: yes, Tanh: yes}\n")});
+  ASSERT_TRUE(engine_finding(report));
+  EXPECT_EQ(engine_finding(report)->id, "CC102");
+  EXPECT_EQ(engine_finding(report)->help, "--opset 14") << "15 needs IR version 8";
+  EXPECT_EQ(engine_finding(report)->available_from, std::nullopt);
 }
 
 TEST(Targets, names_that_nobody_ships) {

@@ -85,6 +85,14 @@ TEST(Conditions, the_first_entry_that_takes_decides) {
   EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Neg(x) }"), "no CC101: it lacks Neg: it was forgotten");
 }
 
+TEST(Conditions, what_would_settle_them) {
+  EXPECT_EQ(settled("operators: {Relu: unknown}\n", relu), SettledBy::nothing) << "the engine isn't known";
+  EXPECT_EQ(settled("operators: {Relu: {unknown: \"it depends\"}}\n", relu), SettledBy::nothing);
+  EXPECT_EQ(settled("operators: {}\n", relu), SettledBy::nothing);
+  EXPECT_EQ(settled("operators: {Relu: {when: {X: {size: {1: 3}}}}}\n", "(float[2,N] x) => (y) { y = Relu(x) }"), SettledBy::inputs);
+  EXPECT_EQ(settled("operators: {TopK: {when: {K: {each: {max: 3}}}}}\n", "(float[8] x, int64[1] k) => (y, i) { y, i = TopK(x, k) }"), SettledBy::values);
+}
+
 TEST(Unlisted, is_what_the_profile_says) {
   EXPECT_EQ(judged("operators: {}\n", relu), "unknown CC105: Relu isn't on its list");
   EXPECT_EQ(judged("unlisted: no\noperators: {}\n", relu), "no CC101: it lacks Relu");

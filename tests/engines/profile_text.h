@@ -23,12 +23,19 @@ inline std::vector<Node> nodes_from(const std::string& text) {
   return nodes_of(model);
 }
 
-// "no CC103: X of Conv is f64; it takes f32", "yes": of the text's first node.
-inline std::string judged(const std::string& profile_text, const std::string& body, int opset = 17) {
+// Of the text's first node.
+inline Verdict verdict_of(const std::string& profile_text, const std::string& body, int opset) {
   const Profile profile = profile_from("engine: acme\nversion: \"1\"\n" + profile_text);
   const auto table = mapping::Table::shipped();
   const auto nodes = nodes_from("<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]> g " + body);
-  const Verdict verdict = Judge(profile, table.onnx_changes())(nodes.front(), opset);
+  return Judge(profile, table.onnx_changes())(nodes.front(), opset);
+}
+
+inline SettledBy settled(const std::string& profile_text, const std::string& body) { return verdict_of(profile_text, body, 17).settled_by; }
+
+// "no CC103: X of Conv is f64; it takes f32", "yes".
+inline std::string judged(const std::string& profile_text, const std::string& body, int opset = 17) {
+  const Verdict verdict = verdict_of(profile_text, body, opset);
   if (verdict.support == Support::yes) return verdict.note.empty() ? "yes" : "yes: " + verdict.note;
   return std::string(verdict.support == Support::no ? "no " : "unknown ") + verdict.rule + ": " + verdict.message;
 }
