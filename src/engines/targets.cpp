@@ -1,6 +1,7 @@
 #include "engines/targets.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "compatcheck/error.h"
 #include "engines/reading/read_profile.h"
@@ -11,11 +12,12 @@
 namespace compatcheck::engines {
 namespace {
 
-bool names_file(std::string_view target) {
-  return target.find('/') != std::string_view::npos || target.ends_with(".yaml") || target.ends_with(".yml");
-}
+namespace fs = std::filesystem;
 
 Profile from_file(const std::string& file) {
+  std::error_code error;
+  if (const auto status = fs::status(file, error); fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status))
+    throw TableError(file + ": not a regular file");   // reading a pipe may wait for ever
   const std::string text = mapping::read_file(file);
   return read_profile({text, file});
 }
@@ -32,11 +34,23 @@ bool begins(std::string_view version, std::string_view asked) {
     known.push_back(one.engine);
     all += (all.empty() ? "" : ", ") + std::string(one.engine);
   }
-  throw UsageError("--target " + std::string(engine) + ": no such engine" + mapping::did_you_mean(engine, known) + " Known are " + all +
+  const std::string meant = mapping::did_you_mean(engine, known);
+  throw UsageError("--target " + std::string(engine) + ": no such engine" + (meant.empty() ? "." : meant) + " Known are " + all +
                    "; or a profile of your own, FILE.yaml (docs/engines.md)");
 }
 
+// Of two targets that give a profile of the same name.
+bool are_one(const std::string& a, const std::string& b) {
+  if (!names_file(a) && !names_file(b)) return true;   // of each engine one version is shipped
+  std::error_code error;
+  return names_file(a) && names_file(b) && fs::equivalent(a, b, error);
+}
+
 }  // namespace
+
+bool names_file(std::string_view target) {
+  return target.find('/') != std::string_view::npos || target.ends_with(".yaml") || target.ends_with(".yml");
+}
 
 Profile profile_of(std::string_view target) {
   if (names_file(target)) return from_file(std::string(target));
@@ -47,6 +61,22 @@ Profile profile_of(std::string_view target) {
   if (at != std::string_view::npos && !begins(found->version, target.substr(at + 1)))
     throw UsageError("--target " + std::string(target) + ": the profile of " + std::string(engine) + " is of version " + std::string(found->version));
   return decode(found->bytes);
+}
+
+std::vector<Profile> profiles_of(std::span<const std::string> targets) {
+  std::vector<Profile> profiles;
+  std::vector<std::string> from;
+  for (const std::string& target : targets) {
+    Profile profile = profile_of(target);
+    const auto same = std::ranges::find(profiles, profile.target(), &Profile::target);
+    if (same == profiles.end()) {
+      profiles.push_back(std::move(profile));
+      from.push_back(target);
+    } else if (const std::string& first = from[static_cast<std::size_t>(same - profiles.begin())]; !are_one(first, target)) {
+      throw UsageError("--target " + first + " and --target " + target + " are both " + profile.target() + ": a report tells engines apart by that; give one of them a `version` of its own");
+    }
+  }
+  return profiles;
 }
 
 std::vector<Profile> all_shipped() {

@@ -1,6 +1,7 @@
 // What --target names.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,9 +10,15 @@
 
 namespace compatcheck::engines {
 
-// "tensorrt", "ort-cpu@1.31" (a version, or how it begins: whole numbers between dots), or a profile's file: "FILE.yaml". Throws
-// UsageError for an engine or version that isn't shipped, TableError for what is wrong in a file.
+// "tensorrt", "ort-cpu@1.31" (a version, or how it begins: whole numbers between dots), or a profile's file: "FILE.yaml", a regular one.
+// Throws UsageError for an engine or version that isn't shipped, TableError for what is wrong in a file.
 Profile profile_of(std::string_view target);
+
+// Of each, in order; one that is named twice comes once. Throws UsageError for two of the same engine@version, by which reports tell them
+// apart.
+std::vector<Profile> profiles_of(std::span<const std::string> targets);
+
+bool names_file(std::string_view target);   // not an engine
 
 std::vector<Profile> all_shipped();
 

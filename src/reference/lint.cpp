@@ -1,15 +1,38 @@
 // compatcheck::lint_tables: the library's face of src/lint.
 #include "analysis/boundary.h"
 #include "compatcheck/reference.h"
+#include "engines/reading/read_profile.h"
 #include "lint/in_force.h"
+#include "mapping/files.h"
+#include "mapping/reading/folder.h"
 
 namespace compatcheck {
 namespace {
 
+// Takes the engine profiles out of `files`, and tells what is wrong in them.
+std::vector<TableDefect> profile_defects(std::vector<std::filesystem::path>& files) {
+  std::vector<TableDefect> defects;
+  std::erase_if(files, [&](const std::filesystem::path& file) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) return false;   // can be read once only; whoever reads tables says what is wrong with it
+    const std::string text = mapping::read_file(file);
+    try {
+      if (!engines::is_profile({text, file.string()})) return false;
+      engines::read_profile({text, file.string()});
+    } catch (const mapping::yaml::DefectError& error) {
+      const auto& [place, message] = error.defect;
+      defects.push_back({place.file, place.line, place.column, message, std::string(mapping::yaml::line_of(text, place.line))});
+    }
+    return true;
+  });
+  return defects;
+}
+
 std::vector<TableDefect> defects_of(const std::vector<std::filesystem::path>& files, const std::vector<std::filesystem::path>& plugins) {
   std::vector<mapping::Defect> found = files.empty() && plugins.empty() ? lint::check_shipped() : std::vector<mapping::Defect>();
-  const auto table = lint::read_over_shipped(files, plugins, found).table;
-  std::vector<TableDefect> defects;
+  std::vector<std::filesystem::path> tables = mapping::table_files(files);
+  std::vector<TableDefect> defects = profile_defects(tables);
+  const auto table = lint::read_over_shipped(tables, plugins, found).table;
   for (const auto& defect : found)
     defects.push_back({defect.place.file, defect.place.line, defect.place.column, defect.message, std::string(table.source_line(defect.place))});
   return defects;

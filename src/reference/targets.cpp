@@ -105,6 +105,7 @@ namespace reference {
 
 std::optional<std::string> explain_target(const std::string& subject, const ReferenceOptions& options) {
   if (subject == "targets") return list_page(options);
+  if (engines::names_file(subject)) return profile_page(engines::profile_of(subject), options);
   const auto profiles = engines::all_shipped();
   const bool known = std::ranges::any_of(profiles, [&](const Profile& profile) { return profile.engine == subject.substr(0, subject.find('@')); });
   if (!known) return std::nullopt;
@@ -121,9 +122,7 @@ std::vector<std::string> engine_names() {
 }
 
 void check_targets(const std::vector<std::string>& targets) {
-  analysis::guarded("--target", [&] {
-    for (const auto& target : targets) engines::profile_of(target);
-  });
+  analysis::guarded("--target", [&] { engines::profiles_of(targets); });
 }
 
 }  // namespace compatcheck
