@@ -1,22 +1,16 @@
-// The reports as the JSON has them, and what the words of the text report make of them.
+// The reports as the JSON has them, and what stands beside them there for the page alone.
 
 const data = JSON.parse(document.getElementById("report").textContent);
 const sources = new Map(Object.entries(data.sources ?? {}));
 
 const fileName = path => path.slice(path.lastIndexOf("/") + 1) || path;
 
-// The reports of one path, at several opsets, are one model; a model that could not be checked is one by itself.
-const models = (() => {
-  const list = [], checked = new Map();
-  for (const report of data.reports) {
-    const {path} = report.model;
-    let model = report.error ? null : checked.get(path);
-    if (!model) list.push(model = {place: list.length, path, name: fileName(path), reports: []});
-    if (!report.error) checked.set(path, model);
-    model.reports.push(report);
-  }
-  return list;
-})();
+// `words`: what the text report says of a report.
+data.reports.forEach((report, place) => { report.words = data.words[place]; });
+const models = data.models.map(({reports, best}, place) => {
+  const {path} = data.reports[best].model;
+  return {place, path, name: fileName(path), reports: reports.map(at => data.reports[at]), best: data.reports[best]};
+});
 
 const verdicts = {
   yes: {word: "Convertible", kind: "ok"},
@@ -26,33 +20,17 @@ const verdicts = {
 };
 const verdictOf = report => report.error ? "not_checked" : report.verdict;
 
-// A model counts by its best report.
 const verdictOrder = ["yes", "needs_input", "no", "not_checked"];
-const bestOf = model => model.reports.reduce((best, report) => {
-  const order = verdictOrder.indexOf(verdictOf(report)) - verdictOrder.indexOf(verdictOf(best));
-  return order < 0 || (order === 0 && !report.error && report.summary.coverage_nodes > best.summary.coverage_nodes) ? report : best;
-});
 
 const convertedNodes = ({coverage_nodes, nodes}) => Math.round(coverage_nodes * nodes);
 const fullName = ({op, overload}) => overload ? op + "." + overload : op;
 
-// The line beside the verdict.
-function headline({summary, opset, verdict}) {
-  const parts = [];
-  if (summary.missing) parts.push(`${number(summary.missing)} of ${plural(summary.operators, "operator")} missing`);
-  if (summary.refused) parts.push(`${plural(summary.refused, "operator")} refused`);
-  if (summary.needs_input) parts.push(`${plural(summary.needs_input, "operator")} undecided without --input`);
-  if (!parts.length) parts.push(plural(summary.operators, "operator"));
-  const blocked = summary.nodes - convertedNodes(summary) - (summary.kept ?? 0);
-  parts.push(blocked ? `${number(blocked)} of ${plural(summary.nodes, "node")} in the way` : plural(summary.nodes, "node"));
-  if (summary.kept) parts.push(`${number(summary.kept)} kept as PyTorch's operators`);
-  if (summary.lowest_opset !== null && summary.lowest_opset > opset) parts.push(`converts whole from opset ${summary.lowest_opset}`);
-  else if (summary.lowest_opset !== null && verdict === "yes") parts.push(`lowest opset ${summary.lowest_opset}`);
-  return parts;
-}
+const isMissing = id => data.missing_rules.includes(id);
 
-const isMissing = id => ["CC001", "CC002", "CC003", "CC011"].includes(id);
-const findingName = finding => finding.op && finding.id !== "CC006" ? fullName(finding) : finding.id === "CC005" ? "the model" : finding.id === "CC006" ? "input" : "the run";
+function findingName(finding) {
+  if (finding.op && finding.id !== "CC006") return fullName(finding);
+  return finding.id === "CC005" || finding.target ? "the model" : finding.id.startsWith("CC9") ? "the run" : "input";
+}
 
 // Every finding belongs to the first section that takes it.
 const findingSections = [
@@ -60,7 +38,7 @@ const findingSections = [
   {title: "Conditions", belongs: f => f.severity === "error" && (f.id === "CC005" || f.id === "CC008")},
   {title: "Writes", belongs: f => f.id === "CC007"},
   {title: "Needs input", belongs: f => f.id === "CC006"},
-  {title: "Engines", belongs: f => f.id.startsWith("CC1")},
+  {title: "Engines", belongs: f => f.target},
   {title: "Perhaps baked in by tracing", belongs: f => f.id === "CC012"},
   {title: "The run itself", belongs: f => f.id.startsWith("CC9")},
   {title: "Other errors", belongs: f => f.severity === "error"},

@@ -49,7 +49,7 @@ const number = value => grouped.format(value);
 const plural = (value, word) => number(value) + " " + word + (value === 1 ? "" : "s");
 
 function bytes(value) {
-  const units = ["bytes", "KB", "MB", "GB", "TB"];
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
   let unit = 0;
   for (; value >= 1000 && unit + 1 < units.length; ++unit) value /= 1000;
   return (unit && value < 100 ? value.toFixed(1) : number(Math.round(value))) + " " + units[unit];

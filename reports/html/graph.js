@@ -21,6 +21,8 @@ function openFirst(root, view) {
   }
 }
 
+const listAt = (map, key) => map.get(key) ?? map.set(key, []).get(key);
+
 function graphView(report, graph, reveal) {
   const {root, leaves} = makeTree(graph);
   const classes = new Map();
@@ -30,7 +32,7 @@ function graphView(report, graph, reveal) {
   }
   const findingsAt = new Map();
   report.findings.forEach((finding, place) => {
-    for (const {index} of finding.sites) findingsAt.set(index, [...findingsAt.get(index) ?? [], place]);
+    for (const {index} of finding.sites) listAt(findingsAt, index).push(place);
   });
   let inputs = [], readers = new Map();
   const view = {
@@ -41,9 +43,9 @@ function graphView(report, graph, reveal) {
     readersOf: index => readers.get(index) ?? [],
   };
   view.link = () => {
-    inputs = readersOf(graph, view.structural);
+    inputs = inputsOfNodes(graph, view.structural);
     readers = new Map();
-    inputs.forEach((from, index) => from.forEach(input => readers.set(input, [...readers.get(input) ?? [], index])));
+    inputs.forEach((from, index) => from.forEach(input => listAt(readers, input).push(index)));
     linkTree(view, inputs);
     const forget = box => { box.layout = null; box.children.forEach(forget); };
     forget(root);

@@ -58,14 +58,16 @@ function inFlow(items, pairs) {
     readers.get(source).push(target);
   }
   items.forEach((item, order) => { item.order = order; });
-  const ready = items.filter(item => !waits.get(item)), flow = [], left = new Set(items);
+  const flow = [], left = new Set(items);
+  let at = 0;   // none before it is ready
   while (left.size) {
-    const next = ready.length ? ready.splice(ready.reduce((best, {order}, i) => order < ready[best].order ? i : best, 0), 1)[0] : left.values().next().value;
-    if (!left.delete(next)) continue;
+    while (at < items.length && (waits.get(items[at]) || !left.has(items[at]))) ++at;
+    const next = items[at] ?? left.values().next().value;
+    left.delete(next);
     flow.push(next);
     for (const reader of readers.get(next)) {
       waits.set(reader, waits.get(reader) - 1);
-      if (!waits.get(reader) && left.has(reader)) ready.push(reader);
+      if (!waits.get(reader)) at = Math.min(at, reader.order);
     }
   }
   flow.forEach((item, order) => { item.order = order; });
@@ -125,7 +127,9 @@ function route(edges, layers, boxes) {
 }
 
 function join(above, below) {
-  if (above.outs.includes(below)) return;
+  above.joined ??= new Set();
+  if (above.joined.has(below)) return;
+  above.joined.add(below);
   above.outs.push(below);
   below.ins.push(above);
 }

@@ -30,13 +30,13 @@ function matrixRow(model, report, place, chosen, names) {
     names.map(name => targetCell((report.targets ?? []).find(({target}) => target === name))));
 }
 
-const fromOpset = lowest => lowest === null || lowest === undefined ? "at no opset" : `from opset ${lowest}`;
+const fromOpset = lowest => lowest === undefined ? "–" : lowest === "none" ? "at no opset" : lowest === "not known" ? "from an opset not known" : `from opset ${lowest}`;
 
 // From which opset on the model goes whole, and each engine takes all of it.
 function lowestRow(report, names) {
   return element("tfoot", null, element("tr", null,
-    element("th", {scope: "row"}, "Whole"), element("td", null, fromOpset(report.summary.lowest_opset)), element("td", {colspan: 4}),
-    names.map(name => element("td", null, fromOpset((report.targets ?? []).find(({target}) => target === name)?.lowest_opset)))));
+    element("th", {scope: "row"}, "Whole"), element("td", null, fromOpset(report.words?.lowest_opset)), element("td", {colspan: 4}),
+    names.map(name => element("td", null, fromOpset(report.words?.targets[(report.targets ?? []).findIndex(({target}) => target === name)])))));
 }
 
 function engineTable(target) {
@@ -66,6 +66,6 @@ function matrixPart(model, chosen) {
       element("thead", null, element("tr", null, head.map((word, i) => element("th", {scope: "col", class: numeric.has(i) ? "numeric" : ""}, word)))),
       element("tbody", null, model.reports.map((report, place) => matrixRow(model, report, place, chosen, names))),
       lowestRow(chosen, names))),
-    names.length > 1 && element("p", {class: "quiet below"}, `All engines together take the whole model ${fromOpset(chosen.targets_lowest_opset)}.`),
+    names.length > 1 && element("p", {class: "quiet below"}, `All engines together take the whole model ${fromOpset(chosen.words?.targets_lowest_opset)}.`),
     (chosen.targets ?? []).map(engineTable));
 }

@@ -75,7 +75,7 @@ const worstOf = box => outcomeOrder.find(outcome => box.outcomes[outcome]) ?? "o
 // Structural nodes (constants, lists) that aren't shown are seen through: who reads them reads what they read.
 const mostSeenThrough = 64;
 
-function readersOf(graph, structural) {
+function inputsOfNodes(graph, structural) {
   const seen = [];
   const inputs = [];
   const real = index => structural || graph.nodes[index][2] !== "structural";

@@ -11,7 +11,7 @@ function missingTable(totals) {
 }
 
 function modelsTable(asPart) {
-  const rows = models.map(model => ({model, best: bestOf(model), text: model.path.toLowerCase()}));
+  const rows = models.map(model => ({model, best: model.best, text: model.path.toLowerCase()}));
   const of = (row, key) => row.best.error ? null : row.best.summary[key];
   const table = sortableTable({caption: "Models", rows, word: "models", columns: [
     {label: "Model", value: row => row.model.path, cell: ({model}) => [element("a", {href: `#/${model.place}`}, model.name), element("div", {class: "quiet path"}, model.path)]},

@@ -14,10 +14,9 @@ function reportParts(model, report) {
 // "#/MODEL/REPORT", places in the page's lists; "#/" is the overview, or the only model.
 function asked() {
   const [, model, report] = (/^#\/(\d+)(?:\/(\d+))?$/.exec(location.hash) ?? []).map(Number);
-  if (models[model] === undefined) return models.length === 1 ? [models[0], firstReport(models[0])] : [null, null];
-  return [models[model], models[model].reports[report] ?? firstReport(models[model])];
+  if (models[model] === undefined) return models.length === 1 ? [models[0], models[0].best] : [null, null];
+  return [models[model], models[model].reports[report] ?? models[model].best];
 }
-const firstReport = model => bestOf(model);
 
 function show() {
   if (location.hash === "#main" && shown.key !== null) return;   // the way past the header

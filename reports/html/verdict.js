@@ -70,7 +70,7 @@ function verdictPart(report, reveal) {
     element("h1", null, fileName(report.model.path)),
     element("p", {class: "quiet"}, modelLine(report)),
     stamp,
-    element("p", {class: "headline"}, headline(report).join(" · ")),
+    element("p", {class: "headline"}, report.words.headline),
     element("div", {class: "halves"}, element("div", null, bars(report), gateLine(report)), stepsPanel(report, reveal)));
 }
 

@@ -4,10 +4,13 @@
 #include <array>
 #include <utility>
 
+#include "analysis/rules.h"
 #include "frontend/sha256.h"
 #include "report/html_page.h"
 #include "report/json_parts.h"
+#include "report/phrases.h"
 #include "report/source_lines.h"
+#include "report/totals.h"
 
 namespace compatcheck::report {
 namespace {
@@ -56,6 +59,33 @@ Json sources(std::span<const Report> reports, const std::filesystem::path& root)
   return files;
 }
 
+// What the text report says in words, for each report: the page has none of its own.
+Json words(const Report& report) {
+  if (report.error) return nullptr;
+  Json targets = Json::array();
+  for (const auto& target : report.targets) targets.push_back(lowest_opset_words(report, target));
+  return {{"headline", headline(report)}, {"lowest_opset", lowest_opset_words(report)}, {"targets", std::move(targets)}, {"targets_lowest_opset", targets_lowest_opset_words(report)}};
+}
+
+// The reports that are one model's, by their places, and which of them it counts by.
+Json models(std::span<const Report> reports) {
+  Json list = Json::array();
+  const auto place = [&](const Report& report) { return &report - reports.data(); };
+  for (const auto& model : models_of(reports)) {
+    Json places = Json::array();
+    for (const Report* report : model) places.push_back(place(*report));
+    list.push_back({{"reports", std::move(places)}, {"best", place(best_of(model))}});
+  }
+  return list;
+}
+
+Json missing_rules() {
+  Json ids = Json::array();
+  for (const auto& rule : analysis::rules())
+    if (analysis::is_missing(rule.id)) ids.push_back(rule.id);
+  return ids;
+}
+
 // The page with each @name@ that is given in its place; what is put in isn't looked through.
 std::string filled(std::string_view page, std::span<const std::pair<std::string_view, std::string>> parts) {
   std::string text;
@@ -76,6 +106,10 @@ std::string filled(std::string_view page, std::span<const std::pair<std::string_
 
 std::string html(std::span<const Report> reports, const RenderOptions& options) {
   Json data = list(reports);
+  data["models"] = models(reports);
+  data["words"] = Json::array();
+  for (const Report& report : reports) data["words"].push_back(words(report));
+  data["missing_rules"] = missing_rules();
   data["sources"] = sources(reports, options.source_root);
   const std::array<std::pair<std::string_view, std::string>, 5> parts{{
       {"@style_hash@", policy_hash(html_style)},

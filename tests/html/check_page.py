@@ -139,11 +139,22 @@ def opsets_by_engines(started, pages):
             assert line[0] == f"opset {report['opset']}" and line[2] == str(report["summary"]["missing"])
             for cell, target in zip(line[6:], report["targets"]):
                 assert f"{target['supported']:,} of {target['nodes']:,} nodes" in cell and str(target["partitions"]) in cell
+        whole = page.locator(".finding", has_text="it takes models of opset 18 to 24")
+        assert text(whole, "h4 code") == "the model" and text(whole.locator("xpath=ancestor::*[h3]").last, "h3").startswith("Engines")
         page.locator(".matrix a", has_text="opset 16").click()
         assert "opset 16" in text(page, "#verdict .quiet") and text(page, ".matrix [aria-current]") == "opset 16"
         table = page.locator("#opsets details").nth(1)
         table.locator("summary").click()
         assert table.locator("tbody tr").count() == len(reports["reports"][2]["targets"][1]["operators"])
+
+
+def words_are_the_text_s(started, pages):
+    for name in ("network", "convertible"):
+        file, _ = pages.get(name)
+        plain = subprocess.run([pages.program, "render", file.with_suffix(".json"), "--format", "text"], stdout=subprocess.PIPE, check=True, text=True).stdout
+        with Watched(started, file) as watched:
+            headline = text(watched.page, ".headline")
+            assert any(line.endswith("    " + headline) for line in plain.splitlines()), (headline, plain)
 
 
 def models_and_totals(started, pages):
@@ -388,7 +399,7 @@ def narrow_screens_scroll_one_way(started, pages):
             assert watched.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
 
 
-CHECKS = [data_is_the_json, counts_are_the_jsons, verdict_stands_first, opsets_by_engines, models_and_totals, operators_filter_and_sort, findings_open_and_copy, tree_by_keyboard,
+CHECKS = [data_is_the_json, counts_are_the_jsons, verdict_stands_first, opsets_by_engines, words_are_the_text_s, models_and_totals, operators_filter_and_sort, findings_open_and_copy, tree_by_keyboard,
           drawing_and_tree_agree, nodes_are_found, theme_changes, hostile_names_are_text, sources_stay_below_the_root, paper_holds_everything, axe_finds_nothing, narrow_screens_scroll_one_way]
 
 
