@@ -6,13 +6,21 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/boundary.h"
-#include "report/json_place.h"
+#include "analysis/json_place.h"
+#include "report/words.h"
 
 namespace compatcheck {
 namespace report {
 namespace {
 
+using analysis::JsonPlace;
 using Json = JsonPlace::Json;
+
+template <class Enumerator> Enumerator word_at(const JsonPlace& place) {
+  const auto found = spelled<Enumerator>(place.text());
+  if (!found) place.fail("one of " + words_of<Enumerator>());
+  return *found;
+}
 
 std::string text_or_empty(const std::optional<JsonPlace>& place) { return place ? place->text() : std::string(); }
 
@@ -101,7 +109,7 @@ OperatorSummary operator_summary(const JsonPlace& json) {
   OperatorSummary op;
   op.op = json.at("op").text();
   op.overload = json.at("overload").text();
-  op.operator_class = json.at("class").word<OperatorClass>();
+  op.operator_class = word_at<OperatorClass>(json.at("class"));
   op.verified = json.at("verified").boolean();
   op.onnx = texts(json.at("onnx"));
   op.since = opset_or_null(json.maybe("since"));
@@ -128,7 +136,7 @@ Suppression suppression(const JsonPlace& json) {
 Finding finding(const JsonPlace& json) {
   Finding made;
   made.id = json.at("id").text();
-  made.severity = json.at("severity").word<Severity>();
+  made.severity = word_at<Severity>(json.at("severity"));
   made.op = json.at("op").text();
   made.overload = json.at("overload").text();
   made.message = json.at("message").text();
@@ -139,7 +147,7 @@ Finding finding(const JsonPlace& json) {
   json.at("sites").each([&](const JsonPlace& each) { made.sites.push_back(site(each)); });
   if (const auto target = json.maybe("target")) made.target = target->text();
   if (const auto suppressed = json.maybe("suppressed")) made.suppressed = suppression(*suppressed);
-  if (const auto baseline = json.maybe("baseline")) made.baseline = baseline->word<BaselineState>();
+  if (const auto baseline = json.maybe("baseline")) made.baseline = word_at<BaselineState>(*baseline);
   return made;
 }
 
@@ -150,7 +158,7 @@ TargetSummary target(const JsonPlace& json) {
   summary.version = json.at("version").text();
   summary.source = json.at("source").text();
   summary.date = json.at("date").text();
-  summary.support = json.at("support").word<Support>();
+  summary.support = word_at<Support>(json.at("support"));
   summary.nodes = json.at("nodes").count();
   summary.supported = json.at("supported").count();
   summary.unsupported = json.at("unsupported").count();
@@ -158,7 +166,7 @@ TargetSummary target(const JsonPlace& json) {
   summary.partitions = json.at("partitions").count();
   summary.lowest_opset = opset_or_null(json.maybe("lowest_opset"));
   json.at("operators").each([&](const JsonPlace& op) {
-    summary.operators.push_back({op.at("onnx").text(), op.at("support").word<Support>(), op.at("nodes").count()});
+    summary.operators.push_back({op.at("onnx").text(), word_at<Support>(op.at("support")), op.at("nodes").count()});
   });
   return summary;
 }
@@ -176,7 +184,7 @@ GraphSummary graph(const JsonPlace& json) {
     GraphSummary::Node& node = made.nodes.emplace_back();
     node.op = index_below(each.item(0), made.operators.size());
     node.module = index_below(each.item(1), made.modules.size());
-    node.outcome = each.item(2).word<GraphSummary::Outcome>();
+    node.outcome = word_at<GraphSummary::Outcome>(each.item(2));
     each.item(3).each([&](const JsonPlace& input) { node.inputs.push_back(index_below(input, nodes.size())); });
   });
   return made;
@@ -185,8 +193,8 @@ GraphSummary graph(const JsonPlace& json) {
 void read_checked(const JsonPlace& json, Report& report) {
   report.model = model(json.at("model"));
   report.opset = json.at("opset").count();
-  if (const auto type = json.maybe("export_type")) report.export_type = type->word<ExportType>();
-  report.verdict = json.at("verdict").word<Verdict>();
+  if (const auto type = json.maybe("export_type")) report.export_type = word_at<ExportType>(*type);
+  report.verdict = word_at<Verdict>(json.at("verdict"));
   report.summary = summary(json.at("summary"));
   json.at("operators").each([&](const JsonPlace& op) { report.operators.push_back(operator_summary(op)); });
   json.at("findings").each([&](const JsonPlace& each) { report.findings.push_back(finding(each)); });
@@ -194,7 +202,7 @@ void read_checked(const JsonPlace& json, Report& report) {
   report.targets_lowest_opset = opset_or_null(json.maybe("targets_lowest_opset"));
   if (const auto nodes = json.maybe("graph")) report.graph = graph(*nodes);
   const JsonPlace gate = json.at("gate");
-  report.gate = {.passed = gate.at("passed").boolean(), .fail_on = gate.at("fail_on").word<FailOn>(), .violations = gate.at("violations").count()};
+  report.gate = {.passed = gate.at("passed").boolean(), .fail_on = word_at<FailOn>(gate.at("fail_on")), .violations = gate.at("violations").count()};
   if (const auto most = gate.maybe("max_missing")) report.gate.max_missing = most->count();
   if (const auto one = gate.maybe("one_opset_is_enough")) report.gate.one_opset_is_enough = one->boolean();
   if (const auto settings = json.maybe("settings")) report.settings = settings->text();

@@ -9,9 +9,8 @@
 #include <string_view>
 
 #include "compatcheck/error.h"
-#include "report/words.h"
 
-namespace compatcheck::report {
+namespace compatcheck::analysis {
 
 // Lives no longer than the place that it was reached from.
 class JsonPlace {
@@ -75,12 +74,6 @@ class JsonPlace {
     return json_.get<double>();
   }
 
-  template <class Enumerator> Enumerator word() const {
-    const auto found = spelled<Enumerator>(text());
-    if (!found) fail("one of " + words_of<Enumerator>());
-    return *found;
-  }
-
   const Json& json() const { return json_; }
 
  private:
@@ -105,4 +98,4 @@ class JsonPlace {
   std::size_t index_ = 0;
 };
 
-}  // namespace compatcheck::report
+}  // namespace compatcheck::analysis
