@@ -23,7 +23,7 @@ namespace compatcheck {
 // A value that an option of the command line can give, too.
 struct Setting {
   std::string option;                // "--fail-on"
-  std::vector<std::string> values;   // a relative path begins at the file's folder
+  std::vector<std::string> values;   // a relative path begins at the file's folder; so does a profile's, "npu.yaml"
   std::string source;                // "compatcheck.yaml:3"
 };
 
@@ -34,9 +34,10 @@ struct RuleSetting {
   std::string source;
 };
 
-// A finding that shall not count. Empty fields hold for all; op, rule, model and module may have * and ? in them.
+// A finding that shall not count. Empty fields hold for all; op, rule, model and module may have *, ? and [abc] in them.
 struct AllowEntry {
   std::string op, rule, model, target, module;
+  std::filesystem::path profile;        // where `target` was given as a profile's file; `target` is its engine then
   std::optional<int> opset;
   std::string reason, owner;
   std::optional<std::string> expires;   // "2027-01-31": the last day on which it holds
@@ -50,17 +51,21 @@ struct Configuration {
   std::vector<AllowEntry> allow;
 };
 
-// Throws UsageError where there is no such file, TableError for one that can't be read, with line and column for a wrong one.
+// Throws UsageError where there is no such file or it can't be read, TableError, with line and column, for a wrong one. A pipe is read, too; its
+// relative paths begin at the working folder.
 Configuration read_configuration(const std::filesystem::path& file);
-// compatcheck.yaml or .compatcheck.yaml in `folder` or the nearest folder above it that has one.
+// compatcheck.yaml or .compatcheck.yaml in `folder` or the nearest folder above it that has one. Throws UsageError where that is no file: a
+// folder, a pipe, a link to nowhere.
 std::optional<std::filesystem::path> find_configuration(const std::filesystem::path& folder);
+// Throws UsageError for an allow entry of an engine that is neither shipped nor that of a profile among `targets` (as CheckOptions has them).
+void check_allowed_targets(const Configuration& configuration, const std::vector<std::string>& targets);
 
 // How many nodes of a model each rule reported, by operator and module: what is known already and doesn't fail the gate. Node numbers and
-// lines aren't in it, so that it outlives edits.
+// lines aren't in it, so that it outlives edits. Of entries that speak of the same nodes, the largest number holds.
 class Baseline {
  public:
   struct Entry {
-    std::string model;               // as given, without "./" and the like
+    std::string model;               // its path as given, but for "./" and the like: models/a.pt is ./models/a.pt, and not /home/me/models/a.pt
     int opset = 0;
     std::string target, rule, op, module;
     int nodes = 0;
@@ -74,7 +79,7 @@ class Baseline {
   std::vector<Entry> entries_;
 };
 
-// Throws UsageError for a file that can't be read or is no baseline.
+// Throws UsageError for a file that can't be read or is no baseline, with the place of what is wrong in it.
 Baseline read_baseline(const std::filesystem::path& file);
 std::string to_json(const Baseline& baseline);   // the same baseline gives the same bytes
 
@@ -83,6 +88,7 @@ struct PolicyOptions {
   std::optional<Baseline> baseline{};
   std::string baseline_source{};     // what reports call it: "baseline.json"
   bool accept_all = false;           // what the baseline doesn't know is put into it, and doesn't count
+  Baseline replaced{};               // what the file has already into which that goes
   std::string today{};               // "2026-11-22", by which entries expire; empty: the day in UTC (SOURCE_DATE_EPOCH, if it is set)
   bool partial = false;              // the run has a part of the models alone: entries that name no single model aren't judged unused
   bool exit_zero = false;
@@ -101,8 +107,8 @@ class Policy {
   // What the run as a whole found goes to its last report: allow entries that no finding used, and lines of the baseline that are too high.
   // Entries that speak of other models, opsets or engines than the run's aren't judged.
   void finish(Report& last);
-  // With `accept_all`: what there was and what is new. Else what there was, brought down to what the run found (models, opsets and engines
-  // of the run; others stay).
+  // With `accept_all`: what the run found. Else what there was, brought down to what the run found. Entries of models, opsets and engines that
+  // the run hasn't judged stay in both cases; a model that couldn't be checked isn't judged.
   Baseline baseline_of_run() const;
 
  private:

@@ -156,13 +156,13 @@ void apply(Options& options, const Option& option, const Given& given) {
     if (!option.repeatable && found->second.size() > 1) throw UsageError(std::string(option.name) + " is given twice");
     for (const auto& value : found->second) {
       option.apply(options, value);
-      options.given.push_back({std::string(option.name), value, "command line"});
+      options.given.push_back({std::string(option.name), value, std::string(on_command_line)});
     }
     return;
   }
   if (const auto found = given.flags.find(&option); found != given.flags.end() && found->second > 0) {
     for (int i = 0; i < found->second; ++i) option.apply(options, "");
-    options.given.push_back({std::string(option.name), "", "command line"});
+    options.given.push_back({std::string(option.name), "", std::string(on_command_line)});
     return;
   }
   if (apply_environment(options, option) || !has_configuration(option)) return;
@@ -171,7 +171,7 @@ void apply(Options& options, const Option& option, const Given& given) {
 }
 
 bool is_on_command_line(const Options& options, const char* name) {
-  return std::ranges::any_of(options.given, [&](const GivenOption& given) { return given.name == name && given.source == "command line"; });
+  return std::ranges::any_of(options.given, [&](const GivenOption& given) { return given.name == name && given.source == on_command_line; });
 }
 
 // --config and --no-config come first: they say what the others' defaults are.

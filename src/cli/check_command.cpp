@@ -155,15 +155,37 @@ Options with_graph(Options options) {
   return options;
 }
 
+// Of the engines that allow entries name, too.
+void check_engines(const Options& options) {
+  for (const auto& given : options.given) {
+    if (given.name != "--target") continue;
+    try {
+      check_targets({given.value});
+    } catch (const Error& error) {
+      if (given.source == on_command_line) throw;
+      throw UsageError(given.source + ": " + error.what());
+    }
+  }
+  std::vector<std::string> targets = options.check.targets;
+  for (const auto& setting : options.configuration.settings)   // whether or not this run takes them from there
+    if (setting.option == "--target") targets.insert(targets.end(), setting.values.begin(), setting.values.end());
+  check_allowed_targets(options.configuration, targets);
+}
+
+// Elsewhere it would be a gate that lets everything pass.
+bool asks_for_list(const Options& options) {
+  return std::ranges::any_of(options.given, [](const GivenOption& given) { return given.name == "--target" && given.value == "list" && given.source == on_command_line; });
+}
+
 }  // namespace
 
 int run_check(const Options& given) {
-  if (std::ranges::find(given.check.targets, "list") != given.check.targets.end()) {
+  if (asks_for_list(given)) {
     write_stdout(for_terminal(explain("targets", {.color = use_color(given.color), .width = terminal_width()})));
     return exit_passed;
   }
   check_options(given);
-  check_targets(given.check.targets);
+  check_engines(given);
   const Options options = with_graph(with_stdout(given));
   auto models = models_to_check(options);
   // Reports are written all the same: whoever gathers them wants one of each run.

@@ -9,11 +9,23 @@
 namespace compatcheck::cli {
 namespace {
 
+// What --write-baseline finds in its file. An empty file was made to be written.
+Baseline replaced_baseline(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) == 0) return {};
+  try {
+    return read_baseline(file);
+  } catch (const UsageError& wrong) {
+    throw UsageError("--write-baseline keeps what other runs found, but " + std::string(wrong.what()) + "; mend the file or delete it");
+  }
+}
+
 PolicyOptions policy_options(const Options& options) {
   PolicyOptions policy{.configuration = options.configuration, .partial = options.shard.count > 1 || !options.changed_since.empty(),
                        .exit_zero = options.check.exit_zero};
   if (!options.baseline.empty()) policy.baseline = read_baseline(options.baseline);
   policy.accept_all = !options.write_baseline.empty();
+  if (policy.accept_all) policy.replaced = replaced_baseline(options.write_baseline);
   policy.baseline_source = (policy.accept_all ? options.write_baseline : options.baseline).string();
   return policy;
 }
@@ -42,6 +54,8 @@ void CheckedModels::add(std::size_t model, std::vector<Report> reports) {
 }
 
 void CheckedModels::take(std::vector<Report> reports) {
+  ++taken_;
+  unread_ += reports.front().error.has_value();
   if (reports.front().error) write_message(*reports.front().error);
   else for (const auto& warning : reports.front().model.warnings) write_message(reports.front().model.path + ": warning: " + warning);
   for (auto& report : reports) {
@@ -65,8 +79,10 @@ void CheckedModels::release(std::vector<Report>& reports) {
 }
 
 void CheckedModels::write_baseline() const {
-  if (!options_.write_baseline.empty()) write_file(options_.write_baseline, to_json(policy_.baseline_of_run()));
-  if (options_.prune_baseline) write_file(options_.baseline, to_json(policy_.baseline_of_run()));
+  const auto& file = options_.prune_baseline ? options_.baseline : options_.write_baseline;
+  if (file.empty()) return;
+  if (taken_ > 0 && unread_ == taken_) return write_message(file.string() + " isn't written: no model could be checked");
+  write_file(file, to_json(policy_.baseline_of_run()));
 }
 
 int CheckedModels::finish() {

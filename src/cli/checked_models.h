@@ -35,6 +35,7 @@ class CheckedModels {
   // The last model that could be checked, and those after it: what the run as a whole found goes to its last report.
   std::deque<std::vector<Report>> held_;
   int exit_code_ = exit_passed;
+  std::size_t taken_ = 0, unread_ = 0;   // models; unread: that couldn't be checked
 };
 
 // Its reports, or why there are none.

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/arguments.h"
+#include "cli/environment.h"
 #include "cli/option_table.h"
 #include "cli/terminal.h"
 
@@ -51,6 +52,7 @@ int dispatch(std::vector<std::string> arguments) {
   else command = find_command("check");
   if (asks_help) return print(help(*command));
   const Options options = parse_arguments(*command, arguments);
+  for (const auto& warning : misspelt_variables()) write_message(warning);
   return options.print_configuration ? print(describe_configuration(*command, options)) : command->run(options);
 }
 

@@ -22,6 +22,13 @@ std::filesystem::path named_file(const char* option, const std::string& text) {
   return text;
 }
 
+std::filesystem::path existing_folder(const char* option, const std::string& text) {
+  const auto folder = named_file(option, text);
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) throw UsageError(std::string(option) + " " + text + ": there is no such folder");
+  return folder;
+}
+
 When parse_when(const char* option, const std::string& text) {
   if (text == "auto") return When::automatic;
   if (text == "always") return When::always;
@@ -164,7 +171,7 @@ constexpr std::array table{
     Option{"--report", "", "[FORMAT=]FILE", "<file>", true, "check render", "write a report to a file too, in the format named or that of its ending; FORMAT=-: to stdout",
            [](Options& o, const std::string& v) { o.reports.push_back(parse_report(v)); }},
     Option{"--source-root", "", "DIR", "<folder>", false, "check render", "where the model's Python files lie: reports point into them",
-           [](Options& o, const std::string& v) { o.source_root = named_file("--source-root", v); }},
+           [](Options& o, const std::string& v) { o.source_root = existing_folder("--source-root", v); }},
     Option{"--target", "", "ENGINE[@VERSION]", "<engine>", true, "check", "engine to hold the ONNX model against, or a profile of your own (FILE.yaml); list: which there are",
            [](Options& o, const std::string& v) { o.check.targets.push_back(v); }},
     Option{"--fail-on", "", "WHAT", "unconvertible missing conditional composite warning never", false, "check",

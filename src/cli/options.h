@@ -37,6 +37,7 @@ struct Shard {
 };
 
 // An option that isn't at its default.
+inline constexpr std::string_view on_command_line = "command line";
 struct GivenOption {
   std::string name, value, source;     // "--opset", "11", "compatcheck.yaml:3"
 };

@@ -52,6 +52,13 @@ bool names_file(std::string_view target) {
   return target.find('/') != std::string_view::npos || target.ends_with(".yaml") || target.ends_with(".yml");
 }
 
+bool is_asked(std::string_view target, std::string_view asked) {
+  const auto at = target.find('@'), version = asked.find('@');
+  if (target == asked) return true;
+  if (target.substr(0, at) != asked.substr(0, version)) return false;
+  return version == std::string_view::npos || (at != std::string_view::npos && begins(target.substr(at + 1), asked.substr(version + 1)));
+}
+
 Profile profile_of(std::string_view target) {
   if (names_file(target)) return from_file(std::string(target));
   const auto at = target.find('@');

@@ -1,33 +1,55 @@
 // Baselines as files.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <tuple>
 
 #include <nlohmann/json.hpp>
 
 #include "analysis/boundary.h"
+#include "analysis/json_place.h"
 #include "policy/parse.h"
+#include "policy/text_file.h"
 
 namespace compatcheck {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using analysis::JsonPlace;
+using Json = JsonPlace::Json;
 constexpr const char* kind = "compatcheck baseline";
+constexpr std::size_t max_bytes = 256 << 20;
 
 auto key(const Baseline::Entry& entry) { return std::tie(entry.model, entry.opset, entry.target, entry.rule, entry.op, entry.module); }
 
-Baseline::Entry entry_in(const Json& json) {
-  Baseline::Entry entry{.model = json.at("model"), .opset = json.at("opset"), .target = json.value("target", ""), .rule = json.at("rule"),
-                        .op = json.at("op"), .module = json.at("module"), .nodes = json.at("nodes")};
-  if (entry.nodes < 1) throw UsageError("an entry of " + entry.rule + " has no nodes");
+Baseline::Entry entry_in(const JsonPlace& json) {
+  Baseline::Entry entry{.model = json.at("model").text(), .opset = json.at("opset").count(), .target = {}, .rule = json.at("rule").text(),
+                        .op = json.at("op").text(), .module = json.at("module").text(), .nodes = json.at("nodes").count()};
+  if (const auto target = json.maybe("target")) entry.target = target->text();
+  if (entry.nodes < 1) json.at("nodes").fail("at least one node");
   return entry;
 }
 
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw UsageError(file.string() + ": there is no such file that can be read");
-  return {std::istreambuf_iterator<char>(stream), {}};
+// "line 3, column 7", of the byte before which reading ended.
+std::string line_and_column(std::string_view text, std::size_t bytes) {
+  const std::string_view before = text.substr(0, bytes > 0 ? bytes - 1 : 0);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto column = before.size() - (before.rfind('\n') + 1) + 1;   // npos + 1 is 0
+  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+}
+
+Json json_in(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    throw UsageError(line_and_column(text, error.byte) + ": no JSON, so no baseline of compatcheck");
+  }
+}
+
+std::vector<Baseline::Entry> entries_in(const JsonPlace& json) {
+  const auto said = json.json().is_object() ? json.maybe("kind") : std::nullopt;
+  if (!said || said->json() != kind) throw UsageError("no baseline of compatcheck: expected a key \"kind\" with \"" + std::string(kind) + "\"");
+  if (json.at("version").count() != 1) json.at("version").fail("1, the version of baselines that this version of compatcheck reads");
+  std::vector<Baseline::Entry> entries;
+  json.at("entries").each([&](const JsonPlace& each) { entries.push_back(entry_in(each)); });
+  return entries;
 }
 
 }  // namespace
@@ -37,20 +59,17 @@ Baseline::Baseline(std::vector<Entry> entries) : entries_(std::move(entries)) {
 }
 
 Baseline policy::parse_baseline(std::string_view text) {
+  const Json json = json_in(text);
   try {
-    const Json json = Json::parse(text);
-    if (json.at("kind") != kind || json.at("version") != 1) throw UsageError("this version of compatcheck reads baselines of version 1");
-    std::vector<Baseline::Entry> entries;
-    for (const Json& each : json.at("entries")) entries.push_back(entry_in(each));
-    return Baseline(std::move(entries));
-  } catch (const Json::exception& error) {
-    throw UsageError(std::string("this is no baseline of compatcheck: ") + error.what());
+    return Baseline(entries_in(JsonPlace(json)));
+  } catch (const ModelError& error) {
+    throw UsageError(error.what());
   }
 }
 
 Baseline read_baseline(const std::filesystem::path& file) {
   return analysis::guarded(file.string(), [&] {
-    const std::string text = text_of(file);
+    const std::string text = policy::read_text(file, max_bytes);
     try {
       return policy::parse_baseline(text);
     } catch (const UsageError& error) {

@@ -2,17 +2,20 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
+#include <utility>
 
 #include "analysis/boundary.h"
 #include "analysis/rules.h"
 #include "compatcheck/check.h"
 #include "compatcheck/policy.h"
-#include "mapping/reading/folder.h"
+#include "engines/targets.h"
 #include "mapping/reading/read.h"
 #include "mapping/reading/suggest.h"
 #include "policy/allow.h"
-#include "policy/parse.h"
 #include "policy/day.h"
+#include "policy/parse.h"
+#include "policy/text_file.h"
 
 namespace compatcheck {
 namespace {
@@ -22,26 +25,28 @@ using yaml::Node;
 using yaml::Source;
 using yaml::fail;
 
+enum class Names { words, files, engines };   // an engine may be a profile's file
+
 struct Key {
   std::string_view name;
   std::string_view option;
   bool list = false;     // of several values
-  bool path = false;
+  Names names = Names::words;
 };
 
 // Keys that stand for options of the command line, which checks their values.
 constexpr std::array option_keys{
     Key{"opset", "--opset"},
-    Key{"targets", "--target", true},
+    Key{"targets", "--target", true, Names::engines},
     Key{"fail_on", "--fail-on"},
     Key{"max_missing", "--max-missing"},
-    Key{"mappings", "--mappings", true, true},
-    Key{"plugins", "--plugin", true, true},
-    Key{"op_libraries", "--op-library", true, true},
+    Key{"mappings", "--mappings", true, Names::files},
+    Key{"plugins", "--plugin", true, Names::files},
+    Key{"op_libraries", "--op-library", true, Names::files},
     Key{"custom_opsets", "--custom-opset", true},
     Key{"export_type", "--export-type"},
-    Key{"baseline", "--baseline", false, true},
-    Key{"source_root", "--source-root", false, true},
+    Key{"baseline", "--baseline", false, Names::files},
+    Key{"source_root", "--source-root", false, Names::files},
 };
 constexpr std::array<std::string_view, 3> other_keys{"version", "rules", "allow"};
 constexpr std::array<std::string_view, 9> allow_keys{"op", "rule", "model", "opset", "target", "module", "reason", "expires", "owner"};
@@ -54,12 +59,18 @@ std::string scalar(const Source& source, const Node& node, std::string_view what
   return node.text;
 }
 
-std::string resolved(const Source& source, const std::string& value) {
+std::string resolved(const std::filesystem::path& folder, const std::string& value) {
   const std::filesystem::path path(value);
-  return path.is_absolute() ? value : (std::filesystem::path(source.name()).parent_path() / path).lexically_normal().string();
+  return path.is_absolute() ? value : (folder / path).lexically_normal().string();
 }
 
-Setting setting(const Source& source, const Key& key, const Node& word, const Node& value) {
+// "./npu" stays a file's name.
+std::string resolved_profile(const std::filesystem::path& folder, const std::string& file) {
+  const std::string path = resolved(folder, file);
+  return engines::names_file(path) ? path : "./" + path;
+}
+
+Setting setting(const Source& source, const std::filesystem::path& folder, const Key& key, const Node& word, const Node& value) {
   Setting made{std::string(key.option), {}, place(source, word)};
   const std::string what = "a value of " + std::string(key.name);
   if (value.is_list() && key.list) for (const Node& item : value.items) made.values.push_back(scalar(source, item, what));
@@ -68,16 +79,31 @@ Setting setting(const Source& source, const Key& key, const Node& word, const No
     for (const Node& item : value.items) all += (all.empty() ? "" : ",") + scalar(source, item, what);
     made.values.push_back(all);
   } else made.values.push_back(scalar(source, value, what));
-  if (key.path) for (auto& path : made.values) path = resolved(source, path);
+  for (auto& each : made.values) {
+    if (key.names == Names::files) each = resolved(folder, each);
+    else if (key.names == Names::engines && engines::names_file(each)) each = resolved_profile(folder, each);
+  }
   return made;
+}
+
+// `*`, `?` and sets, as the allow-list has them.
+std::string pattern(const Source& source, const Node& node, std::string_view what) {
+  const std::string text = scalar(source, node, what);
+  if (!policy::closes_sets(text)) fail(source, node, "a `[` without its `]`; the letter itself is `[[]`");
+  return text;
 }
 
 // "CC004", "CC1*": at least one rule.
 std::string rule_pattern(const Source& source, const Node& node) {
-  const std::string rule = scalar(source, node, "a rule");
-  if (rule.find_first_of("*?[") != std::string::npos || analysis::find_rule(rule)) return rule;
+  const std::string rule = pattern(source, node, "a rule");
+  std::vector<std::string> families;   // "CC1*"
+  for (const auto& each : analysis::rules()) {
+    if (policy::matches(rule, std::string(each.id))) return rule;
+    families.push_back(std::string(each.id.substr(0, 3)) + "*");
+  }
   std::vector<std::string_view> known;
-  for (const auto& each : analysis::rules()) known.push_back(each.id);
+  if (rule.find_first_of("*?[") != std::string::npos) known.assign(families.begin(), families.end());
+  else for (const auto& each : analysis::rules()) known.push_back(each.id);
   fail(source, node, "there is no rule " + rule + mapping::did_you_mean(rule, known));
 }
 
@@ -118,22 +144,55 @@ std::string day_of(const Source& source, const Node& node) {
   return text;
 }
 
-AllowEntry allow_entry(const Source& source, const Node& node) {
+// Spaces of Unicode's, and what has no shape at all.
+bool is_blank(std::uint32_t letter) {
+  constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 12> blank{{{0, 0x20}, {0x7f, 0xa0}, {0xad, 0xad}, {0x34f, 0x34f}, {0x115f, 0x1160}, {0x1680, 0x1680}, {0x180e, 0x180e},
+                                                                          {0x2000, 0x200f}, {0x2028, 0x202f}, {0x205f, 0x206f}, {0x3000, 0x3000}, {0xfeff, 0xfeff}}};
+  return std::ranges::any_of(blank, [&](const auto& range) { return range.first <= letter && letter <= range.second; });
+}
+
+// The reader of YAML takes UTF-8 alone.
+bool is_visible(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at++]);
+    std::uint32_t letter = first < 0x80 ? first : first < 0xe0 ? first & 0x1fu : first < 0xf0 ? first & 0x0fu : first & 0x07u;
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) letter = letter << 6 | (static_cast<unsigned char>(text[at++]) & 0x3fu);
+    if (!is_blank(letter)) return true;
+  }
+  return false;
+}
+
+std::string visible(const Source& source, const Node& key, const Node& value, const std::string& what) {
+  if (value.is_null() || (value.is_scalar() && !is_visible(value.text))) fail(source, key, what + ": `" + key.text + "` must not be empty");
+  return scalar(source, value, "a text");
+}
+
+// A profile's file stands for its engine.
+void read_target(const Source& source, const std::filesystem::path& folder, const Node& node, AllowEntry& entry) {
+  entry.target = scalar(source, node, "an engine");
+  if (!engines::names_file(entry.target)) return;
+  entry.profile = resolved_profile(folder, entry.target);
+  try {
+    entry.target = engines::profile_of(entry.profile.string()).target();
+  } catch (const TableError& error) {
+    fail(source, node, error.what());
+  }
+}
+
+AllowEntry allow_entry(const Source& source, const std::filesystem::path& folder, const Node& node) {
   if (!node.is_map()) fail(source, node, "an entry is a map: {op: aten::foo, reason: \"…\"}");
   AllowEntry entry;
   entry.source = place(source, node);
   for (const auto& [key, value] : node.pairs) {
-    if (key.text == "reason") {
-      if (value.is_null() || (value.is_scalar() && value.text.empty())) fail(source, key, "say why: `reason` must not be empty");
-      entry.reason = scalar(source, value, "a reason");
-    } else if (key.text == "op") entry.op = scalar(source, value, "an operator");
+    if (key.text == "reason") entry.reason = visible(source, key, value, "say why");
+    else if (key.text == "op") entry.op = pattern(source, value, "an operator");
     else if (key.text == "rule") entry.rule = rule_pattern(source, value);
-    else if (key.text == "model") entry.model = scalar(source, value, "a path");
+    else if (key.text == "model") entry.model = pattern(source, value, "a path");
     else if (key.text == "opset") entry.opset = opset_of(source, value);
-    else if (key.text == "target") entry.target = scalar(source, value, "an engine");
-    else if (key.text == "module") entry.module = scalar(source, value, "a module");
+    else if (key.text == "target") read_target(source, folder, value, entry);
+    else if (key.text == "module") entry.module = pattern(source, value, "a module");
     else if (key.text == "expires") entry.expires = day_of(source, value);
-    else if (key.text == "owner") entry.owner = scalar(source, value, "an owner");
+    else if (key.text == "owner") entry.owner = visible(source, key, value, "say who");
     else mapping::reading::unknown_key(source, key, "an allow entry", allow_keys);
   }
   if (entry.op.empty() && entry.rule.empty()) fail(source, node, "an entry names an operator or a rule: `op` or `rule`");
@@ -141,19 +200,19 @@ AllowEntry allow_entry(const Source& source, const Node& node) {
   return entry;
 }
 
-void read_allow(const Source& source, const Node& node, Configuration& configuration) {
+void read_allow(const Source& source, const std::filesystem::path& folder, const Node& node, Configuration& configuration) {
   if (node.is_null()) return;
   if (!node.is_list()) fail(source, node, "`allow` is a list of entries");
-  for (const Node& item : node.items) configuration.allow.push_back(allow_entry(source, item));
+  for (const Node& item : node.items) configuration.allow.push_back(allow_entry(source, folder, item));
 }
 
-void read_key(const Source& source, const Node& key, const Node& value, Configuration& configuration) {
+void read_key(const Source& source, const std::filesystem::path& folder, const Node& key, const Node& value, Configuration& configuration) {
   if (key.text == "version") {
     if (!value.is_scalar() || value.text != "1") fail(source, value, "this version of compatcheck reads configurations of version 1");
   } else if (key.text == "rules") {
     if (!value.is_null()) read_rules(source, value, configuration);
   } else if (key.text == "allow") {
-    read_allow(source, value, configuration);
+    read_allow(source, folder, value, configuration);
   } else {
     const auto found = std::find_if(option_keys.begin(), option_keys.end(), [&](const Key& known) { return known.name == key.text; });
     if (found == option_keys.end()) {
@@ -161,27 +220,30 @@ void read_key(const Source& source, const Node& key, const Node& value, Configur
       for (const Key& known : option_keys) names.push_back(known.name);
       mapping::reading::unknown_key(source, key, "the configuration", names);
     }
-    if (!value.is_null()) configuration.settings.push_back(setting(source, *found, key, value));
+    if (!value.is_null()) configuration.settings.push_back(setting(source, folder, *found, key, value));
   }
 }
 
 }  // namespace
 
-Configuration policy::parse_configuration(std::string_view text, const std::string& name) {
+Configuration policy::parse_configuration(std::string_view text, const std::string& name, const std::filesystem::path& folder) {
   const Source source(text, name);
   const Node root = yaml::parse(source);
   Configuration configuration;
   configuration.file = name;
   if (root.is_null()) return configuration;
   if (!root.is_map()) fail(source, root, "a configuration is a map: {opset: 17, fail_on: missing}");
-  for (const auto& [key, value] : root.pairs) read_key(source, key, value, configuration);
+  for (const auto& [key, value] : root.pairs) read_key(source, folder, key, value, configuration);
   return configuration;
 }
 
 Configuration read_configuration(const std::filesystem::path& file) {
   return analysis::guarded(file.string(), [&] {
-    if (!std::filesystem::is_regular_file(file)) throw UsageError(file.string() + ": there is no such file");
-    return policy::parse_configuration(mapping::read_file(file), file.string());
+    constexpr std::size_t max_bytes = 16 << 20;   // the reader of YAML takes less, and says so with the place
+    const std::string text = policy::read_text(file, max_bytes);
+    std::error_code error;
+    const bool has_folder = std::filesystem::is_regular_file(file, error);
+    return policy::parse_configuration(text, file.string(), has_folder ? file.parent_path() : std::filesystem::path());
   });
 }
 
@@ -190,8 +252,13 @@ std::optional<std::filesystem::path> find_configuration(const std::filesystem::p
   const auto start = std::filesystem::absolute(folder, error);
   if (error) return std::nullopt;
   for (auto at = start.lexically_normal();; at = at.parent_path()) {
-    for (const char* name : {"compatcheck.yaml", ".compatcheck.yaml"})
-      if (std::filesystem::is_regular_file(at / name, error)) return at / name;
+    for (const char* name : {"compatcheck.yaml", ".compatcheck.yaml"}) {
+      const std::filesystem::path file = at / name;
+      if (!std::filesystem::exists(std::filesystem::symlink_status(file, error)) || error) continue;   // or it lies where nobody lets us look
+      if (const std::string why = policy::why_no_file(file); !why.empty()) throw UsageError(why);
+      if (!std::filesystem::is_regular_file(file, error)) throw UsageError(file.string() + " is no regular file; --config reads it all the same, --no-config reads none");
+      return file;
+    }
     if (at == at.parent_path()) return std::nullopt;
   }
 }

@@ -2,6 +2,8 @@
 #include "compatcheck/policy.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -18,6 +20,7 @@ namespace {
 
 using Scope = std::tuple<std::string, int, std::string>;                 // model, opset, target
 using Counted = std::tuple<Scope, std::string, std::string, std::string>;  // rule, operator, module
+using Counts = std::map<Counted, int>;                                   // nodes
 
 struct Use {
   bool judged = false;     // the run has a report of which the entry speaks
@@ -46,18 +49,45 @@ Finding run_finding(const char* id, std::string message, std::string help) {
   return finding;
 }
 
-// The part of a finding that lies in the entry's modules; it is taken out of `finding`. All of it, where the entry names none.
-std::optional<Finding> take_part(Finding& finding, const std::string& module) {
-  const auto inside = [&](const Site& site) { return policy::matches(module, site.module); };
-  if (module.empty()) return std::move(finding);
-  const auto rest = std::stable_partition(finding.sites.begin(), finding.sites.end(), inside);
-  if (rest == finding.sites.begin()) return std::nullopt;
-  Finding part = finding;
-  part.sites.erase(part.sites.begin() + (rest - finding.sites.begin()), part.sites.end());
-  finding.sites.erase(finding.sites.begin(), rest);
-  part.nodes = static_cast<int>(part.sites.size());
-  finding.nodes = static_cast<int>(finding.sites.size());
-  return part;
+// Nodes that stand at none of the finding's sites belong to the model as a whole, whose module has no name.
+int without_site(const Finding& finding) {
+  return static_cast<int>(std::max<std::int64_t>(finding.nodes - std::ssize(finding.sites), 0));
+}
+
+// One finding, parted: each site and each node is in one of the two.
+struct Parted {
+  std::optional<Finding> inside, outside;
+};
+
+Parted part(Finding finding, const std::string& module) {
+  const bool of_model = policy::matches(module, "");
+  if (finding.sites.empty()) return of_model ? Parted{std::move(finding), {}} : Parted{{}, std::move(finding)};
+  const auto is_inside = [&](const Site& site) { return policy::matches(module, site.module); };
+  const auto middle = std::stable_partition(finding.sites.begin(), finding.sites.end(), is_inside);
+  std::int64_t nodes = of_model ? without_site(finding) : 0;
+  nodes += middle - finding.sites.begin();
+  const bool any = middle != finding.sites.begin() || nodes > 0, all = middle == finding.sites.end() && (of_model || without_site(finding) == 0);
+  if (!any) return {{}, std::move(finding)};
+  if (all) return {std::move(finding), {}};
+  Finding inside = finding;
+  inside.sites.erase(inside.sites.begin() + (middle - finding.sites.begin()), inside.sites.end());
+  finding.sites.erase(finding.sites.begin(), middle);
+  inside.nodes = static_cast<int>(std::min<std::int64_t>(nodes, finding.nodes));
+  finding.nodes -= inside.nodes;
+  return {std::move(inside), std::move(finding)};
+}
+
+void add(int& sum, int nodes) { sum = nodes > std::numeric_limits<int>::max() - sum ? std::numeric_limits<int>::max() : sum + nodes; }
+
+void take_larger(Counts& counts, const Counted& counted, int nodes) {
+  int& largest = counts[counted];
+  largest = std::max(largest, nodes);
+}
+
+Counts counts_of(const Baseline& baseline) {
+  Counts counts;
+  for (const auto& entry : baseline.entries()) take_larger(counts, {{plain(entry.model), entry.opset, entry.target}, entry.rule, entry.op, entry.module}, entry.nodes);
+  return counts;
 }
 
 }  // namespace
@@ -65,14 +95,14 @@ std::optional<Finding> take_part(Finding& finding, const std::string& module) {
 struct Policy::State {
   PolicyOptions options;
   std::vector<Use> uses;                      // of the allow entries
-  std::map<Counted, int> known, found;        // nodes by the baseline, and in this run
+  Counts known, replaced, found;              // by the baselines, and in this run
   std::set<Scope> scopes;                     // of this run
 
   void set_severities(std::vector<Finding>& findings) const;
   void allow(Report& report);
   std::vector<Finding> allowed_parts(Finding finding, const Report& report, std::set<std::size_t>& expired);
   void compare(Report& report);
-  BaselineState state_of(const Finding& finding, const Scope& scope);
+  BaselineState state_of(const Finding& finding, const Scope& scope, Counts& counts) const;
   void judge(Report& report) const;
   std::vector<Finding> left_over() const;
 };
@@ -95,18 +125,18 @@ std::vector<Finding> Policy::State::allowed_parts(Finding finding, const Report&
     const AllowEntry& entry = entries[i];
     if (!policy::speaks_of(entry, report) || !policy::speaks_of(entry, finding)) continue;
     const bool over = entry.expires && *entry.expires < options.today;
-    Finding copy = finding;
-    auto part = take_part(over ? copy : finding, entry.module);
-    if (!part) continue;
-    uses[i].used = true;
+    Parted parted = part(over ? finding : std::move(finding), entry.module);
+    if (parted.inside) uses[i].used = true;
     if (over) {
-      expired.insert(i);
+      if (parted.inside) expired.insert(i);
       continue;
     }
-    const bool whole = entry.module.empty() || finding.sites.empty();
-    part->suppressed = Suppression{entry.reason + (entry.owner.empty() ? "" : " (" + entry.owner + ")"), entry.expires, entry.source};
-    parts.push_back(*std::move(part));
-    if (whole) return parts;
+    if (parted.inside) {
+      parted.inside->suppressed = Suppression{entry.reason + (entry.owner.empty() ? "" : " (" + entry.owner + ")"), entry.expires, entry.source};
+      parts.push_back(*std::move(parted.inside));
+    }
+    if (!parted.outside) return parts;
+    finding = *std::move(parted.outside);
   }
   parts.push_back(std::move(finding));
   return parts;
@@ -128,15 +158,16 @@ void Policy::State::allow(Report& report) {
   report.findings = std::move(findings);
 }
 
-// Counts the finding as found.
-BaselineState Policy::State::state_of(const Finding& finding, const Scope& scope) {
+// Adds the finding to what was counted of its report.
+BaselineState Policy::State::state_of(const Finding& finding, const Scope& scope, Counts& counts) const {
   std::map<std::string, int> modules;
-  for (const Site& site : finding.sites) ++modules[site.module];
-  if (modules.empty()) modules[""] = std::max(finding.nodes, 1);
+  for (const Site& site : finding.sites) add(modules[site.module], 1);
+  if (const int nodes = finding.sites.empty() ? std::max(finding.nodes, 1) : without_site(finding)) add(modules[""], nodes);
   bool any = false, more = false;
   for (const auto& [module, nodes] : modules) {
     const Counted counted{scope, finding.id, op_of(finding), module};
-    const int sum = found[counted] += nodes;
+    int& sum = counts[counted];
+    add(sum, nodes);
     const auto before = known.find(counted);
     any |= before != known.end();
     more |= before == known.end() || before->second < sum;
@@ -149,11 +180,13 @@ void Policy::State::compare(Report& report) {
   const std::string model = plain(report.model.path);
   scopes.insert({model, report.opset, ""});
   for (const auto& target : report.targets) scopes.insert({model, report.opset, target.target});
+  Counts counts;
   for (auto& finding : report.findings) {
     if (finding.suppressed || finding.severity == Severity::note || finding.id.starts_with("CC9")) continue;
-    finding.baseline = state_of(finding, {model, report.opset, finding.target.value_or("")});
+    finding.baseline = state_of(finding, {model, report.opset, finding.target.value_or("")}, counts);
     if (finding.baseline == BaselineState::unchanged) finding.suppressed = Suppression{"in the baseline", std::nullopt, options.baseline_source};
   }
+  for (const auto& [counted, nodes] : counts) take_larger(found, counted, nodes);   // a model met twice is one model
 }
 
 void Policy::State::judge(Report& report) const {
@@ -184,9 +217,8 @@ Policy::Policy(PolicyOptions options) : state_(std::make_unique<State>()) {
   state_->options = std::move(options);
   if (state_->options.today.empty()) state_->options.today = policy::today();
   state_->uses.resize(state_->options.configuration.allow.size());
-  if (state_->options.baseline)
-    for (const auto& entry : state_->options.baseline->entries())
-      state_->known[{{plain(entry.model), entry.opset, entry.target}, entry.rule, entry.op, entry.module}] += entry.nodes;
+  if (state_->options.baseline) state_->known = counts_of(*state_->options.baseline);
+  state_->replaced = counts_of(state_->options.replaced);
 }
 Policy::~Policy() = default;
 Policy::Policy(Policy&&) noexcept = default;
@@ -211,20 +243,21 @@ void Policy::finish(Report& last) {
 }
 
 Baseline Policy::baseline_of_run() const {
-  std::map<Counted, int> counts;
-  for (const auto& [counted, nodes] : state_->known) {
-    const bool in_run = state_->scopes.contains(std::get<0>(counted));
-    const auto now = state_->found.find(counted);
-    const int left = !in_run ? nodes : now == state_->found.end() ? 0 : std::min(nodes, now->second);
-    if (left) counts[counted] = left;
+  Counts counts;
+  const auto is_judged = [&](const Counted& counted) { return state_->scopes.contains(std::get<0>(counted)); };
+  for (const auto* earlier : {&state_->replaced, &state_->known})
+    for (const auto& [counted, nodes] : *earlier)
+      if (!is_judged(counted)) counts.emplace(counted, nodes);
+  for (const auto& [counted, nodes] : state_->found) {
+    const auto before = state_->known.find(counted);
+    if (state_->options.accept_all) counts[counted] = nodes;
+    else if (before != state_->known.end()) counts[counted] = std::min(nodes, before->second);
   }
-  if (state_->options.accept_all)
-    for (const auto& [counted, nodes] : state_->found) counts[counted] = nodes;
   std::vector<Baseline::Entry> entries;
   for (const auto& [counted, nodes] : counts) {
     const auto& [scope, rule, op, module] = counted;
     const auto& [model, opset, target] = scope;
-    entries.push_back({model, opset, target, rule, op, module, nodes});
+    if (nodes > 0) entries.push_back({model, opset, target, rule, op, module, nodes});
   }
   return Baseline(std::move(entries));
 }

@@ -2,6 +2,11 @@
 #include "compatcheck/policy.h"
 
 #include <fstream>
+#include <functional>
+#include <limits>
+#include <thread>
+
+#include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
@@ -112,6 +117,40 @@ TEST_F(PolicyTest, AnEntryWithAModuleTakesItsSitesAlone) {
   EXPECT_EQ(given.gate.violations, 2);
 }
 
+// Two calls, and four nodes that stand for none.
+Finding engine_finding() {
+  Finding made = finding("CC101", Severity::warning, "aten::foo", {"head", "tail.0"});
+  made.target = "tensorrt@10.15";
+  made.nodes = 6;
+  return made;
+}
+
+TEST_F(PolicyTest, AnEnginesNodesArePartedWithTheirSites) {
+  struct Case { const char* module; int allowed, left; };
+  for (const Case& each : {Case{"head", 1, 5}, Case{"tail.*", 1, 5}, Case{"[ht]*", 2, 4}, Case{"*", 6, 0}, Case{"gone", 0, 6}}) {
+    Policy applied = policy("allow:\n  - {op: 'aten::foo', module: '" + std::string(each.module) + "', reason: x}\n");
+    Report given = report({engine_finding()});
+    applied.apply(given);
+    int allowed = 0, left = 0;
+    for (const auto& part : given.findings) (part.suppressed ? allowed : left) += part.nodes;
+    EXPECT_EQ(allowed, each.allowed) << each.module;
+    EXPECT_EQ(left, each.left) << each.module;
+  }
+}
+
+TEST_F(PolicyTest, AFindingWithoutSitesIsTheModels) {
+  for (const auto& [module, allowed] : {std::pair{"*", true}, std::pair{"head", false}}) {
+    Policy applied = policy("allow:\n  - {rule: CC102, module: '" + std::string(module) + "', reason: x}\n");
+    Finding all = finding("CC102", Severity::warning, "", {});
+    all.nodes = 7;
+    Report given = report({all});
+    applied.apply(given);
+    ASSERT_EQ(given.findings.size(), 1u) << module;
+    EXPECT_EQ(given.findings[0].nodes, 7) << module;
+    EXPECT_EQ(given.findings[0].suppressed.has_value(), allowed) << module;
+  }
+}
+
 TEST_F(PolicyTest, MaxMissingCountsWhatIsNotAllowed) {
   for (const bool allowed : {false, true}) {
     Policy applied = policy(allowed ? allow_foo : "");
@@ -145,7 +184,7 @@ TEST_F(PolicyTest, AModelIsNamedByItsPathOrItsFile) {
 }
 
 TEST_F(PolicyTest, AnEngineIsNamedWithItsVersionOrWithout) {
-  for (const char* target : {"tensorrt", "tensorrt@10.15"}) {
+  for (const char* target : {"tensorrt", "tensorrt@10", "tensorrt@10.15"}) {
     Policy applied = policy("allow:\n  - {op: 'aten::foo', target: " + std::string(target) + ", reason: x}\n");
     Finding engine = finding("CC101", Severity::warning, "aten::foo", {"head"});
     engine.target = "tensorrt@10.15";
@@ -197,11 +236,20 @@ TEST_F(PolicyTest, WrongConfigurationsNameTheirPlace) {
   EXPECT_NE(error_of("fail-on: missing\n").find("compatcheck.yaml:1:1: unknown key `fail-on` in the configuration; did you mean `fail_on`?"), std::string::npos);
   EXPECT_NE(error_of("version: 2\n").find("version 1"), std::string::npos);
   EXPECT_NE(error_of("rules: {CC044: off}\n").find("there is no rule CC044; did you mean"), std::string::npos);
+  EXPECT_NE(error_of("rules: {'CC7*': off}\n").find("compatcheck.yaml:1:9: there is no rule CC7*; did you mean `CC0*`?"), std::string::npos);
+  EXPECT_NE(error_of("rules: {'CC00[4': off}\n").find("a `[` without its `]`"), std::string::npos);
+  EXPECT_NE(error_of("allow:\n  - {rule: 'XX*', reason: x}\n").find("compatcheck.yaml:2:12: there is no rule XX*"), std::string::npos);
+  EXPECT_NE(error_of("allow:\n  - {op: 'aten::linalg_pin[v', reason: x}\n").find("compatcheck.yaml:2:10: a `[` without its `]`"), std::string::npos);
   EXPECT_NE(error_of("rules: {CC004: of}\n").find("did you mean `off`?"), std::string::npos);
   EXPECT_NE(error_of("rules: {CC001: off}\n").find("CC001 says that a model doesn't convert"), std::string::npos);
   EXPECT_NE(error_of("rules: {'CC*': note}\n").find("stays an error"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: 'aten::foo'}\n").find("`reason` is wanted"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: 'aten::foo', reason: ''}\n").find("`reason` must not be empty"), std::string::npos);
+  for (const char* blank : {"' '", "\"\\t\"", "\"\\u00a0\\u200b\"", "\"\\u3000\""}) {
+    EXPECT_NE(error_of("allow:\n  - {op: x, reason: " + std::string(blank) + "}\n").find("`reason` must not be empty"), std::string::npos) << blank;
+    EXPECT_NE(error_of("allow:\n  - {op: x, reason: y, owner: " + std::string(blank) + "}\n").find("`owner` must not be empty"), std::string::npos) << blank;
+  }
+  EXPECT_EQ(error_of("allow:\n  - {op: '[]x]*[![:alpha:]]', reason: später, owner: 田}\n"), "");
   EXPECT_NE(error_of("allow:\n  - {reason: x}\n").find("names an operator or a rule"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: x, reason: x, expires: 2027-02-30}\n").find("2027-02-30 is no day"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: x, reason: x, opset: 6}\n").find("6 is no opset from 7 to 26"), std::string::npos);
@@ -211,14 +259,74 @@ TEST_F(PolicyTest, WrongConfigurationsNameTheirPlace) {
 }
 
 TEST_F(PolicyTest, SettingsAreTheOptionsTheyStandFor) {
-  const auto file = write("version: 1\nopset: [11, 17]\ntargets: [tensorrt, openvino]\nmappings: rows.yaml\n");
+  const auto file = write("version: 1\nopset: [11, 17]\ntargets: [tensorrt, npu.yaml, ./npu]\nmappings: rows.yaml\n");
   const Configuration read = read_configuration(file);
   ASSERT_EQ(read.settings.size(), 3u);
   EXPECT_EQ(read.settings[0].option, "--opset");
   EXPECT_EQ(read.settings[0].values, std::vector<std::string>{"11,17"});
   EXPECT_EQ(read.settings[0].source, file.string() + ":2");
-  EXPECT_EQ(read.settings[1].values, (std::vector<std::string>{"tensorrt", "openvino"}));
+  EXPECT_EQ(read.settings[1].values, (std::vector<std::string>{"tensorrt", (folder_ / "npu.yaml").string(), (folder_ / "npu").string()}));
   EXPECT_EQ(read.settings[2].values, std::vector<std::string>{(folder_ / "rows.yaml").string()});
+}
+
+std::string error_of_allowed(const Configuration& configuration, const std::vector<std::string>& targets = {}) {
+  try {
+    check_allowed_targets(configuration, targets);
+    return {};
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+TEST_F(PolicyTest, AnEntrysEngineIsShippedOrOfAProfileThatIsNamed) {
+  const auto profile = write("engine: npu\nversion: '2.1'\ntitle: NPU\nsource: its manual\ndate: 2026-01-01\noperators: {}\n", "npu.yaml");
+  const auto reading = [&](const std::string& target) { return read_configuration(write("allow:\n  - {op: x, target: " + target + ", reason: y}\n")); };
+  EXPECT_EQ(error_of_allowed(reading("tensorrt")), "");
+  EXPECT_NE(error_of_allowed(reading("tensort")).find("compatcheck.yaml:2: --target tensort: no such engine; did you mean `tensorrt`?"), std::string::npos);
+  EXPECT_NE(error_of_allowed(reading("npu")).find("no such engine; known are"), std::string::npos);
+  EXPECT_EQ(error_of_allowed(reading("npu"), {"tensorrt", profile.string()}), "");
+  EXPECT_EQ(error_of_allowed(reading("npu@2"), {profile.string()}), "");
+  const Configuration by_file = reading("npu.yaml");
+  EXPECT_EQ(by_file.allow.at(0).target, "npu@2.1");
+  EXPECT_EQ(error_of_allowed(by_file), "");
+  EXPECT_NE(error_of("allow:\n  - {op: x, target: gone.yaml, reason: y}\n").find("compatcheck.yaml:2:21: "), std::string::npos);
+}
+
+std::string refusal(const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+TEST_F(PolicyTest, WhatIsNoFileIsNotPassedOver) {
+  const auto file = folder_ / "compatcheck.yaml";
+  const auto found = [&] { return refusal([&] { find_configuration(folder_); }); };
+  const auto read = [&] { return refusal([&] { read_configuration(file); }); };
+  EXPECT_NE(read().find("there is no such file"), std::string::npos);
+  std::filesystem::create_symlink("nowhere.yaml", file);
+  EXPECT_NE(found().find(file.string() + " is a link to nowhere.yaml"), std::string::npos) << found();
+  EXPECT_NE(read().find(file.string() + " is a link to nowhere.yaml"), std::string::npos);
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  EXPECT_NE(found().find(file.string() + " is a folder"), std::string::npos);
+  EXPECT_NE(read().find(file.string() + " is a folder"), std::string::npos);
+  std::filesystem::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_NE(found().find(file.string() + " is no regular file"), std::string::npos);
+}
+
+TEST_F(PolicyTest, APipeIsReadAndADeviceHasAnEnd) {
+  const auto pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "opset: 9\nmappings: rows.yaml\n"; });
+  const Configuration read = read_configuration(pipe);
+  writer.join();
+  ASSERT_EQ(read.settings.size(), 2u);
+  EXPECT_EQ(read.settings[1].values.at(0), "rows.yaml");
+  EXPECT_NE(refusal([] { read_configuration("/dev/zero"); }).find("/dev/zero is too big"), std::string::npos);
 }
 
 TEST_F(PolicyTest, TheNearestConfigurationIsFound) {
@@ -277,6 +385,81 @@ TEST_F(PolicyTest, PruningLeavesOtherModelsAlone) {
   Report given = report({});
   applied.apply(given);
   EXPECT_EQ(applied.baseline_of_run().entries().size(), 4u);
+}
+
+TEST_F(PolicyTest, AModelMetTwiceIsOneModel) {
+  const Baseline baseline = baseline_of(two_missing());
+  Policy applied({.baseline = baseline, .baseline_source = "baseline.json"});
+  for (const char* path : {"models/net.pt", "./models/net.pt"}) {
+    Report same = two_missing();
+    same.model.path = path;
+    applied.apply(same);
+    EXPECT_TRUE(same.gate.passed) << path;
+  }
+  EXPECT_EQ(to_json(applied.baseline_of_run()), to_json(baseline));
+  Report twice = report({finding("CC001", Severity::error, "aten::foo", {"head"}), finding("CC001", Severity::error, "aten::foo", {"head"})});
+  EXPECT_EQ(baseline_of(std::move(twice)).entries()[0].nodes, 2);
+}
+
+TEST_F(PolicyTest, WritingKeepsWhatTheRunHasNotJudged) {
+  Report other = two_missing(), unread;
+  other.model.path = unread.model.path = "models/other.pt";
+  unread.error = "models/other.pt: there is no such file";
+  const Baseline before = baseline_of(std::move(other));
+  Policy writing({.baseline_source = "baseline.json", .accept_all = true, .replaced = before, .today = "2026-06-15"});
+  Report given = report({finding("CC001", Severity::error, "aten::foo", {"head"})});
+  writing.apply(given);
+  writing.apply(unread);
+  EXPECT_EQ(writing.baseline_of_run().entries().size(), 5u);
+  Policy again({.baseline_source = "baseline.json", .accept_all = true, .replaced = writing.baseline_of_run(), .today = "2026-06-15"});
+  Report mended = report({});
+  again.apply(mended);
+  EXPECT_EQ(to_json(again.baseline_of_run()), to_json(before));
+}
+
+TEST_F(PolicyTest, ABaselineCountsAnEnginesNodes) {
+  Report first = report({engine_finding()});
+  first.verdict = Verdict::yes;
+  const Baseline baseline = baseline_of(std::move(first));
+  int nodes = 0;
+  for (const auto& entry : baseline.entries()) nodes += entry.nodes;
+  EXPECT_EQ(nodes, 6);
+  Policy applied({.baseline = baseline, .baseline_source = "baseline.json"});
+  Finding more = engine_finding();
+  ++more.nodes;
+  Report given = report({more});
+  applied.apply(given);
+  EXPECT_EQ(given.findings[0].baseline, BaselineState::grown);
+}
+
+TEST_F(PolicyTest, NumbersBeyondAllBoundsStayThere) {
+  constexpr int most = std::numeric_limits<int>::max();
+  const Baseline::Entry entry{"net.pt", 17, "", "CC001", "aten::foo", "head", most};
+  Policy applied({.baseline = Baseline({entry, entry})});
+  EXPECT_EQ(applied.baseline_of_run().entries()[0].nodes, most);
+  Finding all = finding("CC001", Severity::error, "aten::foo", {});
+  all.nodes = most;
+  const Report given = report({all, all});
+  EXPECT_EQ(baseline_of(given).entries()[0].nodes, most);
+}
+
+TEST_F(PolicyTest, DamagedBaselinesNameThePlace) {
+  const auto error = [&](const std::string& text) { return refusal([&] { read_baseline(write(text, "b.json")); }); };
+  const auto entry = [&](const std::string& rest) {
+    return error(R"({"kind": "compatcheck baseline", "version": 1, "entries": [{"model": "a", "rule": "CC001", "op": "x", "module": "", )" + rest + "}]}");
+  };
+  EXPECT_EQ(entry(R"("opset": 17, "nodes": 1)"), "");
+  const std::string file = (folder_ / "b.json").string();
+  EXPECT_EQ(error("{}"), file + ": no baseline of compatcheck: expected a key \"kind\" with \"compatcheck baseline\"");
+  EXPECT_EQ(error("[1]"), error("{}"));
+  EXPECT_EQ(error("{\n<<<<<<< HEAD\n"), file + ": line 2, column 1: no JSON, so no baseline of compatcheck");
+  EXPECT_EQ(error(R"({"kind": "compatcheck baseline", "version": 2})"), file + ": version: expected 1, the version of baselines that this version of compatcheck reads");
+  EXPECT_EQ(entry(R"("opset": 17)"), file + ": entries[0]: expected a key \"nodes\"");
+  for (const char* wrong : {"1.5", "true", "-1", "\"1\"", "null", "99999999999", "1e2"})
+    EXPECT_EQ(entry(R"("opset": 17, "nodes": )" + std::string(wrong)), file + ": entries[0].nodes: expected a whole number from 0 to 2147483647") << wrong;
+  EXPECT_EQ(entry(R"("opset": 17, "nodes": 0)"), file + ": entries[0].nodes: expected at least one node");
+  EXPECT_EQ(entry(R"("opset": true, "nodes": 1)"), file + ": entries[0].opset: expected a whole number from 0 to 2147483647");
+  EXPECT_EQ(refusal([&] { read_baseline(folder_); }), folder_.string() + " is a folder, not a file");
 }
 
 TEST_F(PolicyTest, ABaselineIsTheSameAfterItsFile) {
