@@ -47,7 +47,9 @@ std::vector<Occurrence> occurrences(const Part& part) {
       all[place->second].sites.push_back(&site);
       ++all[place->second].nodes;
     }
-    if (all.size() == first) all.push_back({&finding, number, "", {}, finding.nodes});
+    // Nodes that stand nowhere are the model's.
+    const int rest = finding.nodes - static_cast<int>(finding.sites.size());
+    if (all.size() == first || rest > 0) all.push_back({&finding, number, "", {}, std::max(rest, 0)});
   }
   return all;
 }
