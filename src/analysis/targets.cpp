@@ -183,7 +183,7 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
     if (one.foreign || message.empty()) continue;   // PyTorch's own operators have findings of their own
     watch_.step();
     const auto place = places.find(one.node->origin);
-    const ir::Node* origin = place == places.end() ? nullptr : place->first;   // null: no call became it
+    const ir::Node* origin = place == places.end() ? nullptr : place->first;   // the call that became it
     const std::string op = origin ? origin->op() : "", overload = origin ? origin->overload() : "";
     auto [entry, fresh] = all.try_emplace({one.verdict.rule, op, overload, one.name, message});
     Found& found = entry->second;
@@ -194,9 +194,9 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
       if (one.verdict.support == Support::yes) found.finding.severity = Severity::note;
       found.first = &one;
     }
-    const bool fresh_origin = found.origins.insert(origin).second;
-    if (origin && fresh_origin) found.finding.sites.push_back(site_of(*origin, place->second));
-    if (!origin || fresh_origin) ++found.finding.nodes;
+    if (!found.origins.insert(one.node->origin).second && origin) continue;
+    ++found.finding.nodes;
+    if (origin) found.finding.sites.push_back(site_of(*origin, place->second));
   }
   for (auto& [key, found] : all) {
     if (found.finding.severity == Severity::warning) {

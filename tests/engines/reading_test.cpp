@@ -50,6 +50,7 @@ TEST(Reading, what_is_wrong_has_a_place) {
   const std::string head = "engine: acme\nversion: \"1\"\n";
   EXPECT_THAT(refusal(head + "operaters: {}\n"), HasSubstr("acme.yaml:3:1: unknown key `operaters` in an engine profile; did you mean `operators`?"));
   EXPECT_THAT(refusal(head), HasSubstr("`operators` is wanting"));
+  EXPECT_THAT(refusal(""), HasSubstr("acme.yaml:1:1: an engine profile is a map"));
   EXPECT_THAT(refusal("engine: Acme\nversion: \"1\"\noperators: {}\n"), HasSubstr("small letters"));
   EXPECT_THAT(refusal(head + "match: exact\noperators: {}\n"), HasSubstr("one of these is wanted: kernel, since, model"));
   EXPECT_THAT(refusal(head + "operators:\n  Relu: {types: {T: [float]}}\n"), HasSubstr("acme.yaml:4:22: `float` is no dtype"));

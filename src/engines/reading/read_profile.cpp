@@ -250,7 +250,7 @@ bool is_profile(const Source& source) {
 
 Profile read_profile(const Source& source) {
   const Node root = mapping::yaml::parse(source);
-  if (!root.is_map()) fail(source, root, "an engine profile is a map: engine, version, match, operators …");
+  if (!root.is_map()) fail(source, mapping::Place{source.name(), std::max(root.line, 1), std::max(root.column, 1)}, "an engine profile is a map: engine, version, match, operators …");   // an empty one has no place
   Profile made;
   const Node* entries = nullptr;
   for (const auto& [key, value] : root.pairs) {
