@@ -35,7 +35,7 @@ bool begins(std::string_view version, std::string_view asked) {
     all += (all.empty() ? "" : ", ") + std::string(one.engine);
   }
   const std::string meant = mapping::did_you_mean(engine, known);
-  throw UsageError("--target " + std::string(engine) + ": no such engine" + (meant.empty() ? "." : meant) + " Known are " + all +
+  throw UsageError("--target " + std::string(engine) + ": no such engine" + (meant.empty() ? "; known are " : meant + " Known are ") + all +
                    "; or a profile of your own, FILE.yaml (docs/engines.md)");
 }
 

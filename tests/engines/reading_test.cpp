@@ -155,7 +155,7 @@ TEST(Targets, are_found_by_engine_and_version) {
   EXPECT_THAT(lookup_error("ort-cpu@" + major.substr(0, major.size() - 1)), HasSubstr("is of version " + ort.version)) << "whole numbers alone";
   EXPECT_THAT(lookup_error("tensort"), HasSubstr("no such engine; did you mean `tensorrt`?"));
   EXPECT_THAT(lookup_error("tensort"), HasSubstr("openvino"));
-  EXPECT_THAT(lookup_error("nothing-near"), HasSubstr("no such engine. Known are mnn, "));
+  EXPECT_THAT(lookup_error("nothing-near"), HasSubstr("no such engine; known are mnn, "));
   EXPECT_THROW(profile_of("/nowhere/acme.yaml"), TableError);
 }
 
