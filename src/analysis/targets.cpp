@@ -65,15 +65,18 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
   asked.inline_functions = options_.inline_functions;
   asked.export_type = converts ? options_.export_type : ExportType::onnx_fallthrough;
   try {
-    made.model = onnx_model(state_, prepared_, asked, watch_);
-    onnx::infer_shapes(*made.model);   // limits speak of ranks and sizes
-    if (converts && options_.export_type != ExportType::onnx) made.kept = kept_of(assessment, assessor_.kept(opset));
-    if (converts) return made;
-    if (!fallthrough_) {
+    if (!converts && !fallthrough_) {
       fallthrough_context_.emplace(context_of(state_, prepared_, watch_, ExportType::onnx_fallthrough));
       fallthrough_.emplace(prepared_.graph, *fallthrough_context_);
     }
-    made.kept = kept_of(assessment, fallthrough_->kept(opset));
+    if (!converts && !fallthrough_->assess(opset).convertible()) {
+      made.fault = "of some nodes it would hold neither ONNX nor PyTorch's operator";
+      return made;
+    }
+    made.model = onnx_model(state_, prepared_, asked, watch_);
+    onnx::infer_shapes(*made.model);   // limits speak of ranks and sizes
+    if (!converts) made.kept = kept_of(assessment, fallthrough_->kept(opset));
+    else if (options_.export_type != ExportType::onnx) made.kept = kept_of(assessment, assessor_.kept(opset));
   } catch (const TableError&) {
     throw;
   } catch (const Error& error) {

@@ -23,7 +23,7 @@ constexpr std::array table{
     Command{"render", "REPORT.json...", "saved JSON reports in another format", "<file>", run_render},
     Command{"ops", "[OP...]", "the mapping table in force: what each operator becomes", "", run_ops},
     Command{"explain", "CODE|OP|ENGINE", "a rule's page, an operator's whole history, or what an engine takes", "<subject>", run_explain},
-    Command{"lint", "[TABLE.yaml...]", "check mapping tables; the shipped ones without arguments", "<file>", run_lint},
+    Command{"lint", "[TABLE.yaml...]", "check mapping tables and profiles of engines; the shipped tables without arguments", "<file>", run_lint},
     Command{"completion", "bash|zsh|fish", "completions for a shell", "bash zsh fish", run_completion},
     Command{"man", "[COMMAND]", "the manual page of the program or a command", "check convert verify inspect extract diff render ops explain lint", run_man},
     Command{"schema", "[COMMAND]", "the JSON Schema of what a command prints", "check verify inspect diff", run_schema},

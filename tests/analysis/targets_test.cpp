@@ -187,6 +187,22 @@ TEST(Targets, opsets_beyond_the_ir_version_help_nobody) {
   EXPECT_EQ(engine_finding(report)->available_from, std::nullopt);
 }
 
+// PyTorch refuses it, so it can't stay PyTorch's operator either.
+TEST(Targets, calls_that_fit_nothing_leave_no_model_to_look_at) {
+  const Report report = checked(R"(graph(%x : Float(4), %w : Float(4, 3, 3, 3), %b : Float(4)):
+  %one : int = prim::Constant[value=1]()
+  %ones : int[] = prim::ListConstruct(%one, %one)
+  %zero : int = prim::Constant[value=0]()
+  %none : int[] = prim::ListConstruct(%zero, %zero)
+  %y : Tensor = aten::conv2d(%x, %w, %b, %ones, %none, %ones, %one)
+  return (%y)
+)", 17, {"ort-cpu"});
+  EXPECT_EQ(report.verdict, Verdict::no);
+  EXPECT_NE(report.targets.front().support, Support::yes);
+  ASSERT_TRUE(engine_finding(report));
+  EXPECT_THAT(engine_finding(report)->message, HasSubstr("there is no ONNX model to look at: "));
+}
+
 TEST(Targets, names_that_nobody_ships) {
   EXPECT_THROW(checked(relu_tanh, 17, {"tensort"}), UsageError);
   EXPECT_THROW(checked(relu_tanh, 17, {"tensorrt@8"}), UsageError);
