@@ -69,7 +69,8 @@ bool apply_environment(Options& options, const Option& option) {
   if (option.value.empty()) {
     const std::string_view given(value);
     if (given == "1" || given == "true") apply_from(options, option, std::vector<std::string>{""}, Source::environment, source);
-    else if (given != "0" && given != "false") throw UsageError(source + ": " + std::string(given) + ": expected 1, true, 0 or false");
+    else if (given == "2" && option.repeatable) apply_from(options, option, std::vector<std::string>{"", ""}, Source::environment, source);   // -vv
+    else if (given != "0" && given != "false") throw UsageError(source + ": " + std::string(given) + ": expected 1, true, 0 or false" + (option.repeatable ? ", or 2 for twice" : ""));
   } else {
     apply_from(options, option, option.repeatable ? lines(value) : std::vector<std::string>{value}, Source::environment, source);
   }

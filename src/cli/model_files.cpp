@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <iterator>
+#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -39,7 +41,8 @@ void search(const std::filesystem::path& folder, std::vector<std::string>& found
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code none;
     if (entry->is_directory(none)) {
-      if (!entry->is_symlink(none)) folders.push_back(entry->path());
+      const bool hidden = entry->path().filename().string().starts_with('.');   // .git, .venv
+      if (!hidden && !entry->is_symlink(none)) folders.push_back(entry->path());
     } else if (is_model(*entry)) {
       found.push_back(entry->path().string());
     }
@@ -92,16 +95,27 @@ std::vector<std::string> model_files(const std::vector<std::string>& arguments) 
 }
 
 std::vector<std::string> listed_models(const std::filesystem::path& list) {
+  const auto fail = [&](const std::string& why) { throw UsageError("--models-from " + list.string() + ": " + why); };
+  std::error_code error;
+  if (list != "-" && std::filesystem::is_directory(list, error)) fail("that is a folder, not a list; name it as a model");
   std::ifstream file;
-  if (list != "-") file.open(list);
+  if (list != "-") file.open(list, std::ios::binary);
   std::istream& stream = list == "-" ? std::cin : file;
-  if (!stream) throw UsageError("--models-from " + list.string() + ": there is no such file that can be read");
+  if (!stream) fail("there is no such file that can be read");
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+  const bool by_nul = text.find('\0') != std::string::npos;   // find -print0, git ls-files -z: names as they are
   std::vector<std::string> models;
-  for (std::string line; std::getline(stream, line);) {
-    line.erase(line.find_last_not_of(" \t\r") + 1);
-    if (!line.empty() && line.front() != '#') models.push_back(std::move(line));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line, by_nul ? '\0' : '\n');) {
+    if (!by_nul) {
+      line.erase(line.find_last_not_of(" \t\r") + 1);
+      line.erase(0, std::min(line.find_first_not_of(" \t"), line.size()));
+      if (line.starts_with('#')) continue;
+    }
+    if (!line.empty()) models.push_back(std::move(line));
   }
-  if (stream.bad() || models.empty()) throw UsageError("--models-from " + list.string() + ": there is no model in it");
+  if (stream.bad() || models.empty()) fail("there is no model in it");
   return models;
 }
 

@@ -9,13 +9,18 @@
 namespace compatcheck::cli {
 namespace {
 
-template <class Number> Number positive(const char* option, const std::string& text) {
+enum class Least : std::uint8_t { zero, above_zero, one };
+
+template <class Number> Number number(const char* option, const std::string& text, Least least) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= Number{}) || value > std::numeric_limits<Number>::max())
-    throw UsageError(std::string(option) + " " + text + ": expected a number, at least 0");
-  return value;
+  const bool enough = least == Least::zero ? value >= Number{} : least == Least::one ? value >= Number{1} : value > Number{};   // of NaN, none
+  if (error == std::errc() && end == text.data() + text.size() && enough && value <= std::numeric_limits<Number>::max()) return value;
+  throw UsageError(std::string(option) + " " + text + ": expected a number, " + (least == Least::zero ? "at least 0" : least == Least::one ? "at least 1" : "above 0"));
 }
+
+template <class Number> Number not_negative(const char* option, const std::string& text) { return number<Number>(option, text, Least::zero); }
+template <class Number> Number at_least_one(const char* option, const std::string& text) { return number<Number>(option, text, Least::one); }
 
 std::filesystem::path named_file(const char* option, const std::string& text) {
   if (text.empty()) throw UsageError(std::string(option) + ": no file is named");
@@ -67,16 +72,10 @@ void append_names(std::vector<std::string>& names, const char* option, const std
   for (auto& name : split_names(option, text)) names.push_back(std::move(name));
 }
 
-template <class Number> Number at_least_one(const char* option, const std::string& text) {
-  const auto value = positive<Number>(option, text);
-  if (value < 1) throw UsageError(std::string(option) + " " + text + ": expected a number, at least 1");
-  return value;
-}
-
 double parse_requirement(const std::string& text) {
   constexpr std::string_view lead = "cosine>=";
   if (!text.starts_with(lead)) throw UsageError("--require " + text + ": expected cosine>=X");
-  return positive<double>("--require cosine>=", text.substr(lead.size()));
+  return not_negative<double>("--require cosine>=", text.substr(lead.size()));
 }
 
 constexpr std::array table{
@@ -130,13 +129,13 @@ constexpr std::array table{
     Option{"--no-optimize", "", "", "", false, "convert verify", "leave out every clean-up of the result, folding too",
            [](Options& o, const std::string&) { o.convert.optimize = false; }},
     Option{"--rtol", "", "X", "", false, "verify", "relative tolerance of floating outputs (default: by dtype, f32 1e-3)",
-           [](Options& o, const std::string& v) { o.verify.rtol = positive<double>("--rtol", v); }},
+           [](Options& o, const std::string& v) { o.verify.rtol = not_negative<double>("--rtol", v); }},
     Option{"--atol", "", "X", "", false, "verify", "absolute tolerance of floating outputs (default: by dtype, f32 1e-5)",
-           [](Options& o, const std::string& v) { o.verify.atol = positive<double>("--atol", v); }},
+           [](Options& o, const std::string& v) { o.verify.atol = not_negative<double>("--atol", v); }},
     Option{"--require", "", "cosine>=X", "", false, "verify", "what outputs must reach besides",
            [](Options& o, const std::string& v) { o.verify.least_cosine = parse_requirement(v); }},
     Option{"--seed", "", "N", "", false, "verify", "seed of the inputs that are made (default 0)",
-           [](Options& o, const std::string& v) { o.verify.seed = positive<std::uint64_t>("--seed", v); }},
+           [](Options& o, const std::string& v) { o.verify.seed = not_negative<std::uint64_t>("--seed", v); }},
     Option{"--runs", "", "N", "", false, "verify", "runs with inputs of their own, at turns in two sizes of named dimensions (default 3; examples are run once)",
            [](Options& o, const std::string& v) { o.verify.runs = at_least_one<int>("--runs", v); }},
     Option{"--bisect", "", "", "", false, "verify", "of a mismatch, find the operator that makes it",
@@ -178,7 +177,7 @@ constexpr std::array table{
            "what makes the exit code 1 (default unconvertible)",
            [](Options& o, const std::string& v) { o.check.fail_on = parse_fail_on(v); }},
     Option{"--max-missing", "", "N", "", false, "check", "exit 1 when more than N operators are missing",
-           [](Options& o, const std::string& v) { o.check.max_missing = positive<int>("--max-missing", v); }},
+           [](Options& o, const std::string& v) { o.check.max_missing = not_negative<int>("--max-missing", v); }},
     Option{"--config", "", "FILE", "<file>", false, "check convert verify inspect diff ops explain", "configuration (default: the nearest compatcheck.yaml, going up from here)",
            [](Options& o, const std::string& v) { o.configuration.file = named_file("--config", v); }, true},
     Option{"--no-config", "", "", "", false, "check convert verify inspect diff ops explain", "read no configuration",
@@ -208,9 +207,9 @@ constexpr std::array table{
     Option{"--graph", "", "", "", false, "check", "put the graph's nodes into JSON reports (html has them anyway)",
            [](Options& o, const std::string&) { o.check.graph = true; }},
     Option{"--timeout", "", "S", "", false, "check convert verify inspect extract diff", "seconds for reading a model, and again for checking it (default 120)",
-           [](Options& o, const std::string& v) { o.check.timeout_seconds = o.load.timeout_seconds = positive<double>("--timeout", v); }},
+           [](Options& o, const std::string& v) { o.check.timeout_seconds = o.load.timeout_seconds = number<double>("--timeout", v, Least::above_zero); }},
     Option{"--memory", "", "MB", "", false, "check convert verify inspect diff", "memory for loading one model, weights not counted (default 8192)",
-           [](Options& o, const std::string& v) { o.load.memory_mb = positive<std::uint64_t>("--memory", v); }},
+           [](Options& o, const std::string& v) { o.load.memory_mb = at_least_one<std::uint64_t>("--memory", v); }},
     Option{"--progress", "", "WHEN", "auto always never", false, "check convert verify extract", "show progress on stderr",
            [](Options& o, const std::string& v) { o.progress = parse_when("--progress", v); }},
     Option{"--color", "", "WHEN", "auto always never", false, "check convert verify inspect diff render ops explain lint", "colours",

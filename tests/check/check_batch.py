@@ -193,7 +193,17 @@ def a_list_names_models(batch, folder):
     names = batch.fill(folder, 3, with_broken=False)
     (folder / "list").write_text("\n".join(str(folder / name) for name in names[:2]) + "\n\n")
     expect(list(by_name(batch.run("--models-from", folder / "list", "--format", "jsonl").stdout)) == names[:2], "another list")
+    listed = lambda: list(by_name(batch.run("--models-from", folder / "list", "--format", "jsonl").stdout))
+    (folder / "list").write_bytes(b"\0".join(str(folder / name).encode() for name in names[:2]) + b"\0")   # find -print0
+    expect(listed() == names[:2], "a list with NULs")
+    (folder / "list").write_bytes(b"\xef\xbb\xbf# models\r\n  " + str(folder / names[0]).encode() + b" \r\n\r\n")
+    expect(listed() == names[:1], "a list with a byte order mark, blanks and carriage returns")
     batch.run("--models-from", folder / "absent", code=2)
+    batch.run("--models-from", folder, code=2)
+    (folder / ".hidden").mkdir()
+    shutil.copyfile(folder / names[0], folder / ".hidden" / names[0])
+    expect(len(by_name(batch.run(folder / ".hidden", "--format", "jsonl").stdout)) == 1, "a hidden folder that is named is searched")
+    expect(all(".hidden" not in report["model"]["path"] for report in by_name(batch.run(folder, "--format", "jsonl").stdout).values()), "hidden folders are searched")
 
 
 def each_model_once(batch, folder):
