@@ -98,7 +98,7 @@ Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier
 }
 
 std::optional<int> Assessor::available_from(const Outcome& outcome, int opset) {
-  if (!outcome.rows || outcome.unresolved_write) return std::nullopt;
+  if ((!outcome.rows && !outcome.structural) || outcome.unresolved_write) return std::nullopt;
   for (int higher = opset + 1; higher <= mapping::highest_opset; ++higher) {
     context_.watch.step();
     const Outcome then = outcome.kept ? onnx_outcome_at(*outcome.node, higher, {}) : outcome_at(*outcome.node, higher, {});
@@ -125,7 +125,9 @@ Assessment Assessor::assess(int opset) {
   });
   if (!assessment.convertible()) return assessment;
   Outcome interface = outcome_at(*graph_.top()->return_node(), opset, earlier);
-  if (interface.status != Status::ok) assessment.outcomes.push_back(std::move(interface));
+  if (interface.status == Status::ok) return assessment;
+  if (is_failure(interface.status)) interface.available_from = available_from(interface, opset);
+  assessment.outcomes.push_back(std::move(interface));
   return assessment;
 }
 

@@ -86,26 +86,39 @@ class TrialOperands {
   TrialOperands(const Context& context, onnx::Builder& builder, bool open = false) : context_(context), builder_(builder), open_(open) {}
 
   const handlers::Operand& of(const ir::Value* value) {
-    const auto [at, added] = operands_.try_emplace(value);
-    if (!added) return at->second;
-    if (const ir::Constant* constant = ir::constant_of(value)) return at->second = handlers::operand_of(*constant, context_.program, builder_);
+    if (const auto known = operands_.find(value); known != operands_.end()) return known->second;
+    return operands_.emplace(value, made_of(value)).first->second;
+  }
+
+  // Null of what facts don't tell enough of: whoever makes it is judged, or it is never set.
+  const handlers::Operand* if_known(const ir::Value* value) {
+    try {
+      const handlers::Operand& operand = of(value);
+      return std::holds_alternative<handlers::Unresolved>(operand.value) ? nullptr : &operand;
+    } catch (const handlers::Wanting&) {
+      return nullptr;
+    }
+  }
+
+ private:
+  handlers::Operand made_of(const ir::Value* value) {
+    if (const ir::Constant* constant = ir::constant_of(value)) return handlers::operand_of(*constant, context_.program, builder_);
     if (value->producer() && value->producer()->is("prim::ListConstruct")) {   // of objects, whose facts don't say which they are
       handlers::List list;
       for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));
-      return operands_[value] = handlers::Operand{std::move(list)};
+      return {std::move(list)};
     }
     const auto fresh = [this](ir::DType dtype, bool sequence) {
       return onnx::Value{builder_.model().add_value({.kind = sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor, .dtype = dtype, .shape = {}, .name = {}}), dtype, sequence};
     };
     try {
-      return at->second = handlers::operand_of(context_.facts.of(value), value->type(), fresh);
+      return handlers::operand_of(context_.facts.of(value), value->type(), fresh);
     } catch (const handlers::Wanting& wanting) {
       if (!open_ || !wanting.verdict.wants.empty()) throw;
-      return at->second = open_operand(*value, context_, builder_);
+      return open_operand(*value, context_, builder_);
     }
   }
 
- private:
   const Context& context_;
   onnx::Builder& builder_;
   bool open_;
@@ -223,7 +236,7 @@ template <class Work> void Attempter::on_trial(Attempt& attempt, int opset, Work
   attempt.range = builder.range();
 }
 
-// What leaves an If or goes round a Loop needs the form of an ONNX value.
+// What leaves an If or goes round a Loop needs the form of an ONNX value, and so what it is made of.
 void Attempter::try_control(Attempt& attempt, int opset) {
   const ir::Node& node = *attempt.outcome.node;
   std::vector<ir::DType> dtypes;
@@ -234,10 +247,28 @@ void Attempter::try_control(Attempt& attempt, int opset) {
     return onnx::Value{1, dtype, sequence};
   };
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
-    for (const ir::Value* output : node.outputs()) handlers::operand_of(context_.facts.of(output), output->type(), take);
+    std::vector<handlers::Operand> forms;
+    for (const ir::Value* output : node.outputs()) forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));
     if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
     if (node.is("prim::If") && !builder.at_least(13)) demand_ranks(node, context_.facts);
     builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
+    TrialOperands operands(context_, builder);
+    const auto carry = [&](const ir::Value* value, const handlers::Operand& form) {
+      onnx::Values values;
+      if (const handlers::Operand* given = operands.if_known(value)) handlers::spill(*given, form, builder, values);
+    };
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+      if (node.is("prim::Loop")) carry(node.input(i + 2), forms[i]), carry(node.blocks()[0]->outputs()[i + 1], forms[i]);
+      else for (const ir::Block* block : node.blocks()) carry(block->outputs()[i], forms[i]);
+    }
+  });
+}
+
+void Attempter::try_unpack(Attempt& attempt, int opset) {
+  const ir::Node& node = *attempt.outcome.node;
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    TrialOperands operands(context_, builder);
+    if (const handlers::Operand* list = operands.if_known(node.input(0))) unpacked(*list, node.outputs().size(), builder);
   });
 }
 
@@ -255,8 +286,9 @@ void Attempter::try_structural(Attempt& attempt, const mapping::Listed& listed, 
   attempt.outcome.structural = true;
   if (attempt.outcome.node->is("prim::If") || attempt.outcome.node->is("prim::Loop")) return try_control(attempt, opset);
   auto verdict = dissolves(*attempt.outcome.node, listed, context_);
-  if (verdict.truth == Truth::no) refuse(attempt.outcome, nullptr, verdict.message);
-  else if (verdict.truth == Truth::unknown) attempt.open = std::move(verdict);
+  if (verdict.truth == Truth::no) return refuse(attempt.outcome, nullptr, verdict.message);
+  if (verdict.truth == Truth::unknown) attempt.open = std::move(verdict);
+  else if (const ir::Node& node = *attempt.outcome.node; node.is("prim::ListUnpack") || node.is("prim::TupleUnpack")) try_unpack(attempt, opset);
 }
 
 // The first row that applies; what stands in the way of the first mapped one if none does.

@@ -54,6 +54,7 @@ class Attempter {
  private:
   template <class Work> void on_trial(Attempt& attempt, int opset, Work&& work);
   void try_control(Attempt& attempt, int opset);
+  void try_unpack(Attempt& attempt, int opset);
   void try_interface(Attempt& attempt, int opset);
   void try_structural(Attempt& attempt, const mapping::Listed& listed, int opset);
   void try_fitting(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, int opset);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "handlers/emission.h"
+#include "onnx/builder_call.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -91,9 +92,18 @@ class Collector {
     else handlers::spill(operand, handlers::value_form(operand), builder_, values);
     if (values.empty()) throw onnx::Refusal{"the model's output " + name + " is no tensor: ONNX has no value for it"};
     const Value value = values.front();
+    demand_tensors(value);
     auto shape = value.sequence ? std::nullopt : known_shape(value, fact);
     if (!value.sequence && !shape && !may_stay_open(fact)) throw unknown_rank(fact, "output " + name);
     outputs_.push_back({name, value, std::move(shape)});
+  }
+
+  // An output may be an input as it is, or a second name of another's value, which no other node judges.
+  void demand_tensors(const Value& value) {
+    const onnx::Schema* reader = builder_.schema(value.sequence ? "SequenceAt" : "Identity");
+    if (!reader) throw onnx::Refusal{"ONNX has no lists of tensors before opset 11", "use opset 11"};
+    const auto takes = [&](const onnx::Schema& version) { return onnx::accepts(version.inputs.front(), value); };
+    if (!takes(*reader)) throw onnx::refusal_until(*reader, "ONNX has no " + std::string(value.sequence ? "lists of " : "") + "tensors of " + std::string(ir::name(value.dtype)), takes);
   }
 
   // What an operator that isn't ONNX's gives may have a type that nobody tells.

@@ -10,6 +10,7 @@
 #include "convert/calls.h"
 #include "convert/foreign.h"
 #include "convert/interface.h"
+#include "convert/structural.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::conversion {
@@ -72,7 +73,7 @@ class Lowering {
       // A value has one name, and an input or a constant isn't an output by itself.
       if (!taken.insert(value.id).second || builder_.constant_of(value)) {
         const bool untyped = builder_.is_untyped(value);
-        value = builder_.node("Identity", {value});
+        value = builder_.again(value);
         model_.values[value.id].untyped = untyped;
       }
       onnx::ValueInfo& info = model_.values[value.id];
@@ -234,22 +235,8 @@ class Lowering {
   }
 
   void unpack(const ir::Node& node) {
-    const Operand& given = operand(node.input(0));
-    if (const List* list = given.list()) {
-      if (list->items.size() != node.outputs().size()) throw onnx::Refusal{"a list of " + std::to_string(list->items.size()) + " is unpacked into " + std::to_string(node.outputs().size())};
-      const std::vector<Operand> items = list->items;
-      for (std::size_t i = 0; i < items.size(); ++i) operands_[node.output(i)] = items[i];
-      return;
-    }
-    const auto member = [&](std::size_t i) -> Operand {
-      const auto index = static_cast<std::int64_t>(i);
-      if (const auto* sequence = std::get_if<handlers::Sequence>(&given.value)) return {builder_.node("SequenceAt", {sequence->value, builder_.integer(index)})};
-      if (const auto* vector = std::get_if<handlers::Vector>(&given.value)) return {Number{builder_.gather(vector->value, builder_.integer(index), 0)}};
-      throw onnx::Refusal{"a value that is no list is unpacked"};
-    };
-    std::vector<Operand> made;
-    for (std::size_t i = 0; i < node.outputs().size(); ++i) made.push_back(member(i));
-    for (std::size_t i = 0; i < made.size(); ++i) operands_[node.output(i)] = std::move(made[i]);
+    auto members = unpacked(operand(node.input(0)), node.outputs().size(), builder_);
+    for (std::size_t i = 0; i < members.size(); ++i) operands_[node.output(i)] = std::move(members[i]);
   }
 
   // ---- Control flow
@@ -270,14 +257,8 @@ class Lowering {
     std::set<onnx::ValueId> made;
     for (const onnx::Node& node : body.nodes) made.insert(node.outputs.begin(), node.outputs.end());
     for (Value& value : values)
-      if (!made.erase(value.id)) value = value.sequence && !builder_.at_least(14) ? same_sequence(value) : builder_.node("Identity", {value});
+      if (!made.erase(value.id)) value = builder_.again(value);
     return values;
-  }
-
-  // Identity takes sequences from opset 14 on.
-  Value same_sequence(const Value& value) {
-    const Value longer = builder_.node("SequenceInsert", {value, builder_.constant(onnx::make_tensor(value.dtype, {}, onnx::Ints{0}))});
-    return builder_.node("SequenceErase", {longer, builder_.integer(-1)});
   }
 
   // Before opset 13 ONNX Runtime needs the rank of what leaves an If, from both branches: what nobody reads has one, too.

@@ -119,4 +119,20 @@ Verdict dissolves(const ir::Node& node, const mapping::Listed& listed, const Con
   return {.truth = Truth::yes};
 }
 
+std::vector<handlers::Operand> unpacked(const handlers::Operand& given, std::size_t count, onnx::Builder& builder) {
+  std::vector<handlers::Operand> members;
+  if (const handlers::List* list = given.list()) {
+    if (list->items.size() != count) throw onnx::Refusal{"a list of " + std::to_string(list->items.size()) + " is unpacked into " + std::to_string(count)};
+    members.assign(list->items.begin(), list->items.end());
+    return members;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const onnx::Value index = builder.integer(static_cast<std::int64_t>(i));
+    if (const auto* sequence = std::get_if<handlers::Sequence>(&given.value)) members.push_back({builder.node("SequenceAt", {sequence->value, index})});
+    else if (const auto* vector = std::get_if<handlers::Vector>(&given.value)) members.push_back({handlers::Number{builder.gather(vector->value, index, 0)}});
+    else throw onnx::Refusal{"a value that is no list is unpacked"};
+  }
+  return members;
+}
+
 }  // namespace compatcheck::conversion

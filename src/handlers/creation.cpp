@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
 
@@ -81,7 +82,9 @@ std::vector<double> coordinates(std::int64_t count, bool align_corners) {
 void affine_grid(Emission& e) {
   const Value theta = e.tensor("theta");
   const bool align = e.boolean("align_corners");
-  if (e.row_has("AffineGrid")) return e.give(e.node("AffineGrid", {theta, e.int_vector("size")}, {{"align_corners", align ? 1 : 0}}));
+  if (e.row_has("AffineGrid")) {   // of f16 ONNX Runtime has no kernel, and it doesn't run the operator's own function
+    return e.give(e.node("AffineGrid", {widened(e, theta), e.int_vector("size")}, {{"align_corners", align ? 1 : 0}}));
+  }
   const Ints size = e.ints("size");
   if (size.size() != 4 && size.size() != 5) throw Refusal{"a grid is one of images or volumes"};
   const std::size_t dims = size.size() - 2;   // (x, y, 1) or (x, y, z, 1) for each pixel, x changes fastest

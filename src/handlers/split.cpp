@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
+#include "onnx/runtime_types.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -41,10 +43,51 @@ Values between(Emission& e, const Value& value, std::int64_t axis, const Values&
 
 Value end_of_all(Emission& e) { return e.integers({std::numeric_limits<std::int64_t>::max()}); }
 
+// ---- Sequences
+
+// SplitToSequence has no kernel of small integers in ONNX Runtime, and a list can't be cast: its pieces are put in one by one.
+bool is_put_together(Emission& e, DType dtype) {
+  const auto* cuts = e.build.schema("SplitToSequence");
+  return cuts && !onnx::has_kernel(*cuts, "T", dtype) && e.at_least(13) && e.build.schema("SequenceInsert")->inputs[1].accepts(dtype);
+}
+
+Value put_together(Emission& e, DType dtype, const Value& count, const std::function<Value(const Value&)>& piece) {
+  const Value none = e.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(dtype)}}, dtype);
+  const auto body = e.build.begin_body();
+  const std::vector<onnx::Dimension> single;
+  const Value number = e.build.body_input(DType::i64, false, single), go_on = e.build.body_input(DType::boolean, false, single);
+  const Value before = e.build.body_input(dtype, true);
+  e.build.end_body({e.node("Identity", {go_on}), e.node("SequenceInsert", {before, piece(number)})});
+  return e.build.control("Loop", {e.build.reshape(count, {}), {}, none}, {{"body", body}}, {dtype}, {true}).front();
+}
+
+// `lengths`: an i64 vector.
+Value cut(Emission& e, const Value& value, std::int64_t axis, const Value& lengths) {
+  if (!is_put_together(e, value.dtype)) return e.node("SplitToSequence", {value, lengths}, {{"axis", axis}}, value.dtype);
+  const Value ends = e.node("CumSum", {lengths, e.build.integer(0)});
+  return put_together(e, value.dtype, e.node("Size", {lengths}), [&](const Value& i) {
+    const Value at = e.build.reshape(i, {1}), end = e.build.gather(ends, at, 0);
+    return sliced(e, value, axis, difference(e, end, e.build.gather(lengths, at, 0)), end);
+  });
+}
+
+// PyTorch cuts what is empty, too: into pieces without elements.
+Value lengths_of_steps(Emission& e, const Value& size, const Value& step, const Value& pieces_of_nothing) {
+  const Value nothing = e.integers({0}), empty = e.cast(e.node("Equal", {size, nothing}), DType::i64);
+  const Value by = maximum(e, step, e.integers({1})), end = sum(e, size, product(e, empty, pieces_of_nothing));
+  const Value starts = e.node("Range", {e.build.integer(0), e.build.squeeze(end, {0}), e.build.squeeze(by, {0})});
+  return maximum(e, minimum(e, difference(e, size, starts), by), nothing);
+}
+
 // Pieces of `step`, the last one what is left.
-void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::function<Value()>& step) {
+void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::function<Value()>& step, const std::function<Value()>& pieces_of_nothing) {
   const auto sizes = piece_sizes(e, axis);
-  if (!sizes) return e.give_operand(0, {Sequence{e.node("SplitToSequence", {value, step()}, {{"axis", axis}}, value.dtype)}});
+  if (!sizes) {
+    if (may_be_zero(e.shape("self")[static_cast<std::size_t>(axis)]) || is_put_together(e, value.dtype))
+      return e.give_operand(0, {Sequence{cut(e, value, axis, lengths_of_steps(e, e.size_of("self", axis), step(), pieces_of_nothing()))}});
+    const Value each = e.build.squeeze(step(), {0});   // a vector would be the sizes of all pieces
+    return e.give_operand(0, {Sequence{e.node("SplitToSequence", {value, each}, {{"axis", axis}}, value.dtype)}});
+  }
   if (auto pieces = split_pieces(e, value, axis, *sizes)) return e.give_list(0, *pieces);
   Values bounds{e.integers({0})};
   const Value by = step();
@@ -55,7 +98,7 @@ void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::f
 
 void give_sized(Emission& e, const Value& value, std::int64_t axis, std::string_view argument) {
   const auto sizes = piece_sizes(e, axis);
-  if (!sizes) return e.give_operand(0, {Sequence{e.node("SplitToSequence", {value, e.int_vector(argument)}, {{"axis", axis}}, value.dtype)}});
+  if (!sizes) return e.give_operand(0, {Sequence{cut(e, value, axis, e.int_vector(argument))}});
   if (auto pieces = split_pieces(e, value, axis, *sizes)) return e.give_list(0, *pieces);
   const Value lengths = e.int_vector(argument);
   if (e.at_least(13)) return e.give_list(0, e.nodes("Split", {value}, sizes->size(), {{"axis", axis}, {"split", lengths}}));
@@ -70,16 +113,17 @@ void split(Emission& e) {
   const std::int64_t axis = e.axis("dim");
   const Operand& given = e.operand(argument);
   if (given.list() || std::holds_alternative<Vector>(given.value) || e.call.fact(argument).list()) return give_sized(e, e.tensor("self"), axis, argument);
-  give_steps(e, e.tensor("self"), axis, [&] { return int_value(e, argument); });
+  give_steps(e, e.tensor("self"), axis, [&] { return int_value(e, argument); }, [&] { return e.integers({1}); });
 }
 
 // Of a size that isn't known: rounded up, so that the last piece is the short one.
 void chunk(Emission& e) {
   const std::int64_t axis = e.axis("dim");
+  const auto chunks = [&] { return int_value(e, "chunks"); };
   give_steps(e, e.tensor("self"), axis, [&] {
-    const Value chunks = int_value(e, "chunks");
-    return quotient(e, sum(e, e.size_of("self", axis), difference(e, chunks, e.integers({1}))), chunks);
-  });
+    const Value count = chunks();
+    return quotient(e, sum(e, e.size_of("self", axis), difference(e, count, e.integers({1}))), count);
+  }, chunks);
 }
 
 // ---- By number of parts or by places
@@ -113,8 +157,7 @@ void give_counted(Emission& e, std::int64_t axis) {
   const Value least = quotient(e, size, count), extra = difference(e, size, product(e, least, count));
   const Value places = e.node("Range", {e.build.integer(0), count, e.build.integer(1)});
   const Value sizes = sum(e, e.cast(e.node("Less", {places, extra}), DType::i64), least);
-  const Value self = e.tensor("self");
-  e.give_operand(0, {Sequence{e.node("SplitToSequence", {self, sizes}, {{"axis", axis}}, self.dtype)}});
+  e.give_operand(0, {Sequence{cut(e, e.tensor("self"), axis, sizes)}});
 }
 
 void give_cut(Emission& e, std::int64_t axis) {
@@ -147,8 +190,12 @@ void unbind(Emission& e) {
   const std::int64_t axis = e.axis("dim");
   const Value self = e.tensor("self");
   const auto* list = e.call.facts().of(e.call.node().output()).list();
-  if (!list || !list->items)
-    return e.give_operand(0, {Sequence{e.node("SplitToSequence", {self}, {{"axis", axis}, {"keepdims", 0}}, self.dtype)}});
+  if (!list || !list->items) {
+    const Value rows = is_put_together(e, self.dtype)
+                           ? put_together(e, self.dtype, e.size_of("self", axis), [&](const Value& i) { return e.build.gather(self, i, axis); })
+                           : e.node("SplitToSequence", {self}, {{"axis", axis}, {"keepdims", 0}}, self.dtype);
+    return e.give_operand(0, {Sequence{rows}});
+  }
   Values rows = *split_pieces(e, self, axis, std::vector<Dim>(list->items->size(), Dim(1)));
   for (Value& row : rows) row = e.build.squeeze(row, {axis});
   e.give_list(0, rows);

@@ -101,8 +101,9 @@ Values Builder::append(Call& call, std::size_t outputs, const std::vector<DType>
   for (std::size_t i = 0; i < outputs; ++i) {
     const Formal* formal = call.schema ? formal_at(call.schema->outputs, i) : nullptr;
     const bool like_input = formal && !call.inputs.empty() && call.inputs.front().sequence && call.schema->inputs.front().type == formal->type;   // Identity
-    const bool sequence = like_input || (formal && !formal->types.empty() && std::ranges::all_of(formal->types, [](const auto& type) { return type.starts_with("seq("); }));
+    const bool sequence = like_input || (formal && is_sequence(*formal));
     Value value{model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor, .dtype = dtypes[i], .shape = {}, .name = {}}), dtypes[i], sequence};
+    if (call.schema) check_output(call, i, value);
     call.node.outputs.push_back(value.id);
     made.push_back(value);
   }
@@ -116,41 +117,6 @@ Values Builder::append(Call& call, std::size_t outputs, const std::vector<DType>
 }
 
 // ---- Graphs
-
-std::shared_ptr<Graph> Builder::begin_body() {
-  bodies_.push_back(std::make_shared<Graph>());
-  return bodies_.back();
-}
-
-Value Builder::body_input(DType dtype, bool sequence, std::optional<std::vector<Dimension>> shape) {
-  const ValueId id = model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor, .dtype = dtype, .shape = std::move(shape), .name = {}});
-  bodies_.back()->inputs.push_back(id);
-  return {id, dtype, sequence};
-}
-
-void Builder::end_body(const Values& outputs) {
-  for (const Value& output : outputs) bodies_.back()->outputs.push_back(output.id);
-  bodies_.pop_back();
-}
-
-Values Builder::control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<DType>& dtypes,
-                        const std::vector<bool>& sequences) {
-  const Schema* found = schema(op);
-  Node node{.op = std::string(op), .domain = {}, .inputs = {}, .outputs = {}, .attributes = {}, .name = {}, .origin = origin_};
-  for (const Value& input : inputs) node.inputs.push_back(input.id);
-  for (const auto& [name, body] : bodies) node.attributes.push_back({std::string(name), to_attribute(body)});
-  Values made;
-  for (std::size_t i = 0; i < dtypes.size(); ++i) {
-    if (sequences[i] && !accepts(found->outputs.front(), {1, dtypes[i], true}))
-      throw refusal_until(*found, std::string(op) + " takes no lists of tensors", [&](const Schema& version) { return accepts(version.outputs.front(), {1, dtypes[i], true}); });
-    const auto kind = sequences[i] ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor;
-    made.push_back({model_.add_value({.kind = kind, .dtype = dtypes[i], .shape = {}, .name = {}}), dtypes[i], sequences[i]});
-    node.outputs.push_back(made.back().id);
-  }
-  emitted_.emplace_back(op);
-  (bodies_.empty() ? model_.graph : *bodies_.back()).nodes.push_back(std::move(node));
-  return made;
-}
 
 void Builder::add_functions(const std::shared_ptr<const FunctionText>& text) {
   if (std::ranges::find(model_.functions, text) == model_.functions.end()) model_.functions.push_back(text);

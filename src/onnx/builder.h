@@ -119,6 +119,8 @@ class Builder {
   // Bounds as Slice's.
   Value slice(const Value& data, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps = {});
 
+  Value again(const Value& value);                                  // the same under another name
+
   // ---- What a value was made of, for whoever would undo it: a packed sequence's padded one
   void remember(const Value& value, Values parts) { parts_[value.id] = std::move(parts); }
   Values made_of(const Value& value) const {
@@ -130,7 +132,8 @@ class Builder {
   std::shared_ptr<Graph> begin_body();
   Value body_input(ir::DType dtype, bool sequence = false, std::optional<std::vector<Dimension>> shape = {});
   void end_body(const Values& outputs);
-  // "If" or "Loop", whose outputs have the dtypes of what leaves the body.
+  // "If", "Loop" or "Scan", whose outputs have the dtypes of what leaves the body. What it doesn't take at this opset goes in and out
+  // of it and of its bodies in a wider dtype.
   Values control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<ir::DType>& dtypes,
                  const std::vector<bool>& sequences);
 
@@ -152,6 +155,9 @@ class Builder {
   void check_inputs(Call& call);
   static void demand_attributes(const Call& call);
   void widen(Call& call);
+  static void widen_fill(Call& call);
+  static void check_output(const Call& call, std::size_t i, const Value& given);
+  void carry(const Schema& schema, const std::shared_ptr<Graph>& body);
   std::vector<ir::DType> output_dtypes(const Call& call, std::size_t outputs, std::optional<ir::DType> dtype) const;
   void add_node(Node node);
   Values append(Call& call, std::size_t outputs, const std::vector<ir::DType>& dtypes);

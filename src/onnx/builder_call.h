@@ -27,6 +27,9 @@ inline bool is_type(std::string_view type) { return type.find('(') != std::strin
 // Of the formal at that place; a variadic one stands for all from there on.
 const Formal* formal_at(std::span<const Formal> formals, std::size_t i);
 bool accepts(const Formal& formal, const Value& value);
+bool is_sequence(const Formal& formal);
+// Types that hold every value of `dtype`, nearest first; more of them for an operator that only moves elements.
+std::span<const ir::DType> wider(ir::DType dtype, bool moving);
 
 inline std::string describe(const Schema& schema) { return std::string(schema.name); }
 

@@ -15,10 +15,31 @@ const Formal* formal_at(std::span<const Formal> formals, std::size_t i) {
   return !formals.empty() && formals.back().option == Formal::Option::variadic ? &formals.back() : nullptr;
 }
 
+bool is_sequence(const Formal& formal) {
+  return !formal.types.empty() && std::ranges::all_of(formal.types, [](std::string_view type) { return type.starts_with("seq("); });
+}
+
 bool accepts(const Formal& formal, const Value& value) {
   if (!value.sequence && formal.accepts(value.dtype)) return true;
   const std::string sequence = "seq(" + std::string(tensor_type(value.dtype)) + ")";
   return value.sequence && std::ranges::find(formal.types, sequence) != formal.types.end();
+}
+
+std::span<const DType> wider(DType dtype, bool moving) {
+  using enum DType;
+  static constexpr DType of_small[] = {i32, i64}, of_u8[] = {i32, i64}, of_i32[] = {i64}, of_bf16[] = {f32}, of_bool[] = {u8, i32, i64},
+                         of_f16[] = {f32}, of_f32[] = {f64}, of_u32[] = {i64};
+  switch (dtype) {
+    case i8: case i16: case u16: return of_small;
+    case u8: return of_u8;
+    case u32: return of_u32;
+    case i32: return of_i32;
+    case bf16: return of_bf16;
+    case f16: return of_f16;
+    case f32: return of_f32;
+    case boolean: return moving ? std::span<const DType>(of_bool) : std::span<const DType>();
+    default: return {};
+  }
 }
 
 namespace {
@@ -40,26 +61,11 @@ bool moves_elements(std::string_view op) {
   return std::ranges::find(names, op) != std::end(names);
 }
 
-// Types that hold every value of `dtype`, nearest first.
-std::span<const DType> wider(DType dtype, bool moving) {
-  using enum DType;
-  static constexpr DType of_small[] = {i32, i64}, of_u8[] = {i32, i64}, of_i32[] = {i64}, of_bf16[] = {f32}, of_bool[] = {u8, i32, i64},
-                         of_f16[] = {f32}, of_f32[] = {f64}, of_u32[] = {i64};
-  switch (dtype) {
-    case i8: case i16: case u16: return of_small;
-    case u8: return of_u8;
-    case u32: return of_u32;
-    case i32: return of_i32;
-    case bf16: return of_bf16;
-    case f16: return of_f16;
-    case f32: return of_f32;
-    case boolean: return moving ? std::span<const DType>(of_bool) : std::span<const DType>();
-    default: return {};
-  }
-}
-
 // What the runtime casts by itself: ONNX Runtime runs f16 nodes without a kernel in f32.
 bool runtime_casts(DType dtype) { return dtype == DType::f16; }
+
+// What lists hold keeps its dtype: there is no cast of a list.
+bool holds_sequences(const Schema& schema) { return std::ranges::any_of(schema.inputs, is_sequence) || std::ranges::any_of(schema.outputs, is_sequence); }
 
 }  // namespace
 
@@ -94,6 +100,8 @@ void Builder::widen(Call& call) {
     }
   }
   if (schema.name == "Cast" || schema.name == "Loop" || schema.name == "If" || schema.name == "Scan") return;
+  if (schema.name == "ConstantOfShape") widen_fill(call);
+  const bool fixed = holds_sequences(schema);
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Formal* formal = formal_at(schema.inputs, i);
     Value& value = call.inputs[i];
@@ -103,10 +111,10 @@ void Builder::widen(Call& call) {
       continue;
     }
     const auto serves = [&](DType dtype) {
-      return accepts(*formal, {value.id, dtype, value.sequence}) && (value.sequence || has_kernel(schema, formal->type, dtype) || runtime_casts(dtype));
+      return accepts(*formal, {value.id, dtype, value.sequence}) && (fixed || value.sequence || has_kernel(schema, formal->type, dtype) || runtime_casts(dtype));
     };
     if (serves(value.dtype)) continue;
-    const auto candidates = value.sequence ? std::span<const DType>() : wider(value.dtype, moves_elements(schema.name));
+    const auto candidates = fixed || value.sequence ? std::span<const DType>() : wider(value.dtype, moves_elements(schema.name));
     const auto found = std::ranges::find_if(candidates, serves);
     if (found == candidates.end()) {
       if (accepts(*formal, value)) continue;   // this runtime lacks it; another may not
@@ -119,6 +127,29 @@ void Builder::widen(Call& call) {
     }
     value = cast(value, *found);
   }
+}
+
+// A fill whose dtype the opset's ConstantOfShape doesn't give is made in a wider one.
+void Builder::widen_fill(Call& call) {
+  const Formal& output = call.schema->outputs.front();
+  for (NodeAttribute& attribute : call.node.attributes) {
+    auto* fill = std::get_if<TensorData>(&attribute.value);
+    if (!fill || output.accepts(fill->dtype)) continue;
+    const auto candidates = wider(fill->dtype, true);
+    const auto found = std::ranges::find_if(candidates, [&](DType dtype) { return output.accepts(dtype); });
+    const auto numbers = as_floats(*fill);
+    if (found == candidates.end() || !numbers) continue;
+    call.widened.emplace(output.type, fill->dtype);
+    call.bound[output.type] = *found;
+    *fill = make_tensor(*found, fill->dims, *numbers);
+  }
+}
+
+void Builder::check_output(const Call& call, std::size_t i, const Value& given) {
+  const Formal* formal = formal_at(call.schema->outputs, i);
+  if (!formal || accepts(*formal, given)) return;
+  throw refusal_until(*call.schema, describe(*call.schema) + " gives no " + (given.sequence ? "sequence of " : "") + std::string(ir::name(given.dtype)),
+                      [&](const Schema& version) { const Formal* same = formal_at(version.outputs, i); return same && accepts(*same, given); });
 }
 
 std::vector<DType> Builder::output_dtypes(const Call& call, std::size_t outputs, std::optional<DType> dtype) const {

@@ -1,0 +1,102 @@
+// Bodies of If, Loop and Scan, and the casts of what goes in and out.
+#include <algorithm>
+
+#include "onnx/builder_call.h"
+
+namespace compatcheck::onnx {
+
+using ir::DType;
+
+namespace {
+
+Refusal takes_none(const Schema& schema, const Value& value) {
+  const bool lists = accepts(schema.outputs.front(), {1, DType::f32, true});
+  const std::string what = !value.sequence ? std::string(ir::name(value.dtype)) : lists ? "lists of " + std::string(ir::name(value.dtype)) + " tensors" : "lists of tensors";
+  return refusal_until(schema, describe(schema) + " takes no " + what, [&](const Schema& version) { return accepts(version.outputs.front(), value); });
+}
+
+// In which the operator takes a value: its own dtype, or one that holds every value of it.
+DType carried(const Schema& schema, const Value& value) {
+  const Formal& takes = schema.outputs.front();
+  if (accepts(takes, value)) return value.dtype;
+  const auto candidates = value.sequence ? std::span<const DType>() : wider(value.dtype, true);
+  const auto found = std::ranges::find_if(candidates, [&](DType dtype) { return takes.accepts(dtype); });
+  if (found == candidates.end()) throw takes_none(schema, value);
+  return *found;
+}
+
+}  // namespace
+
+// Identity takes sequences from opset 14 on.
+Value Builder::again(const Value& value) {
+  if (!value.sequence || at_least(14)) return node("Identity", {value});
+  const Value longer = node("SequenceInsert", {value, constant(make_tensor(value.dtype, {}, Ints{0}))});
+  return node("SequenceErase", {longer, integer(-1)});
+}
+
+std::shared_ptr<Graph> Builder::begin_body() {
+  bodies_.push_back(std::make_shared<Graph>());
+  return bodies_.back();
+}
+
+Value Builder::body_input(DType dtype, bool sequence, std::optional<std::vector<Dimension>> shape) {
+  const ValueId id = model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor, .dtype = dtype, .shape = std::move(shape), .name = {}});
+  bodies_.back()->inputs.push_back(id);
+  return {id, dtype, sequence};
+}
+
+void Builder::end_body(const Values& outputs) {
+  for (const Value& output : outputs) bodies_.back()->outputs.push_back(output.id);
+  bodies_.pop_back();
+}
+
+// A body as it was made, between casts.
+void Builder::carry(const Schema& schema, const std::shared_ptr<Graph>& body) {
+  const auto value_of = [&](ValueId id) { return Value{id, model_.values[id].dtype, model_.values[id].kind == ValueInfo::Kind::sequence}; };
+  bodies_.push_back(body);
+  std::size_t casts = 0;
+  for (ValueId& input : body->inputs) {
+    const Value inner = value_of(input);
+    const DType dtype = carried(schema, inner);
+    if (dtype == inner.dtype) continue;
+    ValueInfo info = model_.values[input];
+    info.dtype = dtype;
+    input = model_.add_value(std::move(info));
+    cast({input, dtype}, inner.dtype);
+    body->nodes.back().outputs.front() = inner.id;
+    std::ranges::rotate(body->nodes.begin() + static_cast<std::ptrdiff_t>(casts++), std::prev(body->nodes.end()), body->nodes.end());
+  }
+  for (ValueId& output : body->outputs) {
+    const Value inner = value_of(output);
+    const DType dtype = carried(schema, inner);
+    if (dtype == inner.dtype) continue;
+    const auto shape = model_.values[output].shape;
+    output = cast(inner, dtype).id;
+    model_.values[output].shape = shape;
+  }
+  bodies_.pop_back();
+}
+
+Values Builder::control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<DType>& dtypes,
+                        const std::vector<bool>& sequences) {
+  const Schema& found = *schema(op);
+  Node node{.op = std::string(op), .domain = {}, .inputs = {}, .outputs = {}, .attributes = {}, .name = {}, .origin = origin_};
+  for (const Value& input : inputs) node.inputs.push_back(input ? cast(input, carried(found, input)).id : absent);
+  for (const auto& [name, body] : bodies) {
+    if (const auto* graph = std::get_if<std::shared_ptr<Graph>>(&body.variant())) carry(found, *graph);
+    node.attributes.push_back({std::string(name), to_attribute(body)});
+  }
+  Values made;
+  for (std::size_t i = 0; i < dtypes.size(); ++i) {
+    const DType dtype = carried(found, {1, dtypes[i], sequences[i]});
+    const auto kind = sequences[i] ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor;
+    made.push_back({model_.add_value({.kind = kind, .dtype = dtype, .shape = {}, .name = {}}), dtype, sequences[i]});
+    node.outputs.push_back(made.back().id);
+  }
+  emitted_.emplace_back(op);
+  (bodies_.empty() ? model_.graph : *bodies_.back()).nodes.push_back(std::move(node));
+  for (std::size_t i = 0; i < dtypes.size(); ++i) made[i] = cast(made[i], dtypes[i]);
+  return made;
+}
+
+}  // namespace compatcheck::onnx
