@@ -30,6 +30,8 @@ def cases():
     halfway = torch.randint(-3, 4, (1, 6, 8, 2)).float()   # between cells, where the order of rounding and reflecting counts
     for aligned in (False, True):
         made[f"halfway_grid_{aligned}"] = Case(lambda x, g, a=aligned: F.grid_sample(x, g, "nearest", "reflection", a), [(torch.randn(1, 2, 4, 20), halfway)], opsets=range(16, 27))
+    for dtype, aligned in itertools.product((torch.float16, torch.float32, torch.float64), (False, True)):
+        made[f"affine_grid_{dtype}_{aligned}".replace("torch.", "")] = Case(lambda t, a=aligned: F.affine_grid(t, [2, 1, 3, 4], a), [(torch.randn(2, 2, 3).to(dtype),)])
     products = torch.tensor([[float("inf"), 1.0], [float("-inf"), -2.0], [3.0, 4.0]])
     made["cdist_by_products"] = Case(lambda x, y: torch.cdist(x, y, compute_mode="use_mm_for_euclid_dist"), [(products, torch.randn(5, 2))])
     made["cdist_of_many"] = Case(lambda x, y: torch.cdist(x, y), [(products.repeat(10, 1), torch.randn(5, 2))])

@@ -24,10 +24,13 @@ class Case:
     opsets: range = range(7, 27)         # at which it must convert
     tolerance: tuple = ()
     refused: str = ""                    # at none: the words of the refusal
+    runs: range = range(7, 27)           # at which ONNX Runtime has the kernels
 
 
 DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.int8: "i8",
           torch.uint8: "u8", torch.bool: "bool", torch.int16: "i16", torch.bfloat16: "bf16"}
+
+GOOD = {"match", "refused as it should be", "without a kernel"}
 
 
 def flat(value):
@@ -112,13 +115,15 @@ def main():
                     outcome = "wrong" if detail else "match"
                 except Exception as error:
                     outcome, detail = "runtime", str(error)[:300]
+                    if opset not in case.runs and "NOT_IMPLEMENTED" in detail:
+                        outcome = "without a kernel"
             elif case.refused and case.refused in detail or opset not in case.opsets:
                 outcome = "refused as it should be" if outcome != "error" else outcome
             counts[outcome] += 1
-            if outcome not in ("match", "refused as it should be") or arguments.all_lines and outcome != "match":
+            if outcome not in GOOD or arguments.all_lines and outcome != "match":
                 print(f"{outcome.upper()} {name} @{opset} {detail}")
     print(", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
-    return 1 if set(counts) - {"match", "refused as it should be"} else 0
+    return 1 if set(counts) - GOOD else 0
 
 
 if __name__ == "__main__":

@@ -102,6 +102,63 @@ TEST(Builder, WhatWouldLoseValuesIsRefused) {
   EXPECT_EQ(refusal([&] { made.builder.node("Gelu", {made.input(DType::f32)}); }), "ONNX has no Gelu before opset 20");
 }
 
+TEST(Builder, WhatAnOperatorGivesIsOfItsTypes) {
+  Made made(22);
+  const Value sizes = made.input(DType::i64);
+  const auto fill = [](DType dtype) { return Arguments{{"value", make_tensor(dtype, {1}, Ints{1})}}; };
+  EXPECT_EQ(made.builder.node("ConstantOfShape", {sizes}, fill(DType::bf16), DType::bf16).dtype, DType::bf16);
+  EXPECT_EQ(made.operators(), (std::vector<std::string>{"ConstantOfShape"}));
+  Made older(13);   // in a wider dtype
+  const Value made_of_wide = older.builder.node("ConstantOfShape", {older.input(DType::i64)}, fill(DType::bf16), DType::bf16);
+  EXPECT_EQ(made_of_wide.dtype, DType::bf16);
+  EXPECT_EQ(older.operators(), (std::vector<std::string>{"ConstantOfShape", "Cast"}));
+  EXPECT_EQ(std::get<TensorData>(older.model.graph.nodes.front().attribute("value")->value).dtype, DType::f32);
+  Made oldest(12);
+  EXPECT_EQ(refusal([&] { oldest.builder.node("ConstantOfShape", {oldest.input(DType::i64)}, fill(DType::bf16), DType::bf16); }), "ONNX has no tensors of bf16 before opset 13");
+  EXPECT_EQ(refusal([&] { made.builder.node("EyeLike", {made.input(DType::f32)}, {{"dtype", data_type(DType::c64)}}, DType::c64); }), "EyeLike gives no c64");
+}
+
+// Its tensors would be of one dtype in the file and of another for whoever reads them.
+TEST(Builder, ListsKeepTheDtypeOfWhatTheyHold) {
+  Made made(17);
+  const Value list = made.builder.node("SplitToSequence", {made.input(DType::i8), made.builder.integer(2)}, {}, DType::i8);
+  EXPECT_EQ(made.builder.node("SequenceAt", {list, made.builder.integer(0)}).dtype, DType::i8);
+  EXPECT_EQ(made.operators(), (std::vector<std::string>{"SplitToSequence", "SequenceAt"}));
+  const Value small = made.input(DType::bf16);
+  EXPECT_EQ(refusal([&] { made.builder.node("SplitToSequence", {small, made.builder.integer(2)}, {}, DType::bf16); }), "SplitToSequence takes no bf16 before opset 24");
+  EXPECT_EQ(refusal([&] { made.builder.node("SequenceConstruct", {small}); }), "SequenceConstruct takes no bf16");
+  EXPECT_EQ(refusal([&] { made.builder.node("SequenceEmpty", {}, {{"dtype", data_type(DType::bf16)}}, DType::bf16); }), "SequenceEmpty gives no sequence of bf16");
+}
+
+// A Loop that carries one value of the dtype, and gives it after each round, too.
+std::vector<std::string> looped(Made& made, DType dtype, bool list = false) {
+  Builder& b = made.builder;
+  const Value start = list ? b.add_input(dtype, std::nullopt, "list", true) : made.input(dtype);
+  const auto body = b.begin_body();
+  b.body_input(DType::i64);
+  const Value go_on = b.body_input(DType::boolean), carried = b.body_input(dtype, list);
+  b.end_body({b.node("Identity", {go_on}), b.again(carried)});
+  EXPECT_EQ(b.control("Loop", {b.integer(3), {}, start}, {{"body", body}}, {dtype}, {list}).front().dtype, dtype);
+  std::vector<std::string> names;
+  for (const Node& node : body->nodes) names.push_back(node.op);
+  return names;
+}
+
+TEST(Builder, WhatALoopDoesntTakeGoesRoundInAWiderDtype) {
+  Made made(16), older(15), oldest(12);
+  EXPECT_EQ(looped(made, DType::bf16), (std::vector<std::string>{"Identity", "Identity"}));
+  EXPECT_EQ(made.operators(), std::vector<std::string>{"Loop"});
+  EXPECT_EQ(looped(older, DType::bf16), (std::vector<std::string>{"Cast", "Identity", "Identity", "Cast"}));
+  EXPECT_EQ(older.operators(), (std::vector<std::string>{"Cast", "Loop", "Cast"}));
+  const Graph& body = *std::get<std::shared_ptr<Graph>>(older.model.graph.nodes[1].attribute("body")->value);
+  EXPECT_EQ(older.model.values[body.inputs[2]].dtype, DType::f32);
+  EXPECT_EQ(older.model.values[body.outputs[1]].dtype, DType::f32);
+  EXPECT_EQ(body.nodes.front().inputs.front(), body.inputs[2]);
+  EXPECT_EQ(refusal([&] { looped(oldest, DType::bf16); }), "ONNX has no tensors of bf16 before opset 13");
+  EXPECT_EQ(refusal([&] { Made(12).builder.control("Loop", {}, {}, {DType::f32}, {true}); }), "Loop takes no lists of tensors before opset 13");
+  EXPECT_EQ(refusal([&] { Made(13).builder.control("If", {}, {}, {DType::bf16}, {true}); }), "If takes no lists of bf16 tensors before opset 16");
+}
+
 TEST(Builder, MixedDtypesAreADefect) {
   Made made(17);
   EXPECT_THROW(made.builder.node("Add", {made.input(DType::f32), made.input(DType::i64)}), InternalError);

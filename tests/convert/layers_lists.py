@@ -1,0 +1,98 @@
+"""Tensors cut into lists, by sizes that are known only when the model runs."""
+import torch
+from torch import Tensor
+
+from run_layers import Case
+
+
+def chunk(x: Tensor):
+    parts = torch.chunk(x, 3, 0)
+    return parts[0], parts[1], parts[-1], len(parts)
+
+
+def unsafe_chunk(x: Tensor):
+    return torch.unsafe_chunk(x, 2, 1)[1]
+
+
+def split(x: Tensor):
+    parts = torch.split(x, 2, 0)
+    return parts[0], parts[-1], len(parts)
+
+
+def unsafe_split(x: Tensor):
+    return torch.cat(torch.unsafe_split(x, 3, 0), 1)
+
+
+def split_by_size(x: Tensor):
+    parts = x.split(x.size(1), 0)
+    return parts[0], parts[-1], len(parts)
+
+
+def split_with_sizes(x: Tensor):
+    parts = x.split([1, x.size(0) - 2, 1], 0)
+    return parts[0], parts[1], parts[2]
+
+
+def unsafe_split_with_sizes(x: Tensor):
+    parts = torch.unsafe_split_with_sizes(x, [x.size(0) - 1, 1], 0)
+    return parts[1], parts[0]
+
+
+def listed_sizes(x: Tensor):
+    sizes = [2]
+    for i in range(x.size(0) - 2):
+        sizes.append(1)
+    parts = torch.split_with_sizes(x, sizes, 0)
+    return parts[0], parts[-1], len(parts)
+
+
+def tensor_split(x: Tensor):
+    parts = torch.tensor_split(x, 3, 0)
+    return parts[0], parts[1], parts[2]
+
+
+def tensor_split_by_count(x: Tensor):
+    parts = torch.tensor_split(x, torch.count_nonzero(x[:3, 0]) + 1, 0)
+    return parts[0], parts[-1], len(parts)
+
+
+def unbind(x: Tensor):
+    rows = x.unbind(0)
+    return rows[1], rows[-1], len(rows)
+
+
+# How many rows are kept, none perhaps, shows when the model runs.
+def chunk_of_kept(x: Tensor):
+    parts = torch.chunk(x[x[:, 0] > 0], 3, 0)
+    return torch.cat(parts, 0), parts[0], len(parts)
+
+
+def split_of_kept(x: Tensor):
+    parts = torch.split(x[x[:, 0] > 0], 2, 0)
+    return torch.cat(parts, 0), parts[-1], len(parts)
+
+
+def unbind_kept(x: Tensor):
+    return len(x[x[:, 0] > 0].unbind(0))
+
+
+def cases():
+    made = {}
+    by_name = [chunk, unsafe_chunk, split, unsafe_split, split_by_size, split_with_sizes, unsafe_split_with_sizes, tensor_split, unbind]
+    kept = [chunk_of_kept, split_of_kept, unbind_kept]
+    for dtype, text in [(torch.float32, "f32"), (torch.uint8, "u8"), (torch.int16, "i16"), (torch.bool, "bool")]:
+        rows = {n: torch.randint(-3, 4, (n, 4)) for n in (5, 6, 9, 3)}
+        in_dtype = [(x.abs().to(dtype),) for x in rows.values()]
+        even = [pair for pair in in_dtype if pair[0].size(0) % 3 == 0]
+        at = {"opsets": range(11, 27), "script": True}
+        if text in ("u8", "i16"):
+            at["runs"] = range(13, 27)   # ONNX Runtime cuts no small integers into lists, and before opset 13 no Loop makes one
+        for function in by_name:
+            inputs = even if function is unsafe_split else in_dtype
+            made[f"{function.__name__}_{text}"] = Case(function, inputs, specs=(f"{text}:n,4" if function is not unsafe_chunk else f"{text}:n,m",), **at)
+        made[f"listed_sizes_{text}"] = Case(listed_sizes, in_dtype, specs=(f"{text}:n,4",), **at)
+        made[f"tensor_split_by_count_{text}"] = Case(tensor_split_by_count, in_dtype, specs=(f"{text}:n,4",), **at)
+        for function in kept:
+            some = [(x,) for (x,) in in_dtype] + [(torch.zeros(4, 4, dtype=dtype),)]
+            made[f"{function.__name__}_{text}"] = Case(function, some, specs=(f"{text}:n,4",), **at)
+    return made
