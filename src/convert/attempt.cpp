@@ -232,6 +232,8 @@ template <class Work> void Attempter::on_trial(Attempt& attempt, int opset, Work
     attempt.outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
     attempt.open = wanting.verdict;
+  } catch (const InternalError& error) {
+    refuse(attempt.outcome, nullptr, std::string("this can't be converted yet: ") + error.what());
   }
   attempt.range = builder.range();
 }

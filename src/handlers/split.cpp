@@ -5,7 +5,6 @@
 #include "handlers/elementary.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
-#include "onnx/runtime_types.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -45,12 +44,7 @@ Value end_of_all(Emission& e) { return e.integers({std::numeric_limits<std::int6
 
 // ---- Sequences
 
-// SplitToSequence has no kernel of small integers in ONNX Runtime, and a list can't be cast: its pieces are put in one by one.
-bool is_put_together(Emission& e, DType dtype) {
-  const auto* cuts = e.build.schema("SplitToSequence");
-  return cuts && !onnx::has_kernel(*cuts, "T", dtype) && e.at_least(13) && e.build.schema("SequenceInsert")->inputs[1].accepts(dtype);
-}
-
+// Its pieces one by one.
 Value put_together(Emission& e, DType dtype, const Value& count, const std::function<Value(const Value&)>& piece) {
   const Value none = e.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(dtype)}}, dtype);
   const auto body = e.build.begin_body();
@@ -63,7 +57,7 @@ Value put_together(Emission& e, DType dtype, const Value& count, const std::func
 
 // `lengths`: an i64 vector.
 Value cut(Emission& e, const Value& value, std::int64_t axis, const Value& lengths) {
-  if (!is_put_together(e, value.dtype)) return e.node("SplitToSequence", {value, lengths}, {{"axis", axis}}, value.dtype);
+  if (!e.row_has("SequenceInsert")) return e.node("SplitToSequence", {value, lengths}, {{"axis", axis}}, value.dtype);
   const Value ends = e.node("CumSum", {lengths, e.build.integer(0)});
   return put_together(e, value.dtype, e.node("Size", {lengths}), [&](const Value& i) {
     const Value at = e.build.reshape(i, {1}), end = e.build.gather(ends, at, 0);
@@ -83,7 +77,7 @@ Value lengths_of_steps(Emission& e, const Value& size, const Value& step, const 
 void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::function<Value()>& step, const std::function<Value()>& pieces_of_nothing) {
   const auto sizes = piece_sizes(e, axis);
   if (!sizes) {
-    if (may_be_zero(e.shape("self")[static_cast<std::size_t>(axis)]) || is_put_together(e, value.dtype))
+    if (may_be_zero(e.shape("self")[static_cast<std::size_t>(axis)]) || e.row_has("SequenceInsert"))
       return e.give_operand(0, {Sequence{cut(e, value, axis, lengths_of_steps(e, e.size_of("self", axis), step(), pieces_of_nothing()))}});
     const Value each = e.build.squeeze(step(), {0});   // a vector would be the sizes of all pieces
     return e.give_operand(0, {Sequence{e.node("SplitToSequence", {value, each}, {{"axis", axis}}, value.dtype)}});
@@ -162,7 +156,7 @@ void give_counted(Emission& e, std::int64_t axis) {
 
 void give_cut(Emission& e, std::int64_t axis) {
   const auto sizes = piece_sizes(e, axis);
-  if (!sizes && e.row_has("SplitToSequence")) return give_counted(e, axis);
+  if (!sizes && e.row_has("Range")) return give_counted(e, axis);
   if (!sizes) throw Refusal{"how many parts there are is known only when the model runs", "use a number of parts that is a constant"};
   const auto whole = e.size("self", axis);
   const auto numbers = numbers_of(*sizes);
@@ -191,7 +185,7 @@ void unbind(Emission& e) {
   const Value self = e.tensor("self");
   const auto* list = e.call.facts().of(e.call.node().output()).list();
   if (!list || !list->items) {
-    const Value rows = is_put_together(e, self.dtype)
+    const Value rows = e.row_has("SequenceInsert")
                            ? put_together(e, self.dtype, e.size_of("self", axis), [&](const Value& i) { return e.build.gather(self, i, axis); })
                            : e.node("SplitToSequence", {self}, {{"axis", axis}, {"keepdims", 0}}, self.dtype);
     return e.give_operand(0, {Sequence{rows}});
