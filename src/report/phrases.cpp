@@ -60,7 +60,8 @@ bool is_decided(const Report& report) {
 std::string lowest_opset_words(const Report& report) { return opset(report.summary.lowest_opset, is_decided(report)); }
 
 std::string lowest_opset_words(const Report& report, const TargetSummary& target) {
-  return opset(target.lowest_opset, is_decided(report) && target.support != Support::unknown);
+  const bool never_converts = lowest_opset_words(report) == "none";
+  return opset(target.lowest_opset, never_converts || (is_decided(report) && target.support != Support::unknown));
 }
 
 std::string targets_lowest_opset_words(const Report& report) {
