@@ -40,6 +40,8 @@ Json json_in(std::string_view text) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw UsageError(line_and_column(text, error.byte) + ": no JSON, so no baseline of compatcheck");
+  } catch (const Json::out_of_range&) {
+    throw UsageError("holds a number that is beyond all bounds");   // 1e999
   }
 }
 

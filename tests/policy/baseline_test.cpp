@@ -125,6 +125,7 @@ TEST_F(BaselineTest, DamagedBaselinesNameThePlace) {
   EXPECT_EQ(error("[1]"), error("{}"));
   EXPECT_EQ(error("{\n<<<<<<< HEAD\n"), file + ": line 2, column 1: no JSON, so no baseline of compatcheck");
   EXPECT_EQ(error(R"({"kind": "compatcheck baseline", "version": 2})"), file + ": version: expected 1, the version of baselines that this version of compatcheck reads");
+  EXPECT_EQ(entry(R"("opset": 17, "nodes": 1e999)"), file + ": holds a number that is beyond all bounds");
   EXPECT_EQ(entry(R"("opset": 17)"), file + ": entries[0]: expected a key \"nodes\"");
   for (const char* wrong : {"1.5", "true", "-1", "\"1\"", "null", "99999999999", "1e2"})
     EXPECT_EQ(entry(R"("opset": 17, "nodes": )" + std::string(wrong)), file + ": entries[0].nodes: expected a whole number from 0 to 2147483647") << wrong;

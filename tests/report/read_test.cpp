@@ -84,6 +84,7 @@ TEST(Read, NamesThePlaceOfWhatIsWrong) {
   refuses("{\"schema_version\": \"2.0\"}", "schema_version: expected \"1.0\", this version's, not \"2.0\"");
   refuses("{\"schema_version\": \"1.0\", \"reports\": [{}]}", "is JSON, but no report");
   refuses("graph(%x : Tensor):", "is no saved report");
+  refuses("{\"schema_version\": 1e999}", "holds a number that is beyond all bounds");
   refuses(std::string(1'000'000, '['), "is no saved report");
 }
 
