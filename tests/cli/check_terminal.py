@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Pages fit the terminal that they are printed on: of its own width, or that of COLUMNS; what goes elsewhere isn't wrapped anew."""
-import argparse, fcntl, os, pathlib, pty, re, struct, subprocess, sys, termios
+import argparse, fcntl, os, pathlib, pty, re, struct, subprocess, sys, termios, threading
 
 MODELS = pathlib.Path(__file__).resolve().parent / "models"
+END = b"\x04end of the program\x04"
 CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -17,19 +18,23 @@ def on_terminal(command, width, stream="stdout", **extra):
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | {stream: slave}
     process = subprocess.Popen(command, cwd=MODELS, env=environment(**extra), stdin=subprocess.DEVNULL, **streams)
-    os.close(slave)
-    text = b""
-    while True:
+    # A terminal whose last writer leaves may lose what wasn't read (EIO), so it is kept open until what is written to it after the program came through.
+    def finish():
         try:
-            got = os.read(master, 1 << 16)
-        except OSError:
-            break
-        if not got:
-            break
-        text += got
-    process.wait(timeout=60)
+            process.wait(timeout=60)
+        finally:
+            process.kill()
+            os.write(slave, END)
+
+    end = threading.Thread(target=finish)
+    end.start()
+    text = b""
+    while not text.endswith(END):
+        text += os.read(master, 1 << 16)
+    end.join()
+    os.close(slave)
     os.close(master)
-    return text.decode().replace("\r\n", "\n")
+    return text.removesuffix(END).decode().replace("\r\n", "\n")
 
 
 def main():
@@ -49,7 +54,7 @@ def main():
             if wide := too_wide(text, shown):
                 failures.append(f"{words} at {shown}: {wide[:3]}")
             if CODES.sub("", text).split() != plain.split():
-                failures.append(f"{words} at {shown}: other words")
+                failures.append(f"{words} at {shown}: other words: {text!r}")
         if CODES.sub("", on_terminal([program, *words], 2000)) != plain:
             failures.append(f"{words}: a wide terminal gets another page")
         if subprocess.run([program, *words], capture_output=True, text=True, env=environment(COLUMNS="40")).stdout != plain:
