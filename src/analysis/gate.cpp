@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analysis/rules.h"
 #include "compatcheck/check.h"
@@ -66,29 +67,35 @@ Gate judge(const Report& report, Gate gate) {
   return gate;
 }
 
-}  // namespace compatcheck::analysis
-
-namespace compatcheck {
-
-int exit_code_of(std::span<const Report> reports) {
+int exit_code_of(std::span<const Report* const> reports) {
   struct Codes {
     int lowest = exit_unreadable, highest = exit_passed;
     bool one_is_enough = false;
   };
   std::map<std::string_view, Codes> models;
   int highest = exit_passed;
-  for (const Report& report : reports) {
-    if (report.error) {
-      highest = std::max(highest, report.exit_code);
+  for (const Report* report : reports) {
+    if (report->error) {
+      highest = std::max(highest, report->exit_code);
       continue;
     }
-    Codes& codes = models[report.model.path];
-    codes.lowest = std::min(codes.lowest, report.exit_code);
-    codes.highest = std::max(codes.highest, report.exit_code);
-    codes.one_is_enough |= report.gate.one_opset_is_enough;
+    Codes& codes = models[report->model.path];
+    codes.lowest = std::min(codes.lowest, report->exit_code);
+    codes.highest = std::max(codes.highest, report->exit_code);
+    codes.one_is_enough |= report->gate.one_opset_is_enough;
   }
   for (const auto& [path, codes] : models) highest = std::max(highest, codes.one_is_enough ? codes.lowest : codes.highest);
   return highest;
+}
+
+}  // namespace compatcheck::analysis
+
+namespace compatcheck {
+
+int exit_code_of(std::span<const Report> reports) {
+  std::vector<const Report*> pointers;
+  for (const Report& report : reports) pointers.push_back(&report);
+  return analysis::exit_code_of(pointers);
 }
 
 }  // namespace compatcheck

@@ -1,6 +1,8 @@
 // Whether a report passes, and the exit code that says so.
 #pragma once
 
+#include <span>
+
 #include "compatcheck/report.h"
 
 namespace compatcheck::analysis {
@@ -10,5 +12,7 @@ bool violates(const Finding& finding, FailOn fail_on);
 bool fails(const Finding& finding, const Report& report);
 // What is asked of the report, answered.
 Gate judge(const Report& report, Gate gate);
+// As compatcheck::exit_code_of(), of a run.
+int exit_code_of(std::span<const Report* const> reports);
 
 }  // namespace compatcheck::analysis

@@ -17,6 +17,15 @@ class JsonPlace {
  public:
   using Json = nlohmann::ordered_json;
 
+  // Throws Json::parse_error for what is no JSON, ModelError for a number beyond doubles (1e999).
+  static Json parse(std::string_view text) {
+    try {
+      return Json::parse(text);
+    } catch (const Json::out_of_range&) {
+      throw ModelError("holds a number that is beyond all bounds");
+    }
+  }
+
   explicit JsonPlace(const Json& json) : json_(json) {}
 
   // Throw ModelError, as all below do for what isn't as asked.

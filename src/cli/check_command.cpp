@@ -40,7 +40,11 @@ std::vector<std::string> models_to_check(const Options& options) {
 // "[12/1000] 38 a second, 26 s left": of this run's own work, from here on.
 class Rate {
  public:
-  Rate(std::size_t models, std::size_t resumed) : models_(models), resumed_(resumed) {}
+  explicit Rate(std::size_t models) : models_(models) {}
+  void start(std::size_t resumed) {
+    resumed_ = resumed;
+    start_ = std::chrono::steady_clock::now();
+  }
   std::string words(std::size_t done) const {
     std::string text = "[" + std::to_string(done) + "/" + std::to_string(models_) + "]";
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -53,14 +57,14 @@ class Rate {
   }
 
  private:
-  std::size_t models_, resumed_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::size_t models_, resumed_ = 0;
+  std::chrono::steady_clock::time_point start_;
 };
 
 class CheckRun {
  public:
   CheckRun(const Options& options, std::vector<std::string> models)
-      : options_(options), models_(std::move(models)), checked_(options, models_.size()), loader_(options.load), progress_(options.progress), rate_(models_.size(), 0) {
+      : options_(options), models_(std::move(models)), checked_(options, models_.size()), loader_(options.load), progress_(options.progress), rate_(models_.size()) {
     if (!options.resume) return;
     const auto lines = std::ranges::find_if(options.reports, [](const ReportFile& report) { return report.format == Format::jsonl; });
     if (lines == options.reports.end()) throw UsageError("--resume goes on from a report of JSON lines: --report FILE.jsonl");
@@ -71,7 +75,7 @@ class CheckRun {
   int run() {
     for (std::size_t i = 0; i < models_.size(); ++i)
       if (!resumed(i)) todo_.push_back(i);
-    rate_ = Rate(models_.size(), done_);
+    rate_.start(done_);
     if (!todo_.empty()) progress_.show(rate_.words(done_) + "  " + models_[todo_.front()]);
     // A plugin's code is somebody else's: it may crash or never end, too.
     if (models_.size() > 1 || !options_.load.plugins.empty()) check_apart();

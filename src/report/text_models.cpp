@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 
-#include "compatcheck/check.h"
+#include "analysis/gate.h"
 #include "compatcheck/printable.h"
 #include "report/phrases.h"
 #include "report/printable.h"
@@ -82,21 +82,9 @@ std::string lowest_line(const Model& model) {
   return decided ? "converts whole at no opset" : "from which opset it converts whole isn't known";
 }
 
-std::string last_line(std::span<const Report> reports) {
-  const auto judged = std::ranges::find_if(reports, [](const Report& report) { return !report.error; });
-  return "exit " + std::to_string(exit_code_of(reports)) + (judged == reports.end() ? "" : " (" + gate_options(*judged) + ")") + "\n";
-}
-
-// What exit_code_of() asks for.
-std::vector<Report> judgements(const Model& model) {
-  std::vector<Report> judged(model.size());
-  for (std::size_t i = 0; i < model.size(); ++i) {
-    judged[i].model.path = model[i]->model.path;
-    judged[i].gate = model[i]->gate;
-    judged[i].error = model[i]->error;
-    judged[i].exit_code = model[i]->exit_code;
-  }
-  return judged;
+std::string last_line(const Model& reports) {
+  const auto judged = std::ranges::find_if(reports, [](const Report* report) { return !report->error; });
+  return "exit " + std::to_string(analysis::exit_code_of(reports)) + (judged == reports.end() ? "" : " (" + gate_options(**judged) + ")") + "\n";
 }
 
 // Whatever --exit-zero makes of it.
@@ -119,7 +107,7 @@ std::string details(const Model& model, const RenderOptions& options, const Styl
 std::string model_page(const Model& model, const ModelNames& names, const RenderOptions& options, const Style& style) {
   std::string page = report_title(*model.front(), names, style) + export_type(*model.front()) + "\n\n" + table_header(options, style);
   for (const Report* report : model) page += table_row(*report, options, style);
-  return page + "\n" + ladder(model, options, style) + "  " + lowest_line(model) + "\n" + details(model, options, style) + "\n" + last_line(judgements(model));
+  return page + "\n" + ladder(model, options, style) + "  " + lowest_line(model) + "\n" + details(model, options, style) + "\n" + last_line(model);
 }
 
 std::string missing_table(const Totals& totals, const Style& style) {
@@ -151,7 +139,7 @@ std::string text(std::span<const Report> given, const RenderOptions& options) {
   const auto models = models_of(reports);
   for (const Model& model : models) {
     if (options.quiet && passes(model)) {
-      if (models.size() == 1 && !options.one_of_several) return last_line(judgements(model));
+      if (models.size() == 1 && !options.one_of_several) return last_line(model);
       continue;
     }
     if (!pages.empty()) pages += "\n";
@@ -162,7 +150,9 @@ std::string text(std::span<const Report> given, const RenderOptions& options) {
 
 std::string totals(std::span<const Report> reports, const RenderOptions& options) {
   const Totals sums = totals_of(reports);
-  return (options.quiet ? "" : missing_table(sums, Style(options.color))) + totals_line(sums) + last_line(reports);
+  Model all;
+  for (const Report& report : reports) all.push_back(&report);
+  return (options.quiet ? "" : missing_table(sums, Style(options.color))) + totals_line(sums) + last_line(all);
 }
 
 }  // namespace compatcheck::report
