@@ -59,17 +59,42 @@ const onnx::Formal* formal_at(std::span<const onnx::Formal> formals, std::size_t
   return !formals.empty() && formals.back().option == onnx::Formal::Option::variadic ? &formals.back() : nullptr;
 }
 
-// Of a node that reads the dtype; one that only gives it is left as it is.
-std::optional<Node> cast(const Node& node, const std::vector<std::pair<std::string, std::string>>& casts) {
-  const auto target = [&](const Operand& operand) {
-    return operand.dtype && !operand.sequence ? std::ranges::find(casts, ir::name(*operand.dtype), &std::pair<std::string, std::string>::first) : casts.end();
-  };
-  if (std::ranges::none_of(node.inputs, [&](const Operand& operand) { return target(operand) != casts.end(); })) return std::nullopt;
+using Dtypes = std::vector<std::pair<std::string, std::string>>;   // what becomes of them
+
+std::optional<ir::DType> other_of(const Operand& operand, const Dtypes& others) {
+  if (!operand.dtype || operand.sequence) return std::nullopt;
+  const auto found = std::ranges::find(others, ir::name(*operand.dtype), &Dtypes::value_type::first);
+  return found == others.end() ? std::nullopt : ir::dtype_from_name(found->second);
+}
+
+Node with_others(const Node& node, const Dtypes& others) {
   Node made = node;
   for (auto* operands : {&made.inputs, &made.outputs})
     for (Operand& operand : *operands)
-      if (const auto found = target(operand); found != casts.end()) operand.dtype = ir::dtype_from_name(found->second);
+      if (const auto other = other_of(operand, others)) operand.dtype = other;
   return made;
+}
+
+// "f64 is f32 to it": of the node's operands that are others to it; empty if none is.
+std::string what_is_read(const Node& node, const Dtypes& others) {
+  for (const auto* operands : {&node.inputs, &node.outputs})
+    for (const Operand& operand : *operands)
+      if (const auto other = other_of(operand, others)) return std::string(ir::name(*operand.dtype)) + " is " + std::string(ir::name(*other)) + " to it";
+  return {};
+}
+
+// Of a node that reads the dtype; one that only gives it is left as it is.
+std::optional<Node> cast(const Node& node, const Dtypes& casts) {
+  if (std::ranges::none_of(node.inputs, [&](const Operand& operand) { return other_of(operand, casts).has_value(); })) return std::nullopt;
+  return with_others(node, casts);
+}
+
+// Whether dtypes that go without saying are a choice: indices and shapes can be of none of these.
+bool leaves_open(const std::vector<std::string>& dtypes, const onnx::Formal* formal) {
+  return !dtypes.empty() && (!formal || std::ranges::any_of(dtypes, [&](const std::string& name) {
+    const auto dtype = ir::dtype_from_name(name);
+    return dtype && formal->accepts(*dtype);
+  }));
 }
 
 // An output's, where nobody says it: of the inputs of its type parameter.
@@ -88,6 +113,16 @@ bool Judge::is_initializer(const Node& node) const { return contains(profile_.in
 
 Verdict Judge::judge(const Node& node, int opset, int depth) const {
   if (is_initializer(node)) return {};
+  const std::string read = what_is_read(node, profile_.reads);
+  if (read.empty()) return as_read(node, opset, depth);
+  Verdict said = as_read(with_others(node, profile_.reads), opset, depth);
+  if (said.support != Support::yes) return said;
+  said.note += (said.note.empty() ? "" : "; ") + read;
+  said.rule = "CC104";
+  return said;
+}
+
+Verdict Judge::as_read(const Node& node, int opset, int depth) const {
   const OperatorEntries* entries = profile_.find(node.name());
   Verdict said;
   if (entries) said = by_entries(*entries, node, opset);
@@ -105,7 +140,7 @@ Verdict Judge::judge(const Node& node, int opset, int depth) const {
 // A function that the model carries is no operator of its own; ONNX's functions are its bodies where the profile says so.
 std::optional<Verdict> Judge::by_body(const Node& node, int opset, int depth) const {
   const bool carried = !node.schema;
-  if (depth >= deepest_function || (!carried && !profile_.functions)) return std::nullopt;
+  if (depth >= deepest_function || (!carried && (!profile_.functions || stays_whole(node, opset)))) return std::nullopt;
   const auto nodes = expand(node);
   if (!nodes) return std::nullopt;
   Verdict worst;
@@ -115,6 +150,13 @@ std::optional<Verdict> Judge::by_body(const Node& node, int opset, int depth) co
   }
   if (worst.support != Support::yes) worst.message = "in the body of " + node.name() + ", " + worst.message;
   return worst;
+}
+
+// ONNX Runtime lets every provider take what it has a kernel for, the CPU's last, before it looks at functions.
+bool Judge::stays_whole(const Node& node, int opset) const {
+  if (!profile_.profile_behind) return false;
+  const OperatorEntries* entries = profile_.profile_behind->find(node.name());
+  return entries && Judge(*profile_.profile_behind, changes_).by_entries(*entries, node, opset).support == Support::yes;
 }
 
 bool Judge::takes_body(const Node& node, int opset) const {
@@ -176,7 +218,9 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
           return;
         }
       }
-      if (!listed && !profile_.dtypes.empty() && operand.dtype && !contains(profile_.dtypes, type_name(operand)) && total.support == Support::yes)
+      if (listed || total.support != Support::yes || !leaves_open(profile_.dtypes, formal)) continue;
+      if (!operand.dtype && operand.given) total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known", SettledBy::inputs);
+      else if (operand.dtype && !contains(profile_.dtypes, type_name(operand)))
         total = verdict(Support::unknown, "CC105", what + " of " + node.name() + " is " + type_name(operand) + ", and its list tells no types");
     }
   };

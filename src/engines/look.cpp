@@ -51,7 +51,7 @@ Look look_at(const onnx::Model& model, const Profile& profile, std::span<const m
     if (!look.out_of_range.empty()) one.verdict = {.support = Support::no, .rule = "CC102", .message = look.out_of_range};
     else if (one.foreign) one.verdict = {.support = found->second, .rule = "CC101", .message = "it isn't ONNX's"};
     else one.verdict = judge(seen, model.opset);
-    if (!one.foreign && look.out_of_range.empty() && one.verdict.support != Support::yes && !profile.functions) one.body_taken = judge.takes_body(seen, model.opset);
+    if (!one.foreign && look.out_of_range.empty() && one.verdict.support != Support::yes) one.body_taken = judge.takes_body(seen, model.opset);
     supported.push_back(one.verdict.support == Support::yes);
     if (!judge.is_initializer(seen)) look.nodes.push_back(std::move(one));
   });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,12 @@ struct OperatorEntries {
   std::vector<Entry> entries;            // the first that takes a node
 };
 
+// The shipped engine that runs what another doesn't take.
+struct Behind {
+  std::string engine;                    // empty: none, or it isn't known
+  mapping::Place place;
+};
+
 struct Profile {
   std::string engine, title, version, source, date;
   std::optional<Versions> opsets;        // of models; absent: the source doesn't tell
@@ -57,10 +64,13 @@ struct Profile {
   Match match = Match::model;
   Support unlisted = Support::unknown;   // what an operator without entries is
   bool functions = false;                // ONNX's functions become their bodies where no entry takes the node
+  Behind behind;                         // and this engine doesn't, either: it is asked first, as by ONNX Runtime
+  std::shared_ptr<const Profile> profile_behind;   // as profile_of() found it
   std::vector<std::string> initializers; // operators that become initializers when a model is loaded: nothing to take
   std::vector<std::string> own;          // names in ONNX's domain that no version of ONNX has
   std::vector<std::string> dtypes;       // that go without saying where an entry states no types; empty: all
-  std::vector<std::pair<std::string, std::string>> casts;   // that it makes itself where it doesn't take a dtype
+  std::vector<std::pair<std::string, std::string>> reads;   // dtypes that are others to it, wherever they stand
+  std::vector<std::pair<std::string, std::string>> casts;   // that it makes itself where it doesn't take a dtype that is read
   std::string fallback;                  // what becomes of nodes that it doesn't take
   std::vector<OperatorEntries> operators;   // by name
 

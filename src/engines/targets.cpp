@@ -14,12 +14,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const Shipped* find(std::string_view engine) {
+  const auto found = std::ranges::find(shipped(), engine, &Shipped::engine);
+  return found == shipped().end() ? nullptr : &*found;
+}
+
 Profile from_file(const std::string& file) {
   std::error_code error;
   if (const auto status = fs::status(file, error); fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status))
     throw TableError(file + ": not a regular file");   // reading a pipe may wait for ever
   const std::string text = mapping::read_file(file);
-  return read_profile({text, file});
+  return read_own_profile({text, file});
 }
 
 // "1.31" begins "1.31.1", not "1.310".
@@ -27,7 +32,8 @@ bool begins(std::string_view version, std::string_view asked) {
   return version.starts_with(asked) && (version.size() == asked.size() || version[asked.size()] == '.');
 }
 
-[[noreturn]] void unknown_engine(std::string_view engine) {
+// "no such engine; did you mean `ort-cpu`? Known are …"
+std::string unknown_engine(std::string_view engine) {
   std::vector<std::string_view> known;
   std::string all;
   for (const Shipped& one : shipped()) {
@@ -35,8 +41,12 @@ bool begins(std::string_view version, std::string_view asked) {
     all += (all.empty() ? "" : ", ") + std::string(one.engine);
   }
   const std::string meant = mapping::did_you_mean(engine, known);
-  throw UsageError("--target " + std::string(engine) + ": no such engine" + (meant.empty() ? "; known are " : meant + " Known are ") + all +
-                   "; or a profile of your own, FILE.yaml (docs/engines.md)");
+  return "no such engine" + (meant.empty() ? "; known are " : meant + " Known are ") + all;
+}
+
+Profile complete(Profile profile) {
+  if (!profile.behind.engine.empty()) profile.profile_behind = std::make_shared<const Profile>(decode(find(profile.behind.engine)->bytes));
+  return profile;
 }
 
 // Of two targets that give a profile of the same name.
@@ -59,15 +69,23 @@ bool is_asked(std::string_view target, std::string_view asked) {
   return version == std::string_view::npos || (at != std::string_view::npos && begins(target.substr(at + 1), asked.substr(version + 1)));
 }
 
+Profile read_own_profile(const mapping::yaml::Source& source) {
+  Profile profile = read_profile(source);
+  const auto& [engine, place] = profile.behind;
+  if (!engine.empty() && !find(engine)) mapping::yaml::fail(source, place, "`behind` is a shipped engine, and `" + engine + "` is " + unknown_engine(engine));
+  return complete(std::move(profile));
+}
+
 Profile profile_of(std::string_view target) {
   if (names_file(target)) return from_file(std::string(target));
   const auto at = target.find('@');
   const std::string_view engine = target.substr(0, at);
-  const auto found = std::ranges::find(shipped(), engine, &Shipped::engine);
-  if (found == shipped().end()) unknown_engine(engine);
+  const Shipped* found = find(engine);
+  if (!found) throw UsageError("--target " + std::string(engine) + ": " + unknown_engine(engine) +
+                                "; or a profile of your own, FILE.yaml (docs/engines.md)");
   if (at != std::string_view::npos && !begins(found->version, target.substr(at + 1)))
     throw UsageError("--target " + std::string(target) + ": the profile of " + std::string(engine) + " is of version " + std::string(found->version));
-  return decode(found->bytes);
+  return complete(decode(found->bytes));
 }
 
 std::vector<Profile> profiles_of(std::span<const std::string> targets) {
@@ -88,7 +106,7 @@ std::vector<Profile> profiles_of(std::span<const std::string> targets) {
 
 std::vector<Profile> all_shipped() {
   std::vector<Profile> profiles;
-  for (const Shipped& one : shipped()) profiles.push_back(decode(one.bytes));
+  for (const Shipped& one : shipped()) profiles.push_back(complete(decode(one.bytes)));
   return profiles;
 }
 

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "engines/profile.h"
+#include "mapping/reading/yaml.h"
 
 namespace compatcheck::engines {
 
 // "tensorrt", "ort-cpu@1.31" (a version, or how it begins: whole numbers between dots), or a profile's file: "FILE.yaml", a regular one.
 // Throws UsageError for an engine or version that isn't shipped, TableError for what is wrong in a file.
 Profile profile_of(std::string_view target);
-bool names_file(std::string_view target);
+bool names_file(std::string_view target);   // not an engine
 // Whether a profile's target, "ort-cpu@1.31.1", is the one that `asked` names: by its engine, with its version or how that begins.
 bool is_asked(std::string_view target, std::string_view asked);
 
@@ -21,8 +22,9 @@ bool is_asked(std::string_view target, std::string_view asked);
 // apart.
 std::vector<Profile> profiles_of(std::span<const std::string> targets);
 
-bool names_file(std::string_view target);   // not an engine
-
 std::vector<Profile> all_shipped();
+
+// As read_profile(), of one that isn't shipped: `behind` names one that is.
+Profile read_own_profile(const mapping::yaml::Source& source);
 
 }  // namespace compatcheck::engines

@@ -2,6 +2,7 @@
 #include "analysis/boundary.h"
 #include "compatcheck/reference.h"
 #include "engines/reading/read_profile.h"
+#include "engines/targets.h"
 #include "lint/in_force.h"
 #include "mapping/files.h"
 #include "mapping/reading/folder.h"
@@ -18,7 +19,7 @@ std::vector<TableDefect> profile_defects(std::vector<std::filesystem::path>& fil
     const std::string text = mapping::read_file(file);
     try {
       if (!engines::is_profile({text, file.string()})) return false;
-      engines::read_profile({text, file.string()});
+      engines::read_own_profile({text, file.string()});
     } catch (const mapping::yaml::DefectError& error) {
       const auto& [place, message] = error.defect;
       defects.push_back({place.file, place.line, place.column, message, std::string(mapping::yaml::line_of(text, place.line))});

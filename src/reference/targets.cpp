@@ -39,15 +39,32 @@ int count(const Profile& profile, Support support) {
   }));
 }
 
+std::string functions(const Profile& profile) {
+  if (!profile.functions) return "no";
+  return "ONNX's functions without an entry become their bodies" + (profile.behind.engine.empty() ? std::string() : ", but for those that " + profile.behind.engine + " takes");
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string pairs(const std::vector<std::pair<std::string, std::string>>& dtypes, const std::string& between) {
+  std::vector<std::string> texts;
+  for (const auto& [from, to] : dtypes) texts.push_back(from + between + to);
+  return joined(texts);
+}
+
 // "CC105" of the operators that it doesn't speak of, and so on: what a reader needs to judge the table below by.
 std::vector<std::string> facts(const Profile& profile) {
   std::vector<std::string> lines{"version       " + profile.version, "source        " + profile.source, "date          " + profile.date,
                                  "opsets        " + opsets(profile), "versions      " + match(profile),
                                  "unlisted      " + std::string(profile.unlisted == Support::no ? "not taken" : "unknown"),
-                                 "functions     " + std::string(profile.functions ? "ONNX's functions without an entry become their bodies" : "no")};
-  std::string casts;
-  for (const auto& [from, to] : profile.casts) casts += (casts.empty() ? "" : ", ") + from + " to " + to;
-  if (!casts.empty()) lines.push_back("casts         " + casts);
+                                 "functions     " + functions(profile)};
+  if (!profile.dtypes.empty()) lines.push_back("dtypes        " + joined(profile.dtypes) + " where an entry states no types");
+  if (!profile.reads.empty()) lines.push_back("reads         " + pairs(profile.reads, " as "));
+  if (!profile.casts.empty()) lines.push_back("casts         " + pairs(profile.casts, " to "));
   if (!profile.fallback.empty()) lines.push_back("otherwise     " + profile.fallback);
   return lines;
 }

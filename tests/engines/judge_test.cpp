@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "engines/profile_text.h"
+#include "engines/targets.h"
 
 namespace compatcheck::engines {
 namespace {
@@ -48,6 +49,22 @@ TEST(Types, what_goes_without_saying) {
   EXPECT_EQ(judged(profile, relu), "yes");
   EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "unknown CC105: X of Relu is f64, and its list tells no types");
   EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Abs(x) }"), "yes");
+}
+
+TEST(Types, that_an_operand_alone_can_have_go_without_saying) {
+  const std::string profile = "dtypes: [f32]\noperators: {Gather: yes, Add: yes, Shape: yes}\n";
+  EXPECT_EQ(judged(profile, "(float[2] x, int64[1] i) => (y) { y = Gather(x, i) }"), "yes") << "indices are never f32";
+  EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Shape(x) }"), "yes");
+  EXPECT_EQ(judged(profile, "(int64[2] x, int64[1] i) => (y) { y = Gather(x, i) }"), "unknown CC105: data of Gather is i64, and its list tells no types");
+  EXPECT_EQ(judged(profile, "(int64[2] x) => (y) { y = Add(x, x) }"), "unknown CC105: A of Add is i64, and its list tells no types");
+}
+
+TEST(Types, that_are_others_to_the_engine) {
+  const std::string profile = "reads: {f64: f32}\noperators: {Relu: {types: {T: [f32]}}, Cast: {types: {T1: [f32], T2: [f32]}, note: slow}}\n";
+  EXPECT_EQ(judged(profile, relu), "yes");
+  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "yes: f64 is f32 to it");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"), "yes: slow; f64 is f32 to it") << "one that only gives it, too";
+  EXPECT_EQ(judged(profile, "(float16[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"), "no CC103: input of Cast is f16; it takes f32");
 }
 
 TEST(Types, casts_of_the_engine) {
@@ -104,6 +121,22 @@ TEST(Functions, become_their_bodies_where_no_entry_takes_the_node) {
   EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Cast: yes}\n", cast_like, 19), "yes");
   EXPECT_EQ(judged("unlisted: no\noperators: {Cast: yes}\n", cast_like, 19), "no CC101: it lacks CastLike");
   EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Mul: yes, Tanh: yes}\n", mish, 18), "no CC101: in the body of Mish, in the body of Softplus, it lacks Exp");
+}
+
+// ONNX Runtime's CPU has kernels of Gelu and Celu for f32 alone.
+TEST(Functions, stay_nodes_where_the_engine_behind_takes_them) {
+  const std::string own = "engine: acme\nversion: \"1\"\nunlisted: no\nfunctions: true\n", operators = "operators: {Mul: yes, Div: yes, Add: yes, Erf: yes, Sqrt: yes, Constant: yes, Cast: yes, CastLike: yes, Max: yes, Min: yes, Elu: yes, Sum: yes, Tanh: yes, Pow: yes}\n";
+  const auto said = [&](const std::string& behind, const std::string& body) {
+    const std::string text = own + behind + operators;
+    const Profile profile = read_own_profile({text, "acme.yaml"});
+    const auto table = mapping::Table::shipped();
+    return Judge(profile, table.onnx_changes())(nodes_from("<ir_version: 8, opset_import: [\"\" : 20]> g " + body).front(), 20);
+  };
+  const std::string gelu = "(float[2] x) => (y) { y = Gelu(x) }", half = "(float16[2] x) => (y) { y = Gelu(x) }";
+  EXPECT_EQ(said("", gelu).support, Support::yes);
+  EXPECT_EQ(said("behind: ort-cpu\n", gelu).message, "it lacks Gelu");
+  EXPECT_EQ(said("behind: ort-cpu\n", half).support, Support::yes) << "no kernel for it";
+  EXPECT_EQ(said("behind: ort-cpu\n", "(float[2] x) => (y) { y = Celu(x) }").message, "it lacks Celu");
 }
 
 TEST(Functions, that_the_model_carries_are_their_bodies) {

@@ -35,8 +35,8 @@ std::string lookup_error(const std::string& target) {
 
 TEST(Reading, all_of_a_profile) {
   const Profile profile = profile_from(
-      "engine: acme\ntitle: Acme\nversion: \"2.1\"\nsource: s\ndate: 2026-10-01\nopsets: 9-21\nir: 10\nmatch: kernel\nunlisted: no\nfunctions: true\n"
-      "initializers: [Constant]\nown: [Swish9]\ndtypes: [f32]\ncasts: {f16: f32}\nfallback: elsewhere\noperators: {Relu: {versions: 6-13, types: {T: [f32]}}}\n");
+      "engine: acme\ntitle: Acme\nversion: \"2.1\"\nsource: s\ndate: 2026-10-01\nopsets: 9-21\nir: 10\nmatch: kernel\nunlisted: no\nfunctions: true\nbehind: ort-cpu\n"
+      "initializers: [Constant]\nown: [Swish9]\ndtypes: [f32]\nreads: {f64: f32}\ncasts: {f16: f32}\nfallback: elsewhere\noperators: {Relu: {versions: 6-13, types: {T: [f32]}}}\n");
   EXPECT_EQ(profile.target(), "acme@2.1");
   EXPECT_EQ(profile.opsets->last, 21);
   EXPECT_EQ(profile.ir, 10);
@@ -60,6 +60,20 @@ TEST(Reading, what_is_wrong_has_a_place) {
   EXPECT_THAT(refusal(head + "operators: {Relu: maybe}\n"), HasSubstr("an entry is yes, no, unknown"));
   EXPECT_THAT(refusal(head + "operators: {Relu: {no: x, unknown: y}}\n"), HasSubstr("one of `no` and `unknown`"));
   EXPECT_THAT(refusal(head + "operators: {\"a b\": yes}\n"), HasSubstr("isn't the name of an operator"));
+}
+
+TEST(Reading, the_engine_behind_is_a_shipped_one) {
+  const auto refused = [](const std::string& behind) -> std::string {
+    const std::string text = "engine: acme\nversion: \"1\"\nbehind: " + behind + "\noperators: {}\n";
+    try {
+      return read_own_profile({text, "acme.yaml"}).profile_behind->engine;
+    } catch (const TableError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(refused("ort-cpu"), "ort-cpu");
+  EXPECT_THAT(refused("ort-cpi"), HasSubstr("acme.yaml:3:9: `behind` is a shipped engine, and `ort-cpi` is no such engine; did you mean `ort-cpu`?"));
+  EXPECT_THAT(refused("[ort-cpu]"), HasSubstr("acme.yaml:3:9"));
 }
 
 TEST(Reading, dates_and_ir_versions) {

@@ -11,10 +11,11 @@ template <class Archive, is<TypeList> T> void transfer(Archive& archive, T& t) {
 template <class Archive, is<Entry> T> void transfer(Archive& archive, T& e) {
   all(archive, e.versions, e.types, e.when, e.support, e.words, e.note, e.place);
 }
+template <class Archive, is<Behind> T> void transfer(Archive& archive, T& b) { all(archive, b.engine, b.place); }
 template <class Archive, is<OperatorEntries> T> void transfer(Archive& archive, T& o) { all(archive, o.name, o.entries); }
 template <class Archive, is<Profile> T> void transfer(Archive& archive, T& p) {
-  all(archive, p.engine, p.title, p.version, p.source, p.date, p.opsets, p.ir, p.match, p.unlisted, p.functions, p.initializers,
-      p.own, p.dtypes, p.casts, p.fallback, p.operators);
+  all(archive, p.engine, p.title, p.version, p.source, p.date, p.opsets, p.ir, p.match, p.unlisted, p.functions, p.behind, p.initializers,
+      p.own, p.dtypes, p.reads, p.casts, p.fallback, p.operators);
 }
 
 std::string encode(const Profile& profile) {

@@ -21,8 +21,8 @@ using mapping::yaml::fail;
 using mapping::yaml::Node;
 using mapping::yaml::Source;
 
-constexpr std::array<std::string_view, 16> profile_keys = {"engine", "title", "version", "source", "date", "opsets", "ir", "match", "unlisted",
-                                                           "functions", "initializers", "own", "dtypes", "casts", "fallback", "operators"};
+constexpr std::array<std::string_view, 18> profile_keys = {"engine", "title", "version", "source", "date", "opsets", "ir", "match", "unlisted",
+                                                           "functions", "behind", "initializers", "own", "dtypes", "reads", "casts", "fallback", "operators"};
 constexpr std::array<std::string_view, 6> entry_keys = {"versions", "types", "when", "unknown", "no", "note"};
 constexpr std::string_view places[] = {"inputs.", "outputs."};
 
@@ -210,8 +210,8 @@ template <class Value> Value one_of(const Source& source, const Node& node, std:
 constexpr std::pair<std::string_view, Match> match_words[] = {{"kernel", Match::kernel}, {"since", Match::since}, {"model", Match::model}};
 constexpr std::pair<std::string_view, Support> unlisted_words[] = {{"no", Support::no}, {"unknown", Support::unknown}};
 
-std::vector<std::pair<std::string, std::string>> casts(const Source& source, const Node& node) {
-  if (!node.is_map()) fail(source, node, "`casts` maps dtypes to what they are cast to: {f16: f32}");
+std::vector<std::pair<std::string, std::string>> casts(const Source& source, const Node& node, const std::string& key) {
+  if (!node.is_map()) fail(source, node, "`" + key + "` maps dtypes to what becomes of them: {f16: f32}");
   std::vector<std::pair<std::string, std::string>> made;
   for (const auto& [from, to] : node.pairs) made.emplace_back(dtype(source, from), dtype(source, to));
   return made;
@@ -229,10 +229,12 @@ void set(Profile& made, const Source& source, const Node& key, const Node& value
   else if (word == "match") made.match = one_of<Match>(source, value, match_words);
   else if (word == "unlisted") made.unlisted = one_of<Support>(source, value, unlisted_words);
   else if (word == "functions") made.functions = boolean(source, value, word);
+  else if (word == "behind") made.behind = {text(source, value, "`behind`"), source.place(value)};
   else if (word == "initializers") made.initializers = initializers(source, value);
   else if (word == "own") made.own = own(source, value);
   else if (word == "dtypes") made.dtypes = dtypes(source, value);
-  else if (word == "casts") made.casts = casts(source, value);
+  else if (word == "casts") made.casts = casts(source, value, word);
+  else if (word == "reads") made.reads = casts(source, value, word);
   else if (word == "fallback") made.fallback = text(source, value, "`fallback`");
   else if (word != "operators") unknown_key(source, key, "an engine profile", profile_keys);
 }
