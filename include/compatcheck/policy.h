@@ -2,7 +2,7 @@
 //
 //   compatcheck::Policy policy({.configuration = compatcheck::read_configuration("compatcheck.yaml")});
 //   for (auto& report : reports) policy.apply(report);
-//   policy.finish(reports.back());
+//   policy.finish(reports);
 //
 // A policy never changes a verdict: it says whether the gate lets the model pass.
 #pragma once
@@ -104,9 +104,10 @@ class Policy {
 
   // Severities, suppressions, and the gate and exit code that follow from them.
   void apply(Report& report);
-  // What the run as a whole found goes to its last report: allow entries that no finding used, and lines of the baseline that are too high.
-  // Entries that speak of other models, opsets or engines than the run's aren't judged.
-  void finish(Report& last);
+  // What the run as a whole found goes to the last of these reports: allow entries that no finding used, and lines of the baseline that are
+  // too high. Where one opset is enough for its model it goes to all of that model, any of which may decide. Entries that speak of other
+  // models, opsets or engines than the run's aren't judged.
+  void finish(std::span<Report> reports);
   // With `accept_all`: what the run found. Else what there was, brought down to what the run found. Entries of models, opsets and engines that
   // the run hasn't judged stay in both cases; a model that couldn't be checked isn't judged.
   Baseline baseline_of_run() const;

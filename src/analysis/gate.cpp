@@ -26,12 +26,16 @@ bool all_is_allowed(const Report& report) {
   return any;
 }
 
-// Operators without a mapping, but for those that are allowed.
+// Operators without a mapping, but for those of which all that is in the way is allowed, by whichever rule it was found.
 int counted_missing(const Report& report) {
-  std::set<std::string> allowed, open;
+  using Name = std::pair<std::string_view, std::string_view>;
+  std::set<Name> allowed, open;
   for (const Finding& finding : report.findings)
-    if (is_missing(finding.id)) (finding.suppressed ? allowed : open).insert(finding.op + "." + finding.overload);
-  return report.summary.missing - static_cast<int>(std::ranges::count_if(allowed, [&](const auto& name) { return !open.contains(name); }));
+    if (!finding.target && (blocks(finding) || is_missing(finding.id))) (finding.suppressed ? allowed : open).insert({finding.op, finding.overload});
+  return report.summary.missing - static_cast<int>(std::ranges::count_if(report.operators, [&](const OperatorSummary& op) {
+    const Name name{op.op, op.overload};
+    return op.operator_class == OperatorClass::missing && allowed.contains(name) && !open.contains(name);
+  }));
 }
 
 bool has_too_many_missing(const Report& report, const Gate& gate) { return gate.max_missing && counted_missing(report) > *gate.max_missing; }

@@ -86,7 +86,7 @@ void CheckedModels::write_baseline() const {
 }
 
 int CheckedModels::finish() {
-  if (!held_.empty()) policy_.finish(held_.front().back());
+  if (!held_.empty()) policy_.finish(held_.front());
   for (auto& waiting : held_) release(waiting);
   held_.clear();
   write_baseline();

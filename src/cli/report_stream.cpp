@@ -18,6 +18,8 @@ Report summary_of(const Report& report) {
   summary.gate = report.gate;
   summary.error = report.error;
   summary.exit_code = report.exit_code;
+  for (const auto& op : report.operators)
+    if (op.operator_class == OperatorClass::missing) summary.operators.push_back(op);
   for (const auto& finding : report.findings) {
     summary.findings.push_back(finding);
     summary.findings.back().sites.clear();

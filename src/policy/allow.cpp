@@ -14,8 +14,8 @@ namespace {
 // "models/*.pt" is of the whole path, "*.pt" of the file's name.
 bool is_model(const std::string& pattern, const std::string& path) {
   const std::filesystem::path plain = std::filesystem::path(path).lexically_normal();
-  if (matches(pattern, path) || matches(pattern, plain.string())) return true;
-  return pattern.find('/') == std::string::npos && matches(pattern, plain.filename().string());
+  if (pattern.find('/') == std::string::npos) return matches(pattern, plain.filename().string());
+  return matches(pattern, path) || matches(pattern, plain.string());
 }
 
 bool is_target(const std::string& wanted, const std::string& target) { return wanted.empty() || engines::is_asked(target, wanted); }

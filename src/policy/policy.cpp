@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -25,6 +26,7 @@ using Counts = std::map<Counted, int>;                                   // node
 struct Use {
   bool judged = false;     // the run has a report of which the entry speaks
   bool used = false;
+  bool in_shadow = false;  // an earlier entry took what it speaks of
 };
 
 std::string name_of(const AllowEntry& entry) {
@@ -100,6 +102,8 @@ struct Policy::State {
 
   void set_severities(std::vector<Finding>& findings) const;
   void allow(Report& report);
+  bool in_known(const Finding& finding, const Scope& scope) const;
+  void find_shadows(const Report& report, const std::vector<Finding>& parts);
   std::vector<Finding> allowed_parts(Finding finding, const Report& report, std::set<std::size_t>& expired);
   void compare(Report& report);
   BaselineState state_of(const Finding& finding, const Scope& scope, Counts& counts) const;
@@ -135,11 +139,24 @@ std::vector<Finding> Policy::State::allowed_parts(Finding finding, const Report&
       parted.inside->suppressed = Suppression{entry.reason + (entry.owner.empty() ? "" : " (" + entry.owner + ")"), entry.expires, entry.source};
       parts.push_back(*std::move(parted.inside));
     }
-    if (!parted.outside) return parts;
+    if (!parted.outside) {
+      find_shadows(report, parts);
+      return parts;
+    }
     finding = *std::move(parted.outside);
   }
   parts.push_back(std::move(finding));
+  find_shadows(report, parts);
   return parts;
+}
+
+// `parts`: of one finding.
+void Policy::State::find_shadows(const Report& report, const std::vector<Finding>& parts) {
+  const auto& entries = options.configuration.allow;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (uses[i].used || uses[i].in_shadow || !policy::speaks_of(entries[i], report) || !policy::speaks_of(entries[i], parts.front())) continue;
+    uses[i].in_shadow = std::ranges::any_of(parts, [&](const Finding& taken) { return taken.suppressed && part(taken, entries[i].module).inside; });
+  }
 }
 
 void Policy::State::allow(Report& report) {
@@ -149,12 +166,15 @@ void Policy::State::allow(Report& report) {
   std::set<std::size_t> expired;
   for (auto& finding : report.findings)
     for (auto& part : allowed_parts(std::move(finding), report, expired)) findings.push_back(std::move(part));
+  std::vector<Finding> over;
   for (const std::size_t i : expired) {
     const AllowEntry& entry = entries[i];
-    findings.push_back(run_finding("CC902", entry.source + ": " + name_of(entry) + " was allowed until " + *entry.expires + " (" + entry.reason + ")",
+    over.push_back(run_finding("CC902", entry.source + ": " + name_of(entry) + " was allowed until " + *entry.expires + " (" + entry.reason + ")",
                                    "mend what it allowed, or give the entry another day"));
-    findings.back().op = entry.op;
+    over.back().op = entry.op;
   }
+  set_severities(over);
+  std::ranges::move(over, std::back_inserter(findings));
   report.findings = std::move(findings);
 }
 
@@ -175,6 +195,12 @@ BaselineState Policy::State::state_of(const Finding& finding, const Scope& scope
   return options.accept_all || !more ? BaselineState::unchanged : any ? BaselineState::grown : BaselineState::added;
 }
 
+// A note that failed the gate when the baseline was written.
+bool Policy::State::in_known(const Finding& finding, const Scope& scope) const {
+  const auto first = known.lower_bound({scope, finding.id, op_of(finding), {}});
+  return first != known.end() && std::tie(std::get<0>(first->first), std::get<1>(first->first), std::get<2>(first->first)) == std::tuple(scope, finding.id, op_of(finding));
+}
+
 void Policy::State::compare(Report& report) {
   if (!options.baseline && !options.accept_all) return;
   const std::string model = plain(report.model.path);
@@ -182,8 +208,10 @@ void Policy::State::compare(Report& report) {
   for (const auto& target : report.targets) scopes.insert({model, report.opset, target.target});
   Counts counts;
   for (auto& finding : report.findings) {
-    if (finding.suppressed || finding.severity == Severity::note || finding.id.starts_with("CC9")) continue;
-    finding.baseline = state_of(finding, {model, report.opset, finding.target.value_or("")}, counts);
+    const Scope scope{model, report.opset, finding.target.value_or("")};
+    if (finding.suppressed || finding.id.starts_with("CC9")) continue;
+    if (finding.severity == Severity::note && !analysis::violates(finding, report.gate.fail_on) && !in_known(finding, scope)) continue;
+    finding.baseline = state_of(finding, scope, counts);
     if (finding.baseline == BaselineState::unchanged) finding.suppressed = Suppression{"in the baseline", std::nullopt, options.baseline_source};
   }
   for (const auto& [counted, nodes] : counts) take_larger(found, counted, nodes);   // a model met twice is one model
@@ -200,7 +228,8 @@ std::vector<Finding> Policy::State::left_over() const {
   const auto& entries = options.configuration.allow;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!uses[i].judged || uses[i].used) continue;
-    findings.push_back(run_finding("CC901", entries[i].source + ": no finding is of " + name_of(entries[i]), "take the entry out"));
+    findings.push_back(run_finding("CC901", entries[i].source + (uses[i].in_shadow ? ": an entry before it allows every finding of " : ": no finding is of ") + name_of(entries[i]),
+                                   "take the entry out"));
     findings.back().op = entries[i].op;
   }
   const auto too_high = std::count_if(known.begin(), known.end(), [&](const auto& entry) {
@@ -234,12 +263,16 @@ void Policy::apply(Report& report) {
   });
 }
 
-void Policy::finish(Report& last) {
-  if (last.error) return;
+void Policy::finish(std::span<Report> reports) {
+  if (reports.empty() || reports.back().error) return;
   auto findings = state_->left_over();
   state_->set_severities(findings);
-  for (auto& finding : findings) last.findings.push_back(std::move(finding));
-  state_->judge(last);
+  const Report& last = reports.back();
+  for (Report& report : reports) {
+    if (&report != &last && (!last.gate.one_opset_is_enough || report.error || report.model.path != last.model.path)) continue;
+    report.findings.insert(report.findings.end(), findings.begin(), findings.end());
+    state_->judge(report);
+  }
 }
 
 Baseline Policy::baseline_of_run() const {

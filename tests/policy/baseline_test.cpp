@@ -40,13 +40,38 @@ TEST_F(BaselineTest, LessThanTheBaselineIsANoteAndPruningTakesItOut) {
   Policy applied({.baseline = baseline, .baseline_source = "baseline.json"});
   Report less = report({finding("CC001", Severity::error, "aten::foo", {"head"})});
   applied.apply(less);
-  applied.finish(less);
+  applied.finish({&less, 1});
   EXPECT_TRUE(less.gate.passed);
   EXPECT_EQ(less.findings.back().id, "CC904");
   const Baseline pruned = applied.baseline_of_run();
   ASSERT_EQ(pruned.entries().size(), 1u);
   EXPECT_EQ(pruned.entries()[0].op, "aten::foo");
   EXPECT_EQ(pruned.entries()[0].module, "head");
+}
+
+// With --fail-on composite. Once they are in, they are known to runs with another gate, too.
+TEST_F(BaselineTest, NotesThatFailTheGateAreInIt) {
+  const auto made = [](FailOn fail_on) {
+    Report given = report({finding("CC004", Severity::note, "aten::foo", {"head"}), finding("CC012", Severity::note, "aten::size", {"head"})});
+    given.verdict = Verdict::yes;
+    given.gate.fail_on = fail_on;
+    return given;
+  };
+  Policy writes({.accept_all = true});
+  Report first = made(FailOn::composite);
+  writes.apply(first);
+  EXPECT_TRUE(first.gate.passed);
+  const Baseline baseline = writes.baseline_of_run();
+  ASSERT_EQ(baseline.entries().size(), 1u);
+  for (const FailOn fail_on : {FailOn::composite, FailOn::unconvertible}) {
+    Policy applied({.baseline = baseline, .baseline_source = "baseline.json"});
+    Report again = made(fail_on);
+    applied.apply(again);
+    applied.finish({&again, 1});
+    EXPECT_TRUE(again.gate.passed);
+    EXPECT_EQ(again.findings.size(), 2u) << "no line is too high";
+    EXPECT_EQ(applied.baseline_of_run().entries().size(), 1u);
+  }
 }
 
 TEST_F(BaselineTest, PruningLeavesOtherModelsAlone) {

@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Policy policy(std::move(options));
   Report given = report();
   policy.apply(given);
-  policy.finish(given);
+  policy.finish({&given, 1});
   demand_all_nodes(given);
   to_json(policy.baseline_of_run());
   return 0;

@@ -4,6 +4,9 @@
 
 #include <sys/stat.h>
 
+#include <gmock/gmock.h>
+
+#include "compatcheck/check.h"
 #include "policy/sample.h"
 
 namespace compatcheck {
@@ -36,7 +39,7 @@ TEST_F(PolicyTest, AllFindingsAllowedLetAModelPassThatDoesNotConvert) {
   Policy applied = policy("allow:\n  - {rule: CC001, op: 'aten::*', reason: later}\n");
   Report given = two_missing();
   applied.apply(given);
-  applied.finish(given);
+  applied.finish({&given, 1});
   EXPECT_TRUE(given.gate.passed);
   EXPECT_EQ(given.exit_code, exit_passed);
   EXPECT_FALSE(given.convertible());
@@ -93,12 +96,26 @@ TEST_F(PolicyTest, MaxMissingCountsWhatIsNotAllowed) {
   }
 }
 
+// An operator without a mapping may be found as a write that can't be expressed.
+TEST_F(PolicyTest, MaxMissingGoesByOperatorsNotByRules) {
+  for (const bool all : {false, true}) {
+    Policy applied = policy("allow:\n  - {rule: " + std::string(all ? "'*'" : "CC001") + ", reason: x}\n");
+    Report given = two_missing();
+    given.findings[1].id = "CC007";
+    given.findings.push_back(finding("CC006", Severity::error, "aten::asked", {"head"}));   // of no missing operator
+    given.gate.fail_on = FailOn::never;
+    given.gate.max_missing = 0;
+    applied.apply(given);
+    EXPECT_EQ(given.gate.passed, all);
+  }
+}
+
 TEST_F(PolicyTest, EntriesOfOtherModelsOpsetsAndEnginesDoNotHoldAndAreNotJudged) {
   for (const char* other : {"model: 'other*.pt'", "opset: 11", "target: tensorrt"}) {
     Policy applied = policy("allow:\n  - {op: 'aten::foo', " + std::string(other) + ", reason: x}\n");
     Report given = two_missing();
     applied.apply(given);
-    applied.finish(given);
+    applied.finish({&given, 1});
     EXPECT_EQ(given.findings.size(), 2u) << other;
     EXPECT_EQ(given.gate.violations, 2) << other;
   }
@@ -111,6 +128,15 @@ TEST_F(PolicyTest, AModelIsNamedByItsPathOrItsFile) {
     given.model.path = std::string(model).starts_with("./") ? model : "models/net.pt";
     applied.apply(given);
     EXPECT_TRUE(given.gate.passed) << model;
+  }
+}
+
+TEST_F(PolicyTest, APatternWithoutASlashIsOfTheFileAlone) {
+  for (const char* model : {"m*", "models*", "*s*t.pt"}) {
+    Policy applied = policy("allow:\n  - {op: 'aten::*', model: '" + std::string(model) + "', reason: x}\n");
+    Report given = two_missing();
+    applied.apply(given);
+    EXPECT_FALSE(given.gate.passed) << model;
   }
 }
 
@@ -131,11 +157,50 @@ TEST_F(PolicyTest, AnUnusedEntryIsAFindingOfTheLastReport) {
   Report given = two_missing();
   applied.apply(given);
   EXPECT_EQ(given.findings.size(), 2u);
-  applied.finish(given);
+  applied.finish({&given, 1});
   ASSERT_EQ(given.findings.size(), 3u);
   EXPECT_EQ(given.findings[2].id, "CC901");
   EXPECT_EQ(given.findings[2].severity, Severity::warning);
   EXPECT_NE(given.findings[2].message.find("compatcheck.yaml:2: no finding is of aten::gone"), std::string::npos);
+}
+
+// Any opset of a range may be the one that decides.
+TEST_F(PolicyTest, AnUnusedEntryIsAFindingOfEachOpsetWhereOneIsEnough) {
+  for (const bool enough : {false, true}) {
+    Policy applied = policy("rules: {CC901: error}\nallow:\n  - {op: 'aten::gone', reason: x}\n");
+    std::vector<Report> reports{report({}), report({})};
+    reports[0].opset = 16;
+    for (auto& each : reports) {
+      each.verdict = Verdict::yes;
+      each.gate.one_opset_is_enough = enough;
+      applied.apply(each);
+    }
+    applied.finish(reports);
+    EXPECT_EQ(reports[0].findings.size(), enough ? 1u : 0u);
+    EXPECT_EQ(reports[1].findings.size(), 1u);
+    EXPECT_EQ(exit_code_of(reports), exit_findings);
+  }
+}
+
+TEST_F(PolicyTest, AnEntryBehindOneThatTookAllIsUnused) {
+  Policy applied = policy("allow:\n  - {rule: CC001, reason: x}\n  - {op: 'aten::foo', reason: y}\n  - {op: 'aten::foo', module: gone, reason: z}\n");
+  Report given = two_missing();
+  applied.apply(given);
+  applied.finish({&given, 1});
+  ASSERT_EQ(given.findings.size(), 4u);
+  EXPECT_THAT(given.findings[2].message, testing::EndsWith("compatcheck.yaml:3: an entry before it allows every finding of aten::foo"));
+  EXPECT_THAT(given.findings[3].message, testing::EndsWith("compatcheck.yaml:4: no finding is of aten::foo in gone"));
+}
+
+TEST_F(PolicyTest, RulesSayWhatAnExpiredEntryIs) {
+  for (const auto& [rule, passes, findings] : {std::tuple{"error", false, 2u}, std::tuple{"note", true, 2u}, std::tuple{"off", true, 1u}}) {
+    Policy applied = policy("rules: {CC902: " + std::string(rule) + "}\nallow:\n  - {rule: CC004, reason: x, expires: 2026-01-01}\n");
+    Report given = report({finding("CC004", Severity::note, "aten::foo", {"head"})});
+    given.verdict = Verdict::yes;
+    applied.apply(given);
+    EXPECT_EQ(given.gate.passed, passes) << rule;
+    EXPECT_EQ(given.findings.size(), findings) << rule;
+  }
 }
 
 TEST_F(PolicyTest, AnEntryHoldsOnItsLastDayAndIsAFindingAfterIt) {
@@ -143,7 +208,7 @@ TEST_F(PolicyTest, AnEntryHoldsOnItsLastDayAndIsAFindingAfterIt) {
     Policy applied = policy("allow:\n  - {op: 'aten::*', reason: x, expires: 2026-12-31}\n", {.today = today});
     Report given = two_missing();
     applied.apply(given);
-    applied.finish(given);
+    applied.finish({&given, 1});
     EXPECT_EQ(given.gate.passed, holds);
     EXPECT_EQ(given.findings.size(), holds ? 2u : 3u);
     EXPECT_EQ(given.findings.back().id == "CC902", !holds);

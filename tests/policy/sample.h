@@ -61,7 +61,11 @@ inline Report report(std::vector<Finding> findings) {
   made.model.path = "models/net.pt";
   made.opset = 17;
   made.verdict = Verdict::no;
-  for (const auto& each : findings) made.summary.missing += each.id == "CC001";
+  for (const auto& each : findings) {
+    if (each.id != "CC001") continue;
+    ++made.summary.missing;
+    made.operators.emplace_back().op = each.op;   // missing, until it is said to be another class
+  }
   made.findings = std::move(findings);
   return made;
 }
