@@ -91,7 +91,7 @@ class Test {
     return holds ? Fit{} : no(subject_.name + " must be " + needed + ", and is " + said());
   }
   Fit unsaid() const {
-    const bool computed = subject_.operand && !subject_.operand->constant;
+    const bool computed = subject_.operand && !subject_.operand->constant && !subject_.operand->folds;
     return open(subject_.name + " isn't known", computed ? SettledBy::values : SettledBy::nothing);
   }
   std::string said() const { return subject_.values->size() == 1 ? spell(subject_.values->front()) : "[" + spell(*subject_.values, ", ") + "]"; }
@@ -109,7 +109,9 @@ class Test {
   }
 
   Fit constant() const {
-    return !subject_.operand || subject_.operand->constant ? Fit{} : no(subject_.name + " must be a constant, and is computed");
+    if (!subject_.operand || subject_.operand->constant) return {};
+    if (subject_.operand->folds) return open(subject_.name + " must be a constant, and is computed of constants, which the engine may do before", SettledBy::nothing);
+    return no(subject_.name + " must be a constant, and is computed");
   }
 
   Fit in_range(const Predicate& predicate) const {

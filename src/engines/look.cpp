@@ -7,21 +7,6 @@
 namespace compatcheck::engines {
 namespace {
 
-// Values that a node or an output reads.
-std::vector<bool> used_values(const onnx::Model& model) {
-  std::vector<bool> used(model.values.size());
-  const auto read = [&](const onnx::Graph& graph) {
-    for (const onnx::ValueId output : graph.outputs) used[output] = true;
-  };
-  read(model.graph);
-  onnx::for_each_node(model.graph, [&](const onnx::Node& node) {
-    for (const onnx::ValueId input : node.inputs) used[input] = true;
-    for (const auto& attribute : node.attributes)
-      if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&attribute.value)) read(**body);
-  });
-  return used;
-}
-
 std::string out_of_range(const onnx::Model& model, const Profile& profile) {
   if (profile.opsets && !profile.opsets->holds(model.opset))
     return "it takes models of opset " + std::to_string(profile.opsets->first) + " to " + std::to_string(profile.opsets->last) + ", not of " + std::to_string(model.opset);
@@ -38,13 +23,12 @@ bool Look::taken() const {
 
 Look look_at(const onnx::Model& model, const Profile& profile, std::span<const mapping::OnnxChange> changes, const Kept& kept) {
   const Judge judge(profile, changes);
-  const Constants constants = constants_of(model);
-  const std::vector<bool> used = used_values(model);
+  const Values values = values_of(model);
   Look look;
   look.out_of_range = out_of_range(model, profile);
   std::vector<bool> supported;
   onnx::for_each_node(model.graph, [&](const onnx::Node& node) {
-    const Node seen = node_of(node, model, constants, used);
+    const Node seen = node_of(node, model, values);
     Looked one{.node = &node, .name = seen.name()};
     const auto found = node.origin ? kept.find(node.origin) : kept.end();
     one.foreign = found != kept.end() && !onnx::is_onnx_domain(node.domain);

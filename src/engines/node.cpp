@@ -16,13 +16,28 @@ std::optional<std::vector<double>> small_elements(const onnx::TensorData& data) 
   return onnx::as_floats(data);
 }
 
-Operand operand_of(onnx::ValueId id, const onnx::Model& model, const Constants& constants) {
+void read_outputs(const onnx::Graph& graph, Values& values) {
+  for (const onnx::ValueId output : graph.outputs) values.used[output] = true;
+  for (const auto& node : graph.nodes)
+    for (const auto& attribute : node.attributes)
+      if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&attribute.value)) read_outputs(**body, values);
+}
+
+bool is_random(const onnx::Node& node) { return node.op.starts_with("Random") || node.op == "Bernoulli" || node.op == "Multinomial" || node.op == "Dropout"; }
+
+bool folds_from_constants(const onnx::Node& node, const Values& values) {
+  if (!onnx::is_own_domain(node.domain) || is_random(node)) return false;
+  const bool has_bodies = std::ranges::any_of(node.attributes, [](const auto& attribute) { return std::holds_alternative<std::shared_ptr<onnx::Graph>>(attribute.value); });
+  return !has_bodies && std::ranges::all_of(node.inputs, [&](const onnx::ValueId input) { return input == onnx::absent || values.constants.contains(input) || values.folds[input]; });
+}
+
+Operand operand_of(onnx::ValueId id, const onnx::Model& model, const Values& values) {
   if (id == onnx::absent) return {};
   const onnx::ValueInfo& info = model.values[id];
-  Operand made{.given = true, .sequence = info.kind == onnx::ValueInfo::Kind::sequence};
+  Operand made{.given = true, .sequence = info.kind == onnx::ValueInfo::Kind::sequence, .folds = values.folds[id]};
   if (!info.untyped) made.dtype = info.dtype;
   made.shape = info.shape;
-  if (const auto found = constants.find(id); found != constants.end()) {
+  if (const auto found = values.constants.find(id); found != values.constants.end()) {
     made.constant = true;
     made.elements = small_elements(*found->second);
     made.shape.emplace();
@@ -173,22 +188,29 @@ const Attribute* Node::attribute(std::string_view name) const {
   return found == attributes.end() ? nullptr : &*found;
 }
 
-Constants constants_of(const onnx::Model& model) {
-  Constants constants;
+Values values_of(const onnx::Model& model) {
+  Values values{.constants = {}, .used = std::vector<bool>(model.values.size()), .folds = std::vector<bool>(model.values.size())};
   for (const auto& initializer : model.initializers)
-    if (std::ranges::find(model.graph.inputs, initializer.value) == model.graph.inputs.end()) constants.emplace(initializer.value, &initializer.data);
-  return constants;
+    if (std::ranges::find(model.graph.inputs, initializer.value) == model.graph.inputs.end()) values.constants.emplace(initializer.value, &initializer.data);
+  read_outputs(model.graph, values);
+  onnx::for_each_node(model.graph, [&](const onnx::Node& node) {
+    for (const onnx::ValueId input : node.inputs) values.used[input] = true;
+    const bool folds = folds_from_constants(node, values);
+    for (const onnx::ValueId output : node.outputs)
+      if (output != onnx::absent) values.folds[output] = folds;
+  });
+  return values;
 }
 
-Node node_of(const onnx::Node& node, const onnx::Model& model, const Constants& constants, const std::vector<bool>& used) {
+Node node_of(const onnx::Node& node, const onnx::Model& model, const Values& values) {
   Node made;
   made.op = node.op;
   made.domain = node.domain;
   find_schema(made, model.version_of(node.domain));
-  for (const onnx::ValueId input : node.inputs) made.inputs.push_back(operand_of(input, model, constants));
+  for (const onnx::ValueId input : node.inputs) made.inputs.push_back(operand_of(input, model, values));
   for (const onnx::ValueId output : node.outputs) {
-    made.outputs.push_back(operand_of(output, model, constants));
-    made.outputs.back().given = output != onnx::absent && used[output];
+    made.outputs.push_back(operand_of(output, model, values));
+    made.outputs.back().given = output != onnx::absent && values.used[output];
   }
   for (const auto& attribute : node.attributes) made.attributes.push_back(attribute_of(attribute));
   made.alone = [&node, &model] { return onnx::to_proto(node, model); };

@@ -23,6 +23,7 @@ struct Operand {
   bool sequence = false;
   std::optional<std::vector<onnx::Dimension>> shape{};
   bool constant = false;                 // its elements stand in the model
+  bool folds = false;                    // it is made of such alone
   std::optional<std::vector<double>> elements{};   // of a small constant
 };
 
@@ -46,11 +47,14 @@ struct Node {
   const Attribute* attribute(std::string_view name) const;   // null if it isn't set
 };
 
-using Constants = std::map<onnx::ValueId, const onnx::TensorData*>;
-Constants constants_of(const onnx::Model& model);            // initializers that are no inputs
+// What is known of a model's values beside their types.
+struct Values {
+  std::map<onnx::ValueId, const onnx::TensorData*> constants;   // initializers that are no inputs
+  std::vector<bool> used, folds;         // something reads it; it is made of constants alone
+};
+Values values_of(const onnx::Model& model);
 
-// `used`: values that something reads.
-Node node_of(const onnx::Node& node, const onnx::Model& model, const Constants& constants, const std::vector<bool>& used);
+Node node_of(const onnx::Node& node, const onnx::Model& model, const Values& values);
 
 // The nodes of a model whose types were inferred, in order; bodies of If and Loop included.
 std::vector<Node> nodes_of(const ::onnx::ModelProto& model);
