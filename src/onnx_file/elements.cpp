@@ -219,20 +219,25 @@ bool is_floating(std::int64_t type) {
   }
 }
 
+// An integer's tensor may hold floats, in the wrong field.
+Scalar whole(double value) {
+  if (!(value >= -0x1p63 && value < 0x1p63)) return value;
+  return static_cast<std::int64_t>(value);
+}
+
 // i64 is exact where a double isn't.
 Scalar scalar_of(const ::onnx::TensorProto& tensor, double value, std::size_t index) {
   if (tensor.data_type() == Type::BOOL) return value != 0;
   if (is_floating(tensor.data_type())) return value;
   if (tensor.data_type() == Type::INT64) {
     const auto place = static_cast<int>(index);
-    if (!tensor.has_raw_data()) return place < tensor.int64_data_size() ? std::int64_t{tensor.int64_data(place)} : static_cast<std::int64_t>(value);
+    if (!tensor.has_raw_data()) return place < tensor.int64_data_size() ? Scalar(std::int64_t{tensor.int64_data(place)}) : whole(value);
     std::int64_t exact = 0;
-    if ((index + 1) * sizeof exact > tensor.raw_data().size()) return static_cast<std::int64_t>(value);
+    if ((index + 1) * sizeof exact > tensor.raw_data().size()) return whole(value);
     std::memcpy(&exact, tensor.raw_data().data() + index * sizeof exact, sizeof exact);
     return exact;
   }
-  if (value >= 0x1p63) return value;
-  return static_cast<std::int64_t>(value);
+  return whole(value);
 }
 
 // ---- Parameters
