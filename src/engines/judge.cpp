@@ -90,8 +90,8 @@ std::optional<Node> cast(const Node& node, const Dtypes& casts) {
 }
 
 // Whether dtypes that go without saying are a choice: indices and shapes can be of none of these.
-bool leaves_open(const std::vector<std::string>& dtypes, const onnx::Formal* formal) {
-  return !dtypes.empty() && (!formal || std::ranges::any_of(dtypes, [&](const std::string& name) {
+bool leaves_open(const std::vector<std::string>& dtypes, const Operand& operand, const onnx::Formal* formal) {
+  return !dtypes.empty() && (!formal || operand.sequence || std::ranges::any_of(dtypes, [&](const std::string& name) {
     const auto dtype = ir::dtype_from_name(name);
     return dtype && formal->accepts(*dtype);
   }));
@@ -218,7 +218,7 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
           return;
         }
       }
-      if (listed || total.support != Support::yes || !leaves_open(profile_.dtypes, formal)) continue;
+      if (listed || total.support != Support::yes || !leaves_open(profile_.dtypes, operand, formal)) continue;
       if (!operand.dtype && operand.given) total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known", SettledBy::inputs);
       else if (operand.dtype && !contains(profile_.dtypes, type_name(operand)))
         total = verdict(Support::unknown, "CC105", what + " of " + node.name() + " is " + type_name(operand) + ", and its list tells no types");
