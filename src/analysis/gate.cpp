@@ -26,12 +26,19 @@ bool all_is_allowed(const Report& report) {
   return any;
 }
 
+bool is_of_missing(const Finding& finding, const Report& report) {
+  if (finding.target) return false;
+  return is_missing(finding.id) || (blocks(finding) && std::ranges::any_of(report.operators, [&](const OperatorSummary& op) {
+    return op.operator_class == OperatorClass::missing && op.op == finding.op && op.overload == finding.overload;
+  }));
+}
+
 // Operators without a mapping, but for those of which all that is in the way is allowed, by whichever rule it was found.
 int counted_missing(const Report& report) {
   using Name = std::pair<std::string_view, std::string_view>;
   std::set<Name> allowed, open;
   for (const Finding& finding : report.findings)
-    if (!finding.target && (blocks(finding) || is_missing(finding.id))) (finding.suppressed ? allowed : open).insert({finding.op, finding.overload});
+    if (is_of_missing(finding, report)) (finding.suppressed ? allowed : open).insert({finding.op, finding.overload});
   return report.summary.missing - static_cast<int>(std::ranges::count_if(report.operators, [&](const OperatorSummary& op) {
     const Name name{op.op, op.overload};
     return op.operator_class == OperatorClass::missing && allowed.contains(name) && !open.contains(name);
@@ -59,7 +66,7 @@ bool fails(const Finding& finding, const Report& report) {
   const Gate& gate = report.gate;
   if (gate.passed || finding.suppressed) return false;
   if (violates(finding, gate.fail_on)) return true;
-  return is_missing(finding.id) && has_too_many_missing(report, gate);
+  return is_of_missing(finding, report) && has_too_many_missing(report, gate);
 }
 
 Gate judge(const Report& report, Gate gate) {

@@ -1,6 +1,7 @@
 #include "engines/judge.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "compatcheck/check.h"
@@ -89,12 +90,11 @@ std::optional<Node> cast(const Node& node, const Dtypes& casts) {
   return with_others(node, casts);
 }
 
-// Whether dtypes that go without saying are a choice: indices and shapes can be of none of these.
-bool leaves_open(const std::vector<std::string>& dtypes, const Operand& operand, const onnx::Formal* formal) {
-  return !dtypes.empty() && (!formal || operand.sequence || std::ranges::any_of(dtypes, [&](const std::string& name) {
-    const auto dtype = ir::dtype_from_name(name);
-    return dtype && formal->accepts(*dtype);
-  }));
+// Whether the operator leaves a choice: indices, shapes and conditions are of one kind.
+bool leaves_open(const Operand& operand, const onnx::Formal* formal) {
+  constexpr std::array<std::string_view, 3> kinds = {"tensor(int64)", "tensor(int32)", "tensor(bool)"};
+  if (!formal || operand.sequence) return true;
+  return formal->types.size() != 1 && !std::ranges::all_of(formal->types, [&](std::string_view type) { return std::ranges::find(kinds, type) != kinds.end(); });
 }
 
 // An output's, where nobody says it: of the inputs of its type parameter.
@@ -114,15 +114,15 @@ bool Judge::is_initializer(const Node& node) const { return contains(profile_.in
 Verdict Judge::judge(const Node& node, int opset, int depth) const {
   if (is_initializer(node)) return {};
   const std::string read = what_is_read(node, profile_.reads);
-  if (read.empty()) return as_read(node, opset, depth);
-  Verdict said = as_read(with_others(node, profile_.reads), opset, depth);
+  if (read.empty()) return as_read(node, node, opset, depth);
+  Verdict said = as_read(with_others(node, profile_.reads), node, opset, depth);
   if (said.support != Support::yes) return said;
   said.note += (said.note.empty() ? "" : "; ") + read;
   said.rule = "CC104";
   return said;
 }
 
-Verdict Judge::as_read(const Node& node, int opset, int depth) const {
+Verdict Judge::as_read(const Node& node, const Node& original, int opset, int depth) const {
   const OperatorEntries* entries = profile_.find(node.name());
   Verdict said;
   if (entries) said = by_entries(*entries, node, opset);
@@ -133,14 +133,16 @@ Verdict Judge::as_read(const Node& node, int opset, int depth) const {
   if (const auto other = entries ? cast(node, profile_.casts) : std::nullopt)
     if (const Verdict again = by_entries(*entries, *other, opset); progress(again) > progress(said)) said = again;
   if (said.support == Support::yes) return said;
-  if (auto body = by_body(node, opset, depth); body && (!entries || progress(*body) > progress(said))) return *std::move(body);
+  if (auto body = by_body(original, opset, depth); body && (!entries || progress(*body) > progress(said))) return *std::move(body);
   return said;
 }
 
 // A function that the model carries is no operator of its own; ONNX's functions are its bodies where the profile says so.
 std::optional<Verdict> Judge::by_body(const Node& node, int opset, int depth) const {
   const bool carried = !node.schema;
-  if (depth >= deepest_function || (!carried && (!profile_.functions || stays_whole(node, opset)))) return std::nullopt;
+  if (depth >= deepest_function || (!carried && !profile_.functions)) return std::nullopt;
+  const Verdict whole = carried ? Verdict{.support = Support::no} : by_engine_behind(node, opset);
+  if (whole.support == Support::yes) return std::nullopt;
   const auto nodes = expand(node);
   if (!nodes) return std::nullopt;
   Verdict worst;
@@ -149,14 +151,14 @@ std::optional<Verdict> Judge::by_body(const Node& node, int opset, int depth) co
     if (progress(one) < progress(worst) || (one.support == Support::no && worst.support != Support::no)) worst = std::move(one);
   }
   if (worst.support != Support::yes) worst.message = "in the body of " + node.name() + ", " + worst.message;
+  else if (whole.support == Support::unknown) return verdict(Support::unknown, whole.rule, "whether it becomes its body isn't known: " + whole.message, whole.settled_by);
   return worst;
 }
 
 // ONNX Runtime lets every provider take what it has a kernel for, the CPU's last, before it looks at functions.
-bool Judge::stays_whole(const Node& node, int opset) const {
-  if (!profile_.profile_behind) return false;
-  const OperatorEntries* entries = profile_.profile_behind->find(node.name());
-  return entries && Judge(*profile_.profile_behind, changes_).by_entries(*entries, node, opset).support == Support::yes;
+Verdict Judge::by_engine_behind(const Node& node, int opset) const {
+  const OperatorEntries* entries = profile_.profile_behind ? profile_.profile_behind->find(node.name()) : nullptr;
+  return entries ? Judge(*profile_.profile_behind, changes_).by_entries(*entries, node, opset) : Verdict{.support = Support::no};
 }
 
 bool Judge::takes_body(const Node& node, int opset) const {
@@ -218,7 +220,7 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
           return;
         }
       }
-      if (listed || total.support != Support::yes || !leaves_open(profile_.dtypes, operand, formal)) continue;
+      if (listed || total.support != Support::yes || profile_.dtypes.empty() || !leaves_open(operand, formal)) continue;
       if (!operand.dtype && operand.given) total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known", SettledBy::inputs);
       else if (operand.dtype && !contains(profile_.dtypes, type_name(operand)))
         total = verdict(Support::unknown, "CC105", what + " of " + node.name() + " is " + type_name(operand) + ", and its list tells no types");

@@ -41,8 +41,8 @@ class Judge {
   Verdict types_fit(const Entry& entry, const Node& node) const;
   Verdict by_translator(const OperatorEntries& entries, const Node& node) const;
   Verdict across(const Node& node, int translator) const;
-  Verdict as_read(const Node& node, int opset, int depth) const;
-  bool stays_whole(const Node& node, int opset) const;
+  Verdict as_read(const Node& node, const Node& original, int opset, int depth) const;   // `node`: with the dtypes that it reads
+  Verdict by_engine_behind(const Node& node, int opset) const;
   std::optional<Verdict> by_body(const Node& node, int opset, int depth) const;
   Verdict version_gap(const OperatorEntries& entries, const Node& node, int opset) const;
 

@@ -53,7 +53,7 @@ struct OperatorEntries {
 
 // The shipped engine that runs what another doesn't take.
 struct Behind {
-  std::string engine;                    // empty: none, or it isn't known
+  std::string engine;                    // empty: none
   mapping::Place place;
 };
 
@@ -65,7 +65,7 @@ struct Profile {
   Support unlisted = Support::unknown;   // what an operator without entries is
   bool functions = false;                // ONNX's functions become their bodies where no entry takes the node
   Behind behind;                         // and this engine doesn't, either: it is asked first, as by ONNX Runtime
-  std::shared_ptr<const Profile> profile_behind;   // as profile_of() found it
+  std::shared_ptr<const Profile> profile_behind;   // of profile_of() and read_own_profile(): that engine
   std::vector<std::string> initializers; // operators that become initializers when a model is loaded: nothing to take
   std::vector<std::string> own;          // names in ONNX's domain that no version of ONNX has
   std::vector<std::string> dtypes;       // that go without saying where an entry states no types; empty: all

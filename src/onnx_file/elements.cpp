@@ -221,7 +221,7 @@ bool is_floating(std::int64_t type) {
 
 // An integer's tensor may hold floats, in the wrong field.
 Scalar whole(double value) {
-  if (!(value >= -0x1p63 && value < 0x1p63)) return value;
+  if (!(value >= -0x1p63 && value < 0x1p63) || value != std::trunc(value)) return value;
   return static_cast<std::int64_t>(value);
 }
 

@@ -19,9 +19,13 @@ def on_terminal(command, width, stream="stdout", **extra):
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | {stream: slave}
     process = subprocess.Popen(command, cwd=MODELS, env=environment(**extra), stdin=subprocess.DEVNULL, **streams)
     # A terminal whose last writer leaves may lose what wasn't read (EIO), so it is kept open until what is written to it after the program came through.
+    late = []
+
     def finish():
         try:
             process.wait(timeout=60)
+        except subprocess.TimeoutExpired as error:
+            late.append(error)
         finally:
             process.kill()
             os.write(slave, END)
@@ -32,6 +36,8 @@ def on_terminal(command, width, stream="stdout", **extra):
     while not text.endswith(END):
         text += os.read(master, 1 << 16)
     end.join()
+    if late:
+        raise late[0]
     os.close(slave)
     os.close(master)
     return text.removesuffix(END).decode().replace("\r\n", "\n")

@@ -57,6 +57,8 @@ TEST(Types, that_an_operand_alone_can_have_go_without_saying) {
   EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Shape(x) }"), "yes");
   EXPECT_EQ(judged(profile, "(int64[2] x, int64[1] i) => (y) { y = Gather(x, i) }"), "unknown CC105: data of Gather is i64, and its list tells no types");
   EXPECT_EQ(judged(profile, "(int64[2] x) => (y) { y = Add(x, x) }"), "unknown CC105: A of Add is i64, and its list tells no types");
+  EXPECT_EQ(judged("dtypes: [f32]\noperators: {DequantizeLinear: yes}\n", "(uint8[2] x, float s, uint8 z) => (y) { y = DequantizeLinear(x, s, z) }"),
+            "unknown CC105: x of DequantizeLinear is u8, and its list tells no types");
   EXPECT_EQ(judged("dtypes: [f32]\noperators: {SequenceAt: yes}\n", "(seq(float[2]) s, int64 i) => (y) { y = SequenceAt(s, i) }"),
             "unknown CC105: input_sequence of SequenceAt is seq(f32), and its list tells no types");
 }

@@ -40,6 +40,10 @@ TEST(Reading, all_of_a_profile) {
   EXPECT_EQ(profile.target(), "acme@2.1");
   EXPECT_EQ(profile.opsets->last, 21);
   EXPECT_EQ(profile.ir, 10);
+  EXPECT_EQ(profile.behind.engine, "ort-cpu");
+  EXPECT_EQ(profile.behind.place.line, 11);
+  EXPECT_EQ(profile.reads, (std::vector<std::pair<std::string, std::string>>{{"f64", "f32"}}));
+  EXPECT_EQ(profile.casts, (std::vector<std::pair<std::string, std::string>>{{"f16", "f32"}}));
   EXPECT_EQ(profile.match, Match::kernel);
   EXPECT_EQ(profile.unlisted, Support::no);
   EXPECT_EQ(profile.operators.front().entries.front().versions.front().last, 13);

@@ -23,6 +23,14 @@ TEST(Shipped, every_profile_says_where_it_comes_from) {
   }
 }
 
+TEST(Shipped, providers_of_onnx_runtime_have_its_cpu_behind) {
+  for (const char* engine : {"ort-cuda", "ort-dml", "ort-webgpu"}) {
+    const Profile profile = profile_of(engine);
+    ASSERT_TRUE(profile.profile_behind) << engine;
+    EXPECT_EQ(profile.profile_behind->engine, "ort-cpu");
+  }
+}
+
 // Operators of ONNX, at the opset, of whose version no kernel is registered.
 std::vector<std::string> gaps(const Profile& profile, int opset) {
   std::vector<std::string> names;

@@ -29,6 +29,8 @@ int compile(const fs::path& folder, const fs::path& file) {
     const std::string name = "mappings/engines/" + one.filename().string(), number = std::to_string(&one - files.data()), text = mapping::read_file(one);
     const Profile profile = read_profile({text, name});
     if (one.stem() != profile.engine) throw std::runtime_error(name + ": the file is named after its engine");
+    const std::string& behind = profile.behind.engine;
+    if (!behind.empty() && std::ranges::none_of(files, [&](const fs::path& other) { return other.stem() == behind; })) throw std::runtime_error(name + ": `behind: " + behind + "` is no shipped engine");
     out << "constexpr char bytes_" << number << "[] =\n";
     mapping::write_literal(out, encode(profile));
     out << "  ;\n";
