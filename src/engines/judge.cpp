@@ -35,12 +35,6 @@ bool lists(const TypeList& list, const std::string& type) {
   return named != list.excluded;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // "versions 1 to 12, 16": of all entries.
 std::string ranges(const OperatorEntries& entries) {
   std::vector<Versions> all;
@@ -216,7 +210,7 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
         if (!operand.dtype) {
           if (total.support == Support::yes && operand.given) total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known", SettledBy::inputs);
         } else if (!lists(list, type_name(operand))) {
-          total = verdict(Support::no, "CC103", what + " of " + node.name() + " is " + type_name(operand) + "; it takes " + (list.excluded ? "all but " : "") + joined(list.names));
+          total = verdict(Support::no, "CC103", what + " of " + node.name() + " is " + type_name(operand) + "; it takes " + (list.excluded ? "all but " : "") + mapping::joined(list.names));
           return;
         }
       }

@@ -44,16 +44,10 @@ std::string functions(const Profile& profile) {
   return "ONNX's functions without an entry become their bodies" + (profile.behind.engine.empty() ? std::string() : ", but for those that " + profile.behind.engine + " takes");
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 std::string pairs(const std::vector<std::pair<std::string, std::string>>& dtypes, const std::string& between) {
   std::vector<std::string> texts;
   for (const auto& [from, to] : dtypes) texts.push_back(from + between + to);
-  return joined(texts);
+  return mapping::joined(texts);
 }
 
 // "CC105" of the operators that it doesn't speak of, and so on: what a reader needs to judge the table below by.
@@ -62,7 +56,7 @@ std::vector<std::string> facts(const Profile& profile) {
                                  "opsets        " + opsets(profile), "versions      " + match(profile),
                                  "unlisted      " + std::string(profile.unlisted == Support::no ? "not taken" : "unknown"),
                                  "functions     " + functions(profile)};
-  if (!profile.dtypes.empty()) lines.push_back("dtypes        " + joined(profile.dtypes) + " where an entry states no types");
+  if (!profile.dtypes.empty()) lines.push_back("dtypes        " + mapping::joined(profile.dtypes) + " where an entry states no types");
   if (!profile.reads.empty()) lines.push_back("reads         " + pairs(profile.reads, " as "));
   if (!profile.casts.empty()) lines.push_back("casts         " + pairs(profile.casts, " to "));
   if (!profile.fallback.empty()) lines.push_back("otherwise     " + profile.fallback);
