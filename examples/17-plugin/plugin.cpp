@@ -20,7 +20,8 @@ Value element(plugin::Emission& e, const Value& matrices, int row, int column, s
 // The inverse of 2×2 matrices, written out; any number of dimensions may stand before them.
 void inverse(plugin::Emission& e) {
   const std::int64_t rank = e.rank("A");
-  if (e.known_size("A", -1) != 2) throw plugin::Refusal{"the plugin inverts 2x2 matrices only", "keep this step out of the model"};
+  if (e.known_size("A", -1) != 2)
+    throw plugin::Refusal{"the plugin inverts 2x2 matrices only", "keep this step out of the model"};
   const Value matrices = e.tensor("A");
   const Value a = element(e, matrices, 0, 0, rank), b = element(e, matrices, 0, 1, rank);
   const Value c = element(e, matrices, 1, 0, rank), d = element(e, matrices, 1, 1, rank);
@@ -36,11 +37,12 @@ void inverse(plugin::Emission& e) {
 void gelu(plugin::Emission& e) {
   if (e.string("approximate") != "none" || e.dtype("self") != plugin::DType::f32)
     throw plugin::Refusal{"com.microsoft::Gelu is exact, and of f32", "leave the plugin out"};
-  e.give(e.node("com.microsoft::Gelu", {e.tensor("self")}, {}, plugin::DType::f32));   // no schema of ONNX's tells its dtype
+  e.give(e.node("com.microsoft::Gelu", {e.tensor("self")}, {}, plugin::DType::f32));  // no schema of ONNX's tells its dtype
 }
 
 void enter(plugin::Registry& registry) {
-  registry.handler("acme::scaled_swish", {.emits = {"Mul", "Sigmoid"}, .facts = "same", .schema = "acme::scaled_swish(Tensor x, float beta) -> Tensor"},
+  registry.handler("acme::scaled_swish",
+                   {.emits = {"Mul", "Sigmoid"}, .facts = "same", .schema = "acme::scaled_swish(Tensor x, float beta) -> Tensor"},
                    scaled_swish);
   registry.handler("aten::linalg_inv", {.emits = {"Div", "Mul", "Sub", "Neg", "Concat"}, .from = 9}, inverse);
   registry.handler("aten::gelu", {.emits = {"com.microsoft::Gelu"}, .from = 9, .to = 19}, gelu);

@@ -25,21 +25,22 @@ struct CheckOptions {
   int opset = default_opset;
   // "[NAME=][DTYPE:]DIM,DIM,…", in order or by name, as --input of the command line.
   std::vector<std::string> inputs{};
-  // Example inputs, whose dtypes and sizes hold where `inputs` says nothing: a .pt file of torch.save (tensors, numbers, None, and
-  // tuples, lists and dicts of them), an .npz file, or a folder of input_0.pb, input_1.pb … (TensorProto).
+  // Example inputs, whose dtypes and sizes hold where `inputs` says nothing: a .pt file of torch.save (tensors, numbers, None,
+  // and tuples, lists and dicts of them), an .npz file, or a folder of input_0.pb, input_1.pb … (TensorProto).
   std::filesystem::path inputs_from{};
-  std::vector<std::string> dims{};     // "NAME=N": the size of a dimension that `inputs` names, for what runs the model
-  std::vector<std::string> custom_opsets{};   // "DOMAIN=N": versions of custom ONNX domains; else those of the mapping files, else 1
-  bool inline_functions = false;       // as ConvertOptions has it
+  std::vector<std::string> dims{};  // "NAME=N": the size of a dimension that `inputs` names, for what runs the model
+  std::vector<std::string>
+      custom_opsets{};            // "DOMAIN=N": versions of custom ONNX domains; else those of the mapping files, else 1
+  bool inline_functions = false;  // as ConvertOptions has it
   ExportType export_type = ExportType::onnx;
   FailOn fail_on = FailOn::unconvertible;
-  std::optional<int> max_missing{};    // more missing operators than this fail the gate
+  std::optional<int> max_missing{};  // more missing operators than this fail the gate
   bool exit_zero = false;
-  bool hash = false;                   // fill ModelInfo::sha256
-  bool graph = false;                  // fill Report::graph
+  bool hash = false;   // fill ModelInfo::sha256
+  bool graph = false;  // fill Report::graph
   // Engines to hold the ONNX model against: "tensorrt", "ort-cpu@1.31", or a profile of one's own (docs/engines.md): "FILE.yaml".
   std::vector<std::string> targets{};
-  double timeout_seconds = 120;        // for one model, all opsets
+  double timeout_seconds = 120;  // for one model, all opsets
   RunOptions run{};
 };
 
@@ -48,13 +49,15 @@ Report check(const Model& model, const CheckOptions& options = {});
 // The same for several opsets; loading, normalising and facts are done once. One report an opset, in their order.
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options = {});
 
-// The files and folders beside the model that options name and a report hangs on: tables, plugins, operator libraries, example inputs, profiles.
+// The files and folders beside the model that options name and a report hangs on: tables, plugins, operator libraries, example
+// inputs, profiles.
 std::vector<std::filesystem::path> settings_files(const LoadOptions& load, const CheckOptions& options);
 
 // Names everything but the model and the opset that a report hangs on: this version and its tables, the options, the bytes of
-// settings_files(), and of `others` (a configuration, a baseline). With ModelInfo::identity it tells whether a report is still true. Throws
-// ModelError for a file that can't be read.
-std::string settings_digest(const LoadOptions& load, const CheckOptions& options, std::span<const std::filesystem::path> others = {});
+// settings_files(), and of `others` (a configuration, a baseline). With ModelInfo::identity it tells whether a report is still
+// true. Throws ModelError for a file that can't be read.
+std::string settings_digest(const LoadOptions& load, const CheckOptions& options,
+                            std::span<const std::filesystem::path> others = {});
 
 // exit_usage for what UsageError and TableError are, else exit_unreadable.
 int exit_code_of(const std::exception& error);

@@ -18,18 +18,18 @@ enum class ExternalData : std::uint8_t { automatic, always, never };  // automat
 
 struct ConvertOptions {
   int opset = default_opset;
-  std::vector<std::string> inputs;                      // these three as in CheckOptions
+  std::vector<std::string> inputs;  // these three as in CheckOptions
   std::filesystem::path inputs_from;
   std::vector<std::string> dims;
-  std::vector<std::string> custom_opsets;               // as in CheckOptions
-  bool inline_functions = false;                        // local functions of mapping rows become nodes
-  ExportType export_type = ExportType::onnx;            // likewise
-  std::vector<std::string> input_names, output_names;   // of the ONNX model, in order; empty: the model's own
-  ExternalData external_data = ExternalData::automatic; // weights in FILE.data beside FILE
-  bool keep_initializers_as_inputs = false;             // weights are inputs too, whose values a caller may replace
-  bool fold = true;                                     // compute beforehand what follows from weights alone
-  bool optimize = true;                                 // the clean-up of the result, folding too
-  double timeout_seconds = 120;                         // for the check, and again for what is written but for the weights
+  std::vector<std::string> custom_opsets;                // as in CheckOptions
+  bool inline_functions = false;                         // local functions of mapping rows become nodes
+  ExportType export_type = ExportType::onnx;             // likewise
+  std::vector<std::string> input_names, output_names;    // of the ONNX model, in order; empty: the model's own
+  ExternalData external_data = ExternalData::automatic;  // weights in FILE.data beside FILE
+  bool keep_initializers_as_inputs = false;              // weights are inputs too, whose values a caller may replace
+  bool fold = true;                                      // compute beforehand what follows from weights alone
+  bool optimize = true;                                  // the clean-up of the result, folding too
+  double timeout_seconds = 120;                          // for the check, and again for what is written but for the weights
   RunOptions run;
 };
 

@@ -16,26 +16,26 @@
 namespace compatcheck {
 
 struct DiffOptions {
-  LoadOptions load{};                  // of TorchScript models, which are checked
-  std::optional<int> opset{};          // at which; absent: those of the other side's report, else the default one
+  LoadOptions load{};          // of TorchScript models, which are checked
+  std::optional<int> opset{};  // at which; absent: those of the other side's report, else the default one
 };
 
 // Something that the model has one of: "opset", "verdict", "input x", "output y".
 struct PropertyChange {
   std::string name;
-  std::optional<std::string> before, after;   // absent: it isn't there
+  std::optional<std::string> before, after;  // absent: it isn't there
 };
 
 struct OperatorChange {
-  std::string op;                      // "Conv", "aten::add.Tensor"
-  std::uint64_t before = 0, after = 0; // nodes
+  std::string op;                       // "Conv", "aten::add.Tensor"
+  std::uint64_t before = 0, after = 0;  // nodes
 };
 
 // Findings of one rule about one operator count as one.
 struct FindingChange {
-  std::string id, severity, op, message;      // as after, or where it went, as before
-  std::uint64_t before = 0, after = 0;        // nodes
-  bool blocks = false;                        // an error that wasn't there
+  std::string id, severity, op, message;  // as after, or where it went, as before
+  std::uint64_t before = 0, after = 0;    // nodes
+  bool blocks = false;                    // an error that wasn't there
 };
 
 // Of two ONNX models: a node that only one has, or that isn't the same in both.
@@ -48,29 +48,30 @@ struct NodeChange {
 // Of two ONNX models' initializers, or two TorchScript models' parameters, buffers and constants.
 struct WeightChange {
   std::string scope, name;
-  std::optional<std::string> before{}, after{};   // dtype and shape; absent: it isn't there
-  std::uint64_t elements = 0, changed = 0;    // where dtype and shape are the same: how many, and how many of these have other bytes
-  std::string problem{};               // why its elements can't be compared; empty: none
+  std::optional<std::string> before{}, after{};  // dtype and shape; absent: it isn't there
+  std::uint64_t elements = 0,
+                changed = 0;  // where dtype and shape are the same: how many, and how many of these have other bytes
+  std::string problem{};      // why its elements can't be compared; empty: none
 };
 
 // Of one model, or of one report in a file of several: those of one path and opset belong together, or else all in order.
 struct ModelDifference {
-  std::string before, after;           // path and opset; empty: the report is only on the other side
+  std::string before, after;  // path and opset; empty: the report is only on the other side
   std::vector<PropertyChange> properties;
   std::vector<OperatorChange> operators;
   std::vector<FindingChange> findings;
-  std::vector<NodeChange> nodes;       // of models alone
-  std::vector<WeightChange> weights;   // of models alone; read in pieces
-  bool something_new = false;          // a finding that blocks, or, between models, an operator that wasn't there
+  std::vector<NodeChange> nodes;      // of models alone
+  std::vector<WeightChange> weights;  // of models alone; read in pieces
+  bool something_new = false;         // a finding that blocks, or, between models, an operator that wasn't there
 
   bool empty() const { return properties.empty() && operators.empty() && findings.empty() && nodes.empty() && weights.empty(); }
 };
 
 struct Difference {
   static constexpr const char* schema_version = "1.0";
-  std::string before, after;           // the files
+  std::string before, after;  // the files
   std::vector<ModelDifference> models;
-  int exit_code = 0;                   // exit_findings where something is new, exit_unreadable where elements can't be compared
+  int exit_code = 0;  // exit_findings where something is new, exit_unreadable where elements can't be compared
 };
 
 // Files: .onnx, TorchScript, or a JSON report, one or several (also one a line). Throws ModelError for what can't be read.

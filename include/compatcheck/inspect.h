@@ -21,9 +21,10 @@ namespace compatcheck {
 struct InspectOptions {
   // Nodes are told of that match one of these: "Conv", "com.microsoft::Gelu", "aten::conv2d", "aten::add.Tensor".
   std::vector<std::string> operators{};
-  std::vector<std::string> nodes{};    // or that have, or one of whose outputs has, one of these names; TorchScript: or whose module has
-  bool weights = false;                // statistics of initializers and parameters; external data is read for this alone
-  LoadOptions load{};                  // of TorchScript files
+  std::vector<std::string>
+      nodes{};           // or that have, or one of whose outputs has, one of these names; TorchScript: or whose module has
+  bool weights = false;  // statistics of initializers and parameters; external data is read for this alone
+  LoadOptions load{};    // of TorchScript files
 };
 
 using Scalar = std::variant<std::int64_t, double, bool, std::string>;
@@ -36,51 +37,52 @@ struct TensorStatistics {
 
 // Where the elements lie beside the model file.
 struct ExternalPlace {
-  std::string location;                // as the model says it
+  std::string location;  // as the model says it
   std::uint64_t offset = 0;
-  std::optional<std::uint64_t> length; // absent: what dtype and shape need
-  std::string problem;                 // "isn't there", "ends at byte 12 of 400" …; empty: none
+  std::optional<std::uint64_t> length;  // absent: what dtype and shape need
+  std::string problem;                  // "isn't there", "ends at byte 12 of 400" …; empty: none
 };
 
 struct TensorContents {
-  std::string name, scope;             // scope: of initializers in bodies, as NodeContents::scope
-  std::string kind;                    // "initializer", "sparse initializer", "parameter", "buffer", "attribute", "constant"; of a node's attribute empty
-  std::string dtype;                   // "f32"
+  std::string name, scope;  // scope: of initializers in bodies, as NodeContents::scope
+  std::string
+      kind;  // "initializer", "sparse initializer", "parameter", "buffer", "attribute", "constant"; of a node's attribute empty
+  std::string dtype;  // "f32"
   std::vector<std::int64_t> shape;
   std::uint64_t elements = 0, bytes = 0;
   std::optional<ExternalPlace> external;
-  std::vector<Scalar> values;          // the first ones of a tensor that lies in the model itself and is small
+  std::vector<Scalar> values;  // the first ones of a tensor that lies in the model itself and is small
   std::optional<TensorStatistics> statistics;
-  std::string problem;                 // elements that aren't those that dtype and shape say; empty: none
+  std::string problem;  // elements that aren't those that dtype and shape say; empty: none
 };
 
 struct AttributeContents {
   std::string name;
-  std::string type;                    // "int", "ints", "float", "floats", "string", "strings", "tensor", "tensors", "graph", …
-  std::vector<Scalar> values;          // one unless the type is a list
+  std::string type;            // "int", "ints", "float", "floats", "string", "strings", "tensor", "tensors", "graph", …
+  std::vector<Scalar> values;  // one unless the type is a list
   std::vector<TensorContents> tensors;
-  std::vector<std::string> graphs;     // the scopes of bodies
-  std::vector<std::string> types;      // of type attributes
-  std::string reference;               // in a function: the function's attribute whose value it takes; else empty
+  std::vector<std::string> graphs;  // the scopes of bodies
+  std::vector<std::string> types;   // of type attributes
+  std::string reference;            // in a function: the function's attribute whose value it takes; else empty
 };
 
 struct NodeContents {
-  std::uint32_t index = 0;             // in its graph, from 0
-  std::string scope;                   // empty: the model's graph; else "loop_1.body", "my.domain::Function"
-  std::string name, op;                // op: "Conv", "com.microsoft::Gelu", "aten::add.Tensor"
-  std::string overload;                // ONNX: of a function; TorchScript: "Tensor"
+  std::uint32_t index = 0;  // in its graph, from 0
+  std::string scope;        // empty: the model's graph; else "loop_1.body", "my.domain::Function"
+  std::string name, op;     // op: "Conv", "com.microsoft::Gelu", "aten::add.Tensor"
+  std::string overload;     // ONNX: of a function; TorchScript: "Tensor"
   std::vector<std::string> inputs, outputs;
-  std::vector<TensorInfo> output_types;       // as far as the file tells
+  std::vector<TensorInfo> output_types;  // as far as the file tells
   std::vector<AttributeContents> attributes;
   std::string module, file, function;  // TorchScript: where it stands; of ONNX nodes the doc_string's or metadata's aren't read
   int line = 0;
-  std::string args;                    // TorchScript: the call's arguments by name
+  std::string args;  // TorchScript: the call's arguments by name
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
 struct OperatorCount {
   std::string op;
-  std::uint64_t nodes = 0;             // in bodies too, not in functions
+  std::uint64_t nodes = 0;  // in bodies too, not in functions
 };
 
 // The body of an If, Loop, Scan …
@@ -92,35 +94,35 @@ struct SubgraphContents {
 
 struct FunctionContents {
   std::string domain, name, overload;
-  std::vector<std::string> inputs, outputs, attributes;   // attributes: that a call must give
-  std::vector<AttributeContents> defaults;                // of those that it may give
+  std::vector<std::string> inputs, outputs, attributes;  // attributes: that a call must give
+  std::vector<AttributeContents> defaults;               // of those that it may give
   std::vector<std::pair<std::string, std::int64_t>> opsets;
   std::vector<OperatorCount> operators;
-  std::uint64_t nodes = 0, calls = 0;                     // calls: nodes that call it, in the whole model
+  std::uint64_t nodes = 0, calls = 0;  // calls: nodes that call it, in the whole model
 };
 
 struct ExternalFile {
   std::string location;
-  std::uint64_t tensors = 0, bytes = 0;        // of the model's in it
-  std::optional<std::uint64_t> file_bytes;     // absent: it isn't there
-  std::uint64_t problems = 0;                  // tensors whose elements it doesn't hold
+  std::uint64_t tensors = 0, bytes = 0;     // of the model's in it
+  std::optional<std::uint64_t> file_bytes;  // absent: it isn't there
+  std::uint64_t problems = 0;               // tensors whose elements it doesn't hold
 };
 
 struct SizePart {
-  std::string part;                    // "weights", "nodes", "code" …
+  std::string part;  // "weights", "nodes", "code" …
   std::uint64_t bytes = 0;
 };
 
 struct OnnxContents {
   std::int64_t ir_version = 0;
-  std::vector<std::pair<std::string, std::int64_t>> opsets;   // domain ("" is ONNX's own), version
+  std::vector<std::pair<std::string, std::int64_t>> opsets;  // domain ("" is ONNX's own), version
   std::int64_t model_version = 0;
   std::string domain, graph, documentation;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<SubgraphContents> subgraphs;
   std::vector<FunctionContents> functions;
   std::vector<ExternalFile> external_files;
-  std::uint64_t training_graphs = 0;   // of training_info, which isn't told of further
+  std::uint64_t training_graphs = 0;  // of training_info, which isn't told of further
 };
 
 struct ModuleContents {
@@ -129,34 +131,34 @@ struct ModuleContents {
 };
 
 struct TorchScriptContents {
-  std::string libtorch;                // that read it
+  std::string libtorch;  // that read it
   bool traced = false, training = false;
   std::string class_name;
-  std::vector<std::string> methods;    // with their signatures
-  std::vector<ModuleContents> modules; // in the order of the tree
-  std::uint64_t parameter_count = 0, parameter_bytes = 0;   // distinct storages
-  std::vector<std::string> notes;      // what was assumed while loading
+  std::vector<std::string> methods;                        // with their signatures
+  std::vector<ModuleContents> modules;                     // in the order of the tree
+  std::uint64_t parameter_count = 0, parameter_bytes = 0;  // distinct storages
+  std::vector<std::string> notes;                          // what was assumed while loading
 };
 
 struct Inspection {
   static constexpr const char* schema_version = "1.0";
-  std::string path, format;            // format: "onnx", "torchscript", "graph_text"
-  std::string producer;                // "pytorch 2.13.0"; empty if the file doesn't tell
-  std::uint64_t bytes = 0;             // of the file itself
+  std::string path, format;  // format: "onnx", "torchscript", "graph_text"
+  std::string producer;      // "pytorch 2.13.0"; empty if the file doesn't tell
+  std::uint64_t bytes = 0;   // of the file itself
   std::vector<TensorInfo> inputs, outputs;
-  std::uint64_t nodes = 0;             // all of them, whatever is told of
-  std::vector<OperatorCount> operators;     // by number of nodes, then by name
-  std::vector<NodeContents> node_list; // ONNX: all, or those that match; TorchScript: those that match
-  std::vector<TensorContents> tensors; // initializers; parameters, buffers and constants
+  std::uint64_t nodes = 0;               // all of them, whatever is told of
+  std::vector<OperatorCount> operators;  // by number of nodes, then by name
+  std::vector<NodeContents> node_list;   // ONNX: all, or those that match; TorchScript: those that match
+  std::vector<TensorContents> tensors;   // initializers; parameters, buffers and constants
   std::vector<SizePart> sizes;
-  bool filtered = false;               // by operators or nodes
-  std::string unmatched;               // filters that no node matches, with near names; empty: none
+  bool filtered = false;  // by operators or nodes
+  std::string unmatched;  // filters that no node matches, with near names; empty: none
   std::optional<OnnxContents> onnx;
   std::optional<TorchScriptContents> torchscript;
 };
 
-// Throws ModelError for what can't be read. Of an ONNX file no more is held than 512 MB beside its weights, which are passed over, and no
-// more is listed than 500,000 nodes, attributes and initializers.
+// Throws ModelError for what can't be read. Of an ONNX file no more is held than 512 MB beside its weights, which are passed
+// over, and no more is listed than 500,000 nodes, attributes and initializers.
 Inspection inspect(const std::filesystem::path& file, const InspectOptions& options = {});
 // External data is looked for in the working folder.
 Inspection inspect(std::span<const std::byte> bytes, const std::string& display_name, const InspectOptions& options = {});

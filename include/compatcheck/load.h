@@ -21,14 +21,14 @@ struct LoadOptions {
   // Mapping files or folders of them (docs/mappings.md); later ones win. They take part in loading because a row may
   // state the schema of an operator that nobody ships.
   std::vector<std::filesystem::path> mappings{};
-  // Shared libraries with handlers and rows (docs/plugins.md); later ones win, and `mappings` over all of them. Their code runs in
-  // this process, in every thread that checks or converts.
+  // Shared libraries with handlers and rows (docs/plugins.md); later ones win, and `mappings` over all of them. Their code runs
+  // in this process, in every thread that checks or converts.
   std::vector<std::filesystem::path> plugins{};
   std::vector<std::filesystem::path> op_libraries{};  // shared libraries that register custom operators
-  std::filesystem::path libtorch{};                 // root or lib folder; empty: searched for
-  std::filesystem::path helper{};                   // the TorchScript helper program; empty: searched for
-  double timeout_seconds = 120;                     // for one model: reading it, and then its graph
-  std::uint64_t memory_mb = 8192;                   // for one model, weights not counted
+  std::filesystem::path libtorch{};                   // root or lib folder; empty: searched for
+  std::filesystem::path helper{};                     // the TorchScript helper program; empty: searched for
+  double timeout_seconds = 120;                       // for one model: reading it, and then its graph
+  std::uint64_t memory_mb = 8192;                     // for one model, weights not counted
   RunOptions run{};
 };
 

@@ -1,5 +1,5 @@
-// Writing a plugin: a shared library that brings handlers, facts, conditions and rows (docs/plugins.md). Header only: a plugin links
-// nothing of compatcheck, and nothing but C types crosses (compatcheck/plugin_abi.h).
+// Writing a plugin: a shared library that brings handlers, facts, conditions and rows (docs/plugins.md). Header only: a plugin
+// links nothing of compatcheck, and nothing but C types crosses (compatcheck/plugin_abi.h).
 //
 //   #include <compatcheck/plugin.h>
 //   namespace plugin = compatcheck::plugin;
@@ -9,7 +9,8 @@
 //     e.give(e.node("Mul", {x, e.node("Sigmoid", {x})}));
 //   }
 //   static void enter(plugin::Registry& registry) {
-//     registry.handler("acme::swish", {.emits = {"Mul", "Sigmoid"}, .facts = "same", .schema = "acme::swish(Tensor self) -> Tensor"}, swish);
+//     registry.handler("acme::swish", {.emits = {"Mul", "Sigmoid"}, .facts = "same", .schema = "acme::swish(Tensor self) ->
+//     Tensor"}, swish);
 //   }
 //   extern "C" const compatcheck_plugin_entry compatcheck_plugin = compatcheck::plugin::entry<enter>();
 //
@@ -33,16 +34,32 @@ extern "C" __attribute__((visibility("default"))) const compatcheck_plugin_entry
 
 namespace compatcheck::plugin {
 
-enum class DType : compatcheck_dtype {   // with ONNX's numbers
-  unknown = 0, f32 = 1, u8 = 2, i8 = 3, u16 = 4, i16 = 5, i32 = 6, i64 = 7, string = 8, boolean = 9, f16 = 10, f64 = 11, u32 = 12,
-  u64 = 13, c64 = 14, c128 = 15, bf16 = 16
+enum class DType : compatcheck_dtype {  // with ONNX's numbers
+  unknown = 0,
+  f32 = 1,
+  u8 = 2,
+  i8 = 3,
+  u16 = 4,
+  i16 = 5,
+  i32 = 6,
+  i64 = 7,
+  string = 8,
+  boolean = 9,
+  f16 = 10,
+  f64 = 11,
+  u32 = 12,
+  u64 = 13,
+  c64 = 14,
+  c128 = 15,
+  bf16 = 16
 };
 
 // What the call can't become: throw it. The model's report has the reason, and the hint as what to do.
 struct Refusal {
   std::string reason, hint{};
 };
-// A fact isn't known: reads throw it. Whoever lets it pass leaves the call open, or needing --input; whoever catches it may do without.
+// A fact isn't known: reads throw it. Whoever lets it pass leaves the call open, or needing --input; whoever catches it may do
+// without.
 struct Unknown : std::exception {
   const char* what() const noexcept override { return "not known"; }
 };
@@ -50,7 +67,9 @@ struct Unknown : std::exception {
 namespace detail {
 
 // compatcheck keeps what went wrong; this carries the status back to it.
-struct Stopped { compatcheck_status status; };
+struct Stopped {
+  compatcheck_status status;
+};
 
 inline compatcheck_text text(std::string_view view) { return {view.data(), view.size()}; }
 inline std::string_view view(compatcheck_text text) { return {text.data, text.size}; }
@@ -71,7 +90,7 @@ class Call {
   Call(const Call&) = delete;
 
   std::string op() const { return std::string(detail::view(host_.op(call_))); }
-  bool given(std::string_view argument) const { return read<std::int32_t>(host_.given, argument) != 0; }   // there, and not None
+  bool given(std::string_view argument) const { return read<std::int32_t>(host_.given, argument) != 0; }  // there, and not None
   DType dtype(std::string_view tensor) const { return static_cast<DType>(read<compatcheck_dtype>(host_.dtype, tensor)); }
   std::int64_t rank(std::string_view tensor) const { return read<std::int64_t>(host_.rank, tensor); }
   std::int64_t known_size(std::string_view tensor, std::int64_t axis) const {
@@ -80,11 +99,15 @@ class Call {
     return answer;
   }
   std::int64_t integer(std::string_view argument) const { return read<std::int64_t>(host_.integer, argument); }
-  std::int64_t integer(std::string_view argument, std::int64_t if_none) const { return given(argument) ? integer(argument) : if_none; }
+  std::int64_t integer(std::string_view argument, std::int64_t if_none) const {
+    return given(argument) ? integer(argument) : if_none;
+  }
   double number(std::string_view argument) const { return read<double>(host_.number, argument); }
   double number(std::string_view argument, double if_none) const { return given(argument) ? number(argument) : if_none; }
   bool boolean(std::string_view argument) const { return read<std::int32_t>(host_.boolean, argument) != 0; }
-  std::string string(std::string_view argument) const { return std::string(detail::view(read<compatcheck_text>(host_.string, argument))); }
+  std::string string(std::string_view argument) const {
+    return std::string(detail::view(read<compatcheck_text>(host_.string, argument)));
+  }
   Ints ints(std::string_view argument) const { return list<std::int64_t>(host_.integers, argument); }
   std::vector<double> floats(std::string_view argument) const { return list<double>(host_.numbers, argument); }
   // A dimension as an axis of `tensor` that isn't negative; of axes: sorted, None or an empty list mean all.
@@ -100,7 +123,8 @@ class Call {
     return {first, first + count};
   }
   // Of one of the reads above: nullopt instead of Unknown.
-  template <class Read> static auto if_known(Read&& read) -> std::optional<decltype(read())> {
+  template <class Read>
+  static auto if_known(Read&& read) -> std::optional<decltype(read())> {
     try {
       return read();
     } catch (const Unknown&) {
@@ -114,12 +138,14 @@ class Call {
   }
 
  protected:
-  template <class T, class Function> T read(Function function, std::string_view argument) const {
+  template <class T, class Function>
+  T read(Function function, std::string_view argument) const {
     T answer{};
     detail::check(function(call_, detail::text(argument), &answer));
     return answer;
   }
-  template <class T, class Function> std::vector<T> list(Function function, std::string_view argument) const {
+  template <class T, class Function>
+  std::vector<T> list(Function function, std::string_view argument) const {
     const T* first = nullptr;
     std::size_t count = 0;
     detail::check(function(call_, detail::text(argument), &first, &count));
@@ -143,17 +169,23 @@ using Values = std::vector<Value>;
 // What an attribute is set to. A Value stands where a later opset has an input in its place.
 using Argument = std::variant<std::int64_t, double, std::string, Ints, std::vector<double>, std::vector<std::string>, Value>;
 struct Attribute {
-  template <class T> Attribute(std::string of, T&& set) : name(std::move(of)), value(made(std::forward<T>(set))) {}
+  template <class T>
+  Attribute(std::string of, T&& set) : name(std::move(of)), value(made(std::forward<T>(set))) {}
   std::string name;
   Argument value;
 
  private:
-  template <class T> static Argument made(T&& set) {
+  template <class T>
+  static Argument made(T&& set) {
     using Plain = std::remove_cvref_t<T>;
-    if constexpr (std::is_integral_v<Plain>) return static_cast<std::int64_t>(set);
-    else if constexpr (std::is_floating_point_v<Plain>) return static_cast<double>(set);
-    else if constexpr (std::is_convertible_v<T, std::string_view>) return std::string(std::string_view(set));
-    else return Argument(std::forward<T>(set));
+    if constexpr (std::is_integral_v<Plain>)
+      return static_cast<std::int64_t>(set);
+    else if constexpr (std::is_floating_point_v<Plain>)
+      return static_cast<double>(set);
+    else if constexpr (std::is_convertible_v<T, std::string_view>)
+      return std::string(std::string_view(set));
+    else
+      return Argument(std::forward<T>(set));
   }
 };
 using Attributes = std::vector<Attribute>;
@@ -185,36 +217,46 @@ class Emission : public Call {
   // ---- Arguments
   Value tensor(std::string_view argument) const { return value(read<compatcheck_value>(host_.tensor, argument)); }
   Value tensor(std::string_view argument, DType dtype) const { return cast(tensor(argument), dtype); }
-  Value optional_tensor(std::string_view argument) const { return given(argument) ? tensor(argument) : Value{}; }   // absent if None
-  Values tensors(std::string_view argument) const {   // of a list
+  Value optional_tensor(std::string_view argument) const {
+    return given(argument) ? tensor(argument) : Value{};
+  }                                                  // absent if None
+  Values tensors(std::string_view argument) const {  // of a list
     Values made;
     for (const compatcheck_value id : list<compatcheck_value>(host_.tensors, argument)) made.push_back(value(id));
     return made;
   }
   Value number_value(std::string_view argument, DType dtype) const {
-    return answered([&](auto* answer) { return host_.number_value(call_, detail::text(argument), static_cast<compatcheck_dtype>(dtype), answer); });
+    return answered([&](auto* answer) {
+      return host_.number_value(call_, detail::text(argument), static_cast<compatcheck_dtype>(dtype), answer);
+    });
   }
-  Value int_vector(std::string_view argument) const { return value(read<compatcheck_value>(host_.int_vector, argument)); }   // int[], i64
-  Value shape_of(std::string_view tensor) const { return value(read<compatcheck_value>(host_.shape_of, tensor)); }            // i64 vector
-  Value size_of(std::string_view tensor, std::int64_t axis) const {                                                          // of one
+  Value int_vector(std::string_view argument) const {
+    return value(read<compatcheck_value>(host_.int_vector, argument));
+  }                                                                                                                 // int[], i64
+  Value shape_of(std::string_view tensor) const { return value(read<compatcheck_value>(host_.shape_of, tensor)); }  // i64 vector
+  Value size_of(std::string_view tensor, std::int64_t axis) const {                                                 // of one
     return answered([&](auto* answer) { return host_.size_of(call_, detail::text(tensor), axis, answer); });
   }
 
   // ---- Constants
   Value scalar(DType dtype, std::int64_t number) const {
-    return answered([&](auto* answer) { return host_.integer_scalar(call_, static_cast<compatcheck_dtype>(dtype), number, answer); });
+    return answered(
+        [&](auto* answer) { return host_.integer_scalar(call_, static_cast<compatcheck_dtype>(dtype), number, answer); });
   }
   Value scalar(DType dtype, int number) const { return scalar(dtype, std::int64_t{number}); }
   Value scalar(DType dtype, double number) const {
-    return answered([&](auto* answer) { return host_.floating_scalar(call_, static_cast<compatcheck_dtype>(dtype), number, answer); });
+    return answered(
+        [&](auto* answer) { return host_.floating_scalar(call_, static_cast<compatcheck_dtype>(dtype), number, answer); });
   }
   Value integers(const Ints& numbers) const {
     return answered([&](auto* answer) { return host_.int_constant(call_, numbers.data(), numbers.size(), answer); });
   }
   // Elements row-major; T is the dtype's own type.
-  template <class T> Value constant(DType dtype, const Ints& dims, const std::vector<T>& elements) const {
+  template <class T>
+  Value constant(DType dtype, const Ints& dims, const std::vector<T>& elements) const {
     return answered([&](auto* answer) {
-      return host_.constant(call_, static_cast<compatcheck_dtype>(dtype), dims.data(), dims.size(), elements.data(), elements.size() * sizeof(T), answer);
+      return host_.constant(call_, static_cast<compatcheck_dtype>(dtype), dims.data(), dims.size(), elements.data(),
+                            elements.size() * sizeof(T), answer);
     });
   }
 
@@ -222,7 +264,8 @@ class Emission : public Call {
   Value node(std::string_view op, const Values& inputs, const Attributes& attributes = {}, DType dtype = DType::unknown) const {
     return nodes(op, inputs, 1, attributes, dtype).front();
   }
-  Values nodes(std::string_view op, const Values& inputs, std::size_t outputs, const Attributes& attributes = {}, DType dtype = DType::unknown) const {
+  Values nodes(std::string_view op, const Values& inputs, std::size_t outputs, const Attributes& attributes = {},
+               DType dtype = DType::unknown) const {
     std::vector<Passed> passed(attributes.size());
     std::vector<compatcheck_attribute> crossing;
     for (std::size_t i = 0; i < attributes.size(); ++i) crossing.push_back(pass(attributes[i], passed[i]));
@@ -237,7 +280,7 @@ class Emission : public Call {
   Value cast(const Value& of, DType dtype) const {
     return answered([&](auto* answer) { return host_.cast(call_, of.id, static_cast<compatcheck_dtype>(dtype), answer); });
   }
-  Value reshape(const Value& of, const Ints& dims) const { return placed(host_.reshape, of, dims); }   // dims as Reshape's
+  Value reshape(const Value& of, const Ints& dims) const { return placed(host_.reshape, of, dims); }  // dims as Reshape's
   Value transpose(const Value& of, const Ints& order) const { return placed(host_.transpose, of, order); }
   Value unsqueeze(const Value& of, const Ints& axes) const { return placed(host_.unsqueeze, of, axes); }
   Value squeeze(const Value& of, const Ints& axes) const { return placed(host_.squeeze, of, axes); }
@@ -258,15 +301,20 @@ class Emission : public Call {
   }
 
  private:
-  struct Passed { compatcheck_text one{}; std::vector<compatcheck_text> texts{}; };
+  struct Passed {
+    compatcheck_text one{};
+    std::vector<compatcheck_text> texts{};
+  };
 
   Value value(compatcheck_value id) const { return {id, id ? static_cast<DType>(host_.dtype_of(call_, id)) : DType::unknown}; }
-  template <class Ask> Value answered(Ask&& ask) const {
+  template <class Ask>
+  Value answered(Ask&& ask) const {
     compatcheck_value id = 0;
     detail::check(ask(&id));
     return value(id);
   }
-  template <class Function> Value placed(Function function, const Value& of, const Ints& places) const {
+  template <class Function>
+  Value placed(Function function, const Value& of, const Ints& places) const {
     return answered([&](auto* answer) { return function(call_, of.id, places.data(), places.size(), answer); });
   }
   static std::vector<compatcheck_value> ids(const Values& values) {
@@ -278,8 +326,10 @@ class Emission : public Call {
     const auto name = detail::text(attribute.name);
     if (const auto* integer = std::get_if<std::int64_t>(&attribute.value)) return {compatcheck_attribute_int, name, integer, 1};
     if (const auto* floating = std::get_if<double>(&attribute.value)) return {compatcheck_attribute_float, name, floating, 1};
-    if (const auto* ints = std::get_if<Ints>(&attribute.value)) return {compatcheck_attribute_ints, name, ints->data(), ints->size()};
-    if (const auto* floats = std::get_if<std::vector<double>>(&attribute.value)) return {compatcheck_attribute_floats, name, floats->data(), floats->size()};
+    if (const auto* ints = std::get_if<Ints>(&attribute.value))
+      return {compatcheck_attribute_ints, name, ints->data(), ints->size()};
+    if (const auto* floats = std::get_if<std::vector<double>>(&attribute.value))
+      return {compatcheck_attribute_floats, name, floats->data(), floats->size()};
     if (const auto* other = std::get_if<Value>(&attribute.value)) return {compatcheck_attribute_value, name, &other->id, 1};
     if (const auto* words = std::get_if<std::vector<std::string>>(&attribute.value)) {
       for (const auto& word : *words) passed.texts.push_back(detail::text(word));
@@ -315,7 +365,9 @@ class Dim {
 
  private:
   Dim of(std::int64_t number) const { return {*host_, call_, host_->size_of_number(call_, number)}; }
-  Dim with(char operation, const Dim& other) const { return {*host_, call_, host_->combine_sizes(call_, operation, id_, other.id_)}; }
+  Dim with(char operation, const Dim& other) const {
+    return {*host_, call_, host_->combine_sizes(call_, operation, id_, other.id_)};
+  }
 
   const compatcheck_host* host_;
   compatcheck_call* call_;
@@ -330,7 +382,9 @@ class Facts : public Call {
 
   Dim dim(std::int64_t number) const { return {host_, call_, host_.size_of_number(call_, number)}; }
   Dim unknown_dim() const { return {host_, call_, 0}; }
-  Dim dim(std::string_view integer_argument) const { return {host_, call_, read<compatcheck_dim>(host_.integer_as_size, integer_argument)}; }
+  Dim dim(std::string_view integer_argument) const {
+    return {host_, call_, read<compatcheck_dim>(host_.integer_as_size, integer_argument)};
+  }
   Shape shape(std::string_view tensor) const { return dims(list<compatcheck_dim>(host_.shape, tensor)); }
   // As operands broadcast; where they can't, the call is one that PyTorch refuses.
   Shape broadcast(const Shape& a, const Shape& b) const {
@@ -345,10 +399,11 @@ class Facts : public Call {
   void by_word(std::string_view word) const { detail::check(host_.state_by_word(call_, detail::text(word))); }
   void tensor(std::size_t output, DType dtype, const Shape& shape) const {
     const auto sizes = ids(shape);
-    static constexpr compatcheck_dim none[1] = {};   // null says that the rank isn't known
-    detail::check(host_.state_tensor(call_, output, static_cast<compatcheck_dtype>(dtype), sizes.empty() ? none : sizes.data(), sizes.size()));
+    static constexpr compatcheck_dim none[1] = {};  // null says that the rank isn't known
+    detail::check(host_.state_tensor(call_, output, static_cast<compatcheck_dtype>(dtype), sizes.empty() ? none : sizes.data(),
+                                     sizes.size()));
   }
-  void tensor(std::size_t output, DType dtype) const {   // of unknown rank
+  void tensor(std::size_t output, DType dtype) const {  // of unknown rank
     detail::check(host_.state_tensor(call_, output, static_cast<compatcheck_dtype>(dtype), nullptr, 0));
   }
   void integer(std::size_t output, const Dim& value) const { detail::check(host_.state_integer(call_, output, value.id())); }
@@ -370,9 +425,11 @@ class Facts : public Call {
 
 namespace detail {
 
-template <class Of> using Function = std::function<void(Of&)>;
+template <class Of>
+using Function = std::function<void(Of&)>;
 
-template <class Of> compatcheck_status called(void* state, const compatcheck_host* host, compatcheck_call* call) {
+template <class Of>
+compatcheck_status called(void* state, const compatcheck_host* host, compatcheck_call* call) {
   try {
     Of context(*host, call);
     (*static_cast<Function<Of>*>(state))(context);
@@ -390,18 +447,19 @@ template <class Of> compatcheck_status called(void* state, const compatcheck_hos
   }
 }
 
-template <class Of> compatcheck_function crossing(Function<Of> function) {
-  if (!function) return {};   // compatcheck tells
+template <class Of>
+compatcheck_function crossing(Function<Of> function) {
+  if (!function) return {};  // compatcheck tells
   return {called<Of>, new Function<Of>(std::move(function)), [](void* state) { delete static_cast<Function<Of>*>(state); }};
 }
 
 }  // namespace detail
 
 struct Handler {
-  std::vector<std::string> emits{};   // the ONNX operators that carry the meaning, as `to` of a row; empty: rows say them
-  int from = 7, to = 26;              // opsets, both included
-  std::string facts{};                // a word of docs/mappings.md
-  std::string schema{};               // "acme::swish(Tensor self) -> Tensor"
+  std::vector<std::string> emits{};  // the ONNX operators that carry the meaning, as `to` of a row; empty: rows say them
+  int from = 7, to = 26;             // opsets, both included
+  std::string facts{};               // a word of docs/mappings.md
+  std::string schema{};              // "acme::swish(Tensor self) -> Tensor"
 };
 
 class Registry {
@@ -412,8 +470,14 @@ class Registry {
   void handler(std::string_view op, const Handler& about, std::function<void(Emission&)> function) const {
     std::vector<compatcheck_text> emits;
     for (const auto& name : about.emits) emits.push_back(detail::text(name));
-    const compatcheck_handler crossing{sizeof(compatcheck_handler), about.from, about.to, detail::text(op), emits.data(), emits.size(),
-                                       detail::text(about.facts), detail::text(about.schema),
+    const compatcheck_handler crossing{sizeof(compatcheck_handler),
+                                       about.from,
+                                       about.to,
+                                       detail::text(op),
+                                       emits.data(),
+                                       emits.size(),
+                                       detail::text(about.facts),
+                                       detail::text(about.schema),
                                        detail::crossing<Emission>(std::move(function))};
     detail::check(host_.add_handler(registry_, &crossing));
   }
@@ -441,7 +505,8 @@ class Registry {
 
 namespace detail {
 
-template <void (*enter)(Registry&)> compatcheck_status entered(const compatcheck_host* host, compatcheck_registry* made) {
+template <void (*enter)(Registry&)>
+compatcheck_status entered(const compatcheck_host* host, compatcheck_registry* made) {
   const auto rejected = [&](std::string_view reason) {
     host->reject(made, text(reason));
     return compatcheck_failed;
@@ -464,7 +529,8 @@ template <void (*enter)(Registry&)> compatcheck_status entered(const compatcheck
 }  // namespace detail
 
 // What the library exports; `enter` registers what the plugin brings.
-template <void (*enter)(Registry&)> constexpr compatcheck_plugin_entry entry() {
+template <void (*enter)(Registry&)>
+constexpr compatcheck_plugin_entry entry() {
   return {compatcheck_abi, sizeof(compatcheck_host), detail::entered<enter>};
 }
 

@@ -1,12 +1,13 @@
 /* What crosses between compatcheck and a plugin: C types alone. Authors include compatcheck/plugin.h, which wraps all of it.
  *
- * compatcheck opens the library, reads the structure `compatcheck_plugin` in it, checks its version, and calls `enter` with a table of
- * functions, once each time a loader is made. New functions go to the end of the table: a plugin runs with every compatcheck of the same
- * `abi` whose table is at least as long as the one it was built with. What changes otherwise changes `compatcheck_abi`.
+ * compatcheck opens the library, reads the structure `compatcheck_plugin` in it, checks its version, and calls `enter` with a
+ * table of functions, once each time a loader is made. New functions go to the end of the table: a plugin runs with every
+ * compatcheck of the same `abi` whose table is at least as long as the one it was built with. What changes otherwise changes
+ * `compatcheck_abi`.
  *
- * Every function answers with a status. Where it isn't `compatcheck_ok`, a callback either hands the status on, by returning it, and
- * compatcheck does what it would do for a handler of its own, or goes on, and the problem is forgotten. Nothing is thrown across.
- * Texts and lists that compatcheck gives live until the callback returns.
+ * Every function answers with a status. Where it isn't `compatcheck_ok`, a callback either hands the status on, by returning it,
+ * and compatcheck does what it would do for a handler of its own, or goes on, and the problem is forgotten. Nothing is thrown
+ * across. Texts and lists that compatcheck gives live until the callback returns.
  */
 #pragma once
 
@@ -45,7 +46,8 @@ typedef struct compatcheck_host compatcheck_host;
 /* Called from several threads at once, each with a call of its own. */
 typedef compatcheck_status (*compatcheck_callback)(void* state, const compatcheck_host* host, compatcheck_call* call);
 
-/* `release` (may be null) is called with `state` once, when nothing calls the function any more; also where registering it fails. */
+/* `release` (may be null) is called with `state` once, when nothing calls the function any more; also where registering it fails.
+ */
 typedef struct compatcheck_function {
   compatcheck_callback call;
   void* state;
@@ -58,13 +60,20 @@ typedef struct compatcheck_handler {
   compatcheck_text op;           /* "acme::swish", or with an overload "aten::max.dim" */
   const compatcheck_text* emits; /* the ONNX operators that carry the meaning; none: a row says them */
   size_t emits_count;
-  compatcheck_text facts;        /* word of docs/mappings.md, or empty */
-  compatcheck_text schema;       /* of an operator that nobody ships, or empty */
+  compatcheck_text facts;  /* word of docs/mappings.md, or empty */
+  compatcheck_text schema; /* of an operator that nobody ships, or empty */
   compatcheck_function function;
 } compatcheck_handler;
 
-enum { compatcheck_attribute_int, compatcheck_attribute_float, compatcheck_attribute_text, compatcheck_attribute_ints,
-       compatcheck_attribute_floats, compatcheck_attribute_texts, compatcheck_attribute_value };
+enum {
+  compatcheck_attribute_int,
+  compatcheck_attribute_float,
+  compatcheck_attribute_text,
+  compatcheck_attribute_ints,
+  compatcheck_attribute_floats,
+  compatcheck_attribute_texts,
+  compatcheck_attribute_value
+};
 
 typedef struct compatcheck_attribute {
   uint32_t kind;
@@ -95,9 +104,9 @@ struct compatcheck_host {
 
   /* ---- The call. Arguments are named as in the operator's schema */
   compatcheck_text (*op)(compatcheck_call*);
-  int32_t (*at_least)(compatcheck_call*, int32_t opset);               /* of handlers: 1 or 0 */
-  int32_t (*row_has)(compatcheck_call*, compatcheck_text onnx_op);     /* of handlers: the row in force names it */
-  compatcheck_status (*given)(compatcheck_call*, compatcheck_text argument, int32_t* answer);   /* there, and not None */
+  int32_t (*at_least)(compatcheck_call*, int32_t opset);           /* of handlers: 1 or 0 */
+  int32_t (*row_has)(compatcheck_call*, compatcheck_text onnx_op); /* of handlers: the row in force names it */
+  compatcheck_status (*given)(compatcheck_call*, compatcheck_text argument, int32_t* answer); /* there, and not None */
   compatcheck_status (*dtype)(compatcheck_call*, compatcheck_text tensor, compatcheck_dtype* answer);
   compatcheck_status (*rank)(compatcheck_call*, compatcheck_text tensor, int64_t* answer);
   compatcheck_status (*shape)(compatcheck_call*, compatcheck_text tensor, const compatcheck_dim** answer, size_t* count);
@@ -110,7 +119,8 @@ struct compatcheck_host {
   compatcheck_status (*numbers)(compatcheck_call*, compatcheck_text argument, const double** answer, size_t* count);
   /* Dimensions as axes of `tensor` that aren't negative; of axes: sorted, None and an empty list mean all. */
   compatcheck_status (*axis)(compatcheck_call*, compatcheck_text argument, compatcheck_text tensor, int64_t* answer);
-  compatcheck_status (*axes)(compatcheck_call*, compatcheck_text argument, compatcheck_text tensor, const int64_t** answer, size_t* count);
+  compatcheck_status (*axes)(compatcheck_call*, compatcheck_text argument, compatcheck_text tensor, const int64_t** answer,
+                             size_t* count);
   /* Of the call's results, as the facts state them: of handlers. */
   compatcheck_status (*output_dtype)(compatcheck_call*, size_t output, compatcheck_dtype* answer);
   compatcheck_status (*output_shape)(compatcheck_call*, size_t output, const compatcheck_dim** answer, size_t* count);
@@ -119,23 +129,28 @@ struct compatcheck_host {
   /* ---- Sizes */
   compatcheck_dim (*size_of_number)(compatcheck_call*, int64_t number);
   compatcheck_status (*number_of_size)(compatcheck_call*, compatcheck_dim size, int64_t* answer);
-  compatcheck_status (*integer_as_size)(compatcheck_call*, compatcheck_text argument, compatcheck_dim* answer); /* perhaps symbolic */
-  compatcheck_dim (*combine_sizes)(compatcheck_call*, char operation, compatcheck_dim a, compatcheck_dim b);  /* + - * / % (floored) */
-  int32_t (*sizes_equal)(compatcheck_call*, compatcheck_dim a, compatcheck_dim b);                            /* proved */
-  compatcheck_status (*broadcast)(compatcheck_call*, const compatcheck_dim* a, size_t a_count, const compatcheck_dim* b, size_t b_count,
-                                  const compatcheck_dim** answer, size_t* count);
+  compatcheck_status (*integer_as_size)(compatcheck_call*, compatcheck_text argument,
+                                        compatcheck_dim* answer); /* perhaps symbolic */
+  compatcheck_dim (*combine_sizes)(compatcheck_call*, char operation, compatcheck_dim a,
+                                   compatcheck_dim b);                             /* + - * / % (floored) */
+  int32_t (*sizes_equal)(compatcheck_call*, compatcheck_dim a, compatcheck_dim b); /* proved */
+  compatcheck_status (*broadcast)(compatcheck_call*, const compatcheck_dim* a, size_t a_count, const compatcheck_dim* b,
+                                  size_t b_count, const compatcheck_dim** answer, size_t* count);
 
   /* ---- Results of facts */
   /* Of every result, by a word of docs/mappings.md: "same", "pointwise". */
   compatcheck_status (*state_by_word)(compatcheck_call*, compatcheck_text word);
   /* `dtype` 0: unknown; `dims` null: unknown rank. */
-  compatcheck_status (*state_tensor)(compatcheck_call*, size_t output, compatcheck_dtype dtype, const compatcheck_dim* dims, size_t rank);
+  compatcheck_status (*state_tensor)(compatcheck_call*, size_t output, compatcheck_dtype dtype, const compatcheck_dim* dims,
+                                     size_t rank);
   compatcheck_status (*state_integer)(compatcheck_call*, size_t output, compatcheck_dim value);
 
   /* ---- Arguments as ONNX values; this and what follows is of handlers */
-  compatcheck_status (*tensor)(compatcheck_call*, compatcheck_text argument, compatcheck_value* answer); /* numbers too, of rank 0 */
+  compatcheck_status (*tensor)(compatcheck_call*, compatcheck_text argument,
+                               compatcheck_value* answer); /* numbers too, of rank 0 */
   compatcheck_status (*tensors)(compatcheck_call*, compatcheck_text argument, const compatcheck_value** answer, size_t* count);
-  compatcheck_status (*number_value)(compatcheck_call*, compatcheck_text argument, compatcheck_dtype dtype, compatcheck_value* answer);
+  compatcheck_status (*number_value)(compatcheck_call*, compatcheck_text argument, compatcheck_dtype dtype,
+                                     compatcheck_value* answer);
   compatcheck_status (*int_vector)(compatcheck_call*, compatcheck_text argument, compatcheck_value* answer);
   compatcheck_status (*shape_of)(compatcheck_call*, compatcheck_text tensor, compatcheck_value* answer); /* i64 vector */
   compatcheck_status (*size_of)(compatcheck_call*, compatcheck_text tensor, int64_t axis, compatcheck_value* answer); /* of one */
@@ -144,7 +159,8 @@ struct compatcheck_host {
   /* ---- Constants and nodes */
   compatcheck_status (*integer_scalar)(compatcheck_call*, compatcheck_dtype dtype, int64_t number, compatcheck_value* answer);
   compatcheck_status (*floating_scalar)(compatcheck_call*, compatcheck_dtype dtype, double number, compatcheck_value* answer);
-  compatcheck_status (*int_constant)(compatcheck_call*, const int64_t* numbers, size_t count, compatcheck_value* answer); /* i64 vector */
+  compatcheck_status (*int_constant)(compatcheck_call*, const int64_t* numbers, size_t count,
+                                     compatcheck_value* answer); /* i64 vector */
   /* Row-major, little-endian. */
   compatcheck_status (*constant)(compatcheck_call*, compatcheck_dtype dtype, const int64_t* dims, size_t rank, const void* bytes,
                                  size_t size, compatcheck_value* answer);
@@ -155,12 +171,18 @@ struct compatcheck_host {
                              compatcheck_value* answer, size_t outputs);
   compatcheck_status (*cast)(compatcheck_call*, compatcheck_value value, compatcheck_dtype dtype, compatcheck_value* answer);
   /* Folded where the value is constant. Axes and dimensions as in ONNX, axes not negative. */
-  compatcheck_status (*reshape)(compatcheck_call*, compatcheck_value value, const int64_t* dims, size_t count, compatcheck_value* answer);
-  compatcheck_status (*transpose)(compatcheck_call*, compatcheck_value value, const int64_t* order, size_t count, compatcheck_value* answer);
-  compatcheck_status (*unsqueeze)(compatcheck_call*, compatcheck_value value, const int64_t* axes, size_t count, compatcheck_value* answer);
-  compatcheck_status (*squeeze)(compatcheck_call*, compatcheck_value value, const int64_t* axes, size_t count, compatcheck_value* answer);
-  compatcheck_status (*concat)(compatcheck_call*, const compatcheck_value* parts, size_t count, int64_t axis, compatcheck_value* answer);
-  compatcheck_status (*gather)(compatcheck_call*, compatcheck_value data, compatcheck_value indices, int64_t axis, compatcheck_value* answer);
+  compatcheck_status (*reshape)(compatcheck_call*, compatcheck_value value, const int64_t* dims, size_t count,
+                                compatcheck_value* answer);
+  compatcheck_status (*transpose)(compatcheck_call*, compatcheck_value value, const int64_t* order, size_t count,
+                                  compatcheck_value* answer);
+  compatcheck_status (*unsqueeze)(compatcheck_call*, compatcheck_value value, const int64_t* axes, size_t count,
+                                  compatcheck_value* answer);
+  compatcheck_status (*squeeze)(compatcheck_call*, compatcheck_value value, const int64_t* axes, size_t count,
+                                compatcheck_value* answer);
+  compatcheck_status (*concat)(compatcheck_call*, const compatcheck_value* parts, size_t count, int64_t axis,
+                               compatcheck_value* answer);
+  compatcheck_status (*gather)(compatcheck_call*, compatcheck_value data, compatcheck_value indices, int64_t axis,
+                               compatcheck_value* answer);
 
   /* ---- Results of handlers: of every output that is used, cast to the dtype that the facts state */
   compatcheck_status (*give)(compatcheck_call*, size_t output, compatcheck_value value);

@@ -22,14 +22,14 @@ namespace compatcheck {
 
 // A value that an option of the command line can give, too.
 struct Setting {
-  std::string option;                // "--fail-on"
-  std::vector<std::string> values;   // a relative path begins at the file's folder; so does a profile's, "npu.yaml"
-  std::string source;                // "compatcheck.yaml:3"
+  std::string option;               // "--fail-on"
+  std::vector<std::string> values;  // a relative path begins at the file's folder; so does a profile's, "npu.yaml"
+  std::string source;               // "compatcheck.yaml:3"
 };
 
 // A rule's severity; none: findings of the rule are left out.
 struct RuleSetting {
-  std::string rule;                  // "CC004"
+  std::string rule;  // "CC004"
   std::optional<Severity> severity;
   std::string source;
 };
@@ -37,35 +37,37 @@ struct RuleSetting {
 // A finding that shall not count. Empty fields hold for all; op, rule, model and module may have *, ? and [abc] in them.
 struct AllowEntry {
   std::string op, rule, model, target, module;
-  std::filesystem::path profile;        // where `target` was given as a profile's file; `target` is its engine then
+  std::filesystem::path profile;  // where `target` was given as a profile's file; `target` is its engine then
   std::optional<int> opset;
   std::string reason, owner;
-  std::optional<std::string> expires;   // "2027-01-31": the last day on which it holds
-  std::string source;                   // "compatcheck.yaml:12"
+  std::optional<std::string> expires;  // "2027-01-31": the last day on which it holds
+  std::string source;                  // "compatcheck.yaml:12"
 };
 
 struct Configuration {
-  std::filesystem::path file;        // empty: none
+  std::filesystem::path file;  // empty: none
   std::vector<Setting> settings;
   std::vector<RuleSetting> rules;
   std::vector<AllowEntry> allow;
 };
 
-// Throws UsageError where there is no such file or it can't be read, TableError, with line and column, for a wrong one. A pipe is read, too; its
-// relative paths begin at the working folder.
+// Throws UsageError where there is no such file or it can't be read, TableError, with line and column, for a wrong one. A pipe is
+// read, too; its relative paths begin at the working folder.
 Configuration read_configuration(const std::filesystem::path& file);
-// compatcheck.yaml or .compatcheck.yaml in `folder` or the nearest folder above it that has one. Throws UsageError where that is no file: a
-// folder, a pipe, a link to nowhere.
+// compatcheck.yaml or .compatcheck.yaml in `folder` or the nearest folder above it that has one. Throws UsageError where that is
+// no file: a folder, a pipe, a link to nowhere.
 std::optional<std::filesystem::path> find_configuration(const std::filesystem::path& folder);
-// Throws UsageError for an allow entry of an engine that is neither shipped nor that of a profile among `targets` (as CheckOptions has them).
+// Throws UsageError for an allow entry of an engine that is neither shipped nor that of a profile among `targets` (as
+// CheckOptions has them).
 void check_allowed_targets(const Configuration& configuration, const std::vector<std::string>& targets);
 
-// How many nodes of a model each rule reported, by operator and module: what is known already and doesn't fail the gate. Node numbers and
-// lines aren't in it, so that it outlives edits. Of entries that speak of the same nodes, the largest number holds.
+// How many nodes of a model each rule reported, by operator and module: what is known already and doesn't fail the gate. Node
+// numbers and lines aren't in it, so that it outlives edits. Of entries that speak of the same nodes, the largest number holds.
 class Baseline {
  public:
   struct Entry {
-    std::string model;               // its path as given, but for "./" and the like: models/a.pt is ./models/a.pt, and not /home/me/models/a.pt
+    std::string
+        model;  // its path as given, but for "./" and the like: models/a.pt is ./models/a.pt, and not /home/me/models/a.pt
     int opset = 0;
     std::string target, rule, op, module;
     int nodes = 0;
@@ -73,7 +75,7 @@ class Baseline {
   };
   Baseline() = default;
   explicit Baseline(std::vector<Entry> entries);
-  std::span<const Entry> entries() const { return entries_; }   // sorted
+  std::span<const Entry> entries() const { return entries_; }  // sorted
 
  private:
   std::vector<Entry> entries_;
@@ -81,16 +83,16 @@ class Baseline {
 
 // Throws UsageError for a file that can't be read or is no baseline, with the place of what is wrong in it.
 Baseline read_baseline(const std::filesystem::path& file);
-std::string to_json(const Baseline& baseline);   // the same baseline gives the same bytes
+std::string to_json(const Baseline& baseline);  // the same baseline gives the same bytes
 
 struct PolicyOptions {
   Configuration configuration{};
   std::optional<Baseline> baseline{};
-  std::string baseline_source{};     // what reports call it: "baseline.json"
-  bool accept_all = false;           // what the baseline doesn't know is put into it, and doesn't count
-  Baseline replaced{};               // what the file has already into which that goes
-  std::string today{};               // "2026-11-22", by which entries expire; empty: the day in UTC (SOURCE_DATE_EPOCH, if it is set)
-  bool partial = false;              // the run has a part of the models alone: entries that name no single model aren't judged unused
+  std::string baseline_source{};  // what reports call it: "baseline.json"
+  bool accept_all = false;        // what the baseline doesn't know is put into it, and doesn't count
+  Baseline replaced{};            // what the file has already into which that goes
+  std::string today{};   // "2026-11-22", by which entries expire; empty: the day in UTC (SOURCE_DATE_EPOCH, if it is set)
+  bool partial = false;  // the run has a part of the models alone: entries that name no single model aren't judged unused
   bool exit_zero = false;
 };
 
@@ -104,12 +106,12 @@ class Policy {
 
   // Severities, suppressions, and the gate and exit code that follow from them.
   void apply(Report& report);
-  // What the run as a whole found goes to the last of these reports: allow entries that no finding used, and lines of the baseline that are
-  // too high. Where one opset is enough for its model it goes to all of that model, any of which may decide. Entries that speak of other
-  // models, opsets or engines than the run's aren't judged.
+  // What the run as a whole found goes to the last of these reports: allow entries that no finding used, and lines of the
+  // baseline that are too high. Where one opset is enough for its model it goes to all of that model, any of which may decide.
+  // Entries that speak of other models, opsets or engines than the run's aren't judged.
   void finish(std::span<Report> reports);
-  // With `accept_all`: what the run found. Else what there was, brought down to what the run found. Entries of models, opsets and engines that
-  // the run hasn't judged stay in both cases; a model that couldn't be checked isn't judged.
+  // With `accept_all`: what the run found. Else what there was, brought down to what the run found. Entries of models, opsets and
+  // engines that the run hasn't judged stay in both cases; a model that couldn't be checked isn't judged.
   Baseline baseline_of_run() const;
 
  private:

@@ -18,37 +18,40 @@ enum class Scaffold : std::uint8_t { none, yaml, plugin };
 struct ReferenceOptions {
   std::vector<std::filesystem::path> mappings{};
   std::vector<std::filesystem::path> plugins{};
-  std::optional<int> opset{};                    // absent: the default one for ops, all for explain
+  std::optional<int> opset{};  // absent: the default one for ops, all for explain
   ReferenceFormat format = ReferenceFormat::text;
   bool color = false;
   std::size_t width = 100;
-  Scaffold scaffold = Scaffold::none;            // of explain: instead of the page, a mapping file or a plugin to start from
+  Scaffold scaffold = Scaffold::none;  // of explain: instead of the page, a mapping file or a plugin to start from
 };
 
 // What each operator becomes. Names may be given with or without "aten::"; none: all. Throws UsageError for an
 // operator that nobody knows, with the nearest names.
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options = {});
 
-// A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas. A scaffold is of an
-// operator alone, which may be one that nobody knows ("acme::fused"). An engine ("tensorrt", or all: "targets") shows what its profile says.
+// A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas. A scaffold is of
+// an operator alone, which may be one that nobody knows ("acme::fused"). An engine ("tensorrt", or all: "targets") shows what its
+// profile says.
 std::string explain(const std::string& subject, const ReferenceOptions& options = {});
 
 // What explain() has a page for beside operators: ids of rules; and engines, as CheckOptions::targets names them.
 std::vector<std::string> rule_ids();
 std::vector<std::string> engine_names();
 
-// Throws as check() would for CheckOptions::targets: UsageError for an engine or version that isn't shipped, TableError for a broken profile.
+// Throws as check() would for CheckOptions::targets: UsageError for an engine or version that isn't shipped, TableError for a
+// broken profile.
 void check_targets(const std::vector<std::string>& targets);
 
 struct TableDefect {
   std::string file;
-  int line = 0, column = 0;                      // from 1
-  std::string message;                           // one sentence
-  std::string source_line;                       // the line itself
+  int line = 0, column = 0;  // from 1
+  std::string message;       // one sentence
+  std::string source_line;   // the line itself
 };
 
-// Checks mapping tables against the operator schemas of libtorch and ONNX, and the rows of plugins; the shipped ones if neither is
-// given. Engine profiles among the files are held against ONNX's; of each the first defect.
-std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& files, const std::vector<std::filesystem::path>& plugins = {});
+// Checks mapping tables against the operator schemas of libtorch and ONNX, and the rows of plugins; the shipped ones if neither
+// is given. Engine profiles among the files are held against ONNX's; of each the first defect.
+std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& files,
+                                     const std::vector<std::filesystem::path>& plugins = {});
 
 }  // namespace compatcheck

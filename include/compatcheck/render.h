@@ -24,20 +24,22 @@ struct RenderOptions {
   bool quiet = false;           // only what is at or above fail_on, and the last line
   int verbosity = 0;            // 1: every site and every operator; 2: normalisation steps too
   bool as_list = false;         // JSON: {"schema_version", "reports"} around a single report too
-  bool one_of_several = false;  // text: reports of other models stand around this one: it is called by its path, and quietly nothing where it passes
-  std::filesystem::path source_root{};   // where the files that findings name may lie: html shows their lines, sarif, github and gitlab point at them
+  bool one_of_several = false;  // text: reports of other models stand around this one: it is called by its path, and quietly
+                                // nothing where it passes
+  std::filesystem::path source_root{};  // where the files that findings name may lie: html shows their lines, sarif, github and
+                                        // gitlab point at them
 };
 
-// One report is one object or page; several are {"schema_version", "reports": […], "totals": {…}, "exit_code"}, one line each, or one table of
-// opsets and models. The same reports give the same bytes.
+// One report is one object or page; several are {"schema_version", "reports": […], "totals": {…}, "exit_code"}, one line each, or
+// one table of opsets and models. The same reports give the same bytes.
 std::string render(const Report& report, Format format, const RenderOptions& options = {});
 std::string render(std::span<const Report> reports, Format format, const RenderOptions& options = {});
 
 // The end of a text report of several models, for who renders them one by one. Of findings it reads no sites.
 std::string render_totals(std::span<const Report> reports, const RenderOptions& options = {});
 
-// Saved JSON or JSON-lines reports, as render() wrote them: of a run without models there are none. Throws ModelError for what is no report or
-// was cut short, naming the line and the keys.
+// Saved JSON or JSON-lines reports, as render() wrote them: of a run without models there are none. Throws ModelError for what is
+// no report or was cut short, naming the line and the keys.
 std::vector<Report> read_reports(std::string_view text);
 
 std::string render(const Verification& verification, Format format, const RenderOptions& options = {});

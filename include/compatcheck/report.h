@@ -21,58 +21,60 @@ enum class Severity : std::uint8_t { error, warning, note };
 // A size as text: "3", or a dimension's name, or "?" if unknown.
 struct TensorInfo {
   std::string name;
-  std::string dtype;                 // "f32"; for what is no tensor its TorchScript type ("int[]"); "?" if unknown
+  std::string dtype;                              // "f32"; for what is no tensor its TorchScript type ("int[]"); "?" if unknown
   std::optional<std::vector<std::string>> shape;  // absent: unknown rank, or no tensor
 };
 
 struct ModelInfo {
   std::string path;
-  std::string identity;              // hash of the archive's directory: names, sizes, CRCs
-  std::optional<std::string> sha256; // of the whole file, on request
-  std::string format;                // "torchscript", "graph_text"
-  std::string description;           // for people: "TorchScript (traced)"
+  std::string identity;               // hash of the archive's directory: names, sizes, CRCs
+  std::optional<std::string> sha256;  // of the whole file, on request
+  std::string format;                 // "torchscript", "graph_text"
+  std::string description;            // for people: "TorchScript (traced)"
   std::uint64_t bytes = 0;
-  struct { std::uint64_t count = 0, bytes = 0; } parameters;
+  struct {
+    std::uint64_t count = 0, bytes = 0;
+  } parameters;
   std::vector<TensorInfo> inputs, outputs;
-  std::vector<std::string> steps;    // normalisations that changed something
-  std::vector<std::string> warnings; // what was given that contradicts the file
+  std::vector<std::string> steps;     // normalisations that changed something
+  std::vector<std::string> warnings;  // what was given that contradicts the file
 };
 
 struct Summary {
   // Numbers of operators but for `nodes`; structural nodes are left out of nodes and coverage.
-  int nodes = 0, operators = 0, one_to_one = 0, one_to_many = 0, missing = 0, refused = 0, needs_input = 0,
-      unassessed = 0, structural = 0;
-  int kept = 0;                      // nodes written as PyTorch's operators; they count as ones that don't convert in the coverage
+  int nodes = 0, operators = 0, one_to_one = 0, one_to_many = 0, missing = 0, refused = 0, needs_input = 0, unassessed = 0,
+      structural = 0;
+  int kept = 0;  // nodes written as PyTorch's operators; they count as ones that don't convert in the coverage
   bool convertible = false;
   double coverage_nodes = 1, coverage_operators = 1;  // 0 to 1
-  std::optional<int> lowest_opset;   // at which the model converts whole; absent while nodes are unassessed
+  std::optional<int> lowest_opset;                    // at which the model converts whole; absent while nodes are unassessed
 };
 
 // A row of a mapping table, and how many calls it decided.
 struct RowUse {
-  std::string place;                 // "mappings/operators/pooling.yaml:5"
-  std::string source;                // the file
+  std::string place;   // "mappings/operators/pooling.yaml:5"
+  std::string source;  // the file
   int line = 0;
-  bool users = false;                // the file is a user's, given by --mappings
+  bool users = false;  // the file is a user's, given by --mappings
   int nodes = 0;
-  std::string lifted;                // the refusal of PyTorch's exporter that it doesn't make; empty: none
+  std::string lifted;  // the refusal of PyTorch's exporter that it doesn't make; empty: none
 };
 
 struct OperatorSummary {
   std::string op, overload;
   OperatorClass operator_class = OperatorClass::missing;
-  bool verified = false;             // its handler exists and ran in a test
-  std::vector<std::string> onnx;     // what carries the meaning
-  std::optional<int> since;          // opset of the row in force
-  std::optional<int> available_from; // lowest opset above the asked one at which no call of it is missing or refused
+  bool verified = false;              // its handler exists and ran in a test
+  std::vector<std::string> onnx;      // what carries the meaning
+  std::optional<int> since;           // opset of the row in force
+  std::optional<int> available_from;  // lowest opset above the asked one at which no call of it is missing or refused
   int nodes = 0, blocked = 0;
-  int kept = 0;                      // written as PyTorch's operators, as the export type has it
-  std::vector<RowUse> rows;          // in the tables' order
+  int kept = 0;                        // written as PyTorch's operators, as the export type has it
+  std::vector<RowUse> rows;            // in the tables' order
   std::map<std::string, int> emitted;  // ONNX operator → nodes; empty while conversion isn't run
 };
 
 struct Site {
-  std::uint32_t index = 0;           // of the node, in graph order
+  std::uint32_t index = 0;  // of the node, in graph order
   std::string module, file;
   int line = 0;
   std::string function, args;
@@ -81,24 +83,24 @@ struct Site {
 // Why a finding doesn't count: an allow entry of the configuration, or a baseline that knows it.
 struct Suppression {
   std::string reason;
-  std::optional<std::string> expires;   // "2027-01-31": the last day
-  std::string source;                   // "compatcheck.yaml:12", "baseline.json"
+  std::optional<std::string> expires;  // "2027-01-31": the last day
+  std::string source;                  // "compatcheck.yaml:12", "baseline.json"
 };
 
 // Against a baseline: as there, not there at all, or there for fewer nodes.
 enum class BaselineState : std::uint8_t { unchanged, added, grown };
 
 struct Finding {
-  std::string id;                    // "CC001"
+  std::string id;  // "CC001"
   Severity severity = Severity::error;
   std::string op, overload, message, help;
-  std::string row{};                   // of a mapping file (docs/mappings.md), to be pasted; empty: none would help
+  std::string row{};  // of a mapping file (docs/mappings.md), to be pasted; empty: none would help
   std::optional<int> available_from;
-  int nodes = 0;                     // of the graph that was checked; of an engine's finding without sites: of the ONNX model
+  int nodes = 0;  // of the graph that was checked; of an engine's finding without sites: of the ONNX model
   std::vector<Site> sites;
-  std::optional<std::string> target{};   // the engine that it is about: "tensorrt@10.15"
+  std::optional<std::string> target{};  // the engine that it is about: "tensorrt@10.15"
   std::optional<Suppression> suppressed{};
-  std::optional<BaselineState> baseline{};   // absent: no baseline was given
+  std::optional<BaselineState> baseline{};  // absent: no baseline was given
 };
 
 enum class FailOn : std::uint8_t { unconvertible, missing, conditional, composite, warning, never };
@@ -107,8 +109,8 @@ struct Gate {
   bool passed = true;
   FailOn fail_on = FailOn::unconvertible;
   int violations = 0;
-  std::optional<int> max_missing{};    // where it was asked for
-  bool one_opset_is_enough = false;    // of the model's reports in the same run: a range of opsets was asked for
+  std::optional<int> max_missing{};  // where it was asked for
+  bool one_opset_is_enough = false;  // of the model's reports in the same run: a range of opsets was asked for
 };
 
 // Whether an engine takes a node or a model; unknown where its profile doesn't say.
@@ -116,26 +118,26 @@ enum class Support : std::uint8_t { yes, no, unknown };
 
 // What an engine makes of the ONNX model, node by node. What doesn't become ONNX isn't taken; what nobody assessed is unknown.
 struct TargetSummary {
-  std::string target;                // "tensorrt@10.15"
+  std::string target;  // "tensorrt@10.15"
   std::string engine, version;
-  std::string source, date;          // of the profile: where its facts come from, and when they were true
-  Support support = Support::unknown;   // of the whole model
+  std::string source, date;            // of the profile: where its facts come from, and when they were true
+  Support support = Support::unknown;  // of the whole model
   int nodes = 0, supported = 0, unsupported = 0, unknown = 0;  // of the ONNX model, bodies included
-  int partitions = 0;                // groups of supported nodes that can run in one go
-  std::optional<int> lowest_opset;   // at which it takes the whole model
+  int partitions = 0;                                          // groups of supported nodes that can run in one go
+  std::optional<int> lowest_opset;                             // at which it takes the whole model
   struct Operator {
-    std::string onnx;                // "GridSample", "com.microsoft::Gelu"
+    std::string onnx;  // "GridSample", "com.microsoft::Gelu"
     Support support = Support::unknown;
     int nodes = 0;
   };
-  std::vector<Operator> operators;   // by name; one with nodes of several kinds has a line of each
+  std::vector<Operator> operators;  // by name; one with nodes of several kinds has a line of each
 };
 
 // The nodes of the graph that was checked, in order: a site's index is a place in `nodes`.
 struct GraphSummary {
   enum class Outcome : std::uint8_t { ok, missing, refused, needs_input, unassessed, structural };
   struct Node {
-    std::uint32_t op = 0, module = 0;   // places in the lists below
+    std::uint32_t op = 0, module = 0;  // places in the lists below
     Outcome outcome = Outcome::ok;
     std::vector<std::uint32_t> inputs;  // nodes whose results it reads
   };
@@ -145,19 +147,21 @@ struct GraphSummary {
 
 struct Report {
   static constexpr const char* schema_version = "1.0";
-  struct { std::string name, version, libtorch, onnx; } tool;
+  struct {
+    std::string name, version, libtorch, onnx;
+  } tool;
   ModelInfo model;
   int opset = 17;
   ExportType export_type = ExportType::onnx;
   Verdict verdict = Verdict::no;
   Summary summary;
-  std::vector<OperatorSummary> operators;  // by name
-  std::vector<Finding> findings;           // by severity, then by number of nodes
-  std::vector<TargetSummary> targets;      // in the order asked for
-  std::optional<int> targets_lowest_opset; // at which all of them take the whole model
-  std::optional<GraphSummary> graph;       // on request
+  std::vector<OperatorSummary> operators;   // by name
+  std::vector<Finding> findings;            // by severity, then by number of nodes
+  std::vector<TargetSummary> targets;       // in the order asked for
+  std::optional<int> targets_lowest_opset;  // at which all of them take the whole model
+  std::optional<GraphSummary> graph;        // on request
   Gate gate;
-  std::optional<std::string> settings;     // settings_digest(), where a later run shall see whether the report is still true
+  std::optional<std::string> settings;  // settings_digest(), where a later run shall see whether the report is still true
   int exit_code = 0;
   // Why the model could not be checked (failure_report): then only tool, model.path and exit_code say something.
   std::optional<std::string> error;

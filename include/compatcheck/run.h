@@ -11,12 +11,13 @@
 namespace compatcheck {
 
 struct Progress {
-  std::string_view stage;       // "load", "check"
+  std::string_view stage;  // "load", "check"
   std::uint64_t done = 0;
-  std::uint64_t total = 0;      // 0: not known
+  std::uint64_t total = 0;  // 0: not known
 };
 
-// All optional; what a callback throws leaves the call as InternalError. The library itself prints nothing, exits never and installs no signal handler.
+// All optional; what a callback throws leaves the call as InternalError. The library itself prints nothing, exits never and
+// installs no signal handler.
 struct RunOptions {
   std::function<void(const Progress&)> progress{};
   // Set to true, from whichever thread: the call throws Cancelled soon after, in the middle of its work.

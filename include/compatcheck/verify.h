@@ -17,80 +17,81 @@
 namespace compatcheck {
 
 struct VerifyOptions {
-  ConvertOptions convert;                  // how the model was, or is to be, converted: opset, inputs, dims
-  std::filesystem::path ort_library;       // libonnxruntime.so or its folder; empty: searched for
-  std::optional<double> rtol, atol;        // instead of those of the output's dtype
-  std::optional<double> least_cosine;      // --require cosine>=X
-  std::uint64_t seed = 0;                  // of the inputs
+  ConvertOptions convert;              // how the model was, or is to be, converted: opset, inputs, dims
+  std::filesystem::path ort_library;   // libonnxruntime.so or its folder; empty: searched for
+  std::optional<double> rtol, atol;    // instead of those of the output's dtype
+  std::optional<double> least_cosine;  // --require cosine>=X
+  std::uint64_t seed = 0;              // of the inputs
   // Each with inputs of its own; named dimensions without a size of theirs take turns in 2 and 3, and in multiples of these where
   // TorchScript refuses so small ones. Given examples (inputs_from) are run once. At least 1.
   int runs = 3;
-  bool bisect = false;                     // of a mismatch, find the operator that makes it
-  std::filesystem::path repro;             // --repro: a folder for the smallest failing case; implies `bisect`
-  std::filesystem::path dump;              // --dump: a folder for the ONNX model's values in the first run, and their statistics
-  std::uint64_t memory = 256 << 20;        // bytes of intermediate values that are held at a time, on each side
+  bool bisect = false;               // of a mismatch, find the operator that makes it
+  std::filesystem::path repro;       // --repro: a folder for the smallest failing case; implies `bisect`
+  std::filesystem::path dump;        // --dump: a folder for the ONNX model's values in the first run, and their statistics
+  std::uint64_t memory = 256 << 20;  // bytes of intermediate values that are held at a time, on each side
 };
 
 // Over all runs the worst. Metrics are over elements that are finite on both sides.
 struct OutputVerification {
-  std::string name;                        // the ONNX model's
-  std::string dtype;                       // TorchScript's
-  std::vector<std::int64_t> shape;         // of the first run
+  std::string name;                 // the ONNX model's
+  std::string dtype;                // TorchScript's
+  std::vector<std::int64_t> shape;  // of the first run
   double max_abs = 0, max_rel = 0, mean_abs = 0, p99_abs = 0;
   double cosine = 1;
-  std::optional<double> snr_db;            // absent where nothing differs
-  std::uint64_t elements = 0, mismatched = 0, nonfinite = 0;   // of all runs
-  std::uint64_t ties = 0;                  // indices that differ and name what is equally large
-  double noise_abs = 0;                    // how far TorchScript differs from itself: in a second call, and where the comparison failed, on inputs whose last bits are others
+  std::optional<double> snr_db;                               // absent where nothing differs
+  std::uint64_t elements = 0, mismatched = 0, nonfinite = 0;  // of all runs
+  std::uint64_t ties = 0;                                     // indices that differ and name what is equally large
+  double noise_abs = 0;  // how far TorchScript differs from itself: in a second call, and where the comparison failed, on inputs
+                         // whose last bits are others
   bool passed = true;
-  std::string difference;                  // of the first run that fails: "3 of 40 values, 0.5 for 0.25 at [1, 2]"
+  std::string difference;  // of the first run that fails: "3 of 40 values, 0.5 for 0.25 at [1, 2]"
 };
 
 // The operator that leaves tolerance although its inputs are TorchScript's own.
 struct FirstBad {
-  std::string value;                       // the ONNX model's
-  std::vector<std::string> onnx_nodes;     // between its inputs and it; empty where no node makes it
-  std::string op, overload;                // TorchScript's, "aten::relu"
-  Site site;                               // in the user's code
-  std::uint64_t execution = 0;             // of the body of an If or Loop that it stands in, counted from 0
-  std::string difference;                  // "3 of 40 values, 0.5 for 0.25 at [1, 2]", or why the runtime doesn't run it
-  std::string repro;                       // the folder, if one was asked for
+  std::string value;                    // the ONNX model's
+  std::vector<std::string> onnx_nodes;  // between its inputs and it; empty where no node makes it
+  std::string op, overload;             // TorchScript's, "aten::relu"
+  Site site;                            // in the user's code
+  std::uint64_t execution = 0;          // of the body of an If or Loop that it stands in, counted from 0
+  std::string difference;               // "3 of 40 values, 0.5 for 0.25 at [1, 2]", or why the runtime doesn't run it
+  std::string repro;                    // the folder, if one was asked for
 };
 
 // What bisecting did.
 struct Bisection {
-  std::uint64_t compared = 0;              // values
-  std::uint64_t runs = 0;                  // of TorchScript
-  std::uint64_t bytes = 0;                 // of all intermediate values of one run
-  std::string note;                        // what else there is to say
+  std::uint64_t compared = 0;  // values
+  std::uint64_t runs = 0;      // of TorchScript
+  std::uint64_t bytes = 0;     // of all intermediate values of one run
+  std::string note;            // what else there is to say
 };
 
 struct RunInputs {
-  std::map<std::string, std::int64_t> sizes;   // of named dimensions
+  std::map<std::string, std::int64_t> sizes;  // of named dimensions
   std::vector<TensorInfo> inputs;
 };
 
 struct Verification {
   static constexpr const char* schema_version = "1.0";
-  std::string model, onnx;                 // files; `onnx` empty where the model was converted for this alone
-  std::string runtime;                     // ONNX Runtime's version
-  std::optional<int> opset;                // of the conversion; of a file by others it isn't read
+  std::string model, onnx;   // files; `onnx` empty where the model was converted for this alone
+  std::string runtime;       // ONNX Runtime's version
+  std::optional<int> opset;  // of the conversion; of a file by others it isn't read
   std::uint64_t seed = 0;
   std::vector<RunInputs> runs;
   bool passed = false;
   std::vector<OutputVerification> outputs;
-  std::vector<Finding> findings;           // CC2xx
-  std::string note;                        // on how it was run; empty if there is nothing to say
-  std::optional<FirstBad> first_bad;       // of bisecting
-  std::uint64_t dumped = 0;                // values, in the folder that the options name
+  std::vector<Finding> findings;      // CC2xx
+  std::string note;                   // on how it was run; empty if there is nothing to say
+  std::optional<FirstBad> first_bad;  // of bisecting
+  std::uint64_t dumped = 0;           // values, in the folder that the options name
   std::optional<Bisection> bisection;
-  std::optional<Report> report;            // where the model doesn't convert: why
+  std::optional<Report> report;  // where the model doesn't convert: why
   int exit_code = 0;
 };
 
-// Runs the model: its own code, with the operator libraries that it was loaded with. The time limit of `convert` holds for the check, the
-// conversion and between runs; one run of TorchScript ends with the loader's limit. Throws UsageError (no ONNX Runtime, inputs that don't
-// fit), ModelError (a file that can't be read; a model that TorchScript itself doesn't run).
+// Runs the model: its own code, with the operator libraries that it was loaded with. The time limit of `convert` holds for the
+// check, the conversion and between runs; one run of TorchScript ends with the loader's limit. Throws UsageError (no ONNX
+// Runtime, inputs that don't fit), ModelError (a file that can't be read; a model that TorchScript itself doesn't run).
 Verification verify(const Model& model, const VerifyOptions& options = {});
 // An ONNX file, by whomever it was written.
 Verification verify(const Model& model, const std::filesystem::path& onnx, const VerifyOptions& options = {});

@@ -20,7 +20,8 @@ std::set<std::string> names_in(const Dim& dim) {
   if (dim.is_number() || dim.is_unknown()) return names;
   std::string word;
   for (const char letter : dim.to_string() + " ") {
-    if (std::isalnum(static_cast<unsigned char>(letter)) || letter == '_' || letter == '.') word += letter;
+    if (std::isalnum(static_cast<unsigned char>(letter)) || letter == '_' || letter == '.')
+      word += letter;
     else if (!word.empty()) {
       if (!std::isdigit(static_cast<unsigned char>(word.front()))) names.insert(word);
       word.clear();
@@ -31,8 +32,10 @@ std::set<std::string> names_in(const Dim& dim) {
 
 void add_names(const Fact& fact, std::set<std::string>& names) {
   if (const auto* tensor = fact.tensor()) {
-    if (tensor->shape) for (const Dim& dim : *tensor->shape) names.merge(names_in(dim));
-    if (tensor->contents) for (const Dim& dim : *tensor->contents) names.merge(names_in(dim));
+    if (tensor->shape)
+      for (const Dim& dim : *tensor->shape) names.merge(names_in(dim));
+    if (tensor->contents)
+      for (const Dim& dim : *tensor->contents) names.merge(names_in(dim));
   } else if (const auto* number = fact.number()) {
     if (number->integer) names.merge(names_in(*number->integer));
   } else if (const auto* list = fact.list(); list && list->items) {
@@ -47,8 +50,9 @@ struct Named {
 };
 
 constexpr std::array reshapes{"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::unflatten"};
-constexpr std::array makes_sizes{"aten::expand", "aten::broadcast_to", "aten::zeros", "aten::ones", "aten::full", "aten::empty", "aten::rand", "aten::randn",
-                                 "aten::new_zeros", "aten::new_ones", "aten::new_full", "aten::arange"};
+constexpr std::array makes_sizes{"aten::expand",    "aten::broadcast_to", "aten::zeros",    "aten::ones",
+                                 "aten::full",      "aten::empty",        "aten::rand",     "aten::randn",
+                                 "aten::new_zeros", "aten::new_ones",     "aten::new_full", "aten::arange"};
 
 // What is reshaped to sizes with these numbers always fits: they come from other sizes than the named ones.
 bool fits_whatever_names_are(const Fact& self, const std::vector<std::int64_t>& sizes) {
@@ -77,7 +81,8 @@ class Collector {
     });
     for (const Named& named : names_)
       if (!followed_.contains(named.name) && reported_.insert(named.name).second)
-        add("input '" + named.input + "': nothing in the graph follows its size " + named.name, "if results should, trace with an input of another size and compare, or script the model");
+        add("input '" + named.input + "': nothing in the graph follows its size " + named.name,
+            "if results should, trace with an input of another size and compare, or script the model");
     return std::move(findings_);
   }
 
@@ -102,7 +107,8 @@ class Collector {
   void unused_inputs() {
     for (const ir::Value* input : prepared_.graph.inputs())
       if (input->unused() && (!input->type() || input->type()->kind == ir::TypeKind::tensor))
-        add("input '" + input->name() + "' isn't used: what hangs on it was fixed when the model was traced, or nothing does", "leave it out of the calls, or trace a model that reads it");
+        add("input '" + input->name() + "' isn't used: what hangs on it was fixed when the model was traced, or nothing does",
+            "leave it out of the calls, or trace a model that reads it");
   }
 
   void constants(const ir::Node& node, std::uint32_t index) {
@@ -110,19 +116,25 @@ class Collector {
     if (!reshape && std::ranges::find(makes_sizes, node.op()) == makes_sizes.end()) return;
     std::vector<std::int64_t> numbers;
     const auto take = [&](const Fact& one) {
-      if (const auto* number = one.number(); number && number->kind == symbolic::NumberFact::Kind::integer && number->integer && number->integer->number())
+      if (const auto* number = one.number();
+          number && number->kind == symbolic::NumberFact::Kind::integer && number->integer && number->integer->number())
         numbers.push_back(*number->integer->number());
     };
     for (const ir::Value* input : node.inputs()) {
       const Fact& fact = prepared_.facts.of(input);
-      if (const auto* list = fact.list(); list && list->items) std::ranges::for_each(*list->items, take);
-      else if (node.is("aten::arange")) take(fact);
+      if (const auto* list = fact.list(); list && list->items)
+        std::ranges::for_each(*list->items, take);
+      else if (node.is("aten::arange"))
+        take(fact);
     }
     if (reshape && fits_whatever_names_are(prepared_.facts.of(node.inputs().front()), numbers)) return;
     for (const Named& named : names_) {
       if (named.traced == 0 || std::ranges::find(numbers, named.traced) == numbers.end()) continue;
-      Finding& finding = add(std::to_string(named.traced) + " looks baked in: it is the size that '" + named.input + "' had as " + named.name + " when the model was traced",
-                             "`compatcheck verify` shows whether other sizes work; where Python made the number (int(x.shape[0])), use x.shape[0] or x.size(0) as it is", &node);
+      Finding& finding = add(std::to_string(named.traced) + " looks baked in: it is the size that '" + named.input + "' had as " +
+                                 named.name + " when the model was traced",
+                             "`compatcheck verify` shows whether other sizes work; where Python made the number "
+                             "(int(x.shape[0])), use x.shape[0] or x.size(0) as it is",
+                             &node);
       ++finding.nodes;
       finding.sites.push_back(site_of(node, index));
     }
@@ -151,6 +163,8 @@ class Collector {
 
 }  // namespace
 
-std::vector<Finding> collect_baked_in(const Model::State& model, const Prepared& prepared) { return Collector(model, prepared).run(); }
+std::vector<Finding> collect_baked_in(const Model::State& model, const Prepared& prepared) {
+  return Collector(model, prepared).run();
+}
 
 }  // namespace compatcheck::analysis

@@ -8,7 +8,8 @@
 
 namespace compatcheck::analysis {
 
-// Inputs that nothing reads, named sizes that nothing follows, and numbers equal to the size that a trace saw where a name stands now.
+// Inputs that nothing reads, named sizes that nothing follows, and numbers equal to the size that a trace saw where a name stands
+// now.
 std::vector<Finding> collect_baked_in(const Model::State& model, const Prepared& prepared);
 
 }  // namespace compatcheck::analysis

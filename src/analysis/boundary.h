@@ -10,7 +10,8 @@
 namespace compatcheck::analysis {
 
 // `doing` opens the message: "net.pt", "the report".
-template <class Work> auto guarded(const std::string& doing, Work&& work) -> decltype(work()) {
+template <class Work>
+auto guarded(const std::string& doing, Work&& work) -> decltype(work()) {
   try {
     return work();
   } catch (const Error&) {

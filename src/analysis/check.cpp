@@ -14,8 +14,8 @@
 #include "analysis/targets.h"
 #include "convert/assess.h"
 #include "frontend/naming.h"
-#include "onnx/proto.h"
 #include "frontend/sha256.h"
+#include "onnx/proto.h"
 
 namespace compatcheck {
 namespace {
@@ -37,14 +37,15 @@ Report report_of(ModelInfo info, const std::string& libtorch) {
   return report;
 }
 
-// The model as convert writes it, where somebody looks at it. Rows and handlers of users may contradict what facts state: no trial of one call
-// shows that.
+// The model as convert writes it, where somebody looks at it. Rows and handlers of users may contradict what facts state: no
+// trial of one call shows that.
 struct Whole {
   std::optional<onnx::Model> model;
   std::optional<Finding> fault;
 };
 
-Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, int opset, const CheckOptions& options, const ir::Watch& watch) {
+Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, int opset, const CheckOptions& options,
+                 const ir::Watch& watch) {
   Whole whole;
   ConvertOptions asked;
   asked.opset = opset;
@@ -56,7 +57,7 @@ Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, 
   } catch (const TableError&) {
     throw;
   } catch (const Error& error) {
-    watch.look();   // what ended the call is no fault of the rows
+    watch.look();  // what ended the call is no fault of the rows
     whole.fault.emplace();
     whole.fault->id = "CC005";
     whole.fault->severity = Severity::error;
@@ -67,8 +68,8 @@ Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, 
 }
 
 Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& prepared, const conversion::Context& context,
-                 conversion::Assessor& assessor, std::vector<Finding> others, const CheckOptions& options, const Model::State& state,
-                 analysis::Targets& targets) {
+                 conversion::Assessor& assessor, std::vector<Finding> others, const CheckOptions& options,
+                 const Model::State& state, analysis::Targets& targets) {
   const auto assessment = assessor.assess(opset);
   Report report = report_of(info, state.program ? state.program->libtorch_version : "");
   report.opset = opset;
@@ -121,9 +122,8 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
 }  // namespace
 
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options) {
-  return analysis::guarded(model.path(), [&] {
-    return frontend::naming(model.path(), [&] { return check_at(opsets, model.state(), options); });
-  });
+  return analysis::guarded(
+      model.path(), [&] { return frontend::naming(model.path(), [&] { return check_at(opsets, model.state(), options); }); });
 }
 
 Report check(const Model& model, const CheckOptions& options) {

@@ -11,7 +11,9 @@ namespace compatcheck {
 namespace {
 
 onnx::ExternalData external_data(ExternalData asked) {
-  return asked == ExternalData::always ? onnx::ExternalData::always : asked == ExternalData::never ? onnx::ExternalData::never : onnx::ExternalData::automatic;
+  return asked == ExternalData::always  ? onnx::ExternalData::always
+         : asked == ExternalData::never ? onnx::ExternalData::never
+                                        : onnx::ExternalData::automatic;
 }
 
 void write_model(const Model::State& state, const std::filesystem::path& file, const ConvertOptions& options) {

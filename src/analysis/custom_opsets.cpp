@@ -22,8 +22,10 @@ std::map<std::string, int, std::less<>> custom_opsets(const std::vector<std::str
     const char* const end = text.data() + text.size();
     const auto number = std::from_chars(text.data() + equals + 1, end, version);
     if (number.ec != std::errc() || number.ptr != end || version < 1) refuse("the version is a number from 1");
-    if (const auto newest = onnx::newest_version(domain); newest && version > *newest) refuse("ONNX has that domain up to version " + std::to_string(*newest));
-    if (const auto [at, added] = said.emplace(domain, version); !added && at->second != version) refuse("the domain has version " + std::to_string(at->second) + " already");
+    if (const auto newest = onnx::newest_version(domain); newest && version > *newest)
+      refuse("ONNX has that domain up to version " + std::to_string(*newest));
+    if (const auto [at, added] = said.emplace(domain, version); !added && at->second != version)
+      refuse("the domain has version " + std::to_string(at->second) + " already");
     versions[domain] = version;
   }
   return versions;

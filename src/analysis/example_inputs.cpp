@@ -81,15 +81,19 @@ class Matcher {
   }
 
   // Without Optional.
-  static const ir::TypeRef& plain(const ir::TypeRef& type) { return ir::is(type, TypeKind::optional) ? type->elements.front() : type; }
+  static const ir::TypeRef& plain(const ir::TypeRef& type) {
+    return ir::is(type, TypeKind::optional) ? type->elements.front() : type;
+  }
 
   // By name if the names are the model's; of arrays that nobody named, in order.
   void match_names(const ir::DictConstant& dict, bool names_may_be_order) {
     std::string unknown;
     std::size_t known = 0;
     for (const auto& [key, value] : dict.items) {
-      if (find_leaf(key_text(key), leaves_) || input_named(key_text(key))) ++known;
-      else unknown += (unknown.empty() ? "" : ", ") + key_text(key);
+      if (find_leaf(key_text(key), leaves_) || input_named(key_text(key)))
+        ++known;
+      else
+        unknown += (unknown.empty() ? "" : ", ") + key_text(key);
     }
     if (unknown.empty()) {
       for (const auto& [key, value] : dict.items) match(key_text(key), type_of(key_text(key)), value);
@@ -134,7 +138,8 @@ class Matcher {
       match_members(name, held, value, *all);
     } else if (const auto* dict = value.get<ir::DictConstant>()) {
       if (!is_open(held) && !ir::is(held, TypeKind::dict)) misfit(name, type, value);
-      for (const auto& [key, member] : dict->items) match(name + "." + key_text(key), is_open(held) ? nullptr : held->elements[1], member);
+      for (const auto& [key, member] : dict->items)
+        match(name + "." + key_text(key), is_open(held) ? nullptr : held->elements[1], member);
     } else if (!is_open(held) && !takes(held->kind, value)) {
       misfit(name, type, value);
     } else {
@@ -146,7 +151,8 @@ class Matcher {
     const bool list = ir::is(type, TypeKind::list), tuple = ir::is(type, TypeKind::tuple);
     if (!is_open(type) && !list && !tuple) misfit(name, type, value);
     if (tuple && type->elements.size() != all.size())
-      throw UsageError("holds " + std::to_string(all.size()) + " members for input '" + name + "', which is " + ir::to_string(*type));
+      throw UsageError("holds " + std::to_string(all.size()) + " members for input '" + name + "', which is " +
+                       ir::to_string(*type));
     if (list && all.empty()) found_.push_back({name, value});
     for (std::size_t i = 0; i < all.size(); ++i)
       match(name + "." + std::to_string(i), list ? type->elements[0] : tuple ? type->elements[i] : nullptr, all[i]);
@@ -179,10 +185,14 @@ std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const
 std::vector<conversion::InputFact> example_inputs(const std::filesystem::path& file, const ir::Graph& graph) {
   std::vector<conversion::InputFact> facts;
   for (const auto& [name, value] : example_leaves(file, graph, examples::Elements::leave)) {
-    if (value.is_none()) facts.push_back({name, {.value = symbolic::NoneFact{}}});
-    else if (const auto* tensor = value.get<ir::TensorView>()) facts.push_back({name, fact_of(*tensor)});
-    else if (value.get<bool>()) facts.push_back({name, {.value = symbolic::NumberFact{.kind = symbolic::NumberFact::Kind::boolean}}});
-    else if (value.get<ir::ListConstant>()) facts.push_back({name, {.value = symbolic::ListFact{.items = std::vector<symbolic::Fact>{}}}});
+    if (value.is_none())
+      facts.push_back({name, {.value = symbolic::NoneFact{}}});
+    else if (const auto* tensor = value.get<ir::TensorView>())
+      facts.push_back({name, fact_of(*tensor)});
+    else if (value.get<bool>())
+      facts.push_back({name, {.value = symbolic::NumberFact{.kind = symbolic::NumberFact::Kind::boolean}}});
+    else if (value.get<ir::ListConstant>())
+      facts.push_back({name, {.value = symbolic::ListFact{.items = std::vector<symbolic::Fact>{}}}});
   }
   return facts;
 }

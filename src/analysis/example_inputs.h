@@ -10,8 +10,8 @@
 
 namespace compatcheck::analysis {
 
-// A tensor, number, text, None or empty list by its name. Throws UsageError, naming the file, for what it doesn't hold or doesn't fit
-// the model.
+// A tensor, number, text, None or empty list by its name. Throws UsageError, naming the file, for what it doesn't hold or doesn't
+// fit the model.
 struct ExampleLeaf {
   std::string name;
   ir::Constant value;
@@ -19,8 +19,8 @@ struct ExampleLeaf {
 std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const ir::Graph& graph, examples::Elements elements);
 
 // dtype and sizes of each tensor, None, and the length of each list; of numbers and strings nothing but that they are given, for
-// the next call may have others. Members of tuples, lists and dicts are NAME.0 and NAME.key. Throws UsageError, naming the file, for what it doesn't
-// hold or doesn't fit the model.
+// the next call may have others. Members of tuples, lists and dicts are NAME.0 and NAME.key. Throws UsageError, naming the file,
+// for what it doesn't hold or doesn't fit the model.
 std::vector<conversion::InputFact> example_inputs(const std::filesystem::path& file, const ir::Graph& graph);
 
 }  // namespace compatcheck::analysis

@@ -51,7 +51,8 @@ std::string without_opset(const std::string& hint) {
 
 // Overloads that aren't `out=` forms of others.
 bool has_several_forms(const ir::Node& node, const conversion::Context& context) {
-  return std::ranges::count_if(context.schemas.overloads(node.op()), [](const schema::Schema* schema) { return !schema->is_out(); }) > 1;
+  return std::ranges::count_if(context.schemas.overloads(node.op()),
+                               [](const schema::Schema* schema) { return !schema->is_out(); }) > 1;
 }
 
 // The text of a graph may say what a call gives; a guess in the row would overrule it.
@@ -62,25 +63,33 @@ bool says_results(const ir::Node& node) {
   });
 }
 
-std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const conversion::Context& context) {
+std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
+                    const conversion::Context& context) {
   const bool helps = rule == "CC003" || rule == "CC011" || (rule == "CC001" && outcome.hint.empty());
   if (!helps) return {};
   const ir::Node& node = *outcome.node;
-  const bool has_facts = !context.table.facts(node.op(), node.overload(), context.schemas).empty() || context.registry.find_facts(node.op(), node.overload());
-  return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator, .state_facts = !has_facts && !says_results(node), .name_overload = has_several_forms(node, context), .onnx = counterpart});
+  const bool has_facts = !context.table.facts(node.op(), node.overload(), context.schemas).empty() ||
+                         context.registry.find_facts(node.op(), node.overload());
+  return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator,
+                                           .state_facts = !has_facts && !says_results(node),
+                                           .name_overload = has_several_forms(node, context),
+                                           .onnx = counterpart});
 }
 
-std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const conversion::Context& context) {
+std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
+                    const conversion::Context& context) {
   if (rule == "CC003" && outcome.node->is("prim::PythonOp")) return "a row in a --mappings file:";
   if (rule == "CC003") return "--op-library with the library that registers it, and a row in a --mappings file:";
   if (rule == "CC011") return "ONNX has " + std::string(counterpart->name) + "; a row in a --mappings file:";
   if (outcome.available_from) {
     const std::string onnx = onnx_at(outcome, *outcome.available_from, context), hint = without_opset(outcome.hint);
-    return "--opset " + std::to_string(*outcome.available_from) + (onnx.empty() ? "" : " (" + onnx + ")") + (hint.empty() ? "" : ", or " + hint);
+    return "--opset " + std::to_string(*outcome.available_from) + (onnx.empty() ? "" : " (" + onnx + ")") +
+           (hint.empty() ? "" : ", or " + hint);
   }
   if (rule == "CC001") {
     const std::string& overload = outcome.node->overload();
-    const std::string name = outcome.node->op() + (overload.empty() || !has_several_forms(*outcome.node, context) ? "" : "." + overload);
+    const std::string name =
+        outcome.node->op() + (overload.empty() || !has_several_forms(*outcome.node, context) ? "" : "." + overload);
     const std::string scaffold = "`compatcheck explain " + name + " --scaffold yaml`";
     return outcome.hint.empty() ? scaffold + ", or a row in a --mappings file:" : outcome.hint + "; or " + scaffold;
   }
@@ -90,7 +99,8 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
 
 class Collector {
  public:
-  Collector(const ir::Graph& graph, const conversion::Context& context, int opset) : graph_(graph), context_(context), opset_(opset) {}
+  Collector(const ir::Graph& graph, const conversion::Context& context, int opset)
+      : graph_(graph), context_(context), opset_(opset) {}
 
   void add(const Numbered& numbered) {
     context_.watch.step();
@@ -103,8 +113,10 @@ class Collector {
         break;
       case Status::needs_input: add_wanting(numbered); break;
       case Status::ok:
-        if (outcome.kept) add_kept(numbered);
-        else add_notes(numbered);
+        if (outcome.kept)
+          add_kept(numbered);
+        else
+          add_notes(numbered);
         break;
       case Status::unassessed: break;  // counted to the node it hangs on
     }
@@ -120,7 +132,8 @@ class Collector {
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string, int>;
 
-  Finding& add(std::string_view rule, Severity severity, const Numbered& numbered, const std::string& message, const std::string& help) {
+  Finding& add(std::string_view rule, Severity severity, const Numbered& numbered, const std::string& message,
+               const std::string& help) {
     const Outcome& outcome = *numbered.outcome;
     const ir::Node& node = *outcome.node;
     const int from = severity == Severity::error || outcome.kept ? outcome.available_from.value_or(0) : 0;
@@ -144,13 +157,16 @@ class Collector {
   void add_kept(const Numbered& numbered) {
     const Outcome& outcome = *numbered.outcome;
     if (*outcome.kept != Status::missing && *outcome.kept != Status::refused) return;
-    add_failure(numbered, Severity::warning, "written as " + conversion::foreign_name(*outcome.node, context_.export_type) + ": " + outcome.reason);
+    add_failure(numbered, Severity::warning,
+                "written as " + conversion::foreign_name(*outcome.node, context_.export_type) + ": " + outcome.reason);
   }
 
   void add_failure(const Numbered& numbered, Severity severity, const std::string& message) {
     const Outcome& outcome = *numbered.outcome;
     const bool missing = outcome.kept.value_or(outcome.status) == Status::missing;
-    const auto* onnx = missing && !outcome.available_from ? counterpart(outcome.node->op(), schema_of_call(*outcome.node), opset_, context_.schemas) : nullptr;
+    const auto* onnx = missing && !outcome.available_from
+                           ? counterpart(outcome.node->op(), schema_of_call(*outcome.node), opset_, context_.schemas)
+                           : nullptr;
     const auto rule = rule_of(outcome, onnx);
     Finding& finding = add(rule, severity, numbered, message, help_of(outcome, rule, onnx, context_));
     if (finding.row.empty()) finding.row = row_for(outcome, rule, onnx, context_);
@@ -159,7 +175,9 @@ class Collector {
   void add_notes(const Numbered& numbered) {
     const mapping::Row* row = numbered.outcome->row;
     if (!row) return;
-    if (row->random) add("CC008", Severity::warning, numbered, "the result is random", "fix the randomness outside the model to compare results");
+    if (row->random)
+      add("CC008", Severity::warning, numbered, "the result is random",
+          "fix the randomness outside the model to compare results");
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
     if (!row->one_to_one() && !row->to.empty()) add("CC004", Severity::note, numbered, "becomes " + mapping::joined(row->to), "");
   }
@@ -178,7 +196,8 @@ class Collector {
 
   void start_wanting(Finding& finding, std::uint32_t input, const Outcome& outcome) {
     const auto leaves = input_leaves(graph_);
-    const auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](const InputLeaf& candidate) { return candidate.input == input; });
+    const auto leaf =
+        std::find_if(leaves.begin(), leaves.end(), [&](const InputLeaf& candidate) { return candidate.input == input; });
     const std::string name = leaf == leaves.end() ? std::to_string(input) : leaf->name;
     finding.id = "CC006";
     finding.severity = Severity::error;
@@ -204,7 +223,8 @@ void sort(std::vector<Finding>& findings) {
   });
 }
 
-std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context, int opset, std::vector<Finding> others) {
+std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment,
+                                      const conversion::Context& context, int opset, std::vector<Finding> others) {
   Collector collector(graph, context, opset);
   std::uint32_t index = 0;
   for (const Outcome& outcome : assessment.outcomes) collector.add({&outcome, index++});

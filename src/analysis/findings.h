@@ -9,14 +9,15 @@
 
 namespace compatcheck::analysis {
 
-std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& assessment, const conversion::Context& context, int opset);
+std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& assessment, const conversion::Context& context,
+                                                 int opset);
 
 // By severity, then by number of nodes.
 void sort(std::vector<Finding>& findings);
 
 // With `others`, sorted. `graph` is the one that was assessed.
-std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment, const conversion::Context& context, int opset,
-                                      std::vector<Finding> others);
+std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment,
+                                      const conversion::Context& context, int opset, std::vector<Finding> others);
 
 Summary summarize(const conversion::Assessment& assessment, const std::vector<OperatorSummary>& operators);
 

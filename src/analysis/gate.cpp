@@ -28,9 +28,10 @@ bool all_is_allowed(const Report& report) {
 
 bool is_of_missing(const Finding& finding, const Report& report) {
   if (finding.target) return false;
-  return is_missing(finding.id) || (blocks(finding) && std::ranges::any_of(report.operators, [&](const OperatorSummary& op) {
-    return op.operator_class == OperatorClass::missing && op.op == finding.op && op.overload == finding.overload;
-  }));
+  return is_missing(finding.id) ||
+         (blocks(finding) && std::ranges::any_of(report.operators, [&](const OperatorSummary& op) {
+            return op.operator_class == OperatorClass::missing && op.op == finding.op && op.overload == finding.overload;
+          }));
 }
 
 // Operators without a mapping, but for those of which all that is in the way is allowed, by whichever rule it was found.
@@ -40,12 +41,14 @@ int counted_missing(const Report& report) {
   for (const Finding& finding : report.findings)
     if (is_of_missing(finding, report)) (finding.suppressed ? allowed : open).insert({finding.op, finding.overload});
   return report.summary.missing - static_cast<int>(std::ranges::count_if(report.operators, [&](const OperatorSummary& op) {
-    const Name name{op.op, op.overload};
-    return op.operator_class == OperatorClass::missing && allowed.contains(name) && !open.contains(name);
-  }));
+           const Name name{op.op, op.overload};
+           return op.operator_class == OperatorClass::missing && allowed.contains(name) && !open.contains(name);
+         }));
 }
 
-bool has_too_many_missing(const Report& report, const Gate& gate) { return gate.max_missing && counted_missing(report) > *gate.max_missing; }
+bool has_too_many_missing(const Report& report, const Gate& gate) {
+  return gate.max_missing && counted_missing(report) > *gate.max_missing;
+}
 
 }  // namespace
 
@@ -72,7 +75,8 @@ bool fails(const Finding& finding, const Report& report) {
 Gate judge(const Report& report, Gate gate) {
   gate.violations = static_cast<int>(std::count_if(report.findings.begin(), report.findings.end(),
                                                    [&](const Finding& finding) { return violates(finding, gate.fail_on); }));
-  if (gate.fail_on == FailOn::unconvertible && !report.convertible() && !all_is_allowed(report)) gate.violations = std::max(gate.violations, 1);
+  if (gate.fail_on == FailOn::unconvertible && !report.convertible() && !all_is_allowed(report))
+    gate.violations = std::max(gate.violations, 1);
   if (has_too_many_missing(report, gate)) gate.violations = std::max(gate.violations, 1);
   gate.passed = gate.violations == 0;
   return gate;

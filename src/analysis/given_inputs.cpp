@@ -22,13 +22,16 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
   const bool other_dtype = recorded.dtype && *recorded.dtype != *tensor->dtype;
   const bool other_rank = recorded.sizes && recorded.sizes->size() != tensor->shape->size();
   if (!other_dtype && !other_rank) return std::nullopt;
-  const std::string held = recorded.sizes ? spell(recorded.dtype, recorded.sizes->size()) : std::string(ir::name(*recorded.dtype));
-  return "input '" + given.name + "' is given as " + spell(tensor->dtype, tensor->shape->size()) + ", but the model records " + held;
+  const std::string held =
+      recorded.sizes ? spell(recorded.dtype, recorded.sizes->size()) : std::string(ir::name(*recorded.dtype));
+  return "input '" + given.name + "' is given as " + spell(tensor->dtype, tensor->shape->size()) + ", but the model records " +
+         held;
 }
 
 }  // namespace
 
-GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph, std::span<const std::pair<std::size_t, ir::Constant>> defaults) {
+GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
+                         std::span<const std::pair<std::size_t, ir::Constant>> defaults) {
   GivenInputs given{.facts = match_inputs(options.inputs, graph), .left_out = {}, .warnings = {}};
   check_dims(options.dims, options.inputs);
   if (!options.inputs_from.empty()) {

@@ -20,6 +20,7 @@ struct GivenInputs {
 };
 
 // `defaults`: of inputs, by number, unless the caller speaks of them. Throws UsageError for what doesn't fit the model.
-GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph, std::span<const std::pair<std::size_t, ir::Constant>> defaults);
+GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
+                         std::span<const std::pair<std::size_t, ir::Constant>> defaults);
 
 }  // namespace compatcheck::analysis

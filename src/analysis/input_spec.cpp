@@ -15,10 +15,10 @@ namespace compatcheck::analysis {
 namespace {
 
 struct InputSpec {
-  std::string name;                       // empty: by position
+  std::string name;  // empty: by position
   ir::DType dtype = ir::DType::f32;
-  bool none = false;                      // an Optional given as None
-  std::vector<std::string> dims;          // numbers or names; empty with `none` false: rank 0
+  bool none = false;              // an Optional given as None
+  std::vector<std::string> dims;  // numbers or names; empty with `none` false: rank 0
 };
 
 [[noreturn]] void malformed(std::string_view text, const std::string& why) {
@@ -79,8 +79,10 @@ bool is_plain(const ir::TypeRef& type) {
 std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef& type) {
   if (spec.none || !spec.dims.empty()) return std::nullopt;
   using Kind = symbolic::NumberFact::Kind;
-  if (ir::is(type, ir::TypeKind::boolean) && spec.dtype == ir::DType::boolean) return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::boolean}};
-  if (ir::is(type, ir::TypeKind::integer) && spec.dtype == ir::DType::i64) return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::integer}};
+  if (ir::is(type, ir::TypeKind::boolean) && spec.dtype == ir::DType::boolean)
+    return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::boolean}};
+  if (ir::is(type, ir::TypeKind::integer) && spec.dtype == ir::DType::i64)
+    return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::integer}};
   if (ir::is(type, ir::TypeKind::floating) && (spec.dtype == ir::DType::f32 || spec.dtype == ir::DType::f64))
     return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::floating}};
   return std::nullopt;
@@ -100,7 +102,8 @@ InputSpec parse_input(std::string_view text) {
   }
   if (const auto colon = rest.find(':'); colon != std::string_view::npos) {
     const auto dtype = ir::dtype_from_name(rest.substr(0, colon));
-    if (!dtype) malformed(text, "'" + std::string(rest.substr(0, colon)) + "' is no dtype (f32 f16 bf16 f64 i64 i32 i16 i8 u8 bool)");
+    if (!dtype)
+      malformed(text, "'" + std::string(rest.substr(0, colon)) + "' is no dtype (f32 f16 bf16 f64 i64 i32 i16 i8 u8 bool)");
     spec.dtype = *dtype;
     rest.remove_prefix(colon + 1);
   }
@@ -141,7 +144,8 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
   for (const auto& text : texts) {
     InputSpec spec = parse_input(text);
     if (spec.name.empty()) {
-      if (position >= leaves.size()) throw UsageError("--input " + text + ": more inputs than the model has; " + known_names(leaves));
+      if (position >= leaves.size())
+        throw UsageError("--input " + text + ": more inputs than the model has; " + known_names(leaves));
       spec.name = leaves[position++].name;
     } else if (!find_leaf(spec.name, leaves)) {
       throw UsageError("--input " + text + ": no input '" + spec.name + "'; " + known_names(leaves));

@@ -12,8 +12,8 @@ namespace compatcheck::analysis {
 
 // A graph input, or a member of one that is a tuple: what --input speaks of.
 struct InputLeaf {
-  std::string name;          // "x", "pair.0"
-  std::uint32_t input = 0;   // index among the graph's inputs
+  std::string name;         // "x", "pair.0"
+  std::uint32_t input = 0;  // index among the graph's inputs
   ir::TypeRef type;
 };
 std::vector<InputLeaf> input_leaves(const ir::Graph& graph);

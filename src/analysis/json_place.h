@@ -29,7 +29,9 @@ class JsonPlace {
   explicit JsonPlace(const Json& json) : json_(json) {}
 
   // Throw ModelError, as all below do for what isn't as asked.
-  [[noreturn]] void fail(const std::string& expected) const { throw ModelError((parent_ ? path() + ": " : "") + "expected " + expected); }
+  [[noreturn]] void fail(const std::string& expected) const {
+    throw ModelError((parent_ ? path() + ": " : "") + "expected " + expected);
+  }
 
   JsonPlace at(std::string_view key) const {
     const auto found = member(key);
@@ -37,7 +39,7 @@ class JsonPlace {
     return {*found, this, key, 0};
   }
 
-  std::optional<JsonPlace> maybe(std::string_view key) const {   // absent and null are the same
+  std::optional<JsonPlace> maybe(std::string_view key) const {  // absent and null are the same
     const auto found = member(key);
     if (!found || found->is_null()) return std::nullopt;
     return JsonPlace(*found, this, key, 0);
@@ -53,11 +55,13 @@ class JsonPlace {
     return json_.size();
   }
 
-  template <class Visit> void each(const Visit& visit) const {
+  template <class Visit>
+  void each(const Visit& visit) const {
     for (std::size_t i = 0; i < size(); ++i) visit(item(i));
   }
 
-  template <class Visit> void members(const Visit& visit) const {
+  template <class Visit>
+  void members(const Visit& visit) const {
     if (!json_.is_object()) fail("an object");
     for (const auto& [key, value] : json_.items()) visit(key, JsonPlace(value, this, key, 0));
   }
@@ -72,9 +76,12 @@ class JsonPlace {
     return json_.get<bool>();
   }
 
-  template <class Number = int> Number count() const {
+  template <class Number = int>
+  Number count() const {
     const auto expected = [] { return "a whole number from 0 to " + std::to_string(std::numeric_limits<Number>::max()); };
-    if (!json_.is_number_unsigned() || json_.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Number>::max())) fail(expected());
+    if (!json_.is_number_unsigned() ||
+        json_.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Number>::max()))
+      fail(expected());
     return json_.get<Number>();
   }
 
@@ -86,7 +93,8 @@ class JsonPlace {
   const Json& json() const { return json_; }
 
  private:
-  JsonPlace(const Json& json, const JsonPlace* parent, std::string_view key, std::size_t index) : json_(json), parent_(parent), key_(key), index_(index) {}
+  JsonPlace(const Json& json, const JsonPlace* parent, std::string_view key, std::size_t index)
+      : json_(json), parent_(parent), key_(key), index_(index) {}
 
   const Json* member(std::string_view key) const {
     if (!json_.is_object()) fail("an object");

@@ -42,7 +42,8 @@ void name_inputs_plainly(ir::Graph& graph) {
   std::set<std::string> taken;
   for (ir::Value* input : graph.inputs()) {
     const auto dot = input->name().rfind('.');
-    const bool numbered = dot != std::string::npos && dot > 0 && input->name().find_first_not_of("0123456789", dot + 1) == std::string::npos;
+    const bool numbered =
+        dot != std::string::npos && dot > 0 && input->name().find_first_not_of("0123456789", dot + 1) == std::string::npos;
     std::string plain = numbered ? input->name().substr(0, dot) : input->name();
     if (plain.find_first_not_of("0123456789") == std::string::npos) plain = "input_" + std::to_string(input->index());
     if (taken.insert(plain).second) input->set_name(plain);
@@ -53,7 +54,9 @@ void name_inputs_plainly(ir::Graph& graph) {
 
 struct Loader::State {
   State(LoadOptions given, bool one_file)
-      : options(std::move(given)), in_force(lint::in_force(options.mappings, options.plugins)), frontend(frontend_options(options, in_force.table, one_file)) {}
+      : options(std::move(given)),
+        in_force(lint::in_force(options.mappings, options.plugins)),
+        frontend(frontend_options(options, in_force.table, one_file)) {}
 
   using Read = std::function<frontend::Loaded(frontend::Frontend&)>;
   Model load(const std::string& path, const Read& read);
@@ -94,7 +97,8 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   normalize_options.method = options.method;
   normalize_options.watch = watch;
   const auto* program = std::get_if<ir::Program>(&loaded.content);
-  if (!program && options.method != "forward") throw UsageError(path + ": --method " + options.method + ": a graph as text has no methods");
+  if (!program && options.method != "forward")
+    throw UsageError(path + ": --method " + options.method + ": a graph as text has no methods");
   if (program)
     for (const auto* stated : {&program->library_schemas, &program->stub_schemas})
       for (const auto& schema : *stated) state->schemas.add(schema);
@@ -116,7 +120,9 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
 }
 
 std::string identity_of(const std::filesystem::path& file) {
-  return analysis::guarded(file.string(), [&] { return frontend::naming(file.string(), [&] { return frontend::identity_of(frontend::InputFile(file), file); }); });
+  return analysis::guarded(file.string(), [&] {
+    return frontend::naming(file.string(), [&] { return frontend::identity_of(frontend::InputFile(file), file); });
+  });
 }
 
 const std::string& Model::path() const { return state_->path; }
@@ -133,7 +139,9 @@ Model Loader::load(const std::filesystem::path& file) {
 
 Model Loader::load(std::span<const std::byte> bytes, const std::string& display_name) {
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  return state_->load(display_name, [&](frontend::Frontend& frontend) { return frontend.load_bytes({data, bytes.size()}, display_name); });
+  return state_->load(display_name, [&](frontend::Frontend& frontend) {
+    return frontend.load_bytes({data, bytes.size()}, display_name);
+  });
 }
 
 Model load(const std::filesystem::path& file, const LoadOptions& options) {

@@ -20,24 +20,24 @@
 namespace compatcheck {
 
 struct Model::State {
-  std::string path;                   // as given
+  std::string path;  // as given
   frontend::Format format{};
   std::uint64_t bytes = 0;
   std::string identity;
   frontend::Parameters parameters;
-  std::optional<ir::Program> program; // what the graph was made from; none for text
-  ir::Graph graph;                    // normalised
+  std::optional<ir::Program> program;                          // what the graph was made from; none for text
+  ir::Graph graph;                                             // normalised
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
   std::vector<std::string> steps;
 
-  schema::Registry schemas;           // shipped, users' and stubs
+  schema::Registry schemas;  // shipped, users' and stubs
   mapping::Table table = mapping::Table::shipped();
   symbolic::Registry registry;
   handlers::Registry handlers;
-  onnx::MovedAttributes moved;        // of the table
-  std::shared_ptr<const frontend::InputFile> file;   // what the weights lie in
-  std::string method;                 // that `graph` is of
-  frontend::LoadOptions load;         // for whoever runs the file
+  onnx::MovedAttributes moved;                      // of the table
+  std::shared_ptr<const frontend::InputFile> file;  // what the weights lie in
+  std::string method;                               // that `graph` is of
+  frontend::LoadOptions load;                       // for whoever runs the file
 };
 
 }  // namespace compatcheck

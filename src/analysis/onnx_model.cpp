@@ -7,14 +7,21 @@
 namespace compatcheck::analysis {
 
 CheckOptions check_options(const ConvertOptions& options) {
-  return {.opset = options.opset, .inputs = options.inputs, .inputs_from = options.inputs_from, .dims = options.dims,
-          .custom_opsets = options.custom_opsets, .inline_functions = options.inline_functions, .export_type = options.export_type,
-          .timeout_seconds = options.timeout_seconds, .run = options.run};
+  return {.opset = options.opset,
+          .inputs = options.inputs,
+          .inputs_from = options.inputs_from,
+          .dims = options.dims,
+          .custom_opsets = options.custom_opsets,
+          .inline_functions = options.inline_functions,
+          .export_type = options.export_type,
+          .timeout_seconds = options.timeout_seconds,
+          .run = options.run};
 }
 
 namespace {
 
-onnx::Model lowered(const ir::Graph& graph, const conversion::Context& context, const ConvertOptions& options, std::vector<conversion::Stand>* stands) {
+onnx::Model lowered(const ir::Graph& graph, const conversion::Context& context, const ConvertOptions& options,
+                    std::vector<conversion::Stand>* stands) {
   conversion::LowerOptions asked{options.opset, options.input_names, options.output_names};
   if (options.export_type == ExportType::raw) return conversion::raw_model(graph, context, asked);
   if (options.export_type != ExportType::onnx) asked.foreign = conversion::Assessor(graph, context).kept(options.opset);
@@ -28,7 +35,7 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
   const conversion::Context context = context_of(model, prepared, watch, options.export_type);
   onnx::Model made = lowered(prepared.graph, context, options, stands);
   made.producer_version = COMPATCHECK_VERSION;
-  if (options.export_type == ExportType::raw) {   // as it is
+  if (options.export_type == ExportType::raw) {  // as it is
     if (options.keep_initializers_as_inputs) onnx::offer_weights(made);
     onnx::name_all(made);
     return made;

@@ -52,7 +52,8 @@ std::vector<RowUse> rows_of(const std::vector<const Outcome*>& calls, const mapp
   return rows;
 }
 
-OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& calls, const conversion::Context& context, int opset) {
+OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& calls, const conversion::Context& context,
+                         int opset) {
   OperatorSummary summary;
   summary.op = name.first;
   summary.overload = name.second;
@@ -68,8 +69,10 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
     for (const auto& onnx : call->emitted) ++summary.emitted[onnx];
     if (!blocks(call->kept.value_or(call->status))) continue;
     if (!call->kept) ++summary.blocked;
-    if (!call->available_from) never = true;
-    else from = std::max(from.value_or(0), *call->available_from);
+    if (!call->available_from)
+      never = true;
+    else
+      from = std::max(from.value_or(0), *call->available_from);
   }
   if (!never) summary.available_from = from;
   if (std::all_of(calls.begin(), calls.end(), [](const Outcome* call) { return call->structural; })) {
@@ -94,10 +97,10 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
 
 }  // namespace
 
-std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& assessment, const conversion::Context& context, int opset) {
+std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& assessment, const conversion::Context& context,
+                                                 int opset) {
   std::map<Name, std::vector<const Outcome*>> by_name;
-  for (const Outcome& outcome : assessment.outcomes)
-    by_name[{outcome.node->op(), outcome.node->overload()}].push_back(&outcome);
+  for (const Outcome& outcome : assessment.outcomes) by_name[{outcome.node->op(), outcome.node->overload()}].push_back(&outcome);
   std::vector<OperatorSummary> operators;
   for (const auto& [name, calls] : by_name) operators.push_back(describe(name, calls, context, opset));
   return operators;
@@ -119,9 +122,12 @@ Summary summarize(const conversion::Assessment& assessment, const std::vector<Op
   for (const Outcome& outcome : assessment.outcomes) {
     if (outcome.structural && outcome.status == Status::ok) continue;
     ++summary.nodes;
-    if (outcome.kept) ++summary.kept;
-    else if (outcome.status == Status::ok) ++converted;
-    else ++operators_by_status[outcome.status][{outcome.node->op(), outcome.node->overload()}];
+    if (outcome.kept)
+      ++summary.kept;
+    else if (outcome.status == Status::ok)
+      ++converted;
+    else
+      ++operators_by_status[outcome.status][{outcome.node->op(), outcome.node->overload()}];
   }
   summary.refused = static_cast<int>(operators_by_status[Status::refused].size());
   summary.needs_input = static_cast<int>(operators_by_status[Status::needs_input].size());

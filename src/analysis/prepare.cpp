@@ -15,7 +15,8 @@ const ir::Program* program_of(const Model::State& model) { return model.program 
 
 }  // namespace
 
-Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs, const ir::Watch& watch) {
+Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs,
+                 const ir::Watch& watch) {
   Prepared prepared{.graph = std::move(graph), .facts = {}, .steps = model.steps, .warnings = {}, .unresolved_writes = {}};
   const ir::Program* program = program_of(model);
   const auto state = [&] {
@@ -41,8 +42,11 @@ Prepared prepare(const Model::State& model, const CheckOptions& options, const i
   for (const auto& fact : given.facts) told.push_back(fact.name);
   const bool parted = passes::part_inputs(graph, told) > 0;
   Prepared prepared = prepare(model, std::move(graph), given.facts, watch);
-  if (parted) prepared.steps.insert(prepared.steps.begin() + static_cast<std::ptrdiff_t>(model.steps.size()), "took apart what the model is given in lists and dictionaries");
-  for (const std::string& name : given.left_out) prepared.steps.push_back("took the default of " + name + ": --input gives another");
+  if (parted)
+    prepared.steps.insert(prepared.steps.begin() + static_cast<std::ptrdiff_t>(model.steps.size()),
+                          "took apart what the model is given in lists and dictionaries");
+  for (const std::string& name : given.left_out)
+    prepared.steps.push_back("took the default of " + name + ": --input gives another");
   prepared.warnings = std::move(given.warnings);
   prepared.domain_versions = std::move(domain_versions);
   prepared.inline_functions = options.inline_functions;
@@ -50,9 +54,18 @@ Prepared prepare(const Model::State& model, const CheckOptions& options, const i
 }
 
 conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch, ExportType type) {
-  return {.table = model.table, .schemas = model.schemas, .registry = model.registry, .handlers = model.handlers, .moved = model.moved,
-          .facts = prepared.facts, .unresolved_writes = prepared.unresolved_writes, .program = program_of(model), .watch = watch,
-          .domain_versions = prepared.domain_versions, .inline_functions = prepared.inline_functions, .export_type = type};
+  return {.table = model.table,
+          .schemas = model.schemas,
+          .registry = model.registry,
+          .handlers = model.handlers,
+          .moved = model.moved,
+          .facts = prepared.facts,
+          .unresolved_writes = prepared.unresolved_writes,
+          .program = program_of(model),
+          .watch = watch,
+          .domain_versions = prepared.domain_versions,
+          .inline_functions = prepared.inline_functions,
+          .export_type = type};
 }
 
 }  // namespace compatcheck::analysis

@@ -28,8 +28,10 @@ struct Prepared {
 // By the options' inputs. Throws UsageError for one that doesn't fit the model.
 Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch);
 // Another graph of the model's values: a part of it.
-Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs, const ir::Watch& watch);
+Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs,
+                 const ir::Watch& watch);
 // Model and what is prepared must outlive it.
-conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch, ExportType type = ExportType::onnx);
+conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch,
+                               ExportType type = ExportType::onnx);
 
 }  // namespace compatcheck::analysis

@@ -16,7 +16,8 @@ constexpr std::array table{
          "    aten::foo:\n"
          "      9: {to: Foo, inputs: [self]}\n"
          "\n"
-         "`compatcheck explain aten::foo --scaffold yaml` prints rows with the operator's own arguments to start from, `compatcheck\n"
+         "`compatcheck explain aten::foo --scaffold yaml` prints rows with the operator's own arguments to start from, "
+         "`compatcheck\n"
          "ops` lists the rows in force, docs/mappings.md describes the language.\n"},
     Rule{"CC002", "available-from-higher-opset", Severity::error, "The operator converts only from a higher opset",
          "ONNX gained what the operator needs after the opset that was asked for. `available_from` is the lowest opset at\n"
@@ -75,34 +76,45 @@ constexpr std::array table{
          "prints into a YAML file, and give it with --mappings. Arguments that ONNX has no word for stand under `when`: the row\n"
          "holds for calls that leave them at their default. `compatcheck verify` shows whether the two compute the same.\n"},
     Rule{"CC012", "baked-in", Severity::note, "Something that tracing may have fixed",
-         "A trace records what one run did. What Python decided from values (branches, int(x.shape[0]), loops over a size) is a constant\n"
+         "A trace records what one run did. What Python decided from values (branches, int(x.shape[0]), loops over a size) is a "
+         "constant\n"
          "in it, and nothing in the file says so. Where --input names sizes, compatcheck notes inputs that nothing reads, named\n"
-         "sizes that nothing follows, and numbers equal to the size that the trace saw where a name stands now. Each may be what you\n"
+         "sizes that nothing follows, and numbers equal to the size that the trace saw where a name stands now. Each may be what "
+         "you\n"
          "want; the verdict doesn't change.\n"
          "\n"
-         "What to do: `compatcheck verify` runs the model at other sizes; script the model, or trace it without turning sizes into\n"
+         "What to do: `compatcheck verify` runs the model at other sizes; script the model, or trace it without turning sizes "
+         "into\n"
          "Python numbers.\n"},
     Rule{"CC101", "engine-lacks-operator", Severity::warning, "An engine lacks the operator",
-         "The engine asked for by --target doesn't take this ONNX operator at any version, as far as its profile says; `compatcheck\n"
-         "explain ENGINE` shows the profile, its source and date. The model converts all the same: the exit code counts this with\n"
+         "The engine asked for by --target doesn't take this ONNX operator at any version, as far as its profile says; "
+         "`compatcheck\n"
+         "explain ENGINE` shows the profile, its source and date. The model converts all the same: the exit code counts this "
+         "with\n"
          "--fail-on warning alone.\n"
          "\n"
          "What to do: another opset or a mapping row of your own may write other operators (--mappings); where the engine takes\n"
          "the body of the ONNX function, expand it; an engine with a fallback runs the node elsewhere.\n"},
     Rule{"CC102", "engine-version-gap", Severity::warning, "An engine takes other versions of the operator, or other opsets",
-         "An opset brings each operator in a version. ONNX Runtime takes a version only if a kernel is registered for it: one for\n"
-         "version 16 doesn't serve version 22. Of engines with translators, one for an older version is used for newer ones, too: here the\n"
-         "node says something that is new, or the two versions differ in meaning. Without an operator: the engine takes no model of\n"
+         "An opset brings each operator in a version. ONNX Runtime takes a version only if a kernel is registered for it: one "
+         "for\n"
+         "version 16 doesn't serve version 22. Of engines with translators, one for an older version is used for newer ones, "
+         "too: here the\n"
+         "node says something that is new, or the two versions differ in meaning. Without an operator: the engine takes no model "
+         "of\n"
          "this opset.\n"
          "\n"
          "What to do: --opset N as the finding says.\n"},
     Rule{"CC103", "engine-dtype", Severity::warning, "An engine doesn't take the operator for this dtype",
-         "Kernels are there for some dtypes: ONNX Runtime's CPU provider convolves f32 alone (it casts f16 by itself, not f64 or bf16).\n"
+         "Kernels are there for some dtypes: ONNX Runtime's CPU provider convolves f32 alone (it casts f16 by itself, not f64 or "
+         "bf16).\n"
          "\n"
          "What to do: convert a model of another precision (model.float()), or let a mapping row cast.\n"},
     Rule{"CC104", "engine-restriction", Severity::warning, "An engine documents a limit that this node may break",
-         "The engine takes the operator within limits: ranks, values of attributes, inputs that must be constants, outputs that must not\n"
-         "be used. Where its documentation is words that no program can check, or a size isn't known, support is unknown. As a note:\n"
+         "The engine takes the operator within limits: ranks, values of attributes, inputs that must be constants, outputs that "
+         "must not\n"
+         "be used. Where its documentation is words that no program can check, or a size isn't known, support is unknown. As a "
+         "note:\n"
          "the node is taken, and there is something to know about it.\n"
          "\n"
          "What to do: --input with the sizes that decide; else as the message says.\n"},
@@ -111,35 +123,42 @@ constexpr std::array table{
          "\n"
          "What to do: a profile of your own (--target FILE.yaml, docs/engines.md) can say what you found.\n"},
     Rule{"CC201", "out-of-tolerance", Severity::error, "verify: an output is out of tolerance",
-         "ONNX Runtime's output differs from TorchScript's by more than atol + rtol · |expected| (f32 1e-5 + 1e-3, f16 1e-3 + 1e-2,\n"
-         "bf16 1e-2 + 5e-2, f64 1e-8 + 1e-6; integers and bool are equal), or ONNX Runtime doesn't take the model or fails running it.\n"
+         "ONNX Runtime's output differs from TorchScript's by more than atol + rtol · |expected| (f32 1e-5 + 1e-3, f16 1e-3 + "
+         "1e-2,\n"
+         "bf16 1e-2 + 5e-2, f64 1e-8 + 1e-6; integers and bool are equal), or ONNX Runtime doesn't take the model or fails "
+         "running it.\n"
          "\n"
-         "What to do: where the message says that the model is right without ONNX Runtime's optimisations, report it there or turn\n"
+         "What to do: where the message says that the model is right without ONNX Runtime's optimisations, report it there or "
+         "turn\n"
          "them off. A deep model in half precision may need --rtol and --atol of its own.\n"},
     Rule{"CC202", "non-finite", Severity::error, "verify: NaN or infinity on one side only",
          "An element is NaN or infinite in TorchScript's output and not in ONNX Runtime's, or the other way round.\n"},
     Rule{"CC203", "shape", Severity::error, "verify: an output of another shape, or another number of outputs",
          "What the ONNX model gives can't be laid beside what TorchScript gives.\n"},
-    Rule{"CC204", "dtype", Severity::error, "verify: an output of another dtype",
-         "TorchScript's dtype is the specification.\n"},
+    Rule{"CC204", "dtype", Severity::error, "verify: an output of another dtype", "TorchScript's dtype is the specification.\n"},
     Rule{"CC205", "dynamic-shape", Severity::error, "verify: another size of a named dimension breaks the model",
-         "The model was run at a second size of each named dimension. As an error: the ONNX model fails or differs there, most often\n"
+         "The model was run at a second size of each named dimension. As an error: the ONNX model fails or differs there, most "
+         "often\n"
          "because tracing baked a size in as a constant. As a warning: TorchScript itself fails there.\n"
          "\n"
          "What to do: script the part that computes with sizes, or give that dimension its size in --input.\n"},
     Rule{"CC901", "unused-allow-entry", Severity::warning, "An entry of the allow-list that matches no finding",
-         "The configuration allows something that the run didn't find: it is mended, or the entry never meant it. Entries that speak of a\n"
-         "model, an opset or an engine that the run didn't have aren't judged. With several models the finding stands in the last report.\n"
+         "The configuration allows something that the run didn't find: it is mended, or the entry never meant it. Entries that "
+         "speak of a\n"
+         "model, an opset or an engine that the run didn't have aren't judged. With several models the finding stands in the "
+         "last report.\n"
          "\n"
          "What to do: take the entry out of compatcheck.yaml.\n"},
     Rule{"CC902", "expired-allow-entry", Severity::warning, "An entry of the allow-list whose day is over",
          "`expires` is the last day on which an entry holds. What it allowed counts again.\n"
          "\n"
          "What to do: mend what it allowed, or give the entry another day, with a reason that still holds.\n"},
-    Rule{"CC903", "table-defect", Severity::error, "A defect of a mapping table",
-         "What `compatcheck lint` finds: a row that contradicts ONNX's or PyTorch's schemas, or isn't in the tables' language.\n"},
+    Rule{
+        "CC903", "table-defect", Severity::error, "A defect of a mapping table",
+        "What `compatcheck lint` finds: a row that contradicts ONNX's or PyTorch's schemas, or isn't in the tables' language.\n"},
     Rule{"CC904", "baseline-too-high", Severity::note, "A baseline that allows more than there is",
-         "The run found fewer nodes than the baseline has for a rule, operator and module. Nothing fails, but the same could come back unseen.\n"
+         "The run found fewer nodes than the baseline has for a rule, operator and module. Nothing fails, but the same could "
+         "come back unseen.\n"
          "\n"
          "What to do: --prune-baseline brings the file down to what the run found.\n"},
 };

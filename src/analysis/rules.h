@@ -10,10 +10,10 @@ namespace compatcheck::analysis {
 
 struct Rule {
   std::string_view id;
-  std::string_view name;      // "missing-operator"
+  std::string_view name;  // "missing-operator"
   Severity severity;
-  std::string_view title;     // one line
-  std::string_view page;      // what it means, what to do
+  std::string_view title;  // one line
+  std::string_view page;   // what it means, what to do
 };
 
 std::span<const Rule> rules();

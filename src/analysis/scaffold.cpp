@@ -51,7 +51,8 @@ Bindings of_own_domain(const schema::Schema& schema) {
     const auto kind = kind_of(argument);
     if (is_tensor(argument) || kind.empty()) continue;
     const std::string attribute = argument.name + ": {" + std::string(kind) + ": " + argument.name + "}";
-    if (std::ranges::find(made.attributes, attribute) == made.attributes.end()) made.attributes.push_back(attribute);   // some have a name twice
+    if (std::ranges::find(made.attributes, attribute) == made.attributes.end())
+      made.attributes.push_back(attribute);  // some have a name twice
   }
   return made;
 }
@@ -67,23 +68,29 @@ bool may_be_input(const schema::Argument& argument) {
   return !argument.written && (kind == "int" || kind == "float" || kind == "bool" || kind == "ints" || kind == "floats");
 }
 
-// Tensors are inputs, as many as ONNX has; numbers only where it needs more. Attributes go by their names; what ONNX has no word for must be
-// at its default. Absent: it needs more than the call has, or takes less than it gives.
+// Tensors are inputs, as many as ONNX has; numbers only where it needs more. Attributes go by their names; what ONNX has no word
+// for must be at its default. Absent: it needs more than the call has, or takes less than it gives.
 std::optional<Bindings> as_operator(const onnx::Schema& onnx, const schema::Schema& schema) {
   Bindings made;
   std::size_t inputs = 0;
   const auto room = [&] { return onnx.max_inputs == onnx::any_number || inputs < static_cast<std::size_t>(onnx.max_inputs); };
   for (const auto& argument : schema.arguments) {
     if (!is_tensor(argument) || argument.written) continue;
-    if (room()) made.inputs.push_back(argument.name), ++inputs;
-    else if (argument.type->kind == TypeKind::optional) made.conditions.push_back(argument.name + ": ~");
-    else return std::nullopt;
+    if (room())
+      made.inputs.push_back(argument.name), ++inputs;
+    else if (argument.type->kind == TypeKind::optional)
+      made.conditions.push_back(argument.name + ": ~");
+    else
+      return std::nullopt;
   }
   for (const auto& argument : schema.arguments) {
     if (is_tensor(argument)) continue;
-    if (is_attribute(argument, onnx, schema)) made.attributes.push_back(argument.name + ": " + argument.name);
-    else if (inputs < static_cast<std::size_t>(onnx.min_inputs) && may_be_input(argument)) made.inputs.push_back("{" + std::string(kind_of(argument)) + ": " + argument.name + "}"), ++inputs;
-    else if (const auto value = argument.default_value ? yaml(*argument.default_value) : std::nullopt) made.conditions.push_back(argument.name + ": " + *value);
+    if (is_attribute(argument, onnx, schema))
+      made.attributes.push_back(argument.name + ": " + argument.name);
+    else if (inputs < static_cast<std::size_t>(onnx.min_inputs) && may_be_input(argument))
+      made.inputs.push_back("{" + std::string(kind_of(argument)) + ": " + argument.name + "}"), ++inputs;
+    else if (const auto value = argument.default_value ? yaml(*argument.default_value) : std::nullopt)
+      made.conditions.push_back(argument.name + ": " + *value);
   }
   return inputs < static_cast<std::size_t>(onnx.min_inputs) ? std::nullopt : std::optional(std::move(made));
 }
@@ -98,7 +105,8 @@ std::string_view kind_of(const schema::Argument& argument) {
   const bool list = type.kind == TypeKind::list;
   switch (inner) {
     case TypeKind::integer: return list ? "ints" : argument.name == "dtype" ? "dtype" : "int";
-    case TypeKind::floating: case TypeKind::number: return list ? "floats" : "float";
+    case TypeKind::floating:
+    case TypeKind::number: return list ? "floats" : "float";
     case TypeKind::boolean: return list ? "" : "bool";
     case TypeKind::scalar_type: return list ? "" : "dtype";
     case TypeKind::string: return list ? "" : "string";
@@ -112,10 +120,10 @@ namespace {
 bool fits(const onnx::Schema& onnx, const schema::Schema& schema) {
   const auto row = as_operator(onnx, schema);
   return row && std::ranges::all_of(onnx::versions(onnx.name), [&](const onnx::Schema& version) {
-    if (version.since <= onnx.since) return true;
-    const auto later = as_operator(version, schema);
-    return later && later->text() == row->text();
-  });
+           if (version.since <= onnx.since) return true;
+           const auto later = as_operator(version, schema);
+           return later && later->text() == row->text();
+         });
 }
 
 }  // namespace
@@ -159,7 +167,9 @@ std::string Bindings::text() const {
   return text;
 }
 
-Bindings bindings_of(const schema::Schema& schema, const onnx::Schema* onnx) { return onnx ? as_operator(*onnx, schema).value() : of_own_domain(schema); }
+Bindings bindings_of(const schema::Schema& schema, const onnx::Schema* onnx) {
+  return onnx ? as_operator(*onnx, schema).value() : of_own_domain(schema);
+}
 
 std::string facts_word_for(const schema::Schema& schema) {
   const auto tensors = std::ranges::count_if(schema.arguments, [](const auto& argument) { return is_tensor(argument); });
@@ -175,9 +185,11 @@ std::string facts_word_for(const schema::Schema& schema) {
 std::string row_to_add(const schema::Schema& schema, const RowToAdd& how) {
   // The row of an autograd Function says its name alone: docs/mappings.md.
   const bool function = schema.name == "prim::PythonOp";
-  const std::string key = function || (how.name_overload && !schema.overload.empty()) ? schema.name + "." + schema.overload : schema.name;
+  const std::string key =
+      function || (how.name_overload && !schema.overload.empty()) ? schema.name + "." + schema.overload : schema.name;
   const std::string stated = function ? schema::to_string(schema).substr(schema.name.size() + 1) : schema::to_string(schema);
-  const std::string to = how.onnx ? std::string(how.onnx->name) : "your.domain::" + (function ? schema.overload : std::string(base_of(schema.name)));
+  const std::string to =
+      how.onnx ? std::string(how.onnx->name) : "your.domain::" + (function ? schema.overload : std::string(base_of(schema.name)));
   const std::string bindings = bindings_of(schema, how.onnx).text();
   const std::string word = how.state_facts ? facts_word_for(schema) : std::string();
   const int opset = how.onnx ? std::max(how.onnx->since, mapping::lowest_opset) : mapping::lowest_opset;

@@ -11,18 +11,18 @@
 
 namespace compatcheck::analysis {
 
-// ONNX's operator of an ATen operator's name at the opset ("aten::elu" → Elu), which takes what a call of the schema gives; null if there is
-// none. It need not compute the same.
+// ONNX's operator of an ATen operator's name at the opset ("aten::elu" → Elu), which takes what a call of the schema gives; null
+// if there is none. It need not compute the same.
 const onnx::Schema* counterpart(std::string_view op, const schema::Schema& schema, int opset, const schema::Registry& schemas);
 
 // The call's own schema, or one after its arguments: "acme::pair(Tensor arg0, float arg1) -> (Tensor, Tensor)".
 schema::Schema schema_of_call(const ir::Node& node);
 
 struct RowToAdd {
-  bool state_schema = false;             // the row says the schema: nobody else does
-  bool state_facts = false;              // and the word for its facts
-  bool name_overload = false;            // other overloads have other arguments
-  const onnx::Schema* onnx = nullptr;    // what the operator becomes; null: a node of the user's own domain
+  bool state_schema = false;           // the row says the schema: nobody else does
+  bool state_facts = false;            // and the word for its facts
+  bool name_overload = false;          // other overloads have other arguments
+  const onnx::Schema* onnx = nullptr;  // what the operator becomes; null: a node of the user's own domain
 };
 
 // One line: "acme::fused: {facts: same, 7: {to: your.domain::fused, inputs: [x], attributes: {alpha: {float: alpha}}}}".
@@ -32,12 +32,13 @@ std::string row_to_add(const schema::Schema& schema, const RowToAdd& how);
 struct Bindings {
   std::vector<std::string> inputs, attributes, conditions;
 
-  std::string text() const;              // "inputs: [x], attributes: {alpha: {float: alpha}}, when: {scale: 1}"
+  std::string text() const;  // "inputs: [x], attributes: {alpha: {float: alpha}}, when: {scale: 1}"
 };
-Bindings bindings_of(const schema::Schema& schema, const onnx::Schema* onnx = nullptr);   // every argument; null: of a node of the user's own
+Bindings bindings_of(const schema::Schema& schema,
+                     const onnx::Schema* onnx = nullptr);  // every argument; null: of a node of the user's own
 // What stands for an argument in a row and in a plugin: "float", "ints"; empty for tensors and what neither holds.
 std::string_view kind_of(const schema::Argument& argument);
-bool is_tensor(const schema::Argument& argument);   // or several, or an optional one
+bool is_tensor(const schema::Argument& argument);  // or several, or an optional one
 // The word for the facts that is the best guess, a list of them for several results; empty where no word can be right.
 std::string facts_word_for(const schema::Schema& schema);
 

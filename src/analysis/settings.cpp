@@ -32,8 +32,10 @@ class Digest {
   void add_files(std::span<const std::filesystem::path> files) {
     add(std::to_string(files.size()));
     for (const auto& file : files) {
-      if (std::filesystem::is_directory(file)) add_files(files_in(file));
-      else add(std::filesystem::is_regular_file(file) ? frontend::sha256_of_file(file) : file.string());
+      if (std::filesystem::is_directory(file))
+        add_files(files_in(file));
+      else
+        add(std::filesystem::is_regular_file(file) ? frontend::sha256_of_file(file) : file.string());
     }
   }
   std::string finish() && { return std::move(sha_).finish().substr(0, digits); }
@@ -53,7 +55,8 @@ bool is_file(const std::string& target) {
 
 std::vector<std::filesystem::path> settings_files(const LoadOptions& load, const CheckOptions& options) {
   std::vector<std::filesystem::path> files;
-  for (const auto* list : {&load.mappings, &load.plugins, &load.op_libraries}) files.insert(files.end(), list->begin(), list->end());
+  for (const auto* list : {&load.mappings, &load.plugins, &load.op_libraries})
+    files.insert(files.end(), list->begin(), list->end());
   if (!options.inputs_from.empty()) files.push_back(options.inputs_from);
   std::ranges::copy_if(options.targets, std::back_inserter(files), is_file);
   return files;
@@ -72,8 +75,8 @@ std::string settings_digest(const LoadOptions& load, const CheckOptions& options
     digest.add(load.libtorch.string());
     for (const auto* list : {&options.inputs, &options.dims, &options.custom_opsets}) digest.add(*list);
     for (const auto& target : options.targets) digest.add(is_file(target) ? "" : target);
-    digest.add(std::vector<std::string>{options.inline_functions ? "inline" : "", options.hash ? "hash" : "", options.graph ? "graph" : "",
-                                        std::to_string(static_cast<int>(options.export_type))});
+    digest.add(std::vector<std::string>{options.inline_functions ? "inline" : "", options.hash ? "hash" : "",
+                                        options.graph ? "graph" : "", std::to_string(static_cast<int>(options.export_type))});
     return std::move(digest).finish();
   });
 }

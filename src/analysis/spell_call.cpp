@@ -24,7 +24,8 @@ std::string spell_items(const ir::Constants& items) {
 
 std::string spell_constant(const ir::Constant& constant) {
   if (const auto* list = constant.get<ir::ListConstant>()) return "[" + spell_items(list->items) + "]";
-  if (const auto* tuple = constant.get<ir::TupleConstant>()) return "(" + spell_items(tuple->items) + (tuple->items.size() == 1 ? ",)" : ")");
+  if (const auto* tuple = constant.get<ir::TupleConstant>())
+    return "(" + spell_items(tuple->items) + (tuple->items.size() == 1 ? ",)" : ")");
   if (constant.get<ir::DictConstant>()) return "dict";
   if (const auto* text = constant.get<std::string>()) return ir::print({text->substr(0, longest_call)});
   if (constant.is_none()) return "None";

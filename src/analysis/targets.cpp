@@ -16,8 +16,12 @@ using engines::Looked;
 
 void count(TargetSummary& summary, const Looked& one) {
   ++summary.nodes;
-  ++(one.verdict.support == Support::yes ? summary.supported : one.verdict.support == Support::no ? summary.unsupported : summary.unknown);
-  const auto same = [&](const TargetSummary::Operator& other) { return other.onnx == one.name && other.support == one.verdict.support; };
+  ++(one.verdict.support == Support::yes  ? summary.supported
+     : one.verdict.support == Support::no ? summary.unsupported
+                                          : summary.unknown);
+  const auto same = [&](const TargetSummary::Operator& other) {
+    return other.onnx == one.name && other.support == one.verdict.support;
+  };
   auto found = std::ranges::find_if(summary.operators, same);
   if (found == summary.operators.end()) found = summary.operators.insert(found, {one.name, one.verdict.support, 0});
   ++found->nodes;
@@ -53,8 +57,14 @@ std::string settling(engines::SettledBy settled_by) {
 
 }  // namespace
 
-Targets::Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor, const CheckOptions& options, const ir::Watch& watch)
-    : state_(state), prepared_(prepared), assessor_(assessor), options_(options), watch_(watch), profiles_(engines::profiles_of(options.targets)) {}
+Targets::Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor, const CheckOptions& options,
+                 const ir::Watch& watch)
+    : state_(state),
+      prepared_(prepared),
+      assessor_(assessor),
+      options_(options),
+      watch_(watch),
+      profiles_(engines::profiles_of(options.targets)) {}
 
 // As convert would write it; of a model that doesn't convert, with PyTorch's own operators in the places of what doesn't.
 Targets::Made Targets::make(const conversion::Assessment& assessment, int opset) {
@@ -74,13 +84,15 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
       return made;
     }
     made.model = onnx_model(state_, prepared_, asked, watch_);
-    onnx::infer_shapes(*made.model);   // limits speak of ranks and sizes
-    if (!converts) made.kept = kept_of(assessment, fallthrough_->kept(opset));
-    else if (options_.export_type != ExportType::onnx) made.kept = kept_of(assessment, assessor_.kept(opset));
+    onnx::infer_shapes(*made.model);  // limits speak of ranks and sizes
+    if (!converts)
+      made.kept = kept_of(assessment, fallthrough_->kept(opset));
+    else if (options_.export_type != ExportType::onnx)
+      made.kept = kept_of(assessment, assessor_.kept(opset));
   } catch (const TableError&) {
     throw;
   } catch (const Error& error) {
-    watch_.look();   // what ended the call is no fault of the model
+    watch_.look();  // what ended the call is no fault of the model
     made.model.reset();
     made.fault = error.what();
   }
@@ -104,11 +116,13 @@ const std::vector<Targets::Seen>& Targets::at(int opset) {
   watch_.look();
   std::vector<Look> looks(profiles_.size());
   const auto assessment = assessor_.assess(opset);
-  const bool any_in_range = std::ranges::any_of(profiles_, [&](const auto& profile) { return !profile.opsets || profile.opsets->holds(opset); });
+  const bool any_in_range =
+      std::ranges::any_of(profiles_, [&](const auto& profile) { return !profile.opsets || profile.opsets->holds(opset); });
   if (assessment.convertible() && any_in_range) {
     const Made made = make(assessment, opset);
     if (made.model)
-      for (std::size_t i = 0; i < profiles_.size(); ++i) looks[i] = engines::look_at(*made.model, profiles_[i], state_.table.onnx_changes(), made.kept);
+      for (std::size_t i = 0; i < profiles_.size(); ++i)
+        looks[i] = engines::look_at(*made.model, profiles_[i], state_.table.onnx_changes(), made.kept);
     remember(opset, looks, made.model.has_value());
   } else {
     remember(opset, looks, false);
@@ -150,31 +164,45 @@ std::optional<int> Targets::lower(int opset, std::size_t target, const Origins& 
 
 TargetSummary Targets::summarize(std::size_t target, const Look* look) {
   const engines::Profile& profile = profiles_[target];
-  TargetSummary summary{.target = profile.target(), .engine = profile.engine, .version = profile.version, .source = profile.source, .date = profile.date,
-                        .lowest_opset = lowest(target), .operators = {}};
+  TargetSummary summary{.target = profile.target(),
+                        .engine = profile.engine,
+                        .version = profile.version,
+                        .source = profile.source,
+                        .date = profile.date,
+                        .lowest_opset = lowest(target),
+                        .operators = {}};
   if (!look) return summary;
   for (const Looked& one : look->nodes) count(summary, one);
   std::ranges::sort(summary.operators, {}, [](const auto& op) { return std::tuple(std::string_view(op.onnx), op.support); });
   summary.partitions = look->partitions;
-  summary.support = summary.unsupported || !look->out_of_range.empty() ? Support::no : summary.unknown ? Support::unknown : Support::yes;
+  summary.support = summary.unsupported || !look->out_of_range.empty() ? Support::no
+                    : summary.unknown                                  ? Support::unknown
+                                                                       : Support::yes;
   return summary;
 }
 
 std::string Targets::help(std::size_t target, const Finding& finding, const Looked& node, int opset, const Origins& origins) {
   const engines::Profile& profile = profiles_[target];
   std::vector<std::string> ways;
-  if (finding.available_from) ways.push_back("--opset " + std::to_string(*finding.available_from));
-  else if (const auto other = lower(opset, target, origins)) ways.push_back("--opset " + std::to_string(*other));
-  if (node.body_taken) ways.push_back("put in the body of the ONNX function " + node.name + " (onnx.inliner), all of which it takes");
-  if (const std::string settled = settling(node.verdict.settled_by); !settled.empty()) ways.push_back(settled);
-  else if (!finding.op.empty() && node.verdict.support == Support::no) ways.push_back("a mapping row that avoids " + node.name + ": `compatcheck explain " + finding.op + " --scaffold yaml`");
+  if (finding.available_from)
+    ways.push_back("--opset " + std::to_string(*finding.available_from));
+  else if (const auto other = lower(opset, target, origins))
+    ways.push_back("--opset " + std::to_string(*other));
+  if (node.body_taken)
+    ways.push_back("put in the body of the ONNX function " + node.name + " (onnx.inliner), all of which it takes");
+  if (const std::string settled = settling(node.verdict.settled_by); !settled.empty())
+    ways.push_back(settled);
+  else if (!finding.op.empty() && node.verdict.support == Support::no)
+    ways.push_back("a mapping row that avoids " + node.name + ": `compatcheck explain " + finding.op + " --scaffold yaml`");
   std::string text;
   for (const auto& way : ways) text += (text.empty() ? "" : "; or ") + way;
-  if (!profile.fallback.empty() && node.verdict.support == Support::no) text += (text.empty() ? "" : "; else ") + profile.fallback;
+  if (!profile.fallback.empty() && node.verdict.support == Support::no)
+    text += (text.empty() ? "" : "; else ") + profile.fallback;
   return text;
 }
 
-void Targets::find(std::size_t target, const Look& look, int opset, const std::map<const ir::Node*, std::uint32_t>& places, std::vector<Finding>& findings) {
+void Targets::find(std::size_t target, const Look& look, int opset, const std::map<const ir::Node*, std::uint32_t>& places,
+                   std::vector<Finding>& findings) {
   struct Found {
     Finding finding;
     const Looked* first = nullptr;
@@ -183,15 +211,16 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
   std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, Found> all;
   for (const Looked& one : look.nodes) {
     const std::string& message = one.verdict.support == Support::yes ? one.verdict.note : one.verdict.message;
-    if (one.foreign || message.empty()) continue;   // PyTorch's own operators have findings of their own
+    if (one.foreign || message.empty()) continue;  // PyTorch's own operators have findings of their own
     watch_.step();
     const auto place = places.find(one.node->origin);
-    const ir::Node* origin = place == places.end() ? nullptr : place->first;   // the call that became it
+    const ir::Node* origin = place == places.end() ? nullptr : place->first;  // the call that became it
     const std::string op = origin ? origin->op() : "", overload = origin ? origin->overload() : "";
     auto [entry, fresh] = all.try_emplace({one.verdict.rule, op, overload, one.name, message});
     Found& found = entry->second;
     if (fresh) {
-      found.finding = finding_of(profiles_[target], one.verdict.rule, one.verdict.support == Support::yes ? one.name + ": " + message : message);
+      found.finding = finding_of(profiles_[target], one.verdict.rule,
+                                 one.verdict.support == Support::yes ? one.name + ": " + message : message);
       found.finding.op = op;
       found.finding.overload = overload;
       if (one.verdict.support == Support::yes) found.finding.severity = Severity::note;
@@ -210,14 +239,16 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
   }
 }
 
-void Targets::look(Report& report, const conversion::Assessment& assessment, const onnx::Model* whole, std::vector<Finding>& findings) {
+void Targets::look(Report& report, const conversion::Assessment& assessment, const onnx::Model* whole,
+                   std::vector<Finding>& findings) {
   const bool fits = assessment.convertible();
   Made made;
   if (!whole || !fits || options_.export_type != ExportType::onnx) made = make(assessment, report.opset);
   const onnx::Model* model = made.model ? &*made.model : fits ? whole : nullptr;
   std::vector<Look> looks;
   if (model) {
-    for (const auto& profile : profiles_) looks.push_back(engines::look_at(*model, profile, state_.table.onnx_changes(), made.kept));
+    for (const auto& profile : profiles_)
+      looks.push_back(engines::look_at(*model, profile, state_.table.onnx_changes(), made.kept));
     remember(report.opset, looks, fits);
   } else {
     remember(report.opset, std::vector<Look>(profiles_.size()), false);
@@ -233,7 +264,8 @@ void Targets::look(Report& report, const conversion::Assessment& assessment, con
       Finding finding = finding_of(profiles_[i], "CC102", looks[i].out_of_range);
       finding.nodes = report.targets.back().nodes;
       finding.available_from = higher(report.opset, i, {});
-      if (const auto other = finding.available_from ? finding.available_from : lower(report.opset, i, {})) finding.help = "--opset " + std::to_string(*other);
+      if (const auto other = finding.available_from ? finding.available_from : lower(report.opset, i, {}))
+        finding.help = "--opset " + std::to_string(*other);
       findings.push_back(std::move(finding));
     } else {
       find(i, looks[i], report.opset, places, findings);

@@ -18,26 +18,27 @@ namespace compatcheck::analysis {
 class Targets {
  public:
   // All must outlive it. Throws UsageError for an engine that nobody ships.
-  Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor, const CheckOptions& options, const ir::Watch& watch);
+  Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor, const CheckOptions& options,
+          const ir::Watch& watch);
 
   bool empty() const { return profiles_.empty(); }
-  // Fills the report's targets and their lowest opset; what they lack goes to `findings`, whose nodes are those of the graph that was
-  // checked, as in all findings. What no call became (the model as a whole, nodes that clean-up or a plugin brought) has findings without
-  // sites, which count nodes of the ONNX model. `whole`: the model at that opset where it was made already.
+  // Fills the report's targets and their lowest opset; what they lack goes to `findings`, whose nodes are those of the graph that
+  // was checked, as in all findings. What no call became (the model as a whole, nodes that clean-up or a plugin brought) has
+  // findings without sites, which count nodes of the ONNX model. `whole`: the model at that opset where it was made already.
   void look(Report& report, const conversion::Assessment& assessment, const onnx::Model* whole, std::vector<Finding>& findings);
 
  private:
   using Origins = std::set<const ir::Node*>;
   // What a target makes of the model at an opset.
   struct Seen {
-    bool in_range = false;   // the model converts, and models of its kind are taken
-    bool taken = false;      // all of it is
-    Origins blocked;         // the calls whose nodes aren't taken
+    bool in_range = false;  // the model converts, and models of its kind are taken
+    bool taken = false;     // all of it is
+    Origins blocked;        // the calls whose nodes aren't taken
   };
   struct Made {
     std::optional<onnx::Model> model;
-    engines::Kept kept;      // calls that it holds as PyTorch's operators
-    std::string fault;       // why there is none
+    engines::Kept kept;  // calls that it holds as PyTorch's operators
+    std::string fault;   // why there is none
   };
 
   Made make(const conversion::Assessment& assessment, int opset);
@@ -49,7 +50,8 @@ class Targets {
   std::optional<int> higher(int opset, std::size_t target, const Origins& origins);
   std::optional<int> lower(int opset, std::size_t target, const Origins& origins);
   TargetSummary summarize(std::size_t target, const engines::Look* look);
-  void find(std::size_t target, const engines::Look& look, int opset, const std::map<const ir::Node*, std::uint32_t>& places, std::vector<Finding>& findings);
+  void find(std::size_t target, const engines::Look& look, int opset, const std::map<const ir::Node*, std::uint32_t>& places,
+            std::vector<Finding>& findings);
   std::string help(std::size_t target, const Finding& finding, const engines::Looked& node, int opset, const Origins& origins);
 
   const Model::State& state_;
@@ -59,8 +61,8 @@ class Targets {
   const ir::Watch& watch_;
   std::vector<engines::Profile> profiles_;
   std::optional<conversion::Context> fallthrough_context_;
-  std::optional<conversion::Assessor> fallthrough_;   // of models that don't convert whole
-  std::map<int, std::vector<Seen>> seen_;   // by opset; by target
+  std::optional<conversion::Assessor> fallthrough_;  // of models that don't convert whole
+  std::map<int, std::vector<Seen>> seen_;            // by opset; by target
 };
 
 }  // namespace compatcheck::analysis

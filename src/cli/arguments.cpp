@@ -1,10 +1,9 @@
 #include "cli/arguments.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-
-#include <CLI/CLI.hpp>
 
 #include "cli/option_table.h"
 
@@ -50,9 +49,11 @@ bool others_take(const Option& option, const std::string& value) {
   });
 }
 
-// Takes values that the command line doesn't give, and says in errors where they stand. The environment's may be meant for other commands.
+// Takes values that the command line doesn't give, and says in errors where they stand. The environment's may be meant for other
+// commands.
 enum class Source { environment, configuration };
-void apply_from(Options& options, const Option& option, std::span<const std::string> values, Source kind, const std::string& source) {
+void apply_from(Options& options, const Option& option, std::span<const std::string> values, Source kind,
+                const std::string& source) {
   for (const auto& value : values) try {
       option.apply(options, value);
       options.given.push_back({std::string(option.name), value, source});
@@ -68,9 +69,13 @@ bool apply_environment(Options& options, const Option& option) {
   const std::string source = environment_name(option);
   if (option.value.empty()) {
     const std::string_view given(value);
-    if (given == "1" || given == "true") apply_from(options, option, std::vector<std::string>{""}, Source::environment, source);
-    else if (given == "2" && option.repeatable) apply_from(options, option, std::vector<std::string>{"", ""}, Source::environment, source);   // -vv
-    else if (given != "0" && given != "false") throw UsageError(source + ": " + std::string(given) + ": expected 1, true, 0 or false" + (option.repeatable ? ", or 2 for twice" : ""));
+    if (given == "1" || given == "true")
+      apply_from(options, option, std::vector<std::string>{""}, Source::environment, source);
+    else if (given == "2" && option.repeatable)
+      apply_from(options, option, std::vector<std::string>{"", ""}, Source::environment, source);  // -vv
+    else if (given != "0" && given != "false")
+      throw UsageError(source + ": " + std::string(given) + ": expected 1, true, 0 or false" +
+                       (option.repeatable ? ", or 2 for twice" : ""));
   } else {
     apply_from(options, option, option.repeatable ? lines(value) : std::vector<std::string>{value}, Source::environment, source);
   }
@@ -89,7 +94,8 @@ std::string owners(const std::string& name) {
   std::string commands;
   for (const Command& command : command_table())
     for (const Option* option : options_of(command.name))
-      if (name == option->name || name == option->short_name) commands += (commands.empty() ? "" : ", ") + std::string(command.name);
+      if (name == option->name || name == option->short_name)
+        commands += (commands.empty() ? "" : ", ") + std::string(command.name);
   return commands;
 }
 
@@ -107,7 +113,8 @@ std::string owners(const std::string& name) {
 [[noreturn]] void lacking_value(const Command& command, const std::string& message) {
   const std::string name = message.substr(0, message.find(':'));
   for (const Option* option : options_of(command.name))
-    if (name == option->name && !option->value.empty()) throw UsageError(name + ": the value is missing: " + name + " " + std::string(option->value));
+    if (name == option->name && !option->value.empty())
+      throw UsageError(name + ": the value is missing: " + name + " " + std::string(option->value));
   throw UsageError(message);
 }
 
@@ -126,11 +133,16 @@ Given read(const Command& command, std::span<const std::string> arguments) {
   app.allow_extras();
   app.positionals_at_end(false);
   for (const Option* option : options_of(command.name)) {
-    const std::string names = std::string(option->name) + (option->short_name.empty() ? "" : "," + std::string(option->short_name));
+    const std::string names =
+        std::string(option->name) + (option->short_name.empty() ? "" : "," + std::string(option->short_name));
     if (option->value.empty()) {
       app.add_flag(names, given.flags[option]);
     } else {
-      app.add_option(names, given.values[option])->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+      app.add_option(names, given.values[option])
+          ->type_size(1)
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+          ->allow_extra_args(false);
     }
   }
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
@@ -172,7 +184,8 @@ void apply(Options& options, const Option& option, const Given& given) {
 }
 
 bool is_on_command_line(const Options& options, const char* name) {
-  return std::ranges::any_of(options.given, [&](const GivenOption& given) { return given.name == name && given.source == on_command_line; });
+  return std::ranges::any_of(options.given,
+                             [&](const GivenOption& given) { return given.name == name && given.source == on_command_line; });
 }
 
 // --config and --no-config come first: they say what the others' defaults are.
@@ -186,7 +199,7 @@ void apply_configuration(Options& options, const Command& command, const Given& 
   if (!takes) return;
   const bool named = is_on_command_line(options, "--config"), none = is_on_command_line(options, "--no-config");
   if (named && none) throw UsageError("--config and --no-config exclude each other");
-  if (named) options.no_configuration = false;   // whatever the environment says
+  if (named) options.no_configuration = false;  // whatever the environment says
   if (options.no_configuration) {
     options.configuration.file.clear();
     return;

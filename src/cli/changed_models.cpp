@@ -1,5 +1,10 @@
 #include "cli/changed_models.h"
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -7,11 +12,6 @@
 #include <filesystem>
 #include <iterator>
 #include <unordered_set>
-
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "compatcheck/error.h"
 
@@ -44,7 +44,8 @@ std::string git(std::vector<std::string> words) {
   ::close(ends[0]);
   if (error != 0) cannot(std::string("git can't be run: ") + std::strerror(error));
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) cannot("git can't tell what has changed (see above)");
   return text;
 }
@@ -55,7 +56,8 @@ std::filesystem::path whole_path(const std::filesystem::path& path) {
   return error ? path : whole;
 }
 
-// What git knows of files, by their whole paths. Its names begin at the root of the repository, whatever its configuration says of others.
+// What git knows of files, by their whole paths. Its names begin at the root of the repository, whatever its configuration says
+// of others.
 class Repository {
  public:
   explicit Repository(const std::string& revision) {
@@ -65,7 +67,8 @@ class Repository {
     const std::filesystem::path top = whole_path(root);
     for (const auto& name : names(git({"-C", root, "ls-files", "-z"}))) tracked_.insert((top / name).string());
     for (const auto& name : names(git({"-C", root, "diff", "--name-only", "-z", revision, "--"})))
-      for (auto path = whole_path(top / name); changed_.insert(path.string()).second && path.has_relative_path();) path = path.parent_path();
+      for (auto path = whole_path(top / name); changed_.insert(path.string()).second && path.has_relative_path();)
+        path = path.parent_path();
   }
 
   // Of a folder: anything in it. What git doesn't track it can't judge; that counts as changed.
@@ -95,16 +98,18 @@ class Repository {
   }
 
   std::unordered_set<std::string> tracked_;
-  std::unordered_set<std::string> changed_;   // and the folders that they are in
+  std::unordered_set<std::string> changed_;  // and the folders that they are in
 };
 
 }  // namespace
 
-std::vector<std::string> changed_models(const std::vector<std::string>& models, std::span<const std::filesystem::path> settings, const std::string& revision) {
+std::vector<std::string> changed_models(const std::vector<std::string>& models, std::span<const std::filesystem::path> settings,
+                                        const std::string& revision) {
   const Repository repository(revision);
   if (std::ranges::any_of(settings, [&](const auto& file) { return repository.has_changed(file); })) return models;
   std::vector<std::string> changed;
-  std::ranges::copy_if(models, std::back_inserter(changed), [&](const std::string& model) { return model == "-" || repository.has_changed(model); });
+  std::ranges::copy_if(models, std::back_inserter(changed),
+                       [&](const std::string& model) { return model == "-" || repository.has_changed(model); });
   return changed;
 }
 

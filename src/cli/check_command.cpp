@@ -64,9 +64,15 @@ class Rate {
 class CheckRun {
  public:
   CheckRun(const Options& options, std::vector<std::string> models)
-      : options_(options), models_(std::move(models)), checked_(options, models_.size()), loader_(options.load), progress_(options.progress), rate_(models_.size()) {
+      : options_(options),
+        models_(std::move(models)),
+        checked_(options, models_.size()),
+        loader_(options.load),
+        progress_(options.progress),
+        rate_(models_.size()) {
     if (!options.resume) return;
-    const auto lines = std::ranges::find_if(options.reports, [](const ReportFile& report) { return report.format == Format::jsonl; });
+    const auto lines =
+        std::ranges::find_if(options.reports, [](const ReportFile& report) { return report.format == Format::jsonl; });
     if (lines == options.reports.end()) throw UsageError("--resume goes on from a report of JSON lines: --report FILE.jsonl");
     earlier_.emplace(lines->file);
     settings_ = settings_digest(options.load, options.check, policy_files(options));
@@ -78,8 +84,10 @@ class CheckRun {
     rate_.start(done_);
     if (!todo_.empty()) progress_.show(rate_.words(done_) + "  " + models_[todo_.front()]);
     // A plugin's code is somebody else's: it may crash or never end, too.
-    if (models_.size() > 1 || !options_.load.plugins.empty()) check_apart();
-    else if (!todo_.empty()) done(0, check_model(loader_, models_[0], options_));
+    if (models_.size() > 1 || !options_.load.plugins.empty())
+      check_apart();
+    else if (!todo_.empty())
+      done(0, check_model(loader_, models_[0], options_));
     progress_.clear();
     const int exit_code = checked_.finish();
     if (earlier_) earlier_->finish();
@@ -106,7 +114,8 @@ class CheckRun {
 
   // In processes: a model that crashes one, or never ends, costs that model.
   void check_apart() {
-    const WorkerOptions workers{.processes = options_.jobs.value_or(processors()), .seconds = 2 * options_.check.timeout_seconds + leave_seconds,
+    const WorkerOptions workers{.processes = options_.jobs.value_or(processors()),
+                                .seconds = 2 * options_.check.timeout_seconds + leave_seconds,
                                 .memory_mb = options_.load.memory_mb};
     const MakeWork make = [&]() -> Work {
       return [&](std::size_t item) { return render(check_model(loader_, models_[todo_[item]], options_), Format::jsonl); };
@@ -131,7 +140,7 @@ class CheckRun {
     }
   }
 
-  static constexpr double leave_seconds = 10;   // beyond the bounds that the work keeps by itself
+  static constexpr double leave_seconds = 10;  // beyond the bounds that the work keeps by itself
 
   const Options& options_;
   std::vector<std::string> models_;
@@ -149,13 +158,17 @@ void check_options(const Options& options) {
   std::error_code error;
   if (!options.check.inputs_from.empty() && !std::filesystem::exists(options.check.inputs_from, error))
     throw UsageError("--inputs-from " + options.check.inputs_from.string() + ": no such file");
-  if (options.prune_baseline && options.baseline.empty()) throw UsageError("--prune-baseline needs the --baseline that it prunes");
-  if (options.prune_baseline && !options.write_baseline.empty()) throw UsageError("--prune-baseline and --write-baseline exclude each other");
+  if (options.prune_baseline && options.baseline.empty())
+    throw UsageError("--prune-baseline needs the --baseline that it prunes");
+  if (options.prune_baseline && !options.write_baseline.empty())
+    throw UsageError("--prune-baseline and --write-baseline exclude each other");
 }
 
 // HTML draws the graph.
 Options with_graph(Options options) {
-  options.check.graph |= options.format == Format::html || std::ranges::any_of(options.reports, [](const ReportFile& report) { return report.format == Format::html; });
+  options.check.graph |= options.format == Format::html || std::ranges::any_of(options.reports, [](const ReportFile& report) {
+                           return report.format == Format::html;
+                         });
   return options;
 }
 
@@ -171,14 +184,16 @@ void check_engines(const Options& options) {
     }
   }
   std::vector<std::string> targets = options.check.targets;
-  for (const auto& setting : options.configuration.settings)   // whether or not this run takes them from there
+  for (const auto& setting : options.configuration.settings)  // whether or not this run takes them from there
     if (setting.option == "--target") targets.insert(targets.end(), setting.values.begin(), setting.values.end());
   check_allowed_targets(options.configuration, targets);
 }
 
 // Elsewhere it would be a gate that lets everything pass.
 bool asks_for_list(const Options& options) {
-  return std::ranges::any_of(options.given, [](const GivenOption& given) { return given.name == "--target" && given.value == "list" && given.source == on_command_line; });
+  return std::ranges::any_of(options.given, [](const GivenOption& given) {
+    return given.name == "--target" && given.value == "list" && given.source == on_command_line;
+  });
 }
 
 }  // namespace
@@ -193,7 +208,9 @@ int run_check(const Options& given) {
   const Options options = with_graph(with_stdout(given));
   auto models = models_to_check(options);
   // Reports are written all the same: whoever gathers them wants one of each run.
-  if (models.empty()) write_message(options.changed_since.empty() ? "no model in this shard" : "no model has changed since " + options.changed_since);
+  if (models.empty())
+    write_message(options.changed_since.empty() ? "no model in this shard"
+                                                : "no model has changed since " + options.changed_since);
   check_report_files(options, models, "the model");
   return CheckRun(options, std::move(models)).run();
 }

@@ -16,12 +16,14 @@ Baseline replaced_baseline(const std::filesystem::path& file) {
   try {
     return read_baseline(file);
   } catch (const UsageError& wrong) {
-    throw UsageError("--write-baseline keeps what other runs found, but " + std::string(wrong.what()) + "; mend the file or delete it");
+    throw UsageError("--write-baseline keeps what other runs found, but " + std::string(wrong.what()) +
+                     "; mend the file or delete it");
   }
 }
 
 PolicyOptions policy_options(const Options& options) {
-  PolicyOptions policy{.configuration = options.configuration, .partial = options.shard.count > 1 || !options.changed_since.empty(),
+  PolicyOptions policy{.configuration = options.configuration,
+                       .partial = options.shard.count > 1 || !options.changed_since.empty(),
                        .exit_zero = options.check.exit_zero};
   if (!options.baseline.empty()) policy.baseline = read_baseline(options.baseline);
   policy.accept_all = !options.write_baseline.empty();
@@ -56,8 +58,11 @@ void CheckedModels::add(std::size_t model, std::vector<Report> reports) {
 void CheckedModels::take(std::vector<Report> reports) {
   ++taken_;
   unread_ += reports.front().error.has_value();
-  if (reports.front().error) write_message(*reports.front().error);
-  else for (const auto& warning : reports.front().model.warnings) write_message(reports.front().model.path + ": warning: " + warning);
+  if (reports.front().error)
+    write_message(*reports.front().error);
+  else
+    for (const auto& warning : reports.front().model.warnings)
+      write_message(reports.front().model.path + ": warning: " + warning);
   for (auto& report : reports) {
     report.gate.fail_on = options_.check.fail_on;
     report.gate.max_missing = options_.check.max_missing;
@@ -90,7 +95,7 @@ int CheckedModels::finish() {
   for (auto& waiting : held_) release(waiting);
   held_.clear();
   write_baseline();
-  output_.finish();   // which says the exit code
+  output_.finish();  // which says the exit code
   return exit_code_;
 }
 

@@ -30,16 +30,16 @@ class CheckedModels {
   const Options& options_;
   Policy policy_;
   ReportStream output_;
-  std::map<std::size_t, std::vector<Report>> early_;   // that wait for models before them
+  std::map<std::size_t, std::vector<Report>> early_;  // that wait for models before them
   std::size_t next_ = 0;
   // The last model that could be checked, and those after it: what the run as a whole found goes to its last report.
   std::deque<std::vector<Report>> held_;
   int exit_code_ = exit_passed;
-  std::size_t taken_ = 0, unread_ = 0;   // models; unread: that couldn't be checked
+  std::size_t taken_ = 0, unread_ = 0;  // models; unread: that couldn't be checked
 };
 
 // Its reports, or why there are none.
 std::vector<Report> check_model(Loader& loader, const std::string& file, const Options& options);
-std::string display_name(const std::string& file);   // '-' is "<stdin>"
+std::string display_name(const std::string& file);  // '-' is "<stdin>"
 
 }  // namespace compatcheck::cli

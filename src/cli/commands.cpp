@@ -16,16 +16,20 @@ namespace {
 constexpr std::array table{
     Command{"check", "MODEL...", "classify every operator; the default command", "<file>", run_check},
     Command{"convert", "MODEL -o FILE", "write the ONNX model", "<file>", run_convert},
-    Command{"verify", "MODEL [FILE.onnx]", "run TorchScript and ONNX Runtime on the same inputs and compare", "<file>", run_verify},
+    Command{"verify", "MODEL [FILE.onnx]", "run TorchScript and ONNX Runtime on the same inputs and compare", "<file>",
+            run_verify},
     Command{"inspect", "MODEL", "what a .pt or .onnx file holds: nodes, attributes, weights", "<file>", run_inspect},
     Command{"extract", "MODEL.onnx -o FILE", "a part of an ONNX model, or all of it with more outputs", "<file>", run_extract},
     Command{"diff", "A B", "two models or two saved JSON reports: what appeared, what went", "<file>", run_diff},
     Command{"render", "REPORT.json...", "saved JSON reports in another format", "<file>", run_render},
     Command{"ops", "[OP...]", "the mapping table in force: what each operator becomes", "", run_ops},
-    Command{"explain", "CODE|OP|ENGINE", "a rule's page, an operator's whole history, or what an engine takes", "<subject>", run_explain},
-    Command{"lint", "[TABLE.yaml...]", "check mapping tables and profiles of engines; the shipped tables without arguments", "<file>", run_lint},
+    Command{"explain", "CODE|OP|ENGINE", "a rule's page, an operator's whole history, or what an engine takes", "<subject>",
+            run_explain},
+    Command{"lint", "[TABLE.yaml...]", "check mapping tables and profiles of engines; the shipped tables without arguments",
+            "<file>", run_lint},
     Command{"completion", "bash|zsh|fish", "completions for a shell", "bash zsh fish", run_completion},
-    Command{"man", "[COMMAND]", "the manual page of the program or a command", "check convert verify inspect extract diff render ops explain lint", run_man},
+    Command{"man", "[COMMAND]", "the manual page of the program or a command",
+            "check convert verify inspect extract diff render ops explain lint", run_man},
     Command{"schema", "[COMMAND]", "the JSON Schema of what a command prints", "check verify inspect diff", run_schema},
 };
 
@@ -43,13 +47,16 @@ int dispatch(std::vector<std::string> arguments) {
   if (arguments[0] == "--version") return print("compatcheck " COMPATCHECK_VERSION "\n");
   if (arguments[0] == "help") arguments.size() > 1 ? arguments = {arguments[1], "--help"} : arguments = {"--help"};
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-  const bool asks_help = std::any_of(arguments.begin(), separator, [](const std::string& word) { return word == "--help" || word == "-h"; });
+  const bool asks_help =
+      std::any_of(arguments.begin(), separator, [](const std::string& word) { return word == "--help" || word == "-h"; });
   const std::size_t at = first_word(arguments);
   if (at == arguments.size() && asks_help) return print(help());
   const std::string word = at < arguments.size() ? arguments[at] : "";
   const Command* command = find_command(word);
-  if (command) arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(at));
-  else command = find_command("check");
+  if (command)
+    arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(at));
+  else
+    command = find_command("check");
   if (asks_help) return print(help(*command));
   const Options options = parse_arguments(*command, arguments);
   for (const auto& warning : misspelt_variables()) write_message(warning);

@@ -12,9 +12,9 @@ namespace compatcheck::cli {
 
 struct Command {
   std::string_view name;
-  std::string_view arguments;      // "MODEL..."
+  std::string_view arguments;  // "MODEL..."
   std::string_view summary;
-  std::string_view words;          // completions of its arguments: words, "<file>", or "<subject>" of explain
+  std::string_view words;              // completions of its arguments: words, "<file>", or "<subject>" of explain
   int (*run)(const Options& options);  // the exit code
 };
 
@@ -38,7 +38,7 @@ int run_man(const Options& options);
 // What --print-config prints.
 std::string describe_configuration(const Command& command, const Options& options);
 
-std::string help();                          // of the program
+std::string help();  // of the program
 std::string help(const Command& command);
 
 // The whole program; never throws.

@@ -35,7 +35,8 @@ std::string bash_values(std::string_view choices) {
   if (choices.empty()) return "COMPREPLY=()";
   if (choices == "<file>") return "COMPREPLY=($(compgen -f -- \"$cur\"))";
   if (choices == "<folder>") return "COMPREPLY=($(compgen -d -- \"$cur\"))";
-  const std::string own = choices == "<engine>" ? "; COMPREPLY+=($(compgen -f -X '!*.y*ml' -- \"$cur\"))" : "";   // a profile of one's own
+  const std::string own =
+      choices == "<engine>" ? "; COMPREPLY+=($(compgen -f -X '!*.y*ml' -- \"$cur\"))" : "";  // a profile of one's own
   return "COMPREPLY=($(compgen -W \"" + words_of(choices) + "\" -- \"$cur\"))" + own;
 }
 
@@ -43,7 +44,8 @@ std::string bash_values(std::string_view choices) {
 std::string bash_pattern(const Option& option) {
   std::string pattern;
   for (const Command& command : command_table())
-    if (serves(option, command.name)) pattern += (pattern.empty() ? "\"" : "|\"") + std::string(command.name) + " " + std::string(option.name) + "\"";
+    if (serves(option, command.name))
+      pattern += (pattern.empty() ? "\"" : "|\"") + std::string(command.name) + " " + std::string(option.name) + "\"";
   return pattern;
 }
 
@@ -52,7 +54,9 @@ std::string bash() {
       "_compatcheck() {\n"
       "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" command=check word\n"
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-      "    case \" " + command_names() + " \" in *\" $word \"*) command=\"$word\"; break;; esac\n"
+      "    case \" " +
+      command_names() +
+      " \" in *\" $word \"*) command=\"$word\"; break;; esac\n"
       "  done\n"
       "  case \"$command $prev\" in\n";
   for (const Option& option : option_table())
@@ -62,7 +66,8 @@ std::string bash() {
       "  if [[ \"$cur\" == -* ]]; then\n"
       "    case \"$command\" in\n";
   for (const Command& command : command_table())
-    script += "      " + std::string(command.name) + ") COMPREPLY=($(compgen -W \"" + option_names(command) + "\" -- \"$cur\"));;\n";
+    script +=
+        "      " + std::string(command.name) + ") COMPREPLY=($(compgen -W \"" + option_names(command) + "\" -- \"$cur\"));;\n";
   script +=
       "    esac\n"
       "    return\n"
@@ -72,7 +77,9 @@ std::string bash() {
     script += "    " + std::string(command.name) + ") " + bash_values(command.words) + ";;\n";
   script +=
       "  esac\n"
-      "  if [[ $COMP_CWORD -eq 1 ]]; then COMPREPLY+=($(compgen -W \"" + command_names() + "\" -- \"$cur\")); fi\n"
+      "  if [[ $COMP_CWORD -eq 1 ]]; then COMPREPLY+=($(compgen -W \"" +
+      command_names() +
+      "\" -- \"$cur\")); fi\n"
       "}\n"
       "complete -o filenames -F _compatcheck compatcheck\n";
   return script;
@@ -94,10 +101,12 @@ std::string fish_condition(const Option& option) {
 std::string fish() {
   std::string script;
   for (const Command& command : command_table())
-    script += "complete -c compatcheck -n __fish_use_subcommand -a " + std::string(command.name) + " -d " + fish_quoted(command.summary) + "\n";
+    script += "complete -c compatcheck -n __fish_use_subcommand -a " + std::string(command.name) + " -d " +
+              fish_quoted(command.summary) + "\n";
   for (const Command& command : command_table())
     if (!command.words.empty() && command.words != "<file>")
-      script += "complete -c compatcheck -n '__fish_seen_subcommand_from " + std::string(command.name) + "' -f -a " + fish_quoted(words_of(command.words)) + "\n";
+      script += "complete -c compatcheck -n '__fish_seen_subcommand_from " + std::string(command.name) + "' -f -a " +
+                fish_quoted(words_of(command.words)) + "\n";
   for (const Option& option : option_table()) {
     script += "complete -c compatcheck -n " + fish_quoted(fish_condition(option)) + " -l " + std::string(option.name.substr(2));
     if (!option.short_name.empty()) script += " -s " + std::string(option.short_name.substr(1));
@@ -114,10 +123,14 @@ std::string zsh() { return "#compdef compatcheck\nautoload -U +X bashcompinit &&
 
 int run_completion(const Options& options) {
   const std::string shell = options.positional.size() == 1 ? options.positional.front() : "";
-  if (shell == "bash") write_stdout(bash());
-  else if (shell == "zsh") write_stdout(zsh());
-  else if (shell == "fish") write_stdout(fish());
-  else throw UsageError("completion takes one of bash, zsh, fish");
+  if (shell == "bash")
+    write_stdout(bash());
+  else if (shell == "zsh")
+    write_stdout(zsh());
+  else if (shell == "fish")
+    write_stdout(fish());
+  else
+    throw UsageError("completion takes one of bash, zsh, fish");
   return 0;
 }
 

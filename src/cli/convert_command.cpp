@@ -6,10 +6,11 @@
 namespace compatcheck::cli {
 namespace {
 
-constexpr double slowest_bytes_a_second = 10e6;   // of a disk
+constexpr double slowest_bytes_a_second = 10e6;  // of a disk
 
 int convert_model(const Options& options) {
-  if (options.positional.size() != 1) throw UsageError("which model? usage: compatcheck convert MODEL -o FILE (--help lists the options)");
+  if (options.positional.size() != 1)
+    throw UsageError("which model? usage: compatcheck convert MODEL -o FILE (--help lists the options)");
   if (options.output.empty()) throw UsageError("where to? compatcheck convert " + options.positional.front() + " -o FILE");
   ProgressLine progress(options.progress);
   const Model model = read_model(options.load, options.positional.front());
@@ -21,7 +22,9 @@ int convert_model(const Options& options) {
   progress.clear();
   for (const auto& warning : report.model.warnings) write_message(options.positional.front() + ": warning: " + warning);
   if (!report.convertible())
-    write_stdout(render(report, Format::text, {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity}));
+    write_stdout(render(
+        report, Format::text,
+        {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity}));
   else if (!options.quiet)
     write_message(options.output.string() + ": written, opset " + std::to_string(asked.opset));
   return report.convertible() ? exit_passed : exit_findings;

@@ -21,7 +21,9 @@ Report unjudged(Report report) {
   return report;
 }
 
-[[noreturn]] void cannot(const std::filesystem::path& file, const std::string& why) { throw UsageError("--resume: " + file.string() + ": " + why); }
+[[noreturn]] void cannot(const std::filesystem::path& file, const std::string& why) {
+  throw UsageError("--resume: " + file.string() + ": " + why);
+}
 
 }  // namespace
 
@@ -36,7 +38,7 @@ void EarlierRun::read(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) return;
   std::ifstream stream(file, std::ios::binary);
-  std::uintmax_t whole = 0;   // bytes up to the end of the last line that is whole
+  std::uintmax_t whole = 0;  // bytes up to the end of the last line that is whole
   for (std::string line; std::getline(stream, line);) {
     if (stream.eof()) break;  // cut off as it was written
     whole += line.size() + 1;
@@ -51,7 +53,8 @@ void EarlierRun::read(const std::filesystem::path& file) {
   if (error) cannot(file, error.message());
 }
 
-std::optional<std::vector<Report>> EarlierRun::find(const std::string& model, const std::vector<int>& opsets, const std::string& settings) const {
+std::optional<std::vector<Report>> EarlierRun::find(const std::string& model, const std::vector<int>& opsets,
+                                                    const std::string& settings) const {
   const auto found = lines_.find(model);
   if (found == lines_.end()) return std::nullopt;
   std::vector<Report> candidates, reports;
@@ -59,14 +62,15 @@ std::optional<std::vector<Report>> EarlierRun::find(const std::string& model, co
     for (auto& report : read_reports(line))
       if (!report.error && report.settings == settings) candidates.push_back(std::move(report));
   for (const int opset : opsets) {
-    const auto last = std::find_if(candidates.rbegin(), candidates.rend(), [&](const Report& each) { return each.opset == opset; });
+    const auto last =
+        std::find_if(candidates.rbegin(), candidates.rend(), [&](const Report& each) { return each.opset == opset; });
     if (last == candidates.rend()) return std::nullopt;
     reports.push_back(unjudged(*last));
   }
   try {
     if (reports.empty() || identity_of(model) != reports.front().model.identity) return std::nullopt;
   } catch (const Error&) {
-    return std::nullopt;   // the check says what is wrong with it
+    return std::nullopt;  // the check says what is wrong with it
   }
   return reports;
 }

@@ -1,10 +1,10 @@
 #include "cli/environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
-
-#include <unistd.h>
 
 #include "cli/arguments.h"
 #include "cli/option_table.h"
@@ -35,8 +35,9 @@ std::vector<std::string> misspelt_variables() {
     const std::string name(text.substr(lead.size(), text.find('=') - lead.size()));
     if (std::ranges::find(known, name) != known.end()) continue;
     const std::string near = nearest(name, known);
-    if (near.empty()) continue;   // somebody else's
-    warnings.push_back("warning: " + std::string(lead) + name + " is no variable that compatcheck reads; did you mean " + std::string(lead) + near + "?");
+    if (near.empty()) continue;  // somebody else's
+    warnings.push_back("warning: " + std::string(lead) + name + " is no variable that compatcheck reads; did you mean " +
+                       std::string(lead) + near + "?");
   }
   std::ranges::sort(warnings);
   return warnings;

@@ -15,7 +15,9 @@ std::string names_of(const std::vector<TensorInfo>& tensors) {
 }  // namespace
 
 int run_extract(const Options& options) {
-  if (options.positional.size() != 1) throw UsageError("which model? usage: compatcheck extract MODEL.onnx -o FILE --from V,... --to V,... (--help lists the options)");
+  if (options.positional.size() != 1)
+    throw UsageError(
+        "which model? usage: compatcheck extract MODEL.onnx -o FILE --from V,... --to V,... (--help lists the options)");
   const std::string& model = options.positional.front();
   if (options.output.empty()) throw UsageError("where to? compatcheck extract " + model + " -o FILE");
   if (options.extract.from.empty() && options.extract.to.empty() && options.extract.add_outputs.empty())
@@ -31,7 +33,8 @@ int run_extract(const Options& options) {
   progress.clear();
   for (const auto& warning : made.warnings) write_message(model + ": warning: " + warning);
   if (!options.quiet)
-    write_message(options.output.string() + ": written, " + std::to_string(made.nodes) + " of " + std::to_string(made.nodes_before) + " nodes, from " + names_of(made.inputs) + " to " + names_of(made.outputs));
+    write_message(options.output.string() + ": written, " + std::to_string(made.nodes) + " of " +
+                  std::to_string(made.nodes_before) + " nodes, from " + names_of(made.inputs) + " to " + names_of(made.outputs));
   return exit_passed;
 }
 

@@ -23,16 +23,18 @@ std::string help() {
       "\n"
       "commands\n";
   for (const Command& command : command_table())
-    text += "  " + padded(std::string(command.name) + " " + std::string(command.arguments), 28) + std::string(command.summary) + "\n";
-  return for_terminal(text +
-                      "\n"
-                      "exit codes\n"
-                      "  0  nothing at or above --fail-on\n"
-                      "  1  findings at or above it\n"
-                      "  2  usage, configuration, table or plugin error\n"
-                      "  3  the model could not be read, or an internal error\n"
-                      "\n"
-                      "compatcheck COMMAND --help lists the options of a command. Each has a twin in the environment: COMPATCHECK_OPSET=11.\n");
+    text +=
+        "  " + padded(std::string(command.name) + " " + std::string(command.arguments), 28) + std::string(command.summary) + "\n";
+  return for_terminal(
+      text +
+      "\n"
+      "exit codes\n"
+      "  0  nothing at or above --fail-on\n"
+      "  1  findings at or above it\n"
+      "  2  usage, configuration, table or plugin error\n"
+      "  3  the model could not be read, or an internal error\n"
+      "\n"
+      "compatcheck COMMAND --help lists the options of a command. Each has a twin in the environment: COMPATCHECK_OPSET=11.\n");
 }
 
 std::string help(const Command& command) {

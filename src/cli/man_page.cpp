@@ -12,16 +12,20 @@ std::string roff(std::string_view text) {
   bool line_start = true;
   for (const char c : text) {
     if (line_start && (c == '.' || c == '\'')) escaped += "\\&";
-    if (c == '\\') escaped += "\\e";
-    else if (c == '-') escaped += "\\-";
-    else escaped += c;
+    if (c == '\\')
+      escaped += "\\e";
+    else if (c == '-')
+      escaped += "\\-";
+    else
+      escaped += c;
     line_start = c == '\n';
   }
   return escaped;
 }
 
 std::string page_head(const std::string& name, std::string_view summary) {
-  return ".TH " + name + " 1 \"\" \"compatcheck " COMPATCHECK_VERSION "\" \"User Commands\"\n.SH NAME\n" + roff(name) + " \\- " + roff(summary) + "\n";
+  return ".TH " + name + " 1 \"\" \"compatcheck " COMPATCHECK_VERSION "\" \"User Commands\"\n.SH NAME\n" + roff(name) + " \\- " +
+         roff(summary) + "\n";
 }
 
 std::string option_entry(const Option& option) {
@@ -43,24 +47,28 @@ constexpr const char* exit_codes =
     ".TP\n3\nThe model could not be read, or an internal error.\n";
 
 std::string program_page() {
-  std::string page = page_head("compatcheck", "whether and how a TorchScript model becomes ONNX") +
-                     ".SH SYNOPSIS\n.B compatcheck\n[\\fBcheck\\fR] \\fIMODEL\\fR... [\\fIOPTIONS\\fR]\n.br\n.B compatcheck\n\\fICOMMAND\\fR ...\n"
-                     ".SH DESCRIPTION\n"
-                     "Reads a TorchScript model without the Python code that made it, says of every operator what it becomes at an ONNX opset, "
-                     "where what doesn't convert stands in its author's source, and what to do about it; writes the ONNX model, and holds it "
-                     "against TorchScript.\n"
-                     ".SH COMMANDS\n";
+  std::string page =
+      page_head("compatcheck", "whether and how a TorchScript model becomes ONNX") +
+      ".SH SYNOPSIS\n.B compatcheck\n[\\fBcheck\\fR] \\fIMODEL\\fR... [\\fIOPTIONS\\fR]\n.br\n.B compatcheck\n\\fICOMMAND\\fR "
+      "...\n"
+      ".SH DESCRIPTION\n"
+      "Reads a TorchScript model without the Python code that made it, says of every operator what it becomes at an ONNX opset, "
+      "where what doesn't convert stands in its author's source, and what to do about it; writes the ONNX model, and holds it "
+      "against TorchScript.\n"
+      ".SH COMMANDS\n";
   for (const Command& command : command_table())
-    page += ".TP\n\\fB" + roff(command.name) + "\\fR " + roff(command.arguments) + "\n" + roff(command.summary) + ". See \\fBcompatcheck\\-" + roff(command.name) + "\\fR(1).\n";
+    page += ".TP\n\\fB" + roff(command.name) + "\\fR " + roff(command.arguments) + "\n" + roff(command.summary) +
+            ". See \\fBcompatcheck\\-" + roff(command.name) + "\\fR(1).\n";
   return page + exit_codes +
-         ".SH ENVIRONMENT\nEach option has a twin: COMPATCHECK_OPSET=11 is \\-\\-opset 11. Options that may be given several times take a line for each. "
+         ".SH ENVIRONMENT\nEach option has a twin: COMPATCHECK_OPSET=11 is \\-\\-opset 11. Options that may be given several "
+         "times take a line for each. "
          "NO_COLOR and FORCE_COLOR are honoured.\n"
          ".SH FILES\n.TP\n\\fIcompatcheck.yaml\\fR\nThe configuration: the nearest one, going up from the working folder.\n";
 }
 
 std::string command_page(const Command& command) {
-  std::string page = page_head("compatcheck-" + std::string(command.name), command.summary) + ".SH SYNOPSIS\n.B compatcheck " + roff(command.name) + "\n" +
-                     roff(command.arguments) + " [\\fIOPTIONS\\fR]\n";
+  std::string page = page_head("compatcheck-" + std::string(command.name), command.summary) + ".SH SYNOPSIS\n.B compatcheck " +
+                     roff(command.name) + "\n" + roff(command.arguments) + " [\\fIOPTIONS\\fR]\n";
   const auto options = options_of(command.name);
   if (!options.empty()) page += ".SH OPTIONS\n";
   for (const Option* option : options) page += option_entry(*option);
@@ -81,9 +89,12 @@ int run_man(const Options& options) {
     return exit_passed;
   }
   if (options.positional.size() > 1) throw UsageError("man takes one command at most");
-  if (options.positional.empty()) write_stdout(program_page());
-  else if (const Command* command = find_command(options.positional.front())) write_stdout(command_page(*command));
-  else throw UsageError("there is no command " + options.positional.front());
+  if (options.positional.empty())
+    write_stdout(program_page());
+  else if (const Command* command = find_command(options.positional.front()))
+    write_stdout(command_page(*command));
+  else
+    throw UsageError("there is no command " + options.positional.front());
   return exit_passed;
 }
 

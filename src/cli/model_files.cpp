@@ -31,17 +31,18 @@ bool is_model(const std::filesystem::directory_entry& entry) {
   if (type == fifo || type == socket || type == character || type == block) return false;
   const auto ending = entry.path().extension();
   if (ending == ".txt") return type == regular && may_hold_graph(entry.path());
-  return ending == ".pt" || ending == ".pth" || ending == ".torchscript" || ending == ".ir";   // a link that leads nowhere, too
+  return ending == ".pt" || ending == ".pth" || ending == ".torchscript" || ending == ".ir";  // a link that leads nowhere, too
 }
 
-// Folders that can't be read stand among the models: what is in them isn't checked. Links to folders aren't followed, which may be circles.
+// Folders that can't be read stand among the models: what is in them isn't checked. Links to folders aren't followed, which may
+// be circles.
 void search(const std::filesystem::path& folder, std::vector<std::string>& found) {
   std::error_code error;
   std::vector<std::filesystem::path> folders;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code none;
     if (entry->is_directory(none)) {
-      const bool hidden = entry->path().filename().string().starts_with('.');   // .git, .venv
+      const bool hidden = entry->path().filename().string().starts_with('.');  // .git, .venv
       if (!hidden && !entry->is_symlink(none)) folders.push_back(entry->path());
     } else if (is_model(*entry)) {
       found.push_back(entry->path().string());
@@ -69,20 +70,21 @@ class Names {
     if (is_new_folder) {
       const auto absolute = std::filesystem::absolute(folder, error);
       known->second = std::filesystem::weakly_canonical(absolute, error);
-      if (error) known->second = absolute.lexically_normal();   // behind a folder without leave
+      if (error) known->second = absolute.lexically_normal();  // behind a folder without leave
     }
     return files_.insert((known->second / file.filename()).string()).second;
   }
 
  private:
-  std::unordered_map<std::string, std::filesystem::path> folders_;   // whole, by how they are spelled
+  std::unordered_map<std::string, std::filesystem::path> folders_;  // whole, by how they are spelled
   std::unordered_set<std::string> files_;
 };
 
 }  // namespace
 
 std::vector<std::string> model_files(const std::vector<std::string>& arguments) {
-  if (std::count(arguments.begin(), arguments.end(), "-") > 1) throw UsageError("'-' is given twice; standard input holds one model");
+  if (std::count(arguments.begin(), arguments.end(), "-") > 1)
+    throw UsageError("'-' is given twice; standard input holds one model");
   std::vector<std::string> files;
   Names names;
   for (const auto& argument : arguments) {
@@ -104,7 +106,7 @@ std::vector<std::string> listed_models(const std::filesystem::path& list) {
   if (!stream) fail("there is no such file that can be read");
   std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-  const bool by_nul = text.find('\0') != std::string::npos;   // find -print0, git ls-files -z: names as they are
+  const bool by_nul = text.find('\0') != std::string::npos;  // find -print0, git ls-files -z: names as they are
   std::vector<std::string> models;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line, by_nul ? '\0' : '\n');) {

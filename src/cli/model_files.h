@@ -7,14 +7,14 @@
 
 namespace compatcheck::cli {
 
-// Folders are searched for .pt, .pth, .torchscript and .ir files, and .txt files that hold a graph; in order of their names. What can't be
-// looked into (a folder or text without leave, a link to nothing) stands among them, for the check to say so; pipes, sockets and devices are
-// no models, and links to folders aren't followed, nor hidden folders searched. Anything else stays as it is ("-", a file, what doesn't exist). Each file comes once,
-// where it came first. Throws UsageError for a folder without models.
+// Folders are searched for .pt, .pth, .torchscript and .ir files, and .txt files that hold a graph; in order of their names. What
+// can't be looked into (a folder or text without leave, a link to nothing) stands among them, for the check to say so; pipes,
+// sockets and devices are no models, and links to folders aren't followed, nor hidden folders searched. Anything else stays as it
+// is ("-", a file, what doesn't exist). Each file comes once, where it came first. Throws UsageError for a folder without models.
 std::vector<std::string> model_files(const std::vector<std::string>& arguments);
 
-// The lines of a list but for empty ones and those that begin with '#' (a file of such a name: ./#x.pt), without blanks around them; or, as soon
-// as there is one, what stands between NULs, as it is. '-' is stdin. Throws UsageError.
+// The lines of a list but for empty ones and those that begin with '#' (a file of such a name: ./#x.pt), without blanks around
+// them; or, as soon as there is one, what stands between NULs, as it is. '-' is stdin. Throws UsageError.
 std::vector<std::string> listed_models(const std::filesystem::path& list);
 
 }  // namespace compatcheck::cli

@@ -12,12 +12,12 @@ namespace compatcheck::cli {
 
 // Where commands take different values of one option, it has a row for each.
 struct Option {
-  std::string_view name;           // "--opset"
-  std::string_view short_name;     // "-q", or empty
-  std::string_view value;          // "N", or empty for a flag
-  std::string_view choices;        // "text json jsonl"; for completion alone "<file>", "<folder>" and "<engine>"
+  std::string_view name;        // "--opset"
+  std::string_view short_name;  // "-q", or empty
+  std::string_view value;       // "N", or empty for a flag
+  std::string_view choices;     // "text json jsonl"; for completion alone "<file>", "<folder>" and "<engine>"
   bool repeatable = false;
-  std::string_view commands;       // "check ops"
+  std::string_view commands;  // "check ops"
   std::string_view help;
   void (*apply)(Options&, const std::string& value);  // throws UsageError; a flag gets ""
   bool reads_configuration = false;                   // it says where the configuration is, which gives others their values

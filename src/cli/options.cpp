@@ -28,7 +28,8 @@ std::vector<int> range(int first, int last) {
 
 constexpr const char* opsets_expected = "a number, a list (9,11), a range (9-17) or all";
 
-template <class Value> Value choose(const std::string& given, const std::string& name, std::initializer_list<std::pair<const char*, Value>> choices) {
+template <class Value>
+Value choose(const std::string& given, const std::string& name, std::initializer_list<std::pair<const char*, Value>> choices) {
   std::string names;
   for (const auto& [choice, value] : choices) {
     if (name == choice) return value;
@@ -38,15 +39,29 @@ template <class Value> Value choose(const std::string& given, const std::string&
 }
 
 Format choose_format(const std::string& given, const std::string& name) {
-  return choose<Format>(given, name, {{"text", Format::text}, {"json", Format::json}, {"jsonl", Format::jsonl}, {"sarif", Format::sarif},
-                                      {"junit", Format::junit}, {"github", Format::github}, {"gitlab", Format::gitlab}, {"markdown", Format::markdown},
-                                      {"html", Format::html}, {"allowlist-yaml", Format::allowlist_yaml}});
+  return choose<Format>(given, name,
+                        {{"text", Format::text},
+                         {"json", Format::json},
+                         {"jsonl", Format::jsonl},
+                         {"sarif", Format::sarif},
+                         {"junit", Format::junit},
+                         {"github", Format::github},
+                         {"gitlab", Format::gitlab},
+                         {"markdown", Format::markdown},
+                         {"html", Format::html},
+                         {"allowlist-yaml", Format::allowlist_yaml}});
 }
 
 // Longer endings first: ".sarif.json" is SARIF.
-constexpr std::array<std::pair<std::string_view, Format>, 9> endings{{{".sarif.json", Format::sarif}, {".sarif", Format::sarif}, {".xml", Format::junit},
-                                                                      {".md", Format::markdown}, {".html", Format::html}, {".htm", Format::html},
-                                                                      {".json", Format::json}, {".jsonl", Format::jsonl}, {".txt", Format::text}}};
+constexpr std::array<std::pair<std::string_view, Format>, 9> endings{{{".sarif.json", Format::sarif},
+                                                                      {".sarif", Format::sarif},
+                                                                      {".xml", Format::junit},
+                                                                      {".md", Format::markdown},
+                                                                      {".html", Format::html},
+                                                                      {".htm", Format::html},
+                                                                      {".json", Format::json},
+                                                                      {".jsonl", Format::jsonl},
+                                                                      {".txt", Format::text}}};
 
 }  // namespace
 
@@ -110,20 +125,28 @@ Format parse_verify_format(const std::string& name) {
 }
 
 ReferenceFormat parse_reference_format(const std::string& name) {
-  return choose<ReferenceFormat>("--format " + name, name, {{"text", ReferenceFormat::text}, {"json", ReferenceFormat::json},
-                                                            {"markdown", ReferenceFormat::markdown}});
+  return choose<ReferenceFormat>(
+      "--format " + name, name,
+      {{"text", ReferenceFormat::text}, {"json", ReferenceFormat::json}, {"markdown", ReferenceFormat::markdown}});
 }
 
 ExportType parse_export_type(const std::string& name) {
   return choose<ExportType>("--export-type " + name, name,
-                            {{"onnx", ExportType::onnx}, {"onnx-aten", ExportType::onnx_aten}, {"onnx-aten-fallback", ExportType::onnx_aten_fallback},
-                             {"onnx-fallthrough", ExportType::onnx_fallthrough}, {"raw", ExportType::raw}});
+                            {{"onnx", ExportType::onnx},
+                             {"onnx-aten", ExportType::onnx_aten},
+                             {"onnx-aten-fallback", ExportType::onnx_aten_fallback},
+                             {"onnx-fallthrough", ExportType::onnx_fallthrough},
+                             {"raw", ExportType::raw}});
 }
 
 FailOn parse_fail_on(const std::string& name) {
   return choose<FailOn>("--fail-on " + name, name,
-                        {{"unconvertible", FailOn::unconvertible}, {"missing", FailOn::missing}, {"conditional", FailOn::conditional},
-                         {"composite", FailOn::composite}, {"warning", FailOn::warning}, {"never", FailOn::never}});
+                        {{"unconvertible", FailOn::unconvertible},
+                         {"missing", FailOn::missing},
+                         {"conditional", FailOn::conditional},
+                         {"composite", FailOn::composite},
+                         {"warning", FailOn::warning},
+                         {"never", FailOn::never}});
 }
 
 ReportFile parse_report(const std::string& text) {

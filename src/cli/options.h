@@ -39,44 +39,44 @@ struct Shard {
 // An option that isn't at its default.
 inline constexpr std::string_view on_command_line = "command line";
 struct GivenOption {
-  std::string name, value, source;     // "--opset", "11", "compatcheck.yaml:3"
+  std::string name, value, source;  // "--opset", "11", "compatcheck.yaml:3"
 };
 
 struct Options {
   std::vector<std::string> positional;
   std::vector<GivenOption> given;
-  Configuration configuration;         // of check, convert, verify, ops and explain
+  Configuration configuration;  // of check, convert, verify, ops and explain
   bool no_configuration = false, print_configuration = false;
   LoadOptions load;
   CheckOptions check;
-  Opsets opsets;                       // of check
-  ConvertOptions convert;              // but for what `check` holds; see convert_options()
-  VerifyOptions verify;                // but for its `convert`
-  InspectOptions inspect;              // but for its `load`
-  ExtractOptions extract;              // but for what `convert` holds: external_data
-  std::filesystem::path output;        // of convert, extract and render
-  std::optional<int> opset;            // of convert, verify, diff, ops and explain
-  Format format = Format::text;        // of check, verify and render
+  Opsets opsets;                                             // of check
+  ConvertOptions convert;                                    // but for what `check` holds; see convert_options()
+  VerifyOptions verify;                                      // but for its `convert`
+  InspectOptions inspect;                                    // but for its `load`
+  ExtractOptions extract;                                    // but for what `convert` holds: external_data
+  std::filesystem::path output;                              // of convert, extract and render
+  std::optional<int> opset;                                  // of convert, verify, diff, ops and explain
+  Format format = Format::text;                              // of check, verify and render
   ReferenceFormat reference_format = ReferenceFormat::text;  // of ops, explain, inspect and diff
   Scaffold scaffold = Scaffold::none;                        // of explain
   std::vector<ReportFile> reports;
-  std::filesystem::path baseline, write_baseline;            // of check, as all that follow
+  std::filesystem::path baseline, write_baseline;  // of check, as all that follow
   bool prune_baseline = false;
-  std::vector<std::filesystem::path> models_from;            // lists of models
-  std::string changed_since;                                 // a revision of git
+  std::vector<std::filesystem::path> models_from;  // lists of models
+  std::string changed_since;                       // a revision of git
   Shard shard;
-  std::optional<std::size_t> jobs;                           // processes that check several models
+  std::optional<std::size_t> jobs;  // processes that check several models
   bool resume = false;
-  bool list_commands = false;                                // of man
-  std::filesystem::path source_root;   // of check and render
+  bool list_commands = false;         // of man
+  std::filesystem::path source_root;  // of check and render
   When color = When::automatic;
   When progress = When::automatic;
   bool quiet = false;
   int verbosity = 0;
 };
 
-bool is_given(const Options& options, std::string_view name);   // "--format": in whatever place
-ConvertOptions convert_options(const Options& options);         // with what `check` holds of them
+bool is_given(const Options& options, std::string_view name);  // "--format": in whatever place
+ConvertOptions convert_options(const Options& options);        // with what `check` holds of them
 
 // Throw UsageError.
 Shard parse_shard(const std::string& text);
@@ -84,7 +84,7 @@ Opsets parse_opsets(const std::string& text);
 int parse_opset(const std::string& text);
 ReportFile parse_report(const std::string& text);
 Format parse_format(const std::string& name);
-std::optional<Format> format_by_ending(const std::string& file);   // ".sarif.json", ".xml"; none: it tells nothing
+std::optional<Format> format_by_ending(const std::string& file);  // ".sarif.json", ".xml"; none: it tells nothing
 Format parse_verify_format(const std::string& name);
 ReferenceFormat parse_reference_format(const std::string& name);
 ExportType parse_export_type(const std::string& name);

@@ -1,17 +1,18 @@
 #include "cli/output_file.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
-#include <unistd.h>
-
 #include "compatcheck/error.h"
 
 namespace compatcheck::cli {
 
-// A name that must not stay when a signal ends the program. Places in the list are used again and never freed: a signal may come at any time.
+// A name that must not stay when a signal ends the program. Places in the list are used again and never freed: a signal may come
+// at any time.
 struct OutputFile::Temporary {
   std::atomic<const char*> name = nullptr;
   Temporary* next = nullptr;
@@ -21,23 +22,25 @@ struct OutputFile::Temporary {
   static void remove_all_at_signals();
 
   inline static std::atomic<Temporary*> first = nullptr;
-  inline static pid_t owner = 0;   // processes that are forked leave them alone
+  inline static pid_t owner = 0;  // processes that are forked leave them alone
 };
 
 void OutputFile::Temporary::remove_all(int signal) {
   if (::getpid() == owner)
     for (const Temporary* each = first; each; each = each->next)
       if (const char* name = each->name) ::unlink(name);
-  ::raise(signal);   // the handler is the default again, which ends the program
+  ::raise(signal);  // the handler is the default again, which ends the program
 }
 
 void OutputFile::Temporary::remove_all_at_signals() {
   owner = ::getpid();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction action {}, before {};
+    struct sigaction action {
+    }, before{};
     action.sa_handler = remove_all;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
-    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) ::sigaction(signal, &action, nullptr);   // nohup ignores one
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)
+      ::sigaction(signal, &action, nullptr);  // nohup ignores one
   }
 }
 
@@ -59,7 +62,7 @@ namespace {
 
 // What a link leads to, which may be nothing yet.
 std::filesystem::path followed(std::filesystem::path file) {
-  constexpr int most_links = 40;   // as Linux has it
+  constexpr int most_links = 40;  // as Linux has it
   std::error_code error;
   for (int links = 0; links < most_links && std::filesystem::is_symlink(file, error); ++links)
     file = file.parent_path() / std::filesystem::read_symlink(file, error);

@@ -7,16 +7,16 @@
 
 namespace compatcheck::cli {
 
-// Written under a temporary name, which goes unless finish() gives it the file's, also when SIGINT, SIGTERM or SIGHUP ends the program. Of a
-// link, what it leads to is replaced. A device or pipe is written as it is: renaming would put a file in its place. All throw UsageError,
-// naming the file.
+// Written under a temporary name, which goes unless finish() gives it the file's, also when SIGINT, SIGTERM or SIGHUP ends the
+// program. Of a link, what it leads to is replaced. A device or pipe is written as it is: renaming would put a file in its place.
+// All throw UsageError, naming the file.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path file);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  void write(const std::string& text);   // and flushes
+  void write(const std::string& text);  // and flushes
   void finish();
 
  private:
@@ -24,7 +24,7 @@ class OutputFile {
   void check() const;
 
   std::filesystem::path file_, target_, written_;
-  Temporary* temporary_ = nullptr;   // none: written in place, or finished
+  Temporary* temporary_ = nullptr;  // none: written in place, or finished
   std::ofstream stream_;
 };
 

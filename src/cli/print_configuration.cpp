@@ -19,13 +19,18 @@ std::string severity_word(const std::optional<Severity>& severity) {
 
 std::string describe_configuration(const Command& command, const Options& options) {
   const std::string file = options.configuration.file.string();
-  std::string text = "# " + std::string(command.name) + ", " + (options.no_configuration ? "no configuration is read" : file.empty() ? "no configuration was found" : file) + "\n";
+  std::string text = "# " + std::string(command.name) + ", " +
+                     (options.no_configuration ? "no configuration is read"
+                      : file.empty()           ? "no configuration was found"
+                                               : file) +
+                     "\n";
   if (!is_given(options, "--opset")) text += line("--opset", std::to_string(default_opset), "default");
   if (command.name == "check" && !is_given(options, "--fail-on")) text += line("--fail-on", "unconvertible", "default");
   if (!is_given(options, "--export-type")) text += line("--export-type", "onnx", "default");
   for (const auto& given : options.given)
     if (given.name != "--print-config") text += line(given.name, given.value, given.source);
-  for (const auto& rule : options.configuration.rules) text += line("rule " + rule.rule, severity_word(rule.severity), rule.source);
+  for (const auto& rule : options.configuration.rules)
+    text += line("rule " + rule.rule, severity_word(rule.severity), rule.source);
   for (const auto& entry : options.configuration.allow) {
     std::string what = "allow";
     for (const auto* part : {&entry.op, &entry.rule, &entry.model, &entry.target, &entry.module})

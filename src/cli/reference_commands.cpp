@@ -8,8 +8,13 @@ namespace compatcheck::cli {
 namespace {
 
 ReferenceOptions reference_options(const Options& options) {
-  return {.mappings = options.load.mappings, .plugins = options.load.plugins, .opset = options.opset, .format = options.reference_format,
-          .color = use_color(options.color), .width = terminal_width(), .scaffold = options.scaffold};
+  return {.mappings = options.load.mappings,
+          .plugins = options.load.plugins,
+          .opset = options.opset,
+          .format = options.reference_format,
+          .color = use_color(options.color),
+          .width = terminal_width(),
+          .scaffold = options.scaffold};
 }
 
 void write_page(const std::string& text, const Options& options) {
@@ -25,7 +30,8 @@ int run_ops(const Options& options) {
 }
 
 int run_explain(const Options& options) {
-  if (options.positional.size() != 1) throw UsageError("explain takes one rule (CC005), operator (aten::gelu) or engine (tensorrt)");
+  if (options.positional.size() != 1)
+    throw UsageError("explain takes one rule (CC005), operator (aten::gelu) or engine (tensorrt)");
   write_page(explain(options.positional.front(), reference_options(options)), options);
   return 0;
 }
@@ -36,7 +42,8 @@ int run_lint(const Options& options) {
   for (const auto& defect : defects) {
     text += defect.file + ":" + std::to_string(defect.line) + ":" + std::to_string(defect.column) + ": " + defect.message + "\n";
     if (!defect.source_line.empty())
-      text += "    " + defect.source_line + "\n    " + std::string(static_cast<std::size_t>(defect.column > 0 ? defect.column - 1 : 0), ' ') + "^\n";
+      text += "    " + defect.source_line + "\n    " +
+              std::string(static_cast<std::size_t>(defect.column > 0 ? defect.column - 1 : 0), ' ') + "^\n";
   }
   text += defects.empty() ? "no defects\n" : std::to_string(defects.size()) + (defects.size() == 1 ? " defect\n" : " defects\n");
   write_stdout(text);

@@ -43,7 +43,8 @@ class Merged {
       if (one.content == content) return;
       if (one.opset != opset_of(report) && one.opset && !report.error) continue;
       throw UsageError(one.file + " and " + file + " hold different reports of " + report.model.path +
-                       (report.error || !one.opset ? "" : " at opset " + std::to_string(report.opset)) + "; leave out the one that no longer holds");
+                       (report.error || !one.opset ? "" : " at opset " + std::to_string(report.opset)) +
+                       "; leave out the one that no longer holds");
     }
     known.push_back({opset_of(report), content, file});
     reports.push_back(std::move(report));
@@ -53,12 +54,12 @@ class Merged {
 
  private:
   struct Known {
-    std::optional<int> opset;   // none: it couldn't be checked, at whichever
+    std::optional<int> opset;  // none: it couldn't be checked, at whichever
     std::string content, file;
   };
   static std::optional<int> opset_of(const Report& report) { return report.error ? std::nullopt : std::optional(report.opset); }
 
-  std::map<std::string, std::vector<Known>> known_;   // by model
+  std::map<std::string, std::vector<Known>> known_;  // by model
 };
 
 Format format_of_output(const Options& options) {
@@ -71,7 +72,8 @@ Format format_of_output(const Options& options) {
 }  // namespace
 
 int run_render(const Options& options) {
-  if (options.positional.empty()) throw UsageError("which report? usage: compatcheck render REPORT.json... --format FORMAT (--help lists the options)");
+  if (options.positional.empty())
+    throw UsageError("which report? usage: compatcheck render REPORT.json... --format FORMAT (--help lists the options)");
   Options asked = options;
   asked.format = format_of_output(options);
   asked = with_stdout(std::move(asked));

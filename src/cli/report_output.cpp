@@ -1,13 +1,13 @@
 #include "cli/report_output.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
 #include <utility>
-
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/output_file.h"
 #include "cli/terminal.h"
@@ -33,7 +33,8 @@ bool is_device(const std::filesystem::path& file) {
 
 // Whether it is the file that stdout or stderr goes to: one of the two would be lost.
 bool is_stream(const std::filesystem::path& file) {
-  struct stat that {}, own {};
+  struct stat that {
+  }, own{};
   if (::stat(file.c_str(), &that) != 0 || !S_ISREG(that.st_mode)) return false;
   return std::ranges::any_of(std::array{STDOUT_FILENO, STDERR_FILENO}, [&](int stream) {
     return ::fstat(stream, &own) == 0 && own.st_dev == that.st_dev && own.st_ino == that.st_ino;
@@ -78,14 +79,15 @@ Options with_stdout(Options options) {
 }
 
 void check_report_files(const Options& options, const std::vector<std::string>& inputs, const std::string& input_is) {
-  std::vector<std::pair<std::string, std::filesystem::path>> files;   // by option
+  std::vector<std::pair<std::string, std::filesystem::path>> files;  // by option
   if (!options.output.empty()) files.emplace_back("--output", options.output);
   for (const auto& report : options.reports) files.emplace_back("--report", report.file);
   if (!options.write_baseline.empty()) files.emplace_back("--write-baseline", options.write_baseline);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto& [option, file] = files[i];
     if (is_device(file)) continue;
-    if (is_stream(file)) throw UsageError(option + " " + file.string() + ": this program's stdout or stderr goes there; '-' is stdout");
+    if (is_stream(file))
+      throw UsageError(option + " " + file.string() + ": this program's stdout or stderr goes there; '-' is stdout");
     std::error_code error;
     if (const auto folder = file.parent_path(); !folder.empty() && !std::filesystem::is_directory(folder, error))
       throw UsageError(option + " " + file.string() + ": there is no folder " + folder.string());

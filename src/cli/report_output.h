@@ -17,7 +17,8 @@ void check_report_files(const Options& options, const std::vector<std::string>& 
 
 enum class Stdout { written, left_out };
 
-// As --format, --output and --report say, stdout last: what it says of the exit code is then true; with --format github also what $GITHUB_STEP_SUMMARY names.
+// As --format, --output and --report say, stdout last: what it says of the exit code is then true; with --format github also what
+// $GITHUB_STEP_SUMMARY names.
 void write_reports(std::span<const Report> reports, const Options& options, bool as_list, Stdout to_stdout = Stdout::written);
 
 }  // namespace compatcheck::cli

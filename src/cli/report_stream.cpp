@@ -32,10 +32,17 @@ bool streams(Format format) { return format == Format::jsonl; }
 }  // namespace
 
 ReportStream::ReportStream(const Options& options, std::size_t models)
-    : options_(options), rest_(options), as_list_(models * options.opsets.values.size() != 1),
+    : options_(options),
+      rest_(options),
+      as_list_(models * options.opsets.values.size() != 1),
       prints_(models > 1 && (options.format == Format::text || streams(options.format))) {
-  page_ = {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity,
-           .as_list = as_list_, .one_of_several = models > 1, .source_root = options.source_root};
+  page_ = {.color = use_color(options.color),
+           .width = terminal_width(),
+           .quiet = options.quiet,
+           .verbosity = options.verbosity,
+           .as_list = as_list_,
+           .one_of_several = models > 1,
+           .source_root = options.source_root};
   if (models <= 1) return;
   for (const auto& report : options.reports)
     if (streams(report.format)) streams_.push_back(std::make_unique<OutputFile>(report.file));
@@ -58,7 +65,7 @@ void ReportStream::add(std::span<const Report> reports) {
 
 void ReportStream::finish() {
   const bool failed = kept_.size() == 1 && kept_.front().error && !prints_;
-  if (failed && kept_.front().exit_code == exit_usage) return;   // a slip must not cost an earlier report
+  if (failed && kept_.front().exit_code == exit_usage) return;  // a slip must not cost an earlier report
   for (const auto& stream : streams_) stream->finish();
   const bool stderr_says_it = failed && options_.format == Format::text;
   write_reports(kept_, rest_, as_list_, prints_ || stderr_says_it ? Stdout::left_out : Stdout::written);

@@ -1,5 +1,9 @@
 #include "cli/terminal.h"
 
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -7,10 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-
-#include <sched.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "compatcheck/check.h"
 #include "compatcheck/printable.h"
@@ -31,7 +31,8 @@ std::optional<std::size_t> width_of(int stream) {
   if (const char* columns = std::getenv("COLUMNS")) {
     std::size_t width = 0;
     const char* const end = columns + std::strlen(columns);
-    if (const auto read = std::from_chars(columns, end, width); read.ec == std::errc() && read.ptr == end && width > 0) return width;
+    if (const auto read = std::from_chars(columns, end, width); read.ec == std::errc() && read.ptr == end && width > 0)
+      return width;
   }
   winsize size{};
   if (ioctl(stream, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return default_width;
@@ -97,7 +98,8 @@ bool has_column(const std::string& line, std::size_t& at) {
   return (static_cast<unsigned char>(line[at]) & 0xc0) != 0x80;
 }
 
-// Where the line's last column of text begins that stands at most half across: what is wrapped goes on below it. 0: there is none.
+// Where the line's last column of text begins that stands at most half across: what is wrapped goes on below it. 0: there is
+// none.
 std::size_t hanging_column(const std::string& line, std::size_t width) {
   std::size_t column = 0, spaces = 0, found = 0;
   bool text = false;
@@ -138,7 +140,7 @@ std::string wrapped(const std::string& line, std::size_t width) {
   if (const std::size_t hanging = hanging_column(line, width)) return broken(line, width, hanging);
   const std::size_t lead = line.find_first_not_of(' '), gap = line.find("  ", lead), rest = line.find_first_not_of(' ', gap);
   if (rest == std::string::npos) return broken(line, width, lead + 2);
-  const std::string indent(lead + 4, ' ');   // what stands far to the right comes below
+  const std::string indent(lead + 4, ' ');  // what stands far to the right comes below
   return broken(line.substr(0, gap), width, lead + 2) + "\n" + broken(indent + line.substr(rest), width, indent.size());
 }
 

@@ -13,9 +13,9 @@ namespace compatcheck::cli {
 
 // Colours: as asked; else FORCE_COLOR, NO_COLOR, and whether stdout is a terminal that has them.
 bool use_color(When when);
-std::size_t terminal_width();  // columns of stdout: COLUMNS, or the terminal's; 100 where it is none
-std::optional<std::size_t> stdout_width();   // none where it is no terminal
-std::size_t processors();      // that this process may use
+std::size_t terminal_width();               // columns of stdout: COLUMNS, or the terminal's; 100 where it is none
+std::optional<std::size_t> stdout_width();  // none where it is no terminal
+std::size_t processors();                   // that this process may use
 
 // One line on stderr, overwritten as work goes on, and taken away at the end.
 class ProgressLine {

@@ -1,5 +1,12 @@
 #include "cli/workers.h"
 
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -9,13 +16,6 @@
 #include <cstring>
 #include <optional>
 #include <vector>
-
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cli/terminal.h"
 #include "compatcheck/error.h"
@@ -71,7 +71,7 @@ void limit(__rlimit_resource resource, rlim_t value) {
       const Number size = answer.size();
       if (!send_all(socket, &size, sizeof size) || !send_all(socket, answer.data(), answer.size())) break;
     }
-  } catch (...) {   // its item is lost, and told as such
+  } catch (...) {  // its item is lost, and told as such
     ::_exit(1);
   }
   ::_exit(0);
@@ -88,7 +88,11 @@ struct Worker {
 class Workers {
  public:
   Workers(std::size_t items, const WorkerOptions& options, const MakeWork& make, const Done& done)
-      : items_(items), options_(options), make_(make), done_(done), workers_(std::min(std::max<std::size_t>(options.processes, 1), items)) {}
+      : items_(items),
+        options_(options),
+        make_(make),
+        done_(done),
+        workers_(std::min(std::max<std::size_t>(options.processes, 1), items)) {}
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
   ~Workers() {
@@ -102,9 +106,12 @@ class Workers {
         if (!worker.item && next_ < items_ && runs(worker)) give(worker);
         busy |= worker.item.has_value();
       }
-      if (busy) wait();
-      else if (next_ < items_) done_(next_++, {}, "no process can be started for it: " + std::string(std::strerror(error_)));
-      else return;
+      if (busy)
+        wait();
+      else if (next_ < items_)
+        done_(next_++, {}, "no process can be started for it: " + std::string(std::strerror(error_)));
+      else
+        return;
     }
   }
 
@@ -118,7 +125,7 @@ class Workers {
       error_ = errno;
       return false;
     }
-    std::fflush(nullptr);   // else both processes write what is buffered
+    std::fflush(nullptr);  // else both processes write what is buffered
     const pid_t pid = ::fork();
     if (pid < 0) {
       error_ = errno;
@@ -143,7 +150,7 @@ class Workers {
     if (options_.seconds > 0 && options_.seconds < longest_seconds)
       worker.until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
     const Number number = *worker.item;
-    send_all(worker.socket, &number, sizeof number);   // one that is dead shows when it is read
+    send_all(worker.socket, &number, sizeof number);  // one that is dead shows when it is read
   }
 
   void wait() {
@@ -159,7 +166,8 @@ class Workers {
     ::poll(sockets.data(), sockets.size(), milliseconds_to(first));
     for (std::size_t i = 0; i < sockets.size(); ++i) {
       if (sockets[i].revents) read(*waiting[i]);
-      if (waiting[i]->item && Clock::now() >= waiting[i]->until) fail(*waiting[i], "took longer than " + std::to_string(static_cast<long long>(options_.seconds)) + " s");
+      if (waiting[i]->item && Clock::now() >= waiting[i]->until)
+        fail(*waiting[i], "took longer than " + std::to_string(static_cast<long long>(options_.seconds)) + " s");
     }
   }
 
@@ -183,7 +191,7 @@ class Workers {
     const std::string answer = worker.received.substr(sizeof size);
     worker.item.reset();
     worker.received.clear();
-    if (next_ < items_) give(worker);   // it works on while its answer is read
+    if (next_ < items_) give(worker);  // it works on while its answer is read
     done_(item, answer, {});
   }
 
@@ -206,20 +214,21 @@ class Workers {
     int status = 0;
     pid_t waited = worker.item ? ::waitpid(worker.pid, &status, WNOHANG) : 0;
     if (waited == 0 && worker.item) {
-      ::usleep(leave_microseconds);   // one that is dying shall say how
+      ::usleep(leave_microseconds);  // one that is dying shall say how
       if ((waited = ::waitpid(worker.pid, &status, WNOHANG)) == 0) ::kill(worker.pid, SIGKILL);
     }
     ::close(worker.socket);
-    while (waited == 0 && ::waitpid(worker.pid, &status, 0) < 0 && errno == EINTR) {}
+    while (waited == 0 && ::waitpid(worker.pid, &status, 0) < 0 && errno == EINTR) {
+    }
     worker = Worker{};
     return status;
   }
 
   static constexpr useconds_t leave_microseconds = 20'000;
-  static constexpr double longest_seconds = 1e9;   // beyond, the clock's own number ends; so does nobody's patience
+  static constexpr double longest_seconds = 1e9;  // beyond, the clock's own number ends; so does nobody's patience
 
   std::size_t items_, next_ = 0;
-  int error_ = 0;                                  // why the last process couldn't be started
+  int error_ = 0;  // why the last process couldn't be started
   const WorkerOptions& options_;
   const MakeWork& make_;
   const Done& done_;

@@ -10,8 +10,8 @@ namespace compatcheck::cli {
 
 struct WorkerOptions {
   std::size_t processes = 1;
-  double seconds = 0;               // for one item, after which its process is killed; 0: without end
-  std::uint64_t memory_mb = 0;      // of one process; 0: as much as this one may have
+  double seconds = 0;           // for one item, after which its process is killed; 0: without end
+  std::uint64_t memory_mb = 0;  // of one process; 0: as much as this one may have
 };
 
 // Called once in each process; what it gives is called there for one item after another, and keeps what it needs between them.
@@ -23,8 +23,8 @@ using Done = std::function<void(std::size_t item, const std::string& answer, con
 // Must be called while the program has one thread: processes are forked.
 void work_apart(std::size_t items, const WorkerOptions& options, const MakeWork& make, const Done& done);
 
-// A whole command, where plugins may crash it or never end: its exit code. What it prints goes where this process prints. Throws ModelError,
-// naming the model, when it crashed or took longer than that many seconds (0: without end).
+// A whole command, where plugins may crash it or never end: its exit code. What it prints goes where this process prints. Throws
+// ModelError, naming the model, when it crashed or took longer than that many seconds (0: without end).
 int command_apart(const std::string& model, double seconds, const std::function<int()>& command);
 
 }  // namespace compatcheck::cli

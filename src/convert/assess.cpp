@@ -13,8 +13,8 @@ void refuse(Outcome& outcome, std::string reason) {
   outcome.reason = std::move(reason);
 }
 
-// A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet; what has no mapping is still named.
-// Nor is a write in a loop that shapes will unroll.
+// A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet; what has no mapping is still
+// named. Nor is a write in a loop that shapes will unroll.
 void leave_to_inputs(Outcome& outcome, DecidingInputs& inputs) {
   const auto around = outcome.unresolved_write ? Around::branches_and_loops : Around::branches;
   auto deciding = inputs.of(*outcome.node->owner(), around);
@@ -32,7 +32,8 @@ bool is_failure(Status status) { return status == Status::missing || status == S
 
 }  // namespace
 
-template <class Make> const Attempt& Assessor::remembered(Attempts& attempts, const ir::Node& node, int opset, Make&& make) {
+template <class Make>
+const Attempt& Assessor::remembered(Attempts& attempts, const ir::Node& node, int opset, Make&& make) {
   auto& known = attempts[&node];
   const auto holds = [&](const Attempt& attempt) { return attempt.range.from <= opset && opset <= attempt.range.to; };
   if (const auto found = std::ranges::find_if(known, holds); found != known.end()) return *found;
@@ -46,13 +47,16 @@ const Attempt& Assessor::attempt_at(const ir::Node& node, int opset) {
 // What computes nothing by itself, a write that would be lost and a call that PyTorch refuses are never kept.
 bool Assessor::is_kept(const Outcome& outcome) const {
   if (context_.export_type == ExportType::raw) return true;
-  if (!may_be_foreign(*outcome.node, context_.export_type) || outcome.structural || outcome.unresolved_write || outcome.impossible) return false;
+  if (!may_be_foreign(*outcome.node, context_.export_type) || outcome.structural || outcome.unresolved_write ||
+      outcome.impossible)
+    return false;
   return context_.export_type == ExportType::onnx_aten || is_failure(outcome.status);
 }
 
 void Assessor::keep(Outcome& outcome, int opset) {
-  const Attempt& attempt = remembered(foreign_attempts_, *outcome.node, opset, [&] { return attempter_.attempt_foreign(*outcome.node, opset); });
-  if (attempt.open) {   // an input decides what the arguments are
+  const Attempt& attempt =
+      remembered(foreign_attempts_, *outcome.node, opset, [&] { return attempter_.attempt_foreign(*outcome.node, opset); });
+  if (attempt.open) {  // an input decides what the arguments are
     outcome.status = Status::needs_input;
     outcome.reason = attempt.open->message;
     outcome.wants = attempt.open->wants;
@@ -82,14 +86,20 @@ Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier
   if (!attempt.open) return outcome;
   const symbolic::Verdict& open = *attempt.open;
   const auto blamed = open.blame ? earlier.find(open.blame) : earlier.end();
-  if (blamed != earlier.end() && blamed->second != Status::ok) outcome.status = Status::unassessed;
-  else if (!open.wants.empty()) outcome.status = Status::needs_input;
-  else if (!context_.unresolved_writes.empty()) outcome.status = Status::unassessed;  // what is written is known to no one
-  else {   // no input would settle it
+  if (blamed != earlier.end() && blamed->second != Status::ok)
+    outcome.status = Status::unassessed;
+  else if (!open.wants.empty())
+    outcome.status = Status::needs_input;
+  else if (!context_.unresolved_writes.empty())
+    outcome.status = Status::unassessed;  // what is written is known to no one
+  else {                                  // no input would settle it
     const bool row_tells = open.blame && open.blame != &node && blamed != earlier.end();
     refuse(outcome, row_tells ? open.message + ": nothing says what " + open.blame->op() + " gives" : open.message);
-    if (row_tells) outcome.hint = "say in the row of " + open.blame->op() + " how its results follow from its arguments: `facts: same`, for example";
-    else if (outcome.row) outcome.hint = outcome.row->hint;
+    if (row_tells)
+      outcome.hint =
+          "say in the row of " + open.blame->op() + " how its results follow from its arguments: `facts: same`, for example";
+    else if (outcome.row)
+      outcome.hint = outcome.row->hint;
     return outcome;
   }
   outcome.reason = open.message;

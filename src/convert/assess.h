@@ -13,9 +13,10 @@
 namespace compatcheck::conversion {
 
 struct Assessment {
-  // Of every node, blocks included, in order; where all are ok, and the model's inputs and outputs aren't, of its prim::Return too.
+  // Of every node, blocks included, in order; where all are ok, and the model's inputs and outputs aren't, of its prim::Return
+  // too.
   std::vector<Outcome> outcomes;
-  bool convertible() const;             // every outcome ok
+  bool convertible() const;  // every outcome ok
 };
 
 // Outcomes are remembered for the opsets at which they hold. The graph and the context must outlive it.
@@ -39,7 +40,8 @@ class Assessor {
   Outcome onnx_outcome_at(const ir::Node& node, int opset, const Earlier& earlier);
   bool is_kept(const Outcome& outcome) const;
   void keep(Outcome& outcome, int opset);
-  template <class Make> const Attempt& remembered(Attempts& attempts, const ir::Node& node, int opset, Make&& make);
+  template <class Make>
+  const Attempt& remembered(Attempts& attempts, const ir::Node& node, int opset, Make&& make);
   const Attempt& attempt_at(const ir::Node& node, int opset);
   std::optional<int> available_from(const Outcome& outcome, int opset);
 

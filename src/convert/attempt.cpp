@@ -30,15 +30,17 @@ void refuse_misfit(Outcome& outcome, std::string reason) {
   refuse(outcome, nullptr, std::move(reason));
 }
 
-void refuse_impossible(Outcome& outcome, const std::string& reason) { refuse_misfit(outcome, "PyTorch refuses this call: " + reason); }
+void refuse_impossible(Outcome& outcome, const std::string& reason) {
+  refuse_misfit(outcome, "PyTorch refuses this call: " + reason);
+}
 
 // By number of arguments alone: their types can be known too little to tell an overload.
 bool fits_some_overload(const ir::Node& node, const schema::Registry& schemas) {
   if (node.schema()) return true;
   const auto overloads = schemas.overloads(node.op());
   return overloads.empty() || std::any_of(overloads.begin(), overloads.end(), [&](const schema::Schema* schema) {
-    return schema->variadic_arguments || schema->arguments.size() == node.inputs().size();
-  });
+           return schema->variadic_arguments || schema->arguments.size() == node.inputs().size();
+         });
 }
 
 // An entry ends where an operator of its rows changes its meaning.
@@ -46,12 +48,13 @@ void state_stale(Outcome& outcome, const Lookup& found, const Context& context, 
   const auto entry = std::ranges::find(found.op->history, found.since, &mapping::Entry::opset);
   const auto& change = *context.table.meaning_change(*entry, opset);
   outcome.status = Status::missing;
-  outcome.reason = "the entry for opset " + std::to_string(found.since) + " ends at opset " + std::to_string(change.to) + ", where " +
-                   change.op + " changed its meaning (" + change.why + ")";
+  outcome.reason = "the entry for opset " + std::to_string(found.since) + " ends at opset " + std::to_string(change.to) +
+                   ", where " + change.op + " changed its meaning (" + change.why + ")";
   outcome.hint = "say in the table what holds from opset " + std::to_string(change.to) + " on";
 }
 
-// By libtorch, a known library, or one that --op-library loaded. Of others the schemas in force may hold one assumed from their calls.
+// By libtorch, a known library, or one that --op-library loaded. Of others the schemas in force may hold one assumed from their
+// calls.
 bool is_shipped(const std::string& op, const ir::Program* program) {
   if (schema::Registry().contains(op)) return true;
   return program && states_schema_of(program->library_schemas, op);
@@ -83,7 +86,8 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
 class TrialOperands {
  public:
   // `open`: of an unknown dtype, too.
-  TrialOperands(const Context& context, onnx::Builder& builder, bool open = false) : context_(context), builder_(builder), open_(open) {}
+  TrialOperands(const Context& context, onnx::Builder& builder, bool open = false)
+      : context_(context), builder_(builder), open_(open) {}
 
   const handlers::Operand& of(const ir::Value* value) {
     if (const auto known = operands_.find(value); known != operands_.end()) return known->second;
@@ -103,13 +107,18 @@ class TrialOperands {
  private:
   handlers::Operand made_of(const ir::Value* value) {
     if (const ir::Constant* constant = ir::constant_of(value)) return handlers::operand_of(*constant, context_.program, builder_);
-    if (value->producer() && value->producer()->is("prim::ListConstruct")) {   // of objects, whose facts don't say which they are
+    if (value->producer() && value->producer()->is("prim::ListConstruct")) {  // of objects, whose facts don't say which they are
       handlers::List list;
       for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));
       return {std::move(list)};
     }
     const auto fresh = [this](ir::DType dtype, bool sequence) {
-      return onnx::Value{builder_.model().add_value({.kind = sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor, .dtype = dtype, .shape = {}, .name = {}}), dtype, sequence};
+      return onnx::Value{
+          builder_.model().add_value({.kind = sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor,
+                                      .dtype = dtype,
+                                      .shape = {},
+                                      .name = {}}),
+          dtype, sequence};
     };
     try {
       return handlers::operand_of(context_.facts.of(value), value->type(), fresh);
@@ -135,7 +144,8 @@ std::string impossibility(const symbolic::Call& call) {
 bool has_other_sizes(const symbolic::Fact& a, const symbolic::Fact& b) {
   const auto first = shape_of(a), second = shape_of(b);
   if (!first || !second) return false;
-  return !std::ranges::equal(*first, *second, [](const auto& one, const auto& other) { return !one.size || !other.size || one.size == other.size; });
+  return !std::ranges::equal(
+      *first, *second, [](const auto& one, const auto& other) { return !one.size || !other.size || one.size == other.size; });
 }
 
 bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor()->shape; }
@@ -158,8 +168,12 @@ void demand_ranks(const ir::Node& node, const symbolic::FactTable& facts) {
     const symbolic::Fact& fact = facts.of(output);
     if (output->unused() || !fact.tensor() || fact.tensor()->shape) continue;
     if (!fact.wants.empty() || (fact.blame && fact.blame != &node))
-      throw handlers::Wanting{{.truth = Truth::unknown, .message = "the rank of what leaves an If isn't known", .wants = fact.wants, .blame = fact.blame}};
-    throw onnx::Refusal{"ONNX Runtime takes no If whose branches give tensors of different ranks before opset 13", "use opset 13"};
+      throw handlers::Wanting{{.truth = Truth::unknown,
+                               .message = "the rank of what leaves an If isn't known",
+                               .wants = fact.wants,
+                               .blame = fact.blame}};
+    throw onnx::Refusal{"ONNX Runtime takes no If whose branches give tensors of different ranks before opset 13",
+                        "use opset 13"};
   }
 }
 
@@ -193,15 +207,20 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
     refuse(outcome, &row, "no handler is written for this operator yet");
     if (!context_.table.is_users(row.place)) return;
     const std::string argument = handlers::is_plain(row) ? handlers::unspoken_argument(row, call) : std::string();
-    if (argument.empty()) outcome.reason = "a row of several ONNX operators doesn't tell its nodes", outcome.hint = "write them as an ONNX function: `inline` in the place of `to`";
-    else outcome.reason = "the row doesn't say what becomes of the argument " + argument, outcome.hint = "name it in `inputs`, `attributes` or `when`; {none: " + argument + "} at the end of `inputs` leaves it out";
+    if (argument.empty())
+      outcome.reason = "a row of several ONNX operators doesn't tell its nodes",
+      outcome.hint = "write them as an ONNX function: `inline` in the place of `to`";
+    else
+      outcome.reason = "the row doesn't say what becomes of the argument " + argument,
+      outcome.hint = "name it in `inputs`, `attributes` or `when`; {none: " + argument + "} at the end of `inputs` leaves it out";
     return;
   }
   onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
   TrialOperands operands(context_, builder);
   const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
-  handlers::Emission emission(call, &row, word, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+  handlers::Emission emission(call, &row, word, builder,
+                              [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
   outcome.handled = true;
   try {
     if (row.random || !known_results(call, builder)) way.emit(emission);
@@ -210,9 +229,11 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
     refuse(outcome, &row, refusal.reason);
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
-    const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();   // nobody states them
-    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts) refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
-    else attempt.open = wanting.verdict;
+    const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();  // nobody states them
+    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts)
+      refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
+    else
+      attempt.open = wanting.verdict;
   } catch (const symbolic::Impossible& arguments) {
     refuse_impossible(outcome, arguments.reason);
   } catch (const InternalError& error) {
@@ -222,7 +243,8 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
 }
 
 // What belongs to no row: a refusal is the graph's own.
-template <class Work> void Attempter::on_trial(Attempt& attempt, int opset, Work&& work) {
+template <class Work>
+void Attempter::on_trial(Attempt& attempt, int opset, Work&& work) {
   onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
   try {
@@ -250,7 +272,8 @@ void Attempter::try_control(Attempt& attempt, int opset) {
   };
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
     std::vector<handlers::Operand> forms;
-    for (const ir::Value* output : node.outputs()) forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));
+    for (const ir::Value* output : node.outputs())
+      forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));
     if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
     if (node.is("prim::If") && !builder.at_least(13)) demand_ranks(node, context_.facts);
     builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
@@ -260,8 +283,10 @@ void Attempter::try_control(Attempt& attempt, int opset) {
       if (const handlers::Operand* given = operands.if_known(value)) handlers::spill(*given, form, builder, values);
     };
     for (std::size_t i = 0; i < forms.size(); ++i) {
-      if (node.is("prim::Loop")) carry(node.input(i + 2), forms[i]), carry(node.blocks()[0]->outputs()[i + 1], forms[i]);
-      else for (const ir::Block* block : node.blocks()) carry(block->outputs()[i], forms[i]);
+      if (node.is("prim::Loop"))
+        carry(node.input(i + 2), forms[i]), carry(node.blocks()[0]->outputs()[i + 1], forms[i]);
+      else
+        for (const ir::Block* block : node.blocks()) carry(block->outputs()[i], forms[i]);
     }
   });
 }
@@ -280,7 +305,8 @@ void Attempter::try_interface(Attempt& attempt, int opset) {
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
     TrialOperands operands(context_, builder, context_.export_type != ExportType::onnx);
     declare_inputs(graph_, context_, builder);
-    collect_outputs(graph_, context_, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+    collect_outputs(graph_, context_, builder,
+                    [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
   });
 }
 
@@ -289,8 +315,10 @@ void Attempter::try_structural(Attempt& attempt, const mapping::Listed& listed, 
   if (attempt.outcome.node->is("prim::If") || attempt.outcome.node->is("prim::Loop")) return try_control(attempt, opset);
   auto verdict = dissolves(*attempt.outcome.node, listed, context_);
   if (verdict.truth == Truth::no) return refuse(attempt.outcome, nullptr, verdict.message);
-  if (verdict.truth == Truth::unknown) attempt.open = std::move(verdict);
-  else if (const ir::Node& node = *attempt.outcome.node; node.is("prim::ListUnpack") || node.is("prim::TupleUnpack")) try_unpack(attempt, opset);
+  if (verdict.truth == Truth::unknown)
+    attempt.open = std::move(verdict);
+  else if (const ir::Node& node = *attempt.outcome.node; node.is("prim::ListUnpack") || node.is("prim::TupleUnpack"))
+    try_unpack(attempt, opset);
 }
 
 // The first row that applies; what stands in the way of the first mapped one if none does.
@@ -358,7 +386,7 @@ Attempt Attempter::attempt(const ir::Node& node, int opset) {
     case Lookup::Status::missing:
     case Lookup::Status::unknown:
       state_missing(outcome, found, context_, opset);
-      attempt.range = {opset, opset};   // the reason names it
+      attempt.range = {opset, opset};  // the reason names it
       break;
   }
   return attempt;
@@ -376,7 +404,8 @@ Attempt Attempter::attempt_foreign(const ir::Node& node, int opset) {
       return;
     }
     TrialOperands operands(context_, builder, true);
-    write_foreign(node, context_, builder, [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+    write_foreign(node, context_, builder,
+                  [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
     attempt.outcome.emitted = builder.take_emitted();
   });
   return attempt;

@@ -19,25 +19,28 @@ struct Outcome {
   const ir::Node* node = nullptr;
   Status status = Status::ok;
   bool structural = false;
-  bool unresolved_write = false;        // refused: an in-place write that normalising could not turn into a value
-  bool unknown_operator = false;        // missing: no row at all and not an operator that libtorch, a known library or one of the user's ships
-  std::string reason, hint;             // of missing, refused, needs_input
+  bool unresolved_write = false;  // refused: an in-place write that normalising could not turn into a value
+  bool unknown_operator =
+      false;  // missing: no row at all and not an operator that libtorch, a known library or one of the user's ships
+  std::string reason, hint;  // of missing, refused, needs_input
   const mapping::OperatorRows* rows = nullptr;
-  const mapping::Row* row = nullptr;    // the row that applied or refused; null if none
-  int since = 0;                        // the opset of the entry that held
-  std::optional<int> available_from;    // lowest opset above at which this call is ok, or only wants inputs
-  std::vector<std::uint32_t> wants;     // needs_input, missing: the model inputs that would settle it, or whether it runs
-  // ok: written as PyTorch's operator, as the export type has it; and what the call is without that. `reason` and the rest tell why.
+  const mapping::Row* row = nullptr;  // the row that applied or refused; null if none
+  int since = 0;                      // the opset of the entry that held
+  std::optional<int> available_from;  // lowest opset above at which this call is ok, or only wants inputs
+  std::vector<std::uint32_t> wants;   // needs_input, missing: the model inputs that would settle it, or whether it runs
+  // ok: written as PyTorch's operator, as the export type has it; and what the call is without that. `reason` and the rest tell
+  // why.
   std::optional<Status> kept{};
-  bool impossible = false;              // refused: PyTorch refuses the call, too
-  bool handled = false;                 // its nodes were emitted, on trial
-  std::vector<std::string> emitted;     // ok: the ONNX operators of those nodes, plumbing included
+  bool impossible = false;           // refused: PyTorch refuses the call, too
+  bool handled = false;              // its nodes were emitted, on trial
+  std::vector<std::string> emitted;  // ok: the ONNX operators of those nodes, plumbing included
 };
 
 // What came of it, and the opsets for which it holds.
 struct Attempt {
   Outcome outcome;
-  std::optional<symbolic::Verdict> open;   // what stands in the way while something isn't known; the node to blame may have failed at one opset only
+  std::optional<symbolic::Verdict>
+      open;  // what stands in the way while something isn't known; the node to blame may have failed at one opset only
   onnx::OpsetRange range;
 };
 
@@ -52,7 +55,8 @@ class Attempter {
   Attempt attempt_foreign(const ir::Node& node, int opset);
 
  private:
-  template <class Work> void on_trial(Attempt& attempt, int opset, Work&& work);
+  template <class Work>
+  void on_trial(Attempt& attempt, int opset, Work&& work);
   void try_control(Attempt& attempt, int opset);
   void try_unpack(Attempt& attempt, int opset);
   void try_interface(Attempt& attempt, int opset);

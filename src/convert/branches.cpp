@@ -9,8 +9,8 @@ namespace compatcheck::conversion {
 namespace {
 
 constexpr std::array<std::string_view, 10> shape_readers{
-    "aten::size", "aten::dim", "aten::numel", "aten::len", "aten::is_floating_point", "aten::is_complex",
-    "prim::dtype", "prim::shape", "prim::device", "aten::ndimension"};
+    "aten::size",       "aten::dim",   "aten::numel", "aten::len",    "aten::is_floating_point",
+    "aten::is_complex", "prim::dtype", "prim::shape", "prim::device", "aten::ndimension"};
 
 bool reads_shapes(const ir::Node& node) {
   return std::find(shape_readers.begin(), shape_readers.end(), node.op()) != shape_readers.end();
@@ -57,7 +57,7 @@ class Origin {
   std::vector<std::uint32_t> wants_;
 };
 
-constexpr std::int64_t most_stand_in = 1 << 16;   // elements
+constexpr std::int64_t most_stand_in = 1 << 16;  // elements
 
 bool is_decided(const symbolic::Fact& decision) {
   const auto* number = decision.number();

@@ -93,15 +93,18 @@ onnx::OpsetRange Lookups::range(const ir::Node& node, int opset) {
 }
 
 bool states_schema_of(const std::vector<std::string>& schemas, const std::string& op) {
-  return std::ranges::any_of(schemas, [&](const std::string& schema) { return schema.starts_with(op + "(") || schema.starts_with(op + "."); });
+  return std::ranges::any_of(
+      schemas, [&](const std::string& schema) { return schema.starts_with(op + "(") || schema.starts_with(op + "."); });
 }
 
 bool is_on_numbers(const schema::Schema& schema) {
   const auto number = [](const schema::Argument& argument) {
     const auto kind = argument.type->kind;
-    return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean || kind == ir::TypeKind::number;
+    return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean ||
+           kind == ir::TypeKind::number;
   };
-  return !schema.variadic_arguments && std::ranges::all_of(schema.arguments, number) && std::ranges::all_of(schema.returns, number);
+  return !schema.variadic_arguments && std::ranges::all_of(schema.arguments, number) &&
+         std::ranges::all_of(schema.returns, number);
 }
 
 namespace {
@@ -114,19 +117,24 @@ bool speaks_for_itself(const mapping::Row& row, const mapping::OperatorRows& row
   static const mapping::Table shipped = mapping::Table::shipped();
   const auto* below = shipped.stated(rows.name);
   return !below || std::ranges::none_of(below->history, [&](const mapping::Entry& entry) {
-    return std::ranges::any_of(entry.rows, [&](const mapping::Row& other) { return std::ranges::find(other.to, row.to.front()) != other.to.end(); });
+    return std::ranges::any_of(
+        entry.rows, [&](const mapping::Row& other) { return std::ranges::find(other.to, row.to.front()) != other.to.end(); });
   });
 }
 
 }  // namespace
 
-Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context, int opset) {
+Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context,
+         int opset) {
   const ir::Node& node = call.node();
   const bool numbers = node.schema() && is_on_numbers(*node.schema());
-  const bool lists = node.schema() && !node.schema()->arguments.empty() && ir::is(node.schema()->arguments.front().type, ir::TypeKind::list);
+  const bool lists =
+      node.schema() && !node.schema()->arguments.empty() && ir::is(node.schema()->arguments.front().type, ir::TypeKind::list);
   // An overload on lists with rows of its own shares no more than the name with the operator on tensors.
-  if (numbers) handler_ = context.handlers.find_number(mapping::split_overload(rows.name).first);
-  else handler_ = lists ? context.handlers.find_exact(rows.name) : context.handlers.find(rows.name);
+  if (numbers)
+    handler_ = context.handlers.find_number(mapping::split_overload(rows.name).first);
+  else
+    handler_ = lists ? context.handlers.find_exact(rows.name) : context.handlers.find(rows.name);
   // An alias shares another operator's rows, not always its nodes. An overload alone may be one, too ("aten::max.other").
   const std::string own = context.schemas.functional_form(node.op()).value_or(node.op());
   if (!numbers && own != mapping::split_overload(rows.name).first) {
@@ -139,15 +147,19 @@ Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::Ope
   if (numbers && !handler_ && !plain_ && !row.body) handler_ = context.handlers.find(rows.name);
   // A plugin's, but for what shares no more than the name with the operator on tensors.
   if (numbers && handler_) return;
-  const auto* overlaid = context.handlers.find_overlaid(node.overload().empty() ? own : own + "." + node.overload(), opset, opsets_);
+  const auto* overlaid =
+      context.handlers.find_overlaid(node.overload().empty() ? own : own + "." + node.overload(), opset, opsets_);
   if (!overlaid) overlaid = context.handlers.find_overlaid(rows.name, opset, opsets_);
   // A row of a mapping file wins over plugins.
-  if (overlaid && (!context.table.is_users(row.place) || row.place.file.starts_with(overlaid->plugin + "("))) handler_ = &overlaid->function;
+  if (overlaid && (!context.table.is_users(row.place) || row.place.file.starts_with(overlaid->plugin + "(")))
+    handler_ = &overlaid->function;
 }
 
 void Way::emit(handlers::Emission& emission) const {
-  if (handler_) (*handler_)(emission);
-  else handlers::emit_row(emission);
+  if (handler_)
+    (*handler_)(emission);
+  else
+    handlers::emit_row(emission);
 }
 
 std::optional<std::vector<Operand>> known_results(const symbolic::Call& call, onnx::Builder& builder) {

@@ -34,7 +34,7 @@ class Way {
   Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context, int opset);
   bool exists() const { return handler_ || plain_; }
   bool by_row_alone() const { return !handler_ && plain_; }
-  onnx::OpsetRange opsets() const { return opsets_; }   // at which it is the same, if the row is
+  onnx::OpsetRange opsets() const { return opsets_; }  // at which it is the same, if the row is
   void emit(handlers::Emission& emission) const;
 
  private:

@@ -24,13 +24,13 @@ struct Context {
   const schema::Registry& schemas;
   const symbolic::Registry& registry;
   const handlers::Registry& handlers;
-  const onnx::MovedAttributes& moved;      // of the table
+  const onnx::MovedAttributes& moved;  // of the table
   const symbolic::FactTable& facts;
   // Writes that normalising left in place, and why each can't be expressed.
   const std::unordered_map<const ir::Node*, std::string>& unresolved_writes;
-  const ir::Program* program = nullptr;    // holds packed parameters; null for graph text
+  const ir::Program* program = nullptr;  // holds packed parameters; null for graph text
   ir::Watch watch{};
-  std::map<std::string, int, std::less<>> domain_versions{};   // --custom-opset over the tables' `domains`
+  std::map<std::string, int, std::less<>> domain_versions{};  // --custom-opset over the tables' `domains`
   bool inline_functions = false;
   ExportType export_type = ExportType::onnx;
 };

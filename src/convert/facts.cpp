@@ -30,7 +30,7 @@ constexpr std::size_t most_visits = 32;
 // What facts of more than usual size may take in all, in bytes.
 constexpr std::size_t usual_fact = 1024;
 constexpr std::size_t most_large_facts = 64 << 20;
-constexpr std::size_t highest_rank = 64;  // torch's own
+constexpr std::size_t highest_rank = 64;                       // torch's own
 constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // more than any memory holds
 
 // No size below 0, nor more elements than there can be.
@@ -40,7 +40,8 @@ bool is_possible(const symbolic::Shape& shape) {
   for (const Dim& dim : shape) {
     const auto size = dim.number();
     if (!size) continue;
-    if (*size < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(*size, 1), &elements) || elements > most_elements) return false;
+    if (*size < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(*size, 1), &elements) || elements > most_elements)
+      return false;
   }
   return true;
 }
@@ -68,7 +69,8 @@ void want_input(Fact& fact, std::uint32_t input) {
 
 bool is_on_tensors(const schema::Schema& schema) {
   const auto tensor = [](const schema::Argument& argument) { return ir::holds(*argument.type, ir::TypeKind::tensor); };
-  return std::any_of(schema.arguments.begin(), schema.arguments.end(), tensor) || std::any_of(schema.returns.begin(), schema.returns.end(), tensor);
+  return std::any_of(schema.arguments.begin(), schema.arguments.end(), tensor) ||
+         std::any_of(schema.returns.begin(), schema.returns.end(), tensor);
 }
 
 // The word for its facts that a user's file states; empty if none does.
@@ -78,7 +80,7 @@ std::string_view users_word(std::string_view op, std::string_view overload, cons
   std::string_view found;
   for (const auto* rows : table.users()) {
     const auto* below = shipped.stated(rows->name);
-    if (rows->facts.empty() || (below && below->facts == rows->facts)) continue;   // what is shipped stays in a user's rows
+    if (rows->facts.empty() || (below && below->facts == rows->facts)) continue;  // what is shipped stays in a user's rows
     if (!overload.empty() && rows->name == full) return rows->facts;
     if (rows->name == op) found = rows->facts;
   }
@@ -154,7 +156,8 @@ class Statement {
       return;
     }
     const auto is_given = [&](const std::string& member) {
-      return std::any_of(given.begin(), given.end(), [&](const InputFact& input) { return input.name == member || input.name.starts_with(member + "."); });
+      return std::any_of(given.begin(), given.end(),
+                         [&](const InputFact& input) { return input.name == member || input.name.starts_with(member + "."); });
     };
     std::vector<Fact> members;
     for (std::string member = name + ".0"; is_given(member); member = name + "." + std::to_string(members.size()))
@@ -169,7 +172,9 @@ class Statement {
     if (node.is("prim::Loop")) return loop(node);
     if (node.is("prim::Constant")) {
       const ir::Constant* value = node.attribute("value");
-      set(node.output(), !value ? Fact{.value = symbolic::NoneFact{}} : program_ ? symbolic::fact_of(*value, *program_) : symbolic::fact_of(*value));
+      set(node.output(), !value     ? Fact{.value = symbolic::NoneFact{}}
+                         : program_ ? symbolic::fact_of(*value, *program_)
+                                    : symbolic::fact_of(*value));
       return;
     }
     if (node.is("prim::Uninitialized")) unset_.insert(node.output());
@@ -214,12 +219,13 @@ class Statement {
     }
   }
 
-  // What the graph's text says of a result that no rule states. Its sizes hold where the arguments have those that were seen: --input may
-  // say others.
+  // What the graph's text says of a result that no rule states. Its sizes hold where the arguments have those that were seen:
+  // --input may say others.
   Fact seen_result(const ir::Node& node, const ir::TypeRef& type) const {
     Fact fact = fact_of_type(type);
     const auto as_seen = [&](const ir::Value* input) { return has_seen_sizes(*input); };
-    if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->shape && !std::ranges::all_of(node.inputs(), as_seen))
+    if (auto* tensor = std::get_if<TensorFact>(&fact.value);
+        tensor && tensor->shape && !std::ranges::all_of(node.inputs(), as_seen))
       tensor->shape = symbolic::unknown_sizes(tensor->shape->size());
     return fact;
   }
@@ -229,7 +235,8 @@ class Statement {
     const auto* tensor = fact.tensor();
     const Fact seen = fact_of_type(value.type());
     if (!tensor || !tensor->shape || !seen.tensor() || !seen.tensor()->shape) return is_fixed(fact);
-    return std::ranges::equal(*tensor->shape, *seen.tensor()->shape, [](const Dim& a, const Dim& b) { return provably_equal(a, b); });
+    return std::ranges::equal(*tensor->shape, *seen.tensor()->shape,
+                              [](const Dim& a, const Dim& b) { return provably_equal(a, b); });
   }
 
   // No size of it hangs on a named one.
@@ -302,9 +309,12 @@ class Statement {
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const Fact& yes = facts_.of(node.blocks()[0]->outputs()[i]);
       const Fact& no = facts_.of(node.blocks()[1]->outputs()[i]);
-      const bool no_yes = unset_.contains(node.blocks()[0]->outputs()[i]), no_no = unset_.contains(node.blocks()[1]->outputs()[i]);
-      if (no_yes && no_no) unset_.insert(node.output(i));
-      else unset_.erase(node.output(i));
+      const bool no_yes = unset_.contains(node.blocks()[0]->outputs()[i]),
+                 no_no = unset_.contains(node.blocks()[1]->outputs()[i]);
+      if (no_yes && no_no)
+        unset_.insert(node.output(i));
+      else
+        unset_.erase(node.output(i));
       Fact fact = known == 1 || no_no ? yes : known == 0 || no_yes ? no : symbolic::join(yes, no);
       if (std::holds_alternative<std::monostate>(fact.value)) fact.value = fact_of_type(node.output(i)->type()).value;
       set(node.output(i), std::move(fact));
@@ -356,7 +366,8 @@ class Statement {
     for (std::size_t i = 0; i < state.size(); ++i) {
       Fact next = symbolic::join(state[i], facts_.of(node.blocks()[0]->outputs()[i + 1]));
       if (same(next, state[i])) continue;
-      if (round >= loop_rounds || std::holds_alternative<std::monostate>(next.value)) next.value = fact_of_type(node.output(i)->type()).value;
+      if (round >= loop_rounds || std::holds_alternative<std::monostate>(next.value))
+        next.value = fact_of_type(node.output(i)->type()).value;
       changed |= !same(next, state[i]);
       state[i] = std::move(next);
     }
@@ -372,7 +383,7 @@ class Statement {
   std::unordered_map<std::string, symbolic::FactFunction> rules_without_schema_;
   WrittenMemory written_;
   std::size_t visits_left_ = 0, large_facts_left_ = most_large_facts;
-  std::unordered_set<const ir::Value*> unset_;   // prim::Uninitialized, and what is never more than that
+  std::unordered_set<const ir::Value*> unset_;  // prim::Uninitialized, and what is never more than that
   FactTable facts_;
 };
 

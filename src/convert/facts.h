@@ -17,7 +17,7 @@ namespace compatcheck::conversion {
 
 // What is said of one model input, from --input, example inputs or the file.
 struct InputFact {
-  std::string name;   // the graph's own, "x" or "pair.0" for a member of a tuple
+  std::string name;  // the graph's own, "x" or "pair.0" for a member of a tuple
   symbolic::Fact fact;
 };
 

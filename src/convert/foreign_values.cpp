@@ -39,7 +39,9 @@ bool holds_tensor(const ir::TypeRef& type) {
   return type->kind == TypeKind::optional && holds_tensor(type->elements.front());
 }
 
-ValueInfo untyped(ValueInfo::Kind kind = ValueInfo::Kind::tensor) { return {.kind = kind, .untyped = true, .shape = {}, .name = {}}; }
+ValueInfo untyped(ValueInfo::Kind kind = ValueInfo::Kind::tensor) {
+  return {.kind = kind, .untyped = true, .shape = {}, .name = {}};
+}
 
 ValueInfo typed(DType dtype, std::optional<std::vector<onnx::Dimension>> shape, ValueInfo::Kind kind = ValueInfo::Kind::tensor) {
   if (ir::is_quantized(dtype)) throw Refusal{"it gives a quantized tensor, which ONNX has no value of"};
@@ -69,7 +71,8 @@ bool can_be_sequence(const Values& members, onnx::Builder& builder) {
   if (members.empty() || !builder.at_least(11)) return false;
   const auto* schema = builder.schema("SequenceConstruct");
   return std::ranges::all_of(members, [&](const Value& member) {
-    return member && !member.sequence && !builder.is_untyped(member) && member.dtype == members.front().dtype && schema->inputs.front().accepts(member.dtype);
+    return member && !member.sequence && !builder.is_untyped(member) && member.dtype == members.front().dtype &&
+           schema->inputs.front().accepts(member.dtype);
   });
 }
 
@@ -78,7 +81,10 @@ Value list_input(const List& list, const ir::TypeRef& type, onnx::Builder& build
   Values members;
   for (const Operand& item : list.items) members.push_back(foreign_input(item, element_of(type), builder));
   if (can_be_sequence(members, builder))
-    return builder.foreign("SequenceConstruct", members, {}, {ValueInfo{.kind = ValueInfo::Kind::sequence, .dtype = members.front().dtype, .shape = {}, .name = {}}}).front();
+    return builder
+        .foreign("SequenceConstruct", members, {},
+                 {ValueInfo{.kind = ValueInfo::Kind::sequence, .dtype = members.front().dtype, .shape = {}, .name = {}}})
+        .front();
   return builder.foreign(list_maker, members, {}, {untyped(ValueInfo::Kind::sequence)}).front();
 }
 
@@ -93,7 +99,9 @@ Value known_input(const ir::Constant& constant, onnx::Builder& builder) {
   const auto* device = constant.get<ir::DeviceConstant>();
   const auto* text = device ? &device->device : constant.get<std::string>();
   if (!text) throw Refusal{"an argument is a " + ir::to_string(*ir::type_of(constant)) + ", which ONNX has no value of"};
-  if (!builder.at_least(9)) return builder.foreign("org.pytorch.prim::Constant", {}, {{"value", *text}}, {untyped()}).front();   // Constant holds no strings
+  if (!builder.at_least(9))
+    return builder.foreign("org.pytorch.prim::Constant", {}, {{"value", *text}}, {untyped()})
+        .front();  // Constant holds no strings
   return builder.foreign("Constant", {}, {{"value", onnx::TextData{*text}}}, {untyped()}).front();
 }
 
@@ -101,7 +109,9 @@ Value known_input(const ir::Constant& constant, onnx::Builder& builder) {
 
 bool is_known(const Fact& fact) {
   if (fact.is_none() || std::holds_alternative<symbolic::ConstantFact>(fact.value)) return true;
-  if (const auto* number = fact.number()) return (number->integer && number->integer->is_number()) || (number->kind == symbolic::NumberFact::Kind::floating && number->floating);
+  if (const auto* number = fact.number())
+    return (number->integer && number->integer->is_number()) ||
+           (number->kind == symbolic::NumberFact::Kind::floating && number->floating);
   const auto* list = fact.list();
   return list && list->items && std::ranges::all_of(*list->items, is_known);
 }
@@ -135,8 +145,10 @@ Operand list_result(const symbolic::ListFact& list, const ir::TypeRef& type, con
   };
   std::vector<std::optional<ValueInfo>> types;
   for (std::size_t i = 0; i < list.items->size(); ++i) {
-    if (numbers) members.items.push_back(number_at(i));
-    else types.push_back(tensor_type((*list.items)[i]));
+    if (numbers)
+      members.items.push_back(number_at(i));
+    else
+      types.push_back(tensor_type((*list.items)[i]));
   }
   if (numbers) return {std::move(members)};
   if (!builder.at_least(11) || builder.is_untyped(made)) {
@@ -144,7 +156,8 @@ Operand list_result(const symbolic::ListFact& list, const ir::TypeRef& type, con
     return {std::move(members)};
   }
   for (std::size_t i = 0; i < types.size(); ++i)
-    members.items.push_back({builder.foreign("SequenceAt", {made, builder.integer(static_cast<std::int64_t>(i))}, {}, {types[i]}).front()});
+    members.items.push_back(
+        {builder.foreign("SequenceAt", {made, builder.integer(static_cast<std::int64_t>(i))}, {}, {types[i]}).front()});
   return {std::move(members)};
 }
 
@@ -157,7 +170,10 @@ ValueInfo tensor_type(const Fact& fact) {
 
 ValueInfo number_type(const symbolic::NumberFact& fact) {
   using Kind = symbolic::NumberFact::Kind;
-  return typed(fact.kind == Kind::floating ? DType::f64 : fact.kind == Kind::boolean ? DType::boolean : DType::i64, std::vector<onnx::Dimension>{});
+  return typed(fact.kind == Kind::floating  ? DType::f64
+               : fact.kind == Kind::boolean ? DType::boolean
+                                            : DType::i64,
+               std::vector<onnx::Dimension>{});
 }
 
 Value foreign_input(const Operand& operand, const ir::TypeRef& type, onnx::Builder& builder) {
@@ -168,7 +184,8 @@ Value foreign_input(const Operand& operand, const ir::TypeRef& type, onnx::Build
   if (const auto* vector = std::get_if<handlers::Vector>(&operand.value)) return vector->value;
   if (const auto* sequence = std::get_if<handlers::Sequence>(&operand.value)) return sequence->value;
   if (const auto* known = std::get_if<handlers::Known>(&operand.value)) return known_input(known->value, builder);
-  if (std::holds_alternative<handlers::Quantized>(operand.value)) throw Refusal{"an argument is a quantized tensor, which ONNX has no value of"};
+  if (std::holds_alternative<handlers::Quantized>(operand.value))
+    throw Refusal{"an argument is a quantized tensor, which ONNX has no value of"};
   throw Refusal{"an argument" + (type ? " of type " + ir::to_string(*type) : std::string()) + " is what ONNX has no value of"};
 }
 
@@ -181,7 +198,8 @@ std::optional<ValueInfo> foreign_output(const Fact& fact, const ir::Value& value
   if (holds_tensor(value.type()) && !fact.list()) return untyped();
   if (ir::is_tensor_list(value.type())) return untyped(ValueInfo::Kind::sequence);
   if (value.unused()) return std::nullopt;
-  throw Refusal{"it gives " + (value.type() ? "a " + ir::to_string(*value.type()) : std::string("something")) + ", which ONNX has no value of"};
+  throw Refusal{"it gives " + (value.type() ? "a " + ir::to_string(*value.type()) : std::string("something")) +
+                ", which ONNX has no value of"};
 }
 
 Operand foreign_result(const Fact& fact, const ir::Value& value, const Value& made, onnx::Builder& builder) {

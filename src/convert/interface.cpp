@@ -21,7 +21,10 @@ onnx::Dimension dimension(const symbolic::Dim& dim) {
 }
 
 handlers::Wanting unknown_rank(const Fact& fact, const std::string& what) {
-  return {{.truth = symbolic::Truth::unknown, .message = "the rank of the model's " + what + " isn't known, and ONNX has none without one", .wants = fact.wants, .blame = fact.blame}};
+  return {{.truth = symbolic::Truth::unknown,
+           .message = "the rank of the model's " + what + " isn't known, and ONNX has none without one",
+           .wants = fact.wants,
+           .blame = fact.blame}};
 }
 
 bool is_quantized(const Fact& fact) {
@@ -44,14 +47,18 @@ Operand declare(const Fact& fact, const ir::TypeRef& type, const std::string& na
   if (const auto* list = fact.list(); list && list->items) {
     List made;
     for (std::size_t i = 0; i < list->items->size(); ++i) {
-      const ir::TypeRef element = !type || type->elements.empty() ? nullptr : type->elements[std::min(i, type->elements.size() - 1)];
+      const ir::TypeRef element =
+          !type || type->elements.empty() ? nullptr : type->elements[std::min(i, type->elements.size() - 1)];
       made.items.push_back(declare((*list->items)[i], element, name + "." + std::to_string(i), builder));
     }
     return {std::move(made)};
   }
-  if (is_quantized(fact)) throw onnx::Refusal{"the model's input " + name + " is a quantized tensor, which ONNX can't be given", "quantize inside the model"};
+  if (is_quantized(fact))
+    throw onnx::Refusal{"the model's input " + name + " is a quantized tensor, which ONNX can't be given",
+                        "quantize inside the model"};
   return handlers::operand_of(fact, type, [&](ir::DType dtype, bool sequence) {
-    if (!onnx::data_type(dtype)) throw onnx::Refusal{"the model's input " + name + " is " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of"};
+    if (!onnx::data_type(dtype))
+      throw onnx::Refusal{"the model's input " + name + " is " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of"};
     auto shape = sequence ? std::nullopt : shape_of(fact);
     if (!sequence && !shape) throw unknown_rank(fact, "input " + name);
     return builder.add_input(dtype, std::move(shape), name, sequence);
@@ -60,7 +67,8 @@ Operand declare(const Fact& fact, const ir::TypeRef& type, const std::string& na
 
 class Collector {
  public:
-  Collector(const Context& context, onnx::Builder& builder, const OperandOf& operand_of) : context_(context), builder_(builder), operand_of_(operand_of) {}
+  Collector(const Context& context, onnx::Builder& builder, const OperandOf& operand_of)
+      : context_(context), builder_(builder), operand_of_(operand_of) {}
 
   void collect(const ir::Value* value, const std::string& name) {
     const ir::Node* maker = value->producer();
@@ -80,7 +88,8 @@ class Collector {
     if (const List* list = operand.list()) {
       const auto* facts = fact.list();
       for (std::size_t i = 0; i < list->items.size(); ++i)
-        collect(list->items[i], facts && facts->items && i < facts->items->size() ? (*facts->items)[i] : Fact{}, name + "." + std::to_string(i));
+        collect(list->items[i], facts && facts->items && i < facts->items->size() ? (*facts->items)[i] : Fact{},
+                name + "." + std::to_string(i));
       return;
     }
     if (const auto* dict = std::get_if<handlers::Dict>(&operand.value)) {
@@ -88,8 +97,10 @@ class Collector {
       return;
     }
     onnx::Values values;
-    if (const auto* quantized = std::get_if<handlers::Quantized>(&operand.value)) values.push_back(dequantized(*quantized));
-    else handlers::spill(operand, handlers::value_form(operand), builder_, values);
+    if (const auto* quantized = std::get_if<handlers::Quantized>(&operand.value))
+      values.push_back(dequantized(*quantized));
+    else
+      handlers::spill(operand, handlers::value_form(operand), builder_, values);
     if (values.empty()) throw onnx::Refusal{"the model's output " + name + " is no tensor: ONNX has no value for it"};
     const Value value = values.front();
     demand_tensors(value);
@@ -103,7 +114,11 @@ class Collector {
     const onnx::Schema* reader = builder_.schema(value.sequence ? "SequenceAt" : "Identity");
     if (!reader) throw onnx::Refusal{"ONNX has no lists of tensors before opset 11", "use opset 11"};
     const auto takes = [&](const onnx::Schema& version) { return onnx::accepts(version.inputs.front(), value); };
-    if (!takes(*reader)) throw onnx::refusal_until(*reader, "ONNX has no " + std::string(value.sequence ? "lists of " : "") + "tensors of " + std::string(ir::name(value.dtype)), takes);
+    if (!takes(*reader))
+      throw onnx::refusal_until(
+          *reader,
+          "ONNX has no " + std::string(value.sequence ? "lists of " : "") + "tensors of " + std::string(ir::name(value.dtype)),
+          takes);
   }
 
   // What an operator that isn't ONNX's gives may have a type that nobody tells.
@@ -131,7 +146,8 @@ class Collector {
   Value dequantized(const handlers::Quantized& quantized) {
     onnx::Arguments attributes;
     if (quantized.axis) attributes.push_back({"axis", *quantized.axis});
-    return builder_.node("DequantizeLinear", {quantized.integers, quantized.scale, quantized.zero_point}, attributes, ir::DType::f32);
+    return builder_.node("DequantizeLinear", {quantized.integers, quantized.scale, quantized.zero_point}, attributes,
+                         ir::DType::f32);
   }
 
   const Context& context_;
@@ -146,7 +162,7 @@ std::optional<std::vector<onnx::Dimension>> shape_of(const Fact& fact) {
   const auto* tensor = fact.tensor();
   if (!tensor || !tensor->shape) {
     if (fact.number()) return std::vector<onnx::Dimension>{};
-    if (fact.list()) return std::vector<onnx::Dimension>{{}};   // of numbers, in one tensor
+    if (fact.list()) return std::vector<onnx::Dimension>{{}};  // of numbers, in one tensor
     return std::nullopt;
   }
   std::vector<onnx::Dimension> dims;
@@ -154,7 +170,8 @@ std::optional<std::vector<onnx::Dimension>> shape_of(const Fact& fact) {
   return dims;
 }
 
-std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder) {
+std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& graph, const Context& context,
+                                                             onnx::Builder& builder) {
   std::unordered_map<const ir::Value*, Operand> operands;
   for (const ir::Value* input : graph.inputs()) {
     const std::string name = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
@@ -164,7 +181,8 @@ std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& gr
   return operands;
 }
 
-std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder, const OperandOf& operand_of) {
+std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder,
+                                    const OperandOf& operand_of) {
   Collector collector(context, builder, operand_of);
   const auto values = graph.outputs();
   for (std::size_t i = 0; i < values.size(); ++i) collector.collect(values[i], "output_" + std::to_string(i));

@@ -16,18 +16,20 @@ namespace compatcheck::conversion {
 // Null where the fact doesn't tell the rank.
 std::optional<std::vector<onnx::Dimension>> shape_of(const symbolic::Fact& fact);
 
-// Each of the graph's inputs as inputs of the model; one that nobody reads, and of which ONNX has no tensors or too little is known,
-// is left out. Throws Refusal and Wanting.
-std::unordered_map<const ir::Value*, handlers::Operand> declare_inputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder);
+// Each of the graph's inputs as inputs of the model; one that nobody reads, and of which ONNX has no tensors or too little is
+// known, is left out. Throws Refusal and Wanting.
+std::unordered_map<const ir::Value*, handlers::Operand> declare_inputs(const ir::Graph& graph, const Context& context,
+                                                                       onnx::Builder& builder);
 
 struct Output {
   std::string name;
   onnx::Value value;
-  std::optional<std::vector<onnx::Dimension>> shape;   // null for sequences
+  std::optional<std::vector<onnx::Dimension>> shape;  // null for sequences
 };
 
 // The tensors that the graph gives, what lists, tuples and dictionaries hold one by one. Throws Refusal and Wanting.
 using OperandOf = std::function<const handlers::Operand&(const ir::Value*)>;
-std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder, const OperandOf& operand_of);
+std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder,
+                                    const OperandOf& operand_of);
 
 }  // namespace compatcheck::conversion

@@ -33,7 +33,12 @@ std::string describe(const ir::Node& node) {
 class Lowering {
  public:
   Lowering(const ir::Graph& graph, const Context& context, const LowerOptions& options)
-      : graph_(graph), context_(context), options_(options), model_(empty_model(context, options.opset)), builder_(model_, context.moved, {options.opset, options.opset}), lookups_(context) {}
+      : graph_(graph),
+        context_(context),
+        options_(options),
+        model_(empty_model(context, options.opset)),
+        builder_(model_, context.moved, {options.opset, options.opset}),
+        lookups_(context) {}
 
   onnx::Model run() {
     explained("the model's inputs", [&] { inputs(); });
@@ -57,16 +62,18 @@ class Lowering {
     if (!options_.input_names.empty() && options_.input_names.size() != model_.graph.inputs.size())
       throw UsageError("--input-names has " + std::to_string(options_.input_names.size()) + " names, the ONNX model has " +
                        std::to_string(model_.graph.inputs.size()) + " inputs");
-    for (std::size_t i = 0; i < options_.input_names.size(); ++i) model_.values[model_.graph.inputs[i]].name = options_.input_names[i];
+    for (std::size_t i = 0; i < options_.input_names.size(); ++i)
+      model_.values[model_.graph.inputs[i]].name = options_.input_names[i];
   }
 
   void outputs() {
-    const auto given = collect_outputs(graph_, context_, builder_, [this](const ir::Value* value) -> const Operand& { return operand(value); });
+    const auto given =
+        collect_outputs(graph_, context_, builder_, [this](const ir::Value* value) -> const Operand& { return operand(value); });
     if (!options_.output_names.empty() && options_.output_names.size() != given.size())
       throw UsageError("--output-names has " + std::to_string(options_.output_names.size()) + " names, the ONNX model has " +
                        std::to_string(given.size()) + " outputs");
     std::set<onnx::ValueId> taken(model_.graph.inputs.begin(), model_.graph.inputs.end());
-    std::set<std::string> names;   // a dictionary's key may be an input's name
+    std::set<std::string> names;  // a dictionary's key may be an input's name
     for (const onnx::ValueId input : model_.graph.inputs) names.insert(model_.values[input].name);
     for (std::size_t i = 0; i < given.size(); ++i) {
       Value value = given[i].value;
@@ -77,7 +84,8 @@ class Lowering {
         model_.values[value.id].untyped = untyped;
       }
       onnx::ValueInfo& info = model_.values[value.id];
-      if (!options_.output_names.empty() && names.contains(options_.output_names[i])) throw UsageError("--output-names: '" + options_.output_names[i] + "' is the name of an input");
+      if (!options_.output_names.empty() && names.contains(options_.output_names[i]))
+        throw UsageError("--output-names: '" + options_.output_names[i] + "' is the name of an input");
       info.name = options_.output_names.empty() ? given[i].name : options_.output_names[i];
       if (options_.output_names.empty())
         for (int count = 1; !names.insert(info.name).second; ++count) info.name = given[i].name + "_" + std::to_string(count);
@@ -96,12 +104,18 @@ class Lowering {
       inner.path.push_back(place);
       collect_stands(held, std::move(inner), into);
     };
-    if (const Value* tensor = operand.tensor()) stands(*tensor);
-    else if (const auto* vector = std::get_if<handlers::Vector>(&operand.value)) stands(vector->value);
-    else if (const auto* sequence = std::get_if<handlers::Sequence>(&operand.value)) stands(sequence->value);
-    else if (const Number* number = operand.number(); number && std::holds_alternative<Value>(number->value)) stands(std::get<Value>(number->value));
-    else if (const List* list = operand.list()) for (std::size_t i = 0; i < list->items.size(); ++i) member(i, list->items[i]);
-    else if (const auto* dict = std::get_if<handlers::Dict>(&operand.value)) for (std::size_t i = 0; i < dict->items.size(); ++i) member(i, dict->items[i].value);
+    if (const Value* tensor = operand.tensor())
+      stands(*tensor);
+    else if (const auto* vector = std::get_if<handlers::Vector>(&operand.value))
+      stands(vector->value);
+    else if (const auto* sequence = std::get_if<handlers::Sequence>(&operand.value))
+      stands(sequence->value);
+    else if (const Number* number = operand.number(); number && std::holds_alternative<Value>(number->value))
+      stands(std::get<Value>(number->value));
+    else if (const List* list = operand.list())
+      for (std::size_t i = 0; i < list->items.size(); ++i) member(i, list->items[i]);
+    else if (const auto* dict = std::get_if<handlers::Dict>(&operand.value))
+      for (std::size_t i = 0; i < dict->items.size(); ++i) member(i, dict->items[i].value);
   }
 
   // ---- Values
@@ -114,8 +128,9 @@ class Lowering {
     const std::size_t before = model_.initializers.size();
     Operand made = handlers::operand_of(*constant, context_.program, builder_);
     const ir::Constant* path = value->producer()->attribute("path");
-    if (path && model_.initializers.size() == before + 1) model_.values[model_.initializers.back().value].name = *path->get<std::string>();
-    return operands_[value] = std::move(made);   // `at` may have moved
+    if (path && model_.initializers.size() == before + 1)
+      model_.values[model_.initializers.back().value].name = *path->get<std::string>();
+    return operands_[value] = std::move(made);  // `at` may have moved
   }
 
   // ---- Nodes
@@ -139,7 +154,8 @@ class Lowering {
   }
 
   // What can't become ONNX, with what it is of.
-  template <class Work> static void explained(const std::string& what, Work&& work) {
+  template <class Work>
+  static void explained(const std::string& what, Work&& work) {
     try {
       work();
     } catch (const onnx::Refusal& refusal) {
@@ -151,7 +167,9 @@ class Lowering {
 
   const mapping::Row& row_of(const ir::Node& node, const mapping::Lookup& found, const symbolic::Call& call) {
     for (const mapping::Row& row : found.rows)
-      if (symbolic::applies(row, call, context_.registry, context_.schemas).truth == symbolic::Truth::yes && row.kind == mapping::Row::Kind::mapped) return row;
+      if (symbolic::applies(row, call, context_.registry, context_.schemas).truth == symbolic::Truth::yes &&
+          row.kind == mapping::Row::Kind::mapped)
+        return row;
     throw InternalError("no row maps " + describe(node));
   }
 
@@ -171,13 +189,16 @@ class Lowering {
     way.emit(emission);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const auto& result = emission.results()[i];
-      if (result) operands_[node.output(i)] = *result;
-      else if (!node.output(i)->unused()) throw InternalError("the handler of " + describe(node) + " gave no output " + std::to_string(i));
+      if (result)
+        operands_[node.output(i)] = *result;
+      else if (!node.output(i)->unused())
+        throw InternalError("the handler of " + describe(node) + " gave no output " + std::to_string(i));
     }
   }
 
   void foreign(const ir::Node& node) {
-    auto results = write_foreign(node, context_, builder_, [this](const ir::Value* value) -> const Operand& { return operand(value); });
+    auto results =
+        write_foreign(node, context_, builder_, [this](const ir::Value* value) -> const Operand& { return operand(value); });
     for (std::size_t i = 0; i < results.size(); ++i) operands_[node.output(i)] = std::move(results[i]);
   }
 
@@ -185,7 +206,7 @@ class Lowering {
 
   void structural(const ir::Node& node) {
     const auto give = [&](Operand operand) { operands_[node.output()] = std::move(operand); };
-    if (node.is("prim::Constant")) return;   // made where it is used
+    if (node.is("prim::Constant")) return;  // made where it is used
     if (node.is("prim::Uninitialized")) return give({handlers::Uninitialized{}});
     if (node.is("prim::ListConstruct") || node.is("prim::TupleConstruct")) {
       List list;
@@ -194,14 +215,16 @@ class Lowering {
     }
     if (node.is("prim::DictConstruct")) {
       handlers::Dict dict;
-      for (std::size_t i = 0; i + 1 < node.inputs().size(); i += 2) dict.items.push_back({key_of(node.input(i)), operand(node.input(i + 1))});
+      for (std::size_t i = 0; i + 1 < node.inputs().size(); i += 2)
+        dict.items.push_back({key_of(node.input(i)), operand(node.input(i + 1))});
       return give({std::move(dict)});
     }
     if (node.is("prim::ListUnpack") || node.is("prim::TupleUnpack")) return unpack(node);
     if (node.is("prim::TupleIndex")) {
       const auto index = symbolic::Call(node, context_.facts).facts().of(node.input(1)).number();
       const List* list = operand(node.input(0)).list();
-      if (!list || !index || !index->integer || !index->integer->is_number()) throw onnx::Refusal{"which member of the tuple isn't known"};
+      if (!list || !index || !index->integer || !index->integer->is_number())
+        throw onnx::Refusal{"which member of the tuple isn't known"};
       std::int64_t at = *index->integer->number();
       if (at < 0) at += static_cast<std::int64_t>(list->items.size());
       return give(list->items.at(static_cast<std::size_t>(at)));
@@ -224,7 +247,8 @@ class Lowering {
   }
 
   static bool is_same_value(const ir::Node& node) {
-    static const std::set<std::string_view> names = {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::data", "aten::_unwrap_optional"};
+    static const std::set<std::string_view> names = {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::data",
+                                                     "aten::_unwrap_optional"};
     return names.contains(node.op());
   }
 
@@ -243,7 +267,9 @@ class Lowering {
 
   // The form of what leaves an If or goes round a Loop; its values are only counted.
   Operand form_of(const ir::Value* value) {
-    return handlers::operand_of(context_.facts.of(value), value->type(), [](ir::DType dtype, bool sequence) { return Value{1, dtype, sequence}; });
+    return handlers::operand_of(context_.facts.of(value), value->type(), [](ir::DType dtype, bool sequence) {
+      return Value{1, dtype, sequence};
+    });
   }
 
   Value boolean(const ir::Value* value) {
@@ -291,7 +317,7 @@ class Lowering {
       block(*node.blocks()[i]);
       builder_.set_origin(&node);
       Values values;
-      std::vector<const ir::Value*> whose;   // null of what is no tensor
+      std::vector<const ir::Value*> whose;  // null of what is no tensor
       for (std::size_t o = 0; o < forms.size(); ++o) {
         handlers::spill(leaving(node.blocks()[i]->outputs()[o], node.output(o)), forms[o], builder_, values);
         whose.resize(values.size(), forms[o].tensor() ? node.output(o) : nullptr);
@@ -303,7 +329,8 @@ class Lowering {
         for (const Value& value : values) dtypes.push_back(value.dtype), sequences.push_back(value.sequence);
       builder_.end_body(values);
     }
-    Values results = builder_.control("If", {condition}, {{"then_branch", bodies[0]}, {"else_branch", bodies[1]}}, dtypes, sequences);
+    Values results =
+        builder_.control("If", {condition}, {{"then_branch", bodies[0]}, {"else_branch", bodies[1]}}, dtypes, sequences);
     std::size_t at = 0;
     for (std::size_t o = 0; o < forms.size(); ++o) operands_[node.output(o)] = handlers::refill(forms[o], results, at);
   }
@@ -316,7 +343,7 @@ class Lowering {
     Values given{trip_count(node.input(0)), boolean(node.input(1))};
     for (std::size_t i = 0; i < forms.size(); ++i) handlers::spill(operand(node.input(i + 2)), forms[i], builder_, given);
     const auto body = builder_.begin_body();
-    const std::vector<onnx::Dimension> single;   // ONNX Runtime wants to know that the count and the condition have no dimensions
+    const std::vector<onnx::Dimension> single;  // ONNX Runtime wants to know that the count and the condition have no dimensions
     operands_[inner.inputs()[0]] = {Number{builder_.body_input(ir::DType::i64, false, single)}};
     builder_.body_input(ir::DType::boolean, false, single);
     Values carried;

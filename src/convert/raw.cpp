@@ -36,7 +36,11 @@ std::string body_name(const ir::Node& node, std::size_t block) {
 class Raw {
  public:
   Raw(const ir::Graph& graph, const Context& context, const LowerOptions& options)
-      : graph_(graph), context_(context), options_(options), model_(empty_model(context, options.opset)), builder_(model_, context.moved, {options.opset, options.opset}) {}
+      : graph_(graph),
+        context_(context),
+        options_(options),
+        model_(empty_model(context, options.opset)),
+        builder_(model_, context.moved, {options.opset, options.opset}) {}
 
   onnx::Model run() {
     const auto inputs = graph_.inputs(), outputs = graph_.outputs();
@@ -44,15 +48,19 @@ class Raw {
     demand_count("--output-names", options_.output_names.size(), outputs.size(), "outputs");
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Value made = take(*inputs[i]);
-      if (!options_.input_names.empty()) model_.values[made.id].name = options_.input_names[i];
-      else if (model_.values[made.id].name.empty()) model_.values[made.id].name = "input_" + std::to_string(i);
+      if (!options_.input_names.empty())
+        model_.values[made.id].name = options_.input_names[i];
+      else if (model_.values[made.id].name.empty())
+        model_.values[made.id].name = "input_" + std::to_string(i);
       model_.graph.inputs.push_back(made.id);
     }
     block(*graph_.top());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Value made = leaving(*outputs[i], model_.graph);
-      if (!options_.output_names.empty()) model_.values[made.id].name = options_.output_names[i];
-      else if (model_.values[made.id].name.empty()) model_.values[made.id].name = "output_" + std::to_string(i);
+      if (!options_.output_names.empty())
+        model_.values[made.id].name = options_.output_names[i];
+      else if (model_.values[made.id].name.empty())
+        model_.values[made.id].name = "output_" + std::to_string(i);
       model_.graph.outputs.push_back(made.id);
     }
     return std::move(model_);
@@ -61,7 +69,8 @@ class Raw {
  private:
   static void demand_count(const char* option, std::size_t given, std::size_t wanted, const char* what) {
     if (given && given != wanted)
-      throw UsageError(std::string(option) + " has " + std::to_string(given) + " names, the graph has " + std::to_string(wanted) + " " + what);
+      throw UsageError(std::string(option) + " has " + std::to_string(given) + " names, the graph has " + std::to_string(wanted) +
+                       " " + what);
   }
 
   // The type as far as it is known, under the graph's own name.
@@ -70,7 +79,7 @@ class Raw {
     try {
       const symbolic::Fact& fact = context_.facts.of(&value);
       if (auto known = fact.number() ? number_type(*fact.number()) : foreign_output(fact, value)) info = *std::move(known);
-    } catch (const Refusal&) {   // a type that ONNX lacks
+    } catch (const Refusal&) {  // a type that ONNX lacks
     }
     if (!value.name().empty() && names_.insert(value.name()).second) info.name = value.name();
     return info;
@@ -101,7 +110,8 @@ class Raw {
     std::vector<onnx::NodeAttribute> attributes;
     if (!node.overload().empty() && !node.is("prim::PythonOp")) attributes.push_back({"overload_name", node.overload()});
     for (const ir::Attribute& attribute : node.attributes())
-      if (auto value = is_carried(node, attribute) ? attribute_of(attribute.value) : std::nullopt) attributes.push_back({attribute.name, *std::move(value)});
+      if (auto value = is_carried(node, attribute) ? attribute_of(attribute.value) : std::nullopt)
+        attributes.push_back({attribute.name, *std::move(value)});
     for (std::size_t i = 0; i < node.blocks().size(); ++i) attributes.push_back({body_name(node, i), body(*node.blocks()[i])});
     builder_.set_origin(&node);
     Values inputs;
@@ -125,7 +135,8 @@ class Raw {
   // What leaves a graph is made by a node of it, and leaves once.
   Value leaving(const ir::Value& value, const onnx::Graph& graph) {
     const Value held = values_.at(&value);
-    const bool made_here = std::ranges::any_of(graph.nodes, [&](const onnx::Node& node) { return std::ranges::find(node.outputs, held.id) != node.outputs.end(); });
+    const bool made_here = std::ranges::any_of(
+        graph.nodes, [&](const onnx::Node& node) { return std::ranges::find(node.outputs, held.id) != node.outputs.end(); });
     if (made_here && left_.insert(held.id).second) return held;
     return builder_.foreign("org.pytorch.prim::Return", {held}, {}, {info_of(value)}).front();
   }
@@ -157,11 +168,16 @@ void demand_raw(const ir::Node& node) {
   const bool constant = node.is("prim::Constant");
   for (const ir::Attribute& attribute : node.attributes()) {
     const ir::Constant& value = attribute.value;
-    if (!is_carried(node, attribute) || value.is_none() || attribute_of(value) || (constant && (is_plain_tensor(value) || tensors_of(value)))) continue;
-    throw Refusal{std::string(constant ? "the constant" : "the attribute `" + attribute.name + "`") + " is a " + ir::to_string(*ir::type_of(value)) + ", which an ONNX file doesn't hold"};
+    if (!is_carried(node, attribute) || value.is_none() || attribute_of(value) ||
+        (constant && (is_plain_tensor(value) || tensors_of(value))))
+      continue;
+    throw Refusal{std::string(constant ? "the constant" : "the attribute `" + attribute.name + "`") + " is a " +
+                  ir::to_string(*ir::type_of(value)) + ", which an ONNX file doesn't hold"};
   }
 }
 
-onnx::Model raw_model(const ir::Graph& graph, const Context& context, const LowerOptions& options) { return Raw(graph, context, options).run(); }
+onnx::Model raw_model(const ir::Graph& graph, const Context& context, const LowerOptions& options) {
+  return Raw(graph, context, options).run();
+}
 
 }  // namespace compatcheck::conversion

@@ -65,20 +65,24 @@ Verdict results_are_known(const ir::Node& node, const Context& context) {
 // Parameters and buffers become initializers.
 bool holds_only_tensors(const ir::TypeRef& type) {
   if (!type || type->kind == ir::TypeKind::tensor) return true;
-  const bool wraps = type->kind == ir::TypeKind::optional || type->kind == ir::TypeKind::list || type->kind == ir::TypeKind::tuple;
+  const bool wraps =
+      type->kind == ir::TypeKind::optional || type->kind == ir::TypeKind::list || type->kind == ir::TypeKind::tuple;
   return wraps && !type->elements.empty() && std::all_of(type->elements.begin(), type->elements.end(), holds_only_tensors);
 }
 
 // Into a result of the whole graph, perhaps through branches, lists and tuples.
 bool is_returned(const ir::Value* value) {
-  const auto any_returned = [](std::span<ir::Value* const> values) { return std::any_of(values.begin(), values.end(), is_returned); };
+  const auto any_returned = [](std::span<ir::Value* const> values) {
+    return std::any_of(values.begin(), values.end(), is_returned);
+  };
   const auto uses = value->uses();
   return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
     const ir::Node& user = *use.user;
-    if (&user != user.owner()->return_node()) return (user.op().ends_with("Construct") || user.op().ends_with("cast")) && any_returned(user.outputs());
+    if (&user != user.owner()->return_node())
+      return (user.op().ends_with("Construct") || user.op().ends_with("cast")) && any_returned(user.outputs());
     const ir::Node* owner = user.owner()->owner();
     if (!owner) return true;
-    const std::size_t first = owner->is("prim::Loop") ? 1 : 0;   // a Loop's block returns its condition first
+    const std::size_t first = owner->is("prim::Loop") ? 1 : 0;  // a Loop's block returns its condition first
     return use.operand >= first && is_returned(owner->output(use.operand - first));
   });
 }
@@ -100,9 +104,12 @@ bool is_written(std::string_view attribute, const Context& context) {
 // operators that take them have judged without it.
 Verdict attribute_is_known(const ir::Node& node, const Context& context) {
   const ir::Value *object = node.input(0), *attribute = node.output();
-  const auto no = [&](const char* why) { return Verdict{.truth = Truth::no, .message = "the attribute `" + std::string(attribute_name(node)) + "`" + why}; };
+  const auto no = [&](const char* why) {
+    return Verdict{.truth = Truth::no, .message = "the attribute `" + std::string(attribute_name(node)) + "`" + why};
+  };
   if (!is_needed(attribute, context.table) || is_written(attribute_name(node), context)) return {.truth = Truth::yes};
-  if (object->producer() && object->producer()->is("prim::CreateObject")) return no(" is of an object that is made while the model runs");
+  if (object->producer() && object->producer()->is("prim::CreateObject"))
+    return no(" is of an object that is made while the model runs");
   if (holds_only_tensors(attribute->type())) return {.truth = Truth::yes};
   const bool known_object = !std::holds_alternative<std::monostate>(context.facts.of(object).value);
   if (known_object) return no(" isn't known while converting: its content can't be read");
@@ -122,15 +129,19 @@ Verdict dissolves(const ir::Node& node, const mapping::Listed& listed, const Con
 std::vector<handlers::Operand> unpacked(const handlers::Operand& given, std::size_t count, onnx::Builder& builder) {
   std::vector<handlers::Operand> members;
   if (const handlers::List* list = given.list()) {
-    if (list->items.size() != count) throw onnx::Refusal{"a list of " + std::to_string(list->items.size()) + " is unpacked into " + std::to_string(count)};
+    if (list->items.size() != count)
+      throw onnx::Refusal{"a list of " + std::to_string(list->items.size()) + " is unpacked into " + std::to_string(count)};
     members.assign(list->items.begin(), list->items.end());
     return members;
   }
   for (std::size_t i = 0; i < count; ++i) {
     const onnx::Value index = builder.integer(static_cast<std::int64_t>(i));
-    if (const auto* sequence = std::get_if<handlers::Sequence>(&given.value)) members.push_back({builder.node("SequenceAt", {sequence->value, index})});
-    else if (const auto* vector = std::get_if<handlers::Vector>(&given.value)) members.push_back({handlers::Number{builder.gather(vector->value, index, 0)}});
-    else throw onnx::Refusal{"a value that is no list is unpacked"};
+    if (const auto* sequence = std::get_if<handlers::Sequence>(&given.value))
+      members.push_back({builder.node("SequenceAt", {sequence->value, index})});
+    else if (const auto* vector = std::get_if<handlers::Vector>(&given.value))
+      members.push_back({handlers::Number{builder.gather(vector->value, index, 0)}});
+    else
+      throw onnx::Refusal{"a value that is no list is unpacked"};
   }
   return members;
 }

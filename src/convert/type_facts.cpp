@@ -21,8 +21,9 @@ TensorFact tensor_of(const ir::TensorType& type) {
 }
 
 NumberFact::Kind number_kind(ir::TypeKind kind) {
-  return kind == ir::TypeKind::floating ? NumberFact::Kind::floating
-         : kind == ir::TypeKind::boolean ? NumberFact::Kind::boolean : NumberFact::Kind::integer;
+  return kind == ir::TypeKind::floating  ? NumberFact::Kind::floating
+         : kind == ir::TypeKind::boolean ? NumberFact::Kind::boolean
+                                         : NumberFact::Kind::integer;
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ using symbolic::ListFact;
 using symbolic::TensorFact;
 
 bool resizes(const ir::Node& writer) {
-  static const std::set<std::string_view> resizing = {
-      "aten::resize_", "aten::resize_as_", "aten::set_", "aten::t_", "aten::transpose_", "aten::swapaxes_", "aten::swapdims_",
-      "aten::squeeze_", "aten::unsqueeze_", "aten::as_strided_"};
+  static const std::set<std::string_view> resizing = {"aten::resize_",    "aten::resize_as_", "aten::set_",      "aten::t_",
+                                                      "aten::transpose_", "aten::swapaxes_",  "aten::swapdims_", "aten::squeeze_",
+                                                      "aten::unsqueeze_", "aten::as_strided_"};
   return resizing.contains(writer.op()) || !writer.schema() || writer.schema()->is_out();
 }
 
@@ -42,15 +42,19 @@ void WrittenMemory::forget_part(const ir::Value* value, Fact& fact) const {
     if (resized(value)) tensor->shape.reset();
   } else if (auto* list = std::get_if<ListFact>(&fact.value)) {
     const bool tuple = value->type() && value->type()->kind == ir::TypeKind::tuple;
-    if (!list->items || (!tuple && aliases_.written(value))) fact.value = fact_of_type(value->type()).value;
-    else for (Fact& item : *list->items) forget_member(value, item);
+    if (!list->items || (!tuple && aliases_.written(value)))
+      fact.value = fact_of_type(value->type()).value;
+    else
+      for (Fact& item : *list->items) forget_member(value, item);
   }
 }
 
 // Of a list that stays as long as it is.
 void WrittenMemory::forget_member(const ir::Value* list, Fact& member) const {
-  if (member.tensor()) forget_part(list, member);
-  else if (member.list()) member.value = {};
+  if (member.tensor())
+    forget_part(list, member);
+  else if (member.list())
+    member.value = {};
 }
 
 bool WrittenMemory::resized(const ir::Value* value) const {

@@ -26,7 +26,8 @@ std::string spell(const Literal& literal) {
   return std::get<std::string>(literal);
 }
 
-template <class Items> std::string spell(const Items& items, const char* separator) {
+template <class Items>
+std::string spell(const Items& items, const char* separator) {
   std::string text;
   for (const auto& item : items) text += (text.empty() ? "" : separator) + spell(item);
   return text;
@@ -57,8 +58,8 @@ void combine(Fit& total, Fit next) {
 struct Subject {
   std::string name;
   bool given = true;
-  const Operand* operand = nullptr;                    // null: an attribute, or a number
-  std::optional<std::vector<Literal>> values{};        // absent: not known
+  const Operand* operand = nullptr;              // null: an attribute, or a number
+  std::optional<std::vector<Literal>> values{};  // absent: not known
 };
 
 Subject number_subject(std::string name, double value) { return {.name = std::move(name), .values = {{value}}}; }
@@ -68,8 +69,10 @@ class Test {
   explicit Test(const Subject& subject) : subject_(subject) {}
 
   Fit operator()(const Predicate& predicate) const {
-    if (predicate.used && *predicate.used != subject_.given) return no(subject_.name + (*predicate.used ? " must be used" : " must not be used"));
-    if (predicate.none && *predicate.none == subject_.given) return no(subject_.name + (*predicate.none ? " must be left out" : " must be given"));
+    if (predicate.used && *predicate.used != subject_.given)
+      return no(subject_.name + (*predicate.used ? " must be used" : " must not be used"));
+    if (predicate.none && *predicate.none == subject_.given)
+      return no(subject_.name + (*predicate.none ? " must be left out" : " must be given"));
     if (!subject_.given) return {};
     Fit total;
     if (predicate.any_of) combine(total, any_of(*predicate.any_of));
@@ -94,12 +97,16 @@ class Test {
     const bool computed = subject_.operand && !subject_.operand->constant && !subject_.operand->folds;
     return open(subject_.name + " isn't known", computed ? SettledBy::values : SettledBy::nothing);
   }
-  std::string said() const { return subject_.values->size() == 1 ? spell(subject_.values->front()) : "[" + spell(*subject_.values, ", ") + "]"; }
+  std::string said() const {
+    return subject_.values->size() == 1 ? spell(subject_.values->front()) : "[" + spell(*subject_.values, ", ") + "]";
+  }
 
   Fit any_of(const std::vector<Literal>& literals) const {
-    if (literals.size() == 1 && std::holds_alternative<std::monostate>(literals.front())) return no(subject_.name + " must be left out");
+    if (literals.size() == 1 && std::holds_alternative<std::monostate>(literals.front()))
+      return no(subject_.name + " must be left out");
     if (!subject_.values) return unsaid();
-    const bool holds = subject_.values->size() == 1 && std::ranges::any_of(literals, [&](const Literal& one) { return same(one, subject_.values->front()); });
+    const bool holds = subject_.values->size() == 1 &&
+                       std::ranges::any_of(literals, [&](const Literal& one) { return same(one, subject_.values->front()); });
     return must_be(spell(literals, " or "), holds);
   }
 
@@ -110,14 +117,17 @@ class Test {
 
   Fit constant() const {
     if (!subject_.operand || subject_.operand->constant) return {};
-    if (subject_.operand->folds) return open(subject_.name + " must be a constant, and is computed of constants, which the engine may do before", SettledBy::nothing);
+    if (subject_.operand->folds)
+      return open(subject_.name + " must be a constant, and is computed of constants, which the engine may do before",
+                  SettledBy::nothing);
     return no(subject_.name + " must be a constant, and is computed");
   }
 
   Fit in_range(const Predicate& predicate) const {
     if (!subject_.values) return unsaid();
     const std::string needed = predicate.min && predicate.max ? "from " + spell(*predicate.min) + " to " + spell(*predicate.max)
-                               : predicate.min ? "at least " + spell(*predicate.min) : "at most " + spell(*predicate.max);
+                               : predicate.min                ? "at least " + spell(*predicate.min)
+                                                              : "at most " + spell(*predicate.max);
     const auto value = subject_.values->size() == 1 ? number(subject_.values->front()) : std::nullopt;
     return must_be(needed, value && (!predicate.min || *value >= *predicate.min) && (!predicate.max || *value <= *predicate.max));
   }
@@ -125,7 +135,8 @@ class Test {
   Fit each(const Predicate& predicate) const {
     if (!subject_.values) return unsaid();
     Fit total;
-    for (const Literal& value : *subject_.values) combine(total, Test({.name = "each of " + subject_.name, .values = {{value}}})(predicate));
+    for (const Literal& value : *subject_.values)
+      combine(total, Test({.name = "each of " + subject_.name, .values = {{value}}})(predicate));
     return total;
   }
 
@@ -135,10 +146,12 @@ class Test {
   }
 
   Fit dtype(const std::vector<std::string>& words) const {
-    if (!subject_.operand || !subject_.operand->dtype) return open("the dtype of " + subject_.name + " isn't known", if_operand());
+    if (!subject_.operand || !subject_.operand->dtype)
+      return open("the dtype of " + subject_.name + " isn't known", if_operand());
     const ir::DType dtype = *subject_.operand->dtype;
     const bool holds = std::ranges::any_of(words, [&](const std::string& word) {
-      return word == ir::name(dtype) || (word == "floating" && ir::is_floating(dtype)) || (word == "integral" && ir::is_integral(dtype)) || (word == "complex" && ir::is_complex(dtype));
+      return word == ir::name(dtype) || (word == "floating" && ir::is_floating(dtype)) ||
+             (word == "integral" && ir::is_integral(dtype)) || (word == "complex" && ir::is_complex(dtype));
     });
     if (holds) return {};
     std::string needed;
@@ -147,11 +160,15 @@ class Test {
   }
 
   SettledBy if_operand() const { return subject_.operand ? SettledBy::inputs : SettledBy::nothing; }
-  const std::vector<onnx::Dimension>* shape() const { return subject_.operand && subject_.operand->shape ? &*subject_.operand->shape : nullptr; }
+  const std::vector<onnx::Dimension>* shape() const {
+    return subject_.operand && subject_.operand->shape ? &*subject_.operand->shape : nullptr;
+  }
 
   Fit rank(const Predicate& predicate) const {
     if (!shape()) return open("the rank of " + subject_.name + " isn't known", if_operand());
-    return predicate.rank ? Test(number_subject("the rank of " + subject_.name, static_cast<double>(shape()->size())))(*predicate.rank) : Fit{};
+    return predicate.rank
+               ? Test(number_subject("the rank of " + subject_.name, static_cast<double>(shape()->size())))(*predicate.rank)
+               : Fit{};
   }
 
   Fit size(const Predicate::Size& size) const {
@@ -204,7 +221,9 @@ Subject of_operand(std::string name, const Operand* operand) {
   return made;
 }
 
-const Operand* at(const std::vector<Operand>& operands, std::size_t index) { return index < operands.size() ? &operands[index] : nullptr; }
+const Operand* at(const std::vector<Operand>& operands, std::size_t index) {
+  return index < operands.size() ? &operands[index] : nullptr;
+}
 
 // Of a variadic one each is held.
 Fit side_fits(const mapping::Condition& condition, std::span<const onnx::Formal> formals, const std::vector<Operand>& operands) {
@@ -212,12 +231,15 @@ Fit side_fits(const mapping::Condition& condition, std::span<const onnx::Formal>
   for (std::size_t i = 0; i < formals.size(); ++i) {
     if (formals[i].name != condition.argument) continue;
     const std::size_t end = formals[i].option == onnx::Formal::Option::variadic ? std::max(operands.size(), i + 1) : i + 1;
-    for (std::size_t k = i; k < end; ++k) combine(total, Test(of_operand(condition.argument, at(operands, k)))(condition.predicate));
+    for (std::size_t k = i; k < end; ++k)
+      combine(total, Test(of_operand(condition.argument, at(operands, k)))(condition.predicate));
   }
   return total;
 }
 
-bool has(std::span<const onnx::Formal> formals, std::string_view name) { return std::ranges::find(formals, name, &onnx::Formal::name) != formals.end(); }
+bool has(std::span<const onnx::Formal> formals, std::string_view name) {
+  return std::ranges::find(formals, name, &onnx::Formal::name) != formals.end();
+}
 
 Fit fits(const mapping::Condition& condition, const Node& node) {
   if (const Attribute* set = node.attribute(condition.argument)) return Test(of_attribute(*set))(condition.predicate);
@@ -239,7 +261,8 @@ Fit fits(const mapping::Conditions& conditions, const Node& node) {
 Literal literal(std::string_view text) {
   if (text.starts_with('"')) return std::string(text.substr(1, text.size() - 2));
   std::int64_t integer = 0;
-  if (const auto whole = std::from_chars(text.data(), text.data() + text.size(), integer); whole.ptr == text.data() + text.size()) return integer;
+  if (const auto whole = std::from_chars(text.data(), text.data() + text.size(), integer); whole.ptr == text.data() + text.size())
+    return integer;
   double floating = 0;
   std::from_chars(text.data(), text.data() + text.size(), floating);
   return floating;

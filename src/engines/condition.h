@@ -14,18 +14,19 @@ namespace compatcheck::engines {
 // What a run would have to be told to know what it doesn't.
 enum class SettledBy : std::uint8_t {
   nothing,
-  inputs,   // the dtypes and sizes of the model's inputs
-  values,   // those, where the value that a condition asks for follows from them
+  inputs,  // the dtypes and sizes of the model's inputs
+  values,  // those, where the value that a condition asks for follows from them
 };
 
 // `message` says what no and unknown are about: "the rank of X must be 4, and is 3".
 struct Fit {
   Support support = Support::yes;
   std::string message{};
-  SettledBy settled_by = SettledBy::nothing;   // of unknown
+  SettledBy settled_by = SettledBy::nothing;  // of unknown
 };
 
-// One of several suffices; none: always. A name that the operator's version lacks, or that isn't given, breaks nothing but {none: false}.
+// One of several suffices; none: always. A name that the operator's version lacks, or that isn't given, breaks nothing but {none:
+// false}.
 Fit fits(const std::vector<mapping::Conditions>& when, const Node& node);
 
 // "5", "[1, 1]", "\"constant\"" as onnx spells a default.

@@ -9,7 +9,8 @@ namespace compatcheck::engines {
 namespace {
 
 bool carries(const ::onnx::ModelProto& model, const Node& node) {
-  return std::ranges::any_of(model.functions(), [&](const auto& function) { return function.name() == node.op && function.domain() == node.domain; });
+  return std::ranges::any_of(
+      model.functions(), [&](const auto& function) { return function.name() == node.op && function.domain() == node.domain; });
 }
 
 int opset_of(const ::onnx::ModelProto& model, const std::string& domain) {
@@ -18,7 +19,8 @@ int opset_of(const ::onnx::ModelProto& model, const std::string& domain) {
   return 1;
 }
 
-// As ONNX Runtime asks: a body is none at an opset at which one of its operators is of another version than the body was written for.
+// As ONNX Runtime asks: a body is none at an opset at which one of its operators is of another version than the body was written
+// for.
 bool has_function(const ::onnx::ModelProto& model, const Node& node) {
   const auto* schema = node.schema ? ::onnx::OpSchemaRegistry::Schema(node.op, node.version, node.domain) : nullptr;
   if (!schema) return false;
@@ -53,14 +55,18 @@ std::optional<std::vector<Node>> expand(const Node& node) {
     const bool own = carries(model, node);
     if (!own && !has_function(model, node)) return std::nullopt;
     if (!own) state_defaults(*model.mutable_graph()->mutable_node(0), node);
-    if (own) ::onnx::inliner::InlineLocalFunctions(model);
-    else ::onnx::inliner::InlineSelectedFunctions(model, *::onnx::inliner::FunctionIdSet::Create({{node.domain, node.op}}), nullptr);
+    if (own)
+      ::onnx::inliner::InlineLocalFunctions(model);
+    else
+      ::onnx::inliner::InlineSelectedFunctions(model, *::onnx::inliner::FunctionIdSet::Create({{node.domain, node.op}}), nullptr);
     const auto& nodes = model.graph().node();
-    if (!own && std::ranges::any_of(nodes, [&](const auto& one) { return one.op_type() == node.op && one.domain() == node.domain; })) return std::nullopt;
+    if (!own &&
+        std::ranges::any_of(nodes, [&](const auto& one) { return one.op_type() == node.op && one.domain() == node.domain; }))
+      return std::nullopt;
     ::onnx::shape_inference::InferShapes(model);
     return nodes_of(model);
   } catch (const std::exception&) {
-    return std::nullopt;   // onnx's own words for a body that doesn't fit the call
+    return std::nullopt;  // onnx's own words for a body that doesn't fit the call
   }
 }
 

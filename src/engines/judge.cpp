@@ -11,7 +11,7 @@
 namespace compatcheck::engines {
 namespace {
 
-constexpr int deepest_function = 8;   // functions in functions
+constexpr int deepest_function = 8;  // functions in functions
 
 Verdict verdict(Support support, std::string_view rule, std::string message, SettledBy settled_by = SettledBy::nothing) {
   return {support, std::string(rule), std::move(message), {}, settled_by};
@@ -28,7 +28,9 @@ std::string type_name(const Operand& operand) {
   return operand.sequence ? "seq(" + name + ")" : name;
 }
 
-bool contains(const std::vector<std::string>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
 
 bool lists(const TypeList& list, const std::string& type) {
   const bool named = contains(list.names, type) || (type.starts_with("seq(") && contains(list.names, "seq"));
@@ -43,8 +45,12 @@ std::string ranges(const OperatorEntries& entries) {
   std::string text;
   for (std::size_t i = 0; i < all.size(); ++i) {
     Versions one = all[i];
-    while (i + 1 < all.size() && one.last != no_end && all[i + 1].first <= one.last + 1) one.last = std::max(one.last, all[++i].last);
-    text += (text.empty() ? "" : ", ") + std::to_string(one.first) + (one.last == no_end ? " on" : one.last == one.first ? "" : " to " + std::to_string(one.last));
+    while (i + 1 < all.size() && one.last != no_end && all[i + 1].first <= one.last + 1)
+      one.last = std::max(one.last, all[++i].last);
+    text += (text.empty() ? "" : ", ") + std::to_string(one.first) +
+            (one.last == no_end      ? " on"
+             : one.last == one.first ? ""
+                                     : " to " + std::to_string(one.last));
   }
   return text;
 }
@@ -54,7 +60,7 @@ const onnx::Formal* formal_at(std::span<const onnx::Formal> formals, std::size_t
   return !formals.empty() && formals.back().option == onnx::Formal::Option::variadic ? &formals.back() : nullptr;
 }
 
-using Dtypes = std::vector<std::pair<std::string, std::string>>;   // what becomes of them
+using Dtypes = std::vector<std::pair<std::string, std::string>>;  // what becomes of them
 
 std::optional<ir::DType> other_of(const Operand& operand, const Dtypes& others) {
   if (!operand.dtype || operand.sequence) return std::nullopt;
@@ -74,13 +80,15 @@ Node with_others(const Node& node, const Dtypes& others) {
 std::string what_is_read(const Node& node, const Dtypes& others) {
   for (const auto* operands : {&node.inputs, &node.outputs})
     for (const Operand& operand : *operands)
-      if (const auto other = other_of(operand, others)) return std::string(ir::name(*operand.dtype)) + " is " + std::string(ir::name(*other)) + " to it";
+      if (const auto other = other_of(operand, others))
+        return std::string(ir::name(*operand.dtype)) + " is " + std::string(ir::name(*other)) + " to it";
   return {};
 }
 
 // Of a node that reads the dtype; one that only gives it is left as it is.
 std::optional<Node> cast(const Node& node, const Dtypes& casts) {
-  if (std::ranges::none_of(node.inputs, [&](const Operand& operand) { return other_of(operand, casts).has_value(); })) return std::nullopt;
+  if (std::ranges::none_of(node.inputs, [&](const Operand& operand) { return other_of(operand, casts).has_value(); }))
+    return std::nullopt;
   return with_others(node, casts);
 }
 
@@ -88,7 +96,9 @@ std::optional<Node> cast(const Node& node, const Dtypes& casts) {
 bool leaves_open(const Operand& operand, const onnx::Formal* formal) {
   constexpr std::array<std::string_view, 3> kinds = {"tensor(int64)", "tensor(int32)", "tensor(bool)"};
   if (!formal || operand.sequence) return true;
-  return formal->types.size() != 1 && !std::ranges::all_of(formal->types, [&](std::string_view type) { return std::ranges::find(kinds, type) != kinds.end(); });
+  return formal->types.size() != 1 && !std::ranges::all_of(formal->types, [&](std::string_view type) {
+           return std::ranges::find(kinds, type) != kinds.end();
+         });
 }
 
 // An output's, where nobody says it: of the inputs of its type parameter.
@@ -119,15 +129,20 @@ Verdict Judge::judge(const Node& node, int opset, int depth) const {
 Verdict Judge::as_read(const Node& node, const Node& original, int opset, int depth) const {
   const OperatorEntries* entries = profile_.find(node.name());
   Verdict said;
-  if (entries) said = by_entries(*entries, node, opset);
-  else if (contains(profile_.own, node.name())) return {};
-  else if (profile_.unlisted == Support::no) said = verdict(Support::no, "CC101", "it lacks " + node.name());
-  else said = verdict(Support::unknown, "CC105", node.name() + " isn't on its list");
+  if (entries)
+    said = by_entries(*entries, node, opset);
+  else if (contains(profile_.own, node.name()))
+    return {};
+  else if (profile_.unlisted == Support::no)
+    said = verdict(Support::no, "CC101", "it lacks " + node.name());
+  else
+    said = verdict(Support::unknown, "CC105", node.name() + " isn't on its list");
   if (said.support == Support::yes) return said;
   if (const auto other = entries ? cast(node, profile_.casts) : std::nullopt)
     if (const Verdict again = by_entries(*entries, *other, opset); progress(again) > progress(said)) said = again;
   if (said.support == Support::yes) return said;
-  if (auto body = by_body(original, opset, depth); body && (!entries || progress(*body) > progress(said))) return *std::move(body);
+  if (auto body = by_body(original, opset, depth); body && (!entries || progress(*body) > progress(said)))
+    return *std::move(body);
   return said;
 }
 
@@ -144,8 +159,10 @@ std::optional<Verdict> Judge::by_body(const Node& node, int opset, int depth) co
     Verdict one = judge(inner, opset, depth + 1);
     if (progress(one) < progress(worst) || (one.support == Support::no && worst.support != Support::no)) worst = std::move(one);
   }
-  if (worst.support != Support::yes) worst.message = "in the body of " + node.name() + ", " + worst.message;
-  else if (whole.support == Support::unknown) return verdict(Support::unknown, whole.rule, "whether it becomes its body isn't known: " + whole.message, whole.settled_by);
+  if (worst.support != Support::yes)
+    worst.message = "in the body of " + node.name() + ", " + worst.message;
+  else if (whole.support == Support::unknown)
+    return verdict(Support::unknown, whole.rule, "whether it becomes its body isn't known: " + whole.message, whole.settled_by);
   return worst;
 }
 
@@ -157,7 +174,9 @@ Verdict Judge::by_engine_behind(const Node& node, int opset) const {
 
 bool Judge::takes_body(const Node& node, int opset) const {
   const auto nodes = expand(node);
-  return nodes && std::ranges::all_of(*nodes, [&](const Node& inner) { return inner.op == "Constant" || judge(inner, opset, 1).support == Support::yes; });
+  return nodes && std::ranges::all_of(*nodes, [&](const Node& inner) {
+           return inner.op == "Constant" || judge(inner, opset, 1).support == Support::yes;
+         });
 }
 
 Verdict Judge::by_entries(const OperatorEntries& entries, const Node& node, int opset) const {
@@ -175,9 +194,11 @@ Verdict Judge::by_entries(const OperatorEntries& entries, const Node& node, int 
 
 Verdict Judge::version_gap(const OperatorEntries& entries, const Node& node, int opset) const {
   if (profile_.match == Match::model)
-    return verdict(Support::no, "CC102", "it takes " + node.name() + " in models of opset " + ranges(entries) + ", not of " + std::to_string(opset));
-  return verdict(Support::no, "CC102", "it takes versions " + ranges(entries) + " of " + node.name() + ", not version " + std::to_string(node.version) + ", which opset " +
-                                           std::to_string(opset) + " has");
+    return verdict(Support::no, "CC102",
+                   "it takes " + node.name() + " in models of opset " + ranges(entries) + ", not of " + std::to_string(opset));
+  return verdict(Support::no, "CC102",
+                 "it takes versions " + ranges(entries) + " of " + node.name() + ", not version " + std::to_string(node.version) +
+                     ", which opset " + std::to_string(opset) + " has");
 }
 
 Verdict Judge::by_entry(const Entry& entry, const Node& node) const {
@@ -186,10 +207,14 @@ Verdict Judge::by_entry(const Entry& entry, const Node& node) const {
   Verdict said = types_fit(entry, node);
   if (said.support == Support::no) return said;
   if (const Fit fit = fits(entry.when, node); fit.support != Support::yes) {
-    if (said.support == Support::yes || fit.support == Support::no) said = verdict(fit.support, "CC104", "of " + node.name() + ", " + fit.message, fit.settled_by);
+    if (said.support == Support::yes || fit.support == Support::no)
+      said = verdict(fit.support, "CC104", "of " + node.name() + ", " + fit.message, fit.settled_by);
   }
   if (said.support != Support::yes) return said;
-  if (entry.support != Support::yes) return verdict(entry.support, entry.words.empty() ? "CC105" : "CC104", entry.words.empty() ? "whether it takes " + node.name() + " isn't known" : "of " + node.name() + ": " + entry.words);
+  if (entry.support != Support::yes)
+    return verdict(
+        entry.support, entry.words.empty() ? "CC105" : "CC104",
+        entry.words.empty() ? "whether it takes " + node.name() + " isn't known" : "of " + node.name() + ": " + entry.words);
   return {.rule = entry.note.empty() ? "" : "CC104", .note = entry.note};
 }
 
@@ -208,16 +233,23 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
         if (list.of != place && (!formal || (list.of != formal->type && list.of != formal->name))) continue;
         listed |= !list.excluded;
         if (!operand.dtype) {
-          if (total.support == Support::yes && operand.given) total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known", SettledBy::inputs);
+          if (total.support == Support::yes && operand.given)
+            total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known",
+                            SettledBy::inputs);
         } else if (!lists(list, type_name(operand))) {
-          total = verdict(Support::no, "CC103", what + " of " + node.name() + " is " + type_name(operand) + "; it takes " + (list.excluded ? "all but " : "") + mapping::joined(list.names));
+          total = verdict(Support::no, "CC103",
+                          what + " of " + node.name() + " is " + type_name(operand) + "; it takes " +
+                              (list.excluded ? "all but " : "") + mapping::joined(list.names));
           return;
         }
       }
       if (listed || total.support != Support::yes || profile_.dtypes.empty() || !leaves_open(operand, formal)) continue;
-      if (!operand.dtype && operand.given) total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known", SettledBy::inputs);
+      if (!operand.dtype && operand.given)
+        total =
+            verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known", SettledBy::inputs);
       else if (operand.dtype && !contains(profile_.dtypes, type_name(operand)))
-        total = verdict(Support::unknown, "CC105", what + " of " + node.name() + " is " + type_name(operand) + ", and its list tells no types");
+        total = verdict(Support::unknown, "CC105",
+                        what + " of " + node.name() + " is " + type_name(operand) + ", and its list tells no types");
     }
   };
   look(node.inputs, true);
@@ -242,13 +274,16 @@ Verdict Judge::by_translator(const OperatorEntries& entries, const Node& node) c
   return progress(gap) < progress(said) ? gap : said;
 }
 
-// Of an operator that the translator was written for at another version: whether the node says anything that the two versions differ in.
+// Of an operator that the translator was written for at another version: whether the node says anything that the two versions
+// differ in.
 Verdict Judge::across(const Node& node, int translator) const {
   const onnx::Schema* lowest = onnx::find(node.op, lowest_opset, node.domain);
   const int written = lowest ? std::max(translator, lowest->since) : translator;
   const int from = std::min(written, node.version), to = std::max(written, node.version);
   const auto gap = [&](const std::string& why) {
-    return verdict(Support::unknown, "CC102", "its translator of " + node.name() + " is of version " + std::to_string(translator) + ", the node of version " + std::to_string(node.version) + ": " + why);
+    return verdict(Support::unknown, "CC102",
+                   "its translator of " + node.name() + " is of version " + std::to_string(translator) +
+                       ", the node of version " + std::to_string(node.version) + ": " + why);
   };
   bool extended = false;
   for (const auto& change : changes_) {

@@ -16,10 +16,10 @@ namespace compatcheck::engines {
 
 struct Verdict {
   Support support = Support::yes;
-  std::string rule{};        // "CC101" … where it isn't plainly taken
-  std::string message{};     // of no and unknown
-  std::string note{};        // of yes: what is to be known
-  SettledBy settled_by = SettledBy::nothing;   // of unknown
+  std::string rule{};                         // "CC101" … where it isn't plainly taken
+  std::string message{};                      // of no and unknown
+  std::string note{};                         // of yes: what is to be known
+  SettledBy settled_by = SettledBy::nothing;  // of unknown
 };
 
 class Judge {
@@ -41,7 +41,7 @@ class Judge {
   Verdict types_fit(const Entry& entry, const Node& node) const;
   Verdict by_translator(const OperatorEntries& entries, const Node& node) const;
   Verdict across(const Node& node, int translator) const;
-  Verdict as_read(const Node& node, const Node& original, int opset, int depth) const;   // `node`: with the dtypes that it reads
+  Verdict as_read(const Node& node, const Node& original, int opset, int depth) const;  // `node`: with the dtypes that it reads
   Verdict by_engine_behind(const Node& node, int opset) const;
   std::optional<Verdict> by_body(const Node& node, int opset, int depth) const;
   Verdict version_gap(const OperatorEntries& entries, const Node& node, int opset) const;

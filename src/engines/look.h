@@ -15,28 +15,29 @@ namespace compatcheck::engines {
 
 struct Looked {
   const onnx::Node* node = nullptr;
-  std::string name;          // "Conv", "com.microsoft::Gelu"
+  std::string name;  // "Conv", "com.microsoft::Gelu"
   Verdict verdict{};
-  bool foreign = false;      // not ONNX: what the export type kept
-  bool body_taken = false;   // of no and unknown: the engine takes the body of its ONNX function
+  bool foreign = false;     // not ONNX: what the export type kept
+  bool body_taken = false;  // of no and unknown: the engine takes the body of its ONNX function
 };
 
 struct Look {
-  std::string out_of_range;  // why the engine takes no such model at all; empty: it may
-  std::vector<Looked> nodes; // bodies included, in order
+  std::string out_of_range;   // why the engine takes no such model at all; empty: it may
+  std::vector<Looked> nodes;  // bodies included, in order
   int partitions = 0;
 
-  bool taken() const;        // all nodes: yes
+  bool taken() const;  // all nodes: yes
 };
 
 // Calls that were written as PyTorch's operators: no; unknown where it isn't known what they become.
 using Kept = std::unordered_map<const ir::Node*, Support>;
 
-Look look_at(const onnx::Model& model, const Profile& profile, std::span<const mapping::OnnxChange> changes, const Kept& kept = {});
+Look look_at(const onnx::Model& model, const Profile& profile, std::span<const mapping::OnnxChange> changes,
+             const Kept& kept = {});
 
-// Groups of supported nodes as ONNX Runtime makes them: going through the graph in the order of its edges, all supported nodes that can
-// be reached come before the next unsupported one; what was taken until then is a group. Bodies have groups of their own, unless all of
-// the node is supported. `supported`: of for_each_node's order.
+// Groups of supported nodes as ONNX Runtime makes them: going through the graph in the order of its edges, all supported nodes
+// that can be reached come before the next unsupported one; what was taken until then is a group. Bodies have groups of their
+// own, unless all of the node is supported. `supported`: of for_each_node's order.
 int count_partitions(const onnx::Model& model, const std::vector<bool>& supported);
 
 }  // namespace compatcheck::engines

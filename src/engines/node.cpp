@@ -8,7 +8,7 @@
 namespace compatcheck::engines {
 namespace {
 
-constexpr std::int64_t most_elements = 4096;   // what conditions look at
+constexpr std::int64_t most_elements = 4096;  // what conditions look at
 
 std::optional<std::vector<double>> small_elements(const onnx::TensorData& data) {
   if (data.elements() > most_elements) return std::nullopt;
@@ -23,12 +23,18 @@ void read_outputs(const onnx::Graph& graph, Values& values) {
       if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&attribute.value)) read_outputs(**body, values);
 }
 
-bool is_random(const onnx::Node& node) { return node.op.starts_with("Random") || node.op == "Bernoulli" || node.op == "Multinomial" || node.op == "Dropout"; }
+bool is_random(const onnx::Node& node) {
+  return node.op.starts_with("Random") || node.op == "Bernoulli" || node.op == "Multinomial" || node.op == "Dropout";
+}
 
 bool folds_from_constants(const onnx::Node& node, const Values& values) {
   if (!onnx::is_own_domain(node.domain) || is_random(node)) return false;
-  const bool has_bodies = std::ranges::any_of(node.attributes, [](const auto& attribute) { return std::holds_alternative<std::shared_ptr<onnx::Graph>>(attribute.value); });
-  return !has_bodies && std::ranges::all_of(node.inputs, [&](const onnx::ValueId input) { return input == onnx::absent || values.constants.contains(input) || values.folds[input]; });
+  const bool has_bodies = std::ranges::any_of(node.attributes, [](const auto& attribute) {
+    return std::holds_alternative<std::shared_ptr<onnx::Graph>>(attribute.value);
+  });
+  return !has_bodies && std::ranges::all_of(node.inputs, [&](const onnx::ValueId input) {
+    return input == onnx::absent || values.constants.contains(input) || values.folds[input];
+  });
 }
 
 Operand operand_of(onnx::ValueId id, const onnx::Model& model, const Values& values) {
@@ -46,18 +52,24 @@ Operand operand_of(onnx::ValueId id, const onnx::Model& model, const Values& val
   return made;
 }
 
-template <class Items> Attribute listed(std::string name, const Items& items) {
+template <class Items>
+Attribute listed(std::string name, const Items& items) {
   Attribute made{.name = std::move(name), .list = true};
   made.values.assign(items.begin(), items.end());
   return made;
 }
 
 Attribute attribute_of(const onnx::NodeAttribute& attribute) {
-  return std::visit([&]<class T>(const T& value) -> Attribute {
-    if constexpr (std::same_as<T, std::int64_t> || std::same_as<T, double> || std::same_as<T, std::string>) return {.name = attribute.name, .values = {value}};
-    else if constexpr (requires { value.front(); }) return listed(attribute.name, value);
-    else return {.name = attribute.name, .opaque = true};
-  }, attribute.value);
+  return std::visit(
+      [&]<class T>(const T& value) -> Attribute {
+        if constexpr (std::same_as<T, std::int64_t> || std::same_as<T, double> || std::same_as<T, std::string>)
+          return {.name = attribute.name, .values = {value}};
+        else if constexpr (requires { value.front(); })
+          return listed(attribute.name, value);
+        else
+          return {.name = attribute.name, .opaque = true};
+      },
+      attribute.value);
 }
 
 void find_schema(Node& node, int version) {
@@ -98,7 +110,8 @@ class ProtoNodes {
   }
 
  private:
-  template <class Nodes, class Visit> void for_each(const Nodes& nodes, Visit&& visit) {
+  template <class Nodes, class Visit>
+  void for_each(const Nodes& nodes, Visit&& visit) {
     for (const auto& node : nodes) {
       visit(node);
       for (const auto& attribute : node.attribute())
@@ -120,7 +133,8 @@ class ProtoNodes {
 
   int version_of(const std::string& domain) const {
     for (const auto& one : model_.opset_import())
-      if (one.domain() == domain || (onnx::is_own_domain(one.domain()) && onnx::is_own_domain(domain))) return static_cast<int>(one.version());
+      if (one.domain() == domain || (onnx::is_own_domain(one.domain()) && onnx::is_own_domain(domain)))
+        return static_cast<int>(one.version());
     return 1;
   }
 
@@ -148,7 +162,8 @@ class ProtoNodes {
     made.domain = proto.domain();
     find_schema(made, version_of(made.domain));
     for (const auto& input : proto.input()) made.inputs.push_back(operand_of(input, !input.empty()));
-    for (const auto& output : proto.output()) made.outputs.push_back(operand_of(output, !output.empty() && read_.contains(output)));
+    for (const auto& output : proto.output())
+      made.outputs.push_back(operand_of(output, !output.empty() && read_.contains(output)));
     for (const auto& attribute : proto.attribute()) made.attributes.push_back(attribute_of(attribute));
     made.alone = [this_node = proto, types = typed(proto), imports = model_.opset_import(), functions = model_.functions()] {
       ::onnx::ModelProto model;
@@ -191,7 +206,8 @@ const Attribute* Node::attribute(std::string_view name) const {
 Values values_of(const onnx::Model& model) {
   Values values{.constants = {}, .used = std::vector<bool>(model.values.size()), .folds = std::vector<bool>(model.values.size())};
   for (const auto& initializer : model.initializers)
-    if (std::ranges::find(model.graph.inputs, initializer.value) == model.graph.inputs.end()) values.constants.emplace(initializer.value, &initializer.data);
+    if (std::ranges::find(model.graph.inputs, initializer.value) == model.graph.inputs.end())
+      values.constants.emplace(initializer.value, &initializer.data);
   read_outputs(model.graph, values);
   onnx::for_each_node(model.graph, [&](const onnx::Node& node) {
     for (const onnx::ValueId input : node.inputs) values.used[input] = true;

@@ -18,19 +18,19 @@
 namespace compatcheck::engines {
 
 struct Operand {
-  bool given = false;                    // an input that isn't absent, an output that something reads
-  std::optional<ir::DType> dtype{};      // of a sequence: of its tensors; absent: not known
+  bool given = false;                // an input that isn't absent, an output that something reads
+  std::optional<ir::DType> dtype{};  // of a sequence: of its tensors; absent: not known
   bool sequence = false;
   std::optional<std::vector<onnx::Dimension>> shape{};
-  bool constant = false;                 // its elements stand in the model
-  bool folds = false;                    // it is made of such alone
-  std::optional<std::vector<double>> elements{};   // of a small constant
+  bool constant = false;                          // its elements stand in the model
+  bool folds = false;                             // it is made of such alone
+  std::optional<std::vector<double>> elements{};  // of a small constant
 };
 
 struct Attribute {
   std::string name;
   bool list = false;
-  bool opaque = false;                   // a tensor or graph
+  bool opaque = false;  // a tensor or graph
   std::vector<mapping::Literal> values{};
 };
 
@@ -44,13 +44,13 @@ struct Node {
   std::function<::onnx::ModelProto()> alone;
 
   std::string name() const { return onnx::is_own_domain(domain) ? op : domain + "::" + op; }
-  const Attribute* attribute(std::string_view name) const;   // null if it isn't set
+  const Attribute* attribute(std::string_view name) const;  // null if it isn't set
 };
 
 // What is known of a model's values beside their types.
 struct Values {
-  std::map<onnx::ValueId, const onnx::TensorData*> constants;   // initializers that are no inputs
-  std::vector<bool> used, folds;         // something reads it; it is made of constants alone
+  std::map<onnx::ValueId, const onnx::TensorData*> constants;  // initializers that are no inputs
+  std::vector<bool> used, folds;                               // something reads it; it is made of constants alone
 };
 Values values_of(const onnx::Model& model);
 

@@ -18,8 +18,9 @@ class Partitions {
       bool supported = supported_[next_++];
       const int before = count_;
       for (const auto& attribute : node.attributes)
-        if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&attribute.value)) supported = visit(**body) && supported;
-      if (supported) count_ = before;   // its bodies go with it
+        if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&attribute.value))
+          supported = visit(**body) && supported;
+      if (supported) count_ = before;  // its bodies go with it
       whole.push_back(supported);
       all = all && supported;
     }
@@ -59,7 +60,7 @@ class Partitions {
     for (std::size_t i = 0; i < waiting.size(); ++i)
       if (waiting[i] == 0) ready.push_back(i);
     int groups = 0;
-    bool open = false;   // a supported node was taken since the last group ended
+    bool open = false;  // a supported node was taken since the last group ended
     while (!ready.empty() || !later.empty()) {
       if (ready.empty()) {
         open = false;

@@ -17,9 +17,9 @@ namespace compatcheck::engines {
 
 // How a node finds its entry.
 enum class Match : std::uint8_t {
-  kernel,   // by the operator's version, as ONNX Runtime's registry: within the entry's range
-  since,    // the newest translator that isn't newer than the operator's version
-  model,    // by the model's opset
+  kernel,  // by the operator's version, as ONNX Runtime's registry: within the entry's range
+  since,   // the newest translator that isn't newer than the operator's version
+  model,   // by the model's opset
 };
 
 inline constexpr int no_end = std::numeric_limits<int>::max();
@@ -32,49 +32,49 @@ struct Versions {
 // The types that an entry takes for a type parameter ("T"), an input or output ("X"), or a place ("inputs.0").
 struct TypeList {
   std::string of;
-  bool excluded = false;                 // all but these
-  std::vector<std::string> names;        // "f32", "seq(f32)", "seq": any sequence
+  bool excluded = false;           // all but these
+  std::vector<std::string> names;  // "f32", "seq(f32)", "seq": any sequence
 };
 
 struct Entry {
-  std::vector<Versions> versions;        // empty: all
+  std::vector<Versions> versions;  // empty: all
   std::vector<TypeList> types;
-  std::vector<mapping::Conditions> when; // any of these; empty: always
-  Support support = Support::yes;        // of a node that fits all this
-  std::string words;                     // of no and unknown: why
-  std::string note;                      // what is to be known of a node that is taken
+  std::vector<mapping::Conditions> when;  // any of these; empty: always
+  Support support = Support::yes;         // of a node that fits all this
+  std::string words;                      // of no and unknown: why
+  std::string note;                       // what is to be known of a node that is taken
   mapping::Place place;
 };
 
 struct OperatorEntries {
-  std::string name;                      // "Conv", "com.microsoft::Gelu"
-  std::vector<Entry> entries;            // the first that takes a node
+  std::string name;            // "Conv", "com.microsoft::Gelu"
+  std::vector<Entry> entries;  // the first that takes a node
 };
 
 // The shipped engine that runs what another doesn't take.
 struct Behind {
-  std::string engine;                    // empty: none
+  std::string engine;  // empty: none
   mapping::Place place;
 };
 
 struct Profile {
   std::string engine, title, version, source, date;
-  std::optional<Versions> opsets;        // of models; absent: the source doesn't tell
-  std::optional<int> ir;                 // the highest IR version
+  std::optional<Versions> opsets;  // of models; absent: the source doesn't tell
+  std::optional<int> ir;           // the highest IR version
   Match match = Match::model;
-  Support unlisted = Support::unknown;   // what an operator without entries is
-  bool functions = false;                // ONNX's functions become their bodies where no entry takes the node
-  Behind behind;                         // and this engine doesn't, either: it is asked first, as by ONNX Runtime
-  std::shared_ptr<const Profile> profile_behind;   // of profile_of() and read_own_profile(): that engine
-  std::vector<std::string> initializers; // operators that become initializers when a model is loaded: nothing to take
-  std::vector<std::string> own;          // names in ONNX's domain that no version of ONNX has
-  std::vector<std::string> dtypes;       // that go without saying where an entry states no types; empty: all
-  std::vector<std::pair<std::string, std::string>> reads;   // dtypes that are others to it, wherever they stand
-  std::vector<std::pair<std::string, std::string>> casts;   // that it makes itself where it doesn't take a dtype that is read
-  std::string fallback;                  // what becomes of nodes that it doesn't take
-  std::vector<OperatorEntries> operators;   // by name
+  Support unlisted = Support::unknown;            // what an operator without entries is
+  bool functions = false;                         // ONNX's functions become their bodies where no entry takes the node
+  Behind behind;                                  // and this engine doesn't, either: it is asked first, as by ONNX Runtime
+  std::shared_ptr<const Profile> profile_behind;  // of profile_of() and read_own_profile(): that engine
+  std::vector<std::string> initializers;          // operators that become initializers when a model is loaded: nothing to take
+  std::vector<std::string> own;                   // names in ONNX's domain that no version of ONNX has
+  std::vector<std::string> dtypes;                // that go without saying where an entry states no types; empty: all
+  std::vector<std::pair<std::string, std::string>> reads;  // dtypes that are others to it, wherever they stand
+  std::vector<std::pair<std::string, std::string>> casts;  // that it makes itself where it doesn't take a dtype that is read
+  std::string fallback;                                    // what becomes of nodes that it doesn't take
+  std::vector<OperatorEntries> operators;                  // by name
 
-  const OperatorEntries* find(std::string_view name) const;   // null if it isn't there
+  const OperatorEntries* find(std::string_view name) const;  // null if it isn't there
   std::string target() const { return engine + "@" + version; }
 };
 

@@ -21,8 +21,9 @@ const Shipped* find(std::string_view engine) {
 
 Profile from_file(const std::string& file) {
   std::error_code error;
-  if (const auto status = fs::status(file, error); fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status))
-    throw TableError(file + ": not a regular file");   // reading a pipe may wait for ever
+  if (const auto status = fs::status(file, error);
+      fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status))
+    throw TableError(file + ": not a regular file");  // reading a pipe may wait for ever
   const std::string text = mapping::read_file(file);
   return read_own_profile({text, file});
 }
@@ -45,13 +46,14 @@ std::string unknown_engine(std::string_view engine) {
 }
 
 Profile complete(Profile profile) {
-  if (!profile.behind.engine.empty()) profile.profile_behind = std::make_shared<const Profile>(decode(find(profile.behind.engine)->bytes));
+  if (!profile.behind.engine.empty())
+    profile.profile_behind = std::make_shared<const Profile>(decode(find(profile.behind.engine)->bytes));
   return profile;
 }
 
 // Of two targets that give a profile of the same name.
 bool are_one(const std::string& a, const std::string& b) {
-  if (!names_file(a) && !names_file(b)) return true;   // of each engine one version is shipped
+  if (!names_file(a) && !names_file(b)) return true;  // of each engine one version is shipped
   std::error_code error;
   return names_file(a) && names_file(b) && fs::equivalent(a, b, error);
 }
@@ -66,13 +68,15 @@ bool is_asked(std::string_view target, std::string_view asked) {
   const auto at = target.find('@'), version = asked.find('@');
   if (target == asked) return true;
   if (target.substr(0, at) != asked.substr(0, version)) return false;
-  return version == std::string_view::npos || (at != std::string_view::npos && begins(target.substr(at + 1), asked.substr(version + 1)));
+  return version == std::string_view::npos ||
+         (at != std::string_view::npos && begins(target.substr(at + 1), asked.substr(version + 1)));
 }
 
 Profile read_own_profile(const mapping::yaml::Source& source) {
   Profile profile = read_profile(source);
   const auto& [engine, place] = profile.behind;
-  if (!engine.empty() && !find(engine)) mapping::yaml::fail(source, place, "`behind` is a shipped engine, and `" + engine + "` is " + unknown_engine(engine));
+  if (!engine.empty() && !find(engine))
+    mapping::yaml::fail(source, place, "`behind` is a shipped engine, and `" + engine + "` is " + unknown_engine(engine));
   return complete(std::move(profile));
 }
 
@@ -81,10 +85,12 @@ Profile profile_of(std::string_view target) {
   const auto at = target.find('@');
   const std::string_view engine = target.substr(0, at);
   const Shipped* found = find(engine);
-  if (!found) throw UsageError("--target " + std::string(engine) + ": " + unknown_engine(engine) +
-                                "; or a profile of your own, FILE.yaml (docs/engines.md)");
+  if (!found)
+    throw UsageError("--target " + std::string(engine) + ": " + unknown_engine(engine) +
+                     "; or a profile of your own, FILE.yaml (docs/engines.md)");
   if (at != std::string_view::npos && !begins(found->version, target.substr(at + 1)))
-    throw UsageError("--target " + std::string(target) + ": the profile of " + std::string(engine) + " is of version " + std::string(found->version));
+    throw UsageError("--target " + std::string(target) + ": the profile of " + std::string(engine) + " is of version " +
+                     std::string(found->version));
   return complete(decode(found->bytes));
 }
 
@@ -98,7 +104,8 @@ std::vector<Profile> profiles_of(std::span<const std::string> targets) {
       profiles.push_back(std::move(profile));
       from.push_back(target);
     } else if (const std::string& first = from[static_cast<std::size_t>(same - profiles.begin())]; !are_one(first, target)) {
-      throw UsageError("--target " + first + " and --target " + target + " are both " + profile.target() + ": a report tells engines apart by that; give one of them a `version` of its own");
+      throw UsageError("--target " + first + " and --target " + target + " are both " + profile.target() +
+                       ": a report tells engines apart by that; give one of them a `version` of its own");
     }
   }
   return profiles;

@@ -11,15 +11,16 @@
 
 namespace compatcheck::engines {
 
-// "tensorrt", "ort-cpu@1.31" (a version, or how it begins: whole numbers between dots), or a profile's file: "FILE.yaml", a regular one.
-// Throws UsageError for an engine or version that isn't shipped, TableError for what is wrong in a file.
+// "tensorrt", "ort-cpu@1.31" (a version, or how it begins: whole numbers between dots), or a profile's file: "FILE.yaml", a
+// regular one. Throws UsageError for an engine or version that isn't shipped, TableError for what is wrong in a file.
 Profile profile_of(std::string_view target);
-bool names_file(std::string_view target);   // not an engine
-// Whether a profile's target, "ort-cpu@1.31.1", is the one that `asked` names: by its engine, with its version or how that begins.
+bool names_file(std::string_view target);  // not an engine
+// Whether a profile's target, "ort-cpu@1.31.1", is the one that `asked` names: by its engine, with its version or how that
+// begins.
 bool is_asked(std::string_view target, std::string_view asked);
 
-// Of each, in order; one that is named twice comes once. Throws UsageError for two of the same engine@version, by which reports tell them
-// apart.
+// Of each, in order; one that is named twice comes once. Throws UsageError for two of the same engine@version, by which reports
+// tell them apart.
 std::vector<Profile> profiles_of(std::span<const std::string> targets);
 
 std::vector<Profile> all_shipped();

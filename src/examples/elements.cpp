@@ -21,19 +21,24 @@ class Reading {
 
   void read(ir::Constant& value) {
     if (auto* view = value.get<ir::TensorView>()) tensor(*view);
-    if (auto* list = value.get<ir::ListConstant>()) for (ir::Constant& item : list->items) read(item);
-    if (auto* tuple = value.get<ir::TupleConstant>()) for (ir::Constant& item : tuple->items) read(item);
-    if (auto* dict = value.get<ir::DictConstant>()) for (auto& [key, item] : dict->items) read(item);
+    if (auto* list = value.get<ir::ListConstant>())
+      for (ir::Constant& item : list->items) read(item);
+    if (auto* tuple = value.get<ir::TupleConstant>())
+      for (ir::Constant& item : tuple->items) read(item);
+    if (auto* dict = value.get<ir::DictConstant>())
+      for (auto& [key, item] : dict->items) read(item);
   }
 
  private:
   void tensor(ir::TensorView& view) {
     const std::size_t width = ir::element_bytes(view.dtype);
-    if (!view.storage || width == 0) throw ModelError("holds a tensor without elements (of a meta device, or of less than a byte each)");
+    if (!view.storage || width == 0)
+      throw ModelError("holds a tensor without elements (of a meta device, or of less than a byte each)");
     const auto count = static_cast<std::uint64_t>(view.elements());
     allow(count, width);
     const Bytes& from = bytes_of(view.storage);
-    if (!frontend::fits(frontend::reach(view.offset, view.sizes, view.strides), width, from.size())) throw ModelError("holds a tensor that reaches outside its storage");
+    if (!frontend::fits(frontend::reach(view.offset, view.sizes, view.strides), width, from.size()))
+      throw ModelError("holds a tensor that reaches outside its storage");
     auto storage = std::make_shared<ir::Storage>();
     storage->bytes = count * width;
     storage->data.resize(storage->bytes);
@@ -41,7 +46,8 @@ class Reading {
     view.storage = std::move(storage);
     view.offset = 0;
     std::int64_t stride = 1;
-    for (std::size_t dim = view.sizes.size(); dim-- > 0;) view.strides[dim] = std::exchange(stride, stride * std::max<std::int64_t>(view.sizes[dim], 1));
+    for (std::size_t dim = view.sizes.size(); dim-- > 0;)
+      view.strides[dim] = std::exchange(stride, stride * std::max<std::int64_t>(view.sizes[dim], 1));
   }
 
   // An expanded tensor has few bytes in the file and many elements.
@@ -55,7 +61,8 @@ class Reading {
     if (view.contiguous()) return void(std::memcpy(to.data(), from.data() + start, to.size()));
     std::vector<std::int64_t> place(view.sizes.size());
     for (std::size_t at = 0; at < to.size(); at += width) {
-      const auto element = static_cast<std::size_t>(std::inner_product(place.begin(), place.end(), view.strides.begin(), view.offset));
+      const auto element =
+          static_cast<std::size_t>(std::inner_product(place.begin(), place.end(), view.strides.begin(), view.offset));
       std::memcpy(to.data() + at, from.data() + element * width, width);
       for (std::size_t dim = place.size(); dim-- > 0;) {
         if (++place[dim] < view.sizes[dim]) break;

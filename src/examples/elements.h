@@ -7,8 +7,8 @@
 
 namespace compatcheck::examples {
 
-// Every tensor becomes contiguous and carries its bytes. `directory`: of a zip archive, else null. Throws ModelError for what can't be
-// read or takes more than `most_element_bytes`.
+// Every tensor becomes contiguous and carries its bytes. `directory`: of a zip archive, else null. Throws ModelError for what
+// can't be read or takes more than `most_element_bytes`.
 void read_elements(ir::Constant& value, const frontend::InputFile& file, const frontend::ZipDirectory* directory);
 
 inline constexpr std::uint64_t most_element_bytes = std::uint64_t{4} << 30;

@@ -8,8 +8,8 @@
 
 namespace compatcheck::examples {
 
-// Tensors are views of the file, of whose elements no byte is read unless asked for: Storage tells the record and, unless that is deflated, the
-// place in the file. Of .pb files the place in input_K.pb; none where the elements stand one by one.
+// Tensors are views of the file, of whose elements no byte is read unless asked for: Storage tells the record and, unless that is
+// deflated, the place in the file. Of .pb files the place in input_K.pb; none where the elements stand one by one.
 struct Examples {
   // What torch.save was given; or a dict of arrays by their names.
   ir::Constant value;

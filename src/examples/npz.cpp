@@ -18,10 +18,20 @@ constexpr std::size_t most_arrays = 10000;
 constexpr std::size_t most_dims = 64;  // NumPy's own limit
 
 std::optional<ir::DType> dtype_of(std::string_view descr) {
-  constexpr std::array<std::pair<std::string_view, ir::DType>, 14> names{{
-      {"b1", ir::DType::boolean}, {"u1", ir::DType::u8}, {"i1", ir::DType::i8}, {"u2", ir::DType::u16}, {"i2", ir::DType::i16},
-      {"u4", ir::DType::u32}, {"i4", ir::DType::i32}, {"u8", ir::DType::u64}, {"i8", ir::DType::i64}, {"f2", ir::DType::f16},
-      {"f4", ir::DType::f32}, {"f8", ir::DType::f64}, {"c8", ir::DType::c64}, {"c16", ir::DType::c128}}};
+  constexpr std::array<std::pair<std::string_view, ir::DType>, 14> names{{{"b1", ir::DType::boolean},
+                                                                          {"u1", ir::DType::u8},
+                                                                          {"i1", ir::DType::i8},
+                                                                          {"u2", ir::DType::u16},
+                                                                          {"i2", ir::DType::i16},
+                                                                          {"u4", ir::DType::u32},
+                                                                          {"i4", ir::DType::i32},
+                                                                          {"u8", ir::DType::u64},
+                                                                          {"i8", ir::DType::i64},
+                                                                          {"f2", ir::DType::f16},
+                                                                          {"f4", ir::DType::f32},
+                                                                          {"f8", ir::DType::f64},
+                                                                          {"c8", ir::DType::c64},
+                                                                          {"c16", ir::DType::c128}}};
   const auto* found = std::find_if(names.begin(), names.end(), [&](const auto& known) { return known.first == descr; });
   return found == names.end() ? std::nullopt : std::optional(found->second);
 }
@@ -43,10 +53,14 @@ class HeaderReader {
     while (!accept('}')) {
       const std::string key = quoted();
       expect(':');
-      if (key == "descr") header.descr = descr();
-      else if (key == "fortran_order") header.fortran_order = boolean();
-      else if (key == "shape") header.shape = shape();
-      else damaged();
+      if (key == "descr")
+        header.descr = descr();
+      else if (key == "fortran_order")
+        header.fortran_order = boolean();
+      else if (key == "shape")
+        header.shape = shape();
+      else
+        damaged();
       if (!accept(',') && !looking_at('}')) damaged();
     }
     return header;
@@ -138,7 +152,8 @@ std::vector<std::int64_t> strides_of(const Header& header) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::size_t dim = header.fortran_order ? i : sizes.size() - 1 - i;
     strides[dim] = next;
-    if (__builtin_mul_overflow(next, std::max<std::int64_t>(sizes[dim], 1), &next)) throw ModelError("has sizes whose product overflows");
+    if (__builtin_mul_overflow(next, std::max<std::int64_t>(sizes[dim], 1), &next))
+      throw ModelError("has sizes whose product overflows");
   }
   return strides;
 }
@@ -147,7 +162,8 @@ ir::Constant read_array(const frontend::InputFile& file, const frontend::ZipReco
   const auto bytes = frontend::read_zip_record(file, record, longest_head);
   const auto [start, text] = head_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const Header header = HeaderReader(text).read();
-  ir::TensorView view{.dtype = dtype_in(header), .sizes = header.shape, .strides = strides_of(header), .storage = nullptr, .quantizer = nullptr};
+  ir::TensorView view{
+      .dtype = dtype_in(header), .sizes = header.shape, .strides = strides_of(header), .storage = nullptr, .quantizer = nullptr};
   auto storage = std::make_shared<ir::Storage>();
   storage->record = record.name;
   storage->bytes = record.unpacked - start;

@@ -19,13 +19,15 @@ constexpr std::string_view legacy_magic("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x
 
 Examples read_zip(const frontend::InputFile& file, Elements elements) {
   const auto directory = frontend::read_zip_directory(file);
-  if (directory.has_folder("code/")) throw ModelError("is a TorchScript model, not example inputs: torch.save a tuple of tensors");
+  if (directory.has_folder("code/"))
+    throw ModelError("is a TorchScript model, not example inputs: torch.save a tuple of tensors");
   const auto with_elements = [&](ir::Constant value, bool names_may_be_order) -> Examples {
     if (elements == Elements::read) read_elements(value, file, &directory);
     return {std::move(value), names_may_be_order};
   };
   if (directory.find("data.pkl")) return with_elements(read_saved_object(file, directory), false);
-  if (std::any_of(directory.records.begin(), directory.records.end(), [](const auto& record) { return record.name.ends_with(".npy"); }))
+  if (std::any_of(directory.records.begin(), directory.records.end(),
+                  [](const auto& record) { return record.name.ends_with(".npy"); }))
     return with_elements(read_npz(file, directory), true);
   not_examples("is a zip archive of something else");
 }
@@ -35,7 +37,8 @@ Examples read_zip(const frontend::InputFile& file, Elements elements) {
 Examples read(const frontend::InputFile& file, Elements elements) {
   const auto head = file.head(legacy_magic.size());
   if (frontend::starts_as_zip(head)) return read_zip(file, elements);
-  if (std::equal(head.begin(), head.end(), legacy_magic.begin(), legacy_magic.end(), [](std::uint8_t a, char b) { return a == static_cast<std::uint8_t>(b); }))
+  if (std::equal(head.begin(), head.end(), legacy_magic.begin(), legacy_magic.end(),
+                 [](std::uint8_t a, char b) { return a == static_cast<std::uint8_t>(b); }))
     throw ModelError("is in the format of torch.save before 1.6: save it again with torch 1.6 or newer");
   not_examples("holds no example inputs");
 }

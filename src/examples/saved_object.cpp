@@ -26,13 +26,28 @@ const ir::TypeRef& any() {
 
 // Python's names of dtypes for which torch has no storage class.
 std::optional<ir::DType> dtype_of_name(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, ir::DType>, 22> names{{
-      {"uint8", ir::DType::u8}, {"int8", ir::DType::i8}, {"int16", ir::DType::i16}, {"int32", ir::DType::i32}, {"int64", ir::DType::i64},
-      {"uint16", ir::DType::u16}, {"uint32", ir::DType::u32}, {"uint64", ir::DType::u64}, {"bool", ir::DType::boolean},
-      {"float16", ir::DType::f16}, {"bfloat16", ir::DType::bf16}, {"float32", ir::DType::f32}, {"float64", ir::DType::f64},
-      {"complex32", ir::DType::c32}, {"complex64", ir::DType::c64}, {"complex128", ir::DType::c128},
-      {"float8_e5m2", ir::DType::f8e5m2}, {"float8_e4m3fn", ir::DType::f8e4m3fn}, {"float8_e5m2fnuz", ir::DType::f8e5m2fnuz},
-      {"float8_e4m3fnuz", ir::DType::f8e4m3fnuz}, {"qint8", ir::DType::qi8}, {"quint8", ir::DType::qu8}}};
+  constexpr std::array<std::pair<std::string_view, ir::DType>, 22> names{{{"uint8", ir::DType::u8},
+                                                                          {"int8", ir::DType::i8},
+                                                                          {"int16", ir::DType::i16},
+                                                                          {"int32", ir::DType::i32},
+                                                                          {"int64", ir::DType::i64},
+                                                                          {"uint16", ir::DType::u16},
+                                                                          {"uint32", ir::DType::u32},
+                                                                          {"uint64", ir::DType::u64},
+                                                                          {"bool", ir::DType::boolean},
+                                                                          {"float16", ir::DType::f16},
+                                                                          {"bfloat16", ir::DType::bf16},
+                                                                          {"float32", ir::DType::f32},
+                                                                          {"float64", ir::DType::f64},
+                                                                          {"complex32", ir::DType::c32},
+                                                                          {"complex64", ir::DType::c64},
+                                                                          {"complex128", ir::DType::c128},
+                                                                          {"float8_e5m2", ir::DType::f8e5m2},
+                                                                          {"float8_e4m3fn", ir::DType::f8e4m3fn},
+                                                                          {"float8_e5m2fnuz", ir::DType::f8e5m2fnuz},
+                                                                          {"float8_e4m3fnuz", ir::DType::f8e4m3fnuz},
+                                                                          {"qint8", ir::DType::qi8},
+                                                                          {"quint8", ir::DType::qu8}}};
   const auto* found = std::find_if(names.begin(), names.end(), [&](const auto& known) { return known.first == name; });
   return found == names.end() ? std::nullopt : std::optional(found->second);
 }
@@ -88,7 +103,8 @@ class Reader {
     ir::DictConstant made(any(), any(), {});
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
       const PickleItem& key = at(items[i]);
-      if (key.kind != Kind::text && key.kind != Kind::integer) throw ModelError("holds a dict whose keys are neither strings nor integers");
+      if (key.kind != Kind::text && key.kind != Kind::integer)
+        throw ModelError("holds a dict whose keys are neither strings nor integers");
       made.items.emplace_back(value(key, depth + 1), value(at(items[i + 1]), depth + 1));
     }
     return {std::move(made)};
@@ -100,8 +116,10 @@ class Reader {
     if (function.kind != Kind::name || arguments.kind != Kind::tuple) damaged();
     const std::string name = name_of(function);
     if (name == "collections.OrderedDict") return dict(call.added, depth);
-    if (name.starts_with("torch._utils._rebuild_") || name.starts_with("torch._tensor._rebuild_")) return rebuilt(name, arguments, depth);
-    const bool is_wrapped = name == "torch.Size" || name.starts_with("torch.jit._pickle.build_") || name == "torch.jit._pickle.restore_type_tag";
+    if (name.starts_with("torch._utils._rebuild_") || name.starts_with("torch._tensor._rebuild_"))
+      return rebuilt(name, arguments, depth);
+    const bool is_wrapped =
+        name == "torch.Size" || name.starts_with("torch.jit._pickle.build_") || name == "torch.jit._pickle.restore_type_tag";
     if (is_wrapped && !arguments.members.empty()) return value(at(arguments.members[0]), depth + 1);
     if (name == "torch.device" && !arguments.members.empty() && at(arguments.members[0]).kind == Kind::text)
       return {ir::DeviceConstant{std::string(at(arguments.members[0]).text)}};
@@ -117,7 +135,8 @@ class Reader {
   }
 
   [[noreturn]] static void refuse(const std::string& name) {
-    throw ModelError("holds a Python object (" + name + "), which isn't made here: save a tuple, list or dict of tensors and numbers");
+    throw ModelError("holds a Python object (" + name +
+                     "), which isn't made here: save a tuple, list or dict of tensors and numbers");
   }
 
   ir::Constant rebuilt(const std::string& name, const PickleItem& arguments, int depth) {
@@ -127,15 +146,21 @@ class Reader {
     };
     const std::string_view function = std::string_view(name).substr(name.rfind('.') + 1);
     // A parameter, or a tensor of a device without storages: the first argument is the tensor.
-    if (function == "_rebuild_parameter" || function == "_rebuild_parameter_with_state" || function == "_rebuild_device_tensor_from_cpu_tensor")
+    if (function == "_rebuild_parameter" || function == "_rebuild_parameter_with_state" ||
+        function == "_rebuild_device_tensor_from_cpu_tensor")
       return value(argument(0), depth + 1);
-    if (function == "_rebuild_from_type_v2" && argument(0).kind == Kind::name && argument(2).kind == Kind::tuple && depth < deepest)
+    if (function == "_rebuild_from_type_v2" && argument(0).kind == Kind::name && argument(2).kind == Kind::tuple &&
+        depth < deepest)
       return rebuilt(name_of(argument(0)), argument(2), depth + 1);
     if (function == "_rebuild_tensor" || function == "_rebuild_tensor_v2" || function == "_rebuild_qtensor")
       return tensor(argument(0), argument(1), argument(2), argument(3), std::nullopt);
     if (function == "_rebuild_tensor_v3") return tensor(argument(0), argument(1), argument(2), argument(3), dtype(argument(6)));
     if (function == "_rebuild_meta_tensor_no_storage") {
-      ir::TensorView view{.dtype = dtype(argument(0)), .sizes = integers(argument(1)), .strides = integers(argument(2)), .storage = nullptr, .quantizer = nullptr};
+      ir::TensorView view{.dtype = dtype(argument(0)),
+                          .sizes = integers(argument(1)),
+                          .strides = integers(argument(2)),
+                          .storage = nullptr,
+                          .quantizer = nullptr};
       if (!frontend::reach(0, view.sizes, view.strides)) damaged();
       return {std::move(view)};
     }
@@ -144,7 +169,8 @@ class Reader {
 
   ir::DType dtype(const PickleItem& item) const {
     const auto found = item.kind == Kind::name && item.module == "torch" ? dtype_of_name(item.text) : std::nullopt;
-    if (!found) throw ModelError("holds a tensor of a dtype that isn't known: " + (item.kind == Kind::name ? name_of(item) : "no name"));
+    if (!found)
+      throw ModelError("holds a tensor of a dtype that isn't known: " + (item.kind == Kind::name ? name_of(item) : "no name"));
     return *found;
   }
 
@@ -174,7 +200,8 @@ class Reader {
     NamedStorage named{.dtype = {}, .key = std::string(key.text), .elements = elements.integer};
     if (type.module == "torch" && type.text.ends_with("Storage"))
       named.dtype = ir::dtype_from_torch_name(type.text.substr(0, type.text.size() - std::string_view("Storage").size()));
-    if (!named.dtype && type.text != "UntypedStorage") throw ModelError("holds a tensor of a dtype that isn't known: " + name_of(type));
+    if (!named.dtype && type.text != "UntypedStorage")
+      throw ModelError("holds a tensor of a dtype that isn't known: " + name_of(type));
     return named;
   }
 
@@ -183,12 +210,18 @@ class Reader {
                       std::optional<ir::DType> stated) const {
     const NamedStorage named = storage_named(storage);
     if (offset.kind != Kind::integer || (!stated && !named.dtype)) damaged();
-    ir::TensorView view{.dtype = stated ? *stated : *named.dtype, .sizes = integers(sizes), .strides = integers(strides), .offset = offset.integer,
-                        .storage = nullptr, .quantizer = nullptr};
+    ir::TensorView view{.dtype = stated ? *stated : *named.dtype,
+                        .sizes = integers(sizes),
+                        .strides = integers(strides),
+                        .offset = offset.integer,
+                        .storage = nullptr,
+                        .quantizer = nullptr};
     const auto stored = stored_at(named);
     const auto reached = frontend::reach(view.offset, view.sizes, view.strides);
-    if (!frontend::fits(reached, std::max<std::size_t>(ir::element_bytes(view.dtype), 1), stored->bytes) && ir::element_bytes(view.dtype) > 0)
-      throw ModelError("holds a tensor that reaches outside its storage of " + std::to_string(stored->bytes) + " bytes (" + stored->record + ")");
+    if (!frontend::fits(reached, std::max<std::size_t>(ir::element_bytes(view.dtype), 1), stored->bytes) &&
+        ir::element_bytes(view.dtype) > 0)
+      throw ModelError("holds a tensor that reaches outside its storage of " + std::to_string(stored->bytes) + " bytes (" +
+                       stored->record + ")");
     view.storage = stored;
     return {std::move(view)};
   }
@@ -222,7 +255,8 @@ ir::Constant read_saved_object(const frontend::InputFile& file, const frontend::
   const auto pickle = frontend::read_zip_record(file, record, longest_pickle);
   if (const auto* order = directory.find("byteorder")) {
     const auto text = frontend::read_zip_record(file, *order, 16);
-    if (std::string(text.begin(), text.end()) == "big") throw ModelError("was saved on a big-endian machine: save it on a little-endian one");
+    if (std::string(text.begin(), text.end()) == "big")
+      throw ModelError("was saved on a big-endian machine: save it on a little-endian one");
   }
   const auto tree = frontend::read_pickle(pickle);
   return Reader(file, directory, tree).root();

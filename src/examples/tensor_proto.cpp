@@ -17,15 +17,28 @@ constexpr std::size_t most_fields = 100000;  // elements may come one a field
 constexpr std::size_t most_dims = 64;
 constexpr std::uint64_t longest_name = 4096;
 
-enum Field : std::uint32_t { dims = 1, data_type = 2, segment = 3, float_data = 4, int32_data = 5, string_data = 6, int64_data = 7,
-                             name = 8, raw_data = 9, double_data = 10, uint64_data = 11, external_data = 13, data_location = 14 };
+enum Field : std::uint32_t {
+  dims = 1,
+  data_type = 2,
+  segment = 3,
+  float_data = 4,
+  int32_data = 5,
+  string_data = 6,
+  int64_data = 7,
+  name = 8,
+  raw_data = 9,
+  double_data = 10,
+  uint64_data = 11,
+  external_data = 13,
+  data_location = 14
+};
 
 // TensorProto.DataType.
 std::optional<ir::DType> dtype_of(std::uint64_t number) {
   using enum ir::DType;
   constexpr std::array<std::optional<ir::DType>, 21> types{
-      std::nullopt, f32, u8, i8, u16, i16, i32, i64, std::nullopt /* strings */, boolean, f16, f64, u32, u64, c64, c128, bf16,
-      f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz};
+      std::nullopt, f32, u8,   i8,   u16,      i16,        i32,    i64,       std::nullopt /* strings */, boolean, f16, f64, u32,
+      u64,          c64, c128, bf16, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz};
   return number < types.size() ? types[number] : std::nullopt;
 }
 
@@ -34,7 +47,7 @@ class Message {
  public:
   struct Part {
     std::uint32_t field = 0;
-    std::uint32_t wire = 0;       // 0: `number`; 1, 2, 5: `bytes` bytes at `at`
+    std::uint32_t wire = 0;  // 0: `number`; 1, 2, 5: `bytes` bytes at `at`
     std::uint64_t number = 0, at = 0, bytes = 0;
   };
 
@@ -89,7 +102,7 @@ struct Proto {
   std::vector<std::int64_t> dims;
   std::uint64_t data_type = 0;
   std::optional<Message::Part> raw;
-  bool typed_data = false;     // float_data and its like
+  bool typed_data = false;  // float_data and its like
 };
 
 void take_dims(Proto& proto, const frontend::InputFile& file, const Message::Part& part) {
@@ -122,13 +135,18 @@ Proto read_fields(const frontend::InputFile& file) {
     switch (part->field) {
       case dims: take_dims(proto, file, *part); break;
       case data_type: proto.data_type = part->wire == 0 ? part->number : 0; break;
-      case segment: throw ModelError("is a SequenceProto, a list of tensors, which isn't read: torch.save the list in a .pt file");
+      case segment:
+        throw ModelError("is a SequenceProto, a list of tensors, which isn't read: torch.save the list in a .pt file");
       case name:
         if (part->wire != 2 || part->bytes > longest_name) Message::damaged();
         for (const std::uint8_t byte : file.read(part->at, part->bytes)) proto.name += static_cast<char>(byte);
         break;
       case raw_data: proto.raw = *part; break;
-      case float_data: case int32_data: case int64_data: case double_data: case uint64_data: proto.typed_data = true; break;
+      case float_data:
+      case int32_data:
+      case int64_data:
+      case double_data:
+      case uint64_data: proto.typed_data = true; break;
       case string_data: throw ModelError("holds strings, which no tensor of a TorchScript model does");
       case data_location:
         if (part->number == 1) throw ModelError("keeps its elements in another file, which isn't read: save them inside");
@@ -141,8 +159,13 @@ Proto read_fields(const frontend::InputFile& file) {
 
 ir::Constant tensor_of(const Proto& proto) {
   const auto dtype = dtype_of(proto.data_type);
-  if (!dtype) throw ModelError("is no TensorProto of a dtype that a tensor can have (data_type " + std::to_string(proto.data_type) + ")");
-  ir::TensorView view{.dtype = *dtype, .sizes = proto.dims, .strides = std::vector<std::int64_t>(proto.dims.size()), .storage = nullptr, .quantizer = nullptr};
+  if (!dtype)
+    throw ModelError("is no TensorProto of a dtype that a tensor can have (data_type " + std::to_string(proto.data_type) + ")");
+  ir::TensorView view{.dtype = *dtype,
+                      .sizes = proto.dims,
+                      .strides = std::vector<std::int64_t>(proto.dims.size()),
+                      .storage = nullptr,
+                      .quantizer = nullptr};
   std::int64_t elements = 1;
   for (std::size_t dim = proto.dims.size(); dim-- > 0;) {
     view.strides[dim] = elements;

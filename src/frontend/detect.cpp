@@ -71,7 +71,9 @@ constexpr std::array<Magic, 10> others = {{
     {"GGUF"sv, 0, "is a GGUF file: weights without TorchScript code"},
     {"\x1f\x8b"sv, 0, "is compressed with gzip: unpack it first"},
     {"7z\xbc\xaf\x27\x1c"sv, 0, "is a 7z archive: unpack it first"},
-    {"\xfd" "7zXZ"sv, 0, "is compressed with xz: unpack it first"},
+    {"\xfd"
+     "7zXZ"sv,
+     0, "is compressed with xz: unpack it first"},
     {"version https://git-lfs"sv, 0, "is a Git LFS pointer, not the model itself: run git lfs pull"},
     {"PTE"sv, 0, "is an ExecuTorch program, not TorchScript"},
 }};
@@ -114,12 +116,16 @@ Recognition recognise_zip(const InputFile& file, const ZipDirectory& directory) 
   if (directory.records.empty()) throw ModelError("is an empty zip archive");
   if (directory.has_folder("code/") && directory.find("data.pkl")) {
     if (directory.find("constants.pkl")) return {Format::torchscript, {}, {}};
-    return {Format::unknown, "has code but no constants.pkl: it is not a whole TorchScript archive; save it again with torch.jit.save", {}};
+    return {Format::unknown,
+            "has code but no constants.pkl: it is not a whole TorchScript archive; save it again with torch.jit.save",
+            {}};
   }
   if (is_export(directory)) return {Format::exported_program, {}, {}};
   if (directory.find("bytecode.pkl")) return {Format::mobile_bytecode, {}, {}};
   if (directory.find("model.json"))
-    return {Format::unknown, "is TorchScript of torch 1.0: load it there with torch.jit.load, and save it with torch 1.6 or newer", {}};
+    return {Format::unknown,
+            "is TorchScript of torch 1.0: load it there with torch.jit.load, and save it with torch 1.6 or newer",
+            {}};
   if (directory.find("data.pkl")) return recognise_pickle_archive(file, directory);
   return {Format::unknown, "is a zip archive without TorchScript code in it", {}};
 }

@@ -9,7 +9,8 @@
 namespace compatcheck::frontend {
 
 // One more than the last element the tensor reaches; nullopt if that overflows or a number is negative.
-std::optional<std::int64_t> reach(std::int64_t offset, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
+std::optional<std::int64_t> reach(std::int64_t offset, std::span<const std::int64_t> sizes,
+                                  std::span<const std::int64_t> strides);
 
 // That many elements of `element` bytes in `storage` bytes; nullopt never fits.
 bool fits(std::optional<std::int64_t> elements, std::size_t element, std::uint64_t storage);

@@ -4,7 +4,8 @@ namespace compatcheck::frontend {
 namespace {
 
 constexpr std::string_view make_torchscript =
-    "in Python, make TorchScript of the model: torch.jit.trace(model.eval(), inputs).save(\"model.pt\"), or torch.jit.script(model)";
+    "in Python, make TorchScript of the model: torch.jit.trace(model.eval(), inputs).save(\"model.pt\"), or "
+    "torch.jit.script(model)";
 
 std::string pickled_module(const std::string& class_name) {
   return "holds a pickled Python object (" + class_name +

@@ -80,8 +80,7 @@ Receipt receive_all(int socket, void* data, std::size_t size, Frame& frame, cons
 
 bool send_frame(int socket, std::span<const std::uint8_t> bytes, int descriptor) {
   Header header{magic, bytes.size()};
-  std::array<iovec, 2> parts{iovec{&header, sizeof header},
-                             iovec{const_cast<std::uint8_t*>(bytes.data()), bytes.size()}};
+  std::array<iovec, 2> parts{iovec{&header, sizeof header}, iovec{const_cast<std::uint8_t*>(bytes.data()), bytes.size()}};
   ControlBuffer control{};
   msghdr message{};
   message.msg_iov = parts.data();
@@ -108,8 +107,7 @@ bool send_frame(int socket, std::span<const std::uint8_t> bytes, int descriptor)
 
 Receipt receive_frame(int socket, Frame& frame, const std::function<bool()>& while_waiting) {
   Header header;
-  if (const Receipt got = receive_all(socket, &header, sizeof header, frame, while_waiting); got != Receipt::frame)
-    return got;
+  if (const Receipt got = receive_all(socket, &header, sizeof header, frame, while_waiting); got != Receipt::frame) return got;
   if (header.magic != magic) return Receipt::damaged;
   // Grown as bytes arrive: a length alone must not make us allocate.
   constexpr std::uint64_t step = 16 << 20;

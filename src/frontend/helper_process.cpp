@@ -35,7 +35,9 @@ constexpr std::chrono::milliseconds leave_time{500};
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { if (number_ >= 0) ::close(number_); }
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return number_; }
@@ -62,8 +64,10 @@ std::vector<std::string> environment(const std::filesystem::path& libraries) {
   std::string path = "LD_LIBRARY_PATH=" + libraries.string();
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text(*variable);
-    if (!text.starts_with("LD_LIBRARY_PATH=")) variables.emplace_back(text);
-    else if (text.size() > 16) path += ":" + std::string(text.substr(16));
+    if (!text.starts_with("LD_LIBRARY_PATH="))
+      variables.emplace_back(text);
+    else if (text.size() > 16)
+      path += ":" + std::string(text.substr(16));
   }
   variables.push_back(std::move(path));
   return variables;
@@ -104,8 +108,8 @@ class Spawn {
     posix_spawn_file_actions_addclosefrom_np(&actions_, protocol::helper_socket + 1);
     std::vector<std::string> variables = environment(libraries), arguments = {program.string()};
     pid_t pid = -1;
-    const int error = posix_spawn(&pid, program.c_str(), &actions_, &attributes_, pointers(arguments).data(),
-                                  pointers(variables).data());
+    const int error =
+        posix_spawn(&pid, program.c_str(), &actions_, &attributes_, pointers(arguments).data(), pointers(variables).data());
     if (error != 0) cannot_start(program.string(), error);
     return pid;
   }
@@ -124,7 +128,7 @@ void set_limit(pid_t pid, __rlimit_resource resource, rlim_t value) {
 }
 
 struct Memory {
-  std::uint64_t anonymous = 0, data = 0;   // bytes; 0 if unknown
+  std::uint64_t anonymous = 0, data = 0;  // bytes; 0 if unknown
 };
 
 // Of /proc/PID/statm, which costs less than the words of /proc/PID/status; its `data` has the stack, too.
@@ -164,7 +168,8 @@ HelperProcess::~HelperProcess() {
   if (output_ >= 0) ::close(output_);
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 // Weights are mapped and don't count; what is there already doesn't either.
@@ -220,9 +225,12 @@ std::variant<std::vector<std::uint8_t>, HelperEnd> HelperProcess::ask(std::span<
   const auto go_on = [&] {
     struct stat printed {};
     if (::fstat(output_, &printed) == 0 && printed.st_size > output_bytes) static_cast<void>(::ftruncate(output_, 0));
-    if (bounds.cancelled && bounds.cancelled()) stopped = HelperEnd::Cause::cancelled;
-    else if (Clock::now() > until) stopped = HelperEnd::Cause::timed_out;
-    else if (resident_bytes() > bounds.memory_bytes + mapped_bytes) stopped = HelperEnd::Cause::out_of_memory;
+    if (bounds.cancelled && bounds.cancelled())
+      stopped = HelperEnd::Cause::cancelled;
+    else if (Clock::now() > until)
+      stopped = HelperEnd::Cause::timed_out;
+    else if (resident_bytes() > bounds.memory_bytes + mapped_bytes)
+      stopped = HelperEnd::Cause::out_of_memory;
     return !stopped;
   };
   limit(bounds.memory_bytes + mapped_bytes);

@@ -25,9 +25,9 @@ struct HelperBounds {
 // How a request ended without a reply.
 struct HelperEnd {
   enum class Cause : std::uint8_t { crashed, timed_out, out_of_memory, cancelled, garbled } cause = Cause::crashed;
-  int signal = 0;        // crashed: 0 if it exited by itself
+  int signal = 0;  // crashed: 0 if it exited by itself
   int exit_code = 0;
-  std::string said;      // the end of what it wrote to its standard streams
+  std::string said;  // the end of what it wrote to its standard streams
 };
 
 class HelperProcess {

@@ -36,8 +36,7 @@ void write_all(int descriptor, std::span<const std::uint8_t> bytes) {
 }  // namespace
 
 // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
-InputFile::InputFile(const std::filesystem::path& path)
-    : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+InputFile::InputFile(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (descriptor_ < 0) cannot_open(errno);
   struct stat status {};
   ::fstat(descriptor_, &status);
@@ -59,8 +58,7 @@ InputFile::InputFile(std::span<const std::uint8_t> bytes)
   }
 }
 
-InputFile::InputFile(InputFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+InputFile::InputFile(InputFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
 
 InputFile::~InputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::uint64_t longest_text = 64 << 20;  // some 500,000 nodes
 
-template <class Wanted> Wanted expect(protocol::Reply reply) {
+template <class Wanted>
+Wanted expect(protocol::Reply reply) {
   if (auto* wanted = std::get_if<Wanted>(&reply)) return std::move(*wanted);
   throw InternalError("the TorchScript helper program answered another question");
 }
@@ -25,7 +26,12 @@ template <class Wanted> Wanted expect(protocol::Reply reply) {
 Loaded load_text(const InputFile& file, const std::string& display_name) {
   if (file.size() > longest_text) throw ModelError(display_name + ": is too long for a graph as text");
   const auto bytes = file.read(0, file.size());
-  Loaded loaded{.format = Format::graph_text, .file_bytes = file.size(), .identity = sha256_of(bytes), .parameters = {}, .content = {}, .file = {}};
+  Loaded loaded{.format = Format::graph_text,
+                .file_bytes = file.size(),
+                .identity = sha256_of(bytes),
+                .parameters = {},
+                .content = {},
+                .file = {}};
   ir::Graph graph = text::read_graph(bytes, display_name);  // its messages name the place
   loaded.parameters = count_parameters(graph);
   loaded.content = std::move(graph);
@@ -39,8 +45,7 @@ struct Frontend::State {
 
   protocol::Model model(const std::filesystem::path& path, std::string display_name) const {
     protocol::Model model{std::filesystem::absolute(path).string(), std::move(display_name), {}, options.schemas};
-    for (const auto& library : options.op_libraries)
-      model.op_libraries.push_back(std::filesystem::absolute(library).string());
+    for (const auto& library : options.op_libraries) model.op_libraries.push_back(std::filesystem::absolute(library).string());
     return model;
   }
 
@@ -52,7 +57,8 @@ struct Frontend::State {
   Helper helper;
 };
 
-std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std::vector<ir::Constants>& calls, protocol::RunRequest request) {
+std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std::vector<ir::Constants>& calls,
+                                                protocol::RunRequest request) {
   ir::ListConstant arguments;
   for (const ir::Constants& call : calls) arguments.items.push_back({ir::TupleConstant{nullptr, call}});
   request.arguments = encode(ir::Constant{std::move(arguments)});
@@ -62,9 +68,12 @@ std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std
   if (!list || list->items.size() != calls.size()) throw ModelError("the loader's answer is damaged: other results than calls");
   std::vector<Run> runs;
   for (ir::Constant& item : list->items) {
-    if (auto* held = item.get<ir::TupleConstant>(); held && held->items.size() == 1) runs.push_back({std::move(held->items.front()), {}});
-    else if (const auto* failure = item.get<std::string>()) runs.push_back({std::nullopt, *failure});
-    else throw ModelError("the loader's answer is damaged: a result is unknown");
+    if (auto* held = item.get<ir::TupleConstant>(); held && held->items.size() == 1)
+      runs.push_back({std::move(held->items.front()), {}});
+    else if (const auto* failure = item.get<std::string>())
+      runs.push_back({std::nullopt, *failure});
+    else
+      throw ModelError("the loader's answer is damaged: a result is unknown");
   }
   return runs;
 }
@@ -78,8 +87,12 @@ Loaded Frontend::State::load(const InputFile& file, const std::filesystem::path&
     const protocol::LoadRequest request{model(path, display_name)};
     const auto reply = expect<protocol::LoadReply>(helper.ask(request, &file, attach));
     ir::Program program = decode_program(reply.program);
-    Loaded loaded{.format = Format::torchscript, .file_bytes = file.size(), .identity = identity(*recognition.directory),
-                  .parameters = count_parameters(program), .content = {}, .file = {}};
+    Loaded loaded{.format = Format::torchscript,
+                  .file_bytes = file.size(),
+                  .identity = identity(*recognition.directory),
+                  .parameters = count_parameters(program),
+                  .content = {},
+                  .file = {}};
     loaded.content = std::move(program);
     return loaded;
   });
@@ -145,14 +158,19 @@ std::vector<Frontend::Run> Frontend::run(const InputFile& file, const std::strin
 }
 
 Frontend::Inner Frontend::inner_values(const InputFile& file, const std::string& display_name, const ir::Graph& graph,
-                                       const ir::Constants& arguments, std::uint64_t seed, const std::vector<Wanted>& wanted, std::uint64_t most_bytes) {
+                                       const ir::Constants& arguments, std::uint64_t seed, const std::vector<Wanted>& wanted,
+                                       std::uint64_t most_bytes) {
   return naming(display_name, [&] {
     const auto values = values_in_order(graph);
     const auto blocks = blocks_in_order(graph);
     std::unordered_map<const ir::Value*, std::uint32_t> positions;
     for (const ir::Value* value : values) positions.emplace(value, static_cast<std::uint32_t>(positions.size()));
-    protocol::ValuesRequest request{state_->model(display_name, display_name), encode(graph), encode(ir::Constant{ir::TupleConstant{nullptr, arguments}}),
-                                    seed, most_bytes, {}};
+    protocol::ValuesRequest request{state_->model(display_name, display_name),
+                                    encode(graph),
+                                    encode(ir::Constant{ir::TupleConstant{nullptr, arguments}}),
+                                    seed,
+                                    most_bytes,
+                                    {}};
     for (const Wanted& one : wanted) {
       const auto block = std::find(blocks.begin(), blocks.end(), one.block);
       if (block == blocks.end()) throw InternalError("values are asked of a block that isn't the graph's");
@@ -160,21 +178,24 @@ Frontend::Inner Frontend::inner_values(const InputFile& file, const std::string&
       for (const ir::Value* value : one.values) request.wanted.back().positions.push_back(positions.at(value));
     }
     const auto reply = expect<protocol::ValuesReply>(state_->helper.ask(request, &file, true));
-    if (reply.executions.size() != blocks.size() || reply.bytes.size() != values.size()) throw ModelError("the loader's answer is damaged: it speaks of another graph");
+    if (reply.executions.size() != blocks.size() || reply.bytes.size() != values.size())
+      throw ModelError("the loader's answer is damaged: it speaks of another graph");
     Inner inner;
     inner.too_many = reply.too_many;
     for (std::size_t i = 0; i < blocks.size(); ++i) inner.executions.emplace(blocks[i], reply.executions[i]);
     for (std::size_t i = 0; i < values.size(); ++i) inner.bytes.emplace(values[i], reply.bytes[i]);
     ir::Constant taken = decode_constant(reply.values);
     auto* lists = taken.get<ir::ListConstant>();
-    if (!lists || lists->items.size() != wanted.size()) throw ModelError("the loader's answer is damaged: other values than those asked for");
+    if (!lists || lists->items.size() != wanted.size())
+      throw ModelError("the loader's answer is damaged: other values than those asked for");
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       inner.values.emplace_back();
       auto* executions = lists->items[i].get<ir::ListConstant>();
       if (!executions) throw ModelError("the loader's answer is damaged: other values than those asked for");
       for (ir::Constant& execution : executions->items) {
         auto* held = execution.get<ir::TupleConstant>();
-        if (!held || held->items.size() != wanted[i].values.size()) throw ModelError("the loader's answer is damaged: other values than those asked for");
+        if (!held || held->items.size() != wanted[i].values.size())
+          throw ModelError("the loader's answer is damaged: other values than those asked for");
         inner.values.back().push_back(std::move(held->items));
       }
     }

@@ -19,10 +19,16 @@ namespace compatcheck::frontend {
 class InputFile;
 
 enum class Format : std::uint8_t {
-  torchscript,         // zip archive with code/
-  graph_text,          // TorchScript's textual notation
+  torchscript,  // zip archive with code/
+  graph_text,   // TorchScript's textual notation
   // Recognised, not read; each has its sentence in foreign.cpp:
-  state_dict, pickled_module, exported_program /* .pt2 */, mobile_bytecode, legacy_tar, onnx, unknown,
+  state_dict,
+  pickled_module,
+  exported_program /* .pt2 */,
+  mobile_bytecode,
+  legacy_tar,
+  onnx,
+  unknown,
 };
 std::string_view name(Format format);
 
@@ -30,25 +36,28 @@ std::string_view name(Format format);
 Format detect(const std::filesystem::path& file);
 
 struct LoadOptions {
-  std::filesystem::path libtorch;             // a libtorch root or its lib/; empty: search
-  std::filesystem::path helper;               // the helper program; empty: beside the executable or in libexec
+  std::filesystem::path libtorch;  // a libtorch root or its lib/; empty: search
+  std::filesystem::path helper;    // the helper program; empty: beside the executable or in libexec
   std::vector<std::filesystem::path> op_libraries;
-  std::vector<std::string> schemas;           // of operators that nobody ships, from users' rows
-  double timeout_seconds = 120;               // of the helper, for one model
-  std::uint64_t memory_mb = 8192;             // of the helper, beyond mapped weights
-  bool one_file = false;                      // the helper ends with its answer: its memory isn't needed any more
-  std::function<bool()> cancelled;            // asked several times a second while the helper works; true: Cancelled
+  std::vector<std::string> schemas;  // of operators that nobody ships, from users' rows
+  double timeout_seconds = 120;      // of the helper, for one model
+  std::uint64_t memory_mb = 8192;    // of the helper, beyond mapped weights
+  bool one_file = false;             // the helper ends with its answer: its memory isn't needed any more
+  std::function<bool()> cancelled;   // asked several times a second while the helper works; true: Cancelled
 };
 
-struct Parameters { std::uint64_t count = 0; std::uint64_t bytes = 0; };
+struct Parameters {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+};
 
 struct Loaded {
   Format format = Format::torchscript;
   std::uint64_t file_bytes = 0;
-  std::string identity;                       // hash of the zip directory: names, sizes, CRCs; of the bytes for text
-  Parameters parameters;                      // distinct storages counted once
+  std::string identity;                          // hash of the zip directory: names, sizes, CRCs; of the bytes for text
+  Parameters parameters;                         // distinct storages counted once
   std::variant<ir::Program, ir::Graph> content;  // Graph: from text
-  std::shared_ptr<const InputFile> file;      // open: what storages in the file are places of
+  std::shared_ptr<const InputFile> file;         // open: what storages in the file are places of
 };
 
 // Loaded::identity, without loading. Throws ModelError for what is no model.
@@ -70,22 +79,32 @@ class Frontend {
   // What the helper runs libtorch for, beside loading:
   // Runs forward of the loaded file on seeded random inputs, and `graph` by the interpreter on the same inputs;
   // returns the differences as text, empty if all outputs, shapes, dtypes and, if asked for, written inputs agree.
-  struct Execution { bool agrees = false; std::string difference; };
-  Execution compare_execution(const std::filesystem::path& file, const ir::Graph& graph, const std::string& method, std::uint64_t seed,
-                              bool inputs_after = true);
+  struct Execution {
+    bool agrees = false;
+    std::string difference;
+  };
+  Execution compare_execution(const std::filesystem::path& file, const ir::Graph& graph, const std::string& method,
+                              std::uint64_t seed, bool inputs_after = true);
 
   // Every intermediate value of `graph` on seeded random inputs: dtype and sizes by ir::Value::id().
-  struct ObservedTensor { std::uint32_t value = 0; ir::DType dtype{}; std::vector<std::int64_t> sizes; };
+  struct ObservedTensor {
+    std::uint32_t value = 0;
+    ir::DType dtype{};
+    std::vector<std::int64_t> sizes;
+  };
   std::vector<ObservedTensor> observe(const std::filesystem::path& file, const ir::Graph& graph, std::uint64_t seed);
 
   // Runs `method` of the file that was loaded on the arguments of each call; call i begins with libtorch's generator seeded with
   // `seed` + i. Storages of the arguments carry their bytes. One thread, so that sums come out the same.
-  struct Run { std::optional<ir::Constant> result; std::string failure; };
+  struct Run {
+    std::optional<ir::Constant> result;
+    std::string failure;
+  };
   std::vector<Run> run(const InputFile& file, const std::string& display_name, const std::string& method,
                        const std::vector<ir::Constants>& calls, std::uint64_t seed);
 
-  // What one call of a graph, by the interpreter, holds inside; the graph's constants may lie in the file. Of the block's executions
-  // `first` to `end` the values asked for, which stand in it or around it, in that order: tensors carry their bytes.
+  // What one call of a graph, by the interpreter, holds inside; the graph's constants may lie in the file. Of the block's
+  // executions `first` to `end` the values asked for, which stand in it or around it, in that order: tensors carry their bytes.
   struct Wanted {
     const ir::Block* block = nullptr;
     std::uint64_t first = 0, end = 0;
@@ -98,8 +117,9 @@ class Frontend {
     std::vector<std::vector<ir::Constants>> values;                  // for each of those wanted, execution by execution
   };
   // Throws ModelError if the graph doesn't run.
-  Inner inner_values(const InputFile& file, const std::string& display_name, const ir::Graph& graph, const ir::Constants& arguments,
-                     std::uint64_t seed, const std::vector<Wanted>& wanted, std::uint64_t most_bytes);
+  Inner inner_values(const InputFile& file, const std::string& display_name, const ir::Graph& graph,
+                     const ir::Constants& arguments, std::uint64_t seed, const std::vector<Wanted>& wanted,
+                     std::uint64_t most_bytes);
 
   // Every schema that this libtorch registers, one a line (test of src/schema).
   std::vector<std::string> registered_schemas();

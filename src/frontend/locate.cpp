@@ -81,7 +81,8 @@ std::string_view supported_libtorch() { return COMPATCHECK_TORCH_SERIES; }
 
 fs::path find_helper(const LoadOptions& options) {
   const auto named = [](const fs::path& path, const std::string& by) {
-    if (!is_file(path)) throw UsageError(by + " names " + path.string() + " as the TorchScript helper program, which is not there");
+    if (!is_file(path))
+      throw UsageError(by + " names " + path.string() + " as the TorchScript helper program, which is not there");
     return path;
   };
   if (!options.helper.empty()) return named(options.helper, "the option for it");
@@ -95,8 +96,7 @@ fs::path find_helper(const LoadOptions& options) {
     if (is_file(place)) return place;
     looked += "\n  " + place.string();
   }
-  throw UsageError("the program that reads TorchScript is not there; looked for" + looked +
-                   "\n  COMPATCHECK_HELPER can name it");
+  throw UsageError("the program that reads TorchScript is not there; looked for" + looked + "\n  COMPATCHECK_HELPER can name it");
 }
 
 Libtorch find_libtorch(const LoadOptions& options) {
@@ -110,8 +110,8 @@ Libtorch find_libtorch(const LoadOptions& options) {
     if (lib && serves(version)) return {*lib, version};
     looked += "\n  " + folder.string() + (lib ? " (libtorch " + version + ")" : "");
   }
-  throw UsageError("no libtorch " + std::string(supported_libtorch()) + " found to read TorchScript with; looked in" +
-                   looked + suggestion());
+  throw UsageError("no libtorch " + std::string(supported_libtorch()) + " found to read TorchScript with; looked in" + looked +
+                   suggestion());
 }
 
 }  // namespace compatcheck::frontend

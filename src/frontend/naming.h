@@ -7,7 +7,8 @@
 
 namespace compatcheck::frontend {
 
-template <class Work> auto naming(const std::string& model, Work&& work) -> decltype(work()) {
+template <class Work>
+auto naming(const std::string& model, Work&& work) -> decltype(work()) {
   try {
     return work();
   } catch (const ModelError& error) {

@@ -73,16 +73,16 @@ class Walk {
 
 bool is_data(std::string_view name) {
   constexpr std::array<std::string_view, 10> prefixes = {
-      "collections.", "torch._utils.", "torch._tensor.", "torch.storage.", "torch.serialization.", "torch.nn.parameter.",
-      "numpy.", "_codecs.", "pathlib.", "datetime."};
+      "collections.",        "torch._utils.", "torch._tensor.", "torch.storage.", "torch.serialization.",
+      "torch.nn.parameter.", "numpy.",        "_codecs.",       "pathlib.",       "datetime."};
   if (std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) { return name.starts_with(prefix); }))
     return true;
   if (name.starts_with("torch.")) return name.find('.', 6) == name.npos;  // torch.FloatStorage, torch.float32, torch.Size
   for (const std::string_view module : {"builtins.", "__builtin__."}) {
     if (!name.starts_with(module)) continue;
     const std::string_view type = name.substr(module.size());
-    for (const std::string_view plain : {"set", "frozenset", "slice", "complex", "int", "float", "bool", "str", "list",
-                                         "dict", "tuple", "bytes", "bytearray", "range", "object"})
+    for (const std::string_view plain : {"set", "frozenset", "slice", "complex", "int", "float", "bool", "str", "list", "dict",
+                                         "tuple", "bytes", "bytearray", "range", "object"})
       if (type == plain) return true;
   }
   return false;

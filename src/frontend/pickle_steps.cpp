@@ -21,8 +21,12 @@ Argument argument_of(std::uint8_t opcode) {
     set("M\x83", Argument::two);
     set("Jjr\x84", Argument::four);
     set("G\x95", Argument::eight);
-    set("U\x8a\x8c" "C", Argument::counted1);
-    set("TX\x8b" "B", Argument::counted4);
+    set("U\x8a\x8c"
+        "C",
+        Argument::counted1);
+    set("TX\x8b"
+        "B",
+        Argument::counted4);
     set("\x8d\x8e\x96", Argument::counted8);
     set("FILSVPgp", Argument::line);
     set("ci", Argument::lines2);

@@ -78,7 +78,9 @@ class PickleReader {
     return last;
   }
 
-  void push_sequence(Kind kind, std::vector<PickleItemId> members) { push(PickleItem{.kind = kind, .members = std::move(members)}); }
+  void push_sequence(Kind kind, std::vector<PickleItemId> members) {
+    push(PickleItem{.kind = kind, .members = std::move(members)});
+  }
 
   void push_dict() {
     auto members = pop_to_mark();
@@ -130,21 +132,27 @@ class PickleReader {
 
   void take(const PickleStep& step) {
     switch (step.opcode) {
-      case op::proto: case op::frame: return;
+      case op::proto:
+      case op::frame: return;
       case op::mark: bound(marks_.size()); return marks_.push_back(stack_.size());
       case op::pop: pop(); return;
       case op::pop_mark: pop_to_mark(); return;
       case op::dup: return push(top());
-      case op::put: case op::long_put: return put(step.number);
+      case op::put:
+      case op::long_put: return put(step.number);
       case op::memoize: return put(memo_.size());
-      case op::get: case op::long_get: return get(step.number);
+      case op::get:
+      case op::long_get: return get(step.number);
       case op::binint: return push_integer(static_cast<std::int32_t>(step.number));
-      case op::binint1: case op::binint2: return push_integer(static_cast<std::int64_t>(step.number));
+      case op::binint1:
+      case op::binint2: return push_integer(static_cast<std::int64_t>(step.number));
       case op::long1: return push_long(step.text);
-      case op::newtrue: case op::newfalse:
-        return push(PickleItem{.kind = Kind::boolean, .integer = step.opcode == op::newtrue});
+      case op::newtrue:
+      case op::newfalse: return push(PickleItem{.kind = Kind::boolean, .integer = step.opcode == op::newtrue});
       case op::binfloat: return push_float(step.number);
-      case op::binunicode: case op::short_binunicode: case op::binunicode8: return push_text(step.text);
+      case op::binunicode:
+      case op::short_binunicode:
+      case op::binunicode8: return push_text(step.text);
       case op::none: return push(Kind::none);
       case op::global: return push_name(step.text, step.second);
       case op::stack_global: return push_stack_global();
@@ -170,7 +178,10 @@ class PickleReader {
       case op::binpersid: return push_sequence(Kind::persistent, pop_last(1));
       case op::reduce: return push_sequence(Kind::call, pop_last(2));
       case op::newobj: return push_sequence(Kind::object, pop_last(2));
-      case op::build: pop(); item(top()).has_state = true; return;
+      case op::build:
+        pop();
+        item(top()).has_state = true;
+        return;
       default: take_other(step);
     }
   }
@@ -178,8 +189,14 @@ class PickleReader {
   // What may stand in a pickle, but means nothing to us.
   void take_other(const PickleStep& step) {
     switch (step.opcode) {
-      case op::binbytes: case op::short_binbytes: case op::binbytes8: case op::bytearray8: case op::binstring: case op::short_binstring:
-      case op::long4: case op::empty_set: return push(Kind::other);
+      case op::binbytes:
+      case op::short_binbytes:
+      case op::binbytes8:
+      case op::bytearray8:
+      case op::binstring:
+      case op::short_binstring:
+      case op::long4:
+      case op::empty_set: return push(Kind::other);
       case op::additems: pop_to_mark(); return;
       case op::frozenset: pop_to_mark(); return push(Kind::other);
       case op::newobj_ex: pop_last(3); return push(Kind::other);

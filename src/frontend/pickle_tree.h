@@ -13,19 +13,26 @@ using PickleItemId = std::uint32_t;
 
 struct PickleItem {
   enum class Kind : std::uint8_t {
-    none, boolean, integer, floating, text, tuple, list, dict,
+    none,
+    boolean,
+    integer,
+    floating,
+    text,
+    tuple,
+    list,
+    dict,
     name,        // of a class or function: `module` and `text`
     call,        // function, tuple of arguments
     object,      // class, tuple of arguments: made by __new__
     persistent,  // an id that whoever reads the pickle resolves
     other,       // bytes, sets, integers of more than 64 bits …
   } kind = Kind::other;
-  std::int64_t integer = 0;            // also of boolean
+  std::int64_t integer = 0;  // also of boolean
   double floating = 0;
-  std::string_view text{}, module{};   // into the pickle
-  std::vector<PickleItemId> members{}; // of tuple and list; dict: key, value, …; call, object, persistent: as above
-  std::vector<PickleItemId> added{};   // to a call or object afterwards: list members; keys and values alternating
-  bool has_state = false;              // __setstate__ was called on it
+  std::string_view text{}, module{};    // into the pickle
+  std::vector<PickleItemId> members{};  // of tuple and list; dict: key, value, …; call, object, persistent: as above
+  std::vector<PickleItemId> added{};    // to a call or object afterwards: list members; keys and values alternating
+  bool has_state = false;               // __setstate__ was called on it
 };
 
 struct PickleTree {

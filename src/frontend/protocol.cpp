@@ -24,12 +24,14 @@ std::vector<std::uint8_t> blob(Reader& in) {
   return {bytes.begin(), bytes.end()};
 }
 
-template <class Number> void put_numbers(Writer& out, const std::vector<Number>& numbers) {
+template <class Number>
+void put_numbers(Writer& out, const std::vector<Number>& numbers) {
   out.unsigned_number(numbers.size());
   for (const Number number : numbers) out.unsigned_number(number);
 }
 
-template <class Number> std::vector<Number> numbers(Reader& in) {
+template <class Number>
+std::vector<Number> numbers(Reader& in) {
   std::vector<Number> all(in.count());
   for (Number& number : all) number = static_cast<Number>(in.unsigned_number());
   return all;
@@ -75,7 +77,8 @@ void put(Writer& out, const ValuesRequest& request) {
   put(out, request.model);
   out.blob(request.graph);
   out.blob(request.arguments);
-  for (const std::uint64_t number : {request.seed, request.most_bytes, std::uint64_t{request.wanted.size()}}) out.unsigned_number(number);
+  for (const std::uint64_t number : {request.seed, request.most_bytes, std::uint64_t{request.wanted.size()}})
+    out.unsigned_number(number);
   for (const BlockValues& wanted : request.wanted) {
     for (const std::uint64_t number : {std::uint64_t{wanted.block}, wanted.first, wanted.end}) out.unsigned_number(number);
     put_numbers(out, wanted.positions);
@@ -133,22 +136,23 @@ ObserveReply observations(Reader& in) {
 }
 
 // The variant's index says which message it is.
-template <class Message> std::vector<std::uint8_t> encode_message(const Message& message) {
+template <class Message>
+std::vector<std::uint8_t> encode_message(const Message& message) {
   Writer out;
   out.byte(static_cast<std::uint8_t>(message.index()));
   std::visit([&](const auto& held) { put(out, held); }, message);
   return std::move(out).take();
 }
 
-template <class Message> constexpr std::uint8_t index_of(const Message& message) {
+template <class Message>
+constexpr std::uint8_t index_of(const Message& message) {
   return static_cast<std::uint8_t>(message.index());
 }
 
 Request read_request(Reader& in) {
   static const std::uint8_t hello = index_of(Request{HelloRequest{}}), load = index_of(Request{LoadRequest{}}),
-                            execution = index_of(Request{ExecutionRequest{}}),
-                            observe = index_of(Request{ObserveRequest{}}), run = index_of(Request{RunRequest{}}),
-                            values = index_of(Request{ValuesRequest{}}),
+                            execution = index_of(Request{ExecutionRequest{}}), observe = index_of(Request{ObserveRequest{}}),
+                            run = index_of(Request{RunRequest{}}), values = index_of(Request{ValuesRequest{}}),
                             schemas = index_of(Request{SchemasRequest{}});
   const std::uint8_t kind = in.byte();
   if (kind == hello) return HelloRequest{};
@@ -189,7 +193,8 @@ Request read_request(Reader& in) {
 Reply read_reply(Reader& in) {
   static const std::uint8_t hello = index_of(Reply{HelloReply{}}), load = index_of(Reply{LoadReply{}}),
                             execution = index_of(Reply{ExecutionReply{}}), observe = index_of(Reply{ObserveReply{}}),
-                            run = index_of(Reply{RunReply{}}), values = index_of(Reply{ValuesReply{}}), schemas = index_of(Reply{SchemasReply{}}), error = index_of(Reply{ErrorReply{}});
+                            run = index_of(Reply{RunReply{}}), values = index_of(Reply{ValuesReply{}}),
+                            schemas = index_of(Reply{SchemasReply{}}), error = index_of(Reply{ErrorReply{}});
   const std::uint8_t kind = in.byte();
   if (kind == hello) {
     HelloReply reply;

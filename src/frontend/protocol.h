@@ -28,7 +28,9 @@ struct Model {
 };
 
 struct HelloRequest {};
-struct LoadRequest { Model model; };
+struct LoadRequest {
+  Model model;
+};
 struct ExecutionRequest {
   Model model;
   std::vector<std::uint8_t> graph;
@@ -36,7 +38,11 @@ struct ExecutionRequest {
   std::uint64_t seed = 0;
   bool inputs_after = true;  // what the call leaves in its inputs is compared, too
 };
-struct ObserveRequest { Model model; std::vector<std::uint8_t> graph; std::uint64_t seed = 0; };
+struct ObserveRequest {
+  Model model;
+  std::vector<std::uint8_t> graph;
+  std::uint64_t seed = 0;
+};
 struct RunRequest {
   Model model;
   std::string method;                   // of the module
@@ -45,7 +51,7 @@ struct RunRequest {
 };
 // Of a block's executions, counted from 0, those from `first` to `end`.
 struct BlockValues {
-  std::uint32_t block = 0;               // see snapshot.h, `blocks_in_order`
+  std::uint32_t block = 0;  // see snapshot.h, `blocks_in_order`
   std::uint64_t first = 0, end = 0;
   std::vector<std::uint32_t> positions;  // see snapshot.h, `values_in_order`: of this block and those around it
 };
@@ -53,27 +59,47 @@ struct BlockValues {
 struct ValuesRequest {
   Model model;
   std::vector<std::uint8_t> graph;
-  std::vector<std::uint8_t> arguments;   // a snapshot: a tuple
+  std::vector<std::uint8_t> arguments;  // a snapshot: a tuple
   std::uint64_t seed = 0;
-  std::uint64_t most_bytes = 0;          // where the values asked for take more, none are given
+  std::uint64_t most_bytes = 0;  // where the values asked for take more, none are given
   std::vector<BlockValues> wanted;
 };
 struct SchemasRequest {};
-using Request = std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, RunRequest, ValuesRequest, SchemasRequest>;
+using Request =
+    std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, RunRequest, ValuesRequest, SchemasRequest>;
 
-struct HelloReply { std::uint32_t protocol = version; std::uint64_t abi = 0; std::string libtorch; };
-struct LoadReply { std::vector<std::uint8_t> program; };  // a snapshot
-struct ExecutionReply { bool agrees = false; std::string difference; };
-struct ObservedTensor { std::uint32_t position = 0; ir::DType dtype{}; std::vector<std::int64_t> sizes; };
-struct ObserveReply { std::vector<ObservedTensor> tensors; };  // position: see snapshot.h, `values_in_order`
-struct RunReply { std::vector<std::uint8_t> results; };  // a snapshot: a list; of each call a tuple that holds its result, or why it failed
+struct HelloReply {
+  std::uint32_t protocol = version;
+  std::uint64_t abi = 0;
+  std::string libtorch;
+};
+struct LoadReply {
+  std::vector<std::uint8_t> program;
+};  // a snapshot
+struct ExecutionReply {
+  bool agrees = false;
+  std::string difference;
+};
+struct ObservedTensor {
+  std::uint32_t position = 0;
+  ir::DType dtype{};
+  std::vector<std::int64_t> sizes;
+};
+struct ObserveReply {
+  std::vector<ObservedTensor> tensors;
+};  // position: see snapshot.h, `values_in_order`
+struct RunReply {
+  std::vector<std::uint8_t> results;
+};  // a snapshot: a list; of each call a tuple that holds its result, or why it failed
 struct ValuesReply {
   std::vector<std::uint64_t> executions;  // of each block
   std::vector<std::uint64_t> bytes;       // of each value's tensors, by position, in all executions
   bool too_many = false;                  // bytes
-  std::vector<std::uint8_t> values;       // a snapshot: a list; for each of `wanted` a list; of each execution a tuple of the values
+  std::vector<std::uint8_t> values;  // a snapshot: a list; for each of `wanted` a list; of each execution a tuple of the values
 };
-struct SchemasReply { std::vector<std::string> schemas; };
+struct SchemasReply {
+  std::vector<std::string> schemas;
+};
 
 enum class ErrorKind : std::uint8_t {
   model,          // the file can't be read or run: ModelError
@@ -81,7 +107,10 @@ enum class ErrorKind : std::uint8_t {
   internal,       // InternalError
   needs_restart,  // what an earlier model registered (stubs, classes) stands in the way: ask a fresh helper
 };
-struct ErrorReply { ErrorKind kind = ErrorKind::internal; std::string message; };
+struct ErrorReply {
+  ErrorKind kind = ErrorKind::internal;
+  std::string message;
+};
 using Reply = std::variant<HelloReply, LoadReply, ExecutionReply, ObserveReply, RunReply, ValuesReply, SchemasReply, ErrorReply>;
 
 std::vector<std::uint8_t> encode(const Request& request);

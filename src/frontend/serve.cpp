@@ -26,9 +26,11 @@ void exit_with_the_tool() {
 std::string attached_path(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
 void use_descriptor(Request& request, int descriptor) {
-  std::visit([&](auto& held) {
-    if constexpr (requires { held.model; }) held.model.path = attached_path(descriptor);
-  }, request);
+  std::visit(
+      [&](auto& held) {
+        if constexpr (requires { held.model; }) held.model.path = attached_path(descriptor);
+      },
+      request);
 }
 
 // libtorch's exceptions end in a stack of C++ frames, and some begin with an empty line.

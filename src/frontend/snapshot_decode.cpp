@@ -92,7 +92,8 @@ ir::EnumConstant Decoder::enumerator(std::size_t depth) {
 }
 
 // The alternative's place in Constant::Variant.
-template <class Held> consteval std::size_t tag() {
+template <class Held>
+consteval std::size_t tag() {
   return []<class... All>(std::variant<All...>*) {
     std::size_t index = 0, at = 0;
     ((std::is_same_v<Held, All> ? void(index = at++) : void(at++)), ...);
@@ -248,8 +249,7 @@ ir::Program Decoder::program() {
   }
   program.notes.resize(in_.count());
   for (ir::LoadNote& note : program.notes) {
-    note.kind = static_cast<ir::LoadNote::Kind>(
-        std::min(in_.byte(), static_cast<std::uint8_t>(ir::LoadNote::Kind::other)));
+    note.kind = static_cast<ir::LoadNote::Kind>(std::min(in_.byte(), static_cast<std::uint8_t>(ir::LoadNote::Kind::other)));
     note.subject = in_.text();
     note.message = in_.text();
   }

@@ -31,7 +31,11 @@ bool has_its_elements(const ir::Type& type) {
   using enum ir::TypeKind;
   if (std::any_of(type.elements.begin(), type.elements.end(), [](const ir::TypeRef& element) { return !element; })) return false;
   switch (type.kind) {
-    case list: case optional: case future: case rref: case await_of: return type.elements.size() == 1;
+    case list:
+    case optional:
+    case future:
+    case rref:
+    case await_of: return type.elements.size() == 1;
     case dict: return type.elements.size() == 2;
     default: return true;
   }

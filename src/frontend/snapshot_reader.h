@@ -24,7 +24,8 @@ class SnapshotReader : public wire::Reader {
   const ir::TypeRef& type() { return at(types_); }
   const ir::LocationRef& location() { return at(locations_); }
   const std::shared_ptr<const ir::Storage>& storage() { return at(storages_); }
-  template <class Item> const Item& at(const std::vector<Item>& table) {
+  template <class Item>
+  const Item& at(const std::vector<Item>& table) {
     const std::uint64_t number = unsigned_number();
     if (number >= table.size()) damaged("it refers to what isn't there");
     return table[static_cast<std::size_t>(number)];

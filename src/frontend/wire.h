@@ -98,9 +98,7 @@ class Reader {
     if (left() != 0) damaged("something follows its end");
   }
   [[noreturn]] static void cut_short() { throw ModelError("the loader's answer is cut short"); }
-  [[noreturn]] static void damaged(const char* what) {
-    throw ModelError(std::string("the loader's answer is damaged: ") + what);
-  }
+  [[noreturn]] static void damaged(const char* what) { throw ModelError(std::string("the loader's answer is damaged: ") + what); }
 
  private:
   std::span<const std::uint8_t> bytes_;

@@ -1,11 +1,11 @@
 // Source: PKWARE's APPNOTE.TXT, sections 4.3 and 4.5.3.
 #include "frontend/zip.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <new>
 #include <optional>
-
-#include <zlib.h>
 
 #include "compatcheck/error.h"
 #include "frontend/sha256.h"
@@ -67,7 +67,8 @@ std::optional<Extent> zip64_extent(const InputFile& file, std::uint64_t end) {
   const auto locator_data = file.read(end - locator_bytes, locator_bytes);
   const Fields locator(locator_data);
   if (locator.u32(0) != zip64_locator_signature) return std::nullopt;
-  if (locator.u32(4) != 0 || locator.u32(16) > 1) throw ModelError("is one part of a zip archive in several parts; join them first");
+  if (locator.u32(4) != 0 || locator.u32(16) > 1)
+    throw ModelError("is one part of a zip archive in several parts; join them first");
   const std::uint64_t place = locator.u64(8);
   if (place > end || end - place < zip64_end_bytes) damaged("its directory's end lies outside the file");
   const auto record_data = file.read(place, zip64_end_bytes);
@@ -116,8 +117,7 @@ void check(const ZipRecord& record, std::uint64_t directory) {
   if (record.header > directory || directory - record.header < local_bytes ||
       record.stored > directory - record.header - local_bytes)
     damaged("record " + record.name + " reaches beyond its place in the file");
-  if (!record.compressed && record.stored != record.unpacked)
-    damaged("record " + record.name + " has two sizes");
+  if (!record.compressed && record.stored != record.unpacked) damaged("record " + record.name + " has two sizes");
 }
 
 std::vector<ZipRecord> read_records(const Fields& directory, const Extent& extent) {
@@ -179,7 +179,8 @@ std::vector<std::uint8_t> inflate_record(const InputFile& file, const ZipRecord&
     const int state = inflate(&stream, Z_NO_FLUSH);
     unpacked.insert(unpacked.end(), piece.begin(), piece.begin() + (room - stream.avail_out));
     if (state == Z_STREAM_END && unpacked.size() == bytes) break;
-    if (state != Z_OK || (room == stream.avail_out && stream.avail_in > 0)) damaged("record " + record.name + " can't be unpacked");
+    if (state != Z_OK || (room == stream.avail_out && stream.avail_in > 0))
+      damaged("record " + record.name + " can't be unpacked");
   }
   return unpacked;
 }
@@ -208,7 +209,8 @@ bool ZipDirectory::has_folder(std::string_view folder) const {
 }
 
 bool starts_as_zip(std::span<const std::uint8_t> head) {
-  return head.size() >= 4 && head[0] == 'P' && head[1] == 'K' && ((head[2] == 3 && head[3] == 4) || (head[2] == 5 && head[3] == 6));
+  return head.size() >= 4 && head[0] == 'P' && head[1] == 'K' &&
+         ((head[2] == 3 && head[3] == 4) || (head[2] == 5 && head[3] == 6));
 }
 
 ZipDirectory read_zip_directory(const InputFile& file) {

@@ -11,13 +11,13 @@
 namespace compatcheck::frontend {
 
 struct ZipRecord {
-  std::string name;             // with the archive's top folder: "net/data/3"
-  std::uint64_t header = 0;     // place of its local header
-  std::uint64_t stored = 0;     // bytes in the file
+  std::string name;          // with the archive's top folder: "net/data/3"
+  std::uint64_t header = 0;  // place of its local header
+  std::uint64_t stored = 0;  // bytes in the file
   std::uint64_t unpacked = 0;
   std::uint32_t crc = 0;
   bool compressed = false;
-  bool deflated = false;        // compressed, and as zip programs do
+  bool deflated = false;  // compressed, and as zip programs do
 };
 
 struct ZipDirectory {

@@ -1,10 +1,9 @@
 // Activations that no plain row says. Softmax and dropout have files of their own.
-#include "handlers/elementary.h"
-
 #include <cmath>
 #include <numbers>
 #include <vector>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -50,7 +49,8 @@ void prelu(Emission& e) {
   Value slope = e.tensor("weight");
   const std::int64_t rank = e.rank("self");
   const auto size = e.rank("weight") == 0 ? std::optional<std::int64_t>(1) : e.size("weight", 0);
-  if (size == 1 || rank < 2) slope = e.build.reshape(slope, Ints(rank < 2 ? static_cast<std::size_t>(rank) : 1, 1));
+  if (size == 1 || rank < 2)
+    slope = e.build.reshape(slope, Ints(rank < 2 ? static_cast<std::size_t>(rank) : 1, 1));
   else {
     Ints dims(static_cast<std::size_t>(rank - 1), 1);
     dims[0] = -1;

@@ -11,7 +11,7 @@ namespace {
 // How one dimension gets its size.
 struct Way {
   enum class Kind : std::uint8_t { keep, all, equal, different } kind = Kind::keep;
-  std::int64_t size = 0, count = 0;   // of `equal` and `different`
+  std::int64_t size = 0, count = 0;  // of `equal` and `different`
 };
 
 Way way_of(Emission& e, const Dim& size, const Dim& count) {
@@ -29,7 +29,8 @@ std::vector<Way> ways_of(Emission& e, const Shape& spatial) {
   const auto given = e.call.dims("output_size");
   if (!given) e.want("output_size", "the value");
   std::vector<Way> ways;
-  for (std::size_t i = 0; i < spatial.size(); ++i) ways.push_back(way_of(e, spatial[i], given->size() == 1 ? given->front() : given->at(i)));
+  for (std::size_t i = 0; i < spatial.size(); ++i)
+    ways.push_back(way_of(e, spatial[i], given->size() == 1 ? given->front() : given->at(i)));
   return ways;
 }
 
@@ -50,7 +51,8 @@ Cells cells_of(const Way& way) {
 
 Value lengths(Emission& e, const Way& way, std::int64_t behind, DType dtype) {
   Ints made, dims{way.count};
-  for (std::int64_t i = 0; i < way.count; ++i) made.push_back(((i + 1) * way.size + way.count - 1) / way.count - i * way.size / way.count);
+  for (std::int64_t i = 0; i < way.count; ++i)
+    made.push_back(((i + 1) * way.size + way.count - 1) / way.count - i * way.size / way.count);
   dims.resize(static_cast<std::size_t>(behind) + 1, 1);
   return e.build.constant(onnx::make_tensor(dtype, dims, made));
 }
@@ -113,7 +115,9 @@ MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Way>& wa
   if (!all_known(input.spatial())) e.want("self", "with windows that differ, a size");
   std::vector<Cells> cells;
   for (std::size_t i = 0; i < ways.size(); ++i)
-    cells.push_back(ways[i].kind == Way::Kind::keep ? cells_of(Way{Way::Kind::equal, *input.spatial()[i].number(), *input.spatial()[i].number()}) : cells_of(ways[i]));
+    cells.push_back(ways[i].kind == Way::Kind::keep
+                        ? cells_of(Way{Way::Kind::equal, *input.spatial()[i].number(), *input.spatial()[i].number()})
+                        : cells_of(ways[i]));
   return max_of_cells(e, input.value, numbers(input.spatial()), std::move(cells), positions);
 }
 

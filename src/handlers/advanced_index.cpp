@@ -19,7 +19,8 @@ Shape IndexPlan::common() const {
 }
 
 Value nonzero_places(Emission& e, const Value& value) {
-  const bool runs = value.dtype == DType::f32 || value.dtype == DType::i64 || value.dtype == DType::i32 || value.dtype == DType::boolean;
+  const bool runs =
+      value.dtype == DType::f32 || value.dtype == DType::i64 || value.dtype == DType::i32 || value.dtype == DType::boolean;
   return e.node("NonZero", {runs ? value : e.cast(value, DType::boolean)});
 }
 
@@ -34,9 +35,12 @@ void add_mask(Emission& e, IndexPlan& plan, const Value& mask, const Shape& shap
   for (std::size_t i = 0; i < count; ++i) {
     plan.axes.push_back(axis + static_cast<std::int64_t>(i));
     plan.position_shapes.push_back({unknown_count()});
-    if (plan.tuples) plan.positions.push_back({});
-    else if (count == 1) plan.positions.push_back(e.build.reshape(places, {-1}));
-    else plan.positions.push_back(e.build.gather(places, e.build.integer(static_cast<std::int64_t>(i)), 0));
+    if (plan.tuples)
+      plan.positions.push_back({});
+    else if (count == 1)
+      plan.positions.push_back(e.build.reshape(places, {-1}));
+    else
+      plan.positions.push_back(e.build.gather(places, e.build.integer(static_cast<std::int64_t>(i)), 0));
   }
 }
 
@@ -96,7 +100,8 @@ IndexPlan plan_indices(Emission& e, bool clamp) {
     plan.axes.push_back(axis++);
   }
   if (plan.positions.empty()) throw Refusal{"no dimension is indexed"};
-  if (self && plan.axes.back() >= static_cast<std::int64_t>(plan.shape->size())) throw Refusal{"more dimensions are indexed than there are"};
+  if (self && plan.axes.back() >= static_cast<std::int64_t>(plan.shape->size()))
+    throw Refusal{"more dimensions are indexed than there are"};
   return plan;
 }
 
@@ -115,13 +120,15 @@ Values broadcast_positions(Emission& e, const IndexPlan& plan) {
     return sizes = e.node("Shape", {all});
   };
   Values made;
-  for (std::size_t i = 0; i < plan.positions.size(); ++i) made.push_back(expand_to(e, plan.positions[i], &plan.position_shapes[i], &common, computed));
+  for (std::size_t i = 0; i < plan.positions.size(); ++i)
+    made.push_back(expand_to(e, plan.positions[i], &plan.position_shapes[i], &common, computed));
   return made;
 }
 
 // Vectors of one mask have one length, which has no name.
 bool from_one_mask(const IndexPlan& plan) {
-  return std::ranges::all_of(plan.position_shapes, [](const Shape& shape) { return shape.size() == 1 && shape.front().is_unknown(); });
+  return std::ranges::all_of(plan.position_shapes,
+                             [](const Shape& shape) { return shape.size() == 1 && shape.front().is_unknown(); });
 }
 
 // Dimensions of the indices in front go to where the result has them.
@@ -159,11 +166,13 @@ Value tuples_of(Emission& e, const IndexPlan& plan) {
 Value flat_positions(Emission& e, const IndexPlan& plan) {
   Values columns = plan.positions;
   if (plan.tuples)
-    for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = e.build.gather(plan.tuples, e.build.integer(static_cast<std::int64_t>(i)), 1);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      columns[i] = e.build.gather(plan.tuples, e.build.integer(static_cast<std::int64_t>(i)), 1);
   Value made;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Value size = size_of_axis(e, plan, plan.axes[i]);
-    const Value at = columns.size() == 1 ? wrapped_if_needed(e, columns[i], e.build.squeeze(size, {0})) : wrapped(e, columns[i], e.build.squeeze(size, {0}));
+    const Value at = columns.size() == 1 ? wrapped_if_needed(e, columns[i], e.build.squeeze(size, {0}))
+                                         : wrapped(e, columns[i], e.build.squeeze(size, {0}));
     made = made ? sum(e, product(e, made, e.build.squeeze(size, {0})), at) : at;
   }
   return made;
@@ -199,10 +208,15 @@ Value result_sizes(Emission& e, const IndexPlan& plan, std::int64_t place) {
     const auto known = numbers_of(common);
     if (known) return sizes.push_back(e.integers(*known));
     Value positions;
-    if (plan.tuples) positions = e.build.gather(plan.tuples, e.build.integer(0), 1);
-    else if (from_one_mask(plan)) positions = plan.positions.front();
-    else positions = std::accumulate(plan.positions.begin() + 1, plan.positions.end(), plan.positions.front(),
-                                     [&](const Value& a, const Value& b) { return e.node("Add", {a, b}); });
+    if (plan.tuples)
+      positions = e.build.gather(plan.tuples, e.build.integer(0), 1);
+    else if (from_one_mask(plan))
+      positions = plan.positions.front();
+    else
+      positions = std::accumulate(plan.positions.begin() + 1, plan.positions.end(), plan.positions.front(),
+                                  [&](const Value& a, const Value& b) {
+                                    return e.node("Add", {a, b});
+                                  });
     sizes.push_back(e.node("Shape", {positions}));
   };
   std::int64_t kept = 0;

@@ -6,17 +6,19 @@
 namespace compatcheck::handlers {
 
 struct IndexPlan {
-  Value data{};                        // the tensor, with a dimension of size 1 for each mask without dimensions
-  std::optional<Shape> shape{};        // of `data`; absent: not even its rank is known
-  Ints axes{};                         // of `data`, which the indices replace
-  Values positions{};                  // one for each axis: i64, not yet broadcast
+  Value data{};                  // the tensor, with a dimension of size 1 for each mask without dimensions
+  std::optional<Shape> shape{};  // of `data`; absent: not even its rank is known
+  Ints axes{};                   // of `data`, which the indices replace
+  Values positions{};            // one for each axis: i64, not yet broadcast
   std::vector<Shape> position_shapes{};
-  Value tuples{};                      // [count, axes] where a single mask gives them all, else absent
+  Value tuples{};  // [count, axes] where a single mask gives them all, else absent
   bool adjacent = true;
 
   std::int64_t rank() const { return static_cast<std::int64_t>(shape->size()); }
-  Shape common() const;                // of all positions, broadcast
-  std::int64_t place() const { return adjacent && !axes.empty() ? axes.front() : 0; }   // where the indices' dimensions stand in the result
+  Shape common() const;  // of all positions, broadcast
+  std::int64_t place() const {
+    return adjacent && !axes.empty() ? axes.front() : 0;
+  }  // where the indices' dimensions stand in the result
 };
 
 // `clamp`: positions outside of the tensor mean its ends.

@@ -1,7 +1,7 @@
 // Sums, products and what is composed of them; bounds. Quotients: division.cpp; powers: power.cpp.
-#include "handlers/elementary.h"
 #include <limits>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -72,13 +72,15 @@ void clamp(Emission& e) {
   e.give(clamped(e, e.tensor("self", dtype), bound("min"), bound("max")));
 }
 
-template <Value (*extreme)(Emission&, const Value&, const Value&)> void pairwise(Emission& e) {
+template <Value (*extreme)(Emission&, const Value&, const Value&)>
+void pairwise(Emission& e) {
   const auto [a, b] = operands(e);
   e.give(extreme(e, a, b));
 }
 
 // The other one where one is NaN.
-template <Value (*extreme)(Emission&, const Value&, const Value&)> void ignoring_nan(Emission& e) {
+template <Value (*extreme)(Emission&, const Value&, const Value&)>
+void ignoring_nan(Emission& e) {
   const auto [a, b] = operands(e);
   const Value both = extreme(e, a, b);
   if (!ir::is_floating(both.dtype)) return e.give(both);
@@ -107,7 +109,7 @@ void copysign(Emission& e) {
   const Value magnitude = absolute(e, e.number_value(self, dtype));
   Value of = e.tensor(other);
   if (of.dtype == DType::boolean) return e.give(handlers::add(e, magnitude, multiply(e, e.cast(of, dtype), e.scalar(dtype, 0))));
-  if (ir::is_floating(of.dtype)) of = e.cast(of, dtype);   // promotion may flush what is left of it to 0
+  if (ir::is_floating(of.dtype)) of = e.cast(of, dtype);  // promotion may flush what is left of it to 0
   const Value factor = subtract(e, e.scalar(dtype, 1), multiply(e, e.scalar(dtype, 2), e.cast(is_negative(e, of), dtype)));
   e.give(multiply(e, magnitude, factor));
 }
@@ -131,7 +133,7 @@ void hypot(Emission& e) {
 }  // namespace
 
 void register_arithmetic(Registry& registry) {
-  registry.handler("aten::add", [](Emission& e) { add(e); });   // names that are overloaded
+  registry.handler("aten::add", [](Emission& e) { add(e); });  // names that are overloaded
   registry.handler("aten::sub", sub);
   registry.handler("aten::rsub", rsub);
   registry.handler("aten::mul", mul);
@@ -143,7 +145,8 @@ void register_arithmetic(Registry& registry) {
   registry.handler("aten::addcmul", addcmul);
   registry.handler("aten::addcdiv", addcdiv);
   registry.handler("aten::lerp", lerp);
-  for (const char* op : {"aten::clamp", "aten::clamp.Tensor", "aten::clamp_min", "aten::clamp_min.Tensor", "aten::clamp_max", "aten::clamp_max.Tensor"})
+  for (const char* op : {"aten::clamp", "aten::clamp.Tensor", "aten::clamp_min", "aten::clamp_min.Tensor", "aten::clamp_max",
+                         "aten::clamp_max.Tensor"})
     registry.handler(op, clamp);
   registry.handler("aten::maximum", pairwise<maximum>);
   registry.handler("aten::minimum", pairwise<minimum>);

@@ -22,7 +22,7 @@ Value swap_last(Emission& e, const Value& value, std::int64_t rank) {
 
 struct Bias {
   Value value;
-  bool whole_rows = false;   // a row may look at no key at all
+  bool whole_rows = false;  // a row may look at no key at all
 };
 
 // Of a constant whose elements are at hand; absent if they aren't.
@@ -32,7 +32,8 @@ std::optional<bool> has_whole_rows(const onnx::TensorData& mask) {
   const auto length = static_cast<std::size_t>(mask.dims.back());
   const double hidden = mask.dtype == DType::boolean ? 0 : -infinity;
   for (std::size_t row = 0; row < numbers->size(); row += length)
-    if (std::all_of(numbers->begin() + static_cast<std::ptrdiff_t>(row), numbers->begin() + static_cast<std::ptrdiff_t>(row + length),
+    if (std::all_of(numbers->begin() + static_cast<std::ptrdiff_t>(row),
+                    numbers->begin() + static_cast<std::ptrdiff_t>(row + length),
                     [&](double number) { return number == hidden; }))
       return true;
   return false;
@@ -59,7 +60,9 @@ Value of_causality(Emission& e, DType dtype) {
       for (std::int64_t j = 0; j < *keys; ++j) numbers.push_back(j <= i ? 0.0 : -infinity);
     return e.build.constant(onnx::make_tensor(dtype, {*queries, *keys}, numbers));
   }
-  if (!e.at_least(11)) throw Refusal{"a causal mask of sizes known only when the model runs needs Range, which came with opset 11", "use opset 11, or name the sizes"};
+  if (!e.at_least(11))
+    throw Refusal{"a causal mask of sizes known only when the model runs needs Range, which came with opset 11",
+                  "use opset 11, or name the sizes"};
   const auto count = [&](std::string_view tensor, std::int64_t axis) {
     return e.node("Range", {e.build.integer(0), e.build.squeeze(e.size_of(tensor, axis), {0}), e.build.integer(1)});
   };
@@ -80,7 +83,8 @@ Bias bias_of(Emission& e, DType dtype) {
 Value scaled_query(Emission& e, const Value& query) {
   if (e.given("scale")) return e.node("Mul", {query, e.scalar(query.dtype, e.number("scale"))});
   const std::int64_t last = e.rank("query") - 1;
-  if (const auto features = e.size("query", last)) return e.node("Mul", {query, e.scalar(query.dtype, 1 / std::sqrt(static_cast<double>(*features)))});
+  if (const auto features = e.size("query", last))
+    return e.node("Mul", {query, e.scalar(query.dtype, 1 / std::sqrt(static_cast<double>(*features)))});
   return e.node("Div", {query, e.node("Sqrt", {e.cast(e.size_of("query", last), query.dtype)})});
 }
 
@@ -91,16 +95,20 @@ Value repeated(Emission& e, std::string_view tensor) {
   const std::int64_t axis = e.rank(tensor) - 3;
   const std::int64_t heads = e.known_size(tensor, axis), queries = e.known_size("query", e.rank("query") - 3);
   if (heads == queries) return value;
-  if (heads < 1 || queries % heads != 0) throw Refusal{std::to_string(heads) + " heads of keys don't serve " + std::to_string(queries) + " of queries"};
+  if (heads < 1 || queries % heads != 0)
+    throw Refusal{std::to_string(heads) + " heads of keys don't serve " + std::to_string(queries) + " of queries"};
   Ints from;
   for (std::int64_t head = 0; head < queries; ++head) from.push_back(head / (queries / heads));
   return e.build.gather(value, e.integers(from), axis);
 }
 
 Value dropped(Emission& e, const Value& weights, double probability) {
-  if (e.row_has("Dropout")) return e.node("Dropout", {weights, e.scalar(weights.dtype, probability), e.scalar(DType::boolean, 1)});
-  const Value kept = e.node("Less", {e.node("RandomUniformLike", {weights}, {}, weights.dtype), e.scalar(weights.dtype, 1 - probability)});
-  const Value factor = e.node("Mul", {e.cast(kept, weights.dtype), e.scalar(weights.dtype, probability < 1 ? 1 / (1 - probability) : 0)});
+  if (e.row_has("Dropout"))
+    return e.node("Dropout", {weights, e.scalar(weights.dtype, probability), e.scalar(DType::boolean, 1)});
+  const Value kept =
+      e.node("Less", {e.node("RandomUniformLike", {weights}, {}, weights.dtype), e.scalar(weights.dtype, 1 - probability)});
+  const Value factor =
+      e.node("Mul", {e.cast(kept, weights.dtype), e.scalar(weights.dtype, probability < 1 ? 1 / (1 - probability) : 0)});
   return e.node("Mul", {weights, factor});
 }
 
@@ -133,15 +141,16 @@ Value linear(Emission& e, const Value& input, const Value& weight, const Value& 
 }
 
 struct Heads {
-  Value query, key, value;   // (batch, time, features)
+  Value query, key, value;  // (batch, time, features)
   Value qkv_weight, qkv_bias, weight, bias, mask;
   std::int64_t features = 0, count = 0;
-  bool same = false;         // query, key and value are one tensor
+  bool same = false;  // query, key and value are one tensor
 };
 
 // (batch, time, features) → (batch, heads, time, features of a head)
 Value parted(Emission& e, const Heads& heads, const Value& value) {
-  if (heads.count < 1 || heads.features % heads.count != 0) throw Refusal{std::to_string(heads.features) + " features don't part into " + std::to_string(heads.count) + " heads"};
+  if (heads.count < 1 || heads.features % heads.count != 0)
+    throw Refusal{std::to_string(heads.features) + " features don't part into " + std::to_string(heads.count) + " heads"};
   return e.build.transpose(e.build.reshape(value, {0, 0, heads.count, heads.features / heads.count}), {0, 2, 1, 3});
 }
 
@@ -167,7 +176,9 @@ Value padding_mask(Emission& e) {
   return e.integer("mask_type") == 1 ? e.build.unsqueeze(mask, {1, 2}) : mask;
 }
 
-struct Attended { Value result, weights; };
+struct Attended {
+  Value result, weights;
+};
 
 Attended attend(Emission& e, const Heads& heads) {
   const Values parts = projected(e, heads);
@@ -182,18 +193,28 @@ Attended attend(Emission& e, const Heads& heads) {
 
 void native_multi_head(Emission& e) {
   const Value query = e.tensor("query"), key = e.tensor("key"), value = e.tensor("value");
-  const Attended made = attend(e, {.query = query, .key = key, .value = value, .qkv_weight = e.tensor("qkv_weight"), .qkv_bias = e.tensor("qkv_bias"),
-                                   .weight = e.tensor("proj_weight"), .bias = e.tensor("proj_bias"), .mask = padding_mask(e),
-                                   .features = e.integer("embed_dim"), .count = e.integer("num_head"), .same = query.id == key.id && key.id == value.id});
+  const Attended made = attend(e, {.query = query,
+                                   .key = key,
+                                   .value = value,
+                                   .qkv_weight = e.tensor("qkv_weight"),
+                                   .qkv_bias = e.tensor("qkv_bias"),
+                                   .weight = e.tensor("proj_weight"),
+                                   .bias = e.tensor("proj_bias"),
+                                   .mask = padding_mask(e),
+                                   .features = e.integer("embed_dim"),
+                                   .count = e.integer("num_head"),
+                                   .same = query.id == key.id && key.id == value.id});
   e.give(0, made.result);
   if (!e.output_used(1) || !e.boolean("need_weights")) return;
-  e.give(1, e.boolean("average_attn_weights") ? e.node("ReduceMean", {made.weights}, {{"axes", Ints{1}}, {"keepdims", 0}}) : made.weights);
+  e.give(1, e.boolean("average_attn_weights") ? e.node("ReduceMean", {made.weights}, {{"axes", Ints{1}}, {"keepdims", 0}})
+                                              : made.weights);
 }
 
 Value layer_norm(Emission& e, const Value& input, std::string_view which) {
   const Value weight = e.tensor("norm_weight_" + std::string(which)), bias = e.tensor("norm_bias_" + std::string(which));
   const double epsilon = e.number("eps");
-  if (e.row_has("LayerNormalization")) return e.node("LayerNormalization", {input, weight, bias}, {{"axis", 2}, {"epsilon", epsilon}});
+  if (e.row_has("LayerNormalization"))
+    return e.node("LayerNormalization", {input, weight, bias}, {{"axis", 2}, {"epsilon", epsilon}});
   const auto mean = [&](const Value& value) { return e.node("ReduceMean", {value}, {{"axes", Ints{2}}, {"keepdims", 1}}); };
   const Value centred = e.node("Sub", {input, mean(input)});
   const Value variance = e.node("Add", {mean(e.node("Mul", {centred, centred})), e.scalar(input.dtype, epsilon)});
@@ -213,9 +234,18 @@ void encoder_layer(Emission& e) {
   const Value source = e.tensor("src");
   const bool before = e.boolean("norm_first");
   const auto self_attention = [&](const Value& input) {
-    return attend(e, {.query = input, .key = input, .value = input, .qkv_weight = e.tensor("qkv_weight"), .qkv_bias = e.tensor("qkv_bias"),
-                      .weight = e.tensor("proj_weight"), .bias = e.tensor("proj_bias"), .mask = padding_mask(e),
-                      .features = e.integer("embed_dim"), .count = e.integer("num_heads"), .same = true}).result;
+    return attend(e, {.query = input,
+                      .key = input,
+                      .value = input,
+                      .qkv_weight = e.tensor("qkv_weight"),
+                      .qkv_bias = e.tensor("qkv_bias"),
+                      .weight = e.tensor("proj_weight"),
+                      .bias = e.tensor("proj_bias"),
+                      .mask = padding_mask(e),
+                      .features = e.integer("embed_dim"),
+                      .count = e.integer("num_heads"),
+                      .same = true})
+        .result;
   };
   const auto feed_forward = [&](const Value& input) {
     const Value hidden = activated(e, linear(e, input, e.tensor("ffn_weight_1"), e.tensor("ffn_bias_1")));

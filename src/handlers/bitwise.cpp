@@ -1,6 +1,5 @@
 // Bits of integers, and the same operators as logic on bools. Shifts: power.cpp.
 #include "handlers/elementary.h"
-
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -8,7 +7,8 @@ namespace {
 
 void on_bits(Emission& e, const char* on_bools, const char* on_integers) {
   const auto [a, b] = operands(e);
-  if (a.dtype != DType::boolean && !e.at_least(18)) throw Refusal{"ONNX has no bitwise operators on integers before opset 18", "use opset 18"};
+  if (a.dtype != DType::boolean && !e.at_least(18))
+    throw Refusal{"ONNX has no bitwise operators on integers before opset 18", "use opset 18"};
   e.give(e.node(a.dtype == DType::boolean ? on_bools : on_integers, {a, b}));
 }
 
@@ -31,7 +31,8 @@ void register_bitwise(Registry& registry) {
   };
   all(bitwise_and, {"aten::bitwise_and", "aten::bitwise_and.Scalar", "aten::bitwise_and.Scalar_Tensor", "aten::__and__"});
   all(bitwise_or, {"aten::bitwise_or", "aten::bitwise_or.Scalar", "aten::bitwise_or.Scalar_Tensor", "aten::__or__"});
-  all(bitwise_xor, {"aten::bitwise_xor", "aten::bitwise_xor.Scalar", "aten::bitwise_xor.Scalar_Tensor", "aten::__xor__", "aten::__xor__.Scalar"});
+  all(bitwise_xor, {"aten::bitwise_xor", "aten::bitwise_xor.Scalar", "aten::bitwise_xor.Scalar_Tensor", "aten::__xor__",
+                    "aten::__xor__.Scalar"});
   all(bitwise_not, {"aten::bitwise_not"});
 }
 

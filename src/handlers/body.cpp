@@ -15,14 +15,20 @@ using ::onnx::FunctionProto;
 using ::onnx::GraphProto;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
-using Bound = std::map<std::string, onnx::Argument, std::less<>>;   // of a function's attributes, those that are given
+using Bound = std::map<std::string, onnx::Argument, std::less<>>;  // of a function's attributes, those that are given
 using Scope = std::map<std::string, Value, std::less<>>;
 
 // Functions that call functions, and bodies in bodies.
 constexpr int deepest = 64;
 
-template <class Number> std::vector<double> numbers(const std::vector<Number>& of) { return {of.begin(), of.end()}; }
-template <class Number> Ints whole_numbers(const std::vector<Number>& of) { return Ints(of.begin(), of.end()); }
+template <class Number>
+std::vector<double> numbers(const std::vector<Number>& of) {
+  return {of.begin(), of.end()};
+}
+template <class Number>
+Ints whole_numbers(const std::vector<Number>& of) {
+  return Ints(of.begin(), of.end());
+}
 
 onnx::TensorData tensor_of(const TensorProto& tensor) {
   const auto dtype = onnx::dtype_from_data_type(tensor.data_type());
@@ -33,8 +39,14 @@ onnx::TensorData tensor_of(const TensorProto& tensor) {
       case TensorProto::FLOAT: return onnx::make_tensor(*dtype, dims, numbers(::onnx::ParseData<float>(&tensor)));
       case TensorProto::DOUBLE: return onnx::make_tensor(*dtype, dims, numbers(::onnx::ParseData<double>(&tensor)));
       case TensorProto::INT64: return onnx::make_tensor(*dtype, dims, ::onnx::ParseData<std::int64_t>(&tensor));
-      case TensorProto::INT32: case TensorProto::INT16: case TensorProto::INT8: case TensorProto::UINT16: case TensorProto::UINT8: case TensorProto::BOOL:
-        return onnx::make_tensor(*dtype, dims, whole_numbers(std::vector<std::int32_t>(tensor.int32_data().begin(), tensor.int32_data().end())));
+      case TensorProto::INT32:
+      case TensorProto::INT16:
+      case TensorProto::INT8:
+      case TensorProto::UINT16:
+      case TensorProto::UINT8:
+      case TensorProto::BOOL:
+        return onnx::make_tensor(
+            *dtype, dims, whole_numbers(std::vector<std::int32_t>(tensor.int32_data().begin(), tensor.int32_data().end())));
       default: throw Refusal{"its row's ONNX text has a tensor of " + std::string(ir::name(*dtype))};
     }
   }();
@@ -70,19 +82,23 @@ std::optional<DType> default_dtype(const NodeProto& node) {
 class PutIn {
  public:
   // `as_written`: no node may need more than itself.
-  PutIn(onnx::Builder& build, const onnx::FunctionText& text, DType otherwise, bool as_written) : build_(build), text_(text), otherwise_(otherwise), as_written_(as_written) {}
+  PutIn(onnx::Builder& build, const onnx::FunctionText& text, DType otherwise, bool as_written)
+      : build_(build), text_(text), otherwise_(otherwise), as_written_(as_written) {}
 
   Values function(const FunctionProto& function, const Values& inputs, const Bound& given) {
     if (++depth_ > deepest) throw Refusal{"its row's ONNX text calls functions in a circle"};
     // A list is given member by member: what has no name in the text would be lost.
     if (inputs.size() > static_cast<std::size_t>(function.input_size()))
-      throw Refusal{"its row gives " + std::to_string(inputs.size()) + " inputs, " + function.name() + " in its ONNX text takes " + std::to_string(function.input_size()),
+      throw Refusal{"its row gives " + std::to_string(inputs.size()) + " inputs, " + function.name() +
+                        " in its ONNX text takes " + std::to_string(function.input_size()),
                     "give a list of numbers as one input, {ints: …} or {floats: …}"};
     Bound attributes = given;
     for (const auto& attribute : function.attribute_proto())
-      if (onnx::has_value(attribute) && !attributes.contains(attribute.name())) attributes.emplace(attribute.name(), argument_of(attribute));
+      if (onnx::has_value(attribute) && !attributes.contains(attribute.name()))
+        attributes.emplace(attribute.name(), argument_of(attribute));
     Scope scope;
-    for (int i = 0; i < function.input_size(); ++i) scope[function.input(i)] = static_cast<std::size_t>(i) < inputs.size() ? inputs[static_cast<std::size_t>(i)] : Value{};
+    for (int i = 0; i < function.input_size(); ++i)
+      scope[function.input(i)] = static_cast<std::size_t>(i) < inputs.size() ? inputs[static_cast<std::size_t>(i)] : Value{};
     nodes(function.node(), scope, attributes);
     Values outputs;
     for (const auto& output : function.output()) outputs.push_back(find(scope, output));
@@ -115,7 +131,8 @@ class PutIn {
       if (attribute.has_g()) {
         controls = true;
       } else if (!attribute.ref_attr_name().empty()) {
-        if (const auto bound = attributes.find(attribute.ref_attr_name()); bound != attributes.end()) given.emplace(attribute.name(), bound->second);
+        if (const auto bound = attributes.find(attribute.ref_attr_name()); bound != attributes.end())
+          given.emplace(attribute.name(), bound->second);
       } else {
         given.emplace(attribute.name(), argument_of(attribute));
       }
@@ -125,12 +142,15 @@ class PutIn {
     if (node.domain().empty() && node.op_type() == "Constant") return {constant(given)};
     Arguments arguments;
     for (const auto& [name, value] : given) arguments.push_back({name, value});
-    const auto dtype = onnx::is_onnx_domain(node.domain()) ? default_dtype(node) : std::optional(inputs.empty() || !inputs.front() ? otherwise_ : inputs.front().dtype);
+    const auto dtype = onnx::is_onnx_domain(node.domain())
+                           ? default_dtype(node)
+                           : std::optional(inputs.empty() || !inputs.front() ? otherwise_ : inputs.front().dtype);
     const auto name = onnx::row_name(node.domain(), node.op_type());
     if (as_written_) build_.take_emitted();
     Values made = build_.nodes(name, inputs, static_cast<std::size_t>(node.output_size()), arguments, dtype);
     if (as_written_ && build_.take_emitted().size() > 1)
-      throw Refusal{name + " in the function of its row takes or gives no such dtype, in ONNX or in ONNX Runtime", "cast in the function's text, or write `inline` for `function`: it casts by itself"};
+      throw Refusal{name + " in the function of its row takes or gives no such dtype, in ONNX or in ONNX Runtime",
+                    "cast in the function's text, or write `inline` for `function`: it casts by itself"};
     return made;
   }
 
@@ -139,17 +159,21 @@ class PutIn {
     const auto& [name, value] = *given.begin();
     const auto& held = value.variant();
     if (const auto* tensor = std::get_if<onnx::TensorData>(&held)) return build_.constant(*tensor);
-    if (const auto* integer = std::get_if<std::int64_t>(&held)) return name == "value_float" ? build_.scalar(DType::f32, static_cast<double>(*integer)) : build_.scalar(DType::i64, *integer);
+    if (const auto* integer = std::get_if<std::int64_t>(&held))
+      return name == "value_float" ? build_.scalar(DType::f32, static_cast<double>(*integer))
+                                   : build_.scalar(DType::i64, *integer);
     if (const auto* floating = std::get_if<double>(&held)) return build_.scalar(DType::f32, *floating);
     if (const auto* ints = std::get_if<Ints>(&held)) return build_.ints(*ints);
-    if (const auto* floats = std::get_if<std::vector<double>>(&held)) return build_.constant(onnx::make_tensor(DType::f32, {static_cast<std::int64_t>(floats->size())}, *floats));
+    if (const auto* floats = std::get_if<std::vector<double>>(&held))
+      return build_.constant(onnx::make_tensor(DType::f32, {static_cast<std::int64_t>(floats->size())}, *floats));
     throw Refusal{"its row's ONNX text has a Constant of strings"};
   }
 
   // If, Loop and Scan: their bodies see the values around them.
   Values control(const NodeProto& node, const Values& inputs, const Scope& scope, const Bound& attributes, const Bound& given) {
     if (++depth_ > deepest) throw Refusal{"its row's ONNX text nests bodies too deep"};
-    if (!build_.has(node.op_type()) || !node.domain().empty()) throw Refusal{"its row's ONNX text has bodies in " + onnx::row_name(node.domain(), node.op_type())};
+    if (!build_.has(node.op_type()) || !node.domain().empty())
+      throw Refusal{"its row's ONNX text has bodies in " + onnx::row_name(node.domain(), node.op_type())};
     Arguments arguments;
     for (const auto& [name, value] : given) arguments.push_back({name, value});
     std::vector<DType> dtypes;
@@ -160,13 +184,16 @@ class PutIn {
       const auto body = build_.begin_body();
       Values leaving = graph(attribute.g(), inputs, scope, attributes, loop);
       for (Value& value : leaving) {
-        const bool made = std::ranges::any_of(body->nodes, [&](const onnx::Node& one) { return std::ranges::find(one.outputs, value.id) != one.outputs.end(); });
+        const bool made = std::ranges::any_of(
+            body->nodes, [&](const onnx::Node& one) { return std::ranges::find(one.outputs, value.id) != one.outputs.end(); });
         if (!made) value = build_.node("Identity", {value});
       }
       const auto before = std::exchange(dtypes, {});
       sequences.clear();
-      for (std::size_t i = loop ? 1 : 0; i < leaving.size(); ++i) dtypes.push_back(leaving[i].dtype), sequences.push_back(leaving[i].sequence);
-      if (!before.empty() && before != dtypes) throw Refusal{"the branches of an If in its row's ONNX text give different dtypes", "cast in the text"};
+      for (std::size_t i = loop ? 1 : 0; i < leaving.size(); ++i)
+        dtypes.push_back(leaving[i].dtype), sequences.push_back(leaving[i].sequence);
+      if (!before.empty() && before != dtypes)
+        throw Refusal{"the branches of an If in its row's ONNX text give different dtypes", "cast in the text"};
       build_.end_body(leaving);
       arguments.push_back({attribute.name(), body});
     }
@@ -180,8 +207,10 @@ class PutIn {
     for (int i = 0; i < graph.input_size(); ++i) {
       const auto at = static_cast<std::size_t>(i);
       const std::string& name = graph.input(i).name();
-      if (loop && i < 2) scope[name] = build_.body_input(i == 0 ? DType::i64 : DType::boolean, false, single);
-      else scope[name] = build_.body_input(inputs.at(at).dtype, inputs.at(at).sequence);
+      if (loop && i < 2)
+        scope[name] = build_.body_input(i == 0 ? DType::i64 : DType::boolean, false, single);
+      else
+        scope[name] = build_.body_input(inputs.at(at).dtype, inputs.at(at).sequence);
     }
     for (const auto& initializer : graph.initializer()) scope[initializer.name()] = build_.constant(tensor_of(initializer));
     nodes(graph.node(), scope, attributes);
@@ -198,14 +227,16 @@ class PutIn {
 };
 
 // The nodes of a text's function. Throws Refusal where they don't fit together.
-Values put_in(onnx::Builder& build, const onnx::FunctionText& text, const Values& inputs, const Arguments& attributes, DType otherwise, bool as_written) {
+Values put_in(onnx::Builder& build, const onnx::FunctionText& text, const Values& inputs, const Arguments& attributes,
+              DType otherwise, bool as_written) {
   Bound bound;
   for (const auto& [name, value] : attributes) bound.emplace(name, value);
   try {
     return PutIn(build, text, otherwise, as_written).function(text.called(), inputs, bound);
   } catch (const InternalError& error) {
-    throw Refusal{"the ONNX text of its row doesn't fit this call: " + std::string(error.what()), "cast in the text, or say with `when` which calls the row takes"};
-  } catch (const std::logic_error& error) {   // a place of a list, a kind of an attribute
+    throw Refusal{"the ONNX text of its row doesn't fit this call: " + std::string(error.what()),
+                  "cast in the text, or say with `when` which calls the row takes"};
+  } catch (const std::logic_error& error) {  // a place of a list, a kind of an attribute
     throw Refusal{"the ONNX text of its row doesn't fit this call (" + std::string(error.what()) + ")"};
   }
 }
@@ -223,14 +254,21 @@ Values call_body(Emission& e, const mapping::Body& body, const Values& inputs, c
   onnx::Builder builder = e.build.in(trial);
   Values stand_ins;
   for (const Value& input : inputs) {
-    if (!input) stand_ins.push_back({});
-    else stand_ins.push_back({trial.add_value({.kind = input.sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor, .dtype = input.dtype, .shape = {}, .name = {}}), input.dtype, input.sequence});
+    if (!input)
+      stand_ins.push_back({});
+    else
+      stand_ins.push_back(
+          {trial.add_value({.kind = input.sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor,
+                            .dtype = input.dtype,
+                            .shape = {},
+                            .name = {}}),
+           input.dtype, input.sequence});
   }
   Values leaving;
   try {
     leaving = put_in(builder, text, stand_ins, attributes, e.output_dtype(), true);
   } catch (...) {
-    e.build.narrow(builder.range());   // a refusal holds where nothing that was asked for differs
+    e.build.narrow(builder.range());  // a refusal holds where nothing that was asked for differs
     throw;
   }
   e.build.narrow(builder.range());

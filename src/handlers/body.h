@@ -7,6 +7,7 @@
 namespace compatcheck::handlers {
 
 // One node that calls the function, which the model then carries; or its nodes, where the model is to have no functions.
-Values call_body(Emission& emission, const mapping::Body& body, const Values& inputs, const Arguments& attributes, std::size_t outputs);
+Values call_body(Emission& emission, const mapping::Body& body, const Values& inputs, const Arguments& attributes,
+                 std::size_t outputs);
 
 }  // namespace compatcheck::handlers

@@ -1,8 +1,7 @@
 // Changes of dtype, and what only moves a tensor.
-#include "handlers/elementary.h"
-
 #include <algorithm>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -35,7 +34,8 @@ void copy(Emission& e) {
   const Value source = converted(e, e.tensor("src"), dtype);
   const auto* from = e.call.tensor("src");
   const Shape& to = e.shape("self");
-  const bool same = from && from->shape && std::ranges::equal(*from->shape, to, [](const Dim& a, const Dim& b) { return provably_equal(a, b); });
+  const bool same = from && from->shape &&
+                    std::ranges::equal(*from->shape, to, [](const Dim& a, const Dim& b) { return provably_equal(a, b); });
   if (same) return e.give(source);
   if (e.at_least(8)) return e.give(e.node("Expand", {source, e.shape_of("self")}));
   e.give(add(e, source, filled_like(e, e.tensor("self"), dtype, 0)));
@@ -44,13 +44,15 @@ void copy(Emission& e) {
 }  // namespace
 
 void register_cast(Registry& registry) {
-  for (const char* op : {"aten::to", "aten::to.other", "aten::type_as", "aten::_cast_Byte", "aten::_cast_Char", "aten::_cast_Double", "aten::_cast_Float",
-                         "aten::_cast_Half", "aten::_cast_Int", "aten::_cast_Long", "aten::_cast_Short", "aten::_cast_Bool", "prim::convert_element_type"})
+  for (const char* op : {"aten::to", "aten::to.other", "aten::type_as", "aten::_cast_Byte", "aten::_cast_Char",
+                         "aten::_cast_Double", "aten::_cast_Float", "aten::_cast_Half", "aten::_cast_Int", "aten::_cast_Long",
+                         "aten::_cast_Short", "aten::_cast_Bool", "prim::convert_element_type"})
     registry.handler(op, to);
-  for (const char* op : {"aten::to.prim_other", "aten::cpu", "aten::cuda", "aten::pin_memory", "aten::requires_grad_", "aten::feature_dropout",
-                         "aten::alpha_dropout"})
+  for (const char* op : {"aten::to.prim_other", "aten::cpu", "aten::cuda", "aten::pin_memory", "aten::requires_grad_",
+                         "aten::feature_dropout", "aten::alpha_dropout"})
     registry.handler(op, as_it_is);
-  for (const char* op : {"aten::item", "aten::Int", "aten::Float", "aten::Bool", "aten::IntImplicit", "aten::FloatImplicit", "aten::ScalarImplicit"})
+  for (const char* op : {"aten::item", "aten::Int", "aten::Float", "aten::Bool", "aten::IntImplicit", "aten::FloatImplicit",
+                         "aten::ScalarImplicit"})
     registry.handler(op, element);
   registry.handler("aten::copy", copy);
   registry.handler("aten::copy.t", copy_list);

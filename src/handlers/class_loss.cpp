@@ -39,8 +39,8 @@ Value class_numbers(Emission& e, std::int64_t rank) {
 // ---- Class numbers
 
 struct Targets {
-  Value mask;      // of the scores' shape: the target's class
-  Value counted;   // of the targets' shape: it isn't ignored
+  Value mask;     // of the scores' shape: the target's class
+  Value counted;  // of the targets' shape: it isn't ignored
 };
 
 Targets targets_of(Emission& e, std::int64_t rank) {

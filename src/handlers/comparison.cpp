@@ -1,8 +1,7 @@
 // Comparisons, logic, tests and selection.
-#include "handlers/elementary.h"
-
 #include <algorithm>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -10,7 +9,8 @@ namespace {
 
 using OfTwo = Value (*)(Emission&, const Value&, const Value&);
 
-template <OfTwo compare> void comparison(Emission& e) {
+template <OfTwo compare>
+void comparison(Emission& e) {
   const auto [a, b] = operands(e);
   e.give(compare(e, a, b));
 }
@@ -18,7 +18,8 @@ template <OfTwo compare> void comparison(Emission& e) {
 Value exclusive_or(Emission& e, const Value& a, const Value& b) { return e.node("Xor", {a, b}); }
 
 // Numbers count as true where they differ from 0.
-template <OfTwo connect> void logical(Emission& e) {
+template <OfTwo connect>
+void logical(Emission& e) {
   const auto [a, b] = operand_names(e);
   e.give(connect(e, truth(e, e.tensor(a)), truth(e, e.tensor(b))));
 }
@@ -30,7 +31,8 @@ void logical_not(Emission& e) { e.give(handlers::logical_not(e, truth(e, e.tenso
 using Test = Value (*)(Emission&, const Value&);
 
 // Of floats; of integers and bool the same everywhere.
-template <Test test, bool of_integers> void float_test(Emission& e) {
+template <Test test, bool of_integers>
+void float_test(Emission& e) {
   const Value x = e.tensor("self");
   e.give(ir::is_floating(x.dtype) ? test(e, x) : filled_like(e, x, DType::boolean, of_integers));
 }

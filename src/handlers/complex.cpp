@@ -1,9 +1,8 @@
 // Complex numbers' operators on real tensors, which pass through what would conjugate them.
-#include "handlers/elementary.h"
-
 #include <numeric>
 #include <utility>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {

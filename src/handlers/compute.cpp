@@ -28,7 +28,8 @@ Value reduce(Emission& e, std::string_view op, const Value& value, const Ints& a
 }
 
 bool may_be_empty(const Shape& shape, const Ints& axes) {
-  return std::ranges::any_of(axes, [&](std::int64_t axis) { return !provably_at_least(shape.at(static_cast<std::size_t>(axis)), 1); });
+  return std::ranges::any_of(axes,
+                             [&](std::int64_t axis) { return !provably_at_least(shape.at(static_cast<std::size_t>(axis)), 1); });
 }
 
 Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes, bool keep) {
@@ -50,8 +51,10 @@ Value element_count(Emission& e, std::string_view tensor, const Ints& axes, DTyp
   std::int64_t known = 1;
   Values sizes;
   for (const std::int64_t axis : axes) {
-    if (const auto size = e.size(tensor, axis)) known *= *size;
-    else sizes.push_back(e.size_of(tensor, axis));
+    if (const auto size = e.size(tensor, axis))
+      known *= *size;
+    else
+      sizes.push_back(e.size_of(tensor, axis));
   }
   if (sizes.empty()) return e.scalar(dtype, known);
   sizes.push_back(e.integers({known}));
@@ -100,14 +103,16 @@ Value filled(Emission& e, const Value& dims, DType dtype, double number) {
   if (const auto known = e.build.ints_of(dims)) {
     std::int64_t count = 1;
     for (const std::int64_t dim : *known) count *= dim;
-    if (count <= 4096) return e.build.constant(onnx::make_tensor(dtype, *known, Doubles(static_cast<std::size_t>(count), number)));
+    if (count <= 4096)
+      return e.build.constant(onnx::make_tensor(dtype, *known, Doubles(static_cast<std::size_t>(count), number)));
   }
-  if (e.at_least(9)) return e.node("ConstantOfShape", {dims}, {{"value", onnx::make_tensor(dtype, {1}, std::vector<double>{number})}}, dtype);
+  if (e.at_least(9))
+    return e.node("ConstantOfShape", {dims}, {{"value", onnx::make_tensor(dtype, {1}, std::vector<double>{number})}}, dtype);
   return e.node("Expand", {e.scalar(dtype, number), dims});
 }
 
 Value vector_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep) {
-  if (p == 0) {   // how many aren't 0; NaN isn't
+  if (p == 0) {  // how many aren't 0; NaN isn't
     const DType dtype = value.dtype == DType::f64 ? DType::f64 : DType::f32;
     return e.cast(reduce(e, "ReduceSum", e.cast(e.cast(value, DType::boolean), dtype), axes, keep), value.dtype);
   }

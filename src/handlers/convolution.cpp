@@ -45,7 +45,7 @@ Value convolve_by_products(Emission& e, const Convolution& c) {
   if (c.groups < 1) throw Refusal{"PyTorch takes no " + std::to_string(c.groups) + " groups"};
   const auto dims = static_cast<std::int64_t>(c.windows.dims());
   const auto channels = [&](std::size_t i) { return number_of(e, c.weight_shape[i], "weight", "a size"); };
-  const std::int64_t in = (c.transposed ? channels(0) : channels(1) * c.groups) / c.groups;   // of a group
+  const std::int64_t in = (c.transposed ? channels(0) : channels(1) * c.groups) / c.groups;  // of a group
   const std::int64_t out = c.transposed ? channels(1) : channels(0) / c.groups;
   // Input: (batch, channels, k0, o0, k1, o1, …) → (batch, groups, channels of a group · kernel, places)
   Value columns = c.input;
@@ -90,10 +90,13 @@ Value convolve_transposed_wide(Emission& e, const Convolution& c) {
     windows.end[i] -= kept;
     beyond.push_back(c.output_padding[i] - kept);
   }
-  const DType wide = c.input.dtype == DType::f64 ? DType::f64 : DType::f32;   // rounded once, behind the bias
+  const DType wide = c.input.dtype == DType::f64 ? DType::f64 : DType::f32;  // rounded once, behind the bias
   const Value made = e.node("ConvTranspose", {e.cast(c.input, wide), e.cast(c.weight, wide)},
-                            {{"kernel_shape", windows.kernel}, {"strides", windows.stride}, {"pads", windows.pads()},
-                             {"dilations", windows.dilation}, {"group", c.groups}});
+                            {{"kernel_shape", windows.kernel},
+                             {"strides", windows.stride},
+                             {"pads", windows.pads()},
+                             {"dilations", windows.dilation},
+                             {"group", c.groups}});
   const auto rank = static_cast<std::int64_t>(windows.dims()) + 2;
   return add_bias(e, pad(e, made, rank, 2, Ints(windows.dims(), 0), beyond), e.cast(c.bias, wide), windows.dims());
 }
@@ -103,10 +106,12 @@ Value convolve_transposed_wide(Emission& e, const Convolution& c) {
 Value convolve(Emission& e, const Convolution& c) {
   const DType dtype = c.input.dtype;
   const bool known = all_known({c.input_shape.begin() + 2, c.input_shape.end()});
-  if (!ir::is_floating(dtype) || (dtype == DType::f64 && known))
-    return convolve_by_products(e, c);
-  Arguments attributes{{"kernel_shape", c.windows.kernel}, {"strides", c.windows.stride}, {"pads", c.windows.pads()},
-                       {"dilations", c.windows.dilation}, {"group", c.groups}};
+  if (!ir::is_floating(dtype) || (dtype == DType::f64 && known)) return convolve_by_products(e, c);
+  Arguments attributes{{"kernel_shape", c.windows.kernel},
+                       {"strides", c.windows.stride},
+                       {"pads", c.windows.pads()},
+                       {"dilations", c.windows.dilation},
+                       {"group", c.groups}};
   if (!c.transposed) return e.node("Conv", {c.input, c.weight, c.bias}, attributes);
   if (beyond_a_stride(c)) return convolve_transposed_wide(e, c);
   attributes.push_back({"output_padding", c.output_padding});
@@ -138,13 +143,20 @@ void convolution_of(Emission& e, bool transposed) {
   for (std::size_t i = 0; i < dims; ++i) windows.kernel.push_back(e.known_size("weight", static_cast<std::int64_t>(i) + 2));
   windows.stride = ints_or(e, "stride", dims, 1);
   windows.dilation = ints_or(e, "dilation", dims, 1);
-  if (e.call.string("padding")) pad_by_name(e, windows);
-  else windows.begin = windows.end = ints_or(e, "padding", dims, 0);
+  if (e.call.string("padding"))
+    pad_by_name(e, windows);
+  else
+    windows.begin = windows.end = ints_or(e, "padding", dims, 0);
   const Batched input = with_batch(e, "input", dims);
-  const Value made = convolve(e, {.input = input.value, .weight = e.tensor("weight"), .bias = e.optional_tensor("bias"), .input_shape = input.shape,
-                                  .weight_shape = weight, .windows = windows,
+  const Value made = convolve(e, {.input = input.value,
+                                  .weight = e.tensor("weight"),
+                                  .bias = e.optional_tensor("bias"),
+                                  .input_shape = input.shape,
+                                  .weight_shape = weight,
+                                  .windows = windows,
                                   .output_padding = transposed ? ints_or(e, "output_padding", dims, 0) : Ints(dims, 0),
-                                  .groups = e.integer("groups"), .transposed = transposed});
+                                  .groups = e.integer("groups"),
+                                  .transposed = transposed});
   e.give(input.without(e, made));
 }
 
@@ -158,9 +170,13 @@ void time_batch_channels(Emission& e) {
   const Value weight = e.build.transpose(e.tensor("weight"), {2, 1, 0});
   const Shape &self = e.shape("self"), &kernel = e.shape("weight");
   const std::int64_t padding = e.integer("pad");
-  const Value made = convolve(e, {.input = input, .weight = weight, .bias = e.tensor("bias"), .input_shape = {self[1], self[2], self[0]},
+  const Value made = convolve(e, {.input = input,
+                                  .weight = weight,
+                                  .bias = e.tensor("bias"),
+                                  .input_shape = {self[1], self[2], self[0]},
                                   .weight_shape = {kernel[2], kernel[1], kernel[0]},
-                                  .windows = {{e.known_size("weight", 0)}, {1}, {padding}, {padding}, {1}}, .output_padding = {0}});
+                                  .windows = {{e.known_size("weight", 0)}, {1}, {padding}, {padding}, {1}},
+                                  .output_padding = {0}});
   e.give(e.build.transpose(made, {2, 0, 1}));
 }
 
@@ -196,7 +212,8 @@ void im2col(Emission& e) {
 }
 
 // The window cells that each place of dimension `axis` of (…, kernel, count, …) collects, summed.
-Value fold(Emission& e, const Value& value, std::int64_t rank, std::int64_t axis, const Windows& windows, std::size_t dimension, std::int64_t count, std::int64_t size) {
+Value fold(Emission& e, const Value& value, std::int64_t rank, std::int64_t axis, const Windows& windows, std::size_t dimension,
+           std::int64_t count, std::int64_t size) {
   Cells cells{windows.kernel[dimension], size, {}};
   for (std::int64_t k = 0; k < cells.kernel; ++k)
     for (std::int64_t place = 0; place < size; ++place) {
@@ -204,7 +221,8 @@ Value fold(Emission& e, const Value& value, std::int64_t rank, std::int64_t axis
       const bool there = from >= 0 && from % windows.stride[dimension] == 0 && from / windows.stride[dimension] < count;
       cells.at.push_back(there ? k * count + from / windows.stride[dimension] : -1);
     }
-  return e.node("ReduceSum", {gather_cells(e, value, rank, axis, cells.kernel * count, cells)}, {{"axes", Ints{axis}}, {"keepdims", 0}});
+  return e.node("ReduceSum", {gather_cells(e, value, rank, axis, cells.kernel * count, cells)},
+                {{"axes", Ints{axis}}, {"keepdims", 0}});
 }
 
 // (batch, channels · kernel, places) → (batch, channels, height, width)
@@ -221,9 +239,11 @@ void col2im(Emission& e) {
   } else {
     const std::int64_t channels = e.known_size("self", batched ? 1 : 0) / (windows.kernel[0] * windows.kernel[1]);
     Ints count;
-    for (std::size_t i = 0; i < 2; ++i) count.push_back((size[i] + 2 * windows.begin[i] - windows.extent(i)) / windows.stride[i] + 1);
+    for (std::size_t i = 0; i < 2; ++i)
+      count.push_back((size[i] + 2 * windows.begin[i] - windows.extent(i)) / windows.stride[i] + 1);
     made = e.build.reshape(columns, {0, channels, windows.kernel[0], windows.kernel[1], count[0], count[1]});
-    made = e.build.reshape(e.build.transpose(made, {0, 1, 2, 4, 3, 5}), {0, channels, windows.kernel[0] * count[0], windows.kernel[1] * count[1]});
+    made = e.build.reshape(e.build.transpose(made, {0, 1, 2, 4, 3, 5}),
+                           {0, channels, windows.kernel[0] * count[0], windows.kernel[1] * count[1]});
     made = fold(e, made, 4, 2, windows, 0, count[0], size[0]);
     made = fold(e, made, 4, 3, windows, 1, count[1], size[1]);
   }

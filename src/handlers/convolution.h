@@ -6,10 +6,10 @@
 namespace compatcheck::handlers {
 
 struct Convolution {
-  Value input, weight, bias;         // input (batch, channels, …); bias may be absent
+  Value input, weight, bias;  // input (batch, channels, …); bias may be absent
   Shape input_shape, weight_shape;
   Windows windows;
-  Ints output_padding;               // of a transposed one
+  Ints output_padding;  // of a transposed one
   std::int64_t groups = 1;
   bool transposed = false;
 };

@@ -28,7 +28,8 @@ void full(Emission& e) {
 void eye(Emission& e) {
   const Value rows = int_value(e, "n"), columns = e.call.has("m") ? int_value(e, "m") : rows;
   if (e.row_has("EyeLike")) {
-    const Value like = e.node("ConstantOfShape", {joined(e, {rows, columns})}, {{"value", onnx::make_tensor(DType::f32, {1}, Ints{0})}}, DType::f32);
+    const Value like = e.node("ConstantOfShape", {joined(e, {rows, columns})},
+                              {{"value", onnx::make_tensor(DType::f32, {1}, Ints{0})}}, DType::f32);
     return e.give(e.node("EyeLike", {like}, {{"dtype", onnx::data_type(DType::f32)}}, DType::f32));
   }
   const std::int64_t n = e.integer("n"), m = e.call.has("m") ? e.integer("m") : n;
@@ -49,7 +50,8 @@ Value tensor_of(Emission& e, const Operand& operand, DType dtype) {
     const Value one = e.as_tensor(operand, "data");
     return e.cast(one, dtype);
   }
-  const bool nested = !list->items.empty() && (list->items.front().list() || std::holds_alternative<Vector>(list->items.front().value));
+  const bool nested =
+      !list->items.empty() && (list->items.front().list() || std::holds_alternative<Vector>(list->items.front().value));
   if (!nested) return vector_of(*list, dtype, e.build);
   Values rows;
   for (const Operand& item : list->items) {
@@ -82,12 +84,12 @@ std::vector<double> coordinates(std::int64_t count, bool align_corners) {
 void affine_grid(Emission& e) {
   const Value theta = e.tensor("theta");
   const bool align = e.boolean("align_corners");
-  if (e.row_has("AffineGrid")) {   // of f16 ONNX Runtime has no kernel, and it doesn't run the operator's own function
+  if (e.row_has("AffineGrid")) {  // of f16 ONNX Runtime has no kernel, and it doesn't run the operator's own function
     return e.give(e.node("AffineGrid", {widened(e, theta), e.int_vector("size")}, {{"align_corners", align ? 1 : 0}}));
   }
   const Ints size = e.ints("size");
   if (size.size() != 4 && size.size() != 5) throw Refusal{"a grid is one of images or volumes"};
-  const std::size_t dims = size.size() - 2;   // (x, y, 1) or (x, y, z, 1) for each pixel, x changes fastest
+  const std::size_t dims = size.size() - 2;  // (x, y, 1) or (x, y, z, 1) for each pixel, x changes fastest
   const std::int64_t count = std::accumulate(size.begin() + 2, size.end(), std::int64_t{1}, std::multiplies<>());
   Doubles base;
   for (std::int64_t pixel = 0; pixel < count; ++pixel) {
@@ -110,7 +112,8 @@ void affine_grid(Emission& e) {
 }  // namespace
 
 void register_creation(Registry& registry) {
-  for (const char* op : {"aten::zeros", "aten::empty", "aten::new_zeros", "aten::new_empty", "aten::zeros_like", "aten::zero"}) registry.handler(op, zeros);
+  for (const char* op : {"aten::zeros", "aten::empty", "aten::new_zeros", "aten::new_empty", "aten::zeros_like", "aten::zero"})
+    registry.handler(op, zeros);
   for (const char* op : {"aten::ones", "aten::new_ones", "aten::ones_like"}) registry.handler(op, ones);
   for (const char* op : {"aten::full", "aten::new_full", "aten::full_like", "aten::fill"}) registry.handler(op, full);
   registry.handler("aten::eye", eye);

@@ -21,7 +21,8 @@ Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t o
   Values flat(shape.size() - 2, e.integers({0}));
   if (rows && columns) {
     Ints positions;
-    for (std::int64_t row = std::max<std::int64_t>(0, -offset); row < *rows && row + offset < *columns; ++row) positions.push_back(row * *columns + row + offset);
+    for (std::int64_t row = std::max<std::int64_t>(0, -offset); row < *rows && row + offset < *columns; ++row)
+      positions.push_back(row * *columns + row + offset);
     flat.push_back(e.integers({*rows * *columns}));
     return e.build.gather(reshape_parts(e, value, flat), e.integers(positions), rank - 2);
   }
@@ -30,7 +31,8 @@ Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t o
   const Value width = size_at(e, value, rank - 1);
   value = sliced(e, value, rank - 2, e.integers({0}), width);
   flat.push_back(e.integers({-1}));
-  return sliced(e, reshape_parts(e, value, flat), rank - 2, e.integers({0}), e.integers({to_end}), sum(e, width, e.integers({1})));
+  return sliced(e, reshape_parts(e, value, flat), rank - 2, e.integers({0}), e.integers({to_end}),
+                sum(e, width, e.integers({1})));
 }
 
 void diagonal(Emission& e) {
@@ -58,7 +60,7 @@ Value embedded(Emission& e, const Value& value, const Shape& shape, std::int64_t
   Shape sizes = shape;
   sizes.emplace_back(1);
   Ints none(rank + 1, 0), after = none;
-  if (size == 0) {   // nothing to move; a reshape wouldn't know what 0 elements become
+  if (size == 0) {  // nothing to move; a reshape wouldn't know what 0 elements become
     after[rank - 1] = std::abs(offset);
     after[rank] = std::abs(offset) - 1;
     return padded(e, column, &sizes, none, after, zero);
@@ -75,7 +77,8 @@ Value embedded(Emission& e, const Value& value, const Shape& shape, std::int64_t
   Values flat(rank - 1, e.integers({0})), square = flat;
   flat.push_back(e.integers({-1}));
   square.insert(square.end(), {n, n});
-  const Value all = sliced(e, reshape_parts(e, spread, flat), static_cast<std::int64_t>(rank) - 1, e.integers({0}), product(e, n, n));
+  const Value all =
+      sliced(e, reshape_parts(e, spread, flat), static_cast<std::int64_t>(rank) - 1, e.integers({0}), product(e, n, n));
   const Value matrix = reshape_parts(e, all, square);
   sizes.back() = shape.back();
   Ints before = none;
@@ -89,7 +92,7 @@ void diag_embed(Emission& e) {
   const std::int64_t rank = e.rank("self") + 1, a = e.wrap(e.integer("dim1"), rank), b = e.wrap(e.integer("dim2"), rank);
   const std::int64_t offset = e.integer("offset");
   const Value matrices = embedded(e, e.tensor("self"), e.shape("self"), a < b ? offset : -offset);
-  Ints order;   // of the result: where each of its dimensions stands
+  Ints order;  // of the result: where each of its dimensions stands
   for (std::int64_t i = 0, next = 0; i < rank; ++i)
     order.push_back(i == std::min(a, b) ? rank - 2 : i == std::max(a, b) ? rank - 1 : next++);
   e.give(e.build.transpose(matrices, order));
@@ -104,7 +107,8 @@ void diag(Emission& e) {
 
 void diagflat(Emission& e) {
   const Shape flat{symbolic::product(e.shape("self"))};
-  e.give(embedded(e, e.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1}), flat, e.integer("offset")));
+  e.give(
+      embedded(e, e.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1}), flat, e.integer("offset")));
 }
 
 // ---- Windows
@@ -119,7 +123,8 @@ Value window_positions(Emission& e, std::int64_t axis, std::int64_t size, std::i
     return e.build.reshape(e.integers(positions), {count, size});
   }
   if (!e.at_least(9)) e.want("self", "the size of dimension " + std::to_string(axis));
-  const Value count = sum(e, quotient(e, difference(e, e.size_of("self", axis), e.integers({size})), e.integers({step})), e.integers({1}));
+  const Value count =
+      sum(e, quotient(e, difference(e, e.size_of("self", axis), e.integers({size})), e.integers({step})), e.integers({1}));
   const Value starts = product(e, counting(e, count), e.integers({step}));
   return e.node("Add", {e.build.unsqueeze(starts, {1}), e.build.unsqueeze(counting(e, e.integers({size})), {0})});
 }

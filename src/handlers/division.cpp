@@ -25,11 +25,13 @@ struct Wide {
 };
 
 Wide divided_in_double(Emission& e, const Value& a, const Value& b) {
-  if (a.dtype == DType::f64) throw Refusal{"of doubles an exact quotient takes Mod and Round, which came with opset 11", "use opset 11"};
-  if (!sign_of(e, b) && !e.at_least(9)) throw Refusal{"divisors that may be 0 or infinite need Where, which came with opset 9", "use opset 9"};
+  if (a.dtype == DType::f64)
+    throw Refusal{"of doubles an exact quotient takes Mod and Round, which came with opset 11", "use opset 11"};
+  if (!sign_of(e, b) && !e.at_least(9))
+    throw Refusal{"divisors that may be 0 or infinite need Where, which came with opset 9", "use opset 9"};
   const Value x = e.cast(a, DType::f64);
   Value y = e.cast(b, DType::f64);
-  if (!sign_of(e, b)) y = maximum(e, minimum(e, y, e.scalar(DType::f64, 1e300)), e.scalar(DType::f64, -1e300));   // infinite ones
+  if (!sign_of(e, b)) y = maximum(e, minimum(e, y, e.scalar(DType::f64, 1e300)), e.scalar(DType::f64, -1e300));  // infinite ones
   return {x, y, e.node("Floor", {divide(e, x, y)})};
 }
 
@@ -42,7 +44,7 @@ Value floored_floats(Emission& e, const Value& a, const Value& b) {
     quotient = e.node("Round", {subtract(e, whole, e.cast(signs_differ(e, rest, b), a.dtype))});
   } else {
     const Wide wide = divided_in_double(e, a, b);
-    quotient = e.cast(add(e, wide.quotient, subtract(e, wide.a, wide.a)), a.dtype);   // NaN of an infinite dividend
+    quotient = e.cast(add(e, wide.quotient, subtract(e, wide.a, wide.a)), a.dtype);  // NaN of an infinite dividend
   }
   return may_be_zero(e, b) && e.at_least(9) ? where(e, equal(e, b, e.scalar(b.dtype, 0)), divide(e, a, b), quotient) : quotient;
 }

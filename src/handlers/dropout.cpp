@@ -1,6 +1,5 @@
 // Dropout: nothing is dropped in eval mode, a random part in training.
 #include "handlers/elementary.h"
-
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {

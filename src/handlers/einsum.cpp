@@ -34,8 +34,10 @@ std::string implied_result(const std::vector<std::string>& operands) {
     for (const char label : labels) ++count[label];
   std::string hidden, once;
   for (const auto& [label, times] : count) {
-    if (std::isdigit(static_cast<unsigned char>(label))) hidden.insert(hidden.begin(), label);
-    else if (times == 1) once += label;
+    if (std::isdigit(static_cast<unsigned char>(label)))
+      hidden.insert(hidden.begin(), label);
+    else if (times == 1)
+      once += label;
   }
   return hidden + once;
 }
@@ -58,7 +60,8 @@ Equation parse(std::string text, const std::vector<std::int64_t>& ranks) {
   }
   std::int64_t hidden = 0;
   for (const auto& labels : equation.operands)
-    hidden = std::max<std::int64_t>(hidden, std::ranges::count_if(labels, [](unsigned char label) { return std::isdigit(label); }));
+    hidden =
+        std::max<std::int64_t>(hidden, std::ranges::count_if(labels, [](unsigned char label) { return std::isdigit(label); }));
   const std::string right = text.substr(arrow + 2);
   equation.result = labels_of(right, static_cast<std::int64_t>(right.size()) - 3 + hidden);
   return equation;
@@ -69,8 +72,10 @@ Value aligned(Emission& e, const Value& value, const std::string& labels, const 
   Ints order, missing;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto at = labels.find(all[i]);
-    if (at == std::string::npos) missing.push_back(static_cast<std::int64_t>(i));
-    else order.push_back(static_cast<std::int64_t>(at));
+    if (at == std::string::npos)
+      missing.push_back(static_cast<std::int64_t>(i));
+    else
+      order.push_back(static_cast<std::int64_t>(at));
   }
   return e.build.unsqueeze(e.build.transpose(value, order), missing);
 }
@@ -101,8 +106,11 @@ std::string spelt(const Equation& equation) {
 
 // Every operand and the result have the same number of dimensions under the ellipsis, or none has one.
 bool agree(const Equation& equation) {
-  const auto count = [](const std::string& labels) { return std::ranges::count_if(labels, [](unsigned char label) { return std::isdigit(label); }); };
-  return std::ranges::all_of(equation.operands, [&](const std::string& labels) { return count(labels) == count(equation.result); });
+  const auto count = [](const std::string& labels) {
+    return std::ranges::count_if(labels, [](unsigned char label) { return std::isdigit(label); });
+  };
+  return std::ranges::all_of(equation.operands,
+                             [&](const std::string& labels) { return count(labels) == count(equation.result); });
 }
 
 // Two operands with at most one label each besides those in common make a MatMul; nullopt: they don't.
@@ -156,7 +164,8 @@ void sum_alone(Emission& e, Values& values, Equation& equation) {
 void spell_out(Emission& e, Values values, Equation equation) {
   for (const auto& labels : equation.operands)
     for (const char label : labels)
-      if (std::ranges::count(labels, label) > 1) throw Refusal{"a diagonal needs Einsum, which came with opset 12", "use opset 12"};
+      if (std::ranges::count(labels, label) > 1)
+        throw Refusal{"a diagonal needs Einsum, which came with opset 12", "use opset 12"};
   sum_alone(e, values, equation);
   if (const auto product = as_matmul(e, values, equation)) return e.give(*product);
   std::string summed;

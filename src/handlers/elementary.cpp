@@ -19,7 +19,8 @@ std::optional<std::vector<double>> elements(Emission& e, const Value& value) {
   return data ? onnx::as_floats(*data) : std::nullopt;
 }
 
-template <class Predicate> bool all_elements(Emission& e, const Value& value, Predicate&& holds) {
+template <class Predicate>
+bool all_elements(Emission& e, const Value& value, Predicate&& holds) {
   const auto numbers = elements(e, value);
   return numbers && std::ranges::all_of(*numbers, holds);
 }
@@ -165,7 +166,9 @@ Value is_negative(Emission& e, const Value& value) {
   const Value zero = e.scalar(value.dtype, 0);
   if (!is_float(value)) return less(e, value, zero);
   if (e.at_least(26)) {
-    const DType bits = ir::element_bytes(value.dtype) == 8 ? DType::i64 : ir::element_bytes(value.dtype) == 4 ? DType::i32 : DType::i16;
+    const DType bits = ir::element_bytes(value.dtype) == 8   ? DType::i64
+                       : ir::element_bytes(value.dtype) == 4 ? DType::i32
+                                                             : DType::i16;
     const Value whole = e.node("BitCast", {value}, {{"to", onnx::data_type(bits)}}, bits);
     return less(e, whole, e.scalar(bits, 0));
   }
@@ -177,7 +180,7 @@ Value is_negative(Emission& e, const Value& value) {
 Value where(Emission& e, const Value& condition, const Value& then, const Value& otherwise) {
   if (is_float(then) || e.at_least(9)) return e.node("Where", {condition, then, otherwise});
   if (is_bool(then)) return logical_or(e, logical_and(e, condition, then), logical_and(e, logical_not(e, condition), otherwise));
-  const Value difference = e.node("Sub", {then, otherwise});   // wraps and wraps back
+  const Value difference = e.node("Sub", {then, otherwise});  // wraps and wraps back
   return e.node("Add", {otherwise, e.node("Mul", {difference, e.cast(condition, then.dtype)})});
 }
 
@@ -193,7 +196,8 @@ std::pair<Value, Value> of_one_shape(Emission& e, const Value& a, const Value& b
 
 Value extreme(Emission& e, const char* op, const char* on_bools, const Value& a, const Value& b) {
   if (is_bool(a)) return e.node(on_bools, {a, b});
-  if (!is_float(a) && !e.at_least(12)) return op == std::string_view("Max") ? where(e, less(e, a, b), b, a) : where(e, less(e, a, b), a, b);
+  if (!is_float(a) && !e.at_least(12))
+    return op == std::string_view("Max") ? where(e, less(e, a, b), b, a) : where(e, less(e, a, b), a, b);
   const auto [x, y] = of_one_shape(e, a, b);
   return e.node(op, {x, y});
 }
@@ -209,7 +213,8 @@ Value clamped(Emission& e, const Value& value, const Value& low, const Value& hi
     const auto* data = e.constant_of(bound);
     return data && data->dims.empty() && !may_be_nan(e, bound);
   };
-  const bool kernel = value.dtype == DType::f32 || value.dtype == DType::f16 || value.dtype == DType::bf16 || (!is_bool(value) && e.at_least(12));
+  const bool kernel =
+      value.dtype == DType::f32 || value.dtype == DType::f16 || value.dtype == DType::bf16 || (!is_bool(value) && e.at_least(12));
   if (kernel && fits(low) && fits(high)) {
     Arguments bounds;
     // Clip's own bounds are the largest finite numbers.
@@ -236,7 +241,9 @@ Value negated(Emission& e, const Value& value) {
   return e.node("Neg", {value});
 }
 
-Value absolute(Emission& e, const Value& value) { return is_unsigned(value.dtype) || is_bool(value) ? value : e.node("Abs", {value}); }
+Value absolute(Emission& e, const Value& value) {
+  return is_unsigned(value.dtype) || is_bool(value) ? value : e.node("Abs", {value});
+}
 
 Value sign(Emission& e, const Value& value) {
   if (is_bool(value)) return value;
@@ -256,7 +263,9 @@ Value truncated(Emission& e, const Value& value) {
 }
 
 Value filled_like(Emission& e, const Value& like, DType dtype, double value) {
-  if (e.at_least(9)) return e.node("ConstantOfShape", {e.node("Shape", {like})}, {{"value", onnx::make_tensor(dtype, {1}, std::vector<double>{value})}}, dtype);
+  if (e.at_least(9))
+    return e.node("ConstantOfShape", {e.node("Shape", {like})},
+                  {{"value", onnx::make_tensor(dtype, {1}, std::vector<double>{value})}}, dtype);
   const Value falses = like.dtype == DType::boolean ? logical_and(e, like, logical_not(e, like)) : less(e, like, like);
   const Value zeros = e.cast(falses, dtype == DType::boolean ? DType::f32 : dtype);
   return e.cast(e.node("Add", {zeros, e.scalar(zeros.dtype, value)}), dtype);

@@ -1,5 +1,5 @@
-// Elementwise operations with PyTorch's meaning, at any opset and for any dtype: what stands in where an opset's operator lacks the
-// dtype, and what keeps NaN as PyTorch does. The operands of one call have one dtype and broadcast.
+// Elementwise operations with PyTorch's meaning, at any opset and for any dtype: what stands in where an opset's operator lacks
+// the dtype, and what keeps NaN as PyTorch does. The operands of one call have one dtype and broadcast.
 #pragma once
 
 #include <initializer_list>
@@ -23,16 +23,16 @@ Value single_operand(Emission& e);
 // ---- What is known of a value
 bool may_be_nan(Emission& e, const Value& value);
 bool may_be_zero(Emission& e, const Value& value);
-std::optional<int> sign_of(Emission& e, const Value& value);   // 1 or -1 of a constant whose elements all have that sign
-std::optional<double> constant_number(Emission& e, const Value& value);   // of a constant with one element
-bool is_exact_in(DType dtype, DType wider);                    // every value of the one is one of the other
-double largest(DType floating);                                // finite
+std::optional<int> sign_of(Emission& e, const Value& value);  // 1 or -1 of a constant whose elements all have that sign
+std::optional<double> constant_number(Emission& e, const Value& value);  // of a constant with one element
+bool is_exact_in(DType dtype, DType wider);                              // every value of the one is one of the other
+double largest(DType floating);                                          // finite
 
 // ---- Logic, on bool
 Value logical_not(Emission& e, const Value& a);
 Value logical_and(Emission& e, const Value& a, const Value& b);
 Value logical_or(Emission& e, const Value& a, const Value& b);
-Value truth(Emission& e, const Value& value);                  // differs from 0, as NaN does
+Value truth(Emission& e, const Value& value);  // differs from 0, as NaN does
 
 // ---- Comparisons: false where an operand is NaN, but for not_equal
 Value less(Emission& e, const Value& a, const Value& b);
@@ -43,11 +43,11 @@ Value equal(Emission& e, const Value& a, const Value& b);
 Value not_equal(Emission& e, const Value& a, const Value& b);
 Value is_nan(Emission& e, const Value& floating);
 Value is_infinite(Emission& e, const Value& floating);
-Value is_negative(Emission& e, const Value& value);            // the sign bit, but for that of a NaN
+Value is_negative(Emission& e, const Value& value);  // the sign bit, but for that of a NaN
 
 // ---- Selection
 Value where(Emission& e, const Value& condition, const Value& then, const Value& otherwise);
-Value maximum(Emission& e, const Value& a, const Value& b);    // NaN where an operand is
+Value maximum(Emission& e, const Value& a, const Value& b);  // NaN where an operand is
 Value minimum(Emission& e, const Value& a, const Value& b);
 // Either bound may be absent; the upper one wins.
 Value clamped(Emission& e, const Value& value, const Value& low, const Value& high);
@@ -56,11 +56,11 @@ Value clamped(Emission& e, const Value& value, const Value& low, const Value& hi
 Value add(Emission& e, const Value& a, const Value& b);
 Value subtract(Emission& e, const Value& a, const Value& b);
 Value multiply(Emission& e, const Value& a, const Value& b);
-Value divide(Emission& e, const Value& a, const Value& b);     // Div: of integers rounded to zero
+Value divide(Emission& e, const Value& a, const Value& b);  // Div: of integers rounded to zero
 Value negated(Emission& e, const Value& value);
 Value absolute(Emission& e, const Value& value);
-Value sign(Emission& e, const Value& value);                   // 0 of NaN
-Value truncated(Emission& e, const Value& value);              // to zero
+Value sign(Emission& e, const Value& value);       // 0 of NaN
+Value truncated(Emission& e, const Value& value);  // to zero
 
 // `value` everywhere, of `like`'s sizes.
 Value filled_like(Emission& e, const Value& like, DType dtype, double value);

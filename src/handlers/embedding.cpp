@@ -17,14 +17,17 @@ void embedding_renorm(Emission& e) {
   const double p = e.number("norm_type"), most = e.number("max_norm");
   const Ints last{1};
   Value norm;
-  if (p == 1 || p == 2) norm = e.node(p == 1 ? "ReduceL1" : "ReduceL2", {rows}, {{"axes", last}, {"keepdims", 1}});
+  if (p == 1 || p == 2)
+    norm = e.node(p == 1 ? "ReduceL1" : "ReduceL2", {rows}, {{"axes", last}, {"keepdims", 1}});
   else {
     if (p == 0 || std::isinf(p)) throw Refusal{"this norm has no ONNX form", "use norm_type 1 or 2"};
-    const Value powers = e.node("ReduceSum", {e.node("Pow", {e.node("Abs", {rows}), e.scalar(rows.dtype, p)})}, {{"axes", last}, {"keepdims", 1}});
+    const Value powers =
+        e.node("ReduceSum", {e.node("Pow", {e.node("Abs", {rows}), e.scalar(rows.dtype, p)})}, {{"axes", last}, {"keepdims", 1}});
     norm = e.node("Pow", {powers, e.scalar(rows.dtype, 1 / p)});
   }
   const Value scale = e.node("Div", {e.scalar(rows.dtype, most), e.node("Add", {norm, e.scalar(rows.dtype, 1e-7)})});
-  const Value scaled = e.node("Mul", {rows, e.node("Where", {e.node("Greater", {norm, e.scalar(rows.dtype, most)}), scale, e.scalar(rows.dtype, 1)})});
+  const Value scaled = e.node(
+      "Mul", {rows, e.node("Where", {e.node("Greater", {norm, e.scalar(rows.dtype, most)}), scale, e.scalar(rows.dtype, 1)})});
   if (e.row_has("ScatterND")) return e.give(e.node("ScatterND", {self, e.build.unsqueeze(at, {1}), scaled}));
   e.give(e.node("Scatter", {self, e.node("Expand", {e.build.unsqueeze(at, {1}), sizes_of(e, rows)}), scaled}, {{"axis", 0}}));
 }
@@ -32,18 +35,18 @@ void embedding_renorm(Emission& e) {
 // ---- Bags
 
 struct Bags {
-  Value rows;      // [positions, features], weighted
-  Value counts;    // [positions]: whether the position counts, as bool; absent: all do
-  Value starts;    // i64 [bags]
-  Value places;    // 0, 1, … of the positions
-  Value count;     // of positions, i64 vector of one
+  Value rows;    // [positions, features], weighted
+  Value counts;  // [positions]: whether the position counts, as bool; absent: all do
+  Value starts;  // i64 [bags]
+  Value places;  // 0, 1, … of the positions
+  Value count;   // of positions, i64 vector of one
 };
 
 std::optional<std::int64_t> padding_index(Emission& e) {
   if (!e.call.has("padding_idx") || !e.given("padding_idx")) return std::nullopt;
   const std::int64_t index = e.integer("padding_idx");
   if (index >= 0) return index;
-  if (e.call.op() != "aten::embedding_bag") return std::nullopt;   // −1: none
+  if (e.call.op() != "aten::embedding_bag") return std::nullopt;  // −1: none
   return index + e.known_size("weight", 0);
 }
 
@@ -52,7 +55,8 @@ Bags bags_of(Emission& e) {
   if (e.rank("indices") != 1) throw Refusal{"bags are cut by offsets out of one vector of indices"};
   Bags bags;
   bags.rows = e.build.gather(e.tensor("weight"), indices, 0);
-  if (e.given("per_sample_weights")) bags.rows = e.node("Mul", {bags.rows, e.build.unsqueeze(e.tensor("per_sample_weights", bags.rows.dtype), {1})});
+  if (e.given("per_sample_weights"))
+    bags.rows = e.node("Mul", {bags.rows, e.build.unsqueeze(e.tensor("per_sample_weights", bags.rows.dtype), {1})});
   if (const auto padding = padding_index(e)) bags.counts = e.node("Not", {e.node("Equal", {indices, e.build.integer(*padding)})});
   bags.starts = e.tensor("offsets", DType::i64);
   bags.count = e.size_of("indices", 0);
@@ -77,11 +81,14 @@ Value members(Emission& e, const Bags& bags) {
 // PyTorch takes what is greater than the first: NaN is passed over elsewhere, and stands if it comes first.
 Value greatest(Emission& e, const Bags& bags, const Value& inside) {
   const DType dtype = bags.rows.dtype;
-  const Value rows = e.build.unsqueeze(bags.rows, {0}), usable = e.node("And", {e.build.unsqueeze(inside, {2}), e.node("Not", {e.node("IsNaN", {rows})})});
-  const Value most = over_positions(e, "ReduceMax", e.node("Where", {usable, rows, e.scalar(dtype, -std::numeric_limits<double>::infinity())}), false);
+  const Value rows = e.build.unsqueeze(bags.rows, {0}),
+              usable = e.node("And", {e.build.unsqueeze(inside, {2}), e.node("Not", {e.node("IsNaN", {rows})})});
+  const Value most = over_positions(
+      e, "ReduceMax", e.node("Where", {usable, rows, e.scalar(dtype, -std::numeric_limits<double>::infinity())}), false);
   const Value places = e.node("Where", {inside, bags.places, e.build.integer(std::numeric_limits<std::int64_t>::max())});
   const Value any = e.cast(over_positions(e, "ReduceMax", e.cast(inside, DType::i32), true), DType::boolean);
-  const Value first = e.node("Where", {e.build.squeeze(any, {1}), over_positions(e, "ReduceMin", places, false), e.build.integer(0)});
+  const Value first =
+      e.node("Where", {e.build.squeeze(any, {1}), over_positions(e, "ReduceMin", places, false), e.build.integer(0)});
   const Value leading = e.build.gather(bags.rows, first, 0);
   const Value made = e.node("Where", {e.node("IsNaN", {leading}), leading, most});
   return e.node("Where", {any, made, e.scalar(dtype, 0)});

@@ -21,20 +21,53 @@ std::int64_t usual(std::int64_t number, std::string_view argument) {
   return number;
 }
 
-// Operators that PyTorch computes on a quantized tensor's steps and whose result keeps the scale: what moves elements, and what any
-// factor may be taken out of.
+// Operators that PyTorch computes on a quantized tensor's steps and whose result keeps the scale: what moves elements, and what
+// any factor may be taken out of.
 bool keeps_scale(std::string_view op) {
-  static constexpr std::string_view names[] = {
-      "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool2d", "avg_pool3d", "clone", "contiguous", "detach", "dropout", "expand", "flatten",
-      "index_select", "max_pool1d", "max_pool2d", "max_pool3d", "mean", "permute", "relu", "relu_", "repeat", "reshape", "select", "slice", "squeeze", "t",
-      "transpose", "unflatten", "unsqueeze", "upsample_bilinear2d", "upsample_nearest2d", "upsample_nearest3d", "view"};
+  static constexpr std::string_view names[] = {"adaptive_avg_pool2d",
+                                               "adaptive_avg_pool3d",
+                                               "avg_pool2d",
+                                               "avg_pool3d",
+                                               "clone",
+                                               "contiguous",
+                                               "detach",
+                                               "dropout",
+                                               "expand",
+                                               "flatten",
+                                               "index_select",
+                                               "max_pool1d",
+                                               "max_pool2d",
+                                               "max_pool3d",
+                                               "mean",
+                                               "permute",
+                                               "relu",
+                                               "relu_",
+                                               "repeat",
+                                               "reshape",
+                                               "select",
+                                               "slice",
+                                               "squeeze",
+                                               "t",
+                                               "transpose",
+                                               "unflatten",
+                                               "unsqueeze",
+                                               "upsample_bilinear2d",
+                                               "upsample_nearest2d",
+                                               "upsample_nearest3d",
+                                               "view"};
   return op.starts_with("aten::") && std::ranges::find(names, op.substr(6)) != std::end(names);
 }
 
 }  // namespace
 
-Emission::Emission(const symbolic::Call& of, const mapping::Row* row, std::string_view facts_word, onnx::Builder& builder, OperandOf operands)
-    : call(of), build(builder), row_(row), facts_word_(facts_word), operands_(std::move(operands)), results_(of.node().outputs().size()) {}
+Emission::Emission(const symbolic::Call& of, const mapping::Row* row, std::string_view facts_word, onnx::Builder& builder,
+                   OperandOf operands)
+    : call(of),
+      build(builder),
+      row_(row),
+      facts_word_(facts_word),
+      operands_(std::move(operands)),
+      results_(of.node().outputs().size()) {}
 
 bool Emission::row_has(std::string_view onnx_op) const { return row_ && std::ranges::find(row_->to, onnx_op) != row_->to.end(); }
 
@@ -62,8 +95,9 @@ bool Emission::given(std::string_view argument) const {
 DType Emission::dtype(std::string_view tensor) const {
   if (const auto known = call.dtype_of(tensor)) return ir::is_quantized(*known) && keeps_scale(call.op()) ? DType::f32 : *known;
   if (const auto* number = call.fact(tensor).number())
-    return number->kind == symbolic::NumberFact::Kind::floating ? symbolic::default_float
-           : number->kind == symbolic::NumberFact::Kind::boolean ? DType::boolean : DType::i64;
+    return number->kind == symbolic::NumberFact::Kind::floating  ? symbolic::default_float
+           : number->kind == symbolic::NumberFact::Kind::boolean ? DType::boolean
+                                                                 : DType::i64;
   want(tensor, "the dtype");
 }
 
@@ -93,7 +127,9 @@ std::int64_t Emission::integer(std::string_view argument) const {
   want(argument, "the value");
 }
 
-std::int64_t Emission::integer(std::string_view argument, std::int64_t if_none) const { return given(argument) ? integer(argument) : if_none; }
+std::int64_t Emission::integer(std::string_view argument, std::int64_t if_none) const {
+  return given(argument) ? integer(argument) : if_none;
+}
 
 double Emission::number(std::string_view argument) const {
   if (const auto known = call.number(argument)) return *known;
@@ -128,24 +164,30 @@ Doubles Emission::floats(std::string_view argument) const {
 
 std::int64_t Emission::wrap(std::int64_t dim, std::int64_t rank) const {
   const std::int64_t dims = std::max<std::int64_t>(rank, 1);
-  if (dim < -dims || dim >= dims) throw Refusal{"dimension " + std::to_string(dim) + " is out of range for rank " + std::to_string(rank)};
+  if (dim < -dims || dim >= dims)
+    throw Refusal{"dimension " + std::to_string(dim) + " is out of range for rank " + std::to_string(rank)};
   return dim < 0 ? dim + dims : dim;
 }
 
 std::int64_t Emission::few(std::int64_t count) {
-  if (count < 0 || count > static_cast<std::int64_t>(Ints::most)) throw Refusal{std::to_string(count) + " of something can't be written out one by one"};
+  if (count < 0 || count > static_cast<std::int64_t>(Ints::most))
+    throw Refusal{std::to_string(count) + " of something can't be written out one by one"};
   return count;
 }
 
-std::int64_t Emission::axis(std::string_view argument, std::string_view tensor) const { return wrap(integer(argument), rank(tensor)); }
+std::int64_t Emission::axis(std::string_view argument, std::string_view tensor) const {
+  return wrap(integer(argument), rank(tensor));
+}
 
 Ints Emission::axes(std::string_view argument, std::string_view tensor) const {
   const std::int64_t dims = rank(tensor);
   Ints made;
   if (given(argument)) {
     const auto* number = call.fact(argument).number();
-    if (number) made.push_back(wrap(integer(argument), dims));
-    else for (const std::int64_t dim : ints(argument)) made.push_back(wrap(dim, dims));
+    if (number)
+      made.push_back(wrap(integer(argument), dims));
+    else
+      for (const std::int64_t dim : ints(argument)) made.push_back(wrap(dim, dims));
   }
   if (made.empty())
     for (std::int64_t dim = 0; dim < dims; ++dim) made.push_back(dim);
@@ -159,9 +201,12 @@ const Fact& Emission::output_fact(std::size_t output) const { return call.facts(
 
 DType Emission::output_dtype(std::size_t output) const {
   const Fact& fact = output_fact(output);
-  if (const auto* tensor = fact.tensor(); tensor && tensor->dtype) return ir::is_quantized(*tensor->dtype) && keeps_scale(call.op()) ? DType::f32 : *tensor->dtype;
+  if (const auto* tensor = fact.tensor(); tensor && tensor->dtype)
+    return ir::is_quantized(*tensor->dtype) && keeps_scale(call.op()) ? DType::f32 : *tensor->dtype;
   if (const auto* number = fact.number())
-    return number->kind == symbolic::NumberFact::Kind::floating ? DType::f64 : number->kind == symbolic::NumberFact::Kind::boolean ? DType::boolean : DType::i64;
+    return number->kind == symbolic::NumberFact::Kind::floating  ? DType::f64
+           : number->kind == symbolic::NumberFact::Kind::boolean ? DType::boolean
+                                                                 : DType::i64;
   want(fact, "the dtype of the result isn't known");
 }
 
@@ -173,7 +218,9 @@ const Shape& Emission::output_shape(std::size_t output) const {
 
 std::int64_t Emission::output_rank(std::size_t output) const { return static_cast<std::int64_t>(output_shape(output).size()); }
 
-bool Emission::output_used(std::size_t output) const { return output < call.node().outputs().size() && !call.node().output(output)->unused(); }
+bool Emission::output_used(std::size_t output) const {
+  return output < call.node().outputs().size() && !call.node().output(output)->unused();
+}
 
 // ---- Arguments
 
@@ -193,8 +240,10 @@ Value Emission::as_tensor(const Operand& operand, std::string_view what) {
     return build.scalar(DType::i64, std::get<std::int64_t>(number->value));
   }
   if (const auto* vector = std::get_if<Vector>(&operand.value)) return vector->value;
-  if (const auto* tensor = std::get_if<Quantized>(&operand.value); tensor && !tensor->axis && keeps_scale(call.op())) return units(*tensor);
-  if (std::holds_alternative<Quantized>(operand.value)) throw Refusal{std::string(call.op()) + " of a quantized tensor has no ONNX form", "dequantize before it"};
+  if (const auto* tensor = std::get_if<Quantized>(&operand.value); tensor && !tensor->axis && keeps_scale(call.op()))
+    return units(*tensor);
+  if (std::holds_alternative<Quantized>(operand.value))
+    throw Refusal{std::string(call.op()) + " of a quantized tensor has no ONNX form", "dequantize before it"};
   throw Refusal{quoted(what) + " is no tensor"};
 }
 
@@ -210,7 +259,7 @@ Value Emission::as_vector(const Operand& operand, std::string_view what) {
   if (const List* list = operand.list()) {
     if (list->items.empty()) return integers({});
     Values parts;
-    Ints known;   // neighbouring constants make one part
+    Ints known;  // neighbouring constants make one part
     const auto flush = [&] {
       if (!known.empty()) parts.push_back(integers(std::exchange(known, {})));
     };
@@ -222,7 +271,7 @@ Value Emission::as_vector(const Operand& operand, std::string_view what) {
       }
       flush();
       const Value value = cast(as_tensor(item, what), DType::i64);
-      parts.push_back(build.reshape(value, {1}));   // tracing passes tensors of one element as ints
+      parts.push_back(build.reshape(value, {1}));  // tracing passes tensors of one element as ints
     }
     flush();
     return build.concat(parts, 0);
@@ -239,7 +288,8 @@ Values Emission::tensors(std::string_view argument) {
   const Operand& given = operand(argument);
   const List* list = given.list();
   if (!list) {
-    if (std::holds_alternative<Sequence>(given.value)) throw Refusal{"how many tensors " + quoted(argument) + " holds is known only when the model runs"};
+    if (std::holds_alternative<Sequence>(given.value))
+      throw Refusal{"how many tensors " + quoted(argument) + " holds is known only when the model runs"};
     throw Refusal{quoted(argument) + " is no list of tensors"};
   }
   Values made;
@@ -287,11 +337,14 @@ Value Emission::dim_value(const Dim& dim) {
         if (provably_equal((*tensor->shape)[i], dim)) return size_of(argument.name, static_cast<std::int64_t>(i));
     // Ints that the call itself is given.
     const Fact& fact = call.fact(argument.name);
-    const auto equals = [&](const Fact& item) { return item.number() && item.number()->integer && provably_equal(*item.number()->integer, dim); };
+    const auto equals = [&](const Fact& item) {
+      return item.number() && item.number()->integer && provably_equal(*item.number()->integer, dim);
+    };
     if (equals(fact)) return as_vector(operand(argument.name), argument.name);
     if (const auto* list = fact.list(); list && list->items)
       for (std::size_t i = 0; i < list->items->size(); ++i)
-        if (const List* items = operand(argument.name).list(); items && equals((*list->items)[i])) return as_vector(items->items[i], argument.name);
+        if (const List* items = operand(argument.name).list(); items && equals((*list->items)[i]))
+          return as_vector(items->items[i], argument.name);
   }
   return {};
 }
@@ -306,14 +359,19 @@ Value Emission::dims_value(const Shape& dims) {
 }
 
 Value Emission::reshape(const Value& value, const Shape& from, const Shape& to) {
-  if (from.size() == to.size() && std::equal(from.begin(), from.end(), to.begin(), [](const Dim& a, const Dim& b) { return provably_equal(a, b); })) return value;
+  if (from.size() == to.size() &&
+      std::equal(from.begin(), from.end(), to.begin(), [](const Dim& a, const Dim& b) { return provably_equal(a, b); }))
+    return value;
   Ints constants;
   std::vector<std::size_t> open;
   bool zero = false;
   for (std::size_t i = 0; i < to.size(); ++i) {
-    if (const auto number = to[i].number()) zero |= *number == 0, constants.push_back(*number);
-    else if (i < from.size() && provably_equal(from[i], to[i])) constants.push_back(0);
-    else open.push_back(i), constants.push_back(-1);
+    if (const auto number = to[i].number())
+      zero |= *number == 0, constants.push_back(*number);
+    else if (i < from.size() && provably_equal(from[i], to[i]))
+      constants.push_back(0);
+    else
+      open.push_back(i), constants.push_back(-1);
   }
   // Reshape reads 0 as "as it was": sizes that are 0 need the same place or are told by another way.
   if (!zero && open.size() <= 1) return build.reshape(value, constants);
@@ -327,10 +385,14 @@ void Emission::give(std::size_t output, const Value& tensor) {
   if (output >= results_.size()) throw InternalError(std::string(call.op()) + " has no output " + std::to_string(output));
   const Fact& fact = output_fact(output);
   if (const auto* number = fact.number(); number || (!fact.tensor() && call.node().output(output)->type() &&
-                                                     (ir::is(call.node().output(output)->type(), ir::TypeKind::integer) || ir::is(call.node().output(output)->type(), ir::TypeKind::floating) ||
+                                                     (ir::is(call.node().output(output)->type(), ir::TypeKind::integer) ||
+                                                      ir::is(call.node().output(output)->type(), ir::TypeKind::floating) ||
                                                       ir::is(call.node().output(output)->type(), ir::TypeKind::boolean)))) {
     const auto kind = call.node().output(output)->type() ? call.node().output(output)->type()->kind : ir::TypeKind::integer;
-    const DType dtype = number ? output_dtype(output) : kind == ir::TypeKind::floating ? DType::f64 : kind == ir::TypeKind::boolean ? DType::boolean : DType::i64;
+    const DType dtype = number                           ? output_dtype(output)
+                        : kind == ir::TypeKind::floating ? DType::f64
+                        : kind == ir::TypeKind::boolean  ? DType::boolean
+                                                         : DType::i64;
     results_[output] = Operand{Number{cast(tensor, dtype)}};
     return;
   }

@@ -31,41 +31,44 @@ using onnx::Refusal;
 using symbolic::Dim;
 using symbolic::Shape;
 
-struct Wanting { symbolic::Verdict verdict; };
+struct Wanting {
+  symbolic::Verdict verdict;
+};
 
 class Emission {
  public:
   using OperandOf = std::function<const Operand&(const ir::Value*)>;
   // `row` is the one that the table chose for the call; null for structural operators.
-  Emission(const symbolic::Call& call, const mapping::Row* row, std::string_view facts_word, onnx::Builder& builder, OperandOf operands);
+  Emission(const symbolic::Call& call, const mapping::Row* row, std::string_view facts_word, onnx::Builder& builder,
+           OperandOf operands);
 
-  const symbolic::Call& call;   // facts that may be unknown
+  const symbolic::Call& call;  // facts that may be unknown
   onnx::Builder& build;
 
   // ---- The row: it says what, the handler how
   const mapping::Row& row() const { return *row_; }
-  bool row_has(std::string_view onnx_op) const;               // the row's `to` names it
-  std::string_view facts_word() const { return facts_word_; } // of the operator's `facts:`, or empty
+  bool row_has(std::string_view onnx_op) const;                // the row's `to` names it
+  std::string_view facts_word() const { return facts_word_; }  // of the operator's `facts:`, or empty
 
   // ---- Facts; Wanting where one isn't known
-  bool given(std::string_view argument) const;                // the overload has it and it isn't None
+  bool given(std::string_view argument) const;  // the overload has it and it isn't None
   DType dtype(std::string_view tensor) const;
   std::int64_t rank(std::string_view tensor) const;
-  const Shape& shape(std::string_view tensor) const;          // sizes may be symbolic or unknown
-  std::optional<std::int64_t> size(std::string_view tensor, std::int64_t axis) const;   // nullopt: known when the model runs
+  const Shape& shape(std::string_view tensor) const;                                   // sizes may be symbolic or unknown
+  std::optional<std::int64_t> size(std::string_view tensor, std::int64_t axis) const;  // nullopt: known when the model runs
   std::int64_t known_size(std::string_view tensor, std::int64_t axis) const;
-  std::int64_t integer(std::string_view argument) const;       // Refusal beyond ±2³¹: it sizes or places something
+  std::int64_t integer(std::string_view argument) const;  // Refusal beyond ±2³¹: it sizes or places something
   std::int64_t integer(std::string_view argument, std::int64_t if_none) const;
   double number(std::string_view argument) const;
   double number(std::string_view argument, double if_none) const;
-  bool boolean(std::string_view argument) const;              // false if the overload lacks it
+  bool boolean(std::string_view argument) const;  // false if the overload lacks it
   std::string string(std::string_view argument) const;
-  Ints ints(std::string_view argument) const;                 // a single int counts as a list of the schema's length
+  Ints ints(std::string_view argument) const;  // a single int counts as a list of the schema's length
   Doubles floats(std::string_view argument) const;
   // A dimension as an axis that isn't negative.
   std::int64_t axis(std::string_view argument, std::string_view tensor = "self") const;
-  Ints axes(std::string_view argument, std::string_view tensor = "self") const;   // sorted; None or empty: all
-  std::int64_t wrap(std::int64_t dim, std::int64_t rank) const;                    // Refusal if out of range
+  Ints axes(std::string_view argument, std::string_view tensor = "self") const;  // sorted; None or empty: all
+  std::int64_t wrap(std::int64_t dim, std::int64_t rank) const;                  // Refusal if out of range
   // How often something is written out: Refusal if it is below 0 or more than a model should hold.
   static std::int64_t few(std::int64_t count);
   // Of the call's outputs.
@@ -76,14 +79,14 @@ class Emission {
 
   // ---- Arguments as values
   const Operand& operand(std::string_view argument) const;
-  const Operand& input(std::size_t i) const;                  // of a call whose schema names no arguments
-  Value tensor(std::string_view argument);                    // numbers become tensors without dimensions
-  Value tensor(std::string_view argument, DType dtype);       // cast
+  const Operand& input(std::size_t i) const;                   // of a call whose schema names no arguments
+  Value tensor(std::string_view argument);                     // numbers become tensors without dimensions
+  Value tensor(std::string_view argument, DType dtype);        // cast
   Value tensor_of(const ir::Value* value);                     // of one that was made before the call
-  Value optional_tensor(std::string_view argument);           // absent if None
-  Values tensors(std::string_view argument);                  // of a list; Refusal for one of unknown length
-  Value number_value(std::string_view argument, DType dtype); // a Scalar, int, float or bool, or a tensor without dimensions
-  Value int_vector(std::string_view argument);                // int[] as one i64 vector
+  Value optional_tensor(std::string_view argument);            // absent if None
+  Values tensors(std::string_view argument);                   // of a list; Refusal for one of unknown length
+  Value number_value(std::string_view argument, DType dtype);  // a Scalar, int, float or bool, or a tensor without dimensions
+  Value int_vector(std::string_view argument);                 // int[] as one i64 vector
   const onnx::TensorData* constant_of(const Value& value) const { return build.constant_of(value); }
   Value as_tensor(const Operand& operand, std::string_view what);
   Value as_vector(const Operand& operand, std::string_view what);
@@ -114,7 +117,7 @@ class Emission {
 
   // ---- Results
   void give(const Value& tensor) { give(0, tensor); }
-  void give(std::size_t output, const Value& tensor);         // cast to the dtype that the facts state; a number if the output is one
+  void give(std::size_t output, const Value& tensor);  // cast to the dtype that the facts state; a number if the output is one
   void give_list(std::size_t output, const Values& tensors);  // Tensor[] of known length, or a tuple
   void give_vector(std::size_t output, const Value& vector);  // int[]: parted into numbers if its length is known
   void give_operand(std::size_t output, Operand operand);
@@ -130,7 +133,7 @@ class Emission {
 
   const mapping::Row* row_;
   std::string_view facts_word_;
-  std::optional<Quantized> scaled_;   // the tensor whose steps a call that keeps scales computes with
+  std::optional<Quantized> scaled_;  // the tensor whose steps a call that keeps scales computes with
   OperandOf operands_;
   std::vector<std::optional<Operand>> results_;
 };

@@ -6,25 +6,28 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr double beyond = 10;   // from -1 to 1 lies the picture: from here on no mode reaches it, of whatever size it is
+constexpr double beyond = 10;  // from -1 to 1 lies the picture: from here on no mode reaches it, of whatever size it is
 
-// PyTorch reflects a place and then looks for the nearest cell, GridSample the other way round: halfway between cells they differ.
+// PyTorch reflects a place and then looks for the nearest cell, GridSample the other way round: halfway between cells they
+// differ.
 Value reflected_into_reach(Emission& e, const Value& grid) {
   const Value wide = widened(e, grid);
   const auto number = [&](double value) { return e.scalar(wide.dtype, value); };
   const Value near = e.node("Mod", {wide, number(4)}, {{"fmod", 1}});
-  const Value turned = e.node("Mod", {e.node("Add", {near, number(5)}), number(4)}, {{"fmod", 1}});   // 0 at the lower edge, 2 at the upper one
+  const Value turned =
+      e.node("Mod", {e.node("Add", {near, number(5)}), number(4)}, {{"fmod", 1}});  // 0 at the lower edge, 2 at the upper one
   const Value folded = e.node("Sub", {number(1), e.node("Abs", {e.node("Sub", {turned, number(2)})})});
   return e.node("Where", {e.node("Greater", {e.node("Abs", {near}), number(1)}), folded, near});
 }
 
-// GridSample takes places for integers, which far ones overflow: PyTorch's edge, border or reflection, which repeats after 4, stands
-// for them. Where a place isn't a number PyTorch samples at an edge: the first of pictures, the last of volumes.
+// GridSample takes places for integers, which far ones overflow: PyTorch's edge, border or reflection, which repeats after 4,
+// stands for them. Where a place isn't a number PyTorch samples at an edge: the first of pictures, the last of volumes.
 Value within_reach(Emission& e, const Value& grid) {
   const bool reflected = e.row_has("Mod");
-  const Value near = e.row_has("Greater") ? reflected_into_reach(e, grid)
-                     : reflected          ? e.node("Mod", {grid, e.scalar(grid.dtype, 4)}, {{"fmod", 1}})
-                                          : e.node("Clip", {grid}, {{"min", e.scalar(grid.dtype, -beyond)}, {"max", e.scalar(grid.dtype, beyond)}});
+  const Value near =
+      e.row_has("Greater") ? reflected_into_reach(e, grid)
+      : reflected          ? e.node("Mod", {grid, e.scalar(grid.dtype, 4)}, {{"fmod", 1}})
+                  : e.node("Clip", {grid}, {{"min", e.scalar(grid.dtype, -beyond)}, {"max", e.scalar(grid.dtype, beyond)}});
   if (!e.row_has("IsNaN")) return near;
   const double edge = reflected ? 1 : beyond;
   const Value of_nan = e.scalar(near.dtype, e.rank("input") == 4 ? -edge : edge);
@@ -33,7 +36,8 @@ Value within_reach(Emission& e, const Value& grid) {
 
 // NaN where a place isn't a finite number, else 0.
 Value unplaced(Emission& e, const Value& grid) {
-  const Value sum = e.node("ReduceSum", {e.node("Mul", {grid, e.scalar(grid.dtype, 0)})}, {{"axes", Ints{e.rank("grid") - 1}}, {"keepdims", 0}});
+  const Value sum = e.node("ReduceSum", {e.node("Mul", {grid, e.scalar(grid.dtype, 0)})},
+                           {{"axes", Ints{e.rank("grid") - 1}}, {"keepdims", 0}});
   return e.build.unsqueeze(sum, {1});
 }
 
@@ -46,7 +50,9 @@ void grid_sampler(Emission& e) {
   if (mode == 2 && e.rank("input") == 5) throw Refusal{"PyTorch samples volumes linearly or at the nearest cell only"};
   const Value grid = e.tensor("grid");
   const Value sampled = e.node("GridSample", {e.tensor("input"), within_reach(e, grid)},
-                               {{"mode", e.at_least(20) ? newer[mode] : modes[mode]}, {"padding_mode", paddings[padding]}, {"align_corners", e.boolean("align_corners")}});
+                               {{"mode", e.at_least(20) ? newer[mode] : modes[mode]},
+                                {"padding_mode", paddings[padding]},
+                                {"align_corners", e.boolean("align_corners")}});
   if (!e.row_has("ReduceSum")) return e.give(sampled);
   // PyTorch gives NaN there, by the weights of the cells around; where it looks at the nearest cell or at volumes, 0.
   if (e.row_has("Add")) return e.give(e.node("Add", {sampled, unplaced(e, grid)}));
@@ -56,7 +62,8 @@ void grid_sampler(Emission& e) {
 }  // namespace
 
 void register_grid_sample(Registry& registry) {
-  for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d"}) registry.handler(op, grid_sampler);
+  for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d"})
+    registry.handler(op, grid_sampler);
 }
 
 }  // namespace compatcheck::handlers

@@ -17,11 +17,16 @@ void unsafe_masked_index(Emission& e) {
 }
 
 // Without dimensions, tensors count as vectors of one.
-Value as_vector(Emission& e, std::string_view tensor, const Value& value) { return e.rank(tensor) == 0 ? e.build.reshape(value, {1}) : value; }
-Value without_dims(Emission& e, std::string_view tensor, const Value& value) { return e.rank(tensor) == 0 ? e.build.reshape(value, {}) : value; }
+Value as_vector(Emission& e, std::string_view tensor, const Value& value) {
+  return e.rank(tensor) == 0 ? e.build.reshape(value, {1}) : value;
+}
+Value without_dims(Emission& e, std::string_view tensor, const Value& value) {
+  return e.rank(tensor) == 0 ? e.build.reshape(value, {}) : value;
+}
 
 void index_select(Emission& e) {
-  const Value read = e.build.gather(as_vector(e, "self", e.tensor("self")), as_vector(e, "index", e.tensor("index", DType::i64)), e.axis("dim"));
+  const Value read =
+      e.build.gather(as_vector(e, "self", e.tensor("self")), as_vector(e, "index", e.tensor("index", DType::i64)), e.axis("dim"));
   e.give(without_dims(e, "self", read));
 }
 
@@ -85,7 +90,8 @@ void take_along_dim(Emission& e) {
       return joined(e, parts);
     };
   };
-  const Value data = expand_to(e, self, &from, &wide, sizes("self")), places = expand_to(e, at, &index_shape, &to, sizes("indices"));
+  const Value data = expand_to(e, self, &from, &wide, sizes("self")),
+              places = expand_to(e, at, &index_shape, &to, sizes("indices"));
   if (e.at_least(11)) return e.give(e.node("GatherElements", {data, places}, {{"axis", axis}}));
   const auto known = numbers_of(wide);
   if (!known) e.want("self", "a size");
@@ -95,7 +101,8 @@ void take_along_dim(Emission& e) {
     Ints around;
     for (std::int64_t k = 0; k < static_cast<std::int64_t>(to.size()); ++k)
       if (k != i) around.push_back(k);
-    const Value own = i == axis ? wrapped_places : e.build.unsqueeze(counting(e, e.integers({(*known)[static_cast<std::size_t>(i)]})), around);
+    const Value own =
+        i == axis ? wrapped_places : e.build.unsqueeze(counting(e, e.integers({(*known)[static_cast<std::size_t>(i)]})), around);
     const Value place = product(e, own, stride);
     flat = flat ? sum(e, flat, place) : place;
     stride = product(e, stride, e.build.integer((*known)[static_cast<std::size_t>(i)]));
@@ -115,8 +122,10 @@ void masked_select(Emission& e) {
     return sizes = e.node("Shape", {e.node("Or", {e.cast(given, DType::boolean), given_mask})});
   };
   const Value self = expand_to(e, given, &from, &*to, computed), mask = expand_to(e, given_mask, &mask_shape, &*to, computed);
-  if (e.at_least(11) && to->size() > 1) return e.give(e.node("GatherND", {self, e.build.transpose(nonzero_places(e, mask), {1, 0})}));
-  const Value flat = to->size() == 1 ? self : e.build.reshape(self, {-1}), flat_mask = to->size() == 1 ? mask : e.build.reshape(mask, {-1});
+  if (e.at_least(11) && to->size() > 1)
+    return e.give(e.node("GatherND", {self, e.build.transpose(nonzero_places(e, mask), {1, 0})}));
+  const Value flat = to->size() == 1 ? self : e.build.reshape(self, {-1}),
+              flat_mask = to->size() == 1 ? mask : e.build.reshape(mask, {-1});
   e.give(e.build.gather(flat, e.build.reshape(nonzero_places(e, flat_mask), {-1}), 0));
 }
 
@@ -142,7 +151,8 @@ void nonzero_numpy(Emission& e) {
   const std::string_view tensor = e.call.has("self") ? "self" : "condition";
   const Value places = nonzero_places(e, as_vector(e, tensor, e.tensor(tensor)));
   Values rows;
-  for (std::int64_t i = 0; i < std::max<std::int64_t>(1, e.rank(tensor)); ++i) rows.push_back(e.build.gather(places, e.build.integer(i), 0));
+  for (std::int64_t i = 0; i < std::max<std::int64_t>(1, e.rank(tensor)); ++i)
+    rows.push_back(e.build.gather(places, e.build.integer(i), 0));
   e.give_list(0, rows);
 }
 
@@ -156,10 +166,14 @@ void one_hot(Emission& e) {
     return e.give(e.node("Equal", {e.build.unsqueeze(self, {e.rank("self")}), all}));
   }
   Value depth;
-  if (classes && *classes >= 0) depth = e.integers({*classes});
-  else if (classes) depth = sum(e, e.build.reshape(e.node("ReduceMax", {self}, {{"keepdims", 0}}), {1}), e.integers({1}));
-  else depth = int_value(e, "num_classes");
-  const Value made = e.node("OneHot", {as_vector(e, "self", self), depth, e.integers({0, 1})}, {{"axis", -1}});   // takes no single number
+  if (classes && *classes >= 0)
+    depth = e.integers({*classes});
+  else if (classes)
+    depth = sum(e, e.build.reshape(e.node("ReduceMax", {self}, {{"keepdims", 0}}), {1}), e.integers({1}));
+  else
+    depth = int_value(e, "num_classes");
+  const Value made =
+      e.node("OneHot", {as_vector(e, "self", self), depth, e.integers({0, 1})}, {{"axis", -1}});  // takes no single number
   e.give(e.rank("self") == 0 ? e.build.squeeze(made, {0}) : made);
 }
 
@@ -174,10 +188,13 @@ void bucketize(Emission& e) {
   const std::int64_t rank = scalar ? 0 : e.rank("self");
   const Value self = e.build.unsqueeze(given, {rank});
   Value below;
-  if (e.boolean("right")) below = e.node("Not", {e.node("Greater", {boundaries, self})});
-  else if (!ir::is_floating(dtype)) below = e.node("Less", {boundaries, self});
+  if (e.boolean("right"))
+    below = e.node("Not", {e.node("Greater", {boundaries, self})});
+  else if (!ir::is_floating(dtype))
+    below = e.node("Less", {boundaries, self});
   else {
-    const Value nan = e.node("Not", {e.node("Or", {e.node("Less", {self, e.scalar(dtype, 0)}), e.node("Greater", {self, e.scalar(dtype, -1)})})});
+    const Value nan = e.node(
+        "Not", {e.node("Or", {e.node("Less", {self, e.scalar(dtype, 0)}), e.node("Greater", {self, e.scalar(dtype, -1)})})});
     below = e.node("Or", {e.node("Less", {boundaries, self}), nan});
   }
   e.give(e.node("ReduceSum", {e.cast(below, DType::i64)}, {{"axes", Ints{rank}}, {"keepdims", 0}}));
@@ -196,7 +213,8 @@ void list_index(Emission& e) {
 
 void register_indexing(Registry& registry) {
   registry.handler("aten::index", index);
-  for (const char* op : {"aten::index.list_int", "aten::index.list_float", "aten::index.list_bool"}) registry.handler(op, list_index);
+  for (const char* op : {"aten::index.list_int", "aten::index.list_float", "aten::index.list_bool"})
+    registry.handler(op, list_index);
   registry.handler("aten::_unsafe_masked_index", unsafe_masked_index);
   registry.handler("aten::index_select", index_select);
   registry.handler("aten::gather", gather);

@@ -9,7 +9,8 @@ namespace compatcheck::handlers {
 namespace {
 
 // Input cells for each place.
-template <class Float> Float step(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
+template <class Float>
+Float step(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
   if (resized.align_corners) return places > 1 ? static_cast<Float>(size - 1) / static_cast<Float>(places - 1) : Float{0};
   if (scale && *scale > 0) return static_cast<Float>(1.0 / *scale);
   return static_cast<Float>(size) / static_cast<Float>(places);
@@ -22,18 +23,23 @@ Taps nearest(Filter filter, std::int64_t size, std::int64_t places, std::optiona
     std::int64_t at = place;
     if (filter == Filter::nearest_exact) {
       if (size != places) at = static_cast<std::int64_t>(std::floor((static_cast<float>(place) + 0.5) * static_cast<double>(by)));
-    } else if (places == 2 * size) at = place / 2;
-    else if (places != size) at = static_cast<std::int64_t>(std::floor(static_cast<float>(place) * by));
+    } else if (places == 2 * size)
+      at = place / 2;
+    else if (places != size)
+      at = static_cast<std::int64_t>(std::floor(static_cast<float>(place) * by));
     taps.positions.push_back(std::min(at, size - 1));
   }
   return taps;
 }
 
-template <class Float> Taps linear(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
-  Taps taps{2, ir::CheckedVector<std::int64_t>(static_cast<std::size_t>(2 * places)), ir::CheckedVector<double>(static_cast<std::size_t>(2 * places))};
+template <class Float>
+Taps linear(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
+  Taps taps{2, ir::CheckedVector<std::int64_t>(static_cast<std::size_t>(2 * places)),
+            ir::CheckedVector<double>(static_cast<std::size_t>(2 * places))};
   const auto by = step<Float>(resized, size, places, scale);
   for (std::int64_t place = 0; place < places; ++place) {
-    Float source = resized.align_corners ? by * static_cast<Float>(place) : std::max(by * (static_cast<Float>(place) + Float(0.5)) - Float(0.5), Float{0});
+    Float source = resized.align_corners ? by * static_cast<Float>(place)
+                                         : std::max(by * (static_cast<Float>(place) + Float(0.5)) - Float(0.5), Float{0});
     if (size == places) source = static_cast<Float>(place);
     const std::int64_t first = std::min(static_cast<std::int64_t>(source), size - 1);
     const Float fraction = std::clamp(source - static_cast<Float>(first), Float{0}, Float{1});
@@ -53,11 +59,14 @@ double cubic_weight(double x, double a) {
   return 0;
 }
 
-template <class Float> Taps cubic(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
-  Taps taps{4, ir::CheckedVector<std::int64_t>(static_cast<std::size_t>(4 * places)), ir::CheckedVector<double>(static_cast<std::size_t>(4 * places))};
+template <class Float>
+Taps cubic(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
+  Taps taps{4, ir::CheckedVector<std::int64_t>(static_cast<std::size_t>(4 * places)),
+            ir::CheckedVector<double>(static_cast<std::size_t>(4 * places))};
   const auto by = step<Float>(resized, size, places, scale);
   for (std::int64_t place = 0; place < places; ++place) {
-    const Float source = resized.align_corners ? by * static_cast<Float>(place) : by * (static_cast<Float>(place) + Float(0.5)) - Float(0.5);
+    const Float source =
+        resized.align_corners ? by * static_cast<Float>(place) : by * (static_cast<Float>(place) + Float(0.5)) - Float(0.5);
     const std::int64_t first = std::min(static_cast<std::int64_t>(std::floor(source)), size - 1);
     const Float fraction = std::clamp(source - static_cast<Float>(first), Float{0}, Float{1});
     for (std::int64_t k = 0; k < 4; ++k) {
@@ -77,11 +86,15 @@ double smooth(Filter filter, double x) {
   return x >= -3 && x < 3 ? sinc(x) * sinc(x / 3) : 0;
 }
 
-template <class Float> Taps antialiased(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
+template <class Float>
+Taps antialiased(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
   const double by = step<Float>(resized, size, places, scale);
   const double width = resized.filter == Filter::linear ? 1 : resized.filter == Filter::cubic ? 2 : 3;
   const double support = width * std::max(by, 1.0), inverse = by >= 1 ? 1 / by : 1;
-  struct Window { std::int64_t first; std::vector<double> weights; };
+  struct Window {
+    std::int64_t first;
+    std::vector<double> weights;
+  };
   std::vector<Window> windows;
   Taps taps;
   for (std::int64_t place = 0; place < places; ++place) {
@@ -107,15 +120,18 @@ template <class Float> Taps antialiased(const Resized& resized, std::int64_t siz
   return taps;
 }
 
-template <class Float> Taps weighted(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
+template <class Float>
+Taps weighted(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
   if (resized.antialias) return antialiased<Float>(resized, size, places, scale);
-  return resized.filter == Filter::linear ? linear<Float>(resized, size, places, scale) : cubic<Float>(resized, size, places, scale);
+  return resized.filter == Filter::linear ? linear<Float>(resized, size, places, scale)
+                                          : cubic<Float>(resized, size, places, scale);
 }
 
 }  // namespace
 
 Taps taps_of(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
-  if (resized.filter == Filter::nearest || resized.filter == Filter::nearest_exact) return nearest(resized.filter, size, places, scale);
+  if (resized.filter == Filter::nearest || resized.filter == Filter::nearest_exact)
+    return nearest(resized.filter, size, places, scale);
   return resized.in_double ? weighted<double>(resized, size, places, scale) : weighted<float>(resized, size, places, scale);
 }
 

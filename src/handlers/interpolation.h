@@ -15,14 +15,14 @@ struct Resized {
   Filter filter = Filter::nearest;
   bool align_corners = false;
   bool antialias = false;
-  bool in_double = false;                  // f64; all else is computed in f32
+  bool in_double = false;  // f64; all else is computed in f32
 };
 
 // count × places, row by row. A place that needs fewer has weights of 0 on position -1.
 struct Taps {
   std::int64_t count = 0;
   ir::CheckedVector<std::int64_t> positions;
-  ir::CheckedVector<double> weights;       // empty: 1
+  ir::CheckedVector<double> weights;  // empty: 1
 };
 
 // `scale`: the factor that the call was given and that coordinates go by.

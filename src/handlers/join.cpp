@@ -10,7 +10,7 @@ namespace {
 
 struct Part {
   Value value;
-  const Shape* shape = nullptr;   // null: the rank isn't known
+  const Shape* shape = nullptr;  // null: the rank isn't known
 };
 
 std::vector<Part> parts_of(Emission& e) {
@@ -63,7 +63,7 @@ void stack(Emission& e) {
 }
 
 // hstack and the like: each gets dimensions of 1 by its rank, then they are joined.
-using Widen = Ints (*)(std::int64_t rank);   // the axes to add
+using Widen = Ints (*)(std::int64_t rank);  // the axes to add
 
 void give_joined(Emission& e, Widen widen, std::optional<std::int64_t> axis) {
   const std::vector<Part> parts = parts_of(e);
@@ -196,7 +196,8 @@ Grid grid_of(Emission& e, const std::vector<Part>& parts) {
     const bool vector = rank_of(e, part) == 1;
     grid.vectors.push_back(vector ? part.value : e.build.reshape(part.value, {1}));
     grid.shape.push_back(vector ? part.shape->front() : Dim(1));
-    grid.sizes.push_back(grid.shape.back().is_number() ? e.integers({*grid.shape.back().number()}) : sizes_of(e, grid.vectors.back()));
+    grid.sizes.push_back(grid.shape.back().is_number() ? e.integers({*grid.shape.back().number()})
+                                                       : sizes_of(e, grid.vectors.back()));
   }
   return grid;
 }
@@ -218,7 +219,8 @@ void meshgrid(Emission& e) {
   if (swapped) std::swap(grid.shape[0], grid.shape[1]), std::swap(grid.sizes[0], grid.sizes[1]);
   const Value sizes = joined(e, grid.sizes);
   Values made;
-  for (std::size_t i = 0; i < parts.size(); ++i) made.push_back(across(e, grid, i, swapped && i < 2 ? 1 - i : i, grid.shape, sizes));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    made.push_back(across(e, grid, i, swapped && i < 2 ? 1 - i : i, grid.shape, sizes));
   e.give_list(0, made);
 }
 

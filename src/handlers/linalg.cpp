@@ -17,7 +17,8 @@ void slogdet(Emission& e) {
   const Value found = e.node("Det", {e.tensor(e.call.has("A") ? "A" : "self")});
   // The sign of NaN is 0.
   const Value zero = e.scalar(found.dtype, 0);
-  e.give(0, e.node("Sub", {e.cast(e.node("Greater", {found, zero}), found.dtype), e.cast(e.node("Less", {found, zero}), found.dtype)}));
+  e.give(0, e.node("Sub",
+                   {e.cast(e.node("Greater", {found, zero}), found.dtype), e.cast(e.node("Less", {found, zero}), found.dtype)}));
   if (e.output_used(1)) e.give(1, e.node("Log", {e.node("Abs", {found})}));
 }
 
@@ -53,7 +54,8 @@ void diagonal(Emission& e) {
   const std::int64_t left = rank - 2;
   order.push_back(rows);
   order.push_back(columns);
-  for (std::int64_t i = std::max<std::int64_t>(0, -offset); i < height && i + offset < width; ++i) places.push_back(i * width + i + offset);
+  for (std::int64_t i = std::max<std::int64_t>(0, -offset); i < height && i + offset < width; ++i)
+    places.push_back(i * width + i + offset);
   const Value x = e.build.transpose(e.tensor("A"), order);
   Ints dims(static_cast<std::size_t>(left), 0);
   dims.push_back(height * width);
@@ -67,9 +69,11 @@ void vander(Emission& e) {
   const bool linalg = e.call.op() == "aten::linalg_vander";
   const std::int64_t count = e.given("N") ? e.integer("N") : e.known_size("x", -1);
   Doubles powers;
-  for (std::int64_t i = 0; i < count; ++i) powers.push_back(static_cast<double>(linalg || e.boolean("increasing") ? i : count - 1 - i));
+  for (std::int64_t i = 0; i < count; ++i)
+    powers.push_back(static_cast<double>(linalg || e.boolean("increasing") ? i : count - 1 - i));
   const Value x = e.build.unsqueeze(e.tensor("x", dtype), rank == 0 ? Ints{0, 1} : Ints{rank});
-  if (is_floating(x) || e.at_least(12)) return e.give(e.node("Pow", {x, e.build.constant(onnx::make_tensor(dtype, {count}, powers))}));
+  if (is_floating(x) || e.at_least(12))
+    return e.give(e.node("Pow", {x, e.build.constant(onnx::make_tensor(dtype, {count}, powers))}));
   throw Refusal{"Pow takes floating values alone before opset 12", "use opset 12"};
 }
 
@@ -80,7 +84,9 @@ Value row_norm(Emission& e, const Value& off, std::int64_t axis) {
   const double p = e.number("p");
   if (p != 0) return vector_norm(e, off, p, {axis}, false);
   const Value steps = e.node("Ceil", {e.node("Abs", {off})}), one = e.scalar(off.dtype, 1);
-  return reduce(e, "ReduceSum", e.at_least(8) ? e.node("Min", {steps, one}) : e.node("Clip", {steps}, {{"max", 1.0}, {"min", 0.0}}), {axis}, false);
+  return reduce(e, "ReduceSum",
+                e.at_least(8) ? e.node("Min", {steps, one}) : e.node("Clip", {steps}, {{"max", 1.0}, {"min", 0.0}}), {axis},
+                false);
 }
 
 // NaN where a² - 2ab + b² is infinity less infinity, else 0.
@@ -92,7 +98,8 @@ Value lost_in_products(Emission& e, const Value& x1, const Value& x2, std::int64
   const Value squares = e.node("Add", {e.node("ReduceSumSquare", {x1}, {{"axes", Ints{left - 1}}, {"keepdims", 1}}),
                                        e.node("ReduceSumSquare", {there}, {{"axes", Ints{right - 2}}, {"keepdims", 1}})});
   const Value sum = e.node("Sub", {squares, e.node("Mul", {e.node("MatMul", {x1, there}), number(2)})});
-  return e.node("Mul", {e.node("Reciprocal", {e.node("Add", {e.node("Abs", {sum}), number(1)})}), number(0)});   // infinity gives 0
+  return e.node("Mul",
+                {e.node("Reciprocal", {e.node("Add", {e.node("Abs", {sum}), number(1)})}), number(0)});  // infinity gives 0
 }
 
 // Of every row of x1 and every row of x2.

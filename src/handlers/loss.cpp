@@ -32,7 +32,10 @@ Value log1p_exp(Emission& e, const Value& x) { return e.node("Log", {add(e, e.no
 
 // ---- Of self and target
 
-struct Pair { Value self, target; Shape shape; };
+struct Pair {
+  Value self, target;
+  Shape shape;
+};
 
 Pair pair_of(Emission& e) {
   const DType dtype = e.output_dtype();
@@ -98,7 +101,8 @@ void binary_cross_entropy_with_logits(Emission& e) {
   const Value self = widened(e, given), target = widened(e, wanted), one = number(e, self, 1);
   const auto step = [&](const Value& value) { return rounded(e, value, given.dtype); };
   // log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|))
-  const Value log_sigmoid = subtract(e, e.node("Neg", {e.node("Relu", {e.node("Neg", {self})})}), log1p_exp(e, e.node("Neg", {e.node("Abs", {self})})));
+  const Value log_sigmoid =
+      subtract(e, e.node("Neg", {e.node("Relu", {e.node("Neg", {self})})}), log1p_exp(e, e.node("Neg", {e.node("Abs", {self})})));
   Value chosen = step(log_sigmoid);
   if (e.given("pos_weight")) {
     const Value more = step(multiply(e, step(subtract(e, e.tensor("pos_weight", self.dtype), one)), target));
@@ -113,11 +117,14 @@ void poisson_nll_loss(Emission& e) {
   const DType dtype = e.output_dtype();
   const Value input = e.tensor("input", dtype), target = e.tensor("target", dtype);
   Value made;
-  if (e.boolean("log_input")) made = subtract(e, e.node("Exp", {input}), multiply(e, target, input));
-  else made = subtract(e, input, multiply(e, target, e.node("Log", {add(e, input, number(e, input, e.number("eps")))})));
+  if (e.boolean("log_input"))
+    made = subtract(e, e.node("Exp", {input}), multiply(e, target, input));
+  else
+    made = subtract(e, input, multiply(e, target, e.node("Log", {add(e, input, number(e, input, e.number("eps")))})));
   if (e.boolean("full")) {
     const Value logarithm = e.node("Log", {multiply(e, target, number(e, target, 2 * std::numbers::pi))});
-    const Value stirling = add(e, subtract(e, multiply(e, target, e.node("Log", {target})), target), multiply(e, logarithm, number(e, target, 0.5)));
+    const Value stirling =
+        add(e, subtract(e, multiply(e, target, e.node("Log", {target})), target), multiply(e, logarithm, number(e, target, 0.5)));
     made = add(e, made, where(e, e.node("Greater", {target, number(e, target, 1)}), stirling, number(e, target, 0)));
   }
   e.give(reduce_loss(e, made, joint_shape(e, {"input", "target"})));
@@ -137,7 +144,8 @@ Value by_target(Emission& e, const Value& one, const Value& minus_one, bool othe
   const Value target = e.tensor("target");
   const bool flags = target.dtype == DType::boolean;
   const auto is = [&](std::int64_t value) {
-    return flags ? equal(e, e.cast(target, DType::i32), e.scalar(DType::i32, value)) : equal(e, target, e.scalar(target.dtype, value));
+    return flags ? equal(e, e.cast(target, DType::i32), e.scalar(DType::i32, value))
+                 : equal(e, target, e.scalar(target.dtype, value));
   };
   const Value none = number(e, one, 0), first = is(1), second = is(-1);
   if (others) return add(e, where(e, first, none, minus_one), where(e, second, none, one));
@@ -173,7 +181,8 @@ void cosine_similarity(Emission& e) {
     Value x = e.tensor(name, dtype);
     // The length counts what broadcasting repeats.
     const std::int64_t here = axis - (rank - e.rank(name));
-    const bool whole = rank == 0 || (here >= 0 && provably_equal(e.shape(name)[static_cast<std::size_t>(here)], shape[static_cast<std::size_t>(axis)]));
+    const bool whole = rank == 0 || (here >= 0 && provably_equal(e.shape(name)[static_cast<std::size_t>(here)],
+                                                                 shape[static_cast<std::size_t>(axis)]));
     if (!whole) x = e.node("Expand", {x, e.dims_value(shape)});
     const Value length = reduce(e, "ReduceL2", x, rank == 0 ? Ints{} : Ints{whole ? here : axis}, true);
     return e.node("Div", {x, at_least(e, length, e.number("eps"))});

@@ -27,7 +27,8 @@ void masked_scatter(Emission& e) {
   const Value self = expand_to(e, given, &from, &to, computed), mask = expand_to(e, given_mask, &mask_shape, &to, computed);
   const Value flat_mask = to.size() == 1 ? mask : e.build.reshape(mask, {-1});
   const Value counts = e.node("CumSum", {e.cast(flat_mask, DType::i64), e.build.integer(0)});
-  const Value source = e.call.rank("source") == 1 ? e.tensor("source", self.dtype) : e.build.reshape(e.tensor("source", self.dtype), {-1});
+  const Value source =
+      e.call.rank("source") == 1 ? e.tensor("source", self.dtype) : e.build.reshape(e.tensor("source", self.dtype), {-1});
   // One element in front, so that places before the first true element read something.
   const Value padded = e.build.concat({e.build.reshape(e.scalar(self.dtype, 0), {1}), source}, 0);
   const Value taken = reshape_to(e, e.build.gather(padded, counts, 0), nullptr, &to, [&] { return sizes_of(e, mask); });
@@ -48,7 +49,8 @@ void put_one_number(Emission& e) {
     const Value mask = e.cast(e.as_tensor(items->items.at(i), "indices"), DType::boolean);
     Ints behind;
     const auto covered = static_cast<std::int64_t>((*facts)[i]->tensor()->shape->size());
-    for (std::int64_t axis = static_cast<std::int64_t>(i) + covered; axis < e.rank("self"); ++axis) behind.push_back(axis - static_cast<std::int64_t>(i));
+    for (std::int64_t axis = static_cast<std::int64_t>(i) + covered; axis < e.rank("self"); ++axis)
+      behind.push_back(axis - static_cast<std::int64_t>(i));
     const Value value = e.build.reshape(e.tensor("values", self.dtype), {});
     return e.give(e.node("Where", {e.build.unsqueeze(mask, behind), value, self}));
   }
@@ -71,8 +73,12 @@ Value put_rows(Emission& e, const IndexPlan& plan, const Value& updates, bool ac
   for (std::int64_t i = 1; i <= kept; ++i) behind.push_back(i);
   Shape rows = shape;
   rows.front() = Dim::unknown();
-  Writing w{.data = data, .index = e.build.unsqueeze(e.build.reshape(places, {-1}), behind), .source = reshape_parts(e, updates, sizes), .axis = 0,
-            .shape = shape, .index_shape = rows};
+  Writing w{.data = data,
+            .index = e.build.unsqueeze(e.build.reshape(places, {-1}), behind),
+            .source = reshape_parts(e, updates, sizes),
+            .axis = 0,
+            .shape = shape,
+            .index_shape = rows};
   const Reduction reduction = accumulate ? Reduction::sum : Reduction::none;
   if (!compares(e, reduction)) {
     w.index_shape = Shape(shape.size(), Dim(1));
@@ -105,7 +111,8 @@ Value put_tuples(Emission& e, const IndexPlan& plan, const Value& updates, bool 
 void give_put(Emission& e, const IndexPlan& plan, const Value& values, const Shape& values_shape, bool accumulate) {
   if (plan.axes.empty()) return e.give(expand_to(e, values, &values_shape, &e.shape("self"), [&] { return e.shape_of("self"); }));
   const Value updates = spread_values(e, plan, values, &values_shape);
-  e.give(in_place(e, plan, e.row_has("ScatterND") ? put_tuples(e, plan, updates, accumulate) : put_rows(e, plan, updates, accumulate)));
+  e.give(in_place(e, plan,
+                  e.row_has("ScatterND") ? put_tuples(e, plan, updates, accumulate) : put_rows(e, plan, updates, accumulate)));
 }
 
 void index_put(Emission& e) {
@@ -128,7 +135,11 @@ void unsafe_masked_put(Emission& e) {
 void give_at(Emission& e, const Ints& positions, std::string_view source) {
   const Value self = e.build.reshape(e.tensor("self"), {-1}), updates = e.build.reshape(e.tensor(source, self.dtype), {-1});
   if (positions.empty()) return e.give(e.tensor("self"));
-  const Writing w{.data = self, .index = e.integers(positions), .source = updates, .axis = 0, .shape = {symbolic::product(e.shape("self"))},
+  const Writing w{.data = self,
+                  .index = e.integers(positions),
+                  .source = updates,
+                  .axis = 0,
+                  .shape = {symbolic::product(e.shape("self"))},
                   .index_shape = {Dim(static_cast<std::int64_t>(positions.size()))}};
   const Shape& shape = e.shape("self");
   e.give(reshape_to(e, written(e, w, Reduction::none), nullptr, &shape, [&] { return e.shape_of("self"); }));
@@ -147,7 +158,8 @@ void diagonal_scatter(Emission& e) {
   Ints kept, kept_strides;
   for (std::int64_t i = 0; i < rank; ++i)
     if (i != a && i != b) kept.push_back(at(sizes, i)), kept_strides.push_back(at(strides, i));
-  const std::int64_t length = offset >= 0 ? std::min(at(sizes, a), at(sizes, b) - offset) : std::min(at(sizes, a) + offset, at(sizes, b));
+  const std::int64_t length =
+      offset >= 0 ? std::min(at(sizes, a), at(sizes, b) - offset) : std::min(at(sizes, a) + offset, at(sizes, b));
   kept.push_back(std::max<std::int64_t>(0, length));
   kept_strides.push_back(at(strides, a) + at(strides, b));
   give_at(e, strided_positions(kept, kept_strides, offset >= 0 ? offset * at(strides, b) : -offset * at(strides, a)), "src");
@@ -155,10 +167,12 @@ void diagonal_scatter(Emission& e) {
 
 void as_strided_scatter(Emission& e) {
   const symbolic::Layout self = layout_of_self(e);
-  if (!self.in_order || !self.offset.number()) throw Refusal{"strides count elements in memory, and the tensor doesn't lie there in order", "call .contiguous() before it"};
+  if (!self.in_order || !self.offset.number())
+    throw Refusal{"strides count elements in memory, and the tensor doesn't lie there in order", "call .contiguous() before it"};
   const Ints positions = strided_positions(e.ints("size"), e.ints("stride"), storage_offset(e, self) - *self.offset.number());
   const auto count = symbolic::product(e.shape("self")).number();
-  if (std::ranges::any_of(positions, [&](std::int64_t at) { return at < 0 || (count && at >= *count); })) throw Refusal{"what is written lies beyond the tensor's own elements"};
+  if (std::ranges::any_of(positions, [&](std::int64_t at) { return at < 0 || (count && at >= *count); }))
+    throw Refusal{"what is written lies beyond the tensor's own elements"};
   give_at(e, positions, "src");
 }
 

@@ -20,7 +20,8 @@ Value transposed(Emission& e, const Value& matrix, std::int64_t rank) {
 Value matrix_product(Emission& e, const Value& a, std::int64_t rank_a, const Value& b, std::int64_t rank_b) {
   if (is_floating(a) || e.at_least(9)) return e.node("MatMul", {a, b});
   const Value left = rank_a == 1 ? e.build.unsqueeze(a, {0}) : a, right = rank_b == 1 ? e.build.unsqueeze(b, {1}) : b;
-  const std::int64_t wide_a = std::max<std::int64_t>(rank_a, 2), wide_b = std::max<std::int64_t>(rank_b, 2), rank = std::max(wide_a, wide_b) + 1;
+  const std::int64_t wide_a = std::max<std::int64_t>(rank_a, 2), wide_b = std::max<std::int64_t>(rank_b, 2),
+                     rank = std::max(wide_a, wide_b) + 1;
   const Value products = e.node("Mul", {e.build.unsqueeze(left, {wide_a}), e.build.unsqueeze(right, {wide_b - 2})});
   Value made = e.node("ReduceSum", {products}, {{"axes", Ints{rank - 2}}, {"keepdims", 0}});
   Ints gone;
@@ -32,7 +33,8 @@ Value matrix_product(Emission& e, const Value& a, std::int64_t rank_a, const Val
 // The dtype of a product with `out_dtype`, or the operands'.
 Value operand(Emission& e, std::string_view name) { return e.tensor(name, e.output_dtype()); }
 
-template <const char* const* names> void product(Emission& e) {
+template <const char* const* names>
+void product(Emission& e) {
   e.give(matrix_product(e, operand(e, names[0]), e.rank(names[0]), operand(e, names[1]), e.rank(names[1])));
 }
 
@@ -115,8 +117,8 @@ void linear(Emission& e) {
 // x1 · W · x2 for each output
 void bilinear(Emission& e) {
   const std::int64_t rank = e.rank("input1");
-  const Value left = e.build.unsqueeze(e.build.unsqueeze(operand(e, "input1"), {rank - 1}), {rank});       // [..., 1, 1, in1]
-  const Value weighed = matrix_product(e, left, rank + 2, operand(e, "weight"), 3);                         // [..., out, 1, in2]
+  const Value left = e.build.unsqueeze(e.build.unsqueeze(operand(e, "input1"), {rank - 1}), {rank});  // [..., 1, 1, in1]
+  const Value weighed = matrix_product(e, left, rank + 2, operand(e, "weight"), 3);                   // [..., out, 1, in2]
   const Value right = e.build.unsqueeze(e.build.unsqueeze(operand(e, "input2"), {rank - 1}), {rank});
   Value made = reduce(e, "ReduceSum", e.node("Mul", {weighed, right}), {rank, rank + 1}, false);
   if (e.given("bias")) made = e.node("Add", {made, operand(e, "bias")});
@@ -156,7 +158,9 @@ void addr(Emission& e) {
   const Value column = e.build.unsqueeze(operand(e, "vec1"), {1}), row = operand(e, "vec2");
   if (e.output_dtype() != DType::boolean) return give_sum(e, e.node("Mul", {column, row}));
   // Of bools: or and and.
-  const auto factor = [&](const Value& value, std::string_view name) { return e.number(name) == 0 ? e.node("And", {value, e.scalar(DType::boolean, 0)}) : value; };
+  const auto factor = [&](const Value& value, std::string_view name) {
+    return e.number(name) == 0 ? e.node("And", {value, e.scalar(DType::boolean, 0)}) : value;
+  };
   const Value product = factor(e.node("And", {column, row}), "alpha");
   if (e.number("beta") == 0) return e.give(product);
   e.give(e.node("Or", {operand(e, "self"), product}));
@@ -226,7 +230,10 @@ void kron(Emission& e) {
   const Value made = e.output_dtype() == DType::boolean ? e.node("And", {a, b}) : e.node("Mul", {a, b});
   Values dims;
   for (std::int64_t i = 0; i < rank; ++i) {
-    const auto of = [&](std::string_view name) { const std::int64_t axis = i - (rank - e.rank(name)); return axis < 0 ? e.integers({1}) : e.size_of(name, axis); };
+    const auto of = [&](std::string_view name) {
+      const std::int64_t axis = i - (rank - e.rank(name));
+      return axis < 0 ? e.integers({1}) : e.size_of(name, axis);
+    };
     const Value x = of("self"), y = of("other");
     const auto p = e.build.ints_of(x), q = e.build.ints_of(y);
     dims.push_back(p && q ? e.integers({p->front() * q->front()}) : e.node("Mul", {x, y}));

@@ -31,7 +31,8 @@ Value over_count(Emission& e, const Value& sum, const Ints& axes) {
   return e.node("Div", {sum, e.node("Max", {left, e.scalar(sum.dtype, 0)})});
 }
 
-template <bool root, bool with_mean> void variance(Emission& e) {
+template <bool root, bool with_mean>
+void variance(Emission& e) {
   const Value x = widened(e, e.tensor("self"));
   const Ints axes = e.axes("dim");
   const bool keep = e.boolean("keepdim");
@@ -46,7 +47,9 @@ template <bool root, bool with_mean> void variance(Emission& e) {
 
 // ---- Norms
 
-void norm_of(Emission& e, double p) { e.give(vector_norm(e, e.tensor("self", e.output_dtype()), p, e.axes("dim"), e.boolean("keepdim"))); }
+void norm_of(Emission& e, double p) {
+  e.give(vector_norm(e, e.tensor("self", e.output_dtype()), p, e.axes("dim"), e.boolean("keepdim")));
+}
 
 void norm(Emission& e) { norm_of(e, e.number("p", 2)); }
 void vector_norm_of(Emission& e) { norm_of(e, e.number("ord", 2)); }
@@ -54,7 +57,8 @@ void frobenius_norm(Emission& e) { norm_of(e, 2); }
 
 // Of a matrix: the greatest or least sum of a column (order 1) or row (order infinity).
 void matrix_norm(Emission& e, Ints dims, double order) {
-  if (std::abs(order) != 1 && !std::isinf(order)) throw Refusal{"this order of a matrix norm needs singular values, which ONNX has not", "use ord='fro'"};
+  if (std::abs(order) != 1 && !std::isinf(order))
+    throw Refusal{"this order of a matrix norm needs singular values, which ONNX has not", "use ord='fro'"};
   const bool keep = e.boolean("keepdim");
   std::int64_t summed = dims[0], chosen = dims[1];
   if (std::isinf(order)) std::swap(summed, chosen);

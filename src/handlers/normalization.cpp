@@ -32,7 +32,8 @@ Value per_channel(Emission& e, std::string_view argument, double otherwise, DTyp
 }
 
 // Times weight, plus bias, as far as they are given; `place` brings them to where they broadcast.
-template <class Place> Value scaled(Emission& e, Value x, Place&& place) {
+template <class Place>
+Value scaled(Emission& e, Value x, Place&& place) {
   if (e.given("weight")) x = e.node("Mul", {x, place(e.tensor("weight", x.dtype))});
   if (e.given("bias")) x = e.node("Add", {x, place(e.tensor("bias", x.dtype))});
   return x;
@@ -42,13 +43,16 @@ template <class Place> Value scaled(Emission& e, Value x, Place&& place) {
 DType compute_dtype(Emission& e) {
   const DType input = e.dtype("input");
   for (const char* parameter : {"weight", "bias", "running_mean", "running_var"})
-    if (e.call.has(parameter) && e.given(parameter) && e.dtype(parameter) != input) return input == DType::f64 ? DType::f64 : DType::f32;
+    if (e.call.has(parameter) && e.given(parameter) && e.dtype(parameter) != input)
+      return input == DType::f64 ? DType::f64 : DType::f32;
   return input;
 }
 
 // ---- Statistics written out
 
-struct Statistics { Value mean, deviation; };
+struct Statistics {
+  Value mean, deviation;
+};
 
 Statistics statistics_of(Emission& e, const Value& x, const Shape& shape, const Ints& axes, double epsilon) {
   const Value middle = mean(e, x, shape, axes, true);
@@ -61,7 +65,8 @@ Value inverse(Emission& e, const Value& deviation) { return e.node("Div", {e.sca
 
 // x · scale + (bias - mean · scale), as PyTorch computes it: it matters where a scale is infinite. `place` brings parameters to
 // where they broadcast with the statistics.
-template <class Place> Value applied(Emission& e, const Value& x, const Statistics& statistics, Place&& place) {
+template <class Place>
+Value applied(Emission& e, const Value& x, const Statistics& statistics, Place&& place) {
   Value scale = inverse(e, statistics.deviation);
   if (e.given("weight")) scale = e.node("Mul", {place(e.tensor("weight", x.dtype)), scale});
   const Value shift = e.node("Mul", {statistics.mean, scale});
@@ -85,7 +90,10 @@ Value by_running_statistics(Emission& e) {
                 {{"epsilon", e.number("eps")}});
 }
 
-struct Normalized { Value result; Statistics statistics; };
+struct Normalized {
+  Value result;
+  Statistics statistics;
+};
 
 Normalized by_batch_statistics(Emission& e) {
   const std::int64_t rank = e.rank("input");
@@ -131,12 +139,14 @@ void instance_norm(Emission& e) {
   const std::int64_t rank = e.rank("input");
   if (dtype != DType::f64) {
     const Value x = e.tensor("input", dtype);
-    return e.give(e.node("InstanceNormalization", {x, per_channel(e, "weight", 1, dtype), per_channel(e, "bias", 0, dtype)}, {{"epsilon", e.number("eps")}}));
+    return e.give(e.node("InstanceNormalization", {x, per_channel(e, "weight", 1, dtype), per_channel(e, "bias", 0, dtype)},
+                         {{"epsilon", e.number("eps")}}));
   }
   Ints axes = all_axes(rank);
   axes.erase(axes.begin(), axes.begin() + 2);
   const Value x = e.tensor("input", dtype);
-  e.give(applied(e, x, statistics_of(e, x, e.shape("input"), axes, e.number("eps")), [&](const Value& vector) { return by_channel(e, vector, rank); }));
+  e.give(applied(e, x, statistics_of(e, x, e.shape("input"), axes, e.number("eps")),
+                 [&](const Value& vector) { return by_channel(e, vector, rank); }));
 }
 
 // ---- By last dimensions
@@ -159,7 +169,8 @@ void layer_norm(Emission& e) {
     Values inputs{e.tensor("input", dtype)};
     inputs.push_back(e.given("weight") ? e.tensor("weight", dtype) : filled(e, e.int_vector("normalized_shape"), dtype, 1));
     if (e.given("bias")) inputs.push_back(e.tensor("bias", dtype));
-    const auto made = e.build.nodes("LayerNormalization", inputs, statistics ? 3 : 1, {{"axis", axes.front()}, {"epsilon", epsilon}}, DType::f32);
+    const auto made = e.build.nodes("LayerNormalization", inputs, statistics ? 3 : 1,
+                                    {{"axis", axes.front()}, {"epsilon", epsilon}}, DType::f32);
     for (std::size_t i = 0; i < made.size(); ++i) e.give(i, made[i]);
     return;
   }
@@ -210,7 +221,8 @@ void group_norm_of(Emission& e, std::int64_t groups) {
   const auto place = [&](const Value& vector) { return by_channel(e, vector, rank); };
   if (e.row_has("GroupNormalization")) {
     const DType dtype = compute_dtype(e);
-    return e.give(0, e.node("GroupNormalization", {e.tensor("input", dtype), per_channel(e, "weight", 1, dtype), per_channel(e, "bias", 0, dtype)},
+    return e.give(0, e.node("GroupNormalization",
+                            {e.tensor("input", dtype), per_channel(e, "weight", 1, dtype), per_channel(e, "bias", 0, dtype)},
                             {{"num_groups", groups}, {"epsilon", epsilon}}));
   }
   const Value x = widened(e, e.tensor("input"));
@@ -224,7 +236,9 @@ void group_norm_of(Emission& e, std::int64_t groups) {
   if (e.output_used(1)) e.give(1, e.build.squeeze(running(e, made.mean), {2}));
   if (e.output_used(2)) e.give(2, e.build.squeeze(inverse(e, made.deviation), {2}));
   if (!e.given("weight") && !e.given("bias")) return e.give(0, ungrouped(e, x, applied(e, grouped, made, place)));
-  const auto parted = [&](std::string_view argument, double otherwise) { return e.build.reshape(per_channel(e, argument, otherwise, x.dtype), {1, groups, -1}); };
+  const auto parted = [&](std::string_view argument, double otherwise) {
+    return e.build.reshape(per_channel(e, argument, otherwise, x.dtype), {1, groups, -1});
+  };
   Ints broadcast(static_cast<std::size_t>(rank), 1);
   broadcast[0] = 0, broadcast[1] = -1;
   const Value scale = e.node("Mul", {parted("weight", 1), inverse(e, made.deviation)});
@@ -258,8 +272,9 @@ void norm_except_dim(Emission& e) { e.give(length_except(e, "v", static_cast<dou
 
 void register_normalization(Registry& registry) {
   registry.handler("aten::batch_norm", batch_norm);
-  for (const char* op : {"aten::native_batch_norm", "aten::_native_batch_norm_legit.no_stats", "aten::_native_batch_norm_legit_no_training",
-                         "aten::_batch_norm_no_update", "aten::_batch_norm_with_update", "aten::_batch_norm_impl_index"})
+  for (const char* op :
+       {"aten::native_batch_norm", "aten::_native_batch_norm_legit.no_stats", "aten::_native_batch_norm_legit_no_training",
+        "aten::_batch_norm_no_update", "aten::_batch_norm_with_update", "aten::_batch_norm_impl_index"})
     registry.handler(op, native_batch_norm);
   registry.handler("aten::instance_norm", instance_norm);
   registry.handler("aten::layer_norm", layer_norm);

@@ -11,10 +11,15 @@ using symbolic::Fact;
 using symbolic::NumberFact;
 
 Wanting unknown_dtype(const Fact& fact) {
-  return {{.truth = symbolic::Truth::unknown, .message = "the dtype of a tensor isn't known", .wants = fact.wants, .blame = fact.blame}};
+  return {{.truth = symbolic::Truth::unknown,
+           .message = "the dtype of a tensor isn't known",
+           .wants = fact.wants,
+           .blame = fact.blame}};
 }
 
-DType stored_as(DType quantized) { return quantized == DType::qi8 ? DType::i8 : quantized == DType::qi32 ? DType::i32 : DType::u8; }
+DType stored_as(DType quantized) {
+  return quantized == DType::qi8 ? DType::i8 : quantized == DType::qi32 ? DType::i32 : DType::u8;
+}
 
 DType dtype_of(NumberFact::Kind kind) {
   return kind == NumberFact::Kind::floating ? DType::f64 : kind == NumberFact::Kind::boolean ? DType::boolean : DType::i64;
@@ -46,7 +51,8 @@ Operand list(const symbolic::ListFact& fact, const ir::TypeRef& type, const Fres
   };
   if (fact.items) {
     List made;
-    for (std::size_t i = 0; i < fact.items->size(); ++i) made.items.push_back(operand_of((*fact.items)[i], element_type(i), fresh));
+    for (std::size_t i = 0; i < fact.items->size(); ++i)
+      made.items.push_back(operand_of((*fact.items)[i], element_type(i), fresh));
     return {std::move(made)};
   }
   const ir::TypeRef element = element_type(0);
@@ -72,13 +78,16 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
   if (const auto* tensor = fact.tensor()) {
     if (!tensor->dtype) throw unknown_dtype(fact);
     if (ir::is_quantized(*tensor->dtype))
-      return {Quantized{fresh(stored_as(*tensor->dtype), false), fresh(DType::f32, false), fresh(stored_as(*tensor->dtype), false), {}}};
+      return {Quantized{
+          fresh(stored_as(*tensor->dtype), false), fresh(DType::f32, false), fresh(stored_as(*tensor->dtype), false), {}}};
     return {fresh(*tensor->dtype, false)};
   }
   if (const auto* known = fact.number()) return number(*known, fresh);
   if (const auto* known = fact.list()) return list(*known, type, fresh);
   if (const auto* known = std::get_if<symbolic::ConstantFact>(&fact.value)) return {Known{known->value}};
-  if (type && (type->kind == TypeKind::tensor || (type->kind == TypeKind::optional && type->elements.front()->kind == TypeKind::tensor))) throw unknown_dtype(fact);
+  if (type &&
+      (type->kind == TypeKind::tensor || (type->kind == TypeKind::optional && type->elements.front()->kind == TypeKind::tensor)))
+    throw unknown_dtype(fact);
   if (type)
     if (const auto dtype = dtype_of(type->kind)) return {Number{fresh(*dtype, false)}};
   return {Unresolved{}};
@@ -103,7 +112,8 @@ onnx::TensorData data_of(const ir::TensorView& view) {
     for (std::size_t d = 0; d < at.size(); ++d) place += at[d] * view.strides[d];
     const auto begin = static_cast<std::size_t>(place) * width;
     if (begin + width > view.storage->data.size()) return data;
-    bytes.insert(bytes.end(), view.storage->data.begin() + static_cast<std::ptrdiff_t>(begin), view.storage->data.begin() + static_cast<std::ptrdiff_t>(begin + width));
+    bytes.insert(bytes.end(), view.storage->data.begin() + static_cast<std::ptrdiff_t>(begin),
+                 view.storage->data.begin() + static_cast<std::ptrdiff_t>(begin + width));
     for (std::size_t d = at.size(); d-- > 0 && ++at[d] == view.sizes[d];) at[d] = 0;
   }
   data.view.reset();
@@ -116,12 +126,16 @@ Operand quantized_of(const ir::TensorView& view, onnx::Builder& builder) {
   const ir::Quantizer& quantizer = *view.quantizer;
   const auto count = static_cast<std::int64_t>(quantizer.scales.size());
   if (!quantizer.per_channel)
-    return {Quantized{builder.constant(data_of(view)), builder.scalar(DType::f32, quantizer.scale), builder.scalar(stored, quantizer.zero_point), {}}};
+    return {Quantized{builder.constant(data_of(view)),
+                      builder.scalar(DType::f32, quantizer.scale),
+                      builder.scalar(stored, quantizer.zero_point),
+                      {}}};
   return {Quantized{builder.constant(data_of(view)), builder.constant(onnx::make_tensor(DType::f32, {count}, quantizer.scales)),
                     builder.constant(onnx::make_tensor(stored, {count}, quantizer.zero_points)), quantizer.axis}};
 }
 
-template <class Constants> List list_of(const Constants& items, const ir::Program* program, onnx::Builder& builder) {
+template <class Constants>
+List list_of(const Constants& items, const ir::Program* program, onnx::Builder& builder) {
   List list;
   for (const ir::Constant& item : items) list.items.push_back(operand_of(item, program, builder));
   return list;
@@ -210,17 +224,19 @@ void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Va
   if (std::holds_alternative<Uninitialized>(given.value)) return spill_anything(form, builder, into);
   if (const Value* tensor = form.tensor()) return into.push_back(builder.cast(tensor_of(given, builder), tensor->dtype));
   if (const Number* number = form.number()) {
-    if (!std::holds_alternative<Value>(number->value)) return;   // known: needs no value
+    if (!std::holds_alternative<Value>(number->value)) return;  // known: needs no value
     return into.push_back(builder.cast(tensor_of(given, builder), number->dtype()));
   }
   if (const List* list = form.list()) {
     const List* items = given.list();
-    if (!items || items->items.size() != list->items.size()) throw onnx::Refusal{"a list has another length on one path than on the other"};
+    if (!items || items->items.size() != list->items.size())
+      throw onnx::Refusal{"a list has another length on one path than on the other"};
     for (std::size_t i = 0; i < list->items.size(); ++i) spill(items->items[i], list->items[i], builder, into);
     return;
   }
   if (const auto* vector = std::get_if<Vector>(&form.value)) {
-    if (const auto* same = std::get_if<Vector>(&given.value)) return into.push_back(builder.cast(same->value, vector->value.dtype));
+    if (const auto* same = std::get_if<Vector>(&given.value))
+      return into.push_back(builder.cast(same->value, vector->value.dtype));
     if (const List* items = given.list()) return into.push_back(vector_of(*items, vector->value.dtype, builder));
   }
   if (const auto* sequence = std::get_if<Sequence>(&form.value)) {
@@ -240,7 +256,8 @@ void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Va
 
 Operand refill(const Operand& form, const Values& values, std::size_t& at) {
   if (form.tensor()) return {values.at(at++)};
-  if (const Number* number = form.number()) return std::holds_alternative<Value>(number->value) ? Operand{Number{values.at(at++)}} : form;
+  if (const Number* number = form.number())
+    return std::holds_alternative<Value>(number->value) ? Operand{Number{values.at(at++)}} : form;
   if (std::holds_alternative<Vector>(form.value)) return {Vector{values.at(at++)}};
   if (std::holds_alternative<Sequence>(form.value)) return {Sequence{values.at(at++)}};
   if (std::holds_alternative<Quantized>(form.value)) {

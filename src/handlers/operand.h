@@ -27,20 +27,39 @@ struct Number {
   std::variant<std::int64_t, double, bool, Value> value;
   ir::DType dtype() const;
 };
-struct List { ir::CheckedVector<Operand> items; };                       // a list or tuple of known length
-struct Vector { Value value; };                                    // a list of ints, floats or bools of unknown length, as a tensor
-struct Sequence { Value value; };                                  // a list of tensors of unknown length
-struct Dict { std::vector<DictEntry> items; };
-struct Known { ir::Constant value; };                              // strings, devices, modules …
+struct List {
+  ir::CheckedVector<Operand> items;
+};  // a list or tuple of known length
+struct Vector {
+  Value value;
+};  // a list of ints, floats or bools of unknown length, as a tensor
+struct Sequence {
+  Value value;
+};  // a list of tensors of unknown length
+struct Dict {
+  std::vector<DictEntry> items;
+};
+struct Known {
+  ir::Constant value;
+};  // strings, devices, modules …
 // Packed parameters of quantized layers; `program` holds the objects in it.
-struct Object { const ir::Class* type = nullptr; const ir::Object* object = nullptr; const ir::Program* program = nullptr; };
+struct Object {
+  const ir::Class* type = nullptr;
+  const ir::Object* object = nullptr;
+  const ir::Program* program = nullptr;
+};
 // A tensor of PyTorch's quantized dtypes: its integers, and what they stand for. Per channel if `axis` is set.
-struct Quantized { Value integers, scale, zero_point; std::optional<std::int64_t> axis; };
-struct Uninitialized {};                                           // on a path that is never taken: any value will do
-struct Unresolved {};                                              // of a type that no ONNX value has
+struct Quantized {
+  Value integers, scale, zero_point;
+  std::optional<std::int64_t> axis;
+};
+struct Uninitialized {};  // on a path that is never taken: any value will do
+struct Unresolved {};     // of a type that no ONNX value has
 
 struct Operand {
-  std::variant<None, Value /* a tensor */, Number, List, Vector, Sequence, Dict, Known, Object, Quantized, Uninitialized, Unresolved> value;
+  std::variant<None, Value /* a tensor */, Number, List, Vector, Sequence, Dict, Known, Object, Quantized, Uninitialized,
+               Unresolved>
+      value;
 
   bool is_none() const { return std::holds_alternative<None>(value); }
   const Value* tensor() const { return std::get_if<Value>(&value); }

@@ -9,7 +9,7 @@ namespace compatcheck::handlers {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double beyond_narrow = 1e300;   // as f64: more than any f32, less than infinity
+constexpr double beyond_narrow = 1e300;  // as f64: more than any f32, less than infinity
 
 Ordered top(Emission& e, const Value& value, std::int64_t axis, const Value& k, Direction direction) {
   Arguments attributes{{"k", k}, {"axis", axis}};
@@ -27,12 +27,14 @@ Value pick(Emission& e, const Value& condition, double yes, const Value& no, con
   if (e.at_least(9)) return where(e, condition, e.scalar(no.dtype, yes), no);
   std::int64_t count = 1;
   for (const Dim& dim : dims) {
-    if (!dim.is_number()) throw Refusal{"sorting NaN to its place needs Where, which came with opset 9", "use opset 9, or fixed sizes"};
+    if (!dim.is_number())
+      throw Refusal{"sorting NaN to its place needs Where, which came with opset 9", "use opset 9, or fixed sizes"};
     count *= *dim.number();
   }
   Ints places(static_cast<std::size_t>(count));
   std::iota(places.begin(), places.end(), 0);
-  const Value all = e.build.concat({e.build.reshape(no, {-1}), e.build.constant(onnx::make_tensor(no.dtype, {1}, std::vector<double>{yes}))}, 0);
+  const Value all = e.build.concat(
+      {e.build.reshape(no, {-1}), e.build.constant(onnx::make_tensor(no.dtype, {1}, std::vector<double>{yes}))}, 0);
   const Value taken = e.cast(e.build.reshape(condition, {-1}), DType::i64);
   const Value place = e.integers(places);
   const Value from = e.node("Add", {place, e.node("Mul", {taken, e.node("Sub", {e.scalar(DType::i64, count), place})})});
@@ -44,20 +46,28 @@ Value pick(Emission& e, const Value& condition, double yes, const Value& no, con
 // f32 and narrower in f64, which has room for NaN above infinity.
 Ordered with_room(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k, Direction direction) {
   const Value wide = e.cast(value, DType::f64), bound = e.scalar(DType::f64, beyond_narrow);
-  const Value bounded = e.at_least(8) ? e.node("Min", {wide, bound}) : pick(e, e.node("Greater", {wide, bound}), beyond_narrow, wide, dims);
+  const Value bounded =
+      e.at_least(8) ? e.node("Min", {wide, bound}) : pick(e, e.node("Greater", {wide, bound}), beyond_narrow, wide, dims);
   const Ordered found = top(e, pick(e, is_nan(e, value), infinity, bounded, dims), axis, k, direction);
   if (e.at_least(11)) return {e.node("GatherElements", {value, found.indices}, {{"axis", axis}}), found.indices};
   const Value back = e.cast(found.values, value.dtype);
-  if (e.at_least(9)) return {where(e, e.node("Greater", {found.values, e.scalar(DType::f64, beyond_narrow)}), e.scalar(value.dtype, std::nan("")), back), found.indices};
+  if (e.at_least(9))
+    return {where(e, e.node("Greater", {found.values, e.scalar(DType::f64, beyond_narrow)}), e.scalar(value.dtype, std::nan("")),
+                  back),
+            found.indices};
   Shape sizes = dims;
   if (const auto known = e.build.ints_of(k)) sizes[static_cast<std::size_t>(axis)] = known->front();
-  return {pick(e, e.node("Greater", {found.values, e.scalar(DType::f64, beyond_narrow)}), std::nan(""), back, sizes), found.indices};
+  return {pick(e, e.node("Greater", {found.values, e.scalar(DType::f64, beyond_narrow)}), std::nan(""), back, sizes),
+          found.indices};
 }
 
 // f64 in two steps: by value, then numbers before NaN; the second keeps the order of the first.
 Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const Value& k, Direction direction) {
-  if (!e.at_least(11)) throw Refusal{"sorting f64 with NaN needs GatherElements, which came with opset 11", "use opset 11, or f32"};
-  const auto at = [&](const Value& data, const Value& places) { return e.node("GatherElements", {data, places}, {{"axis", axis}}); };
+  if (!e.at_least(11))
+    throw Refusal{"sorting f64 with NaN needs GatherElements, which came with opset 11", "use opset 11, or f32"};
+  const auto at = [&](const Value& data, const Value& places) {
+    return e.node("GatherElements", {data, places}, {{"axis", axis}});
+  };
   const Value nan = is_nan(e, value);
   const Value all = e.build.gather(e.node("Shape", {value}), e.integers({axis}), 0);
   const Ordered by_value = top(e, where(e, nan, e.scalar(value.dtype, infinity), value), axis, all, direction);
@@ -69,13 +79,15 @@ Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const V
 // TopK takes floats alone before opset 11.
 Ordered of_integers(Emission& e, const Value& value, std::int64_t axis, const Value& k, Direction direction) {
   if (e.at_least(11)) return top(e, value.dtype == DType::boolean ? e.cast(value, DType::u8) : value, axis, k, direction);
-  if (value.dtype == DType::i64 || value.dtype == DType::u64) throw Refusal{"TopK takes floating values alone before opset 11", "use opset 11, or i32"};
+  if (value.dtype == DType::i64 || value.dtype == DType::u64)
+    throw Refusal{"TopK takes floating values alone before opset 11", "use opset 11, or i32"};
   return top(e, e.cast(value, ir::element_bytes(value.dtype) < 4 ? DType::f32 : DType::f64), axis, k, direction);
 }
 
 }  // namespace
 
-Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k, Direction direction) {
+Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k,
+                       Direction direction) {
   if (!is_floating(value)) {
     Ordered found = of_integers(e, value, axis, k, direction);
     found.values = e.cast(found.values, value.dtype);

@@ -83,7 +83,8 @@ Value packed_of(Emission& e, const Padded& padded, std::int64_t rank) {
   need_opset_9(e);
   const Value there = e.build.reshape(steps_there(e, padded.lengths, size_at(e, padded.steps, 0)), {-1});
   const Value shape = e.node("Shape", {padded.steps});
-  const Value rows = e.node("Reshape", {padded.steps, e.build.concat({e.integers({-1}), e.build.slice(shape, {2}, {rank}, {0})}, 0)});
+  const Value rows =
+      e.node("Reshape", {padded.steps, e.build.concat({e.integers({-1}), e.build.slice(shape, {2}, {rank}, {0})}, 0)});
   const Value data = e.node("Compress", {rows, there}, {{"axis", 0}});
   // Whoever reads the data as a sequence takes the padded one; the packed one goes if nobody else reads it.
   Values parts{padded.steps, padded.lengths};
@@ -107,7 +108,8 @@ void pack(Emission& e) {
   e.give(1, count_true(e, below(e, lengths, range(e, at_front(e, lengths))), 0));
 }
 
-// As many steps as the longest sequence has: no total length is given, or the number of batch sizes, as PyTorch's own Python does.
+// As many steps as the longest sequence has: no total length is given, or the number of batch sizes, as PyTorch's own Python
+// does.
 bool as_long_as_longest(const Emission& e) {
   if (const auto known = e.call.integer("total_length"); known && *known <= 0) return true;
   const ir::Value* from = e.call.value("total_length");
@@ -128,17 +130,19 @@ void unpack(Emission& e) {
     padded = padded_of(e, data, sizes, rank - 1);
     padded.steps = first_steps(e, padded.steps, at_front(e, padded.lengths));
     if (!padded.zero_beyond || padding != 0)
-      padded.steps = where_there(e, steps_there(e, padded.lengths, size_at(e, padded.steps, 0)), padded.steps, rank, e.scalar(data.dtype, padding));
+      padded.steps = where_there(e, steps_there(e, padded.lengths, size_at(e, padded.steps, 0)), padded.steps, rank,
+                                 e.scalar(data.dtype, padding));
   } else {
     need_opset_9(e);
-    Value all = sizes;   // steps beyond the longest sequence have none
+    Value all = sizes;  // steps beyond the longest sequence have none
     if (!longest) {
       const Value more = e.node("Sub", {e.int_vector("total_length"), size_at(e, sizes, 0)});
       const Value none = e.node("ConstantOfShape", {more}, {{"value", onnx::make_tensor(DType::i64, {1}, Ints{0})}}, DType::i64);
       all = e.build.concat({sizes, none}, 0);
     }
     const Value there = below(e, all, range(e, at_front(e, sizes)));
-    padded = {where_there(e, there, unpacked(e, data, all, there), rank, e.scalar(data.dtype, padding)), count_true(e, there, 0), true};
+    padded = {where_there(e, there, unpacked(e, data, all, there), rank, e.scalar(data.dtype, padding)), count_true(e, there, 0),
+              true};
   }
   if (e.boolean("batch_first")) {
     Ints order{1, 0};

@@ -6,9 +6,9 @@
 namespace compatcheck::handlers {
 
 struct Padded {
-  Value steps;              // (time, batch, …)
-  Value lengths;            // i64, of each sequence
-  bool zero_beyond = false; // behind each sequence's end
+  Value steps;               // (time, batch, …)
+  Value lengths;             // i64, of each sequence
+  bool zero_beyond = false;  // behind each sequence's end
 };
 
 // `value` is the data of a packed sequence: from what pack() made it of, or from its batch sizes. Needs opset 9 for the latter.

@@ -11,14 +11,16 @@ namespace {
 
 constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
-bool all_zero(const Ints& ints) { return std::ranges::all_of(ints, [](std::int64_t n) { return n == 0; }); }
+bool all_zero(const Ints& ints) {
+  return std::ranges::all_of(ints, [](std::int64_t n) { return n == 0; });
+}
 
 // Only what is below 0 remains, as a cut.
 Value cut(Emission& e, const Value& value, const Ints& before, const Ints& after) {
   Ints starts, ends, axes;
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] >= 0 && after[i] >= 0) continue;
-    starts.push_back(before[i] < 0 ? -std::max(before[i], -to_end) : 0);   // the least number has no opposite
+    starts.push_back(before[i] < 0 ? -std::max(before[i], -to_end) : 0);  // the least number has no opposite
     ends.push_back(after[i] < 0 ? after[i] : to_end);
     axes.push_back(static_cast<std::int64_t>(i));
   }
@@ -34,7 +36,8 @@ Ints not_negative(Ints pads) {
 Value joined_blocks(Emission& e, Value value, const Shape* shape, const Ints& before, const Ints& after, const Value& fill) {
   const auto numbers = shape ? numbers_of(*shape) : std::nullopt;
   const auto* number = e.constant_of(fill);
-  if (!numbers || !number) throw Refusal{"Pad takes no " + std::string(ir::name(value.dtype)) + " before opset 11", "use opset 11, or fixed sizes"};
+  if (!numbers || !number)
+    throw Refusal{"Pad takes no " + std::string(ir::name(value.dtype)) + " before opset 11", "use opset 11, or fixed sizes"};
   const onnx::TensorData one = *number;
   Ints sizes = *numbers;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -42,7 +45,8 @@ Value joined_blocks(Emission& e, Value value, const Shape* shape, const Ints& be
       onnx::TensorData data = one;
       data.dims = sizes;
       data.dims[i] = count;
-      for (std::int64_t k = Emission::few(data.elements()); k > 1; --k) data.bytes.insert(data.bytes.end(), one.bytes.begin(), one.bytes.end());
+      for (std::int64_t k = Emission::few(data.elements()); k > 1; --k)
+        data.bytes.insert(data.bytes.end(), one.bytes.begin(), one.bytes.end());
       return e.build.constant(std::move(data));
     };
     Values parts;
@@ -77,7 +81,9 @@ namespace {
 
 std::string_view pads_argument(const Emission& e) { return e.call.has("pad") ? "pad" : "padding"; }
 
-struct Pads { Ints before, after; };
+struct Pads {
+  Ints before, after;
+};
 
 std::optional<Pads> known_pads(Emission& e) {
   if (!e.call.ints(pads_argument(e))) return std::nullopt;

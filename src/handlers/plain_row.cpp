@@ -24,16 +24,20 @@ bool is_tensor(const ir::TypeRef& type) {
 
 // Arguments without a meaning in ONNX.
 bool is_ignored(std::string_view name) {
-  static const std::set<std::string_view> ignored = {"memory_format", "non_blocking", "copy", "generator", "out", "pin_memory", "device", "layout", "requires_grad", "implicit"};
+  static const std::set<std::string_view> ignored = {"memory_format", "non_blocking", "copy",   "generator",     "out",
+                                                     "pin_memory",    "device",       "layout", "requires_grad", "implicit"};
   return ignored.contains(name);
 }
 
-bool fits_word(std::string_view word, std::initializer_list<std::string_view> words) { return std::ranges::find(words, word) != words.end(); }
+bool fits_word(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
 
 // The dtype in which tensors are computed: what the facts word says of the result; nullopt: each keeps its own.
 std::optional<DType> compute_dtype(const Emission& e) {
   const std::string_view word = e.facts_word();
-  if (fits_word(word, {"pointwise", "pointwise_float", "same_float", "reduce_sum", "reduce_float", "scan_sum"})) return e.output_dtype();
+  if (fits_word(word, {"pointwise", "pointwise_float", "same_float", "reduce_sum", "reduce_float", "scan_sum"}))
+    return e.output_dtype();
   if (word != "comparison") return std::nullopt;
   symbolic::Promotion promotion;
   for (std::size_t i = 0; i < e.call.node().inputs().size(); ++i) promotion.add(e.call.input(i));
@@ -70,13 +74,15 @@ DType constant_dtype(Emission& e, const Binding& binding, const Values& before, 
   const auto* own = formal(before.size());
   for (std::size_t i = 0; own && i < before.size(); ++i)
     if (before[i] && formal(i)->type == own->type) return before[i].dtype;
-  if (binding.kind == ArgumentKind::boolean || (!binding.constant.empty() && std::holds_alternative<bool>(binding.constant.front()))) return DType::boolean;
+  if (binding.kind == ArgumentKind::boolean ||
+      (!binding.constant.empty() && std::holds_alternative<bool>(binding.constant.front())))
+    return DType::boolean;
   return floating ? DType::f32 : DType::i64;
 }
 
 // A constant is a tensor: a list of one dimension, a number of none.
 Value constant_input(Emission& e, const Binding& binding, const Values& before) {
-  if (binding.constant.empty()) return {};   // {none: …}, ~
+  if (binding.constant.empty()) return {};  // {none: …}, ~
   std::vector<double> numbers;
   Ints whole;
   bool floating = binding.kind == ArgumentKind::floating || binding.kind == ArgumentKind::floats;
@@ -88,7 +94,9 @@ Value constant_input(Emission& e, const Binding& binding, const Values& before) 
     whole.push_back(integer ? *integer : boolean ? std::int64_t{*boolean} : 0);
   }
   const DType dtype = constant_dtype(e, binding, before, floating);
-  const std::vector<std::int64_t> dims = binding.constant_is_list ? std::vector<std::int64_t>{static_cast<std::int64_t>(numbers.size())} : std::vector<std::int64_t>();
+  const std::vector<std::int64_t> dims = binding.constant_is_list
+                                             ? std::vector<std::int64_t>{static_cast<std::int64_t>(numbers.size())}
+                                             : std::vector<std::int64_t>();
   return e.build.constant(floating ? onnx::make_tensor(dtype, dims, numbers) : onnx::make_tensor(dtype, dims, whole));
 }
 
@@ -96,7 +104,8 @@ Value constant_input(Emission& e, const Binding& binding, const Values& before) 
 void add_input(Emission& e, const Binding& binding, Values& inputs) {
   const auto& name = binding.argument;
   if (name.empty()) return inputs.push_back(constant_input(e, binding, inputs));
-  if (binding.kind == ArgumentKind::automatic || binding.kind == ArgumentKind::value || !e.given(name)) return add_input(e, name, inputs);
+  if (binding.kind == ArgumentKind::automatic || binding.kind == ArgumentKind::value || !e.given(name))
+    return add_input(e, name, inputs);
   switch (binding.kind) {
     case ArgumentKind::integer: return inputs.push_back(e.number_value(name, DType::i64));
     case ArgumentKind::boolean: return inputs.push_back(e.number_value(name, DType::boolean));
@@ -105,7 +114,9 @@ void add_input(Emission& e, const Binding& binding, Values& inputs) {
       return inputs.push_back(e.number_value(name, dtype));
     }
     case ArgumentKind::integers: return inputs.push_back(e.int_vector(name));
-    case ArgumentKind::floats: return inputs.push_back(e.build.constant(onnx::make_tensor(constant_dtype(e, binding, inputs, true), {static_cast<std::int64_t>(e.floats(name).size())}, e.floats(name))));
+    case ArgumentKind::floats:
+      return inputs.push_back(e.build.constant(onnx::make_tensor(
+          constant_dtype(e, binding, inputs, true), {static_cast<std::int64_t>(e.floats(name).size())}, e.floats(name))));
     case ArgumentKind::none: return inputs.push_back({});
     default: throw Refusal{"its row gives the argument " + name + " as an input of a kind that no tensor has"};
   }
@@ -120,7 +131,9 @@ onnx::Argument literal(const Binding& binding, onnx::AttributeType type) {
     if (const auto* boolean = std::get_if<bool>(&one)) return *boolean ? 1.0 : 0.0;
     return static_cast<double>(std::get<std::int64_t>(one));
   };
-  const bool floating = type == onnx::AttributeType::floating || type == onnx::AttributeType::floats || binding.kind == ArgumentKind::floating || binding.kind == ArgumentKind::floats || std::ranges::any_of(literals, [](const Literal& one) { return std::holds_alternative<double>(one); });
+  const bool floating = type == onnx::AttributeType::floating || type == onnx::AttributeType::floats ||
+                        binding.kind == ArgumentKind::floating || binding.kind == ArgumentKind::floats ||
+                        std::ranges::any_of(literals, [](const Literal& one) { return std::holds_alternative<double>(one); });
   if (!is_list) {
     if (const auto* text = std::get_if<std::string>(&literals.front())) return *text;
     if (const auto* boolean = std::get_if<bool>(&literals.front()); boolean && !floating) return *boolean;
@@ -134,7 +147,8 @@ onnx::Argument literal(const Binding& binding, onnx::AttributeType type) {
   }
   std::vector<double> floats;
   Ints ints;
-  for (const Literal& one : literals) floating ? floats.push_back(number(one)) : ints.push_back(static_cast<std::int64_t>(number(one)));
+  for (const Literal& one : literals)
+    floating ? floats.push_back(number(one)) : ints.push_back(static_cast<std::int64_t>(number(one)));
   return floating ? onnx::Argument(floats) : onnx::Argument(ints);
 }
 
@@ -157,7 +171,8 @@ ArgumentKind kind_for(Emission& e, std::string_view attribute, const Binding& bi
   const auto type = stated_type(e.row(), attribute);
   if (type == onnx::AttributeType::undefined) {
     const symbolic::Fact& fact = e.call.fact(binding.argument);
-    if (const auto* number = fact.number()) return number->kind == symbolic::NumberFact::Kind::floating ? ArgumentKind::floating : ArgumentKind::integer;
+    if (const auto* number = fact.number())
+      return number->kind == symbolic::NumberFact::Kind::floating ? ArgumentKind::floating : ArgumentKind::integer;
     return fact.list() ? ArgumentKind::integers : ArgumentKind::string;
   }
   switch (type) {
@@ -181,11 +196,15 @@ std::string first_tensor(const Emission& e) {
 }
 
 std::optional<onnx::Argument> bound(Emission& e, std::string_view attribute, const Binding& binding) {
-  if (binding.argument.empty()) return binding.constant.empty() && !binding.constant_is_list ? std::nullopt : std::optional(literal(binding, stated_type(e.row(), attribute)));
+  if (binding.argument.empty())
+    return binding.constant.empty() && !binding.constant_is_list
+               ? std::nullopt
+               : std::optional(literal(binding, stated_type(e.row(), attribute)));
   if (!e.given(binding.argument)) return std::nullopt;
   const std::string& name = binding.argument;
   switch (kind_for(e, attribute, binding)) {
-    case ArgumentKind::integer: return is_axis(attribute, name) && e.call.rank(first_tensor(e)) ? e.axis(name, first_tensor(e)) : e.integer(name);
+    case ArgumentKind::integer:
+      return is_axis(attribute, name) && e.call.rank(first_tensor(e)) ? e.axis(name, first_tensor(e)) : e.integer(name);
     case ArgumentKind::boolean: return e.boolean(name);
     case ArgumentKind::floating: return e.number(name);
     case ArgumentKind::integers: return is_axis(attribute, name) ? e.axes(name, first_tensor(e)) : e.ints(name);
@@ -210,7 +229,8 @@ bool is_default(const symbolic::Call& call, const schema::Argument& argument) {
 // Of an operator that ONNX doesn't know each result has the dtype that the facts state.
 Values one_node(Emission& e, const Values& inputs, const Arguments& attributes, std::size_t count) {
   const std::string& op = e.row().to.front();
-  if (onnx::is_onnx_domain(mapping::split_domain(op).first)) return e.build.nodes(op, inputs, count, attributes, e.output_dtype());
+  if (onnx::is_onnx_domain(mapping::split_domain(op).first))
+    return e.build.nodes(op, inputs, count, attributes, e.output_dtype());
   std::vector<std::optional<DType>> dtypes(count);
   for (std::size_t i = 0; i < count; ++i)
     if (e.output_used(i)) dtypes[i] = e.output_dtype(i);
@@ -242,7 +262,8 @@ bool speaks_of(const mapping::Row& row, std::string_view argument) {
   };
   return (row.inputs && std::ranges::find(*row.inputs, argument, &Binding::argument) != row.inputs->end()) ||
          std::ranges::any_of(row.attributes, [&](const auto& bound) { return bound.second.argument == argument; }) ||
-         (!row.when.empty() && std::ranges::all_of(row.when, [&](const mapping::Conditions& all) { return std::ranges::any_of(all, of_it); }));
+         (!row.when.empty() &&
+          std::ranges::all_of(row.when, [&](const mapping::Conditions& all) { return std::ranges::any_of(all, of_it); }));
 }
 
 bool is_operand(const schema::Argument& argument) {
@@ -260,7 +281,8 @@ std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& cal
     for (const auto& condition : conditions) spoken.insert(condition.argument);
   for (const auto& argument : call.node().schema()->arguments)
     if (is_tensor(argument.type) ? is_dropped(row, call, argument)
-                                 : !spoken.contains(argument.name) && !is_ignored(argument.name) && !is_default(call, argument) && argument.name != "dtype")
+                                 : !spoken.contains(argument.name) && !is_ignored(argument.name) && !is_default(call, argument) &&
+                                       argument.name != "dtype")
       return argument.name;
   return {};
 }
@@ -277,8 +299,10 @@ void emit_row(Emission& e) {
   for (const auto& [attribute, binding] : e.row().attributes)
     if (auto value = bound(e, attribute, binding)) attributes.push_back({attribute, *std::move(value)});
   const std::size_t count = e.call.node().outputs().size();
-  const auto made = e.row().body ? call_body(e, *e.row().body, inputs, attributes, count) : one_node(e, inputs, attributes, count);
-  if (made.size() < count) throw Refusal{"its row's ONNX text gives " + std::to_string(made.size()) + " outputs, the operator " + std::to_string(count)};
+  const auto made =
+      e.row().body ? call_body(e, *e.row().body, inputs, attributes, count) : one_node(e, inputs, attributes, count);
+  if (made.size() < count)
+    throw Refusal{"its row's ONNX text gives " + std::to_string(made.size()) + " outputs, the operator " + std::to_string(count)};
   for (std::size_t i = 0; i < count; ++i)
     if (made[i] && e.output_used(i)) e.give(i, made[i]);
 }

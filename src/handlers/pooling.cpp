@@ -20,9 +20,9 @@ Windows pool_windows(Emission& e, std::size_t dims, const Shape& spatial, std::s
     const std::int64_t begin = windows.begin[i], stride_i = windows.stride[i], extent = windows.extent(i);
     if (const auto size = spatial[i].number()) {
       std::int64_t count = (*size + 2 * begin - extent + stride_i - 1) / stride_i + 1;
-      if ((count - 1) * stride_i >= *size + begin) --count;   // no window begins in the padding at the end
+      if ((count - 1) * stride_i >= *size + begin) --count;  // no window begins in the padding at the end
       windows.end[i] = std::max<std::int64_t>(0, (count - 1) * stride_i + extent - *size - begin);
-    } else if (begin + stride_i <= extent) {                  // none could
+    } else if (begin + stride_i <= extent) {  // none could
       windows.end[i] = begin + stride_i - 1;
     } else {
       e.want(tensor, "with ceil_mode, a size");
@@ -59,7 +59,7 @@ Value cells_last(Emission& e, const Value& input, const Ints& sizes, const std::
 // Positions in the image, for each window in turn, for each of its cells.
 Ints positions_of(const Ints& sizes, const std::vector<Cells>& cells) {
   Ints made{0};
-  std::vector<std::pair<std::int64_t, std::int64_t>> axes;   // windows of all dimensions, then cells of all
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // windows of all dimensions, then cells of all
   for (const Cells& one : cells) axes.emplace_back(one.count, 0);
   for (const Cells& one : cells) axes.emplace_back(one.kernel, 0);
   std::int64_t total = 1;
@@ -67,7 +67,8 @@ Ints positions_of(const Ints& sizes, const std::vector<Cells>& cells) {
   made.clear();
   for (std::int64_t i = 0; i < total; ++i) {
     std::int64_t position = 0;
-    for (std::size_t d = 0; d < cells.size(); ++d) position = position * sizes[d] + cells[d].cell(axes[cells.size() + d].second, axes[d].second);
+    for (std::size_t d = 0; d < cells.size(); ++d)
+      position = position * sizes[d] + cells[d].cell(axes[cells.size() + d].second, axes[d].second);
     made.push_back(position);
     for (std::size_t a = axes.size(); a-- > 0 && ++axes[a].second == axes[a].first;) axes[a].second = 0;
   }
@@ -77,7 +78,7 @@ Ints positions_of(const Ints& sizes, const std::vector<Cells>& cells) {
 }  // namespace
 
 MaxPooled max_of_cells(Emission& e, const Value& input, const Ints& sizes, std::vector<Cells> cells, bool positions) {
-  for (Cells& one : cells)   // a gap reads its window's first cell once more
+  for (Cells& one : cells)  // a gap reads its window's first cell once more
     for (std::int64_t window = 0; window < one.count; ++window) {
       std::int64_t first = 0;
       while (first < one.kernel && one.cell(first, window) < 0) ++first;
@@ -109,7 +110,9 @@ namespace {
 // The dtype in which MaxPool takes every value; nullopt: in none.
 std::optional<DType> max_pool_dtype(DType dtype) {
   switch (dtype) {
-    case DType::i8: case DType::u8: case DType::i16: return DType::f32;
+    case DType::i8:
+    case DType::u8:
+    case DType::i16: return DType::f32;
     case DType::i32: return DType::f64;
     case DType::i64: return std::nullopt;
     default: return dtype;
@@ -136,9 +139,10 @@ Value within_image(Emission& e, const Value& positions, const Value& input, cons
 MaxPooled max_pool(Emission& e, const Value& input, const Shape& spatial, const Windows& windows, bool positions) {
   const auto dtype = max_pool_dtype(input.dtype);
   const bool dilated = !std::ranges::all_of(windows.dilation, [](std::int64_t n) { return n == 1; });
-  bool narrow = true;   // a runtime takes no padding as wide as the kernel
+  bool narrow = true;  // a runtime takes no padding as wide as the kernel
   for (std::size_t i = 0; i < windows.dims(); ++i) narrow &= std::max(windows.begin[i], windows.end[i]) < windows.kernel[i];
-  const bool native = dtype && narrow && (*dtype != DType::f64 || e.at_least(8)) && (!positions || e.at_least(8)) && (!dilated || e.at_least(10));
+  const bool native =
+      dtype && narrow && (*dtype != DType::f64 || e.at_least(8)) && (!positions || e.at_least(8)) && (!dilated || e.at_least(10));
   if (!native) {
     if (!all_known(spatial)) e.want("self", "where MaxPool doesn't do, a size");
     const Ints sizes = numbers(spatial), counts = counts_of(windows, sizes);
@@ -185,7 +189,8 @@ Value divisors(Emission& e, const Windows& windows, const Ints& sizes, const Int
 }
 
 // Integers, whose quotients PyTorch truncates, and f64, which AveragePool doesn't take.
-Value average_of_cells(Emission& e, const Value& input, const Shape& spatial, const Windows& windows, const Ints& padding, bool counted) {
+Value average_of_cells(Emission& e, const Value& input, const Shape& spatial, const Windows& windows, const Ints& padding,
+                       bool counted) {
   if (!all_known(spatial)) e.want("self", "where AveragePool doesn't do, a size");
   const Ints sizes = numbers(spatial), counts = counts_of(windows, sizes);
   const auto rank = static_cast<std::int64_t>(sizes.size()) + 2;
@@ -196,7 +201,9 @@ Value average_of_cells(Emission& e, const Value& input, const Shape& spatial, co
   return e.node("Div", {sum, divisors(e, windows, sizes, padding, counted, sum.dtype)});
 }
 
-bool is_zero(const Ints& ints) { return std::ranges::all_of(ints, [](std::int64_t n) { return n == 0; }); }
+bool is_zero(const Ints& ints) {
+  return std::ranges::all_of(ints, [](std::int64_t n) { return n == 0; });
+}
 
 void avg_pool(Emission& e) {
   const std::size_t dims = dims_of_name(e);
@@ -207,7 +214,8 @@ void avg_pool(Emission& e) {
   const bool counted = e.boolean("count_include_pad");
   const DType dtype = input.value.dtype;
   const auto attributes = [&](bool include) {
-    return Arguments{{"kernel_shape", windows.kernel}, {"strides", windows.stride}, {"pads", windows.pads()}, {"count_include_pad", include}};
+    return Arguments{
+        {"kernel_shape", windows.kernel}, {"strides", windows.stride}, {"pads", windows.pads()}, {"count_include_pad", include}};
   };
   Value made;
   if (dtype == DType::f64 || !ir::is_floating(dtype)) {

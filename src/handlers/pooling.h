@@ -11,7 +11,7 @@ Windows pool_windows(Emission& e, std::size_t dims, const Shape& spatial, std::s
 
 struct MaxPooled {
   Value values;
-  Value positions;   // within one image of one channel; only where they were asked for
+  Value positions;  // within one image of one channel; only where they were asked for
 };
 
 // The greatest of each window: MaxPool, or gathered windows for what it doesn't take. `spatial`: sizes behind (batch, channels).

@@ -29,7 +29,7 @@ Value whole_power(Emission& e, Value base, std::int64_t exponent) {
 Value looped_power(Emission& e, const Value& base, const Value& exponent) {
   const DType dtype = base.dtype;
   const Value zero = e.scalar(dtype, 0), one = e.scalar(dtype, 1), two = e.scalar(dtype, 2);
-  const Value zeros = subtract(e, multiply(e, base, zero), multiply(e, exponent, zero));   // of the result's sizes
+  const Value zeros = subtract(e, multiply(e, base, zero), multiply(e, exponent, zero));  // of the result's sizes
   const Value square = add(e, base, zeros), rest = add(e, maximum(e, exponent, zero), zeros), product = add(e, zeros, one);
   const auto body = e.build.begin_body();
   const std::vector<onnx::Dimension> single;
@@ -42,12 +42,15 @@ Value looped_power(Emission& e, const Value& base, const Value& exponent) {
   const Value factor = add(e, multiply(e, odd, subtract(e, s, one)), one);
   e.build.end_body({e.node("Identity", {e.scalar(DType::boolean, 1)}), multiply(e, s, s), half, multiply(e, p, factor)});
   const std::int64_t bits = 8 * static_cast<std::int64_t>(ir::element_bytes(dtype));
-  const Value made = e.build.control("Loop", {e.build.integer(bits), e.scalar(DType::boolean, 1), square, rest, product}, {{"body", body}},
-                                     {dtype, dtype, dtype}, {false, false, false}).at(2);
+  const Value made = e.build
+                         .control("Loop", {e.build.integer(bits), e.scalar(DType::boolean, 1), square, rest, product},
+                                  {{"body", body}}, {dtype, dtype, dtype}, {false, false, false})
+                         .at(2);
   if (dtype == DType::u8) return made;
   const Value parity = subtract(e, exponent, multiply(e, divide(e, exponent, two), two));
   const Value of_minus_one = add(e, e.scalar(dtype, 1), multiply(e, negated(e, multiply(e, parity, parity)), two));
-  const Value reciprocal = add(e, e.cast(equal(e, base, one), dtype), multiply(e, e.cast(equal(e, base, e.scalar(dtype, -1)), dtype), of_minus_one));
+  const Value reciprocal =
+      add(e, e.cast(equal(e, base, one), dtype), multiply(e, e.cast(equal(e, base, e.scalar(dtype, -1)), dtype), of_minus_one));
   return where(e, less(e, exponent, zero), reciprocal, made);
 }
 
@@ -59,7 +62,8 @@ Value power(Emission& e, const Value& base, const Value& exponent) {
   const auto* data = e.constant_of(exponent);
   if (known && data->dims.empty() && *known >= 0) return whole_power(e, base, static_cast<std::int64_t>(*known));
   const DType dtype = base.dtype;
-  const bool narrow = dtype == DType::i8 || dtype == DType::i16 || dtype == DType::u8 || dtype == DType::u16;   // what wraps at 32 bits wraps there
+  const bool narrow = dtype == DType::i8 || dtype == DType::i16 || dtype == DType::u8 ||
+                      dtype == DType::u16;  // what wraps at 32 bits wraps there
   if (narrow) return e.cast(looped_power(e, e.cast(base, DType::i32), e.cast(exponent, DType::i32)), dtype);
   return looped_power(e, base, exponent);
 }
@@ -73,7 +77,7 @@ std::optional<Value> special_power(Emission& e, const Value& x, double exponent)
   if (exponent == 1) return x;
   if (exponent == 2) return multiply(e, x, x);
   if (exponent == 3) return multiply(e, multiply(e, x, x), x);
-  const bool roots = x.dtype == DType::f32 || x.dtype == DType::f64;   // of -inf they are NaN
+  const bool roots = x.dtype == DType::f32 || x.dtype == DType::f64;  // of -inf they are NaN
   if (exponent == 0.5 && roots) return e.node("Sqrt", {x});
   if (exponent == -0.5 && roots) return reciprocal(e.node("Sqrt", {x}));
   if (exponent == -1) return reciprocal(x);
@@ -126,8 +130,9 @@ std::int64_t bits_of(DType dtype) { return 8 * static_cast<std::int64_t>(ir::ele
 // 2 to each of 0 … count - 1 for those shifts, `otherwise` for all others.
 Value power_of_two(Emission& e, const Value& shift, std::int64_t count, std::int64_t otherwise) {
   if (const auto known = constant_number(e, shift); known && e.constant_of(shift)->dims.empty())
-    return *known >= 0 && *known < static_cast<double>(count) ? e.scalar(shift.dtype, static_cast<std::int64_t>(std::uint64_t{1} << static_cast<int>(*known)))
-                                                              : e.scalar(shift.dtype, otherwise);
+    return *known >= 0 && *known < static_cast<double>(count)
+               ? e.scalar(shift.dtype, static_cast<std::int64_t>(std::uint64_t{1} << static_cast<int>(*known)))
+               : e.scalar(shift.dtype, otherwise);
   Ints powers;
   for (std::int64_t i = 0; i < count; ++i) powers.push_back(static_cast<std::int64_t>(std::uint64_t{1} << i));
   powers.push_back(otherwise);

@@ -28,14 +28,18 @@ const Quantized& quantized(const Emission& e, std::string_view argument) {
 
 Value dequantized(Emission& e, const Quantized& tensor) {
   if (!tensor.axis) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {}, DType::f32);
-  if (e.at_least(13)) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {{"axis", *tensor.axis}}, DType::f32);
+  if (e.at_least(13))
+    return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {{"axis", *tensor.axis}}, DType::f32);
   // A scale for each channel, before DequantizeLinear had an axis.
   const onnx::TensorData* data = e.constant_of(tensor.integers);
-  if (!data) throw Refusal{"a scale for each channel of a computed tensor needs the axis that DequantizeLinear has from opset 13 on", "use opset 13"};
+  if (!data)
+    throw Refusal{"a scale for each channel of a computed tensor needs the axis that DequantizeLinear has from opset 13 on",
+                  "use opset 13"};
   Ints axes;
   for (std::int64_t axis = 1; axis < static_cast<std::int64_t>(data->dims.size()) - *tensor.axis; ++axis) axes.push_back(axis);
   Value floats = e.cast(tensor.integers, DType::f32);
-  if (!all_zero(e, tensor.zero_point)) floats = e.node("Sub", {floats, e.build.unsqueeze(e.cast(tensor.zero_point, DType::f32), axes)});
+  if (!all_zero(e, tensor.zero_point))
+    floats = e.node("Sub", {floats, e.build.unsqueeze(e.cast(tensor.zero_point, DType::f32), axes)});
   return e.node("Mul", {floats, e.build.unsqueeze(tensor.scale, axes)});
 }
 
@@ -65,11 +69,15 @@ Ints packed_ints(Emission& e, const Operand& packed, std::string_view name) {
   const auto add = [&](const Operand& item) {
     const Number* number = item.number();
     if (!number) throw Refusal{"packed parameters lack their " + std::string(name)};
-    if (const auto* integer = std::get_if<std::int64_t>(&number->value)) made.push_back(*integer);
-    else if (const auto* boolean = std::get_if<bool>(&number->value)) made.push_back(*boolean);
+    if (const auto* integer = std::get_if<std::int64_t>(&number->value))
+      made.push_back(*integer);
+    else if (const auto* boolean = std::get_if<bool>(&number->value))
+      made.push_back(*boolean);
   };
-  if (const List* list = part.list()) for (const Operand& item : list->items) add(item);
-  else add(part);
+  if (const List* list = part.list())
+    for (const Operand& item : list->items) add(item);
+  else
+    add(part);
   return made;
 }
 
@@ -82,7 +90,8 @@ PackedLinear packed_linear(Emission& e, const Operand& packed) {
     layer.steps = e.cast(integers->integers, DType::f32);
     layer.scale = integers->scale;
     if (!all_zero(e, integers->zero_point))
-      layer.steps = e.node("Sub", {layer.steps, integers->axis ? e.build.unsqueeze(e.cast(integers->zero_point, DType::f32), {1}) : e.cast(integers->zero_point, DType::f32)});
+      layer.steps = e.node("Sub", {layer.steps, integers->axis ? e.build.unsqueeze(e.cast(integers->zero_point, DType::f32), {1})
+                                                               : e.cast(integers->zero_point, DType::f32)});
   } else {
     throw Refusal{"packed parameters lack their weight"};
   }
@@ -93,8 +102,10 @@ namespace {
 
 Value times_weight(Emission& e, const Value& input, const PackedLinear& layer, const Value& scale) {
   Value made = e.node("MatMul", {input, e.build.transpose(layer.steps, {1, 0})});
-  if (layer.scale) made = e.node("Mul", {made, scale ? e.node("Mul", {scale, layer.scale}) : layer.scale});
-  else if (scale) made = e.node("Mul", {made, scale});
+  if (layer.scale)
+    made = e.node("Mul", {made, scale ? e.node("Mul", {scale, layer.scale}) : layer.scale});
+  else if (scale)
+    made = e.node("Mul", {made, scale});
   return layer.bias ? e.node("Add", {made, layer.bias}) : made;
 }
 
@@ -169,12 +180,14 @@ void dequantize(Emission& e) {
 }
 
 void int_repr(Emission& e) { e.give(quantized(e, "self").integers); }
-void scale_of(Emission& e) { e.give(e.call.op() == "aten::q_scale" ? quantized(e, "self").scale : e.cast(quantized(e, "self").zero_point, DType::i64)); }
+void scale_of(Emission& e) {
+  e.give(e.call.op() == "aten::q_scale" ? quantized(e, "self").scale : e.cast(quantized(e, "self").zero_point, DType::i64));
+}
 
 // ---- Fake quantization: floats in, floats out
 
 struct Rounding {
-  Value scale, zero_point;                 // f32; of each channel with its axes behind
+  Value scale, zero_point;  // f32; of each channel with its axes behind
   double least = 0, greatest = 255;
   std::optional<std::int64_t> axis;
 };
@@ -189,18 +202,24 @@ Value rounded(Emission& e, const Value& input, const Rounding& r) {
   }
   Value taken = input;
   if (e.row_has("Max")) {
-    const auto bound = [&](double number) { return e.node("Mul", {e.node("Sub", {e.scalar(DType::f32, number), r.zero_point}), r.scale}); };
+    const auto bound = [&](double number) {
+      return e.node("Mul", {e.node("Sub", {e.scalar(DType::f32, number), r.zero_point}), r.scale});
+    };
     taken = e.node("Min", {e.node("Max", {taken, bound(r.least)}), bound(r.greatest)});
   }
   const Value zero = e.cast(r.zero_point, unsigned_ ? DType::u8 : DType::i8);
   Arguments attributes;
   if (r.axis) attributes.push_back({"axis", *r.axis});
-  return e.node("DequantizeLinear", {e.node("QuantizeLinear", {taken, r.scale, zero}, attributes), r.scale, zero}, attributes, DType::f32);
+  return e.node("DequantizeLinear", {e.node("QuantizeLinear", {taken, r.scale, zero}, attributes), r.scale, zero}, attributes,
+                DType::f32);
 }
 
 void fake_quantize(Emission& e) {
-  Rounding rounding{.scale = e.number_value("scale", DType::f32), .zero_point = e.number_value("zero_point", DType::f32),
-                    .least = e.number("quant_min"), .greatest = e.number("quant_max"), .axis = {}};
+  Rounding rounding{.scale = e.number_value("scale", DType::f32),
+                    .zero_point = e.number_value("zero_point", DType::f32),
+                    .least = e.number("quant_min"),
+                    .greatest = e.number("quant_max"),
+                    .axis = {}};
   if (!e.call.fact("scale").number()) {
     rounding.scale = e.build.reshape(rounding.scale, {});
     rounding.zero_point = e.build.reshape(rounding.zero_point, {});
@@ -210,8 +229,11 @@ void fake_quantize(Emission& e) {
 
 void fake_quantize_per_channel(Emission& e) {
   const std::int64_t axis = e.axis("axis"), behind = e.rank("self") - axis - 1;
-  Rounding rounding{.scale = e.tensor("scale", DType::f32), .zero_point = e.tensor("zero_point", DType::f32),
-                    .least = e.number("quant_min"), .greatest = e.number("quant_max"), .axis = axis};
+  Rounding rounding{.scale = e.tensor("scale", DType::f32),
+                    .zero_point = e.tensor("zero_point", DType::f32),
+                    .least = e.number("quant_min"),
+                    .greatest = e.number("quant_max"),
+                    .axis = axis};
   if (!e.row_has("QuantizeLinear")) {
     Ints axes;
     for (std::int64_t i = 1; i <= behind; ++i) axes.push_back(i);

@@ -19,12 +19,16 @@ Operand packed_part(Emission& e, const Operand& packed, std::string_view name);
 Ints packed_ints(Emission& e, const Operand& packed, std::string_view name);
 // A layer's weight as its steps (floats) and the scale of each: (out, in) and one number or (out). ONNX Runtime rounds what a
 // DequantizeLinear gives to a MatMul once more, so these go without it.
-struct PackedLinear { Value steps, scale, bias; };   // scale absent: the steps are the weight; bias may be absent
+struct PackedLinear {
+  Value steps, scale, bias;
+};  // scale absent: the steps are the weight; bias may be absent
 PackedLinear packed_linear(Emission& e, const Operand& packed);
 Value linear_on_floats(Emission& e, const Value& input, const PackedLinear& layer);
 // PyTorch's dynamically quantized layer: the input is rounded to 8 bits of the range that it has.
 Value linear_on_rounded(Emission& e, const Value& input, const PackedLinear& layer, bool reduce_range);
-struct Rounded { Value steps, scale; };
+struct Rounded {
+  Value steps, scale;
+};
 Rounded rounded_to_range(Emission& e, const Value& input, bool reduce_range);
 
 }  // namespace compatcheck::handlers

@@ -39,7 +39,8 @@ Value activated(Emission& e, const Value& value) {
 
 // ---- Two operands
 
-template <char op> void binary(Emission& e) {
+template <char op>
+void binary(Emission& e) {
   const Value a = dequantized(e, "qa"), b = dequantized(e, "qb");
   give(e, activated(e, e.node(op == '+' ? "Add" : op == '*' ? "Mul" : "MatMul", {a, b})));
 }
@@ -56,7 +57,8 @@ void cat(Emission& e) {
   const auto facts = e.call.list("qx");
   const auto* first = facts->front()->tensor();
   if (!first || !first->shape) e.want("qx", "the rank");
-  const Value joined = activated(e, e.node("Concat", parts, {{"axis", e.wrap(e.integer("dim"), static_cast<std::int64_t>(first->shape->size()))}}));
+  const Value joined = activated(
+      e, e.node("Concat", parts, {{"axis", e.wrap(e.integer("dim"), static_cast<std::int64_t>(first->shape->size()))}}));
   if (e.given("scale")) return give(e, joined);
   Quantized made = std::get<Quantized>(list->items.front().value);
   made.integers = e.node("QuantizeLinear", {joined, made.scale, made.zero_point});
@@ -65,12 +67,15 @@ void cat(Emission& e) {
 
 // ---- Layers
 
-void linear_quantized(Emission& e) { give(e, activated(e, linear_on_floats(e, dequantized(e, "X"), packed_linear(e, e.operand("W_prepack"))))); }
+void linear_quantized(Emission& e) {
+  give(e, activated(e, linear_on_floats(e, dequantized(e, "X"), packed_linear(e, e.operand("W_prepack")))));
+}
 
 void linear_dynamic(Emission& e) {
   const PackedLinear layer = packed_linear(e, e.operand("W_prepack"));
   const Value input = e.tensor("X", DType::f32);
-  e.give(activated(e, names(e, "fp16") ? linear_on_floats(e, input, layer) : linear_on_rounded(e, input, layer, e.boolean("reduce_range"))));
+  e.give(activated(
+      e, names(e, "fp16") ? linear_on_floats(e, input, layer) : linear_on_rounded(e, input, layer, e.boolean("reduce_range"))));
 }
 
 Value convolution(Emission& e, const Value& floats) {
@@ -83,21 +88,24 @@ Value convolution(Emission& e, const Value& floats) {
   c.input = floats;
   c.weight = dequantized(e, *integers);
   const Value shift = bias.is_none() ? Value{} : e.cast(e.as_tensor(bias, "bias"), DType::f32);
-  // Of a Conv between quantized tensors ONNX Runtime rounds the bias, by Round, which came with opset 11; it takes an Add for a bias.
+  // Of a Conv between quantized tensors ONNX Runtime rounds the bias, by Round, which came with opset 11; it takes an Add for a
+  // bias.
   const bool apart = shift && !e.at_least(11) && !names(e, "transpose");
   if (!apart) c.bias = shift;
   Ints dims = e.constant_of(integers->integers)->dims;
-  Ints stride = packed_ints(e, packed, "stride"), padding = packed_ints(e, packed, "padding"), dilation = packed_ints(e, packed, "dilation"),
-       output_padding = packed_ints(e, packed, "output_padding");
-  if (names(e, "1d") && dims.size() == 4) {   // packed as of two dimensions, the first of size 1
+  Ints stride = packed_ints(e, packed, "stride"), padding = packed_ints(e, packed, "padding"),
+       dilation = packed_ints(e, packed, "dilation"), output_padding = packed_ints(e, packed, "output_padding");
+  if (names(e, "1d") && dims.size() == 4) {  // packed as of two dimensions, the first of size 1
     c.weight = e.build.squeeze(c.weight, {2});
     dims.erase(dims.begin() + 2);
     for (Ints* list : {&stride, &padding, &dilation, &output_padding})
       if (list->size() == 2) list->erase(list->begin());
   }
-  if (dims.size() < 3 || e.shape(first_name(e)).size() != dims.size()) throw Refusal{"a convolution takes an input and a weight of as many dimensions, at least 3"};
+  if (dims.size() < 3 || e.shape(first_name(e)).size() != dims.size())
+    throw Refusal{"a convolution takes an input and a weight of as many dimensions, at least 3"};
   const std::size_t count = dims.size() - 2;
-  c.windows = {Ints(dims.begin() + 2, dims.end()), spread(stride, count), spread(padding, count), spread(padding, count), spread(dilation, count)};
+  c.windows = {Ints(dims.begin() + 2, dims.end()), spread(stride, count), spread(padding, count), spread(padding, count),
+               spread(dilation, count)};
   c.output_padding = output_padding.empty() ? Ints(count, 0) : spread(output_padding, count);
   c.groups = packed_ints(e, packed, "groups").at(0);
   c.transposed = packed_ints(e, packed, "transpose").at(0) != 0;
@@ -161,7 +169,9 @@ void quantized_max_pool(Emission& e) {
 
 void elu(Emission& e) {
   const Value x = dequantized(e, "self");
-  const auto times = [&](const Value& value, double factor) { return factor == 1 ? value : e.node("Mul", {value, e.scalar(DType::f32, factor)}); };
+  const auto times = [&](const Value& value, double factor) {
+    return factor == 1 ? value : e.node("Mul", {value, e.scalar(DType::f32, factor)});
+  };
   const Value below = times(e.node("Min", {x, e.scalar(DType::f32, 0.0)}), e.number("input_scale"));
   const Value bent = e.node("Elu", {below}, {{"alpha", e.number("alpha")}});
   give_quantized(e, times(e.node("Add", {e.node("Relu", {x}), bent}), e.number("scale")), "output_scale", "output_zero_point");
@@ -207,7 +217,9 @@ void register_quantized_layers(Registry& registry) {
   all({"cat", "cat_relu"}, cat);
   all({"linear", "linear_relu", "linear_tanh", "linear_leaky_relu"}, linear_quantized);
   all({"linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16", "linear_relu_dynamic_fp16"}, linear_dynamic);
-  all({"conv1d", "conv2d", "conv3d", "conv1d_relu", "conv2d_relu", "conv3d_relu", "conv_transpose1d", "conv2d_add", "conv2d_add_relu"}, conv);
+  all({"conv1d", "conv2d", "conv3d", "conv1d_relu", "conv2d_relu", "conv3d_relu", "conv_transpose1d", "conv2d_add",
+       "conv2d_add_relu"},
+      conv);
   all({"conv1d_dynamic", "conv_transpose1d_dynamic"}, conv_dynamic);
   all({"sigmoid"}, sigmoid);
   all({"leaky_relu"}, leaky_relu);

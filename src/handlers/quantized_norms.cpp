@@ -26,18 +26,22 @@ void layer_norm(Emission& e) {
   const std::int64_t rank = e.rank("input"), first = rank - static_cast<std::int64_t>(e.ints("normalized_shape").size());
   const double epsilon = e.number("eps");
   if (e.row_has("LayerNormalization") && e.given("weight"))
-    return give(e, e.node("LayerNormalization", {x, e.tensor("weight"), e.optional_tensor("bias")}, {{"axis", first}, {"epsilon", epsilon}}));
+    return give(e, e.node("LayerNormalization", {x, e.tensor("weight"), e.optional_tensor("bias")},
+                          {{"axis", first}, {"epsilon", epsilon}}));
   Ints axes(static_cast<std::size_t>(rank - first));
   std::iota(axes.begin(), axes.end(), first);
   const auto mean = [&](const Value& value) { return e.node("ReduceMean", {value}, {{"axes", axes}, {"keepdims", 1}}); };
   const Value centred = e.node("Sub", {x, mean(x)});
-  const Value deviation = e.node("Sqrt", {e.node("Add", {mean(e.node("Mul", {centred, centred})), e.scalar(DType::f32, epsilon)})});
+  const Value deviation =
+      e.node("Sqrt", {e.node("Add", {mean(e.node("Mul", {centred, centred})), e.scalar(DType::f32, epsilon)})});
   give(e, scaled(e, e.node("Div", {centred, deviation}), {}));
 }
 
 void instance_norm(Emission& e) {
   const std::int64_t channels = e.known_size("input", 1);
-  give(e, e.node("InstanceNormalization", {dequantized(e, "input"), or_filled(e, "weight", channels, 1), or_filled(e, "bias", channels, 0)}, {{"epsilon", e.number("eps")}}));
+  give(e, e.node("InstanceNormalization",
+                 {dequantized(e, "input"), or_filled(e, "weight", channels, 1), or_filled(e, "bias", channels, 0)},
+                 {{"epsilon", e.number("eps")}}));
 }
 
 void group_norm(Emission& e) {
@@ -55,8 +59,10 @@ void group_norm(Emission& e) {
 
 void batch_norm(Emission& e) {
   const std::int64_t channels = e.known_size("mean", 0);
-  const Value made = e.node("BatchNormalization", {dequantized(e, "qx"), or_filled(e, "weight", channels, 1), or_filled(e, "bias", channels, 0),
-                                                   e.tensor("mean", DType::f32), e.tensor("var", DType::f32)}, {{"epsilon", e.number("eps")}});
+  const Value made = e.node("BatchNormalization",
+                            {dequantized(e, "qx"), or_filled(e, "weight", channels, 1), or_filled(e, "bias", channels, 0),
+                             e.tensor("mean", DType::f32), e.tensor("var", DType::f32)},
+                            {{"epsilon", e.number("eps")}});
   give(e, e.call.op().ends_with("_relu") ? e.node("Relu", {made}) : made);
 }
 

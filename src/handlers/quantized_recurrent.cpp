@@ -21,7 +21,8 @@ Cell cell_of(Emission& e, const Operand& params) {
   const auto* known = std::get_if<Known>(&type.value);
   const auto* word = known ? known->value.get<std::string>() : nullptr;
   if (!layers || layers->items.size() != 2 || !word || (*word != "quantized_dynamic" && *word != "quantized_fp16"))
-    throw Refusal{"these parameters of a quantized recurrent layer have no ONNX form", "quantize with torch.ao.quantization.quantize_dynamic"};
+    throw Refusal{"these parameters of a quantized recurrent layer have no ONNX form",
+                  "quantize with torch.ao.quantization.quantize_dynamic"};
   Cell cell{packed_linear(e, layers->items[0]), packed_linear(e, layers->items[1])};
   cell.half = *word == "quantized_fp16";
   if (!cell.half)
@@ -30,7 +31,7 @@ Cell cell_of(Emission& e, const Operand& params) {
 }
 
 struct Layers {
-  std::vector<Cell> cells;          // by layer, then direction
+  std::vector<Cell> cells;  // by layer, then direction
   std::int64_t directions = 1, gates = 4;
 };
 
@@ -48,9 +49,10 @@ std::int64_t width_of(Emission& e, const Cell& cell, std::int64_t gates) {
   return bias->dims[0] / gates;
 }
 
-Looped one_direction(Emission& e, const Layers& layers, const Cell& cell, const Value& steps, const Values& states, bool reversed) {
+Looped one_direction(Emission& e, const Layers& layers, const Cell& cell, const Value& steps, const Values& states,
+                     bool reversed) {
   const std::int64_t width = width_of(e, cell, layers.gates);
-  const Value inputs = cell.of(e, steps, cell.input);   // the whole sequence has one range
+  const Value inputs = cell.of(e, steps, cell.input);  // the whole sequence has one range
   return loop_over(e, inputs, states, reversed, [&](const Value& input, const Values& before) {
     const Value hidden = cell.of(e, before[0], cell.hidden);
     if (layers.gates == 3) return Values{gru_step(e, input, hidden, before[0], width, 1)};
@@ -60,7 +62,9 @@ Looped one_direction(Emission& e, const Layers& layers, const Cell& cell, const 
 }
 
 void recurrent(Emission& e, std::int64_t gates) {
-  if (e.call.has("data")) throw Refusal{"a quantized recurrent layer on packed sequences has no ONNX form yet", "pad the sequences, or leave the layer out of quantization"};
+  if (e.call.has("data"))
+    throw Refusal{"a quantized recurrent layer on packed sequences has no ONNX form yet",
+                  "pad the sequences, or leave the layer out of quantization"};
   const Layers layers = layers_of(e, gates);
   const bool batch_first = e.boolean("batch_first");
   Value steps = e.tensor("input", DType::f32);

@@ -18,12 +18,13 @@ Value drawn(Emission& e, const std::string& op, const Arguments& parameters, DTy
   Value like;
   if (e.call.has("size")) {
     if (const auto sizes = e.call.ints("size")) {
-      attributes.push_back({"shape", sizes->empty() ? Ints{1} : *sizes});   // ONNX draws no scalars
+      attributes.push_back({"shape", sizes->empty() ? Ints{1} : *sizes});  // ONNX draws no scalars
       const Value numbers = e.node(op, {}, attributes, dtype);
       return sizes->empty() ? e.build.squeeze(numbers, {0}) : numbers;
     }
     like = filled(e, e.int_vector("size"), e.scalar(DType::f32, 0));
-  } else like = e.tensor(e.call.has("self") ? "self" : "mean");
+  } else
+    like = e.tensor(e.call.has("self") ? "self" : "mean");
   return e.node(op + "Like", {like}, attributes, dtype);
 }
 
@@ -34,7 +35,9 @@ DType result_dtype(Emission& e) { return drawn_dtype(e.output_dtype()); }
 void rand(Emission& e) { e.give(uniform_numbers(e, result_dtype(e))); }
 void randn(Emission& e) { e.give(drawn(e, "RandomNormal", {}, result_dtype(e))); }
 
-void uniform(Emission& e) { e.give(drawn(e, "RandomUniform", {{"low", e.number("from")}, {"high", e.number("to")}}, result_dtype(e))); }
+void uniform(Emission& e) {
+  e.give(drawn(e, "RandomUniform", {{"low", e.number("from")}, {"high", e.number("to")}}, result_dtype(e)));
+}
 
 // ---- Whole numbers from low up to high, without high
 
@@ -61,7 +64,7 @@ std::int64_t most_of(DType dtype) {
     case DType::f16: return 2048;
     case DType::bf16: return 256;
     case DType::f32: return std::int64_t{1} << 24;
-    default: return std::int64_t{1} << 53;   // and of i64 what f64 holds
+    default: return std::int64_t{1} << 53;  // and of i64 what f64 holds
   }
 }
 
@@ -74,7 +77,8 @@ void random(Emission& e) {
 // ---- Other distributions
 
 void normal(Emission& e) {
-  if (e.call.has("size")) return e.give(drawn(e, "RandomNormal", {{"mean", e.number("mean")}, {"scale", e.number("std")}}, result_dtype(e)));
+  if (e.call.has("size"))
+    return e.give(drawn(e, "RandomNormal", {{"mean", e.number("mean")}, {"scale", e.number("std")}}, result_dtype(e)));
   const DType dtype = result_dtype(e);
   const Value mean = e.number_value("mean", dtype), deviation = e.number_value("std", dtype);
   const bool tensors = e.call.tensor("mean") && e.call.tensor("std");
@@ -86,7 +90,9 @@ void normal(Emission& e) {
 // True with the probability: where a uniform number lies below it.
 void bernoulli(Emission& e) {
   const Value self = e.tensor("self");
-  if (e.row_has("Bernoulli")) return e.give(e.node("Bernoulli", {e.cast(self, drawn_dtype(self.dtype))}, {{"dtype", onnx::data_type(DType::f32)}}, DType::f32));
+  if (e.row_has("Bernoulli"))
+    return e.give(
+        e.node("Bernoulli", {e.cast(self, drawn_dtype(self.dtype))}, {{"dtype", onnx::data_type(DType::f32)}}, DType::f32));
   const DType dtype = DType::f32;
   const Value chance = e.call.has("p") ? e.number_value("p", dtype) : e.cast(self, dtype);
   e.give(e.node("Less", {uniform_numbers(e, dtype), chance}));
@@ -112,19 +118,23 @@ void log_normal(Emission& e) {
 
 void cauchy(Emission& e) {
   const DType dtype = result_dtype(e);
-  const Value turn = e.node("Mul", {e.node("Sub", {uniform_numbers(e, dtype), e.scalar(dtype, 0.5)}), e.scalar(dtype, std::numbers::pi)});
-  e.give(e.node("Add", {e.node("Mul", {e.node("Tan", {turn}), e.scalar(dtype, e.number("sigma"))}), e.scalar(dtype, e.number("median"))}));
+  const Value turn =
+      e.node("Mul", {e.node("Sub", {uniform_numbers(e, dtype), e.scalar(dtype, 0.5)}), e.scalar(dtype, std::numbers::pi)});
+  e.give(e.node(
+      "Add", {e.node("Mul", {e.node("Tan", {turn}), e.scalar(dtype, e.number("sigma"))}), e.scalar(dtype, e.number("median"))}));
 }
 
 // ---- Choices
 
-// With replacement by Multinomial, of unnormalized logarithms. Without, the largest of log(u)/weight: each is drawn as its weight says.
+// With replacement by Multinomial, of unnormalized logarithms. Without, the largest of log(u)/weight: each is drawn as its weight
+// says.
 void multinomial(Emission& e) {
   const bool vector = e.rank("self") == 1;
   const Value given = e.tensor("self", DType::f32), weights = vector ? e.build.unsqueeze(given, {0}) : given;
   Value made;
   if (e.row_has("Multinomial")) {
-    made = e.node("Multinomial", {e.node("Log", {weights})}, {{"sample_size", e.integer("num_samples")}, {"dtype", onnx::data_type(DType::i64)}}, DType::i64);
+    made = e.node("Multinomial", {e.node("Log", {weights})},
+                  {{"sample_size", e.integer("num_samples")}, {"dtype", onnx::data_type(DType::i64)}}, DType::i64);
   } else {
     const Value uniform = e.node("RandomUniformLike", {weights}, {{"dtype", onnx::data_type(DType::f32)}}, DType::f32);
     const Value keys = e.node("Div", {e.node("Log", {uniform}), weights});
@@ -139,7 +149,9 @@ void randperm(Emission& e) {
   Value numbers;
   if (const auto known = e.call.integer("n"))
     numbers = e.node("RandomUniform", {}, {{"shape", Ints{*known}}, {"dtype", onnx::data_type(DType::f32)}}, DType::f32);
-  else numbers = e.node("RandomUniformLike", {filled(e, n, e.scalar(DType::f32, 0))}, {{"dtype", onnx::data_type(DType::f32)}}, DType::f32);
+  else
+    numbers = e.node("RandomUniformLike", {filled(e, n, e.scalar(DType::f32, 0))}, {{"dtype", onnx::data_type(DType::f32)}},
+                     DType::f32);
   e.give(e.nodes("TopK", {numbers}, 2, {{"k", n}, {"axis", 0}})[1]);
 }
 

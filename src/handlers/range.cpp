@@ -48,9 +48,11 @@ Value counted_range(Emission& e, DType dtype, const Value& start, const Value& e
 void arange(Emission& e) {
   const bool whole_result = !ir::is_floating(e.output_dtype());
   const bool whole = whole_result || (is_whole(e, "start") && is_whole(e, "end") && is_whole(e, "step"));
-  const auto start = e.call.has("start") ? e.call.number("start") : 0, end = e.call.number("end"), step = e.call.has("step") ? e.call.number("step") : 1;
+  const auto start = e.call.has("start") ? e.call.number("start") : 0, end = e.call.number("end"),
+             step = e.call.has("step") ? e.call.number("step") : 1;
   if (start && end && step && whole)
-    return give_whole_range(e, static_cast<std::int64_t>(*start), static_cast<std::int64_t>(*end), static_cast<std::int64_t>(*step));
+    return give_whole_range(e, static_cast<std::int64_t>(*start), static_cast<std::int64_t>(*end),
+                            static_cast<std::int64_t>(*step));
   if (start && end && step) {
     Doubles numbers;
     const auto length = static_cast<std::int64_t>(std::ceil((*end - *start) / *step));
@@ -81,7 +83,10 @@ void range(Emission& e) {
 
 // ---- Evenly spaced: the first half is counted from the start, the other from the end, as PyTorch does
 
-struct Spaced { double start, end, step; std::int64_t count; };
+struct Spaced {
+  double start, end, step;
+  std::int64_t count;
+};
 
 double at(const Spaced& s, std::int64_t i) {
   return i < s.count / 2 ? s.start + s.step * static_cast<double>(i) : s.end - s.step * static_cast<double>(s.count - 1 - i);
@@ -105,20 +110,28 @@ Value spaced(Emission& e) {
   };
   const Value start = bound("start"), end = bound("end");
   if (const auto count = e.call.integer("steps")) {
-    if (*count < 2) return *count == 1 ? e.build.reshape(start, {1}) : e.build.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}});
+    if (*count < 2)
+      return *count == 1 ? e.build.reshape(start, {1}) : e.build.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}});
     const Value step = e.node("Div", {e.node("Sub", {end, start}), e.scalar(dtype, *count - 1)});
     Doubles first, last;
-    for (std::int64_t i = 0; i < *count; ++i) i < *count / 2 ? first.push_back(static_cast<double>(i)) : last.push_back(static_cast<double>(*count - 1 - i));
-    const auto vector = [&](const std::vector<double>& numbers) { return e.build.constant(onnx::make_tensor(dtype, {static_cast<std::int64_t>(numbers.size())}, numbers)); };
-    return e.build.concat({e.node("Add", {e.node("Mul", {vector(first), step}), start}), e.node("Sub", {end, e.node("Mul", {vector(last), step})})}, 0);
+    for (std::int64_t i = 0; i < *count; ++i)
+      i < *count / 2 ? first.push_back(static_cast<double>(i)) : last.push_back(static_cast<double>(*count - 1 - i));
+    const auto vector = [&](const std::vector<double>& numbers) {
+      return e.build.constant(onnx::make_tensor(dtype, {static_cast<std::int64_t>(numbers.size())}, numbers));
+    };
+    return e.build.concat(
+        {e.node("Add", {e.node("Mul", {vector(first), step}), start}), e.node("Sub", {end, e.node("Mul", {vector(last), step})})},
+        0);
   }
-  const Value count = int_value(e, "steps"), places = counting(e, count), last = e.build.squeeze(difference(e, count, e.integers({1})), {0});
-  const Value single = e.cast(e.node("Equal", {count, e.integers({1})}), DType::i64);   // is the start, and there is no step
+  const Value count = int_value(e, "steps"), places = counting(e, count),
+              last = e.build.squeeze(difference(e, count, e.integers({1})), {0});
+  const Value single = e.cast(e.node("Equal", {count, e.integers({1})}), DType::i64);  // is the start, and there is no step
   const Value half = e.node("Div", {sum(e, count, single), e.integers({2})});
   const Value in_front = e.node("Less", {e.cast(places, DType::f64), e.cast(half, DType::f64)});
   const Value steps = e.node("Add", {last, e.build.squeeze(single, {0})});
   const Value step = e.node("Div", {e.node("Sub", {end, start}), e.cast(steps, dtype)});
-  const Value from = e.node("Where", {in_front, start, end}), by = e.node("Where", {in_front, places, e.node("Sub", {places, last})});
+  const Value from = e.node("Where", {in_front, start, end}),
+              by = e.node("Where", {in_front, places, e.node("Sub", {places, last})});
   return e.node("Add", {from, e.node("Mul", {step, e.cast(by, dtype)})});
 }
 
@@ -134,11 +147,14 @@ void linspace(Emission& e) {
 void logspace(Emission& e) {
   const double base = e.number("base");
   const auto known = known_spaced(e);
-  if (!known) return e.give(e.node("Pow", {e.scalar(ir::is_floating(e.output_dtype()) ? e.output_dtype() : DType::f64, base), spaced(e)}));
+  if (!known)
+    return e.give(e.node("Pow", {e.scalar(ir::is_floating(e.output_dtype()) ? e.output_dtype() : DType::f64, base), spaced(e)}));
   const bool whole = !ir::is_floating(e.output_dtype());
   Doubles numbers;
   for (std::int64_t i = 0; i < known->count; ++i) {
-    const double power = known->count == 1 ? known->start : whole ? known->start + static_cast<double>(static_cast<float>(known->step) * static_cast<float>(i)) : at(*known, i);
+    const double power = known->count == 1 ? known->start
+                         : whole ? known->start + static_cast<double>(static_cast<float>(known->step) * static_cast<float>(i))
+                                 : at(*known, i);
     numbers.push_back(std::pow(whole ? std::trunc(base) : base, power));
   }
   give_constant(e, numbers);
@@ -146,7 +162,8 @@ void logspace(Emission& e) {
 
 // ---- Windows
 
-template <class Shape> void give_window(Emission& e, Shape&& shape) {
+template <class Shape>
+void give_window(Emission& e, Shape&& shape) {
   const std::int64_t count = e.integer("window_length");
   const bool periodic = !e.call.has("periodic") || e.boolean("periodic");
   Doubles numbers;
@@ -183,7 +200,8 @@ double bessel_i0(double x) {
 
 void kaiser_window(Emission& e) {
   const double beta = e.call.has("beta") ? e.number("beta") : 12;
-  give_window(e, [&](double x) { return bessel_i0(beta * std::sqrt(std::max(0.0, 1 - (2 * x - 1) * (2 * x - 1)))) / bessel_i0(beta); });
+  give_window(
+      e, [&](double x) { return bessel_i0(beta * std::sqrt(std::max(0.0, 1 - (2 * x - 1) * (2 * x - 1)))) / bessel_i0(beta); });
 }
 
 }  // namespace

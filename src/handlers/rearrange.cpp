@@ -38,7 +38,7 @@ struct Interleaved {
   Value value;
   std::int64_t axis = 0;
   Dim size;
-  Value count;   // of elements along the axis
+  Value count;  // of elements along the axis
 };
 
 Interleaved interleaved(Emission& e) {
@@ -47,7 +47,10 @@ Interleaved interleaved(Emission& e) {
     const std::int64_t axis = e.axis("dim");
     return {e.tensor("self"), axis, e.shape("self")[static_cast<std::size_t>(axis)], e.size_of("self", axis)};
   }
-  Interleaved made{e.call.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1}), 0, symbolic::product(e.shape("self")), {}};
+  Interleaved made{e.call.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1}),
+                   0,
+                   symbolic::product(e.shape("self")),
+                   {}};
   made.count = made.size.is_number() ? e.integers({*made.size.number()}) : sizes_of(e, made.value);
   return made;
 }
@@ -70,7 +73,9 @@ void repeat_each(Emission& e) {
 Value repeated_positions(Emission& e, const Value& repeats) {
   if (const auto known = e.build.ints_of(repeats)) {
     Ints positions;
-    for (std::size_t i = 0; i < known->size(); ++i) positions.insert(positions.end(), static_cast<std::size_t>(std::max<std::int64_t>((*known)[i], 0)), static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < known->size(); ++i)
+      positions.insert(positions.end(), static_cast<std::size_t>(std::max<std::int64_t>((*known)[i], 0)),
+                       static_cast<std::int64_t>(i));
     return e.integers(positions);
   }
   const Value most = e.node("ReduceMax", {repeats}, {{"axes", Ints{0}}, {"keepdims", 1}});
@@ -88,16 +93,20 @@ void repeat_by_tensor(Emission& e) {
   const Dim given = shape.empty() ? Dim(1) : shape.front();
   if (given.number() == 1 && self.size.number() != 1) {
     const auto each = e.build.ints_of(repeats);
-    if (each && self.size.is_number()) repeats = e.integers(Ints(static_cast<std::size_t>(*self.size.number()), each->front()));
-    else repeats = e.node("Tile", {repeats, self.count});
+    if (each && self.size.is_number())
+      repeats = e.integers(Ints(static_cast<std::size_t>(*self.size.number()), each->front()));
+    else
+      repeats = e.node("Tile", {repeats, self.count});
   }
   e.give(e.build.gather(self.value, repeated_positions(e, repeats), self.axis));
 }
 
 void repeat_interleave(Emission& e) {
   if (!e.call.has("self")) return e.give(repeated_positions(e, e.tensor("repeats", DType::i64)));
-  if (e.call.tensor("repeats")) repeat_by_tensor(e);
-  else repeat_each(e);
+  if (e.call.tensor("repeats"))
+    repeat_by_tensor(e);
+  else
+    repeat_each(e);
 }
 
 // ---- Order reversed
@@ -105,7 +114,8 @@ void repeat_interleave(Emission& e) {
 Value flipped(Emission& e, const Value& value, const Ints& axes) {
   if (axes.empty()) return value;
   if (e.at_least(10))
-    return e.build.slice(value, Ints(axes.size(), -1), Ints(axes.size(), std::numeric_limits<std::int64_t>::min()), axes, Ints(axes.size(), -1));
+    return e.build.slice(value, Ints(axes.size(), -1), Ints(axes.size(), std::numeric_limits<std::int64_t>::min()), axes,
+                         Ints(axes.size(), -1));
   Value made = value;
   for (const std::int64_t axis : axes) {
     Ints positions;
@@ -121,7 +131,8 @@ void flipud(Emission& e) { e.give(flipped(e, e.tensor("self"), {0})); }
 
 void rot90(Emission& e) {
   const Ints dims = e.ints("dims");
-  const std::int64_t rank = e.rank("self"), a = e.wrap(dims.at(0), rank), b = e.wrap(dims.at(1), rank), turns = ((e.integer("k") % 4) + 4) % 4;
+  const std::int64_t rank = e.rank("self"), a = e.wrap(dims.at(0), rank), b = e.wrap(dims.at(1), rank),
+                     turns = ((e.integer("k") % 4) + 4) % 4;
   const Value self = e.tensor("self");
   if (turns == 0) return e.give(self);
   if (turns == 2) return e.give(flipped(e, self, {std::min(a, b), std::max(a, b)}));
@@ -142,23 +153,30 @@ Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size
   if (shift == 0) return value;
   Value first = e.integers({-shift});
   if (!provably_at_least(size, shift < 0 ? -shift : shift)) {
-    if (!e.at_least(10)) throw Refusal{"whether a dimension is shorter than the shift isn't known before opset 10", "use opset 10"};
+    if (!e.at_least(10))
+      throw Refusal{"whether a dimension is shorter than the shift isn't known before opset 10", "use opset 10"};
     first = e.node("Mod", {first, count});
   }
-  return e.build.concat({sliced(e, value, axis, first, e.integers({to_end})), sliced(e, value, axis, e.integers({0}), first)}, axis);
+  return e.build.concat({sliced(e, value, axis, first, e.integers({to_end})), sliced(e, value, axis, e.integers({0}), first)},
+                        axis);
 }
 
 // By as many places as is known when the model runs.
 Value rolled(Emission& e, const Value& value, std::int64_t axis, const Value& shift, const Value& count) {
-  if (!e.at_least(10)) throw Refusal{"a shift that is known only when the model runs needs Slice as it came with opset 10", "use opset 10, or a fixed shift"};
-  const Value some = e.node("Max", {e.cast(count, DType::f64), e.scalar(DType::f64, 1.0)});   // Max of i64 came later
+  if (!e.at_least(10))
+    throw Refusal{"a shift that is known only when the model runs needs Slice as it came with opset 10",
+                  "use opset 10, or a fixed shift"};
+  const Value some = e.node("Max", {e.cast(count, DType::f64), e.scalar(DType::f64, 1.0)});  // Max of i64 came later
   const Value first = e.node("Mod", {difference(e, e.integers({0}), shift), e.cast(some, DType::i64)});
-  return e.build.concat({sliced(e, value, axis, first, e.integers({std::numeric_limits<std::int64_t>::max()})), sliced(e, value, axis, e.integers({0}), first)}, axis);
+  return e.build.concat({sliced(e, value, axis, first, e.integers({std::numeric_limits<std::int64_t>::max()})),
+                         sliced(e, value, axis, e.integers({0}), first)},
+                        axis);
 }
 
 void roll_open(Emission& e) {
   const Ints dims = e.ints("dims");
-  if (dims.empty()) throw Refusal{"the flattened tensor is rolled by a shift that is known only when the model runs", "name the dims"};
+  if (dims.empty())
+    throw Refusal{"the flattened tensor is rolled by a shift that is known only when the model runs", "name the dims"};
   const Value shifts = e.int_vector("shifts");
   Value made = e.tensor("self");
   for (std::size_t i = 0; i < dims.size(); ++i) {

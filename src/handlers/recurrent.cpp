@@ -1,22 +1,23 @@
 // LSTM, GRU and RNN, on padded and on packed sequences.
+#include "handlers/recurrent.h"
+
 #include <algorithm>
 
 #include "handlers/families.h"
 #include "handlers/packed.h"
-#include "handlers/recurrent.h"
 
 namespace compatcheck::handlers {
 namespace {
 
 struct Kind {
   const char* op;
-  Ints order;                 // ONNX's gates as numbers of PyTorch's
+  Ints order;  // ONNX's gates as numbers of PyTorch's
   Arguments attributes;
-  std::vector<std::string> activations;   // of one direction
+  std::vector<std::string> activations;  // of one direction
 };
 
-const Kind lstm{"LSTM", {0, 3, 1, 2}, {}, {}};                             // i f g o → i o f c
-const Kind gru{"GRU", {1, 0, 2}, {{"linear_before_reset", 1}}, {}};        // r z n → z r h
+const Kind lstm{"LSTM", {0, 3, 1, 2}, {}, {}};                       // i f g o → i o f c
+const Kind gru{"GRU", {1, 0, 2}, {{"linear_before_reset", 1}}, {}};  // r z n → z r h
 const Kind rnn_tanh{"RNN", {0}, {}, {}};
 const Kind rnn_relu{"RNN", {0}, {}, {"Relu"}};
 
@@ -39,7 +40,8 @@ struct Layers {
   // A parameter of each direction of a layer.
   Values of(std::int64_t layer, std::int64_t which) const {
     Values made;
-    for (std::int64_t d = 0; d < directions; ++d) made.push_back(params[static_cast<std::size_t>((layer * directions + d) * per_direction + which)]);
+    for (std::int64_t d = 0; d < directions; ++d)
+      made.push_back(params[static_cast<std::size_t>((layer * directions + d) * per_direction + which)]);
     return made;
   }
 };
@@ -66,7 +68,7 @@ Layers layers_of(Emission& e) {
   layers.per_direction = per;
   layers.projected = per == (layers.biases ? 5 : 3);
   const auto facts = e.call.list("params");
-  const auto* weight = facts && facts->size() > 1 ? (*facts)[1]->tensor() : nullptr;   // (gates · hidden, hidden or projection)
+  const auto* weight = facts && facts->size() > 1 ? (*facts)[1]->tensor() : nullptr;  // (gates · hidden, hidden or projection)
   const auto rows = weight && weight->shape && weight->shape->size() == 2 ? (*weight->shape)[0].number() : std::nullopt;
   if (!rows) e.want("params", "the sizes");
   layers.hidden = *rows;
@@ -80,16 +82,17 @@ Value states_of(Emission& e, const Value& all, const Layers& layers, std::int64_
 }
 
 struct Sequence {
-  Value steps;     // (time, batch, features)
-  Value lengths;   // i32; absent: all are whole
+  Value steps;    // (time, batch, features)
+  Value lengths;  // i32; absent: all are whole
 };
 
 struct Result {
   Value steps;
-  Values last;     // (directions, batch, features): hidden, and the cell of an LSTM
+  Values last;  // (directions, batch, features): hidden, and the cell of an LSTM
 };
 
-Result one_layer(Emission& e, const Kind& kind, const Layers& layers, std::int64_t layer, const Sequence& sequence, const Values& states) {
+Result one_layer(Emission& e, const Kind& kind, const Layers& layers, std::int64_t layer, const Sequence& sequence,
+                 const Values& states) {
   Values inputs{sequence.steps, reordered(e, stacked(e, layers.of(layer, 0)), kind, layers.hidden, 1),
                 reordered(e, stacked(e, layers.of(layer, 1)), kind, layers.hidden, 1),
                 layers.biases ? reordered(e, biases(e, layers, layer), kind, layers.hidden, 2) : Value{}, sequence.lengths};
@@ -104,13 +107,15 @@ Result one_layer(Emission& e, const Kind& kind, const Layers& layers, std::int64
   }
   const Values made = e.nodes(kind.op, inputs, states.size() + 1, attributes);
   // (time, directions, batch, hidden) → (time, batch, directions · hidden)
-  const Value steps = layers.directions == 1 ? e.build.squeeze(made[0], {1})
-                                             : e.build.reshape(e.build.transpose(made[0], {0, 2, 1, 3}), {0, 0, 2 * layers.hidden});
+  const Value steps = layers.directions == 1
+                          ? e.build.squeeze(made[0], {1})
+                          : e.build.reshape(e.build.transpose(made[0], {0, 2, 1, 3}), {0, 0, 2 * layers.hidden});
   return {steps, {made.begin() + 1, made.end()}};
 }
 
 // Step by step: an LSTM with a projection, which ONNX's has no place for, and f64, which the runtime's layers don't take.
-Result written_out_layer(Emission& e, const Kind& kind, const Layers& layers, std::int64_t layer, const Value& steps, const Values& states) {
+Result written_out_layer(Emission& e, const Kind& kind, const Layers& layers, std::int64_t layer, const Value& steps,
+                         const Values& states) {
   Values of_directions;
   std::vector<Values> last(states.size());
   for (std::int64_t d = 0; d < layers.directions; ++d) {
@@ -121,7 +126,8 @@ Result written_out_layer(Emission& e, const Kind& kind, const Layers& layers, st
       return layers.biases ? e.node("Add", {product, parameter(bias)}) : product;
     };
     Values own;
-    for (const Value& state : states) own.push_back(e.build.squeeze(layers.directions == 1 ? state : e.build.slice(state, {d}, {d + 1}, {0}), {0}));
+    for (const Value& state : states)
+      own.push_back(e.build.squeeze(layers.directions == 1 ? state : e.build.slice(state, {d}, {d + 1}, {0}), {0}));
     const Value hidden_weight = weight(1), projection = layers.projected ? weight(layers.per_direction - 1) : Value{};
     const Looped made = loop_over(e, linear(steps, weight(0), 2), own, d == 1, [&](const Value& input, const Values& before) {
       const Value hidden = linear(before[0], hidden_weight, 3);
@@ -150,8 +156,10 @@ Result all_layers(Emission& e, const Kind& kind, Sequence sequence) {
     for (const Value& state : states) own.push_back(states_of(e, state, layers, layer));
     const bool written_out = layers.projected || sequence.steps.dtype == DType::f64;
     if (written_out && sequence.lengths)
-      throw Refusal{"projections (proj_size) and double precision have no ONNX form on packed sequences", "use proj_size=0 and float32, or pad the sequences"};
-    result = written_out ? written_out_layer(e, kind, layers, layer, sequence.steps, own) : one_layer(e, kind, layers, layer, sequence, own);
+      throw Refusal{"projections (proj_size) and double precision have no ONNX form on packed sequences",
+                    "use proj_size=0 and float32, or pad the sequences"};
+    result = written_out ? written_out_layer(e, kind, layers, layer, sequence.steps, own)
+                         : one_layer(e, kind, layers, layer, sequence, own);
     sequence.steps = result.steps;
     for (std::size_t i = 0; i < last.size(); ++i) last[i].push_back(result.last[i]);
   }

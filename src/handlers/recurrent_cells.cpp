@@ -26,7 +26,8 @@ State lstm_step(Emission& e, const Value& gates, const Value& cell, std::int64_t
   return {e.node("Mul", {sigmoid(3), e.node("Tanh", {next})}), next};
 }
 
-Value gru_step(Emission& e, const Value& from_input, const Value& from_hidden, const Value& before, std::int64_t width, std::int64_t axis) {
+Value gru_step(Emission& e, const Value& from_input, const Value& from_hidden, const Value& before, std::int64_t width,
+               std::int64_t axis) {
   const Values input = gates_of(e, from_input, 3, width, axis), hidden = gates_of(e, from_hidden, 3, width, axis);
   const auto gate = [&](std::size_t i) { return e.node("Sigmoid", {e.node("Add", {input[i], hidden[i]})}); };
   const Value proposed = e.node("Tanh", {e.node("Add", {input[2], e.node("Mul", {gate(0), hidden[2]})})});
@@ -41,8 +42,9 @@ struct Cell {
 };
 
 Cell cell_of(Emission& e, const Value& hidden, std::int64_t gates) {
-  return {linear(e, e.tensor("input"), e.tensor("w_ih"), e.optional_tensor("b_ih")), linear(e, hidden, e.tensor("w_hh"), e.optional_tensor("b_hh")), hidden,
-          e.known_size("w_hh", 0) / gates, e.rank("input") - 1};
+  return {linear(e, e.tensor("input"), e.tensor("w_ih"), e.optional_tensor("b_ih")),
+          linear(e, hidden, e.tensor("w_hh"), e.optional_tensor("b_hh")), hidden, e.known_size("w_hh", 0) / gates,
+          e.rank("input") - 1};
 }
 
 void lstm_cell(Emission& e) {
@@ -58,14 +60,16 @@ void gru_cell(Emission& e) {
   e.give(gru_step(e, cell.from_input, cell.from_hidden, cell.hidden, cell.width, cell.axis));
 }
 
-template <bool relu> void rnn_cell(Emission& e) {
+template <bool relu>
+void rnn_cell(Emission& e) {
   const Cell cell = cell_of(e, e.tensor("hx"), 1);
   e.give(e.node(relu ? "Relu" : "Tanh", {e.node("Add", {cell.from_input, cell.from_hidden})}));
 }
 
 }  // namespace
 
-Looped loop_over(Emission& e, const Value& inputs, const Values& states, bool reversed, const std::function<Values(const Value&, const Values&)>& step) {
+Looped loop_over(Emission& e, const Value& inputs, const Values& states, bool reversed,
+                 const std::function<Values(const Value&, const Values&)>& step) {
   const auto backwards = [&](const Value& value) {
     return e.build.slice(value, {-1}, {std::numeric_limits<std::int64_t>::min() + 1}, {0}, {-1});
   };
@@ -84,7 +88,8 @@ Looped loop_over(Emission& e, const Value& inputs, const Values& states, bool re
   Values given{count, {}};
   given.insert(given.end(), states.begin(), states.end());
   const std::size_t outputs = states.size() + 1;
-  const Values made = e.build.control("Loop", given, {{"body", body}}, std::vector<DType>(outputs, inputs.dtype), std::vector<bool>(outputs, false));
+  const Values made = e.build.control("Loop", given, {{"body", body}}, std::vector<DType>(outputs, inputs.dtype),
+                                      std::vector<bool>(outputs, false));
   return {reversed ? backwards(made.back()) : made.back(), {made.begin(), made.end() - 1}};
 }
 

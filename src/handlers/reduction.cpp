@@ -10,7 +10,9 @@ namespace {
 Ints axes_of(Emission& e) { return e.axes("dim"); }
 
 void sum(Emission& e) { e.give(reduce(e, "ReduceSum", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim"))); }
-void product(Emission& e) { e.give(reduce(e, "ReduceProd", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim"))); }
+void product(Emission& e) {
+  e.give(reduce(e, "ReduceProd", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
+}
 
 void average(Emission& e) {
   e.give(mean(e, e.tensor("self", e.output_dtype()), e.shape("self"), axes_of(e), e.boolean("keepdim")));
@@ -20,7 +22,10 @@ void logsumexp(Emission& e) {
   e.give(reduce(e, "ReduceLogSumExp", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
 }
 
-template <Extreme which> void amax(Emission& e) { e.give(extreme(e, which, e.tensor("self"), axes_of(e), e.boolean("keepdim"))); }
+template <Extreme which>
+void amax(Emission& e) {
+  e.give(extreme(e, which, e.tensor("self"), axes_of(e), e.boolean("keepdim")));
+}
 
 void aminmax(Emission& e) {
   const Value x = e.tensor("self");
@@ -28,14 +33,16 @@ void aminmax(Emission& e) {
   if (e.output_used(1)) e.give(1, extreme(e, Extreme::greatest, x, axes_of(e), e.boolean("keepdim")));
 }
 
-template <Extreme which> void max_along(Emission& e) {
+template <Extreme which>
+void max_along(Emission& e) {
   const Value x = e.tensor("self");
   const bool scalar = e.rank("self") == 0, keep = e.boolean("keepdim");
   if (e.output_used(0)) e.give(0, extreme(e, which, x, axes_of(e), keep));
   if (e.output_used(1)) e.give(1, scalar ? e.scalar(DType::i64, 0) : place_of_extreme(e, which, x, e.axis("dim"), keep));
 }
 
-template <Extreme which> void argmax(Emission& e) {
+template <Extreme which>
+void argmax(Emission& e) {
   const std::int64_t rank = e.rank("self");
   if (rank == 0) return e.give(e.scalar(DType::i64, 0));
   const bool keep = e.boolean("keepdim");
@@ -45,7 +52,8 @@ template <Extreme which> void argmax(Emission& e) {
 }
 
 // Of no elements: all are true, none is.
-template <bool every> void truth(Emission& e) {
+template <bool every>
+void truth(Emission& e) {
   const Value x = e.tensor("self", DType::boolean);
   const Ints axes = axes_of(e);
   const bool keep = e.boolean("keepdim");
@@ -102,10 +110,14 @@ void sum_to_size(Emission& e) {
   const std::size_t leading = from.size() - to->size();
   Ints gone, summed;
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (i < leading) gone.push_back(static_cast<std::int64_t>(i));
-    else if (provably_equal(from[i], (*to)[i - leading])) continue;
-    else if ((*to)[i - leading].number() == 1) summed.push_back(static_cast<std::int64_t>(i));
-    else throw Refusal{"which dimensions are summed is known only when the model runs", "use a fixed size"};
+    if (i < leading)
+      gone.push_back(static_cast<std::int64_t>(i));
+    else if (provably_equal(from[i], (*to)[i - leading]))
+      continue;
+    else if ((*to)[i - leading].number() == 1)
+      summed.push_back(static_cast<std::int64_t>(i));
+    else
+      throw Refusal{"which dimensions are summed is known only when the model runs", "use a fixed size"};
   }
   Value x = e.tensor("self", e.output_dtype());
   if (!summed.empty()) x = reduce(e, "ReduceSum", x, summed, true);

@@ -39,8 +39,10 @@ const Overlaid* Registry::find_overlaid(std::string_view rows, int opset, onnx::
   for (auto overlaid = overlaid_.rbegin(); overlaid != overlaid_.rend(); ++overlaid) {
     if (overlaid->op != rows && overlaid->op != base) continue;
     const onnx::OpsetRange& opsets = overlaid->opsets;
-    if (opset < opsets.from) around.to = std::min(around.to, opsets.from - 1);
-    else if (opset > opsets.to) around.from = std::max(around.from, opsets.to + 1);
+    if (opset < opsets.from)
+      around.to = std::min(around.to, opsets.from - 1);
+    else if (opset > opsets.to)
+      around.from = std::max(around.from, opsets.to + 1);
     else {
       around = {std::max(around.from, opsets.from), std::min(around.to, opsets.to)};
       return &*overlaid;

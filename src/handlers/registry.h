@@ -31,7 +31,7 @@ class Registry {
   void overlay(std::string_view op, onnx::OpsetRange opsets, Handler function, std::string_view plugin);
   // Of these rows; null if none. `rows` is the canonical name: after aliases, in-place and out= forms.
   const Handler* find(std::string_view rows) const;
-  const Handler* find_exact(std::string_view rows) const;   // not that of the base name
+  const Handler* find_exact(std::string_view rows) const;  // not that of the base name
   const Handler* find_number(std::string_view op) const;
   // The last plugin's; `around` is narrowed to the opsets around this one with the same answer.
   const Overlaid* find_overlaid(std::string_view rows, int opset, onnx::OpsetRange& around) const;
@@ -39,7 +39,7 @@ class Registry {
 
  private:
   std::map<std::string, Handler, std::less<>> handlers_, numbers_;
-  std::vector<Overlaid> overlaid_;   // the later wins
+  std::vector<Overlaid> overlaid_;  // the later wins
 };
 
 // Every shipped family.
@@ -47,7 +47,7 @@ Registry shipped_handlers();
 
 // Emits a row that is one ONNX operator from the row alone: inputs, attributes, casts by the operator's `facts:` word.
 void emit_row(Emission& emission);
-bool is_plain(const mapping::Row& row);   // it is one ONNX operator
+bool is_plain(const mapping::Row& row);  // it is one ONNX operator
 // An argument that the row doesn't speak of and that the call doesn't leave at its default: emit_row would drop it. Empty if
 // there is none.
 std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& call);

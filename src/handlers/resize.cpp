@@ -14,8 +14,8 @@ namespace {
 // One resized dimension.
 struct Side {
   Dim size, places;
-  std::optional<double> scale;   // the factor that the call gives and that coordinates go by
-  Value factor;                  // the same, known when the model runs: f64 without dimensions
+  std::optional<double> scale;  // the factor that the call gives and that coordinates go by
+  Value factor;                 // the same, known when the model runs: f64 without dimensions
 };
 
 struct Job {
@@ -23,7 +23,7 @@ struct Job {
   Shape shape;
   Resized how;
   std::vector<Side> sides;
-  Value places;                  // i64 vector; made where a node needs it
+  Value places;  // i64 vector; made where a node needs it
   std::size_t dims() const { return sides.size(); }
 };
 
@@ -52,7 +52,9 @@ Value by_taps(Emission& e, const Job& job, const Value& input, std::size_t dimen
 Value by_taps(Emission& e, const Job& job) {
   Value made = is_nearest(job) || job.input.dtype == DType::f64 ? job.input : e.cast(job.input, DType::f32);
   for (std::size_t i = job.dims(); i-- > 0;)
-    if (!known(job.sides[i]) || *job.sides[i].size.number() != *job.sides[i].places.number() || job.how.antialias || job.sides[i].scale) made = by_taps(e, job, made, i);
+    if (!known(job.sides[i]) || *job.sides[i].size.number() != *job.sides[i].places.number() || job.how.antialias ||
+        job.sides[i].scale)
+      made = by_taps(e, job, made, i);
   return made;
 }
 
@@ -83,7 +85,7 @@ bool same_cells(const Job& job, const Side& side) {
     return taps_of(job.how, size, places, side.scale).positions == resize_positions(job.how.filter, size, places, side.scale);
   }
   if (!side.scale) return true;
-  const auto same = [&](std::int64_t size) {   // small sizes: PyTorch takes a size that stays, or doubles, by itself
+  const auto same = [&](std::int64_t size) {  // small sizes: PyTorch takes a size that stays, or doubles, by itself
     const auto places = static_cast<std::int64_t>(static_cast<double>(size) * *side.scale);
     return taps_of(job.how, size, places, side.scale).positions == resize_positions(job.how.filter, size, places, side.scale);
   };
@@ -96,8 +98,12 @@ bool may_stay(const Side& side) { return known(side) ? stays(side) : side.scale.
 
 bool takes(const Job& job) {
   switch (job.input.dtype) {
-    case DType::f32: case DType::f16: case DType::bf16: return true;
-    case DType::u8: case DType::i8: case DType::i32: return is_nearest(job);
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16: return true;
+    case DType::u8:
+    case DType::i8:
+    case DType::i32: return is_nearest(job);
     default: return false;
   }
 }
@@ -107,11 +113,13 @@ std::optional<std::vector<double>> scales_of(const Job& job) {
   std::vector<double> scales(2, 1.0);
   for (const Side& side : job.sides) {
     std::optional<double> scale = side.scale;
-    if (job.how.filter == Filter::linear && scale && !job.how.antialias && !job.how.align_corners) {   // PyTorch leaves a size that stays as it is, whatever the factor
+    if (job.how.filter == Filter::linear && scale && !job.how.antialias &&
+        !job.how.align_corners) {  // PyTorch leaves a size that stays as it is, whatever the factor
       if (!known(side) && *scale > 1 && *scale < 2) return std::nullopt;
       if (stays(side)) scale = 1.0;
     }
-    if (!scale && known(side)) scale = static_cast<double>(static_cast<float>(*side.places.number()) / static_cast<float>(*side.size.number()));
+    if (!scale && known(side))
+      scale = static_cast<double>(static_cast<float>(*side.places.number()) / static_cast<float>(*side.size.number()));
     if (!scale || !scale_gives_size(side, *scale)) return std::nullopt;
     scales.push_back(*scale);
   }
@@ -122,15 +130,21 @@ bool resize_does(const Job& job) {
   if (!takes(job) || job.how.filter == Filter::lanczos || (job.how.antialias && job.how.align_corners)) return false;
   if (!std::ranges::all_of(job.sides, [&](const Side& side) { return same_cells(job, side); })) return false;
   // ONNX Runtime copies where all sizes stay, whatever the factors.
-  if (job.how.filter == Filter::cubic && !job.how.align_corners && std::ranges::all_of(job.sides, may_stay) && std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.value_or(1) != 1; })) return false;
+  if (job.how.filter == Filter::cubic && !job.how.align_corners && std::ranges::all_of(job.sides, may_stay) &&
+      std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.value_or(1) != 1; }))
+    return false;
   const bool by_factor = std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.has_value(); });
   return !by_factor || job.how.align_corners || scales_of(job);
 }
 
 Arguments resize_attributes(const Job& job) {
   const bool corners = job.how.align_corners && !is_nearest(job);
-  Arguments attributes{{"mode", is_nearest(job) ? "nearest" : job.how.filter == Filter::linear ? "linear" : "cubic"},
-                       {"coordinate_transformation_mode", corners ? "align_corners" : job.how.filter == Filter::nearest ? "asymmetric" : "half_pixel"}};
+  Arguments attributes{{"mode", is_nearest(job)                    ? "nearest"
+                                : job.how.filter == Filter::linear ? "linear"
+                                                                   : "cubic"},
+                       {"coordinate_transformation_mode", corners                             ? "align_corners"
+                                                          : job.how.filter == Filter::nearest ? "asymmetric"
+                                                                                              : "half_pixel"}};
   if (is_nearest(job)) attributes.push_back({"nearest_mode", job.how.filter == Filter::nearest ? "floor" : "round_prefer_ceil"});
   if (job.how.filter == Filter::cubic) attributes.push_back({"cubic_coeff_a", job.how.antialias ? -0.5 : -0.75});
   if (job.how.antialias) {
@@ -164,10 +178,11 @@ Value places_by_factor(Emission& e, const Job& job, std::size_t dimension) {
 Value nearest_by_factor(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
   const auto axis = static_cast<std::int64_t>(dimension) + 2;
   const Value places = places_by_factor(e, job, dimension), size = size_at(e, job.input, axis), half = e.scalar(DType::f32, 0.5);
-  Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), DType::f32), place = e.cast(counting(e, places), DType::f32);
+  Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), DType::f32),
+        place = e.cast(counting(e, places), DType::f32);
   if (job.how.filter == Filter::nearest_exact) {
     place = e.node("Add", {place, half});
-  } else {   // PyTorch takes a size that stays, or doubles, by itself
+  } else {  // PyTorch takes a size that stays, or doubles, by itself
     step = e.node("Where", {e.node("Equal", {places, product(e, size, e.integers({2}))}), half, step});
     step = e.node("Where", {e.node("Equal", {places, size}), e.scalar(DType::f32, 1.0), step});
   }
@@ -184,12 +199,16 @@ Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes)
     places.push_back(places_by_factor(e, job, i));
     const Value cells = size_at(e, job.input, static_cast<std::int64_t>(i) + 2), size = e.cast(cells, DType::f32);
     Value factor = e.build.reshape(e.cast(job.sides[i].factor, DType::f32), {1});
-    if (job.how.filter == Filter::linear) factor = e.node("Where", {e.node("Equal", {places.back(), cells}), e.scalar(DType::f32, 1.0), factor});
+    if (job.how.filter == Filter::linear)
+      factor = e.node("Where", {e.node("Equal", {places.back(), cells}), e.scalar(DType::f32, 1.0), factor});
     const Value too_small = e.node("Less", {e.node("Floor", {e.node("Mul", {size, factor})}), e.cast(places.back(), DType::f32)});
     factors.push_back(e.node("Where", {too_small, e.node("Mul", {factor, e.scalar(DType::f32, 1.0 + 0x1p-23)}), factor}));
   }
-  const Value resized = e.node("Resize", {job.input, e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{})),
-                                          e.build.concat(factors, 0)}, attributes);
+  const Value resized =
+      e.node("Resize",
+             {job.input, e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{})),
+              e.build.concat(factors, 0)},
+             attributes);
   Ints axes;
   for (std::size_t i = 0; i < job.dims(); ++i) axes.push_back(static_cast<std::int64_t>(i) + 2);
   return e.node("Slice", {resized, e.integers(Ints(axes.size(), 0)), e.build.concat(places, 0), e.integers(axes)});
@@ -199,15 +218,20 @@ Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes)
 Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
   const auto axis = static_cast<std::int64_t>(dimension) + 2;
   const auto number = [&](double value) { return e.scalar(DType::f32, value); };
-  const Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), DType::f32), places = places_by_factor(e, job, dimension);
+  const Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), DType::f32),
+              places = places_by_factor(e, job, dimension);
   const Value middle = e.node("Add", {e.cast(counting(e, places), DType::f32), number(0.5)});
-  const Value place = e.node("Sub", {e.node("Mul", {middle, step}), number(0.5)}), cell = e.node("Floor", {place}), after = e.node("Sub", {place, cell});
+  const Value place = e.node("Sub", {e.node("Mul", {middle, step}), number(0.5)}), cell = e.node("Floor", {place}),
+              after = e.node("Sub", {place, cell});
   const Value before = e.node("Sub", {number(1), after}), last = difference(e, size_at(e, input, axis), e.integers({1}));
-  const auto near = [&](const Value& t) {   // 1.25 t³ − 2.25 t² + 1
-    return e.node("Add", {e.node("Mul", {e.node("Mul", {e.node("Sub", {e.node("Mul", {t, number(1.25)}), number(2.25)}), t}), t}), number(1)});
+  const auto near = [&](const Value& t) {  // 1.25 t³ − 2.25 t² + 1
+    return e.node("Add", {e.node("Mul", {e.node("Mul", {e.node("Sub", {e.node("Mul", {t, number(1.25)}), number(2.25)}), t}), t}),
+                          number(1)});
   };
-  const auto far = [&](const Value& t) {    // of t + 1: −0.75 t³ + 1.5 t² − 0.75 t
-    return e.node("Mul", {e.node("Sub", {e.node("Mul", {e.node("Sub", {number(1.5), e.node("Mul", {t, number(0.75)})}), t}), number(0.75)}), t});
+  const auto far = [&](const Value& t) {  // of t + 1: −0.75 t³ + 1.5 t² − 0.75 t
+    return e.node(
+        "Mul",
+        {e.node("Sub", {e.node("Mul", {e.node("Sub", {number(1.5), e.node("Mul", {t, number(0.75)})}), t}), number(0.75)}), t});
   };
   const Values weights{far(after), near(after), near(before), far(before)};
   Ints dims(job.shape.size() - static_cast<std::size_t>(axis), 1);
@@ -222,14 +246,19 @@ Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size
   return sum;
 }
 
-// One Resize in the form that engines know from PyTorch's exporter, but for two cases: ONNX Runtime copies where all sizes stay, whatever
-// the factors, and pytorch_half_pixel takes the first cell for the only one.
+// One Resize in the form that engines know from PyTorch's exporter, but for two cases: ONNX Runtime copies where all sizes stay,
+// whatever the factors, and pytorch_half_pixel takes the first cell for the only one.
 Value cubic_by_factors(Emission& e, const Job& job) {
-  const Value resized = resize_by_factor(e, job, {{"mode", "cubic"}, {"coordinate_transformation_mode", "pytorch_half_pixel"}, {"cubic_coeff_a", -0.75}, {"nearest_mode", "floor"}});
+  const Value resized = resize_by_factor(e, job,
+                                         {{"mode", "cubic"},
+                                          {"coordinate_transformation_mode", "pytorch_half_pixel"},
+                                          {"cubic_coeff_a", -0.75},
+                                          {"nearest_mode", "floor"}});
   Value stay, single;
   for (std::size_t i = 0; i < job.dims(); ++i) {
     const Value places = places_by_factor(e, job, i);
-    const Value same = e.node("Equal", {places, size_at(e, job.input, static_cast<std::int64_t>(i) + 2)}), one = e.node("Equal", {places, e.integers({1})});
+    const Value same = e.node("Equal", {places, size_at(e, job.input, static_cast<std::int64_t>(i) + 2)}),
+                one = e.node("Equal", {places, e.integers({1})});
     stay = stay ? e.node("And", {stay, same}) : same;
     single = single ? e.node("Or", {single, one}) : one;
   }
@@ -239,7 +268,10 @@ Value cubic_by_factors(Emission& e, const Job& job) {
   e.build.end_body({e.cast(made, job.input.dtype)});
   const auto as_it_is = e.build.begin_body();
   e.build.end_body({e.node("Identity", {resized})});
-  return e.build.control("If", {e.build.reshape(e.node("Or", {stay, single}), {})}, {{"then_branch", by_cells}, {"else_branch", as_it_is}}, {job.input.dtype}, {false}).front();
+  return e.build
+      .control("If", {e.build.reshape(e.node("Or", {stay, single}), {})}, {{"then_branch", by_cells}, {"else_branch", as_it_is}},
+               {job.input.dtype}, {false})
+      .front();
 }
 
 bool can_go_by_factors(const Job& job) {
@@ -247,14 +279,17 @@ bool can_go_by_factors(const Job& job) {
 }
 
 Value by_factors(Emission& e, const Job& job) {
-  if (!e.at_least(11)) throw Refusal{"a factor that is known only when the model runs needs Resize as it came with opset 11", "use opset 11, or a fixed factor"};
+  if (!e.at_least(11))
+    throw Refusal{"a factor that is known only when the model runs needs Resize as it came with opset 11",
+                  "use opset 11, or a fixed factor"};
   if (is_nearest(job)) {
     Value made = job.input;
     for (std::size_t i = 0; i < job.dims(); ++i) made = nearest_by_factor(e, job, made, i);
     return made;
   }
   if (!can_go_by_factors(job))
-    throw Refusal{"resizing so needs a factor that is known while converting", "use a fixed factor, or align_corners=False and antialias=False"};
+    throw Refusal{"resizing so needs a factor that is known while converting",
+                  "use a fixed factor, or align_corners=False and antialias=False"};
   return job.how.filter == Filter::cubic ? cubic_by_factors(e, job) : resize_by_factor(e, job, resize_attributes(job));
 }
 
@@ -304,12 +339,14 @@ std::vector<Factor> factors(Emission& e, std::string_view argument, std::size_t 
     for (const Operand& item : list->items) made.push_back(factor_of(e, item));
   } else if (const auto* vector = std::get_if<Vector>(&operand.value)) {
     for (std::size_t i = 0; i < dims; ++i)
-      made.push_back({{}, e.cast(e.build.gather(vector->value, e.scalar(DType::i64, static_cast<std::int64_t>(i)), 0), DType::f64)});
+      made.push_back(
+          {{}, e.cast(e.build.gather(vector->value, e.scalar(DType::i64, static_cast<std::int64_t>(i)), 0), DType::f64)});
   } else {
     made.push_back(factor_of(e, operand));
   }
   if (made.size() == 1) made.resize(dims, made.front());
-  if (made.size() != dims) throw Refusal{"there are " + std::to_string(made.size()) + " factors for " + std::to_string(dims) + " dimensions"};
+  if (made.size() != dims)
+    throw Refusal{"there are " + std::to_string(made.size()) + " factors for " + std::to_string(dims) + " dimensions"};
   return made;
 }
 
@@ -334,11 +371,16 @@ void settle_factors(Emission& e, Job& job) {
 
 Job job_of(Emission& e, Filter filter, bool antialias) {
   const std::string_view input = e.call.has("self") ? "self" : "input";
-  Job job{.input = e.tensor(input), .shape = e.shape(input), .how = {filter, e.boolean("align_corners"), antialias, e.dtype(input) == DType::f64}, .sides = {}, .places = {}};
+  Job job{.input = e.tensor(input),
+          .shape = e.shape(input),
+          .how = {filter, e.boolean("align_corners"), antialias, e.dtype(input) == DType::f64},
+          .sides = {},
+          .places = {}};
   if (e.given("output_size")) job.places = e.int_vector("output_size");
   const Shape& places = e.output_shape();
   const auto scales = factors(e, places.size() - 2);
-  for (std::size_t i = 2; i < places.size(); ++i) job.sides.push_back({job.shape[i], places[i], scales[i - 2].known, scales[i - 2].given});
+  for (std::size_t i = 2; i < places.size(); ++i)
+    job.sides.push_back({job.shape[i], places[i], scales[i - 2].known, scales[i - 2].given});
   settle_factors(e, job);
   return job;
 }
@@ -358,8 +400,12 @@ Filter filter_of(const std::string& mode) {
 }
 
 void interpolate(Emission& e) {
-  Job job{.input = e.tensor("input"), .shape = e.shape("input"),
-          .how = {filter_of(e.string("mode")), e.boolean("align_corners"), e.boolean("antialias"), e.dtype("input") == DType::f64}, .sides = {}, .places = {}};
+  Job job{
+      .input = e.tensor("input"),
+      .shape = e.shape("input"),
+      .how = {filter_of(e.string("mode")), e.boolean("align_corners"), e.boolean("antialias"), e.dtype("input") == DType::f64},
+      .sides = {},
+      .places = {}};
   const Shape& places = e.output_shape();
   std::vector<Factor> scales(places.size() - 2);
   if (e.given("size")) {
@@ -368,7 +414,8 @@ void interpolate(Emission& e) {
   } else if (!e.boolean("recompute_scale_factor")) {
     scales = factors(e, "scale_factor", scales.size());
   }
-  for (std::size_t i = 2; i < places.size(); ++i) job.sides.push_back({job.shape[i], places[i], scales[i - 2].known, scales[i - 2].given});
+  for (std::size_t i = 2; i < places.size(); ++i)
+    job.sides.push_back({job.shape[i], places[i], scales[i - 2].known, scales[i - 2].given});
   settle_factors(e, job);
   emit(e, job);
 }
@@ -376,9 +423,10 @@ void interpolate(Emission& e) {
 }  // namespace
 
 void register_resize(Registry& registry) {
-  for (const char* op : {"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d", "aten::upsample_nearest1d.vec",
-                         "aten::_upsample_nearest_exact1d", "aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_trilinear3d",
-                         "aten::upsample_bicubic2d", "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa", "aten::_upsample_lanczos2d_aa"})
+  for (const char* op : {"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d",
+                         "aten::upsample_nearest1d.vec", "aten::_upsample_nearest_exact1d", "aten::upsample_linear1d",
+                         "aten::upsample_bilinear2d", "aten::upsample_trilinear3d", "aten::upsample_bicubic2d",
+                         "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa", "aten::_upsample_lanczos2d_aa"})
     registry.handler(op, upsample);
   registry.handler("aten::__interpolate", interpolate);
 }

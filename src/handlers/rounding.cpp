@@ -1,8 +1,7 @@
 // Rounding. Whole numbers stay what they are.
-#include "handlers/elementary.h"
-
 #include <cmath>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {

@@ -1,9 +1,8 @@
 // Python's numbers that are known only when the model runs: values without dimensions of i64, f64 or bool.
-#include "handlers/elementary.h"
-
 #include <limits>
 
 #include "handlers/division.h"
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 #include "handlers/power.h"
 
@@ -17,20 +16,23 @@ bool is_float(const Value& value) { return ir::is_floating(value.dtype); }
 
 using OfTwo = Value (*)(Emission&, const Value&, const Value&);
 
-template <OfTwo function> void of_two(Emission& e) {
+template <OfTwo function>
+void of_two(Emission& e) {
   const auto [a, b] = operands(e);
   e.give(function(e, a, b));
 }
 
 // Sums and products of bools are ints.
-template <OfTwo function> void arithmetic(Emission& e) {
+template <OfTwo function>
+void arithmetic(Emission& e) {
   const auto [a, b] = operand_names(e);
   const DType dtype = e.output_dtype();
   e.give(function(e, e.number_value(a, dtype), e.number_value(b, dtype)));
 }
 
 // In double: 1 / 2 is a half.
-template <OfTwo function> void in_double(Emission& e) {
+template <OfTwo function>
+void in_double(Emission& e) {
   const auto [a, b] = operand_names(e);
   e.give(function(e, e.number_value(a, DType::f64), e.number_value(b, DType::f64)));
 }
@@ -41,7 +43,7 @@ void floor_divide(Emission& e) {
   const auto [a, b] = operands(e);
   const auto names = operand_names(e);
   if (!is_float(a)) return e.give(floored_quotient(e, a, b, is_natural(e, names.first) && is_natural(e, names.second)));
-  e.give(e.node("Floor", {divide(e, a, b)}));   // as TorchScript computes it
+  e.give(e.node("Floor", {divide(e, a, b)}));  // as TorchScript computes it
 }
 
 void int_power(Emission& e) {
@@ -111,9 +113,12 @@ void extreme_of_list(Emission& e, const char* op) {
   const Operand& list = e.operand("self");
   const DType dtype = e.output_dtype();
   Value whole;
-  if (const auto* vector = std::get_if<Vector>(&list.value)) whole = vector->value;
-  else if (list.list()) whole = vector_of(*list.list(), dtype, e.build);
-  else throw Refusal{"'self' is no list of numbers"};
+  if (const auto* vector = std::get_if<Vector>(&list.value))
+    whole = vector->value;
+  else if (list.list())
+    whole = vector_of(*list.list(), dtype, e.build);
+  else
+    throw Refusal{"'self' is no list of numbers"};
   const bool boolean = dtype == DType::boolean;
   e.give(e.node(op, {boolean ? e.cast(whole, DType::i32) : whole}, {{"keepdims", 0}}));
 }
@@ -125,9 +130,12 @@ void contains(Emission& e) {
   const Operand& list = e.operand("l");
   const Value item = e.tensor("item");
   Value whole;
-  if (const auto* vector = std::get_if<Vector>(&list.value)) whole = vector->value;
-  else if (list.list()) whole = vector_of(*list.list(), item.dtype, e.build);
-  else throw Refusal{"'l' is no list of numbers"};
+  if (const auto* vector = std::get_if<Vector>(&list.value))
+    whole = vector->value;
+  else if (list.list())
+    whole = vector_of(*list.list(), item.dtype, e.build);
+  else
+    throw Refusal{"'l' is no list of numbers"};
   const Value found = e.cast(equal(e, whole, item), DType::i32);
   e.give(truth(e, e.node("ReduceMax", {found}, {{"keepdims", 0}})));
 }
@@ -153,18 +161,45 @@ void range_length(Emission& e) {
 }  // namespace
 
 void register_scalar(Registry& registry) {
-  const std::pair<const char*, Handler> on_numbers[] = {
-      {"aten::add", arithmetic<add>}, {"aten::sub", arithmetic<subtract>}, {"aten::mul", arithmetic<multiply>}, {"aten::div", in_double<divide>},
-      {"aten::floordiv", floor_divide}, {"aten::floor_divide", floor_divide}, {"aten::remainder", of_two<remainder_of>}, {"aten::fmod", in_double<truncated_remainder>},
-      {"aten::pow", int_power}, {"aten::neg", neg}, {"aten::floor", floor}, {"aten::ceil", ceil}, {"aten::round", round}, {"prim::abs", abs}, {"aten::fabs", abs},
-      {"prim::max", of_two<maximum>}, {"prim::min", of_two<minimum>}, {"aten::lt", of_two<less>}, {"aten::le", of_two<less_equal>},
-      {"aten::gt", of_two<greater>}, {"aten::ge", of_two<greater_equal>}, {"aten::eq", of_two<equal>}, {"aten::ne", of_two<not_equal>},
-      {"aten::__and__", bits_and}, {"aten::__or__", bits_or}, {"aten::__xor__", bits_xor}, {"aten::__not__", opposite},
-      {"aten::Int", same}, {"aten::Float", same}, {"aten::Bool", as_bool}, {"aten::__derive_index", derive_index}, {"aten::__range_length", range_length},
-      {"aten::log", log}, {"aten::modf", modf}, {"aten::divmod", divmod}, {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
+  const std::pair<const char*, Handler> on_numbers[] = {{"aten::add", arithmetic<add>},
+                                                        {"aten::sub", arithmetic<subtract>},
+                                                        {"aten::mul", arithmetic<multiply>},
+                                                        {"aten::div", in_double<divide>},
+                                                        {"aten::floordiv", floor_divide},
+                                                        {"aten::floor_divide", floor_divide},
+                                                        {"aten::remainder", of_two<remainder_of>},
+                                                        {"aten::fmod", in_double<truncated_remainder>},
+                                                        {"aten::pow", int_power},
+                                                        {"aten::neg", neg},
+                                                        {"aten::floor", floor},
+                                                        {"aten::ceil", ceil},
+                                                        {"aten::round", round},
+                                                        {"prim::abs", abs},
+                                                        {"aten::fabs", abs},
+                                                        {"prim::max", of_two<maximum>},
+                                                        {"prim::min", of_two<minimum>},
+                                                        {"aten::lt", of_two<less>},
+                                                        {"aten::le", of_two<less_equal>},
+                                                        {"aten::gt", of_two<greater>},
+                                                        {"aten::ge", of_two<greater_equal>},
+                                                        {"aten::eq", of_two<equal>},
+                                                        {"aten::ne", of_two<not_equal>},
+                                                        {"aten::__and__", bits_and},
+                                                        {"aten::__or__", bits_or},
+                                                        {"aten::__xor__", bits_xor},
+                                                        {"aten::__not__", opposite},
+                                                        {"aten::Int", same},
+                                                        {"aten::Float", same},
+                                                        {"aten::Bool", as_bool},
+                                                        {"aten::__derive_index", derive_index},
+                                                        {"aten::__range_length", range_length},
+                                                        {"aten::log", log},
+                                                        {"aten::modf", modf},
+                                                        {"aten::divmod", divmod},
+                                                        {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
   for (const auto& [op, handler] : on_numbers) registry.number_handler(op, handler);
-  for (const char* op : {"aten::sqrt", "aten::exp", "aten::sin", "aten::cos", "aten::tan", "aten::asin", "aten::acos", "aten::atan", "aten::asinh", "aten::acosh",
-                         "aten::atanh", "aten::tanh", "aten::erf"})
+  for (const char* op : {"aten::sqrt", "aten::exp", "aten::sin", "aten::cos", "aten::tan", "aten::asin", "aten::acos",
+                         "aten::atan", "aten::asinh", "aten::acosh", "aten::atanh", "aten::tanh", "aten::erf"})
     registry.number_handler(op, by_row);
   registry.handler("prim::abs", abs);
   registry.handler("aten::__contains__", contains);

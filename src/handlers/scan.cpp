@@ -37,9 +37,10 @@ Values scan(Emission& e, const Values& states, const Value& x, std::int64_t axis
   inputs.push_back(x);
   std::vector<DType> dtypes;
   for (const Value& value : after) dtypes.push_back(value.dtype);
-  const auto made = e.build.control("Scan", inputs,
-                                    {{"body", body}, {"num_scan_inputs", 1}, {"scan_input_axes", Ints{axis}}, {"scan_output_axes", Ints(given, axis)}},
-                                    dtypes, std::vector<bool>(dtypes.size(), false));
+  const auto made = e.build.control(
+      "Scan", inputs,
+      {{"body", body}, {"num_scan_inputs", 1}, {"scan_input_axes", Ints{axis}}, {"scan_output_axes", Ints(given, axis)}}, dtypes,
+      std::vector<bool>(dtypes.size(), false));
   return {made.begin() + static_cast<std::ptrdiff_t>(states.size()), made.end()};
 }
 
@@ -58,11 +59,14 @@ void cumprod(Emission& e) {
   const std::int64_t axis = e.axis("dim");
   if (e.row_has("CumProd")) return e.give(e.node("CumProd", {x, e.scalar(DType::i64, axis)}));
   const Value wide = widened(e, x), one = start(e, wide, axis, wide.dtype, 1);
-  e.give(scan(e, {one}, wide, axis, 1, [&](const Values& state, const Value& slice) -> Values { return {e.node("Mul", {state[0], slice})}; }).front());
+  e.give(scan(e, {one}, wide, axis, 1, [&](const Values& state, const Value& slice) -> Values {
+           return {e.node("Mul", {state[0], slice})};
+         }).front());
 }
 
 // Of equal ones the last; the first NaN stays until the next NaN.
-template <bool greatest> void cumulative_extreme(Emission& e) {
+template <bool greatest>
+void cumulative_extreme(Emission& e) {
   Value x = e.tensor("self");
   const DType dtype = x.dtype;
   if (e.rank("self") == 0) {
@@ -75,8 +79,10 @@ template <bool greatest> void cumulative_extreme(Emission& e) {
   const Value first = first_slice(e, x, axis);
   const auto step = [&](const Values& state, const Value& slice) -> Values {
     Value stays = e.node(greatest ? "Less" : "Greater", {slice, state[0]});
-    if (is_floating(slice)) stays = e.node("Or", {stays, e.node("And", {is_nan(e, state[0]), e.node("Not", {is_nan(e, slice)})})});
-    return {where(e, stays, state[0], slice), where(e, stays, state[1], state[2]), e.node("Add", {state[2], e.scalar(DType::i64, 1)})};
+    if (is_floating(slice))
+      stays = e.node("Or", {stays, e.node("And", {is_nan(e, state[0]), e.node("Not", {is_nan(e, slice)})})});
+    return {where(e, stays, state[0], slice), where(e, stays, state[1], state[2]),
+            e.node("Add", {state[2], e.scalar(DType::i64, 1)})};
   };
   const auto made = scan(e, {first, start(e, x, axis, DType::i64, 0), e.scalar(DType::i64, 0)}, x, axis, 2, step);
   e.give(0, made[0]);
@@ -89,7 +95,8 @@ void logcumsumexp(Emission& e) {
   if (e.rank("self") == 0) return e.give(x);
   const std::int64_t axis = e.axis("dim");
   const auto step = [&](const Values& state, const Value& slice) -> Values {
-    const Value greater = e.node("Max", {state[0], slice}), off = e.node("Neg", {e.node("Abs", {e.node("Sub", {state[0], slice})})});
+    const Value greater = e.node("Max", {state[0], slice}),
+                off = e.node("Neg", {e.node("Abs", {e.node("Sub", {state[0], slice})})});
     const Value more = e.node("Log", {e.node("Add", {e.node("Exp", {off}), e.scalar(x.dtype, 1)})});
     return {where(e, is_nan(e, off), greater, e.node("Add", {greater, more}))};
   };
@@ -136,11 +143,14 @@ Value widths(Emission& e, std::int64_t axis, DType dtype) {
   return e.build.reshape(e.node("Sub", {after(e, x, 0), before(e, x, 0)}), dims);
 }
 
-template <bool cumulative> void trapezoid(Emission& e) {
+template <bool cumulative>
+void trapezoid(Emission& e) {
   const DType dtype = e.output_dtype();
   const std::int64_t axis = e.axis("dim", "y");
   const Value y = e.tensor("y", dtype);
-  const Value areas = e.node("Mul", {e.node("Mul", {widths(e, axis, dtype), e.node("Add", {before(e, y, axis), after(e, y, axis)})}), e.scalar(dtype, 0.5)});
+  const Value areas = e.node(
+      "Mul",
+      {e.node("Mul", {widths(e, axis, dtype), e.node("Add", {before(e, y, axis), after(e, y, axis)})}), e.scalar(dtype, 0.5)});
   e.give(cumulative ? e.node("CumSum", {areas, e.scalar(DType::i64, axis)}) : reduce(e, "ReduceSum", areas, {axis}, false));
 }
 

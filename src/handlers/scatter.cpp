@@ -16,12 +16,17 @@ Value neutral(Emission& e, DType dtype, Reduction reduction) {
   if (reduction == Reduction::product) return e.scalar(dtype, 1);
   if (!is_extreme(reduction)) return e.scalar(dtype, 0);
   const bool least = reduction == Reduction::greatest;
-  if (ir::is_floating(dtype)) return e.scalar(dtype, least ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
+  if (ir::is_floating(dtype))
+    return e.scalar(dtype, least ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
   std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
-  if (dtype == DType::u8) low = 0, high = 255;
-  else if (dtype == DType::i8) low = -128, high = 127;
-  else if (dtype == DType::i16) low = -32768, high = 32767;
-  else if (dtype == DType::i32) low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
+  if (dtype == DType::u8)
+    low = 0, high = 255;
+  else if (dtype == DType::i8)
+    low = -128, high = 127;
+  else if (dtype == DType::i16)
+    low = -32768, high = 32767;
+  else if (dtype == DType::i32)
+    low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
   return e.scalar(dtype, least ? low : high);
 }
 
@@ -89,8 +94,10 @@ Value filled_up(Emission& e, const Writing& w, const Value& value, const Value& 
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (provably_equal(from[i], w.shape[i]) || static_cast<std::int64_t>(i) == w.axis) continue;
     same = false;
-    if (!from[i].is_number() || !w.shape[i].is_number()) known = false;
-    else after[i] = *w.shape[i].number() - *from[i].number();
+    if (!from[i].is_number() || !w.shape[i].is_number())
+      known = false;
+    else
+      after[i] = *w.shape[i].number() - *from[i].number();
   }
   if (same) return value;
   if (known) return padded(e, value, &from, before, after, fill);
@@ -102,8 +109,8 @@ Value filled_up(Emission& e, const Writing& w, const Value& value, const Value& 
 // hits[..., source's place, data's place, ...]
 struct Table {
   Value hits, source;
-  std::int64_t axis;   // of the source's places
-  Value none;          // a number for where there is no hit
+  std::int64_t axis;  // of the source's places
+  Value none;         // a number for where there is no hit
 };
 
 Value gathered(Emission& e, const char* op, const Value& values, const Table& table) {
@@ -139,7 +146,8 @@ Value compared(Emission& e, const Writing& w, Reduction reduction, bool include_
   const Table table{hits, e.build.unsqueeze(w.source, {w.axis + 1}), w.axis, neutral(e, dtype, reduction)};
   if (is_extreme(reduction)) return extreme(e, w, table, include_data, reduction);
   const Value held = e.node("Where", {hits, table.source, table.none});
-  Value made = filled_up(e, w, gathered(e, reduction == Reduction::product ? "ReduceProd" : "ReduceSum", held, table), table.none);
+  Value made =
+      filled_up(e, w, gathered(e, reduction == Reduction::product ? "ReduceProd" : "ReduceSum", held, table), table.none);
   if (include_data) made = e.node(reduction == Reduction::product ? "Mul" : "Add", {w.data, made});
   if (reduction == Reduction::mean) {
     const Value one = e.scalar(dtype, 1);
@@ -156,9 +164,7 @@ DType summing_dtype(DType dtype) {
   return dtype == DType::boolean ? DType::i32 : dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
 }
 
-bool compares(const Emission& e, Reduction reduction) {
-  return reduction != Reduction::none && !e.row_has("ScatterElements");
-}
+bool compares(const Emission& e, Reduction reduction) { return reduction != Reduction::none && !e.row_has("ScatterElements"); }
 
 Value stretched_index(Emission& e, const Writing& w, const Shape& source_shape) {
   return expand_to(e, w.index, &w.index_shape, &source_shape, [&] { return sizes_of(e, w.source); });
@@ -180,7 +186,9 @@ Value written(Emission& e, const Writing& writing, Reduction reduction, bool inc
 
 namespace {
 
-Value at_least_a_vector(Emission& e, const Value& value, std::int64_t rank) { return rank == 0 ? e.build.reshape(value, {1}) : value; }
+Value at_least_a_vector(Emission& e, const Value& value, std::int64_t rank) {
+  return rank == 0 ? e.build.reshape(value, {1}) : value;
+}
 
 void give_written(Emission& e, const Value& made) { e.give(e.rank("self") == 0 ? e.build.reshape(made, {}) : made); }
 
@@ -195,7 +203,9 @@ Writing writing_of(Emission& e) {
           .index_shape = shape_of(e, "index")};
 }
 
-bool has_no_elements(const Shape& shape) { return std::ranges::any_of(shape, [](const Dim& dim) { return dim.number() == 0; }); }
+bool has_no_elements(const Shape& shape) {
+  return std::ranges::any_of(shape, [](const Dim& dim) { return dim.number() == 0; });
+}
 
 // Of a larger source the part that the index is as large as.
 Value source_of(Emission& e, const Writing& w, std::string_view argument) {
@@ -207,7 +217,8 @@ Value source_of(Emission& e, const Writing& w, std::string_view argument) {
     if (provably_equal(shape[i], w.index_shape[i])) continue;
     axes.push_back(static_cast<std::int64_t>(i));
     zeros.push_back(0);
-    ends.push_back(w.index_shape[i].is_number() ? e.integers({*w.index_shape[i].number()}) : size_at(e, w.index, static_cast<std::int64_t>(i)));
+    ends.push_back(w.index_shape[i].is_number() ? e.integers({*w.index_shape[i].number()})
+                                                : size_at(e, w.index, static_cast<std::int64_t>(i)));
   }
   if (axes.empty()) return source;
   return e.node("Slice", {source}, {{"starts", zeros}, {"ends", joined(e, ends)}, {"axes", axes}});
@@ -225,8 +236,10 @@ Reduction reduction_of(const std::string& word) {
 void scatter(Emission& e) {
   Writing w = writing_of(e);
   if (has_no_elements(w.index_shape)) return e.give(e.tensor("self"));
-  if (e.call.has("src")) w.source = source_of(e, w, "src");
-  else w.source = stretched(e, e.number_value("value", w.data.dtype), w.index);
+  if (e.call.has("src"))
+    w.source = source_of(e, w, "src");
+  else
+    w.source = stretched(e, e.number_value("value", w.data.dtype), w.index);
   give_written(e, written(e, w, e.call.has("reduce") ? reduction_of(e.string("reduce")) : Reduction::none));
 }
 
@@ -288,7 +301,9 @@ void index_reduce(Emission& e) {
 void index_fill(Emission& e) {
   Writing w = rows_of(e, {});
   const auto axis = static_cast<std::size_t>(w.axis);
-  w.index = wrapped_if_needed(e, w.index, e.build.squeeze(w.shape[axis].is_number() ? e.integers({*w.shape[axis].number()}) : size_at(e, w.data, w.axis), {0}));
+  w.index = wrapped_if_needed(
+      e, w.index,
+      e.build.squeeze(w.shape[axis].is_number() ? e.integers({*w.shape[axis].number()}) : size_at(e, w.data, w.axis), {0}));
   Shape source = w.shape;
   source[axis] = w.index_shape[axis];
   Value sizes;
@@ -312,13 +327,20 @@ void index_fill(Emission& e) {
 // ---- By position in the flattened tensor
 
 void put(Emission& e) {
-  const auto flat = [&](const Value& value, std::string_view tensor) { return e.rank(tensor) == 1 ? value : e.build.reshape(value, {-1}); };
+  const auto flat = [&](const Value& value, std::string_view tensor) {
+    return e.rank(tensor) == 1 ? value : e.build.reshape(value, {-1});
+  };
   const Shape& shape = e.shape("self");
   if (has_no_elements(e.shape("index"))) return e.give(e.tensor("self"));
-  Writing w{.data = flat(e.tensor("self"), "self"), .index = flat(e.tensor("index", DType::i64), "index"), .source = {}, .axis = 0,
-            .shape = {symbolic::product(shape)}, .index_shape = {symbolic::product(e.shape("index"))}};
+  Writing w{.data = flat(e.tensor("self"), "self"),
+            .index = flat(e.tensor("index", DType::i64), "index"),
+            .source = {},
+            .axis = 0,
+            .shape = {symbolic::product(shape)},
+            .index_shape = {symbolic::product(e.shape("index"))}};
   w.source = flat(e.tensor("source", w.data.dtype), "source");
-  const Value size = e.build.squeeze(w.shape.front().is_number() ? e.integers({*w.shape.front().number()}) : sizes_of(e, w.data), {0});
+  const Value size =
+      e.build.squeeze(w.shape.front().is_number() ? e.integers({*w.shape.front().number()}) : sizes_of(e, w.data), {0});
   const Reduction reduction = e.boolean("accumulate") ? Reduction::sum : Reduction::none;
   w.index = compares(e, reduction) ? wrapped(e, w.index, size) : wrapped_if_needed(e, w.index, size);
   const Value made = written(e, w, reduction);

@@ -9,10 +9,10 @@ enum class Reduction { none, sum, product, mean, greatest, least };
 
 // Element i of `source` goes to place `index`[i] along `axis` of `data`. All have one rank, at least 1.
 struct Writing {
-  Value data, index, source;   // i64 index; the others of one dtype
+  Value data, index, source;  // i64 index; the others of one dtype
   std::int64_t axis = 0;
-  Shape shape{};               // of data
-  Shape index_shape{};         // as large as source, or 1 where it stretches
+  Shape shape{};        // of data
+  Shape index_shape{};  // as large as source, or 1 where it stretches
 };
 
 // In which numbers of this dtype are added up where they are written.

@@ -48,7 +48,8 @@ void item(Emission& e) {
   const auto index = e.call.integer("idx");
   if (const List* list = given.list(); list && index) {
     const std::int64_t at = *index < 0 ? *index + static_cast<std::int64_t>(list->items.size()) : *index;
-    if (at < 0 || at >= static_cast<std::int64_t>(list->items.size())) throw Refusal{"the list has no member " + std::to_string(*index)};
+    if (at < 0 || at >= static_cast<std::int64_t>(list->items.size()))
+      throw Refusal{"the list has no member " + std::to_string(*index)};
     return e.give_operand(0, list->items[static_cast<std::size_t>(at)]);
   }
   const Value at = int_scalar(e, "idx");
@@ -69,15 +70,20 @@ void tensor_length(Emission& e) { e.give(e.build.squeeze(e.size_of("t", 0), {0})
 void same(Emission& e) { e.give_operand(0, operand_at(e, 0)); }
 
 void slice(Emission& e) {
-  if (!holds_numbers(e, 0)) throw Refusal{"which tensors are taken of a list is known only when the model runs", "use bounds that are constants"};
-  const auto bound = [&](std::string_view argument, std::int64_t if_none) { return e.given(argument) ? int_value(e, argument) : e.integers({if_none}); };
-  e.give_vector(0, sliced(e, vector_at(e, 0), 0, bound("start", 0), bound("end", std::numeric_limits<std::int64_t>::max()), int_value(e, "step")));
+  if (!holds_numbers(e, 0))
+    throw Refusal{"which tensors are taken of a list is known only when the model runs", "use bounds that are constants"};
+  const auto bound = [&](std::string_view argument, std::int64_t if_none) {
+    return e.given(argument) ? int_value(e, argument) : e.integers({if_none});
+  };
+  e.give_vector(0, sliced(e, vector_at(e, 0), 0, bound("start", 0), bound("end", std::numeric_limits<std::int64_t>::max()),
+                          int_value(e, "step")));
 }
 
 void tolist(Emission& e) {
   const Value given = e.as_tensor(e.input(0), "data");
   const auto* fact = e.call.input(0).tensor();
-  if (!fact || !fact->shape || fact->shape->size() > 1) throw Refusal{"only vectors become lists", "keep the tensor, or flatten it"};
+  if (!fact || !fact->shape || fact->shape->size() > 1)
+    throw Refusal{"only vectors become lists", "keep the tensor, or flatten it"};
   if (fact->shape->empty()) return e.give(given);
   e.give_vector(0, given);
 }
@@ -92,12 +98,13 @@ void concatenate(Emission& e) {
     return e.give_operand(0, {std::move(all)});
   }
   if (holds_numbers(e, 0)) return e.give_vector(0, e.build.concat({vector_at(e, 0), vector_at(e, 1)}, 0));
-  if (!a && !b) throw Refusal{"both lists have a length that is known only when the model runs", "join the tensors instead: torch.cat"};
+  if (!a && !b)
+    throw Refusal{"both lists have a length that is known only when the model runs", "join the tensors instead: torch.cat"};
   Value made = sequence_at(e, a ? 1 : 0);
   const List& members = a ? *a : *b;
   for (std::size_t i = 0; i < members.items.size(); ++i) {
     Values inputs{made, e.cast(e.as_tensor(members.items[i], "a"), made.dtype)};
-    if (a) inputs.push_back(e.build.integer(static_cast<std::int64_t>(i)));   // in front
+    if (a) inputs.push_back(e.build.integer(static_cast<std::int64_t>(i)));  // in front
     made = e.node("SequenceInsert", inputs);
   }
   e.give_operand(0, {Sequence{made}});
@@ -129,16 +136,19 @@ void repeat_right(Emission& e) { give_repeated(e, 1, "n"); }
 // NaN is unequal to all. Two of unknown lengths would have to be compared in length first.
 Value equal_lists(Emission& e) {
   const List *a = operand_at(e, 0).list(), *b = operand_at(e, 1).list();
-  if (!a || !b) throw Refusal{"lists are compared whose length is known only when the model runs", "compare their lengths, or tensors"};
+  if (!a || !b)
+    throw Refusal{"lists are compared whose length is known only when the model runs", "compare their lengths, or tensors"};
   if (a->items.size() != b->items.size()) return e.scalar(DType::boolean, 0);
   if (a->items.empty()) return e.scalar(DType::boolean, 1);
   const Value x = vector_at(e, 0), y = vector_at(e, 1);
   Value equal;
   if (x.dtype == DType::f64 && !e.at_least(11)) {
     const Value apart = e.node("Or", {e.node("Less", {x, y}), e.node("Greater", {x, y})});
-    const Value ordered = e.node("Or", {e.node("Less", {x, e.scalar(DType::f64, 0)}), e.node("Greater", {x, e.scalar(DType::f64, -1)})});
+    const Value ordered =
+        e.node("Or", {e.node("Less", {x, e.scalar(DType::f64, 0)}), e.node("Greater", {x, e.scalar(DType::f64, -1)})});
     equal = e.node("Not", {e.node("Or", {apart, e.node("Not", {ordered})})});
-  } else equal = e.node("Equal", {x, y});
+  } else
+    equal = e.node("Equal", {x, y});
   return e.cast(e.node("ReduceMin", {e.cast(equal, DType::i32)}, {{"axes", Ints{0}}, {"keepdims", 0}}), DType::boolean);
 }
 

@@ -12,8 +12,10 @@ void give_sizes(Emission& e, std::string_view tensor) {
   if (!shape) return e.give_operand(0, {Vector{sizes}});
   List list;
   for (std::size_t i = 0; i < shape->size(); ++i) {
-    if (const auto known = (*shape)[i].number()) list.items.push_back({Number{*known}});
-    else list.items.push_back({Number{e.build.gather(sizes, e.build.integer(static_cast<std::int64_t>(i)), 0)}});
+    if (const auto known = (*shape)[i].number())
+      list.items.push_back({Number{*known}});
+    else
+      list.items.push_back({Number{e.build.gather(sizes, e.build.integer(static_cast<std::int64_t>(i)), 0)}});
   }
   e.give_operand(0, {std::move(list)});
 }
@@ -22,7 +24,8 @@ void size(Emission& e) {
   if (!e.call.has("dim")) return give_sizes(e, "self");
   const auto dim = e.call.integer("dim");
   const Value sizes = e.shape_of("self");
-  if (!dim) return e.give(e.build.gather(sizes, wrapped_if_needed(e, int_scalar(e, "dim"), e.build.squeeze(sizes_of(e, sizes), {0})), 0));
+  if (!dim)
+    return e.give(e.build.gather(sizes, wrapped_if_needed(e, int_scalar(e, "dim"), e.build.squeeze(sizes_of(e, sizes), {0})), 0));
   e.give(e.build.gather(sizes, e.build.integer(*dim < 0 ? e.wrap(*dim, e.rank("self")) : *dim), 0));
 }
 

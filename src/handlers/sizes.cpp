@@ -21,15 +21,28 @@ std::optional<Value> folded(Emission& e, const Value& a, const Value& b, Compute
   if (!left || !right || (left->size() != right->size() && left->size() != 1 && right->size() != 1)) return std::nullopt;
   const std::size_t count = left->size() == 1 ? right->size() : left->size();
   Ints made;
-  for (std::size_t i = 0; i < count; ++i) made.push_back(compute((*left)[left->size() == 1 ? 0 : i], (*right)[right->size() == 1 ? 0 : i]));
+  for (std::size_t i = 0; i < count; ++i)
+    made.push_back(compute((*left)[left->size() == 1 ? 0 : i], (*right)[right->size() == 1 ? 0 : i]));
   const bool vector = !x->dims.empty() || !y->dims.empty();
   return e.build.constant(onnx::make_tensor(DType::i64, vector ? Ints{static_cast<std::int64_t>(count)} : Ints{}, made));
 }
 
 // Wrapped where they don't fit, as the nodes in their place would.
-constexpr auto wrapped_sum = [](std::int64_t a, std::int64_t b) { std::int64_t made = 0; static_cast<void>(__builtin_add_overflow(a, b, &made)); return made; };
-constexpr auto wrapped_difference = [](std::int64_t a, std::int64_t b) { std::int64_t made = 0; static_cast<void>(__builtin_sub_overflow(a, b, &made)); return made; };
-constexpr auto wrapped_product = [](std::int64_t a, std::int64_t b) { std::int64_t made = 0; static_cast<void>(__builtin_mul_overflow(a, b, &made)); return made; };
+constexpr auto wrapped_sum = [](std::int64_t a, std::int64_t b) {
+  std::int64_t made = 0;
+  static_cast<void>(__builtin_add_overflow(a, b, &made));
+  return made;
+};
+constexpr auto wrapped_difference = [](std::int64_t a, std::int64_t b) {
+  std::int64_t made = 0;
+  static_cast<void>(__builtin_sub_overflow(a, b, &made));
+  return made;
+};
+constexpr auto wrapped_product = [](std::int64_t a, std::int64_t b) {
+  std::int64_t made = 0;
+  static_cast<void>(__builtin_mul_overflow(a, b, &made));
+  return made;
+};
 
 bool is_constant(Emission& e, const Value& value, std::int64_t number) {
   const auto known = e.build.ints_of(value);
@@ -39,7 +52,9 @@ bool is_constant(Emission& e, const Value& value, std::int64_t number) {
 }  // namespace
 
 const Shape* known_shape(const Emission& e, std::string_view tensor) { return shape_in(e.call.fact(tensor)); }
-const Shape* known_output_shape(const Emission& e, std::size_t output) { return shape_in(e.call.facts().of(e.call.node().output(output))); }
+const Shape* known_output_shape(const Emission& e, std::size_t output) {
+  return shape_in(e.call.facts().of(e.call.node().output(output)));
+}
 bool all_numbers(const Shape& shape) { return std::ranges::all_of(shape, &Dim::is_number); }
 
 std::optional<Ints> numbers_of(const Shape& shape) {
@@ -62,7 +77,7 @@ Value int_scalar(Emission& e, std::string_view argument) {
   if (const auto known = e.call.integer(argument)) return e.build.integer(*known);
   const Value value = e.cast(e.tensor(argument), DType::i64);
   const auto* shape = known_shape(e, argument);
-  return shape && !shape->empty() ? e.build.reshape(value, {}) : value;   // tracing passes tensors of one element as ints
+  return shape && !shape->empty() ? e.build.reshape(value, {}) : value;  // tracing passes tensors of one element as ints
 }
 
 // ---- Arithmetic
@@ -100,7 +115,9 @@ Value sizes_of(Emission& e, const Value& tensor) {
   return e.node("Shape", {tensor});
 }
 
-Value size_at(Emission& e, const Value& tensor, std::int64_t axis) { return e.build.gather(sizes_of(e, tensor), e.integers({axis}), 0); }
+Value size_at(Emission& e, const Value& tensor, std::int64_t axis) {
+  return e.build.gather(sizes_of(e, tensor), e.integers({axis}), 0);
+}
 
 Value counting(Emission& e, const Value& count) {
   if (const auto known = e.build.ints_of(count); known && known->front() <= 4096) {
@@ -109,7 +126,8 @@ Value counting(Emission& e, const Value& count) {
     return e.integers(all);
   }
   if (e.at_least(11)) return e.node("Range", {e.build.integer(0), e.build.squeeze(count, {0}), e.build.integer(1)});
-  const Value ones = e.node("ConstantOfShape", {count}, {{"value", onnx::make_tensor(DType::boolean, {1}, Ints{1})}}, DType::boolean);
+  const Value ones =
+      e.node("ConstantOfShape", {count}, {{"value", onnx::make_tensor(DType::boolean, {1}, Ints{1})}}, DType::boolean);
   return e.build.reshape(e.node("NonZero", {ones}), {-1});
 }
 
@@ -118,7 +136,8 @@ Value counting(Emission& e, const Value& count) {
 Value wrapped(Emission& e, const Value& positions, const Value& size) {
   if (const auto known = e.build.ints_of(positions)) {
     if (std::ranges::all_of(*known, [](std::int64_t at) { return at >= 0; })) return positions;
-    if (auto made = folded(e, positions, size, [](std::int64_t at, std::int64_t n) { return at < 0 ? at + n : at; })) return *made;
+    if (auto made = folded(e, positions, size, [](std::int64_t at, std::int64_t n) { return at < 0 ? at + n : at; }))
+      return *made;
   }
   const Value from_end = sum(e, positions, size);
   if (e.at_least(9)) return e.node("Where", {e.node("Less", {positions, e.build.integer(0)}), from_end, positions});
@@ -162,10 +181,12 @@ Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape
 
 Value joined(Emission& e, const Values& parts) {
   if (parts.empty()) return e.integers({});
-  Values merged;   // neighbouring constants make one part
+  Values merged;  // neighbouring constants make one part
   for (const Value& part : parts) {
-    if (!merged.empty() && e.constant_of(merged.back()) && e.constant_of(part)) merged.back() = e.build.concat({merged.back(), part}, 0);
-    else merged.push_back(part);
+    if (!merged.empty() && e.constant_of(merged.back()) && e.constant_of(part))
+      merged.back() = e.build.concat({merged.back(), part}, 0);
+    else
+      merged.push_back(part);
   }
   return e.build.concat(merged, 0);
 }
@@ -179,8 +200,10 @@ Value reshape_parts(Emission& e, const Value& value, const Values& parts) {
 namespace {
 
 // What Tile repeats of each dimension; a size that may be 1 and may not isn't settled while converting.
-Value repeats(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes, Value& widened) {
-  const Refusal unsettled{"which dimensions are stretched isn't known before opset 8", "use opset 8, or name the sizes with --input"};
+Value repeats(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes,
+              Value& widened) {
+  const Refusal unsettled{"which dimensions are stretched isn't known before opset 8",
+                          "use opset 8, or name the sizes with --input"};
   if (!from || !to || from->size() > to->size()) throw unsettled;
   const std::size_t lead = to->size() - from->size();
   Ints axes(lead);
@@ -191,9 +214,12 @@ Value repeats(Emission& e, const Value& value, const Shape* from, const Shape* t
   for (std::size_t i = 0; i < to->size(); ++i) {
     const bool stretched = i < lead || (*from)[i - lead].number() == 1;
     if (!stretched && !(*from)[i - lead].is_number() && !provably_equal((*from)[i - lead], (*to)[i])) throw unsettled;
-    if (!stretched) parts.push_back(e.integers({1}));
-    else if (const auto known = (*to)[i].number()) parts.push_back(e.integers({*known}));
-    else parts.push_back(e.build.gather(dims ? dims : dims = sizes(), e.integers({static_cast<std::int64_t>(i)}), 0));
+    if (!stretched)
+      parts.push_back(e.integers({1}));
+    else if (const auto known = (*to)[i].number())
+      parts.push_back(e.integers({*known}));
+    else
+      parts.push_back(e.build.gather(dims ? dims : dims = sizes(), e.integers({static_cast<std::int64_t>(i)}), 0));
   }
   return joined(e, parts);
 }
@@ -230,7 +256,8 @@ Ints to_front(std::int64_t rank, const Ints& axes) {
 
 Ints inverse(const Ints& permutation) {
   Ints back(permutation.size());
-  for (std::size_t i = 0; i < permutation.size(); ++i) back[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < permutation.size(); ++i)
+    back[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
   return back;
 }
 

@@ -43,7 +43,9 @@ void slice(Emission& e) {
 Value selected(Emission& e, const Value& value, std::int64_t axis) {
   const auto index = e.call.integer("index");
   const auto size = e.size("self", axis);
-  if (!index) return e.build.gather(value, wrapped_if_needed(e, int_scalar(e, "index"), e.build.squeeze(e.size_of("self", axis), {0})), axis);
+  if (!index)
+    return e.build.gather(value, wrapped_if_needed(e, int_scalar(e, "index"), e.build.squeeze(e.size_of("self", axis), {0})),
+                          axis);
   if (*index >= 0 || e.at_least(11)) return e.build.gather(value, e.build.integer(*index), axis);
   if (size) return e.build.gather(value, e.build.integer(*index + *size), axis);
   return e.build.squeeze(e.build.slice(value, {*index}, {*index == -1 ? to_end : *index + 1}, {axis}), {axis});
@@ -81,7 +83,8 @@ Value around(Emission& e, std::int64_t axis, const Value& part, const Value& sta
   if (!known_start || known_start->front() != 0) parts.push_back(sliced(e, self, axis, e.integers({0}), start));
   parts.push_back(e.cast(part, e.output_dtype()));
   const auto size = e.size("self", axis);
-  if (!known_end || (known_end->front() != to_end && known_end->front() != size)) parts.push_back(sliced(e, self, axis, end, e.integers({to_end})));
+  if (!known_end || (known_end->front() != to_end && known_end->front() != size))
+    parts.push_back(sliced(e, self, axis, end, e.integers({to_end})));
   return e.build.concat(parts, axis);
 }
 
@@ -90,8 +93,10 @@ void select_scatter(Emission& e) {
   Value at = int_value(e, "index");
   if (const auto known = e.build.ints_of(at); !known || known->front() < 0) {
     const auto size = e.size("self", axis);
-    if (known && size) at = e.integers({known->front() + *size});
-    else if (!known) at = wrapped(e, at, e.size_of("self", axis));
+    if (known && size)
+      at = e.integers({known->front() + *size});
+    else if (!known)
+      at = wrapped(e, at, e.size_of("self", axis));
   }
   const auto known = e.build.ints_of(at);
   const Value after = known && known->front() == -1 ? e.integers({to_end}) : sum(e, at, e.integers({1}));

@@ -1,8 +1,7 @@
 // Softmax along one dimension.
-#include "handlers/elementary.h"
-
 #include <numeric>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {

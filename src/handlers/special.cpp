@@ -1,11 +1,10 @@
 // Special functions: exponentials, logarithms and error functions that ONNX has no operator for. Bessel functions: bessel.cpp.
-#include "handlers/elementary.h"
-
 #include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <numbers>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -77,7 +76,8 @@ void entr(Emission& e) {
 }
 
 // x · log y, 0 where x is 0, unless y is NaN.
-template <bool of_one_plus> void xlogy(Emission& e) {
+template <bool of_one_plus>
+void xlogy(Emission& e) {
   const DType dtype = e.output_dtype();
   const auto [self, other] = operand_names(e);
   const Value x = e.number_value(self, dtype), y = e.number_value(other, dtype);
@@ -87,7 +87,8 @@ template <bool of_one_plus> void xlogy(Emission& e) {
 }
 
 // Softplus of the negated distance stays finite; equal infinities are their sum.
-template <bool of_two> void logaddexp(Emission& e) {
+template <bool of_two>
+void logaddexp(Emission& e) {
   const auto [a, b] = operands(e);
   const Value most = maximum(e, a, b), distance = node(e, "Neg", absolute(e, subtract(e, a, b)));
   const double unit = of_two ? std::numbers::ln2 : 1;
@@ -105,7 +106,7 @@ void sinc(Emission& e) {
   e.give(divide(e, add(e, node(e, "Sin", angle), one), add(e, angle, one)));
 }
 
-Value polynomial(Emission& e, const Value& x, std::initializer_list<double> coefficients) {   // the highest power first
+Value polynomial(Emission& e, const Value& x, std::initializer_list<double> coefficients) {  // the highest power first
   Value made = constant(e, x, *coefficients.begin());
   for (auto next = coefficients.begin() + 1; next != coefficients.end(); ++next) made = plus(e, multiply(e, made, x), *next);
   return made;
@@ -118,7 +119,8 @@ void erfinv(Emission& e) {
   const Value middle = divide(e, multiply(e, y, polynomial(e, z, {-0.140543331, 0.914624893, -1.645349621, 0.886226899})),
                               polynomial(e, z, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1}));
   const Value t = node(e, "Sqrt", node(e, "Neg", node(e, "Log", times(e, subtract(e, one, size), 0.5))));
-  const Value tail = divide(e, polynomial(e, t, {1.641345311, 3.429567803, -1.624906493, -1.970840454}), polynomial(e, t, {1.637067800, 3.543889200, 1}));
+  const Value tail = divide(e, polynomial(e, t, {1.641345311, 3.429567803, -1.624906493, -1.970840454}),
+                            polynomial(e, t, {1.637067800, 3.543889200, 1}));
   const Value sign = node(e, "Sign", y);
   Value x = where(e, greater(e, size, constant(e, y, 0.7)), multiply(e, tail, sign), middle);
   for (int step = 0; step < 2; ++step) {

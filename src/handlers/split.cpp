@@ -17,7 +17,8 @@ std::optional<std::vector<Dim>> piece_sizes(const Emission& e, std::int64_t axis
   for (const symbolic::Fact& item : *list->items) {
     const auto* tensor = item.tensor();
     sizes.push_back(tensor && tensor->shape && axis < static_cast<std::int64_t>(tensor->shape->size())
-                        ? (*tensor->shape)[static_cast<std::size_t>(axis)] : Dim::unknown());
+                        ? (*tensor->shape)[static_cast<std::size_t>(axis)]
+                        : Dim::unknown());
   }
   return sizes;
 }
@@ -26,10 +27,12 @@ std::optional<std::vector<Dim>> piece_sizes(const Emission& e, std::int64_t axis
 std::optional<Values> split_pieces(Emission& e, const Value& value, std::int64_t axis, const std::vector<Dim>& sizes) {
   if (sizes.size() == 1) return Values{value};
   Arguments attributes{{"axis", axis}};
-  if (const auto numbers = numbers_of(sizes)) attributes.push_back({"split", *numbers});
+  if (const auto numbers = numbers_of(sizes))
+    attributes.push_back({"split", *numbers});
   else if (std::ranges::all_of(sizes, [&](const Dim& size) { return provably_equal(size, sizes.front()); })) {
     if (e.at_least(18)) attributes.push_back({"num_outputs", static_cast<std::int64_t>(sizes.size())});
-  } else return std::nullopt;
+  } else
+    return std::nullopt;
   return e.nodes("Split", {value}, sizes.size(), attributes);
 }
 
@@ -74,12 +77,14 @@ Value lengths_of_steps(Emission& e, const Value& size, const Value& step, const 
 }
 
 // Pieces of `step`, the last one what is left.
-void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::function<Value()>& step, const std::function<Value()>& pieces_of_nothing) {
+void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::function<Value()>& step,
+                const std::function<Value()>& pieces_of_nothing) {
   const auto sizes = piece_sizes(e, axis);
   if (!sizes) {
     if (may_be_zero(e.shape("self")[static_cast<std::size_t>(axis)]) || e.row_has("SequenceInsert"))
-      return e.give_operand(0, {Sequence{cut(e, value, axis, lengths_of_steps(e, e.size_of("self", axis), step(), pieces_of_nothing()))}});
-    const Value each = e.build.squeeze(step(), {0});   // a vector would be the sizes of all pieces
+      return e.give_operand(
+          0, {Sequence{cut(e, value, axis, lengths_of_steps(e, e.size_of("self", axis), step(), pieces_of_nothing()))}});
+    const Value each = e.build.squeeze(step(), {0});  // a vector would be the sizes of all pieces
     return e.give_operand(0, {Sequence{e.node("SplitToSequence", {value, each}, {{"axis", axis}}, value.dtype)}});
   }
   if (auto pieces = split_pieces(e, value, axis, *sizes)) return e.give_list(0, *pieces);
@@ -106,18 +111,23 @@ void split(Emission& e) {
   const std::string_view argument = e.call.has("split_size") ? "split_size" : "split_sizes";
   const std::int64_t axis = e.axis("dim");
   const Operand& given = e.operand(argument);
-  if (given.list() || std::holds_alternative<Vector>(given.value) || e.call.fact(argument).list()) return give_sized(e, e.tensor("self"), axis, argument);
-  give_steps(e, e.tensor("self"), axis, [&] { return int_value(e, argument); }, [&] { return e.integers({1}); });
+  if (given.list() || std::holds_alternative<Vector>(given.value) || e.call.fact(argument).list())
+    return give_sized(e, e.tensor("self"), axis, argument);
+  give_steps(
+      e, e.tensor("self"), axis, [&] { return int_value(e, argument); }, [&] { return e.integers({1}); });
 }
 
 // Of a size that isn't known: rounded up, so that the last piece is the short one.
 void chunk(Emission& e) {
   const std::int64_t axis = e.axis("dim");
   const auto chunks = [&] { return int_value(e, "chunks"); };
-  give_steps(e, e.tensor("self"), axis, [&] {
-    const Value count = chunks();
-    return quotient(e, sum(e, e.size_of("self", axis), difference(e, count, e.integers({1}))), count);
-  }, chunks);
+  give_steps(
+      e, e.tensor("self"), axis,
+      [&] {
+        const Value count = chunks();
+        return quotient(e, sum(e, e.size_of("self", axis), difference(e, count, e.integers({1}))), count);
+      },
+      chunks);
 }
 
 // ---- By number of parts or by places
@@ -157,14 +167,16 @@ void give_counted(Emission& e, std::int64_t axis) {
 void give_cut(Emission& e, std::int64_t axis) {
   const auto sizes = piece_sizes(e, axis);
   if (!sizes && e.row_has("Range")) return give_counted(e, axis);
-  if (!sizes) throw Refusal{"how many parts there are is known only when the model runs", "use a number of parts that is a constant"};
+  if (!sizes)
+    throw Refusal{"how many parts there are is known only when the model runs", "use a number of parts that is a constant"};
   const auto whole = e.size("self", axis);
   const auto numbers = numbers_of(*sizes);
   std::int64_t total = 0;
   for (const std::int64_t size : numbers.value_or(Ints{})) total += size;
   // Places that aren't in order give parts that overlap.
   if (numbers && whole && total == *whole) return e.give_list(0, *split_pieces(e, e.tensor("self"), axis, *sizes));
-  if (const auto equal = provably_equal(Dim(static_cast<std::int64_t>(sizes->size())) * sizes->front(), e.shape("self")[static_cast<std::size_t>(axis)]);
+  if (const auto equal = provably_equal(Dim(static_cast<std::int64_t>(sizes->size())) * sizes->front(),
+                                        e.shape("self")[static_cast<std::size_t>(axis)]);
       equal && e.call.has("sections"))
     return e.give_list(0, *split_pieces(e, e.tensor("self"), axis, *sizes));
   if (e.call.has("sections")) return give_sections(e, axis, e.integer("sections"));
@@ -185,9 +197,10 @@ void unbind(Emission& e) {
   const Value self = e.tensor("self");
   const auto* list = e.call.facts().of(e.call.node().output()).list();
   if (!list || !list->items) {
-    const Value rows = e.row_has("SequenceInsert")
-                           ? put_together(e, self.dtype, e.size_of("self", axis), [&](const Value& i) { return e.build.gather(self, i, axis); })
-                           : e.node("SplitToSequence", {self}, {{"axis", axis}, {"keepdims", 0}}, self.dtype);
+    const Value rows =
+        e.row_has("SequenceInsert")
+            ? put_together(e, self.dtype, e.size_of("self", axis), [&](const Value& i) { return e.build.gather(self, i, axis); })
+            : e.node("SplitToSequence", {self}, {{"axis", axis}, {"keepdims", 0}}, self.dtype);
     return e.give_operand(0, {Sequence{rows}});
   }
   Values rows = *split_pieces(e, self, axis, std::vector<Dim>(list->items->size(), Dim(1)));

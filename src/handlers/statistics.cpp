@@ -13,7 +13,9 @@ namespace {
 
 // ---- Medians: of two in the middle the lower one; NaN if there is one, at the first of it
 
-struct Chosen { Value value, index; };
+struct Chosen {
+  Value value, index;
+};
 
 // Of every row the element at a place that may differ from row to row: [..., 1, ...] along `axis`.
 Chosen at_place(Emission& e, const Ordered& all, const Value& place, std::int64_t axis) {
@@ -21,26 +23,31 @@ Chosen at_place(Emission& e, const Ordered& all, const Value& place, std::int64_
   return {take(all.values), take(all.indices)};
 }
 
-Value count_along(Emission& e, const Value& condition, std::int64_t axis) { return reduce(e, "ReduceSum", e.cast(condition, DType::i64), {axis}, true); }
+Value count_along(Emission& e, const Value& condition, std::int64_t axis) {
+  return reduce(e, "ReduceSum", e.cast(condition, DType::i64), {axis}, true);
+}
 
 Chosen median_of(Emission& e, const Value& x, const Shape& dims, std::int64_t axis, bool passing_nan) {
   const Value size = e.build.gather(e.node("Shape", {x}), e.integers({axis}), 0);
   const auto known = dims[static_cast<std::size_t>(axis)].number();
   const Value all = known ? e.integers({*known}) : size;
   if (!is_floating(x)) {
-    const Value middle = known ? e.integers({(*known + 1) / 2}) : e.node("Div", {e.node("Add", {size, e.integers({1})}), e.integers({2})});
+    const Value middle =
+        known ? e.integers({(*known + 1) / 2}) : e.node("Div", {e.node("Add", {size, e.integers({1})}), e.integers({2})});
     const Ordered lower = first_in_order(e, x, dims, axis, middle, Direction::upwards);
     return {part(e, lower.values, axis, -1, to_end), part(e, lower.indices, axis, -1, to_end)};
   }
   const Ordered sorted = first_in_order(e, x, dims, axis, all, Direction::upwards);
-  const Value numbers = count_along(e, e.node("Not", {is_nan(e, x)}), axis), one = e.scalar(DType::i64, 1), two = e.scalar(DType::i64, 2);
-  const Value middle = e.node("Div", {e.node("Sub", {numbers, one}), two});   // rounds to 0: NaN alone has place 0
+  const Value numbers = count_along(e, e.node("Not", {is_nan(e, x)}), axis), one = e.scalar(DType::i64, 1),
+              two = e.scalar(DType::i64, 2);
+  const Value middle = e.node("Div", {e.node("Sub", {numbers, one}), two});  // rounds to 0: NaN alone has place 0
   if (passing_nan) return at_place(e, sorted, middle, axis);
   const Value has_nan = e.node("Less", {numbers, all});
   return at_place(e, sorted, where(e, has_nan, numbers, middle), axis);
 }
 
-template <bool passing_nan> void median(Emission& e) {
+template <bool passing_nan>
+void median(Emission& e) {
   const std::int64_t rank = e.rank("self");
   Value x = e.tensor("self");
   const bool along = e.given("dim");
@@ -81,7 +88,8 @@ Value place_by(Emission& e, const Value& place, const std::string& interpolation
 }
 
 // [..., sizes of q] → q first, as PyTorch has it; `axis` kept as 1 or not.
-template <bool passing_nan> void quantile(Emission& e) {
+template <bool passing_nan>
+void quantile(Emission& e) {
   const std::int64_t rank = e.rank("self");
   Value x = e.tensor("self");
   Shape dims = e.shape("self");
@@ -98,14 +106,16 @@ template <bool passing_nan> void quantile(Emission& e) {
   std::swap(order[static_cast<std::size_t>(axis)], order.back());
   x = e.build.transpose(x, order);
   std::swap(dims[static_cast<std::size_t>(axis)], dims.back());
-  const Value size = dims.back().number() ? e.integers({*dims.back().number()}) : e.build.gather(e.node("Shape", {x}), e.integers({last}), 0);
+  const Value size =
+      dims.back().number() ? e.integers({*dims.back().number()}) : e.build.gather(e.node("Shape", {x}), e.integers({last}), 0);
   const Ordered sorted = first_in_order(e, x, dims, last, size, Direction::upwards);
 
   const DType dtype = x.dtype;
   const bool many = !e.call.fact("q").number() && e.rank("q") == 1;
   const Value q = many ? e.tensor("q", dtype) : e.build.reshape(e.tensor("q", dtype), {1});
   const Value nan = is_nan(e, x);
-  const Value numbers = passing_nan ? reduce(e, "ReduceSum", e.cast(e.node("Not", {nan}), dtype), {last}, true) : e.cast(size, dtype);
+  const Value numbers =
+      passing_nan ? reduce(e, "ReduceSum", e.cast(e.node("Not", {nan}), dtype), {last}, true) : e.cast(size, dtype);
   const std::string interpolation = e.string("interpolation");
   const Value highest = e.node("Sub", {numbers, e.scalar(dtype, 1)});
   Value place = place_by(e, e.node("Mul", {q, highest}), interpolation);
@@ -113,7 +123,8 @@ template <bool passing_nan> void quantile(Emission& e) {
   const Value below = e.node("Floor", {place}), above = e.node("Ceil", {place});
   const auto take = [&](const Value& places) {
     const Value at = e.cast(places, DType::i64);
-    return passing_nan ? e.node("GatherElements", {sorted.values, at}, {{"axis", last}}) : e.build.gather(sorted.values, at, last);
+    return passing_nan ? e.node("GatherElements", {sorted.values, at}, {{"axis", last}})
+                       : e.build.gather(sorted.values, at, last);
   };
   const Value low = take(below);
   Value made = low;
@@ -125,14 +136,20 @@ template <bool passing_nan> void quantile(Emission& e) {
   }
   // [sizes with `axis` last as q] → [q, sizes with `axis` back as 1, or gone]
   const auto depth = static_cast<std::int64_t>(dims.size());
-  made = e.build.unsqueeze(made, {depth});                       // [..., q, 1]
-  Ints to{depth - 1};                                            // q to the front, 1 to where the dimension was
+  made = e.build.unsqueeze(made, {depth});  // [..., q, 1]
+  Ints to{depth - 1};                       // q to the front, 1 to where the dimension was
   for (std::int64_t i = 0; i < depth; ++i) to.push_back(i == axis ? depth : i == depth - 1 ? axis : i);
   made = e.build.transpose(made, to);
   if (along && rank > 0) {
     if (!keep) made = e.build.squeeze(made, {axis + 1});
   } else {
-    made = keep ? e.build.unsqueeze(e.build.squeeze(made, {1}), [&] { Ints axes = all_axes(rank + 1); axes.erase(axes.begin()); return axes; }()) : e.build.squeeze(made, {1});
+    made = keep ? e.build.unsqueeze(e.build.squeeze(made, {1}),
+                                    [&] {
+                                      Ints axes = all_axes(rank + 1);
+                                      axes.erase(axes.begin());
+                                      return axes;
+                                    }())
+                : e.build.squeeze(made, {1});
   }
   e.give(many ? made : e.build.squeeze(made, {0}));
 }
@@ -165,7 +182,8 @@ Value covariance(Emission& e) {
   const double correction = e.call.has("correction") ? static_cast<double>(e.integer("correction")) : 1;
   Value weights, total = count, norm;
   for (const char* name : {"fweights", "aweights"})
-    if (e.call.has(name) && e.given(name)) weights = weights ? e.node("Mul", {weights, e.tensor(name, dtype)}) : e.tensor(name, dtype);
+    if (e.call.has(name) && e.given(name))
+      weights = weights ? e.node("Mul", {weights, e.tensor(name, dtype)}) : e.tensor(name, dtype);
   const auto sum = [&](const Value& value, std::int64_t axis, bool keep) { return reduce(e, "ReduceSum", value, {axis}, keep); };
   Value middle;
   if (weights) {
@@ -174,7 +192,10 @@ Value covariance(Emission& e) {
     middle = e.node("Div", {sum(e.node("Mul", {x, weights}), 1, true), total});
     Value taken = e.scalar(dtype, correction);
     if (e.given("aweights") && correction != 0)
-      taken = e.node("Mul", {e.node("Div", {sum(e.node("Mul", {weights, e.build.reshape(e.tensor("aweights", dtype), {-1})}), 0, false), total}), taken});
+      taken = e.node(
+          "Mul",
+          {e.node("Div", {sum(e.node("Mul", {weights, e.build.reshape(e.tensor("aweights", dtype), {-1})}), 0, false), total}),
+           taken});
     norm = e.node("Sub", {total, taken});
   } else {
     middle = e.node("Div", {sum(x, 1, true), count});
@@ -188,7 +209,7 @@ Value covariance(Emission& e) {
 
 void cov(Emission& e) {
   const Value made = covariance(e);
-  e.give(e.output_rank() == 0 ? e.build.reshape(made, {}) : made);   // of one variable a number
+  e.give(e.output_rank() == 0 ? e.build.reshape(made, {}) : made);  // of one variable a number
 }
 
 void corrcoef(Emission& e) {

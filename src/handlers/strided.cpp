@@ -17,7 +17,11 @@ constexpr const char* advice = "call .contiguous().clone() before it, or use nar
 
 // ---- The memory as a vector, from element `first` of the storage on
 
-struct Memory { Value elements; std::int64_t first = 0; Dim count; };
+struct Memory {
+  Value elements;
+  std::int64_t first = 0;
+  Dim count;
+};
 
 Memory memory_of(Emission& e, const Layout& self) {
   const ir::Value* base = self.memory;
@@ -36,10 +40,16 @@ Memory memory_of(Emission& e, const Layout& self) {
 
 // ---- What is read of it
 
-struct Window { Ints sizes, strides; std::int64_t offset = 0; };
+struct Window {
+  Ints sizes, strides;
+  std::int64_t offset = 0;
+};
 
 // The last dimensions that lie side by side as one: how many they are, and how long.
-struct Run { std::size_t dims = 0; std::int64_t length = 1; };
+struct Run {
+  std::size_t dims = 0;
+  std::int64_t length = 1;
+};
 
 Run run_of(const Window& window) {
   Run run;
@@ -56,7 +66,7 @@ std::int64_t block_of(const Window& window, const Run& run, const Dim& count) {
   std::int64_t block = std::gcd(run.length, window.offset);
   for (std::size_t i = 0; i + run.dims < window.sizes.size(); ++i)
     if (window.sizes[i] != 1) block = std::gcd(block, window.strides[i]);
-  if (block == 0) return 1;   // offset and strides all 0
+  if (block == 0) return 1;  // offset and strides all 0
   if (const auto known = count.number()) return std::gcd(block, *known);
   return provably_equal(modulo(count, block), 0) ? block : 1;
 }
@@ -70,7 +80,8 @@ Ints positions_of(const Window& window, const Run& run, std::int64_t block) {
     sizes.push_back(size);
     strides.push_back(stride);
   };
-  for (std::size_t i = 0; i + run.dims < window.sizes.size(); ++i) add(window.sizes[i], window.sizes[i] == 1 ? 0 : window.strides[i] / block);
+  for (std::size_t i = 0; i + run.dims < window.sizes.size(); ++i)
+    add(window.sizes[i], window.sizes[i] == 1 ? 0 : window.strides[i] / block);
   add(run.length / block, 1);
   return strided_positions(sizes, strides, window.offset / block);
 }
@@ -79,7 +90,7 @@ void as_strided(Emission& e) {
   const Layout self = layout_of_self(e);
   Window window{e.ints("size"), e.ints("stride"), storage_offset(e, self)};
   if (window.sizes.size() != window.strides.size()) throw Refusal{"as_strided takes a stride for each size"};
-  if (std::ranges::find(window.sizes, 0) != window.sizes.end())   // nothing is read
+  if (std::ranges::find(window.sizes, 0) != window.sizes.end())  // nothing is read
     return e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), window.sizes, std::vector<double>{})));
   const Memory memory = memory_of(e, self);
   window.offset -= memory.first;
@@ -99,7 +110,10 @@ void must_have_sizes(const Emission& e, const ir::Value& unknown) {
     const symbolic::Fact& fact = e.call.facts().of(value);
     const auto* tensor = fact.tensor();
     if (!fact.wants.empty() && !(tensor && tensor->shape))
-      throw Wanting{{.truth = symbolic::Truth::unknown, .message = "the strides of 'self' follow from sizes that aren't known", .wants = fact.wants, .blame = fact.blame}};
+      throw Wanting{{.truth = symbolic::Truth::unknown,
+                     .message = "the strides of 'self' follow from sizes that aren't known",
+                     .wants = fact.wants,
+                     .blame = fact.blame}};
   };
   look(&unknown);
   if (unknown.producer())
@@ -136,7 +150,8 @@ Layout layout_of_self(const Emission& e) {
 
 std::int64_t storage_offset(const Emission& e, const Layout& self) {
   if (e.given("storage_offset")) return e.integer("storage_offset");
-  if (!self.offset.number()) throw Refusal{"strides count from the tensor's first element, whose place in memory isn't known", advice};
+  if (!self.offset.number())
+    throw Refusal{"strides count from the tensor's first element, whose place in memory isn't known", advice};
   return *self.offset.number();
 }
 

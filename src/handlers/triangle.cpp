@@ -59,10 +59,12 @@ void give_indices(Emission& e, bool upper) {
     return e.give(e.node("NonZero", {inside}));
   }
   std::int64_t cells = 0;
-  if (__builtin_mul_overflow(std::max<std::int64_t>(*rows, 0), std::max<std::int64_t>(*columns, 0), &cells) || cells > static_cast<std::int64_t>(Ints::most))
-    throw Refusal{"a triangle of " + std::to_string(*rows) + " by " + std::to_string(*columns) + " is more than a model should hold as numbers"};
+  if (__builtin_mul_overflow(std::max<std::int64_t>(*rows, 0), std::max<std::int64_t>(*columns, 0), &cells) ||
+      cells > static_cast<std::int64_t>(Ints::most))
+    throw Refusal{"a triangle of " + std::to_string(*rows) + " by " + std::to_string(*columns) +
+                  " is more than a model should hold as numbers"};
   Ints places[2];
-  for (std::int64_t row = 0; cells > 0 && row < *rows; ++row)   // no column: rows may be as many as an int counts
+  for (std::int64_t row = 0; cells > 0 && row < *rows; ++row)  // no column: rows may be as many as an int counts
     for (std::int64_t column = 0; column < *columns; ++column)
       if (upper ? column - row >= *offset : column - row <= *offset) places[0].push_back(row), places[1].push_back(column);
   const auto count = static_cast<std::int64_t>(places[0].size());

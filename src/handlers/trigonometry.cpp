@@ -1,8 +1,7 @@
 // Angles and hyperbolic functions.
-#include "handlers/elementary.h"
-
 #include <numbers>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -46,7 +45,8 @@ void cosh(Emission& e) {
 
 void sinh(Emission& e) {
   const Value x = single_operand(e);
-  e.give(e.row_has("Sinh") && x.dtype != DType::f64 ? e.node("Sinh", {x}) : multiply(e, e.node("Tanh", {x}), hyperbolic_cosine(e, x)));
+  e.give(e.row_has("Sinh") && x.dtype != DType::f64 ? e.node("Sinh", {x})
+                                                    : multiply(e, e.node("Tanh", {x}), hyperbolic_cosine(e, x)));
 }
 
 void degrees(Emission& e) {

@@ -22,16 +22,20 @@ Value starts_of_runs(Emission& e, const Value& x, std::int64_t rank) {
   return e.node("Slice", {all}, {{"starts", e.integers({0})}, {"ends", count}, {"axes", Ints{0}}});
 }
 
-struct Runs { Value places, number, counts; };   // where they start; of each element; how long they are
+struct Runs {
+  Value places, number, counts;
+};  // where they start; of each element; how long they are
 
 Runs runs_of(Emission& e, const Value& x, std::int64_t rank) {
   const Value starts = starts_of_runs(e, x, rank);
   const Value places = e.build.squeeze(e.node("NonZero", {starts}), {0});
   const Value count = e.build.gather(e.node("Shape", {x}), e.integers({0}), 0);
-  const Value number = e.node("Sub", {e.node("CumSum", {e.cast(starts, DType::i64), e.scalar(DType::i64, 0)}), e.scalar(DType::i64, 1)});
+  const Value number =
+      e.node("Sub", {e.node("CumSum", {e.cast(starts, DType::i64), e.scalar(DType::i64, 0)}), e.scalar(DType::i64, 1)});
   const Value ends = e.build.concat({part(e, places, 0, 1, to_end), count}, 0);
   // Without elements there is one end too many.
-  const Value fitting = e.node("Slice", {ends}, {{"starts", e.integers({0})}, {"ends", e.node("Shape", {places})}, {"axes", Ints{0}}});
+  const Value fitting =
+      e.node("Slice", {ends}, {{"starts", e.integers({0})}, {"ends", e.node("Shape", {places})}, {"axes", Ints{0}}});
   return {places, number, e.node("Sub", {fitting, places})};
 }
 
@@ -43,7 +47,9 @@ void give_or_nothing(Emission& e, std::size_t output, bool given, const Value& v
   if (e.output_used(output)) e.give(output, given ? value : nothing(e));
 }
 
-Value like_self(Emission& e, const Value& flat) { return e.rank("self") == 1 ? flat : e.node("Reshape", {flat, e.shape_of("self")}); }
+Value like_self(Emission& e, const Value& flat) {
+  return e.rank("self") == 1 ? flat : e.node("Reshape", {flat, e.shape_of("self")});
+}
 
 // What Unique compares as whole numbers.
 Value comparable(Emission& e, const Value& x) { return x.dtype == DType::boolean ? e.cast(x, DType::i64) : x; }
@@ -59,7 +65,9 @@ void unique_by_order(Emission& e, bool all) {
   e.give(0, e.build.gather(sorted.values, runs.places, 0));
   if (e.output_used(1)) {
     const bool given = all || asked(e, "return_inverse");
-    give_or_nothing(e, 1, given, given ? like_self(e, e.node("ScatterElements", {sorted.indices, sorted.indices, runs.number}, {{"axis", 0}})) : Value{});
+    give_or_nothing(
+        e, 1, given,
+        given ? like_self(e, e.node("ScatterElements", {sorted.indices, sorted.indices, runs.number}, {{"axis", 0}})) : Value{});
   }
   if (e.call.node().outputs().size() > 2) give_or_nothing(e, 2, all || asked(e, "return_counts"), runs.counts);
 }

@@ -39,8 +39,10 @@ Value sizes_around(Emission& e, std::int64_t axis, const Value& middle, std::int
 }
 
 void flatten(Emission& e) {
-  if (e.row_has("Flatten") && (ir::is_floating(e.dtype("self")) || e.at_least(9))) return e.give(e.node("Flatten", {e.tensor("self")}, {{"axis", 1}}));
-  if (const auto* to = known_output_shape(e); !to || (e.call.rank("self") == 0)) return e.give(e.build.reshape(e.tensor("self"), {-1}));
+  if (e.row_has("Flatten") && (ir::is_floating(e.dtype("self")) || e.at_least(9)))
+    return e.give(e.node("Flatten", {e.tensor("self")}, {{"axis", 1}}));
+  if (const auto* to = known_output_shape(e); !to || (e.call.rank("self") == 0))
+    return e.give(e.build.reshape(e.tensor("self"), {-1}));
   const std::int64_t first = e.axis("start_dim"), last = e.axis("end_dim");
   give_reshaped(e, [&] { return sizes_around(e, first, e.integers({-1}), last + 1); });
 }
@@ -68,37 +70,47 @@ Value squeezed_if_one(Emission& e, std::int64_t axis) {
   e.build.end_body({e.node("Squeeze", {self}, {{"axes", Ints{axis}}})});
   const auto kept = e.build.begin_body();
   e.build.end_body({e.node("Identity", {self})});
-  return e.build.control("If", {e.build.reshape(one, {})}, {{"then_branch", squeezed}, {"else_branch", kept}}, {self.dtype}, {false}).front();
+  return e.build
+      .control("If", {e.build.reshape(one, {})}, {{"then_branch", squeezed}, {"else_branch", kept}}, {self.dtype}, {false})
+      .front();
 }
 
 void squeeze(Emission& e) {
   const Value self = e.tensor("self");
-  if (!e.call.has("dim") && (!e.call.rank("self") || !known_output_shape(e))) return e.give(e.node("Squeeze", {self}));   // whichever are 1
+  if (!e.call.has("dim") && (!e.call.rank("self") || !known_output_shape(e)))
+    return e.give(e.node("Squeeze", {self}));  // whichever are 1
   const Shape& shape = e.shape("self");
   Ints axes;
   if (!e.call.has("dim") || e.call.fact("dim").list()) {
     axes = e.call.has("dim") && e.ints("dim").empty() ? Ints{} : e.axes(e.call.has("dim") ? "dim" : "", "self");
-  } else if (e.rank("self") > 0) axes = {e.axis("dim")};
+  } else if (e.rank("self") > 0)
+    axes = {e.axis("dim")};
   Ints ones, open;
   for (const std::int64_t axis : axes) {
     const Dim& size = shape[static_cast<std::size_t>(axis)];
-    if (size.number() == 1) ones.push_back(axis);
-    else if (!size.is_number()) open.push_back(axis);
+    if (size.number() == 1)
+      ones.push_back(axis);
+    else if (!size.is_number())
+      open.push_back(axis);
   }
   if (open.empty()) return e.give(e.build.squeeze(self, ones));
-  if (axes.size() > 1) throw Refusal{"whether the size of dimension " + std::to_string(open.front()) + " is 1 isn't known", "name the size with --input"};
+  if (axes.size() > 1)
+    throw Refusal{"whether the size of dimension " + std::to_string(open.front()) + " is 1 isn't known",
+                  "name the size with --input"};
   e.give(squeezed_if_one(e, open.front()));
 }
 
 // Vectors stand between the dimensions that are put in front of and behind them.
-template <std::int64_t wanted> Value at_least(Emission& e, const Value& value, std::int64_t rank) {
+template <std::int64_t wanted>
+Value at_least(Emission& e, const Value& value, std::int64_t rank) {
   if (rank >= wanted) return value;
   if (rank == 0) return e.build.reshape(value, Ints(static_cast<std::size_t>(wanted), 1));
   if (rank == 1) return e.build.unsqueeze(value, wanted == 2 ? Ints{0} : Ints{0, 2});
   return e.build.unsqueeze(value, {2});
 }
 
-template <std::int64_t wanted> void atleast(Emission& e) {
+template <std::int64_t wanted>
+void atleast(Emission& e) {
   if (e.call.has("self")) return e.give(at_least<wanted>(e, e.tensor("self"), e.rank("self")));
   Values tensors = e.tensors("tensors");
   const auto facts = e.call.list("tensors");
@@ -126,7 +138,7 @@ void give_swapped(Emission& e, std::int64_t a, std::int64_t b) {
 }
 
 void transpose(Emission& e) {
-  const bool named = e.call.has("dim0");   // swapaxes has axis0
+  const bool named = e.call.has("dim0");  // swapaxes has axis0
   give_swapped(e, e.axis(named ? "dim0" : "axis0"), e.axis(named ? "dim1" : "axis1"));
 }
 
@@ -191,7 +203,7 @@ Value expanded_sizes(Emission& e) {
       continue;
     }
     const Value size = e.as_vector(items->items.at(i), "size");
-    parts.push_back(provably_at_least((*dims)[i], 0) ? size : e.node("Abs", {size}));   // −1 is 1
+    parts.push_back(provably_at_least((*dims)[i], 0) ? size : e.node("Abs", {size}));  // −1 is 1
   }
   return joined(e, parts);
 }
@@ -207,9 +219,11 @@ void expand_as(Emission& e) {
 }  // namespace
 
 void register_view(Registry& registry) {
-  for (const char* op : {"aten::clone", "aten::contiguous", "aten::detach", "aten::alias", "aten::lift", "aten::resolve_conj", "aten::resolve_neg"})
+  for (const char* op : {"aten::clone", "aten::contiguous", "aten::detach", "aten::alias", "aten::lift", "aten::resolve_conj",
+                         "aten::resolve_neg"})
     registry.handler(op, identity);
-  for (const char* op : {"aten::view", "aten::reshape", "aten::_reshape_copy", "aten::_reshape_alias"}) registry.handler(op, view);
+  for (const char* op : {"aten::view", "aten::reshape", "aten::_reshape_copy", "aten::_reshape_alias"})
+    registry.handler(op, view);
   registry.handler("aten::view_as", view_as);
   registry.handler("aten::reshape_as", view_as);
   registry.handler("aten::_reshape_from_tensor", reshape_from_tensor);

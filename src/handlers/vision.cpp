@@ -7,14 +7,19 @@ namespace {
 
 // The indices of the boxes that are kept, best score first.
 void nms(Emission& e) {
-  const Value boxes = e.build.unsqueeze(e.tensor("dets", DType::f32), {0}), scores = e.build.unsqueeze(e.tensor("scores", DType::f32), {0, 1});
+  const Value boxes = e.build.unsqueeze(e.tensor("dets", DType::f32), {0}),
+              scores = e.build.unsqueeze(e.tensor("scores", DType::f32), {0, 1});
   const Value all = e.size_of("dets", 0);
-  const Value kept = e.node("NonMaxSuppression", {boxes, scores, all, e.build.reshape(e.scalar(DType::f32, e.number("iou_threshold")), {1})}, {}, DType::i64);
-  e.give(e.build.squeeze(e.build.slice(kept, {2}, {3}, {1}), {1}));   // (batch, class, box)
+  const Value kept =
+      e.node("NonMaxSuppression", {boxes, scores, all, e.build.reshape(e.scalar(DType::f32, e.number("iou_threshold")), {1})}, {},
+             DType::i64);
+  e.give(e.build.squeeze(e.build.slice(kept, {2}, {3}, {1}), {1}));  // (batch, class, box)
 }
 
 // Regions are (batch index, x1, y1, x2, y2).
-struct Regions { Value boxes, batch; };
+struct Regions {
+  Value boxes, batch;
+};
 
 Regions regions_of(Emission& e) {
   const Value rois = e.tensor("rois");
@@ -25,10 +30,15 @@ void roi_align(Emission& e) {
   Regions regions = regions_of(e);
   const bool aligned = e.boolean("aligned");
   const double scale = e.number("spatial_scale");
-  Arguments attributes{{"mode", "avg"}, {"output_height", e.integer("pooled_height")}, {"output_width", e.integer("pooled_width")},
-                       {"sampling_ratio", std::max<std::int64_t>(e.integer("sampling_ratio"), 0)}, {"spatial_scale", scale}};
-  if (e.at_least(16)) attributes.push_back({"coordinate_transformation_mode", aligned ? "half_pixel" : "output_half_pixel"});
-  else if (aligned) regions.boxes = e.node("Sub", {regions.boxes, e.scalar(regions.boxes.dtype, 0.5 / scale)});
+  Arguments attributes{{"mode", "avg"},
+                       {"output_height", e.integer("pooled_height")},
+                       {"output_width", e.integer("pooled_width")},
+                       {"sampling_ratio", std::max<std::int64_t>(e.integer("sampling_ratio"), 0)},
+                       {"spatial_scale", scale}};
+  if (e.at_least(16))
+    attributes.push_back({"coordinate_transformation_mode", aligned ? "half_pixel" : "output_half_pixel"});
+  else if (aligned)
+    regions.boxes = e.node("Sub", {regions.boxes, e.scalar(regions.boxes.dtype, 0.5 / scale)});
   e.give(e.node("RoiAlign", {e.tensor("input"), regions.boxes, regions.batch}, attributes));
 }
 
@@ -43,9 +53,12 @@ void deform_conv2d(Emission& e) {
   const Ints padding = pair("pad_h", "pad_w");
   const Value mask = e.boolean("use_mask") ? e.tensor("mask") : Value{};
   e.give(e.node("DeformConv", {e.tensor("input"), e.tensor("weight"), e.tensor("offset"), e.optional_tensor("bias"), mask},
-                {{"kernel_shape", Ints{e.known_size("weight", 2), e.known_size("weight", 3)}}, {"strides", pair("stride_h", "stride_w")},
-                 {"pads", Ints{padding[0], padding[1], padding[0], padding[1]}}, {"dilations", pair("dilation_h", "dilation_w")},
-                 {"group", e.integer("groups")}, {"offset_group", e.integer("offset_groups")}}));
+                {{"kernel_shape", Ints{e.known_size("weight", 2), e.known_size("weight", 3)}},
+                 {"strides", pair("stride_h", "stride_w")},
+                 {"pads", Ints{padding[0], padding[1], padding[0], padding[1]}},
+                 {"dilations", pair("dilation_h", "dilation_w")},
+                 {"group", e.integer("groups")},
+                 {"offset_group", e.integer("offset_groups")}}));
 }
 
 }  // namespace

@@ -6,14 +6,18 @@
 namespace compatcheck::handlers {
 
 void demand_possible(const Windows& windows) {
-  const auto all_at_least = [](const Ints& list, std::int64_t least) { return std::ranges::all_of(list, [&](std::int64_t n) { return n >= least && n <= std::int64_t{1} << 31; }); };
-  if (!all_at_least(windows.kernel, 1) || !all_at_least(windows.stride, 1) || !all_at_least(windows.dilation, 1) || !all_at_least(windows.begin, 0) || !all_at_least(windows.end, 0))
+  const auto all_at_least = [](const Ints& list, std::int64_t least) {
+    return std::ranges::all_of(list, [&](std::int64_t n) { return n >= least && n <= std::int64_t{1} << 31; });
+  };
+  if (!all_at_least(windows.kernel, 1) || !all_at_least(windows.stride, 1) || !all_at_least(windows.dilation, 1) ||
+      !all_at_least(windows.begin, 0) || !all_at_least(windows.end, 0))
     throw Refusal{"PyTorch takes no windows of such sizes"};
 }
 
 Ints spread(Ints list, std::size_t dims) {
   if (list.size() == 1 && dims > 1) list.resize(dims, list.front());
-  if (list.size() != dims) throw Refusal{"a list of " + std::to_string(list.size()) + " stands for " + std::to_string(dims) + " dimensions"};
+  if (list.size() != dims)
+    throw Refusal{"a list of " + std::to_string(list.size()) + " stands for " + std::to_string(dims) + " dimensions"};
   return list;
 }
 
@@ -56,17 +60,20 @@ Cells cells_of(const Windows& windows, std::size_t dimension, std::int64_t size,
   Cells cells{windows.kernel[dimension], count, {}};
   for (std::int64_t k = 0; k < cells.kernel; ++k)
     for (std::int64_t window = 0; window < count; ++window) {
-      const std::int64_t position = window * windows.stride[dimension] + k * windows.dilation[dimension] - windows.begin[dimension];
+      const std::int64_t position =
+          window * windows.stride[dimension] + k * windows.dilation[dimension] - windows.begin[dimension];
       cells.at.push_back(position < size ? std::max<std::int64_t>(position, -1) : -1);
     }
   return cells;
 }
 
 Value gather_cells(Emission& e, const Value& value, std::int64_t rank, std::int64_t axis, std::int64_t size, const Cells& cells) {
-  const auto table = [&](const Ints& at) { return e.build.constant(onnx::make_tensor(DType::i64, {cells.kernel, cells.count}, at)); };
+  const auto table = [&](const Ints& at) {
+    return e.build.constant(onnx::make_tensor(DType::i64, {cells.kernel, cells.count}, at));
+  };
   if (!cells.has_gaps()) return e.build.gather(value, table(cells.at), axis);
   Ints at = cells.at;
-  if (ir::is_floating(value.dtype)) {   // gaps read a zero behind the last cell: infinities times 0 wouldn't do
+  if (ir::is_floating(value.dtype)) {  // gaps read a zero behind the last cell: infinities times 0 wouldn't do
     std::ranges::replace(at, -1, size);
     Ints before(static_cast<std::size_t>(rank - axis), 0), after = before;
     after.front() = 1;

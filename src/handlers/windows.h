@@ -14,11 +14,11 @@ Ints numbers(const Shape& shape);
 
 // One number of each for every dimension that the windows slide over.
 struct Windows {
-  Ints kernel, stride, begin, end, dilation;   // begin, end: padding
+  Ints kernel, stride, begin, end, dilation;  // begin, end: padding
 
   std::size_t dims() const { return kernel.size(); }
   std::int64_t extent(std::size_t i) const { return dilation[i] * (kernel[i] - 1) + 1; }
-  Ints pads() const;                           // as ONNX orders them
+  Ints pads() const;  // as ONNX orders them
 };
 
 // Refusal where a size or a step is none.
@@ -27,7 +27,7 @@ void demand_possible(const Windows& windows);
 // A tensor of `dims` dimensions to slide over behind (batch, channels); the batch may be missing.
 struct Batched {
   Value value;
-  Shape shape;       // with the batch
+  Shape shape;  // with the batch
   bool added = false;
 
   Shape spatial() const { return {shape.begin() + 2, shape.end()}; }

@@ -12,7 +12,8 @@
 
 namespace compatcheck::ir {
 
-template <class T> class CheckedVector : public std::vector<T> {
+template <class T>
+class CheckedVector : public std::vector<T> {
   using Base = std::vector<T>;
 
  public:
@@ -24,7 +25,8 @@ template <class T> class CheckedVector : public std::vector<T> {
   explicit CheckedVector(std::size_t count) : Base(within(count)) {}
   CheckedVector(std::size_t count, const T& value) : Base(within(count), value) {}
   CheckedVector(std::initializer_list<T> items) : Base(items) {}
-  template <std::forward_iterator Iterator> CheckedVector(Iterator first, Iterator last) : Base(ordered(first, last), last) {}
+  template <std::forward_iterator Iterator>
+  CheckedVector(Iterator first, Iterator last) : Base(ordered(first, last), last) {}
   CheckedVector(Base plain) : Base(std::move(plain)) {}  // NOLINT: the same but for the checks
 
   T& operator[](std::size_t i) { return this->at(i); }
@@ -45,13 +47,18 @@ template <class T> class CheckedVector : public std::vector<T> {
     Base::pop_back();
   }
   iterator insert(const_iterator at, T value) { return Base::insert(inside(at, 0), std::move(value)); }
-  iterator insert(const_iterator at, std::size_t count, const T& value) { return Base::insert(inside(at, 0), within(count), value); }
+  iterator insert(const_iterator at, std::size_t count, const T& value) {
+    return Base::insert(inside(at, 0), within(count), value);
+  }
   iterator insert(const_iterator at, std::initializer_list<T> items) { return Base::insert(inside(at, 0), items); }
-  template <std::forward_iterator Iterator> iterator insert(const_iterator at, Iterator first, Iterator last) {
+  template <std::forward_iterator Iterator>
+  iterator insert(const_iterator at, Iterator first, Iterator last) {
     return Base::insert(inside(at, 0), ordered(first, last), last);
   }
   iterator erase(const_iterator at) { return Base::erase(inside(at, 1)); }
-  iterator erase(const_iterator first, const_iterator last) { return Base::erase(ordered(inside(first, 0), inside(last, 0)), last); }
+  iterator erase(const_iterator first, const_iterator last) {
+    return Base::erase(ordered(inside(first, 0), inside(last, 0)), last);
+  }
 
  private:
   static std::size_t within(std::size_t count) {
@@ -61,10 +68,12 @@ template <class T> class CheckedVector : public std::vector<T> {
   // At least `left` elements stand from there on.
   const_iterator inside(const_iterator at, std::ptrdiff_t left) const {
     const std::ptrdiff_t place = at - this->begin();
-    if (place < 0 || place > static_cast<std::ptrdiff_t>(this->size()) - left) throw std::out_of_range("a place beyond a list's end");
+    if (place < 0 || place > static_cast<std::ptrdiff_t>(this->size()) - left)
+      throw std::out_of_range("a place beyond a list's end");
     return at;
   }
-  template <class Iterator> static Iterator ordered(Iterator first, Iterator last) {
+  template <class Iterator>
+  static Iterator ordered(Iterator first, Iterator last) {
     if constexpr (std::random_access_iterator<Iterator>)
       if (last - first < 0) throw std::out_of_range("a list ends before it begins");
     return first;

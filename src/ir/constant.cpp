@@ -11,8 +11,7 @@ namespace {
 bool equal_types(const TypeRef& a, const TypeRef& b) { return a == b || (a && b && equal(*a, *b)); }
 
 bool equal_items(const Constants& a, const Constants& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Constant& x, const Constant& y) { return equal(x, y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Constant& x, const Constant& y) { return equal(x, y); });
 }
 
 bool equal_numbers(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -44,14 +43,11 @@ bool same(const TensorView& a, const TensorView& b) {
 bool same(const ListConstant& a, const ListConstant& b) {
   return equal_types(a.element, b.element) && equal_items(a.items, b.items);
 }
-bool same(const TupleConstant& a, const TupleConstant& b) {
-  return equal_types(a.type, b.type) && equal_items(a.items, b.items);
-}
+bool same(const TupleConstant& a, const TupleConstant& b) { return equal_types(a.type, b.type) && equal_items(a.items, b.items); }
 bool same(const DictConstant& a, const DictConstant& b) {
   return equal_types(a.key, b.key) && equal_types(a.value, b.value) &&
-         std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), [](const auto& x, const auto& y) {
-           return equal(x.first, y.first) && equal(x.second, y.second);
-         });
+         std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
+                    [](const auto& x, const auto& y) { return equal(x.first, y.first) && equal(x.second, y.second); });
 }
 bool same(const ObjectConstant& a, const ObjectConstant& b) { return a.object == b.object; }
 bool same(const EnumConstant& a, const EnumConstant& b) {
@@ -122,8 +118,7 @@ bool TensorView::contiguous() const {
 
 bool equal(const Constant& a, const Constant& b) {
   if (a.value.index() != b.value.index()) return false;
-  return std::visit(
-      [&](const auto& x) { return same(x, std::get<std::decay_t<decltype(x)>>(b.value)); }, a.value);
+  return std::visit([&](const auto& x) { return same(x, std::get<std::decay_t<decltype(x)>>(b.value)); }, a.value);
 }
 
 TypeRef type_of(const Constant& constant) { return std::visit(TypeOf{}, constant.value); }
@@ -135,11 +130,16 @@ std::size_t footprint(const Constant& constant) {
     return bytes;
   };
   std::size_t bytes = sizeof(Constant);
-  if (const auto* text = constant.get<std::string>()) bytes += text->size();
-  else if (const auto* list = constant.get<ListConstant>()) bytes += all(list->items);
-  else if (const auto* tuple = constant.get<TupleConstant>()) bytes += all(tuple->items);
-  else if (const auto* tensor = constant.get<TensorView>()) bytes += 2 * sizeof(std::int64_t) * tensor->sizes.size();
-  else if (const auto* opaque = constant.get<OpaqueConstant>()) bytes += opaque->type_name.size();
+  if (const auto* text = constant.get<std::string>())
+    bytes += text->size();
+  else if (const auto* list = constant.get<ListConstant>())
+    bytes += all(list->items);
+  else if (const auto* tuple = constant.get<TupleConstant>())
+    bytes += all(tuple->items);
+  else if (const auto* tensor = constant.get<TensorView>())
+    bytes += 2 * sizeof(std::int64_t) * tensor->sizes.size();
+  else if (const auto* opaque = constant.get<OpaqueConstant>())
+    bytes += opaque->type_name.size();
   else if (const auto* dict = constant.get<DictConstant>())
     for (const auto& [key, value] : dict->items) bytes += footprint(key) + footprint(value);
   return bytes;
@@ -151,9 +151,12 @@ std::optional<std::vector<std::int64_t>> as_ints(const Constant& constant) {
   std::vector<std::int64_t> out;
   out.reserve(list->items.size());
   for (const Constant& item : list->items) {
-    if (const auto* i = item.get<std::int64_t>()) out.push_back(*i);
-    else if (const auto* b = item.get<bool>()) out.push_back(*b ? 1 : 0);
-    else return std::nullopt;
+    if (const auto* i = item.get<std::int64_t>())
+      out.push_back(*i);
+    else if (const auto* b = item.get<bool>())
+      out.push_back(*b ? 1 : 0);
+    else
+      return std::nullopt;
   }
   return out;
 }

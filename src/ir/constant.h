@@ -16,18 +16,18 @@ namespace compatcheck::ir {
 
 // The bytes behind one or more tensors: a place in the model file, or bytes carried along.
 struct Storage {
-  std::uint64_t file_offset = 0;           // of the first byte in the model file, if `in_file`
+  std::uint64_t file_offset = 0;  // of the first byte in the model file, if `in_file`
   std::uint64_t bytes = 0;
   bool in_file = false;
-  std::vector<std::uint8_t> data;          // the bytes if not `in_file`, and of small storages; little-endian
-  std::string record;                      // the archive's record name, for messages ("data/12")
+  std::vector<std::uint8_t> data;  // the bytes if not `in_file`, and of small storages; little-endian
+  std::string record;              // the archive's record name, for messages ("data/12")
 };
 
 struct Quantizer {
   bool per_channel = false;
   double scale = 1;
   std::int64_t zero_point = 0;
-  std::vector<double> scales;              // per channel
+  std::vector<double> scales;  // per channel
   std::vector<std::int64_t> zero_points;
   std::int64_t axis = 0;
 
@@ -42,7 +42,7 @@ struct TensorView {
   std::int64_t offset = 0;
   std::shared_ptr<const Storage> storage;  // null: a tensor without data (meta device)
   bool requires_grad = false;
-  std::string device = "cpu";              // where the model was saved
+  std::string device = "cpu";  // where the model was saved
   std::shared_ptr<const Quantizer> quantizer;
 
   std::int64_t elements() const;
@@ -52,8 +52,14 @@ struct TensorView {
 struct Constant;
 using Constants = std::vector<Constant>;
 
-struct ListConstant { TypeRef element; Constants items; };
-struct TupleConstant { TypeRef type; Constants items; };            // type: kind tuple, may name a NamedTuple
+struct ListConstant {
+  TypeRef element;
+  Constants items;
+};
+struct TupleConstant {
+  TypeRef type;
+  Constants items;
+};  // type: kind tuple, may name a NamedTuple
 struct DictConstant {
   TypeRef key, value;
   std::vector<std::pair<Constant, Constant>> items;
@@ -67,22 +73,39 @@ struct DictConstant {
   DictConstant& operator=(DictConstant&&) noexcept;
   ~DictConstant();
 };
-struct ObjectConstant { std::uint32_t object = 0; };                // index into Program::objects
-struct EnumConstant { std::string class_name, name; std::shared_ptr<const Constant> value; };
-struct DeviceConstant { std::string device; };                      // "cpu", "cuda:0"
-struct FunctionConstant { std::string name; };                      // qualified, a key of Program::functions
-struct OpaqueConstant { std::string type_name; };                   // a class that nobody registered, a generator …
+struct ObjectConstant {
+  std::uint32_t object = 0;
+};  // index into Program::objects
+struct EnumConstant {
+  std::string class_name, name;
+  std::shared_ptr<const Constant> value;
+};
+struct DeviceConstant {
+  std::string device;
+};  // "cpu", "cuda:0"
+struct FunctionConstant {
+  std::string name;
+};  // qualified, a key of Program::functions
+struct OpaqueConstant {
+  std::string type_name;
+};  // a class that nobody registered, a generator …
 
 struct Constant {
-  using Variant = std::variant<std::monostate,  // None
-                               std::int64_t, double, bool, std::complex<double>, std::string,
-                               TensorView, ListConstant, TupleConstant, DictConstant, ObjectConstant,
-                               EnumConstant, DeviceConstant, FunctionConstant, OpaqueConstant>;
+  using Variant =
+      std::variant<std::monostate,  // None
+                   std::int64_t, double, bool, std::complex<double>, std::string, TensorView, ListConstant, TupleConstant,
+                   DictConstant, ObjectConstant, EnumConstant, DeviceConstant, FunctionConstant, OpaqueConstant>;
   Variant value;
 
   bool is_none() const { return std::holds_alternative<std::monostate>(value); }
-  template <class T> const T* get() const { return std::get_if<T>(&value); }
-  template <class T> T* get() { return std::get_if<T>(&value); }
+  template <class T>
+  const T* get() const {
+    return std::get_if<T>(&value);
+  }
+  template <class T>
+  T* get() {
+    return std::get_if<T>(&value);
+  }
 };
 
 // Deep equality; tensors are equal when they are the same view of the same storage. NaN equals NaN.

@@ -48,7 +48,8 @@ const Row& row(DType dtype) {
   return *std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.dtype == dtype; });
 }
 
-template <class Matches> std::optional<DType> find(Matches&& matches) {
+template <class Matches>
+std::optional<DType> find(Matches&& matches) {
   const auto* it = std::find_if(rows.begin(), rows.end(), matches);
   if (it == rows.end()) return std::nullopt;
   return it->dtype;

@@ -11,15 +11,31 @@
 namespace compatcheck::ir {
 
 enum class DType : std::int8_t {
-  u8 = 0, i8 = 1, i16 = 2, i32 = 3, i64 = 4,
-  f16 = 5, f32 = 6, f64 = 7,
-  c32 = 8, c64 = 9, c128 = 10,  // complex of f16, f32, f64
+  u8 = 0,
+  i8 = 1,
+  i16 = 2,
+  i32 = 3,
+  i64 = 4,
+  f16 = 5,
+  f32 = 6,
+  f64 = 7,
+  c32 = 8,
+  c64 = 9,
+  c128 = 10,  // complex of f16, f32, f64
   boolean = 11,
-  qi8 = 12, qu8 = 13, qi32 = 14,
+  qi8 = 12,
+  qu8 = 13,
+  qi32 = 14,
   bf16 = 15,
-  qu4x2 = 16, qu2x4 = 17,
-  f8e5m2 = 23, f8e4m3fn = 24, f8e5m2fnuz = 25, f8e4m3fnuz = 26,
-  u16 = 27, u32 = 28, u64 = 29,
+  qu4x2 = 16,
+  qu2x4 = 17,
+  f8e5m2 = 23,
+  f8e4m3fn = 24,
+  f8e5m2fnuz = 25,
+  f8e4m3fnuz = 26,
+  u16 = 27,
+  u32 = 28,
+  u64 = 29,
 };
 
 // Size of one element in bytes; 0 for sub-byte types.
@@ -36,9 +52,9 @@ std::optional<DType> dtype_from_torch_name(std::string_view name);
 // The enumerator for torch's number; nullopt for a number that torch doesn't use.
 std::optional<DType> dtype_from_number(std::int64_t number);
 
-bool is_floating(DType dtype);   // f16 bf16 f32 f64 f8*
+bool is_floating(DType dtype);  // f16 bf16 f32 f64 f8*
 bool is_complex(DType dtype);
-bool is_integral(DType dtype);   // without bool
+bool is_integral(DType dtype);  // without bool
 bool is_quantized(DType dtype);
 
 }  // namespace compatcheck::ir

@@ -8,8 +8,8 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,9 +40,9 @@ struct Use {
 class Value {
  public:
   Node* producer() const { return producer_; }
-  Block* block() const { return block_; }         // the block that defines it
-  std::size_t index() const { return index_; }    // among its producer's outputs, or its block's inputs
-  std::uint32_t id() const { return id_; }        // unique in the graph, below Graph::value_limit(); never reused
+  Block* block() const { return block_; }       // the block that defines it
+  std::size_t index() const { return index_; }  // among its producer's outputs, or its block's inputs
+  std::uint32_t id() const { return id_; }      // unique in the graph, below Graph::value_limit(); never reused
 
   const TypeRef& type() const { return type_; }
   void set_type(TypeRef type) { type_ = std::move(type); }
@@ -54,7 +54,10 @@ class Value {
   void replace_all_uses_with(Value* other);
 
  private:
-  friend class Graph; friend class Node; friend class Block; friend class Copier;
+  friend class Graph;
+  friend class Node;
+  friend class Block;
+  friend class Copier;
   Node* producer_ = nullptr;
   Block* block_ = nullptr;
   std::size_t index_ = 0;
@@ -73,7 +76,10 @@ class Node {
  public:
   // "aten::add", without overload. Block returns are not nodes; see Block::outputs.
   const std::string& op() const { return op_; }
-  void set_op(std::string op) { op_ = std::move(op); schema_ = nullptr; }
+  void set_op(std::string op) {
+    op_ = std::move(op);
+    schema_ = nullptr;
+  }
   bool is(std::string_view op) const { return op_ == op; }
   // "Tensor", "" for the default overload; meaningful once schema() is set.
   const std::string& overload() const { return overload_; }
@@ -100,8 +106,8 @@ class Node {
   const Constant* attribute(std::string_view name) const;  // null if absent
   void set_attribute(std::string name, Constant value);
 
-  Block* owner() const { return owner_; }   // the block it stands in; null while not inserted
-  Node* next() const { return next_; }      // in its block; null at the end
+  Block* owner() const { return owner_; }  // the block it stands in; null while not inserted
+  Node* next() const { return next_; }     // in its block; null at the end
   Node* previous() const { return previous_; }
   Graph* graph() const { return graph_; }
   void insert_before(Node* other);  // a return node stands for the end of its block
@@ -113,10 +119,16 @@ class Node {
   void set_location(LocationRef location) { location_ = std::move(location); }
   const std::string& module() const { return module_; }  // "encoder.layer.0.attention"; empty at the root
   void set_module(std::string module) { module_ = std::move(module); }
-  void copy_origin(const Node& other) { location_ = other.location_; module_ = other.module_; }
+  void copy_origin(const Node& other) {
+    location_ = other.location_;
+    module_ = other.module_;
+  }
 
  private:
-  friend class Graph; friend class Block; friend class Value; friend class Copier;
+  friend class Graph;
+  friend class Block;
+  friend class Value;
+  friend class Copier;
   void unlink();
   void link(Block* block, Node* before);
   void drop_inputs();
@@ -168,6 +180,7 @@ class Block {
       return *this;
     }
     bool operator==(const Iterator& other) const { return node_ == other.node_; }
+
    private:
     Node* node_;
     Node* next_;
@@ -176,7 +189,10 @@ class Block {
   Iterator end() const { return Iterator(nullptr); }
 
  private:
-  friend class Graph; friend class Node; friend class Value; friend class Copier;
+  friend class Graph;
+  friend class Node;
+  friend class Value;
+  friend class Copier;
   Graph* graph_ = nullptr;
   Node* owner_ = nullptr;
   Node* return_ = nullptr;
@@ -216,12 +232,15 @@ class Graph {
   void verify() const;
 
  private:
-  friend class Node; friend class Block; friend class Value; friend class Copier;
+  friend class Node;
+  friend class Block;
+  friend class Value;
+  friend class Copier;
   Value* new_value(TypeRef type);
   Node* new_node(std::string op);
   Block* new_block(Node* owner);
-  void retarget();  // after a move: nodes and blocks point at their graph
-  std::deque<std::unique_ptr<Node>> nodes_;    // erased ones are freed with the graph
+  void retarget();                           // after a move: nodes and blocks point at their graph
+  std::deque<std::unique_ptr<Node>> nodes_;  // erased ones are freed with the graph
   std::deque<std::unique_ptr<Value>> values_;
   std::deque<std::unique_ptr<Block>> blocks_;
   Block* top_ = nullptr;
@@ -235,7 +254,8 @@ std::size_t footprint(const Node& node);
 std::string_view arity_fault(const Node& node);
 
 // Visits every node, those in nested blocks too, in order.
-template <class Visit> void for_each_node(const Block& block, Visit&& visit) {
+template <class Visit>
+void for_each_node(const Block& block, Visit&& visit) {
   for (Node* node : block) {
     visit(node);
     for (Block* inner : node->blocks()) for_each_node(*inner, visit);

@@ -51,8 +51,7 @@ class Copier {
   bool keep_ids_;
 };
 
-std::vector<Value*> Graph::copy_block_contents(const Block& source, std::span<Value* const> inputs, Block* into,
-                                               Node* before) {
+std::vector<Value*> Graph::copy_block_contents(const Block& source, std::span<Value* const> inputs, Block* into, Node* before) {
   if (inputs.size() != source.inputs().size())
     throw InternalError("copying a block of " + std::to_string(source.inputs().size()) + " inputs for " +
                         std::to_string(inputs.size()) + " values");
@@ -66,8 +65,10 @@ std::vector<Value*> Graph::copy_block_contents(const Block& source, std::span<Va
   }();
   for (const Node* node : nodes) {
     Node* copy = copier.copy(*node);
-    if (before) copy->insert_before(before);
-    else into->append(copy);
+    if (before)
+      copy->insert_before(before);
+    else
+      into->append(copy);
   }
   std::vector<Value*> outputs;
   for (Value* output : source.outputs()) outputs.push_back(copier.at(output));

@@ -17,7 +17,8 @@ std::string spelled(const Value* value) { return '%' + (value->name().empty() ? 
 // One walk in order: what is defined and still in scope, what each use list must hold.
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph), state_(graph.value_limit(), State::unseen), operands_(graph.value_limit()) {}
+  explicit Verifier(const Graph& graph)
+      : graph_(graph), state_(graph.value_limit(), State::unseen), operands_(graph.value_limit()) {}
 
   void block(const Block& block) {
     if (block.graph() != &graph_) fail("a block belongs to another graph", block.owner());
@@ -78,8 +79,7 @@ class Verifier {
       if (i > 0 && uses[i] == uses[i - 1]) fail(spelled(&value) + " lists a use twice", user);
     }
     if (uses.size() != operands_[value.id()])
-      fail(spelled(&value) + " lists " + std::to_string(uses.size()) + " uses of " +
-               std::to_string(operands_[value.id()]),
+      fail(spelled(&value) + " lists " + std::to_string(uses.size()) + " uses of " + std::to_string(operands_[value.id()]),
            value.producer());
   }
 
@@ -109,8 +109,7 @@ std::string_view arity_fault_of_if(const Node& node) {
 }
 
 std::string_view arity_fault_of_loop(const Node& node) {
-  if (node.inputs().size() < 2 || node.blocks().size() != 1)
-    return "a Loop needs a trip count, a condition and one block";
+  if (node.inputs().size() < 2 || node.blocks().size() != 1) return "a Loop needs a trip count, a condition and one block";
   const std::size_t carried = node.inputs().size() - 2;
   const Block& body = *node.blocks()[0];
   if (body.inputs().size() != carried + 1 || body.outputs().size() != carried + 1 || node.outputs().size() != carried)
@@ -119,19 +118,56 @@ std::string_view arity_fault_of_loop(const Node& node) {
 }
 
 // Operators of the language itself, which are read by position everywhere: the fewest inputs and outputs that they have.
-struct Arity { std::string_view op; std::size_t inputs, outputs; };
-constexpr Arity arities[] = {
-    {"prim::GetAttr", 1, 1}, {"prim::SetAttr", 2, 0}, {"prim::CallMethod", 1, 0}, {"prim::CallFunction", 1, 0},
-    {"prim::TupleIndex", 2, 1}, {"prim::TupleSlice", 1, 1}, {"prim::TupleUnpack", 1, 0}, {"prim::TupleConstruct", 0, 1},
-    {"prim::ListUnpack", 1, 0}, {"prim::ListConstruct", 0, 1}, {"prim::DictConstruct", 0, 1}, {"prim::NumToTensor", 1, 1},
-    {"prim::dtype", 1, 1}, {"prim::device", 1, 1}, {"prim::layout", 1, 1}, {"prim::shape", 1, 1}, {"prim::data", 1, 1},
-    {"prim::unchecked_cast", 1, 1}, {"prim::annotate", 1, 1}, {"prim::unchecked_unwrap_optional", 1, 1},
-    {"prim::isinstance", 1, 1}, {"prim::Uninitialized", 0, 1}, {"prim::CreateObject", 0, 1}, {"prim::min", 1, 1},
-    {"prim::max", 1, 1}, {"prim::abs", 1, 1}, {"prim::tolist", 1, 1}, {"prim::type", 1, 1}, {"prim::rangelist", 1, 1},
-    {"prim::is_cuda", 1, 1}, {"prim::requires_grad", 1, 1}, {"prim::itemsize", 1, 1}, {"prim::StringIndex", 2, 1},
-    {"prim::ModuleContainerIndex", 2, 1}, {"aten::__is__", 2, 1}, {"aten::__isnot__", 2, 1}, {"aten::Int", 1, 1},
-    {"aten::IntImplicit", 1, 1}, {"aten::ScalarImplicit", 1, 1}, {"aten::wait", 1, 1}, {"aten::__getitem__", 2, 1},
-    {"aten::get", 2, 1}, {"aten::__contains__", 2, 1}, {"aten::keys", 1, 1}, {"aten::values", 1, 1}, {"aten::items", 1, 1}};
+struct Arity {
+  std::string_view op;
+  std::size_t inputs, outputs;
+};
+constexpr Arity arities[] = {{"prim::GetAttr", 1, 1},
+                             {"prim::SetAttr", 2, 0},
+                             {"prim::CallMethod", 1, 0},
+                             {"prim::CallFunction", 1, 0},
+                             {"prim::TupleIndex", 2, 1},
+                             {"prim::TupleSlice", 1, 1},
+                             {"prim::TupleUnpack", 1, 0},
+                             {"prim::TupleConstruct", 0, 1},
+                             {"prim::ListUnpack", 1, 0},
+                             {"prim::ListConstruct", 0, 1},
+                             {"prim::DictConstruct", 0, 1},
+                             {"prim::NumToTensor", 1, 1},
+                             {"prim::dtype", 1, 1},
+                             {"prim::device", 1, 1},
+                             {"prim::layout", 1, 1},
+                             {"prim::shape", 1, 1},
+                             {"prim::data", 1, 1},
+                             {"prim::unchecked_cast", 1, 1},
+                             {"prim::annotate", 1, 1},
+                             {"prim::unchecked_unwrap_optional", 1, 1},
+                             {"prim::isinstance", 1, 1},
+                             {"prim::Uninitialized", 0, 1},
+                             {"prim::CreateObject", 0, 1},
+                             {"prim::min", 1, 1},
+                             {"prim::max", 1, 1},
+                             {"prim::abs", 1, 1},
+                             {"prim::tolist", 1, 1},
+                             {"prim::type", 1, 1},
+                             {"prim::rangelist", 1, 1},
+                             {"prim::is_cuda", 1, 1},
+                             {"prim::requires_grad", 1, 1},
+                             {"prim::itemsize", 1, 1},
+                             {"prim::StringIndex", 2, 1},
+                             {"prim::ModuleContainerIndex", 2, 1},
+                             {"aten::__is__", 2, 1},
+                             {"aten::__isnot__", 2, 1},
+                             {"aten::Int", 1, 1},
+                             {"aten::IntImplicit", 1, 1},
+                             {"aten::ScalarImplicit", 1, 1},
+                             {"aten::wait", 1, 1},
+                             {"aten::__getitem__", 2, 1},
+                             {"aten::get", 2, 1},
+                             {"aten::__contains__", 2, 1},
+                             {"aten::keys", 1, 1},
+                             {"aten::values", 1, 1},
+                             {"aten::items", 1, 1}};
 
 }  // namespace
 

@@ -183,7 +183,8 @@ TensorView tensor_as(TensorView tensor, const TensorType& type) {
       tensor = tensor_of(type.dtype.value_or(boxed_dtype(tensor.dtype)), one ? *sizes : tensor.sizes, *elements);
   }
   const auto strides = complete(type.strides);
-  if (strides && sizes && tensor.sizes == *sizes && strides->size() == sizes->size() && (!tensor.storage || tensor.elements() <= 1))
+  if (strides && sizes && tensor.sizes == *sizes && strides->size() == sizes->size() &&
+      (!tensor.storage || tensor.elements() <= 1))
     tensor.strides = *strides;
   if (type.requires_grad) tensor.requires_grad = *type.requires_grad;
   if (!type.device.empty()) tensor.device = type.device;
@@ -237,8 +238,7 @@ std::optional<Constant> as_simple(const Constant& constant, const Type& type) {
 std::string join(const Constants& items, const TypeRef& element, const Type* tuple) {
   std::string out;
   for (std::size_t i = 0; i < items.size(); ++i)
-    out += (i > 0 ? ", " : "") +
-           write_literal(items[i], tuple && i < tuple->elements.size() ? tuple->elements[i] : element);
+    out += (i > 0 ? ", " : "") + write_literal(items[i], tuple && i < tuple->elements.size() ? tuple->elements[i] : element);
   return out;
 }
 
@@ -314,7 +314,8 @@ Constant as_type(Constant constant, const TypeRef& type) {
     list->element = type->elements[0];
     for (Constant& item : list->items) item = as_type(std::move(item), list->element);
   }
-  if (auto* tuple = constant.get<TupleConstant>(); tuple && is(type, TypeKind::tuple) && type->elements.size() == tuple->items.size()) {
+  if (auto* tuple = constant.get<TupleConstant>();
+      tuple && is(type, TypeKind::tuple) && type->elements.size() == tuple->items.size()) {
     tuple->type = type;
     for (std::size_t i = 0; i < tuple->items.size(); ++i)
       tuple->items[i] = as_type(std::move(tuple->items[i]), type->elements[i]);

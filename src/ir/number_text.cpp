@@ -7,7 +7,8 @@
 namespace compatcheck::ir {
 namespace {
 
-template <class Float> std::string shortest(Float value) {
+template <class Float>
+std::string shortest(Float value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char buffer[32];
@@ -43,9 +44,12 @@ double from_half(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const int fraction = bits & 1023;
   double magnitude = 0;
-  if (exponent == 31) magnitude = fraction ? std::nan("") : HUGE_VAL;
-  else if (exponent == 0) magnitude = std::ldexp(fraction, -24);
-  else magnitude = std::ldexp(fraction + 1024, exponent - 25);
+  if (exponent == 31)
+    magnitude = fraction ? std::nan("") : HUGE_VAL;
+  else if (exponent == 0)
+    magnitude = std::ldexp(fraction, -24);
+  else
+    magnitude = std::ldexp(fraction + 1024, exponent - 25);
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 

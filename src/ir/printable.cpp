@@ -42,9 +42,12 @@ std::string printable(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
     const auto first = static_cast<std::uint8_t>(text[0]);
-    if (length == 0 || is_control(first)) shown += spell(first);
-    else if (first == 0xc2 && static_cast<std::uint8_t>(text[1]) < 0xa0) shown += "\\u00" + hexadecimal(static_cast<std::uint8_t>(text[1]));
-    else shown += text.substr(0, length);
+    if (length == 0 || is_control(first))
+      shown += spell(first);
+    else if (first == 0xc2 && static_cast<std::uint8_t>(text[1]) < 0xa0)
+      shown += "\\u00" + hexadecimal(static_cast<std::uint8_t>(text[1]));
+    else
+      shown += text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return shown;

@@ -19,8 +19,8 @@ struct Parameter {
 };
 
 struct Function {
-  std::string name;                    // qualified: "__torch__.net.Net.forward"
-  std::vector<Parameter> parameters;   // the graph's inputs, `self` of a method included
+  std::string name;                   // qualified: "__torch__.net.Net.forward"
+  std::vector<Parameter> parameters;  // the graph's inputs, `self` of a method included
   std::vector<TypeRef> returns;
   Graph graph;
 };
@@ -33,12 +33,12 @@ struct ClassAttribute {
 };
 
 struct Class {
-  std::string name;                              // qualified; empty methods and attributes: an unknown class
+  std::string name;  // qualified; empty methods and attributes: an unknown class
   bool is_module = false;
   bool is_interface = false;
   std::vector<ClassAttribute> attributes;
-  std::map<std::string, Constant> constants;     // class-level constants
-  std::map<std::string, std::string> methods;    // "forward" → key of Program::functions
+  std::map<std::string, Constant> constants;   // class-level constants
+  std::map<std::string, std::string> methods;  // "forward" → key of Program::functions
 };
 
 struct Object {
@@ -56,7 +56,7 @@ struct RecordedInput {
 struct LoadNote {
   enum class Kind : std::uint8_t { stub_operator, opaque_class, cuda_to_cpu, setstate_skipped, fallback_loader, other };
   Kind kind = Kind::other;
-  std::string subject;   // operator or class name
+  std::string subject;  // operator or class name
   std::string message;
 };
 
@@ -64,15 +64,15 @@ struct Program {
   std::map<std::string, Class> classes;
   std::map<std::string, Function> functions;
   std::vector<Object> objects;
-  std::uint32_t root = 0;                            // object that the file holds
-  std::vector<RecordedInput> recorded_inputs;        // of forward; empty if the file has none
+  std::uint32_t root = 0;                      // object that the file holds
+  std::vector<RecordedInput> recorded_inputs;  // of forward; empty if the file has none
   std::vector<LoadNote> notes;
-  std::vector<std::string> stub_schemas;             // schemas in force for operators that nobody registered
-  std::vector<std::string> library_schemas;          // of operators that --op-library registered
-  std::string producer;                              // "torch 2.13" where the archive tells, else empty
-  std::string libtorch_version;                      // of the library that read it
-  bool traced = false;                               // any module was made by tracing
-  bool training = false;                             // the root module was saved in training mode
+  std::vector<std::string> stub_schemas;     // schemas in force for operators that nobody registered
+  std::vector<std::string> library_schemas;  // of operators that --op-library registered
+  std::string producer;                      // "torch 2.13" where the archive tells, else empty
+  std::string libtorch_version;              // of the library that read it
+  bool traced = false;                       // any module was made by tracing
+  bool training = false;                     // the root module was saved in training mode
 };
 
 }  // namespace compatcheck::ir

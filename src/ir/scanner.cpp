@@ -10,7 +10,7 @@
 namespace compatcheck::ir {
 namespace {
 
-constexpr int max_depth = 400;              // a long elif chain nests one block a branch
+constexpr int max_depth = 400;  // a long elif chain nests one block a branch
 constexpr std::size_t max_quoted_line = 160;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -46,9 +46,12 @@ std::string with_caret(std::string line, std::size_t column) {
 
 void Scanner::skip_space() {
   while (position_ < text_.size()) {
-    if (is_space(text_[position_])) ++position_;
-    else if (text_[position_] == '#') position_ = std::min(text_.find('\n', position_), text_.size());
-    else return;
+    if (is_space(text_[position_]))
+      ++position_;
+    else if (text_[position_] == '#')
+      position_ = std::min(text_.find('\n', position_), text_.size());
+    else
+      return;
   }
 }
 
@@ -87,8 +90,8 @@ std::string_view Scanner::identifier() {
   skip_space();
   const std::size_t from = position_;
   if (is_digit(raw_peek())) return {};
-  while (is_word(raw_peek()) || (position_ > from && raw_peek() == '.' && position_ + 1 < text_.size() &&
-                                 is_word(text_[position_ + 1])))
+  while (is_word(raw_peek()) ||
+         (position_ > from && raw_peek() == '.' && position_ + 1 < text_.size() && is_word(text_[position_ + 1])))
     ++position_;
   return text_.substr(from, position_ - from);
 }
@@ -214,8 +217,8 @@ void Scanner::fail_at(std::size_t position, const std::string& message) const {
   const std::size_t column = position - begin;
   raise_({.reason = message,
           .position = position,
-          .told = printable(file_) + ':' + std::to_string(line) + ':' + std::to_string(column + 1) + ": " + printable(message) + '\n' +
-                  with_caret(std::string(text_.substr(begin, end - begin)), column)});
+          .told = printable(file_) + ':' + std::to_string(line) + ':' + std::to_string(column + 1) + ": " + printable(message) +
+                  '\n' + with_caret(std::string(text_.substr(begin, end - begin)), column)});
   throw InternalError("a scanner's raise function returned");
 }
 

@@ -12,9 +12,9 @@ namespace compatcheck::ir {
 
 // What stands in the way of reading on.
 struct Fault {
-  std::string reason;         // "expected ')' after the inputs, found 'x'"
-  std::size_t position = 0;   // in the text
-  std::string told;           // "file:line:column: reason", the line and a caret
+  std::string reason;        // "expected ')' after the inputs, found 'x'"
+  std::size_t position = 0;  // in the text
+  std::string told;          // "file:line:column: reason", the line and a caret
 };
 
 // White space and `#` comments between tokens are skipped by everything but `raw` functions.
@@ -24,15 +24,15 @@ class Scanner {
 
   Scanner(std::string_view text, std::string_view file, Raise raise) : text_(text), file_(file), raise_(raise) {}
 
-  char peek();                             // '\0' at the end
+  char peek();  // '\0' at the end
   bool at_end();
   bool looking_at(std::string_view token);
   bool accept(std::string_view token);
   void expect(std::string_view token, std::string_view where);  // "expected ')' after the inputs, found …"
 
-  std::string_view identifier();           // letters, digits, '_', '.', not starting with a digit; empty if none
-  std::string_view value_name();           // what may follow '%'; empty if none
-  std::string string();                    // "…" or '…', escapes undone
+  std::string_view identifier();  // letters, digits, '_', '.', not starting with a digit; empty if none
+  std::string_view value_name();  // what may follow '%'; empty if none
+  std::string string();           // "…" or '…', escapes undone
   bool at_string() { return peek() == '"' || peek() == '\''; }
   // Also inf and nan, signed. Nullopt, and nothing read, if there is no number; an integer beyond 64 bits is an error.
   std::optional<std::variant<std::int64_t, double>> number();

@@ -15,7 +15,8 @@ namespace {
 using Elements = std::vector<Element>;
 constexpr std::int64_t max_printed_elements = 10;  // as torch
 
-template <class T> T load(const std::uint8_t* from) {
+template <class T>
+T load(const std::uint8_t* from) {
   T value;
   std::memcpy(&value, from, sizeof value);
   return value;
@@ -43,13 +44,15 @@ std::optional<Element> decode(DType dtype, const std::uint8_t* p) {
   }
 }
 
-template <class T> void store(std::vector<std::uint8_t>& to, T value) {
+template <class T>
+void store(std::vector<std::uint8_t>& to, T value) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
   to.insert(to.end(), bytes, bytes + sizeof value);
 }
 
 // What the type can't hold becomes its nearest end: printed text may say anything.
-template <class T> void store_integer(std::vector<std::uint8_t>& to, long double value) {
+template <class T>
+void store_integer(std::vector<std::uint8_t>& to, long double value) {
   using Limits = std::numeric_limits<T>;
   if (std::isnan(value)) value = 0;
   if (value >= static_cast<long double>(Limits::max())) return store(to, Limits::max());

@@ -221,7 +221,8 @@ class GraphReader {
       if (part.empty()) s_.fail_expected("the operator's name after '::'");
       op += "::" + std::string(part);
     }
-    if (op.size() > longest_operator) s_.fail_at(at, "an operator's name of more than " + std::to_string(longest_operator) + " letters");
+    if (op.size() > longest_operator)
+      s_.fail_at(at, "an operator's name of more than " + std::to_string(longest_operator) + " letters");
     return op;
   }
 

@@ -9,7 +9,8 @@ namespace {
 
 using Names = std::unordered_map<const Value*, std::string>;
 
-template <class Visit> void for_each_value(const Block& block, Visit&& visit) {
+template <class Visit>
+void for_each_value(const Block& block, Visit&& visit) {
   for (const Value* input : block.inputs()) visit(input);
   for (const Node* node : block) {
     for (const Value* output : node->outputs()) visit(output);
@@ -26,8 +27,10 @@ std::string other_name(const Value& value, const std::unordered_set<std::string>
     while (taken.contains(number)) number = std::to_string(next++);
     return number;
   }
-  if (stem.ends_with('.')) stem.pop_back();
-  else if (stem.size() < name.size()) stem = name;  // "x1" is a name of its own
+  if (stem.ends_with('.'))
+    stem.pop_back();
+  else if (stem.size() < name.size())
+    stem = name;  // "x1" is a name of its own
   for (int i = 1;; ++i)
     if (std::string candidate = stem + '.' + std::to_string(i); !taken.contains(candidate)) return candidate;
 }
@@ -135,8 +138,8 @@ class Printer {
   // What the head of the node or a constant's type says already isn't repeated.
   static bool implied(const Node& node, const Attribute& attribute) {
     if (node.is("prim::Constant"))
-      return attribute.name == "value" && (attribute.value.is_none() ||
-                                           (attribute.value.get<FunctionConstant>() && node.attribute("name")));
+      return attribute.name == "value" &&
+             (attribute.value.is_none() || (attribute.value.get<FunctionConstant>() && node.attribute("name")));
     return python_name(node) && (attribute.name == "pyname" || attribute.name == "scalars");
   }
 
@@ -156,9 +159,12 @@ class Printer {
 
   void value(const Constant& constant, const TypeRef& type) {
     const bool known = type && equal(*type_of(constant), *type);
-    if (const bool* truth = constant.get<bool>(); truth && known) out += *truth ? '1' : '0';
-    else if (const auto* device = constant.get<DeviceConstant>(); device && known) out += quoted(device->device);
-    else out += write_literal(constant, known ? type : nullptr);
+    if (const bool* truth = constant.get<bool>(); truth && known)
+      out += *truth ? '1' : '0';
+    else if (const auto* device = constant.get<DeviceConstant>(); device && known)
+      out += quoted(device->device);
+    else
+      out += write_literal(constant, known ? type : nullptr);
   }
 
   void origin(const Node& node) {

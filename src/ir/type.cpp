@@ -14,9 +14,7 @@ bool same_elements(const Type& a, const Type& b, bool (*same)(const Type&, const
                     [&](const TypeRef& x, const TypeRef& y) { return x == y || (x && y && same(*x, *y)); });
 }
 
-bool same_shell(const Type& a, const Type& b) {
-  return a.kind == b.kind && a.name == b.name && a.field_names == b.field_names;
-}
+bool same_shell(const Type& a, const Type& b) { return a.kind == b.kind && a.name == b.name && a.field_names == b.field_names; }
 
 std::string join(const Sizes& sizes) {
   std::string out;
@@ -146,13 +144,11 @@ TypeRef dict_of(TypeRef key, TypeRef value) { return make(TypeKind::dict, {std::
 TypeRef named_type(std::string qualified_name) { return make(TypeKind::named, {}, std::move(qualified_name)); }
 TypeRef module_type(std::string qualified_name) { return make(TypeKind::module, {}, std::move(qualified_name)); }
 
-bool is_tensor_list(const TypeRef& type) {
-  return is(type, TypeKind::list) && is(type->elements[0], TypeKind::tensor);
-}
+bool is_tensor_list(const TypeRef& type) { return is(type, TypeKind::list) && is(type->elements[0], TypeKind::tensor); }
 
 bool holds(const Type& type, TypeKind kind) {
-  return type.kind == kind ||
-         std::any_of(type.elements.begin(), type.elements.end(), [&](const TypeRef& element) { return element && holds(*element, kind); });
+  return type.kind == kind || std::any_of(type.elements.begin(), type.elements.end(),
+                                          [&](const TypeRef& element) { return element && holds(*element, kind); });
 }
 
 }  // namespace compatcheck::ir

@@ -26,20 +26,47 @@ struct TensorType {
 };
 
 enum class TypeKind : std::uint8_t {
-  tensor, integer, floating, boolean, complex, number,  // number: Scalar, an int, float, bool or complex
-  string, none, device, generator, layout, memory_format, scalar_type, qscheme, stream, storage,
-  list, tuple, dict, optional, union_of, future, rref, await_of,
-  named,     // a class, an interface, an enum or a NamedTuple without known fields: `name` is its qualified name
-  function, any, any_list, any_tuple, any_class, capsule, module,  // module: a class known to be an nn.Module
-  var,       // a type variable of a schema: `name`
+  tensor,
+  integer,
+  floating,
+  boolean,
+  complex,
+  number,  // number: Scalar, an int, float, bool or complex
+  string,
+  none,
+  device,
+  generator,
+  layout,
+  memory_format,
+  scalar_type,
+  qscheme,
+  stream,
+  storage,
+  list,
+  tuple,
+  dict,
+  optional,
+  union_of,
+  future,
+  rref,
+  await_of,
+  named,  // a class, an interface, an enum or a NamedTuple without known fields: `name` is its qualified name
+  function,
+  any,
+  any_list,
+  any_tuple,
+  any_class,
+  capsule,
+  module,  // module: a class known to be an nn.Module
+  var,     // a type variable of a schema: `name`
 };
 
 struct Type {
   TypeKind kind = TypeKind::any;
-  TensorType tensor;                      // kind == tensor
-  std::vector<TypeRef> elements;          // list, optional, future: 1; dict: key, value; tuple, union_of: any number
-  std::string name;                       // named, module, var; a NamedTuple's qualified name (kind tuple)
-  std::vector<std::string> field_names;   // NamedTuple
+  TensorType tensor;                     // kind == tensor
+  std::vector<TypeRef> elements;         // list, optional, future: 1; dict: key, value; tuple, union_of: any number
+  std::string name;                      // named, module, var; a NamedTuple's qualified name (kind tuple)
+  std::vector<std::string> field_names;  // NamedTuple
 };
 
 bool equal(const Type& a, const Type& b);

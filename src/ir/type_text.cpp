@@ -12,17 +12,17 @@ namespace compatcheck::ir {
 namespace {
 
 constexpr std::pair<std::string_view, TypeKind> words[] = {
-    {"Tensor", TypeKind::tensor},        {"int", TypeKind::integer},
-    {"float", TypeKind::floating},       {"bool", TypeKind::boolean},
-    {"complex", TypeKind::complex},      {"Scalar", TypeKind::number},
-    {"number", TypeKind::number},        {"str", TypeKind::string},
-    {"NoneType", TypeKind::none},        {"None", TypeKind::none},
-    {"Device", TypeKind::device},        {"Generator", TypeKind::generator},
-    {"Layout", TypeKind::layout},        {"MemoryFormat", TypeKind::memory_format},
+    {"Tensor", TypeKind::tensor},          {"int", TypeKind::integer},
+    {"float", TypeKind::floating},         {"bool", TypeKind::boolean},
+    {"complex", TypeKind::complex},        {"Scalar", TypeKind::number},
+    {"number", TypeKind::number},          {"str", TypeKind::string},
+    {"NoneType", TypeKind::none},          {"None", TypeKind::none},
+    {"Device", TypeKind::device},          {"Generator", TypeKind::generator},
+    {"Layout", TypeKind::layout},          {"MemoryFormat", TypeKind::memory_format},
     {"ScalarType", TypeKind::scalar_type}, {"QScheme", TypeKind::qscheme},
-    {"Stream", TypeKind::stream},        {"Storage", TypeKind::storage},
-    {"Function", TypeKind::function},    {"Any", TypeKind::any},
-    {"list", TypeKind::any_list},        {"tuple", TypeKind::any_tuple},
+    {"Stream", TypeKind::stream},          {"Storage", TypeKind::storage},
+    {"Function", TypeKind::function},      {"Any", TypeKind::any},
+    {"list", TypeKind::any_list},          {"tuple", TypeKind::any_tuple},
     {"AnyClassType", TypeKind::any_class}, {"Capsule", TypeKind::capsule},
 };
 
@@ -71,10 +71,14 @@ void read_tensor_members(Scanner& s, TensorType& tensor, bool ranked) {
   Sizes sizes;
   bool sized = false;
   while (!s.accept(")")) {
-    if (s.accept("strides=")) tensor.strides = read_strides(s);
-    else if (s.accept("requires_grad=")) tensor.requires_grad = !s.accept("0") && (s.accept("1"), true);
-    else if (s.accept("device=")) tensor.device = read_device(s);
-    else sizes.push_back(read_size(s)), sized = true;
+    if (s.accept("strides="))
+      tensor.strides = read_strides(s);
+    else if (s.accept("requires_grad="))
+      tensor.requires_grad = !s.accept("0") && (s.accept("1"), true);
+    else if (s.accept("device="))
+      tensor.device = read_device(s);
+    else
+      sizes.push_back(read_size(s)), sized = true;
     if (!s.looking_at(")")) s.expect(",", "or ')' in the tensor's type");
   }
   if (sized || ranked) tensor.sizes = std::move(sizes);
@@ -107,7 +111,7 @@ struct Generic {
   std::size_t arity;  // 0: any
 };
 constexpr Generic generics[] = {
-    {"Dict", TypeKind::dict, 2},   {"List", TypeKind::list, 1},   {"Optional", TypeKind::optional, 1},
+    {"Dict", TypeKind::dict, 2},   {"List", TypeKind::list, 1},      {"Optional", TypeKind::optional, 1},
     {"Tuple", TypeKind::tuple, 0}, {"Union", TypeKind::union_of, 0}, {"Future", TypeKind::future, 1},
     {"RRef", TypeKind::rref, 1},   {"Await", TypeKind::await_of, 1},
 };
@@ -122,9 +126,12 @@ class TypeReader {
     Scanner::Nesting nesting(s_);
     TypeRef type = base();
     for (;;) {
-      if (s_.accept("[]")) type = list_of(type);
-      else if (s_.accept("?")) type = optional_of(type);
-      else return type;
+      if (s_.accept("[]"))
+        type = list_of(type);
+      else if (s_.accept("?"))
+        type = optional_of(type);
+      else
+        return type;
       deepen();
     }
   }
@@ -173,16 +180,22 @@ class TypeReader {
 
   // Null unless the word is generic and an opening bracket follows.
   TypeRef generic(std::string_view word) {
-    const auto* generic = std::find_if(std::begin(generics), std::end(generics), [&](const Generic& g) { return g.word == word; });
+    const auto* generic =
+        std::find_if(std::begin(generics), std::end(generics), [&](const Generic& g) { return g.word == word; });
     if (generic == std::end(generics)) return nullptr;
     std::string_view close;
-    if (s_.accept("(")) close = ")";
-    else if (s_.accept("[")) close = "]";
-    else return nullptr;
+    if (s_.accept("("))
+      close = ")";
+    else if (s_.accept("["))
+      close = "]";
+    else
+      return nullptr;
     auto type = std::make_shared<Type>();
     type->kind = generic->kind;
-    if (close == "]" && s_.accept("()")) s_.expect("]", "after Tuple[()");  // Python's empty tuple
-    else type->elements = elements(close);
+    if (close == "]" && s_.accept("()"))
+      s_.expect("]", "after Tuple[()");  // Python's empty tuple
+    else
+      type->elements = elements(close);
     if (generic->arity != 0 && type->elements.size() != generic->arity)
       s_.fail_expected(std::to_string(generic->arity) + (generic->arity == 1 ? " type in " : " types in ") + std::string(word));
     return type;

@@ -25,7 +25,8 @@ void Watch::look() const {
   if (!state_) return;
   if (state_->cancelled && state_->cancelled()) throw Cancelled("cancelled");
   if (state_->end && Clock::now() >= *state_->end)
-    throw ModelError("working through the model's graph was stopped after " + plainly(state_->seconds) + " s (--timeout gives it more)");
+    throw ModelError("working through the model's graph was stopped after " + plainly(state_->seconds) +
+                     " s (--timeout gives it more)");
 }
 
 }  // namespace compatcheck::ir

@@ -24,8 +24,14 @@ const Type& required_type(const Type& type) {
 // Kinds of which literals say little: `dtype=`, `device=` …
 bool is_opaque(TypeKind kind) {
   switch (kind) {
-    case TypeKind::tensor: case TypeKind::integer: case TypeKind::floating: case TypeKind::boolean:
-    case TypeKind::number: case TypeKind::complex: case TypeKind::string: case TypeKind::list: return false;
+    case TypeKind::tensor:
+    case TypeKind::integer:
+    case TypeKind::floating:
+    case TypeKind::boolean:
+    case TypeKind::number:
+    case TypeKind::complex:
+    case TypeKind::string:
+    case TypeKind::list: return false;
     default: return true;
   }
 }
@@ -64,7 +70,8 @@ std::string misfit(const Predicate& predicate, const Type& type) {
     for (const Literal& literal : *predicate.any_of)
       if (!can_equal(literal, type)) {
         const bool of_list = plain.kind == TypeKind::list && can_equal(literal, *plain.elements.front());
-        return "never equals " + quote(spelled(literal)) + ": " + is + (of_list ? "; {each: …} speaks of its members, {equals: […]} of the list" : "");
+        return "never equals " + quote(spelled(literal)) + ": " + is +
+               (of_list ? "; {each: …} speaks of its members, {equals: […]} of the list" : "");
       }
   if ((predicate.each || predicate.equals) && !list) return "is no list: " + is;
   if (predicate.each && plain.kind == TypeKind::list) {
@@ -76,7 +83,8 @@ std::string misfit(const Predicate& predicate, const Type& type) {
   if (predicate.length && !list && plain.kind != TypeKind::string) return "has no length: " + is;
   if ((predicate.min || predicate.max) && !number) return "is no number: " + is;
   if (predicate.none && type.kind != TypeKind::optional && !is_opaque(type.kind)) return "is never None: " + is;
-  if ((predicate.rank || predicate.rank_known || !predicate.sizes.empty() || predicate.elements) && !tensor) return "is no tensor: " + is;
+  if ((predicate.rank || predicate.rank_known || !predicate.sizes.empty() || predicate.elements) && !tensor)
+    return "is no tensor: " + is;
   if (!predicate.dtype.empty() && !tensor && !number) return "is no tensor: " + is;
   if (predicate.used) return "is an argument; `used` is about outputs.N";
   return predicate.negated ? misfit(*predicate.negated, type) : std::string();
@@ -100,12 +108,14 @@ struct Arguments {
   }
   void check_exists(const mapping::Place& place, std::string_view name) const {
     if (!exists(name))
-      context.report(place, quote(rows.name) + " has no argument " + quote(name) + mapping::did_you_mean(name, argument_names(overloads)));
+      context.report(
+          place, quote(rows.name) + " has no argument " + quote(name) + mapping::did_you_mean(name, argument_names(overloads)));
   }
 
   // A condition must be able to hold or fail in one overload at least. Where one lacks the argument it may be None.
   void check_argument(const mapping::Condition& condition) const {
-    const bool lacking = std::ranges::any_of(overloads, [&](const Schema* overload) { return !overload->argument_index(condition.argument); });
+    const bool lacking =
+        std::ranges::any_of(overloads, [&](const Schema* overload) { return !overload->argument_index(condition.argument); });
     std::string why;
     for (const Schema* overload : overloads) {
       const auto index = overload->argument_index(condition.argument);
@@ -141,14 +151,19 @@ struct Arguments {
   // What a call must give and the row never speaks of; of tensors alone where `tensors`.
   const schema::Argument* unspoken(const mapping::Row& row, const Schema& overload, bool tensors) const {
     for (const schema::Argument& argument : overload.arguments) {
-      if (argument.default_value || argument.written || argument.type->kind == TypeKind::optional || handlers::speaks_of(row, argument.name)) continue;
+      if (argument.default_value || argument.written || argument.type->kind == TypeKind::optional ||
+          handlers::speaks_of(row, argument.name))
+        continue;
       if (handlers::is_operand(argument) || (!tensors && !is_opaque(argument.type->kind))) return &argument;
     }
     return nullptr;
   }
   bool has_what_is_bound(const mapping::Row& row, const Schema& overload) const {
-    const auto has = [&](const mapping::Binding& binding) { return binding.argument.empty() || overload.argument_index(binding.argument); };
-    return std::ranges::all_of(*row.inputs, has) && std::ranges::all_of(row.attributes, [&](const auto& bound) { return has(bound.second); });
+    const auto has = [&](const mapping::Binding& binding) {
+      return binding.argument.empty() || overload.argument_index(binding.argument);
+    };
+    return std::ranges::all_of(*row.inputs, has) &&
+           std::ranges::all_of(row.attributes, [&](const auto& bound) { return has(bound.second); });
   }
   // A tensor that every call gives and the row's node wouldn't get: no call of an overload that the row can mean could be right.
   void check_spoken(const mapping::Row& row) const {
@@ -159,18 +174,23 @@ struct Arguments {
     if (std::ranges::any_of(meant, [&](const Schema* overload) { return !unspoken(row, *overload, false); })) return;
     for (const Schema* overload : meant)
       if (const auto* dropped = unspoken(row, *overload, true))
-        return context.report(row.place, "`inputs` leaves out the argument " + quote(dropped->name) + " of " + schema::to_string(*overload) +
-                                             ": name it there, or say that it is dropped by {none: " + dropped->name + "} at the end");
+        return context.report(row.place,
+                              "`inputs` leaves out the argument " + quote(dropped->name) + " of " + schema::to_string(*overload) +
+                                  ": name it there, or say that it is dropped by {none: " + dropped->name + "} at the end");
   }
   void check(const std::vector<mapping::Conditions>& when) const {
     for (const auto& conditions : when)
       for (const mapping::Condition& condition : conditions) check(condition);
   }
   void check(const mapping::Condition& condition) const {
-    if (condition.argument.starts_with("outputs.")) check_output(condition);
-    else if (condition.argument == "tensors") check_tensors(condition);
-    else if (exists(condition.argument)) check_argument(condition);
-    else check_exists(condition.place, condition.argument);
+    if (condition.argument.starts_with("outputs."))
+      check_output(condition);
+    else if (condition.argument == "tensors")
+      check_tensors(condition);
+    else if (exists(condition.argument))
+      check_argument(condition);
+    else
+      check_exists(condition.place, condition.argument);
   }
 };
 
@@ -179,7 +199,8 @@ void check_required(const Context& context, const mapping::Place& place, const s
   if (!conditions) return;
   for (const std::string& name : required)
     if (std::ranges::find(*conditions, name) == conditions->end())
-      context.report(place, "`requires` a condition " + quote(name) + " that nobody registered" + mapping::did_you_mean(name, *conditions));
+      context.report(
+          place, "`requires` a condition " + quote(name) + " that nobody registered" + mapping::did_you_mean(name, *conditions));
 }
 
 }  // namespace
@@ -195,7 +216,8 @@ void check_arguments(const Context& context, const OperatorRows& rows) {
       for (const mapping::Binding& binding : row.inputs.value_or(std::vector<mapping::Binding>())) {
         if (binding.argument.empty()) continue;
         arguments.check_exists(row.place, binding.argument);
-        if (std::ranges::count(*row.inputs, binding.argument, &mapping::Binding::argument) > 1) context.report(row.place, quote(binding.argument) + " stands twice in `inputs`");
+        if (std::ranges::count(*row.inputs, binding.argument, &mapping::Binding::argument) > 1)
+          context.report(row.place, quote(binding.argument) + " stands twice in `inputs`");
       }
       for (const auto& [attribute, binding] : row.attributes)
         if (!binding.argument.empty()) arguments.check_exists(row.place, binding.argument);

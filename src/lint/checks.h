@@ -24,19 +24,19 @@ std::vector<const schema::Schema*> overloads_of(const Context& context, std::str
 // Somebody's schema says what its arguments are; the overloads of prim::PythonOp are Python functions.
 bool is_known_operator(const schema::Registry& schemas, std::string_view name);
 
-void check_name(const Context& context, const mapping::OperatorRows& rows);        // operator, overload, alias, schema, facts
-void check_history(const Context& context, const mapping::OperatorRows& rows);     // dead, shadowed and stale entries
-void check_arguments(const Context& context, const mapping::OperatorRows& rows);   // names and types of arguments
-void check_onnx(const Context& context, const mapping::OperatorRows& rows);        // `to`, attributes, number of inputs
-void check_bodies(const Context& context, const mapping::OperatorRows& rows);      // ONNX functions written in rows
-void check_functions(const Context& context, std::span<const mapping::OperatorRows* const> all);   // one name, one body
-void check_lists(const Context& context);                                          // structural and plumbing
+void check_name(const Context& context, const mapping::OperatorRows& rows);       // operator, overload, alias, schema, facts
+void check_history(const Context& context, const mapping::OperatorRows& rows);    // dead, shadowed and stale entries
+void check_arguments(const Context& context, const mapping::OperatorRows& rows);  // names and types of arguments
+void check_onnx(const Context& context, const mapping::OperatorRows& rows);       // `to`, attributes, number of inputs
+void check_bodies(const Context& context, const mapping::OperatorRows& rows);     // ONNX functions written in rows
+void check_functions(const Context& context, std::span<const mapping::OperatorRows* const> all);  // one name, one body
+void check_lists(const Context& context);                                                         // structural and plumbing
 void check_onnx_changes(const Context& context);
 void check_handlers(const Context& context);
 
 // The opset below which the entry holds: the next entry, a change of meaning, or one above the highest.
 int end_of(const mapping::Table& table, const mapping::OperatorRows& rows, std::size_t entry);
 
-std::string quote(std::string_view name);   // `name`
+std::string quote(std::string_view name);  // `name`
 
 }  // namespace compatcheck::lint

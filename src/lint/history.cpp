@@ -42,14 +42,16 @@ void check_rows(const Context& context, const Entry& entry) {
       context.report(row.place, std::string("a `hint` is wanted: what the user can do about it"));
     for (std::size_t earlier = 0; earlier < later; ++earlier)
       if (shadows(entry.rows[earlier], row)) {
-        context.report(row.place, "never reached: the row on line " + std::to_string(entry.rows[earlier].place.line) +
-                                      (unconditional(entry.rows[earlier]) ? " takes every call" : " takes all that this one would"));
+        context.report(row.place,
+                       "never reached: the row on line " + std::to_string(entry.rows[earlier].place.line) +
+                           (unconditional(entry.rows[earlier]) ? " takes every call" : " takes all that this one would"));
         break;
       }
   }
   if (entry.rows.size() == 1 && entry.rows.front().kind == Row::Kind::refuse) {
-    context.report(entry.rows.front().place, unconditional(entry.rows.front()) ? "refuses every call; that is `missing`"
-                                                                               : "refuses some calls and maps none; that is `missing`");
+    context.report(entry.rows.front().place, unconditional(entry.rows.front())
+                                                 ? "refuses every call; that is `missing`"
+                                                 : "refuses some calls and maps none; that is `missing`");
   }
 }
 
@@ -62,12 +64,14 @@ void check_history(const Context& context, const OperatorRows& rows) {
     const int next = i + 1 < rows.history.size() ? rows.history[i + 1].opset : mapping::highest_opset + 1;
     const mapping::OnnxChange* const change = context.table.meaning_change(entry, next - 1);
     if (change && !entry.user) {
-      context.report(entry.place, "ends at opset " + std::to_string(change->to) + ", where " + change->op + " changed its meaning (" +
-                                      change->why + "); an entry for opset " + std::to_string(change->to) + " is wanted");
+      context.report(entry.place, "ends at opset " + std::to_string(change->to) + ", where " + change->op +
+                                      " changed its meaning (" + change->why + "); an entry for opset " +
+                                      std::to_string(change->to) + " is wanted");
     }
     if (i == 0) continue;
     const Entry& before = rows.history[i - 1];
-    if (before.user == entry.user && mapping::equal(before.rows, entry.rows) && !context.table.meaning_change(before, entry.opset))
+    if (before.user == entry.user && mapping::equal(before.rows, entry.rows) &&
+        !context.table.meaning_change(before, entry.opset))
       context.report(entry.place, "says what opset " + std::to_string(before.opset) + " said already; an entry holds upward");
   }
 }

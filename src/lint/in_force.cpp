@@ -21,13 +21,15 @@ void add_schemas(InForce& tables) {
 void demand_known(const plugins::Plugin& plugin, const schema::Registry& schemas) {
   const auto demand = [&](const std::string& what, const std::string& op) {
     if (!is_known_operator(schemas, op))
-      throw TableError("plugin " + plugin.path + ": its " + what + " " + op + ": nobody knows that operator" + mapping::did_you_mean(op, schemas.names()) + "; state its schema, in the handler or in a row");
+      throw TableError("plugin " + plugin.path + ": its " + what + " " + op + ": nobody knows that operator" +
+                       mapping::did_you_mean(op, schemas.names()) + "; state its schema, in the handler or in a row");
   };
   for (const auto& handler : plugin.handlers) demand("handler for", handler.op);
   for (const auto& facts : plugin.facts) demand("facts of", facts.name);
 }
 
-template <class Check> std::vector<mapping::Defect> with_names(const InForce& tables, Check check) {
+template <class Check>
+std::vector<mapping::Defect> with_names(const InForce& tables, Check check) {
   const auto conditions = tables.registry.condition_names();
   const auto words = tables.registry.fact_words();
   return check(tables.table, {.schemas = tables.schemas, .conditions = conditions, .fact_words = words, .handlers = {}});
@@ -39,7 +41,8 @@ InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::
                           std::vector<mapping::Defect>& defects) {
   InForce tables;
   std::vector<plugins::Plugin> opened;
-  for (const auto& library : plugins) plugins::overlay(opened.emplace_back(plugins::load(library)), tables.table, tables.registry, tables.handlers, defects);
+  for (const auto& library : plugins)
+    plugins::overlay(opened.emplace_back(plugins::load(library)), tables.table, tables.registry, tables.handlers, defects);
   for (const auto& file : mapping::table_files(mappings)) {
     auto unreadable = tables.table.overlay(file);
     std::move(unreadable.begin(), unreadable.end(), std::back_inserter(defects));

@@ -10,7 +10,8 @@
 
 namespace compatcheck::lint {
 
-// Why what a row binds can't be an ONNX attribute of that type; empty if it can. `what` names the attribute: "attribute `alpha` of Elu".
+// Why what a row binds can't be an ONNX attribute of that type; empty if it can. `what` names the attribute: "attribute `alpha`
+// of Elu".
 std::string attribute_misfit(const mapping::Binding& binding, const std::string& what, onnx::AttributeType type,
                              const std::vector<const schema::Schema*>& overloads);
 // Why it can't be a tensor that is an input.

@@ -54,7 +54,8 @@ std::vector<mapping::Defect> check_users(const mapping::Table& table, const Know
   const auto users = table.users();
   for (const mapping::OperatorRows* rows : users) check_rows(context, *rows);
   check_functions(context, users);
-  std::erase_if(defects, [&](const mapping::Defect& defect) { return !table.is_users(defect.place); });  // what a user's rows stand over
+  std::erase_if(defects,
+                [&](const mapping::Defect& defect) { return !table.is_users(defect.place); });  // what a user's rows stand over
   sort(defects);
   return defects;
 }

@@ -9,14 +9,15 @@
 
 namespace compatcheck::lint {
 
-using mapping::OperatorRows;
 using mapping::did_you_mean;
+using mapping::OperatorRows;
 using schema::Schema;
 
 namespace {
 
 // Nodes of the IR that are no operators in libtorch's registry.
-constexpr std::array<std::string_view, 4> without_schema = {"prim::ConstantChunk", "prim::ConstantSplit", "prim::shape", "prim::convert_element_type"};
+constexpr std::array<std::string_view, 4> without_schema = {"prim::ConstantChunk", "prim::ConstantSplit", "prim::shape",
+                                                            "prim::convert_element_type"};
 
 std::string_view namespace_of(std::string_view name) { return name.substr(0, name.find("::")); }
 
@@ -36,10 +37,13 @@ void check_operator(const Context& context, const OperatorRows& rows) {
   const schema::Registry& schemas = context.known.schemas;
   const auto overloads = schemas.overloads(base);
   if (overloads.empty()) {
-    if (std::ranges::find(without_schema, base) != without_schema.end() || !is_known_namespace(schemas, namespace_of(base))) return;
+    if (std::ranges::find(without_schema, base) != without_schema.end() || !is_known_namespace(schemas, namespace_of(base)))
+      return;
     context.report(rows.place, "no operator " + quote(base) + " is known" + did_you_mean(base, schemas.names()));
-  } else if (!overload.empty() && !schemas.find(base, overload) && base != "prim::PythonOp") {   // whose overloads are Python functions
-    context.report(rows.place, quote(base) + " has no overload " + quote(overload) + did_you_mean(overload, overload_names(overloads)));
+  } else if (!overload.empty() && !schemas.find(base, overload) &&
+             base != "prim::PythonOp") {  // whose overloads are Python functions
+    context.report(rows.place,
+                   quote(base) + " has no overload " + quote(overload) + did_you_mean(overload, overload_names(overloads)));
   }
 }
 
@@ -60,10 +64,11 @@ const OperatorRows* by_rule(const Context& context, const OperatorRows& rows) {
 void check_rule(const Context& context, const OperatorRows& rows) {
   const OperatorRows* const other = by_rule(context, rows);
   if (!other || context.table.is_users(rows.place) != context.table.is_users(other->place)) return;
-  const bool same = rows.alias == other->name || (rows.alias.empty() && other->alias.empty() &&
-                    std::ranges::equal(rows.history, other->history, [](const auto& a, const auto& b) {
-                      return a.opset == b.opset && mapping::equal(a.rows, b.rows);
-                    }));
+  const bool same =
+      rows.alias == other->name || (rows.alias.empty() && other->alias.empty() &&
+                                    std::ranges::equal(rows.history, other->history, [](const auto& a, const auto& b) {
+                                      return a.opset == b.opset && mapping::equal(a.rows, b.rows);
+                                    }));
   if (same) context.report(rows.place, quote(rows.name) + " has the rows of " + quote(other->name) + " by rule; leave it out");
 }
 
@@ -92,7 +97,8 @@ std::vector<std::string_view> named_arguments(const OperatorRows& rows) {
 }
 
 bool maps_anything(const OperatorRows& rows) {
-  return std::ranges::any_of(rows.history, [](const mapping::Entry& entry) { return entry.rows.front().kind != mapping::Row::Kind::missing; });
+  return std::ranges::any_of(rows.history,
+                             [](const mapping::Entry& entry) { return entry.rows.front().kind != mapping::Row::Kind::missing; });
 }
 
 // Rows of another operator read their arguments by name: the alias must have them.
@@ -102,11 +108,13 @@ void check_alias_arguments(const Context& context, const OperatorRows& rows, con
   if (of_target.empty() || own.empty() || !maps_anything(target)) return;
   for (const Schema* overload : own)
     if (std::ranges::none_of(of_target, [&](const Schema* other) { return has_required_arguments(*overload, *other); }))
-      return context.report(rows.place, "alias of " + quote(rows.alias) + ", every overload of which needs arguments that are wanting in " +
+      return context.report(rows.place, "alias of " + quote(rows.alias) +
+                                            ", every overload of which needs arguments that are wanting in " +
                                             schema::to_string(*overload));
   for (const std::string_view name : named_arguments(target))
     if (std::ranges::none_of(own, [&](const Schema* overload) { return overload->argument_index(name).has_value(); }))
-      return context.report(rows.place, "alias of " + quote(rows.alias) + ", whose rows name the argument " + quote(name) + "; " + quote(rows.name) + " has none");
+      return context.report(rows.place, "alias of " + quote(rows.alias) + ", whose rows name the argument " + quote(name) + "; " +
+                                            quote(rows.name) + " has none");
 }
 
 void check_alias(const Context& context, const OperatorRows& rows) {
@@ -114,7 +122,8 @@ void check_alias(const Context& context, const OperatorRows& rows) {
   if (!target) {
     std::vector<std::string_view> names;
     for (const OperatorRows* other : context.table.operators()) names.push_back(other->name);
-    return context.report(rows.place, "alias of " + quote(rows.alias) + ", which the tables don't hold" + did_you_mean(rows.alias, names));
+    return context.report(rows.place,
+                          "alias of " + quote(rows.alias) + ", which the tables don't hold" + did_you_mean(rows.alias, names));
   }
   if (!target->alias.empty())
     return context.report(rows.place, "alias of " + quote(rows.alias) + ", itself an alias; name " + quote(target->alias));
@@ -136,7 +145,8 @@ void check_schema(const Context& context, const OperatorRows& rows) {
     const Schema stated = schema::parse(rows.schema);
     const auto [base, overload] = mapping::split_overload(rows.name);
     if (stated.name == base && (overload.empty() || stated.overload == overload)) return;
-    context.report(rows.schema_place, "a schema of " + quote(stated.name + (stated.overload.empty() ? "" : "." + stated.overload)) +
+    context.report(rows.schema_place, "a schema of " +
+                                          quote(stated.name + (stated.overload.empty() ? "" : "." + stated.overload)) +
                                           " under the operator " + quote(rows.name));
   } catch (const schema::ParseError& error) {
     mapping::Place place = rows.schema_place;
@@ -154,9 +164,13 @@ void check_facts(const Context& context, const OperatorRows& rows) {
       context.report(rows.place, "`facts: " + std::string(word) + "` isn't a word for facts" + did_you_mean(word, *known));
   if (stated.size() == 1) return;
   const auto overloads = overloads_of(context, rows.name);
-  const auto has_as_many = [&](const Schema* overload) { return overload->variadic_returns || overload->returns.size() == stated.size(); };
+  const auto has_as_many = [&](const Schema* overload) {
+    return overload->variadic_returns || overload->returns.size() == stated.size();
+  };
   if (!overloads.empty() && std::ranges::none_of(overloads, has_as_many))
-    context.report(rows.place, "`facts` has " + std::to_string(stated.size()) + " words, and the results are " + std::to_string(overloads.front()->returns.size()) + ": " + schema::to_string(*overloads.front()));
+    context.report(rows.place, "`facts` has " + std::to_string(stated.size()) + " words, and the results are " +
+                                   std::to_string(overloads.front()->returns.size()) + ": " +
+                                   schema::to_string(*overloads.front()));
 }
 
 }  // namespace
@@ -184,9 +198,12 @@ bool is_known_operator(const schema::Registry& schemas, std::string_view name) {
 }
 
 void check_name(const Context& context, const OperatorRows& rows) {
-  if (context.table.find_structural(rows.name)) return context.report(rows.place, quote(rows.name) + " is on the list of structural operators too");
-  if (rows.schema.empty()) check_operator(context, rows);
-  else check_schema(context, rows);
+  if (context.table.find_structural(rows.name))
+    return context.report(rows.place, quote(rows.name) + " is on the list of structural operators too");
+  if (rows.schema.empty())
+    check_operator(context, rows);
+  else
+    check_schema(context, rows);
   check_rule(context, rows);
   if (!rows.alias.empty()) check_alias(context, rows);
   if (!rows.facts.empty()) check_facts(context, rows);

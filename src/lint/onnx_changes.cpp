@@ -30,9 +30,13 @@ bool same_signature(const onnx::Schema& a, const onnx::Schema& b) {
 
 void check_moved(const Context& context, const OnnxChange& change, const onnx::Schema& before, const onnx::Schema& after) {
   for (const auto& [attribute, input] : change.moved) {
-    if (!before.attribute(attribute)) context.report(change.place, change.op + " has no attribute " + quote(attribute) + " at " + std::to_string(change.from));
-    if (after.attribute(attribute)) context.report(change.place, change.op + " still has the attribute " + quote(attribute) + " at " + std::to_string(change.to));
-    if (!after.input_index(input)) context.report(change.place, change.op + " has no input " + quote(input) + " at " + std::to_string(change.to));
+    if (!before.attribute(attribute))
+      context.report(change.place, change.op + " has no attribute " + quote(attribute) + " at " + std::to_string(change.from));
+    if (after.attribute(attribute))
+      context.report(change.place,
+                     change.op + " still has the attribute " + quote(attribute) + " at " + std::to_string(change.to));
+    if (!after.input_index(input))
+      context.report(change.place, change.op + " has no input " + quote(input) + " at " + std::to_string(change.to));
   }
 }
 
@@ -40,7 +44,8 @@ void check_class(const Context& context, const OnnxChange& change, const onnx::S
   check_moved(context, change, before, after);
   if (change.change == Change::meaning) return;
   if (const std::string what = lost(before, after, change); !what.empty())
-    context.report(change.place, what + ": a row for the old form is wrong from opset " + std::to_string(change.to) + "; that is `meaning`, or `moved`");
+    context.report(change.place, what + ": a row for the old form is wrong from opset " + std::to_string(change.to) +
+                                     "; that is `meaning`, or `moved`");
   else if (change.change == Change::types && !same_signature(before, after))
     context.report(change.place, "more than the types changed: attributes, inputs or outputs differ");
 }
@@ -56,10 +61,11 @@ void check_onnx_changes(const Context& context) {
       const onnx::Schema& before = versions[i - 1];
       const onnx::Schema& after = versions[i];
       if (after.since <= mapping::lowest_opset || after.since > mapping::highest_opset) continue;
-      const auto stated = std::ranges::find_if(changes, [&](const OnnxChange& c) { return c.op == op && c.from == before.since && c.to == after.since; });
+      const auto stated = std::ranges::find_if(
+          changes, [&](const OnnxChange& c) { return c.op == op && c.from == before.since && c.to == after.since; });
       if (stated == changes.end()) {
-        context.report({"mappings/onnx_changes.yaml", 1, 1},
-                       std::string(op) + " " + std::to_string(before.since) + "-" + std::to_string(after.since) + " isn't classed");
+        context.report({"mappings/onnx_changes.yaml", 1, 1}, std::string(op) + " " + std::to_string(before.since) + "-" +
+                                                                 std::to_string(after.since) + " isn't classed");
         continue;
       }
       seen.push_back(&*stated);
@@ -68,7 +74,8 @@ void check_onnx_changes(const Context& context) {
   }
   for (const OnnxChange& change : changes)
     if (std::ranges::find(seen, &change) == seen.end())
-      context.report(change.place, change.op + " has no version step " + std::to_string(change.from) + "-" + std::to_string(change.to));
+      context.report(change.place,
+                     change.op + " has no version step " + std::to_string(change.from) + "-" + std::to_string(change.to));
 }
 
 }  // namespace compatcheck::lint

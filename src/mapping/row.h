@@ -18,7 +18,7 @@ class FunctionText;
 namespace compatcheck::mapping {
 
 struct Place {
-  std::string file;  // "mappings/operators/pooling.yaml", or the user's own
+  std::string file;          // "mappings/operators/pooling.yaml", or the user's own
   int line = 0, column = 0;  // from 1
 };
 
@@ -31,20 +31,24 @@ struct Defect {
 using Literal = std::variant<std::monostate /* ~ */, bool, std::int64_t, double, std::string>;
 
 struct Predicate {
-  std::optional<std::vector<Literal>> any_of;   // a literal is a list of one
-  std::optional<std::vector<Literal>> equals;   // list equality
+  std::optional<std::vector<Literal>> any_of;  // a literal is a list of one
+  std::optional<std::vector<Literal>> equals;  // list equality
   std::shared_ptr<const Predicate> each, length, elements, negated;
   std::optional<double> min, max;
   std::optional<bool> none, constant, used;
-  std::vector<std::string> dtype;               // dtypes or class words
+  std::vector<std::string> dtype;  // dtypes or class words
   std::optional<bool> rank_known;
   std::shared_ptr<const Predicate> rank;
-  struct Size { std::int64_t dim = 0; bool known = false; std::shared_ptr<const Predicate> value; };
+  struct Size {
+    std::int64_t dim = 0;
+    bool known = false;
+    std::shared_ptr<const Predicate> value;
+  };
   std::vector<Size> sizes;
 };
 
 struct Condition {
-  std::string argument;   // a schema name, "outputs.N", or "tensors"
+  std::string argument;  // a schema name, "outputs.N", or "tensors"
   Predicate predicate;
   Place place;
 };
@@ -55,16 +59,16 @@ enum class ArgumentKind : std::uint8_t { automatic, value, integer, floating, in
 // What an ONNX attribute or input is made of: an argument, or a constant.
 struct Binding {
   ArgumentKind kind = ArgumentKind::automatic;
-  std::string argument;                         // empty: `constant`
+  std::string argument;  // empty: `constant`
   std::vector<Literal> constant;
   bool constant_is_list = false;
 };
 
 // ONNX functions written in ONNX's own text notation. The last is what the row calls; the others are what it calls.
 struct Body {
-  bool is_inlined = false;                      // `inline`: its nodes go into the graph; else `function`: the model carries it
+  bool is_inlined = false;  // `inline`: its nodes go into the graph; else `function`: the model carries it
   std::string text;
-  Place place;                                  // of the text's first character
+  Place place;  // of the text's first character
   std::shared_ptr<const onnx::FunctionText> functions;
 };
 
@@ -74,13 +78,13 @@ Place place_in(const Body& body, int line, int column);
 struct Row {
   enum class Kind : std::uint8_t { mapped, missing, refuse };
   Kind kind = Kind::mapped;
-  std::vector<std::string> to;                  // "Relu", "domain::Name"; of a body what it implies
+  std::vector<std::string> to;  // "Relu", "domain::Name"; of a body what it implies
   std::optional<Body> body;
   std::optional<std::vector<Binding>> inputs;
   std::vector<std::pair<std::string, Binding>> attributes;
-  std::vector<Conditions> when;                 // any of these; empty: always
-  std::vector<std::string> required;            // `requires`
-  std::string reason;                           // of missing and refuse
+  std::vector<Conditions> when;       // any of these; empty: always
+  std::vector<std::string> required;  // `requires`
+  std::string reason;                 // of missing and refuse
   std::string hint, lifted, approximate;
   bool random = false;
   bool complex = false;
@@ -90,26 +94,26 @@ struct Row {
 };
 
 struct Entry {
-  int opset = 7;            // holds from this opset up
-  std::vector<Row> rows;    // the first that applies
-  bool user = false;        // from a user's file
+  int opset = 7;          // holds from this opset up
+  std::vector<Row> rows;  // the first that applies
+  bool user = false;      // from a user's file
   Place place;
 };
 
 // What PyTorch itself demands of a call, at every opset.
 struct Validity {
-  std::vector<Conditions> when;                 // any of these; empty: always
-  std::vector<std::string> required;            // `requires`
+  std::vector<Conditions> when;       // any of these; empty: always
+  std::vector<std::string> required;  // `requires`
 
   bool empty() const { return when.empty() && required.empty(); }
 };
 
 struct OperatorRows {
-  std::string name;         // "aten::add" or "aten::add.Tensor"
-  std::string alias;        // another operator's name, or empty
-  std::string schema;       // user's, or empty
+  std::string name;    // "aten::add" or "aten::add.Tensor"
+  std::string alias;   // another operator's name, or empty
+  std::string schema;  // user's, or empty
   Place schema_place;
-  std::string facts;        // rule word, or empty
+  std::string facts;  // rule word, or empty
   Validity valid;
   std::vector<Entry> history;  // ascending opsets
   Place place;

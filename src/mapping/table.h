@@ -35,9 +35,9 @@ bool is_custom_domain(std::string_view name);
 
 // What becomes of a structural operator.
 enum class Structure : std::uint8_t {
-  resolved,   // where its results are used
-  known,      // into constants: its results must be known while converting, where something needs them
-  dropped,    // nothing, and it needs nothing
+  resolved,  // where its results are used
+  known,     // into constants: its results must be known while converting, where something needs them
+  dropped,   // nothing, and it needs nothing
 };
 
 // A member of mappings/structural.yaml or plumbing.yaml.
@@ -62,20 +62,20 @@ struct Lookup {
     unknown,     // no row at all
   };
   Status status = Status::unknown;
-  const OperatorRows* op = nullptr;      // after alias, in-place and out= rules
-  const Listed* listed = nullptr;        // of a structural operator
+  const OperatorRows* op = nullptr;  // after alias, in-place and out= rules
+  const Listed* listed = nullptr;    // of a structural operator
   std::span<const Row> rows;
-  int since = 0;                         // opset of the entry that holds
-  bool user = false;                     // from a user's file
+  int since = 0;      // opset of the entry that holds
+  bool user = false;  // from a user's file
 };
 
-struct Tables;   // mapping/reading/folder.h
+struct Tables;  // mapping/reading/folder.h
 
 // Cheap to copy; shipped rows are shared and immutable. Safe to read from several threads.
 class Table {
  public:
   static Table shipped();
-  static std::string_view shipped_bytes();   // as they are compiled in: they name the tables of this program
+  static std::string_view shipped_bytes();  // as they are compiled in: they name the tables of this program
   // The tables of a folder that holds operators/*.yaml and the files beside it, as the shipped ones are made.
   // Throws TableError with every defect of reading.
   static Table read(const std::filesystem::path& folder);
@@ -91,24 +91,25 @@ class Table {
   // `op` "aten::relu_", `overload` may be empty. In-place and out= forms find the functional operator's rows.
   Lookup find(std::string_view op, std::string_view overload, int opset, const schema::Registry& schemas) const;
   // Above `opset`, the lowest at which some row maps it (conditions not looked at).
-  std::optional<int> available_from(std::string_view op, std::string_view overload, int opset, const schema::Registry& schemas) const;
+  std::optional<int> available_from(std::string_view op, std::string_view overload, int opset,
+                                    const schema::Registry& schemas) const;
   // What PyTorch demands of a call; an overload's own rows may leave it to the base name.
   const Validity& valid(const OperatorRows& rows) const;
   // The rule word for its facts; empty if none.
   std::string_view facts(std::string_view op, std::string_view overload, const schema::Registry& schemas) const;
 
-  const Listed* find_structural(std::string_view op) const;   // null if it isn't on the list
-  std::vector<const OperatorRows*> operators() const;   // sorted by name, aliases included
-  std::vector<const OperatorRows*> users() const;       // those that users' files state, as they name them
+  const Listed* find_structural(std::string_view op) const;  // null if it isn't on the list
+  std::vector<const OperatorRows*> operators() const;        // sorted by name, aliases included
+  std::vector<const OperatorRows*> users() const;            // those that users' files state, as they name them
   const OperatorRows* stated(std::string_view name) const;   // exactly this name; null if there are no such rows
-  bool is_users(const Place& place) const;              // in a user's file
-  std::span<const OnnxChange> onnx_changes() const;     // sorted by operator and version
+  bool is_users(const Place& place) const;                   // in a user's file
+  std::span<const OnnxChange> onnx_changes() const;          // sorted by operator and version
   // The first change of meaning, above the entry's opset and up to `opset`, of an operator in one of its rows.
   const OnnxChange* meaning_change(const Entry& entry, int opset) const;
-  const std::map<std::string, int, std::less<>>& domains() const;   // versions of custom ONNX domains that users' files state
-  std::span<const Listed> structural() const;           // sorted by name
+  const std::map<std::string, int, std::less<>>& domains() const;  // versions of custom ONNX domains that users' files state
+  std::span<const Listed> structural() const;                      // sorted by name
   std::span<const Listed> plumbing() const;
-  std::vector<std::string> schemas() const;             // that rows state, users' last
+  std::vector<std::string> schemas() const;                // that rows state, users' last
   std::string_view source_line(const Place& place) const;  // of a table file; empty if there is no such line
 
  private:

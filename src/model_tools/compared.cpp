@@ -11,7 +11,9 @@ std::string spell(const TensorInfo& info) {
 }
 
 std::string word(Verdict verdict) { return verdict == Verdict::yes ? "yes" : verdict == Verdict::no ? "no" : "needs_input"; }
-std::string word(Severity severity) { return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note"; }
+std::string word(Severity severity) {
+  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
+}
 std::string full_name(const std::string& op, const std::string& overload) { return overload.empty() ? op : op + "." + overload; }
 
 void add_tensors(Compared& side, const char* kind, const std::vector<TensorInfo>& tensors) {
@@ -19,7 +21,8 @@ void add_tensors(Compared& side, const char* kind, const std::vector<TensorInfo>
 }
 
 // Findings that are one here have their nodes counted together.
-void add_finding(Compared& side, const std::string& id, const std::string& op, const std::string& severity, const std::string& message, std::uint64_t nodes) {
+void add_finding(Compared& side, const std::string& id, const std::string& op, const std::string& severity,
+                 const std::string& message, std::uint64_t nodes) {
   ComparedFinding& finding = side.findings[{id, op}];
   if (finding.message.empty() || severity == "error") finding = {severity, message, finding.nodes};
   finding.nodes += nodes;
@@ -41,9 +44,12 @@ Compared compared(const Report& report) {
   add_tensors(side, "input ", report.model.inputs);
   add_tensors(side, "output ", report.model.outputs);
   for (const auto& op : report.operators)
-    if (op.operator_class != OperatorClass::structural) side.operators[full_name(op.op, op.overload)] += static_cast<std::uint64_t>(op.nodes);
+    if (op.operator_class != OperatorClass::structural)
+      side.operators[full_name(op.op, op.overload)] += static_cast<std::uint64_t>(op.nodes);
   for (const auto& finding : report.findings)
-    if (!finding.suppressed) add_finding(side, finding.id, full_name(finding.op, finding.overload), word(finding.severity), finding.message, static_cast<std::uint64_t>(finding.nodes));
+    if (!finding.suppressed)
+      add_finding(side, finding.id, full_name(finding.op, finding.overload), word(finding.severity), finding.message,
+                  static_cast<std::uint64_t>(finding.nodes));
   return side;
 }
 
@@ -53,16 +59,19 @@ Compared compared(const Inspection& inspection) {
   side.properties.emplace_back("producer", inspection.producer);
   if (inspection.onnx) {
     side.properties.emplace_back("IR version", std::to_string(inspection.onnx->ir_version));
-    for (const auto& [domain, version] : inspection.onnx->opsets) side.properties.emplace_back("opset " + (domain.empty() ? "ai.onnx" : domain), std::to_string(version));
+    for (const auto& [domain, version] : inspection.onnx->opsets)
+      side.properties.emplace_back("opset " + (domain.empty() ? "ai.onnx" : domain), std::to_string(version));
     for (const auto& [key, value] : inspection.onnx->metadata) side.properties.emplace_back("metadata " + key, value);
     for (const auto& function : inspection.onnx->functions)
-      side.properties.emplace_back("function " + full_name(function.domain + "::" + function.name, function.overload), std::to_string(function.nodes) + (function.nodes == 1 ? " node" : " nodes"));
+      side.properties.emplace_back("function " + full_name(function.domain + "::" + function.name, function.overload),
+                                   std::to_string(function.nodes) + (function.nodes == 1 ? " node" : " nodes"));
   }
   add_tensors(side, "input ", inspection.inputs);
   add_tensors(side, "output ", inspection.outputs);
   std::uint64_t bytes = 0;
   for (const auto& tensor : inspection.tensors) bytes += tensor.bytes;
-  side.properties.emplace_back("initializers", std::to_string(inspection.tensors.size()) + " of " + std::to_string(bytes) + " bytes");
+  side.properties.emplace_back("initializers",
+                               std::to_string(inspection.tensors.size()) + " of " + std::to_string(bytes) + " bytes");
   for (const auto& op : inspection.operators) side.operators[op.op] = op.nodes;
   return side;
 }

@@ -10,7 +10,9 @@ namespace {
 
 using onnx_file::GraphIndex;
 
-struct Wanted { std::string value, reader; };
+struct Wanted {
+  std::string value, reader;
+};
 
 }  // namespace
 
@@ -39,13 +41,15 @@ Cut cut(const GraphIndex& graph, const std::vector<std::string>& from, const std
     } else if (graph.is_input(wanted.value)) {
       missing.push_back(wanted.value + (wanted.reader.empty() ? "" : " (read by " + wanted.reader + ")"));
     } else {
-      throw ModelError("isn't valid ONNX: " + (wanted.reader.empty() ? "its output" : "node " + wanted.reader + " reads") + " '" + wanted.value + "', which nothing gives");
+      throw ModelError("isn't valid ONNX: " + (wanted.reader.empty() ? "its output" : "node " + wanted.reader + " reads") + " '" +
+                       wanted.value + "', which nothing gives");
     }
   }
   for (const auto& name : from)
     if (!met.contains(name)) found.unread.push_back(name);
   if (missing.empty()) return found;
-  std::string message = "--from lacks inputs of the model that " + listed(to) + (to.size() == 1 ? " needs: " : " need: ") + listed(missing);
+  std::string message =
+      "--from lacks inputs of the model that " + listed(to) + (to.size() == 1 ? " needs: " : " need: ") + listed(missing);
   if (!found.unread.empty()) message += "; nothing on the way reads " + listed(found.unread);
   throw UsageError(message);
 }

@@ -10,13 +10,13 @@
 namespace compatcheck::model_tools {
 
 struct Cut {
-  std::vector<bool> nodes;                   // of the graph: whether `to` needs them
+  std::vector<bool> nodes;  // of the graph: whether `to` needs them
   std::unordered_set<std::string> initializers;
-  std::vector<std::string> unread;           // of `from`: what nothing on the way reads
+  std::vector<std::string> unread;  // of `from`: what nothing on the way reads
 };
 
-// From `to` back to `from`. Throws UsageError naming the inputs of the model that `to` needs and `from` lacks, ModelError for a name that
-// nothing gives.
+// From `to` back to `from`. Throws UsageError naming the inputs of the model that `to` needs and `from` lacks, ModelError for a
+// name that nothing gives.
 Cut cut(const onnx_file::GraphIndex& graph, const std::vector<std::string>& from, const std::vector<std::string>& to);
 
 }  // namespace compatcheck::model_tools

@@ -24,13 +24,14 @@ enum class Kind : std::uint8_t { report, onnx, torchscript };
 
 struct Side {
   Kind kind = Kind::torchscript;
-  std::vector<Compared> models;        // empty, until it is checked, of TorchScript
-  std::optional<Model> model{};        // of TorchScript
+  std::vector<Compared> models;  // empty, until it is checked, of TorchScript
+  std::optional<Model> model{};  // of TorchScript
 };
 
 Kind kind_of(const frontend::InputFile& file, const std::filesystem::path& path) {
   const auto head = file.head(64);
-  const auto first = std::ranges::find_if(head, [](std::uint8_t byte) { return byte != ' ' && byte != '\n' && byte != '\r' && byte != '\t'; });
+  const auto first =
+      std::ranges::find_if(head, [](std::uint8_t byte) { return byte != ' ' && byte != '\n' && byte != '\r' && byte != '\t'; });
   if (first != head.end() && *first == '{') return Kind::report;
   if (path.extension() == ".onnx" || frontend::recognise(file, path).format == frontend::Format::onnx) return Kind::onnx;
   return Kind::torchscript;
@@ -44,7 +45,8 @@ Side read(const std::filesystem::path& path) {
     if (file.size() > most_report_bytes) throw ModelError("is larger than a report can be");
     const auto bytes = file.head(file.size());
     Side side{.kind = kind, .models = {}};
-    for (const Report& report : read_reports({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) side.models.push_back(model_tools::compared(report));
+    for (const Report& report : read_reports({reinterpret_cast<const char*>(bytes.data()), bytes.size()}))
+      side.models.push_back(model_tools::compared(report));
     if (side.models.empty()) throw ModelError("holds no report");
     return side;
   });
@@ -52,7 +54,8 @@ Side read(const std::filesystem::path& path) {
 
 Compared read_onnx(const std::filesystem::path& path, const DiffOptions& options) {
   return frontend::naming(path.string(), [&] {
-    Inspection found = model_tools::inspect_onnx(std::make_shared<const frontend::InputFile>(path), path.parent_path(), {.load = options.load}, model_tools::Listed::initializers);
+    Inspection found = model_tools::inspect_onnx(std::make_shared<const frontend::InputFile>(path), path.parent_path(),
+                                                 {.load = options.load}, model_tools::Listed::initializers);
     found.path = path.string();
     return model_tools::compared(found);
   });
@@ -63,13 +66,15 @@ void complete(Side& side, const Side& other, const std::filesystem::path& path, 
   if (side.kind == Kind::onnx) side.models = {read_onnx(path, options)};
   if (side.kind != Kind::torchscript) return;
   std::vector<int> opsets;
-  if (options.opset) opsets = {*options.opset};
+  if (options.opset)
+    opsets = {*options.opset};
   else if (other.kind == Kind::report)
     for (const auto& report : other.models)
       if (report.opset && std::ranges::find(opsets, *report.opset) == opsets.end()) opsets.push_back(*report.opset);
   if (opsets.empty()) opsets = {default_opset};
   side.model = load(path, options.load);
-  for (const Report& report : check(*side.model, opsets, {.timeout_seconds = options.load.timeout_seconds, .run = options.load.run}))
+  for (const Report& report :
+       check(*side.model, opsets, {.timeout_seconds = options.load.timeout_seconds, .run = options.load.run}))
     side.models.push_back(model_tools::compared(report));
 }
 
@@ -116,8 +121,13 @@ std::vector<FindingChange> compare_findings(const Compared& before, const Compar
     const bool had = was != before.findings.end(), has = is != after.findings.end();
     if (had && has && was->second.nodes == is->second.nodes && was->second.severity == is->second.severity) continue;
     const auto& shown = has ? is->second : was->second;
-    changes.push_back({.id = key.first, .severity = shown.severity, .op = key.second, .message = shown.message, .before = had ? was->second.nodes : 0,
-                       .after = has ? is->second.nodes : 0, .blocks = blocks(after, key) && !blocks(before, key)});
+    changes.push_back({.id = key.first,
+                       .severity = shown.severity,
+                       .op = key.second,
+                       .message = shown.message,
+                       .before = had ? was->second.nodes : 0,
+                       .after = has ? is->second.nodes : 0,
+                       .blocks = blocks(after, key) && !blocks(before, key)});
   }
   std::ranges::stable_sort(changes, [](const auto& a, const auto& b) { return a.blocks > b.blocks; });
   return changes;
@@ -137,13 +147,16 @@ ModelDifference compare(const Compared* before, const Compared* after, bool mode
   return made;
 }
 
-// By path and opset; what is left in order where both have the same opsets one after the other: the same models in another folder.
+// By path and opset; what is left in order where both have the same opsets one after the other: the same models in another
+// folder.
 std::vector<std::pair<const Compared*, const Compared*>> paired(const Side& before, const Side& after) {
   if (before.models.size() == 1 && after.models.size() == 1) return {{&before.models[0], &after.models[0]}};
   std::vector<std::pair<const Compared*, const Compared*>> pairs;
   std::set<const Compared*> met;
   for (const Compared& model : before.models) {
-    const auto other = std::ranges::find_if(after.models, [&](const Compared& each) { return each.path == model.path && each.opset == model.opset && !met.contains(&each); });
+    const auto other = std::ranges::find_if(after.models, [&](const Compared& each) {
+      return each.path == model.path && each.opset == model.opset && !met.contains(&each);
+    });
     pairs.emplace_back(&model, other == after.models.end() ? nullptr : &*other);
     if (other != after.models.end()) met.insert(&*other);
   }
@@ -153,7 +166,9 @@ std::vector<std::pair<const Compared*, const Compared*>> paired(const Side& befo
     if (!pair.second) lone.push_back(&pair);
   for (const Compared& model : after.models)
     if (!met.contains(&model)) rest.push_back(&model);
-  const auto same_opset = [](const auto* pair, const Compared* model) { return pair->first->opset == model->opset || !pair->first->opset || !model->opset; };
+  const auto same_opset = [](const auto* pair, const Compared* model) {
+    return pair->first->opset == model->opset || !pair->first->opset || !model->opset;
+  };
   if (met.empty() && std::ranges::equal(lone, rest, same_opset)) {
     for (std::size_t i = 0; i < rest.size(); ++i) lone[i]->second = rest[i];
     return pairs;
@@ -163,14 +178,16 @@ std::vector<std::pair<const Compared*, const Compared*>> paired(const Side& befo
 }
 
 // What isn't told by counts and reports.
-void look_inside(const Side& was, const Side& is, const std::filesystem::path& before, const std::filesystem::path& after, const ir::Watch& watch, ModelDifference& made) {
+void look_inside(const Side& was, const Side& is, const std::filesystem::path& before, const std::filesystem::path& after,
+                 const ir::Watch& watch, ModelDifference& made) {
   if (was.model && is.model) model_tools::compare_torchscript(was.model->state(), is.model->state(), watch, made);
   if (was.kind != Kind::onnx || is.kind != Kind::onnx) return;
   auto inner = model_tools::compare_onnx(before, after, watch);
   made.nodes = std::move(inner.nodes);
   made.weights = std::move(inner.weights);
   made.properties.insert(made.properties.end(), inner.properties.begin(), inner.properties.end());
-  if (made.empty() && inner.elsewhere) made.properties.push_back({"the rest", "", "types of inner values, documentation or the order of nodes changed"});
+  if (made.empty() && inner.elsewhere)
+    made.properties.push_back({"the rest", "", "types of inner values, documentation or the order of nodes changed"});
 }
 
 }  // namespace
@@ -188,7 +205,9 @@ Difference diff(const std::filesystem::path& before, const std::filesystem::path
       if (made.models.size() == 1) look_inside(was, is, before, after, watch, made.models.back());
       if (made.models.back().something_new) made.exit_code = exit_findings;
     }
-    const auto unread = [](const ModelDifference& model) { return std::ranges::any_of(model.weights, [](const auto& change) { return !change.problem.empty(); }); };
+    const auto unread = [](const ModelDifference& model) {
+      return std::ranges::any_of(model.weights, [](const auto& change) { return !change.problem.empty(); });
+    };
     if (std::ranges::any_of(made.models, unread)) made.exit_code = exit_unreadable;
     return made;
   });

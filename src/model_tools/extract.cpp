@@ -25,11 +25,14 @@ using namespace onnx_file;
 using Names = std::vector<std::string>;
 
 [[noreturn]] void unknown_name(const GraphIndex& graph, const char* option, const std::string& name) {
-  if (const auto node = graph.body_of(name)) throw UsageError(std::string(option) + " " + name + ": lies in a body of node " + *node + "; only values of the model's graph can be cut at");
+  if (const auto node = graph.body_of(name))
+    throw UsageError(std::string(option) + " " + name + ": lies in a body of node " + *node +
+                     "; only values of the model's graph can be cut at");
   const Names modules = graph.modules(), values = graph.values();
   Names known = modules;
   known.insert(known.end(), values.begin(), values.end());
-  throw UsageError(std::string(option) + " " + name + ": the model has no such value" + (modules.empty() ? "" : " or module") + near_names(name, known));
+  throw UsageError(std::string(option) + " " + name + ": the model has no such value" + (modules.empty() ? "" : " or module") +
+                   near_names(name, known));
 }
 
 // Nodes of a module, by its path or by an end of it that no other has: "encoder.layer.0" of "model.encoder.layer.0".
@@ -38,7 +41,9 @@ std::vector<std::size_t> nodes_of(const GraphIndex& graph, const char* option, c
   if (!nodes.empty()) return nodes;
   Names longer = graph.modules();
   std::erase_if(longer, [&](const std::string& module) { return !module.ends_with("." + name); });
-  if (longer.size() > 1) throw UsageError(std::string(option) + " " + name + ": which one? " + longer[0] + ", " + longer[1] + (longer.size() > 2 ? " …" : ""));
+  if (longer.size() > 1)
+    throw UsageError(std::string(option) + " " + name + ": which one? " + longer[0] + ", " + longer[1] +
+                     (longer.size() > 2 ? " …" : ""));
   if (longer.empty()) unknown_name(graph, option, name);
   return graph.nodes_of(longer.front());
 }
@@ -57,7 +62,9 @@ Names resolve(const GraphIndex& graph, const Names& given, Side side, const char
     }
     const auto nodes = nodes_of(graph, option, name);
     const Names found = side == Side::from ? graph.read_by(nodes) : graph.given_by(nodes);
-    if (found.empty()) throw UsageError(std::string(option) + " " + name + ": is a module that " + (side == Side::from ? "reads nothing that varies" : "gives nothing that others read"));
+    if (found.empty())
+      throw UsageError(std::string(option) + " " + name + ": is a module that " +
+                       (side == Side::from ? "reads nothing that varies" : "gives nothing that others read"));
     std::ranges::for_each(found, add);
   }
   return values;
@@ -66,9 +73,15 @@ Names resolve(const GraphIndex& graph, const Names& given, Side side, const char
 class Extract {
  public:
   Extract(const std::filesystem::path& path, const std::filesystem::path& file, const ExtractOptions& options)
-      : path_(path), file_(file), options_(options), watch_(analysis::watch_of(options.run, options.timeout_seconds)),
+      : path_(path),
+        file_(file),
+        options_(options),
+        watch_(analysis::watch_of(options.run, options.timeout_seconds)),
         skeleton_(Skeleton::read(std::make_shared<const frontend::InputFile>(path), watch_)),
-        externals_(path.parent_path()), original_(skeleton_.model.graph()), index_(original_), types_(skeleton_.model) {}
+        externals_(path.parent_path()),
+        original_(skeleton_.model.graph()),
+        index_(original_),
+        types_(skeleton_.model) {}
 
   Extraction run() {
     refuse_own_files();
@@ -94,7 +107,8 @@ class Extract {
       if (!is_external(tensor)) return;
       const ExternalPlace place = externals_.place(tensor);
       for (const auto& target : {file_, data})
-        if (std::filesystem::equivalent(path_.parent_path() / place.location, target, error)) throw UsageError(target.string() + ": the model's own weights lie there; choose another name");
+        if (std::filesystem::equivalent(path_.parent_path() / place.location, target, error))
+          throw UsageError(target.string() + ": the model's own weights lie there; choose another name");
     });
   }
 
@@ -103,12 +117,15 @@ class Extract {
     from_ = options_.from.empty() ? index_.needed_inputs() : resolve(index_, options_.from, Side::from, "--from");
     if (options_.to.empty())
       for (const auto& output : original_.output()) to_.push_back(output.name());
-    else to_ = resolve(index_, options_.to, Side::to, "--to");
+    else
+      to_ = resolve(index_, options_.to, Side::to, "--to");
     for (const std::string& value : to_)
-      if (std::ranges::find(from_, value) != from_.end() && !index_.is_output(value)) throw UsageError("'" + value + "' is both --from and --to: nothing lies between");
+      if (std::ranges::find(from_, value) != from_.end() && !index_.is_output(value))
+        throw UsageError("'" + value + "' is both --from and --to: nothing lies between");
     cut_ = cut(index_, from_, to_);
     if (whole) keep_everything();
-    if (options_.from.empty() && !whole) std::erase_if(from_, [&](const auto& name) { return std::ranges::find(cut_.unread, name) != cut_.unread.end(); });
+    if (options_.from.empty() && !whole)
+      std::erase_if(from_, [&](const auto& name) { return std::ranges::find(cut_.unread, name) != cut_.unread.end(); });
     if (!options_.from.empty())
       for (const std::string& name : cut_.unread) found_.warnings.push_back("nothing on the way reads " + name);
     add_outputs();
@@ -128,14 +145,18 @@ class Extract {
     for (const std::string& name : wanted) {
       const auto producer = index_.producer(name);
       if (!producer && !index_.is_value(name)) unknown_name(index_, "--add-outputs", name);
-      if (!producer || !cut_.nodes[*producer]) throw UsageError("--add-outputs " + name + ": " + (producer ? "no node that is kept gives it" : "is no node's output"));
+      if (!producer || !cut_.nodes[*producer])
+        throw UsageError("--add-outputs " + name + ": " + (producer ? "no node that is kept gives it" : "is no node's output"));
       if (!outputs.insert(name).second) continue;
       const auto* type = types_.find(skeleton_.model.graph(), name);
-      if (all && !(type && is_whole(*type))) unknown.push_back(name);   // onnx's checker passes no output without a shape
-      else to_.push_back(name);
+      if (all && !(type && is_whole(*type)))
+        unknown.push_back(name);  // onnx's checker passes no output without a shape
+      else
+        to_.push_back(name);
     }
     if (!unknown.empty())
-      found_.warnings.push_back(std::to_string(unknown.size()) + (unknown.size() == 1 ? " value has" : " values have") + " no rank that is known, and can't be outputs: " + listed(unknown));
+      found_.warnings.push_back(std::to_string(unknown.size()) + (unknown.size() == 1 ? " value has" : " values have") +
+                                " no rank that is known, and can't be outputs: " + listed(unknown));
   }
 
   Names given_by_kept() const {
@@ -186,11 +207,13 @@ class Extract {
     annotated.insert(cut_.initializers.begin(), cut_.initializers.end());
     for (const std::string& name : to_) inner.erase(name);
     keep_if(*made.mutable_value_info(), [&](const auto& value) { return inner.contains(value.name()); });
-    keep_if(*made.mutable_quantization_annotation(), [&](const auto& annotation) { return annotated.contains(annotation.tensor_name()); });
+    keep_if(*made.mutable_quantization_annotation(),
+            [&](const auto& annotation) { return annotated.contains(annotation.tensor_name()); });
     return made;
   }
 
-  // A node may be needed for one of its outputs, while another is cut at: that is an input now, and the node's gets a name of its own.
+  // A node may be needed for one of its outputs, while another is cut at: that is an input now, and the node's gets a name of its
+  // own.
   void free_names(::onnx::GraphProto& made, const std::set<std::string>& cut_at) const {
     for (auto& node : *made.mutable_node())
       for (auto& output : *node.mutable_output()) {
@@ -207,8 +230,9 @@ class Extract {
         if (value.name() == name && is_whole(value.type())) return value;
     const auto* type = types_.find(skeleton_.model.graph(), name);
     if (!type || !is_whole(*type))
-      throw UsageError("'" + name + "': its " + (type && type->has_tensor_type() && type->tensor_type().elem_type() ? "rank" : "type") +
-                       " isn't known, neither from the model nor by ONNX's shape inference, and ONNX has no inputs or outputs without one");
+      throw UsageError(
+          "'" + name + "': its " + (type && type->has_tensor_type() && type->tensor_type().elem_type() ? "rank" : "type") +
+          " isn't known, neither from the model nor by ONNX's shape inference, and ONNX has no inputs or outputs without one");
     ::onnx::ValueInfoProto value;
     value.set_name(name);
     *value.mutable_type() = *type;
@@ -217,7 +241,8 @@ class Extract {
 
   void describe(const ::onnx::ModelProto& model) {
     for (const auto& input : model.graph().input())
-      if (!cut_.initializers.contains(input.name()) || std::ranges::find(from_, input.name()) != from_.end()) found_.inputs.push_back(info_of(input));
+      if (!cut_.initializers.contains(input.name()) || std::ranges::find(from_, input.name()) != from_.end())
+        found_.inputs.push_back(info_of(input));
     for (const auto& output : model.graph().output()) found_.outputs.push_back(info_of(output));
     found_.nodes = static_cast<std::uint64_t>(model.graph().node_size());
     found_.initializers = static_cast<std::uint64_t>(model.graph().initializer_size() + model.graph().sparse_initializer_size());
@@ -240,9 +265,8 @@ class Extract {
 }  // namespace
 
 Extraction extract(const std::filesystem::path& model, const std::filesystem::path& file, const ExtractOptions& options) {
-  return analysis::guarded(model.string(), [&] {
-    return frontend::naming(model.string(), [&] { return Extract(model, file, options).run(); });
-  });
+  return analysis::guarded(model.string(),
+                           [&] { return frontend::naming(model.string(), [&] { return Extract(model, file, options).run(); }); });
 }
 
 }  // namespace compatcheck

@@ -18,7 +18,8 @@ bool is_onnx(const frontend::InputFile& file, const std::filesystem::path& path)
 using File = std::shared_ptr<const frontend::InputFile>;
 
 // Nullopt for what isn't ONNX.
-std::optional<Inspection> if_onnx(const File& file, const std::filesystem::path& path, const std::string& name, const InspectOptions& options) {
+std::optional<Inspection> if_onnx(const File& file, const std::filesystem::path& path, const std::string& name,
+                                  const InspectOptions& options) {
   return frontend::naming(name, [&]() -> std::optional<Inspection> {
     if (!is_onnx(*file, path)) return std::nullopt;
     Inspection found = model_tools::inspect_onnx(file, path.parent_path(), options);

@@ -20,8 +20,8 @@ namespace {
 
 using namespace onnx_file;
 
-constexpr std::uint64_t most_values = 16;     // of a tensor, that are shown
-constexpr std::uint64_t most_listed = 500'000;   // a report of as many takes 1 GB
+constexpr std::uint64_t most_values = 16;       // of a tensor, that are shown
+constexpr std::uint64_t most_listed = 500'000;  // a report of as many takes 1 GB
 
 using Attribute = ::onnx::AttributeProto;
 using Types = std::map<std::string, TensorInfo>;
@@ -81,9 +81,14 @@ Attribute::AttributeType type_of(const Attribute& attribute) {
 
 class Walk {
  public:
-  Walk(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options, Listed listed)
-      : watch_(analysis::watch_of(options.load.run, options.load.timeout_seconds)), skeleton_(Skeleton::read(file, watch_)), externals_(folder),
-        filter_(options), weights_(options.weights), nodes_too_(listed == Listed::nodes_too) {
+  Walk(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options,
+       Listed listed)
+      : watch_(analysis::watch_of(options.load.run, options.load.timeout_seconds)),
+        skeleton_(Skeleton::read(file, watch_)),
+        externals_(folder),
+        filter_(options),
+        weights_(options.weights),
+        nodes_too_(listed == Listed::nodes_too) {
     found_.format = "onnx";
     found_.bytes = file->size();
     found_.onnx.emplace();
@@ -107,7 +112,8 @@ class Walk {
  private:
   void header(const ::onnx::ModelProto& model) {
     OnnxContents& onnx = *found_.onnx;
-    found_.producer = model.producer_name() + (model.producer_name().empty() || model.producer_version().empty() ? "" : " ") + model.producer_version();
+    found_.producer = model.producer_name() + (model.producer_name().empty() || model.producer_version().empty() ? "" : " ") +
+                      model.producer_version();
     onnx.ir_version = model.ir_version();
     onnx.opsets = opsets_of(model.opset_import());
     onnx.model_version = model.model_version();
@@ -157,9 +163,10 @@ class Walk {
       const std::size_t at = found_.node_list.size();
       if (taken) count_listed();
       if (taken) found_.node_list.push_back(describe(node, op, index, scope, types));
-      const std::string inside = (scope.empty() ? "" : scope + "/") + (node.name().empty() ? op + "#" + std::to_string(index) : node.name());
+      const std::string inside =
+          (scope.empty() ? "" : scope + "/") + (node.name().empty() ? op + "#" + std::to_string(index) : node.name());
       for (const auto& attribute : node.attribute()) {
-        AttributeContents told = this->attribute(attribute, inside);   // also where it isn't shown: bodies are walked
+        AttributeContents told = this->attribute(attribute, inside);  // also where it isn't shown: bodies are walked
         if (!taken) continue;
         count_listed();
         found_.node_list[at].attributes.push_back(std::move(told));
@@ -170,10 +177,12 @@ class Walk {
 
   void count_listed() {
     if (++listed_ > most_listed)
-      throw ModelError("has more than " + std::to_string(most_listed) + " nodes, attributes and initializers to list: ask for some of its nodes (--op, --node)");
+      throw ModelError("has more than " + std::to_string(most_listed) +
+                       " nodes, attributes and initializers to list: ask for some of its nodes (--op, --node)");
   }
 
-  NodeContents describe(const ::onnx::NodeProto& node, const std::string& op, std::uint32_t index, const std::string& scope, const Types& types) const {
+  NodeContents describe(const ::onnx::NodeProto& node, const std::string& op, std::uint32_t index, const std::string& scope,
+                        const Types& types) const {
     NodeContents made;
     made.index = index;
     made.scope = scope;
@@ -183,7 +192,8 @@ class Walk {
     made.inputs.assign(node.input().begin(), node.input().end());
     made.outputs.assign(node.output().begin(), node.output().end());
     for (const auto& output : node.output())
-      if (const auto known = types.find(output); known != types.end() && !output.empty()) made.output_types.push_back(known->second);
+      if (const auto known = types.find(output); known != types.end() && !output.empty())
+        made.output_types.push_back(known->second);
     made.metadata = pairs_of(node.metadata_props());
     return made;
   }
@@ -211,7 +221,8 @@ class Walk {
     if (type == Attribute::TYPE_PROTO) made.types.push_back(spell(attribute.tp()));
     for (const auto& value : attribute.type_protos()) made.types.push_back(spell(value));
     if (type == Attribute::GRAPH) made.graphs.push_back(body(attribute.g(), inside + "." + attribute.name()));
-    for (int i = 0; i < attribute.graphs_size(); ++i) made.graphs.push_back(body(attribute.graphs(i), inside + "." + attribute.name() + "[" + std::to_string(i) + "]"));
+    for (int i = 0; i < attribute.graphs_size(); ++i)
+      made.graphs.push_back(body(attribute.graphs(i), inside + "." + attribute.name() + "[" + std::to_string(i) + "]"));
     return made;
   }
 
@@ -236,7 +247,8 @@ class Walk {
     made.outputs.assign(function.output().begin(), function.output().end());
     made.attributes.assign(function.attribute().begin(), function.attribute().end());
     made.opsets = opsets_of(function.opset_import());
-    const std::string scope = operator_name(function.domain(), function.name()) + (function.overload().empty() ? "" : "." + function.overload());
+    const std::string scope =
+        operator_name(function.domain(), function.name()) + (function.overload().empty() ? "" : "." + function.overload());
     for (const auto& attribute : function.attribute_proto()) made.defaults.push_back(this->attribute(attribute, scope));
     made.nodes = static_cast<std::uint64_t>(function.node_size());
     Types types;
@@ -277,7 +289,8 @@ class Walk {
     file.location = made.external->location;
     ++file.tensors;
     file.bytes += made.bytes;
-    if (!made.external->problem.empty()) ++file.problems;
+    if (!made.external->problem.empty())
+      ++file.problems;
     else if (read) {
       const FarElements elements = externals_.elements(tensor);
       made.statistics = statistics_of(tensor, &elements, watch_);
@@ -292,7 +305,8 @@ class Walk {
     made.dtype = dtype_name(sparse.values().data_type());
     made.shape.assign(sparse.dims().begin(), sparse.dims().end());
     made.elements = element_count(sparse.values()).value_or(0);
-    made.bytes = bytes_of(sparse.values().data_type(), made.elements) + bytes_of(sparse.indices().data_type(), element_count(sparse.indices()).value_or(0));
+    made.bytes = bytes_of(sparse.values().data_type(), made.elements) +
+                 bytes_of(sparse.indices().data_type(), element_count(sparse.indices()).value_or(0));
     in_file_ += made.bytes;
     if (!is_external(sparse.values())) made.values = first_elements(sparse.values(), most_values);
     return made;
@@ -318,7 +332,8 @@ class Walk {
     found_.sizes = {{"tensors in the file", weights}, {"nodes, names and types", found_.bytes - weights}};
     if (!found_.onnx->external_files.empty()) found_.sizes.push_back({"tensors in other files", outside});
     for (auto& function : found_.onnx->functions)
-      if (const auto called = calls_.find({function.domain, function.name, function.overload}); called != calls_.end()) function.calls = called->second;
+      if (const auto called = calls_.find({function.domain, function.name, function.overload}); called != calls_.end())
+        function.calls = called->second;
   }
 
   const ir::Watch watch_;
@@ -329,14 +344,15 @@ class Walk {
   Inspection found_;
   std::uint64_t nodes_ = 0, in_file_ = 0, listed_ = 0;
   std::map<std::string, std::uint64_t> operators_;
-  std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> calls_;   // domain, operator, overload → nodes
+  std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> calls_;  // domain, operator, overload → nodes
   std::map<std::string, ExternalFile> external_files_;
   std::vector<std::string> names_;
 };
 
 }  // namespace
 
-Inspection inspect_onnx(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options, Listed listed) {
+Inspection inspect_onnx(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder,
+                        const InspectOptions& options, Listed listed) {
   return Walk(std::move(file), folder, options, listed).run();
 }
 

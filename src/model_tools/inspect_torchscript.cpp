@@ -5,9 +5,9 @@
 
 #include "analysis/describe.h"
 #include "analysis/findings.h"
-#include "analysis/site.h"
 #include "analysis/prepare.h"
 #include "analysis/run.h"
+#include "analysis/site.h"
 #include "frontend/zip.h"
 #include "model_tools/module_tree.h"
 #include "model_tools/node_filter.h"
@@ -19,7 +19,10 @@ namespace {
 std::string full_name(const ir::Node& node) { return node.overload().empty() ? node.op() : node.op() + "." + node.overload(); }
 
 // Constants and lists are no calls.
-bool is_call(const ir::Node& node) { return !node.is("prim::Constant") && !node.is("prim::ListConstruct") && !node.is("prim::TupleConstruct") && !node.is("prim::DictConstruct"); }
+bool is_call(const ir::Node& node) {
+  return !node.is("prim::Constant") && !node.is("prim::ListConstruct") && !node.is("prim::TupleConstruct") &&
+         !node.is("prim::DictConstruct");
+}
 
 TensorContents describe(const std::string& name, const ir::TensorView& tensor, const char* kind) {
   TensorContents made;
@@ -32,14 +35,18 @@ TensorContents describe(const std::string& name, const ir::TensorView& tensor, c
   return made;
 }
 
-void add_tensors(const ir::Program& program, const frontend::InputFile* file, bool weights, const ir::Watch& watch, Inspection& found) {
+void add_tensors(const ir::Program& program, const frontend::InputFile* file, bool weights, const ir::Watch& watch,
+                 Inspection& found) {
   const auto add = [&](const std::string& name, const ir::TensorView& tensor, const char* kind) {
     found.tensors.push_back(describe(name, tensor, kind));
     if (weights) found.tensors.back().statistics = onnx_file::statistics_of(tensor, file, watch);
   };
   auto& modules = found.torchscript->modules;
   for_each_module(
-      program, [&](const std::string& path, const ir::Object& object) { modules.push_back({.path = path, .class_name = object.class_name}); },
+      program,
+      [&](const std::string& path, const ir::Object& object) {
+        modules.push_back({.path = path, .class_name = object.class_name});
+      },
       [&](const std::string& name, const ir::TensorView& tensor, const char* kind) {
         add(name, tensor, kind);
         modules.back().count += found.tensors.back().elements;
@@ -51,7 +58,7 @@ void add_tensors(const ir::Program& program, const frontend::InputFile* file, bo
 std::string signature(const std::string& method, const ir::Function& function) {
   std::string text = method + "(";
   bool first = true;
-  for (std::size_t i = 1; i < function.parameters.size(); ++i) {   // after self
+  for (std::size_t i = 1; i < function.parameters.size(); ++i) {  // after self
     const auto& parameter = function.parameters[i];
     text += (first ? "" : ", ") + parameter.name + (parameter.type ? ": " + ir::to_string(*parameter.type) : "");
     first = false;
@@ -62,7 +69,8 @@ std::string signature(const std::string& method, const ir::Function& function) {
   return text;
 }
 
-void add_program(const ir::Program& program, const Model::State& state, const InspectOptions& options, const ir::Watch& watch, Inspection& found) {
+void add_program(const ir::Program& program, const Model::State& state, const InspectOptions& options, const ir::Watch& watch,
+                 Inspection& found) {
   TorchScriptContents& told = found.torchscript.emplace();
   found.producer = program.producer;
   told.libtorch = program.libtorch_version;
@@ -74,7 +82,8 @@ void add_program(const ir::Program& program, const Model::State& state, const In
   if (program.root < program.objects.size()) told.class_name = program.objects[program.root].class_name;
   if (const auto root = program.classes.find(told.class_name); root != program.classes.end())
     for (const auto& [method, key] : root->second.methods)
-      if (const auto function = program.functions.find(key); function != program.functions.end()) told.methods.push_back(signature(method, function->second));
+      if (const auto function = program.functions.find(key); function != program.functions.end())
+        told.methods.push_back(signature(method, function->second));
   add_tensors(program, state.file.get(), options.weights, watch, found);
 }
 
@@ -87,12 +96,17 @@ void add_sizes(const Model::State& state, Inspection& found) {
   for (const auto& record : directory.records) {
     const std::string name = record.name.starts_with(directory.top) ? record.name.substr(directory.top.size()) : record.name;
     const bool debug = name.ends_with(".debug_pkl");
-    const std::string part = name.starts_with("data/") ? "weights" : name.starts_with("constants/") ? "constants" : debug ? "places in the source" : name.starts_with("code/") ? "code" : "the rest";
+    const std::string part = name.starts_with("data/")        ? "weights"
+                             : name.starts_with("constants/") ? "constants"
+                             : debug                          ? "places in the source"
+                             : name.starts_with("code/")      ? "code"
+                                                              : "the rest";
     parts[part] += record.stored;
     all += record.stored;
   }
   parts["the rest"] += found.bytes > all ? found.bytes - all : 0;
-  for (const char* part : {"weights", "constants", "code", "places in the source", "the rest"}) found.sizes.push_back({part, parts[part]});
+  for (const char* part : {"weights", "constants", "code", "places in the source", "the rest"})
+    found.sizes.push_back({part, parts[part]});
 }
 
 NodeContents describe(const ir::Node& node, std::uint32_t index) {

@@ -7,7 +7,9 @@
 
 namespace compatcheck::model_tools {
 
-void for_each_module(const ir::Program& program, const std::function<void(const std::string& path, const ir::Object& object)>& module, const TensorVisit& tensor) {
+void for_each_module(const ir::Program& program,
+                     const std::function<void(const std::string& path, const ir::Object& object)>& module,
+                     const TensorVisit& tensor) {
   std::set<std::uint32_t> seen;
   std::vector<std::pair<std::string, std::uint32_t>> waiting{{"", program.root}};
   while (!waiting.empty()) {
@@ -20,10 +22,12 @@ void for_each_module(const ir::Program& program, const std::function<void(const 
     std::vector<std::pair<std::string, std::uint32_t>> inner;
     for (std::size_t i = 0; i < object.attributes.size(); ++i) {
       const bool known = found != program.classes.end() && i < found->second.attributes.size();
-      const ir::ClassAttribute attribute = known ? found->second.attributes[i] : ir::ClassAttribute{.name = std::to_string(i), .type = {}};
+      const ir::ClassAttribute attribute =
+          known ? found->second.attributes[i] : ir::ClassAttribute{.name = std::to_string(i), .type = {}};
       const std::string name = (path.empty() ? "" : path + ".") + attribute.name;
       if (const auto* child = object.attributes[i].get<ir::ObjectConstant>()) inner.emplace_back(name, child->object);
-      if (const auto* held = object.attributes[i].get<ir::TensorView>()) tensor(name, *held, attribute.is_parameter ? "parameter" : attribute.is_buffer ? "buffer" : "attribute");
+      if (const auto* held = object.attributes[i].get<ir::TensorView>())
+        tensor(name, *held, attribute.is_parameter ? "parameter" : attribute.is_buffer ? "buffer" : "attribute");
     }
     waiting.insert(waiting.end(), inner.rbegin(), inner.rend());
   }
@@ -34,7 +38,8 @@ void for_each_constant(const ir::Program& program, const TensorVisit& tensor) {
     std::size_t number = 0;
     ir::for_each_node(*function.graph.top(), [&, &name = name](const ir::Node* node) {
       const ir::Constant* value = node->is("prim::Constant") ? node->attribute("value") : nullptr;
-      if (const auto* held = value ? value->get<ir::TensorView>() : nullptr) tensor(name + "#" + std::to_string(number++), *held, "constant");
+      if (const auto* held = value ? value->get<ir::TensorView>() : nullptr)
+        tensor(name + "#" + std::to_string(number++), *held, "constant");
     });
   }
 }

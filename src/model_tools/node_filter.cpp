@@ -19,7 +19,8 @@ bool is_operator(const std::string& wanted, const std::string& op, const std::st
 
 }  // namespace
 
-NodeFilter::NodeFilter(const InspectOptions& options) : options_(options), operator_met_(options.operators.size()), node_met_(options.nodes.size()) {}
+NodeFilter::NodeFilter(const InspectOptions& options)
+    : options_(options), operator_met_(options.operators.size()), node_met_(options.nodes.size()) {}
 
 bool NodeFilter::takes(const std::string& op, const std::string& overload, const std::vector<std::string>& names) {
   bool taken = !on();
@@ -33,9 +34,12 @@ bool NodeFilter::takes(const std::string& op, const std::string& overload, const
 std::string NodeFilter::unmatched(const std::vector<std::string>& operators, const std::vector<std::string>& names) const {
   std::string text;
   for (std::size_t i = 0; i < operator_met_.size(); ++i)
-    if (!operator_met_[i]) text += (text.empty() ? "" : "; ") + ("no node is of operator " + options_.operators[i]) + near_names(options_.operators[i], operators);
+    if (!operator_met_[i])
+      text += (text.empty() ? "" : "; ") + ("no node is of operator " + options_.operators[i]) +
+              near_names(options_.operators[i], operators);
   for (std::size_t i = 0; i < node_met_.size(); ++i)
-    if (!node_met_[i]) text += (text.empty() ? "" : "; ") + ("no node is, or gives, " + options_.nodes[i]) + near_names(options_.nodes[i], names);
+    if (!node_met_[i])
+      text += (text.empty() ? "" : "; ") + ("no node is, or gives, " + options_.nodes[i]) + near_names(options_.nodes[i], names);
   return text;
 }
 

@@ -27,15 +27,20 @@ using ::onnx::TensorProto;
 
 struct File {
   File(const std::filesystem::path& file, const ir::Watch& watch)
-      : path(file.string()), skeleton(frontend::naming(path, [&] { return Skeleton::read(std::make_shared<const frontend::InputFile>(file), watch); })), externals(file.parent_path()) {}
+      : path(file.string()),
+        skeleton(
+            frontend::naming(path, [&] { return Skeleton::read(std::make_shared<const frontend::InputFile>(file), watch); })),
+        externals(file.parent_path()) {}
 
   std::string path;
   Skeleton skeleton;
   ExternalFiles externals;
 };
 
-// Of two lists, what belongs together: by the first key that both have and that is each side's only one, or because they are the same.
-template <class Items, class Keys> auto paired(const Items& before, const Items& after, const Keys& keys) {
+// Of two lists, what belongs together: by the first key that both have and that is each side's only one, or because they are the
+// same.
+template <class Items, class Keys>
+auto paired(const Items& before, const Items& after, const Keys& keys) {
   using Item = typename Items::value_type;
   std::vector<std::pair<const Item*, const Item*>> pairs;
   std::set<const Item*> met;
@@ -59,7 +64,8 @@ template <class Items, class Keys> auto paired(const Items& before, const Items&
   for (const Item& item : after)
     if (!met.contains(&item)) rest.emplace(item.SerializeAsString(), &item);
   for (const Item& item : before)
-    if (const auto same = met.contains(&item) || rest.empty() ? rest.end() : rest.find(item.SerializeAsString()); same != rest.end()) {
+    if (const auto same = met.contains(&item) || rest.empty() ? rest.end() : rest.find(item.SerializeAsString());
+        same != rest.end()) {
       partner[&item] = same->second;
       met.insert(same->second);
       rest.erase(same);
@@ -73,7 +79,9 @@ template <class Items, class Keys> auto paired(const Items& before, const Items&
   return pairs;
 }
 
-std::string inside(const std::string& scope, const NodeProto& node) { return (scope.empty() ? "" : scope + "/") + title_of(node); }
+std::string inside(const std::string& scope, const NodeProto& node) {
+  return (scope.empty() ? "" : scope + "/") + title_of(node);
+}
 
 class Comparing {
  public:
@@ -102,7 +110,8 @@ class Comparing {
     if (was) change.before = type_of(*was);
     if (is) change.after = type_of(*is);
     if (was && is && change.before == change.after) elements(*was, *is, change);
-    if (change.before != change.after || change.changed > 0 || !change.problem.empty()) made_.weights.push_back(std::move(change));
+    if (change.before != change.after || change.changed > 0 || !change.problem.empty())
+      made_.weights.push_back(std::move(change));
   }
 
   // Of one dtype and shape.
@@ -111,7 +120,7 @@ class Comparing {
     try {
       change.changed = std::max(change.changed, differing_elements(was, is));
     } catch (const ModelError& error) {
-      watch_.look();   // what ended the call isn't told of the tensor
+      watch_.look();  // what ended the call isn't told of the tensor
       change.problem = error.what();
     }
   }
@@ -119,10 +128,12 @@ class Comparing {
   std::uint64_t differing_elements(const TensorProto& was, const TensorProto& is) {
     if (was.data_type() == TensorProto::STRING) {
       std::uint64_t count = static_cast<std::uint64_t>(std::abs(was.string_data_size() - is.string_data_size()));
-      for (int i = 0; i < std::min(was.string_data_size(), is.string_data_size()); ++i) count += was.string_data(i) != is.string_data(i);
+      for (int i = 0; i < std::min(was.string_data_size(), is.string_data_size()); ++i)
+        count += was.string_data(i) != is.string_data(i);
       return count;
     }
-    if (bits_of(is.data_type()) == 0 || !element_count(was) || !element_count(is)) throw ModelError("nothing says how its elements lie");
+    if (bits_of(is.data_type()) == 0 || !element_count(was) || !element_count(is))
+      throw ModelError("nothing says how its elements lie");
     FarElements outside_was, outside_is;
     const FarElements *far_was = far(before_, was, outside_was), *far_is = far(after_, is, outside_is);
     RawElements a(was, far_was), b(is, far_is);
@@ -144,14 +155,21 @@ class Comparing {
       for (const auto& [a, b] : {std::pair(&was->values(), &is->values()), std::pair(&was->indices(), &is->indices())})
         if (type_of(*a) == type_of(*b)) elements(*a, *b, change);
     }
-    if (change.before != change.after || change.changed > 0 || !change.problem.empty()) made_.weights.push_back(std::move(change));
+    if (change.before != change.after || change.changed > 0 || !change.problem.empty())
+      made_.weights.push_back(std::move(change));
   }
 
   void nodes(const auto& was, const auto& is, const std::string& scope) {
-    const std::array keys{+[](const NodeProto& node) { return node.name(); }, +[](const NodeProto& node) { return given_by(node); }};
+    const std::array keys{+[](const NodeProto& node) { return node.name(); },
+                          +[](const NodeProto& node) { return given_by(node); }};
     for (const auto& [a, b] : paired(was, is, keys)) {
       watch_.step();
-      NodeChange change{.scope = scope, .name = title_of(b ? *b : *a), .op = full_operator(b ? *b : *a), .before = a != nullptr, .after = b != nullptr, .what = {}};
+      NodeChange change{.scope = scope,
+                        .name = title_of(b ? *b : *a),
+                        .op = full_operator(b ? *b : *a),
+                        .before = a != nullptr,
+                        .after = b != nullptr,
+                        .what = {}};
       if (a && b) compare(*a, *b, inside(scope, *b), change.what);
       if (!a || !b || !change.what.empty()) made_.nodes.push_back(std::move(change));
     }
@@ -165,27 +183,32 @@ class Comparing {
     for (const auto& [a, b] : paired(was.attribute(), is.attribute(), by_name)) attribute(a, b, inside, what);
   }
 
-  static void note(std::vector<PropertyChange>& what, const std::string& name, const std::optional<std::string>& was, const std::optional<std::string>& is) {
+  static void note(std::vector<PropertyChange>& what, const std::string& name, const std::optional<std::string>& was,
+                   const std::optional<std::string>& is) {
     if (was != is) what.push_back({name, was, is});
   }
 
-  void attribute(const AttributeProto* was, const AttributeProto* is, const std::string& inside, std::vector<PropertyChange>& what) {
+  void attribute(const AttributeProto* was, const AttributeProto* is, const std::string& inside,
+                 std::vector<PropertyChange>& what) {
     const std::string name = "attribute " + (is ? is : was)->name();
     const auto text = [](const AttributeProto* attribute) { return attribute ? std::optional(spell(*attribute)) : std::nullopt; };
     const bool both = was && is && was->type() == is->type() && was->ref_attr_name() == is->ref_attr_name();
     if (both && was->has_g() && is->has_g()) return body(was->g(), is->g(), inside + "." + is->name(), name, what);
     if (both && was->graphs_size() == is->graphs_size() && is->graphs_size() > 0) {
-      for (int i = 0; i < is->graphs_size(); ++i) body(was->graphs(i), is->graphs(i), inside + "." + is->name() + "[" + std::to_string(i) + "]", name, what);
+      for (int i = 0; i < is->graphs_size(); ++i)
+        body(was->graphs(i), is->graphs(i), inside + "." + is->name() + "[" + std::to_string(i) + "]", name, what);
       return;
     }
     if (both && same(*was, *is)) return;
-    const bool alike = text(was) == text(is);   // the difference is where it isn't spelled
+    const bool alike = text(was) == text(is);  // the difference is where it isn't spelled
     what.push_back({name, text(was), alike ? *text(is) + ", other elements" : text(is)});
   }
 
   // However the elements are stored.
   bool same(const AttributeProto& was, const AttributeProto& is) {
-    const auto same_tensor = [&](const TensorProto& a, const TensorProto& b) { return type_of(a) == type_of(b) && differing_elements(a, b) == 0; };
+    const auto same_tensor = [&](const TensorProto& a, const TensorProto& b) {
+      return type_of(a) == type_of(b) && differing_elements(a, b) == 0;
+    };
     if (is.has_t() && was.has_t()) return same_tensor(was.t(), is.t());
     if (is.tensors_size() > 0) return std::ranges::equal(was.tensors(), is.tensors(), same_tensor);
     AttributeProto a = was, b = is;
@@ -194,7 +217,8 @@ class Comparing {
     return a.SerializeAsString() == b.SerializeAsString();
   }
 
-  void body(const GraphProto& was, const GraphProto& is, const std::string& scope, const std::string& name, std::vector<PropertyChange>& what) {
+  void body(const GraphProto& was, const GraphProto& is, const std::string& scope, const std::string& name,
+            std::vector<PropertyChange>& what) {
     note(what, name + ": inputs", spell(was.input()), spell(is.input()));
     note(what, name + ": outputs", spell(was.output()), spell(is.output()));
     graphs(was, is, scope);
@@ -203,13 +227,14 @@ class Comparing {
   void functions(const auto& was, const auto& is) {
     const std::array by_name{+[](const ::onnx::FunctionProto& function) { return title_of(function); }};
     for (const auto& [a, b] : paired(was, is, by_name)) {
-      if (!a || !b) continue;   // told as properties of the model
+      if (!a || !b) continue;  // told as properties of the model
       const std::string title = title_of(*b);
       note(made_.properties, title + ": inputs", joined(a->input()), joined(b->input()));
       note(made_.properties, title + ": outputs", joined(a->output()), joined(b->output()));
       note(made_.properties, title + ": attributes", joined(a->attribute()), joined(b->attribute()));
       const std::array name{+[](const AttributeProto& attribute) { return attribute.name(); }};
-      for (const auto& [x, y] : paired(a->attribute_proto(), b->attribute_proto(), name)) attribute(x, y, title, made_.properties);
+      for (const auto& [x, y] : paired(a->attribute_proto(), b->attribute_proto(), name))
+        attribute(x, y, title, made_.properties);
       nodes(a->node(), b->node(), title);
     }
   }

@@ -11,8 +11,8 @@
 namespace compatcheck::model_tools {
 namespace {
 
-constexpr int most_items = 12;               // of a list, that are spelled
-constexpr std::uint64_t few_elements = 8;    // of a tensor
+constexpr int most_items = 12;             // of a list, that are spelled
+constexpr std::uint64_t few_elements = 8;  // of a tensor
 
 std::string text_of(const Scalar& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return '"' + *text + '"';
@@ -27,7 +27,8 @@ std::string spell_sizes(const auto& dims) {
   return text + "]";
 }
 
-template <class Items, class Spell> std::string spell_list(const Items& items, Spell&& spell) {
+template <class Items, class Spell>
+std::string spell_list(const Items& items, Spell&& spell) {
   std::string text = "[";
   for (int i = 0; i < items.size() && i < most_items; ++i) text += (i ? ", " : "") + spell(items.Get(i));
   return text + (items.size() > most_items ? ", … " + std::to_string(items.size()) + " in all]" : "]");
@@ -37,7 +38,9 @@ std::string quoted(const std::string& text) { return '"' + text + '"'; }
 
 }  // namespace
 
-std::string type_of(const ::onnx::TensorProto& tensor) { return onnx_file::dtype_name(tensor.data_type()) + spell_sizes(tensor.dims()); }
+std::string type_of(const ::onnx::TensorProto& tensor) {
+  return onnx_file::dtype_name(tensor.data_type()) + spell_sizes(tensor.dims());
+}
 
 std::string spell(const ::onnx::TensorProto& tensor) {
   std::string text = type_of(tensor);
@@ -49,8 +52,9 @@ std::string spell(const ::onnx::TensorProto& tensor) {
 }
 
 std::string spell(const ::onnx::SparseTensorProto& tensor) {
-  return "sparse " + onnx_file::dtype_name(tensor.values().data_type()) + spell_sizes(tensor.dims()) + " of " + std::to_string(onnx_file::element_count(tensor.values()).value_or(0)) +
-         ", indices " + onnx_file::dtype_name(tensor.indices().data_type()) + spell_sizes(tensor.indices().dims());
+  return "sparse " + onnx_file::dtype_name(tensor.values().data_type()) + spell_sizes(tensor.dims()) + " of " +
+         std::to_string(onnx_file::element_count(tensor.values()).value_or(0)) + ", indices " +
+         onnx_file::dtype_name(tensor.indices().data_type()) + spell_sizes(tensor.indices().dims());
 }
 
 std::string spell(const ::onnx::AttributeProto& attribute) {
@@ -103,7 +107,8 @@ std::string title_of(const ::onnx::NodeProto& node) {
 }
 
 std::string title_of(const ::onnx::FunctionProto& function) {
-  return onnx_file::operator_name(function.domain(), function.name()) + (function.overload().empty() ? "" : "." + function.overload());
+  return onnx_file::operator_name(function.domain(), function.name()) +
+         (function.overload().empty() ? "" : "." + function.overload());
 }
 
 }  // namespace compatcheck::model_tools

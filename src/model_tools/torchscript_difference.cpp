@@ -27,8 +27,11 @@ std::string unmangled(std::string text) {
 Tensors tensors_of(const Model::State& state) {
   Tensors tensors;
   if (!state.program) return tensors;
-  const auto add = [&](const std::string& name, const ir::TensorView& tensor, const char*) { tensors.emplace(unmangled(name), &tensor); };
-  for_each_module(*state.program, [](const std::string&, const ir::Object&) {}, add);
+  const auto add = [&](const std::string& name, const ir::TensorView& tensor, const char*) {
+    tensors.emplace(unmangled(name), &tensor);
+  };
+  for_each_module(
+      *state.program, [](const std::string&, const ir::Object&) {}, add);
   for_each_constant(*state.program, add);
   return tensors;
 }
@@ -39,9 +42,12 @@ std::string spell(const ir::TensorView& tensor) {
   return text + "]" + (tensor.quantizer ? ", quantized" : "");
 }
 
-bool same_scale(const ir::TensorView& a, const ir::TensorView& b) { return !a.quantizer || !b.quantizer || *a.quantizer == *b.quantizer; }
+bool same_scale(const ir::TensorView& a, const ir::TensorView& b) {
+  return !a.quantizer || !b.quantizer || *a.quantizer == *b.quantizer;
+}
 
-WeightChange compare(const std::string& name, const ir::TensorView* was, const ir::TensorView* is, const Model::State& before, const Model::State& after, const ir::Watch& watch) {
+WeightChange compare(const std::string& name, const ir::TensorView* was, const ir::TensorView* is, const Model::State& before,
+                     const Model::State& after, const ir::Watch& watch) {
   WeightChange change{.scope = {}, .name = name, .before = {}, .after = {}};
   if (was) change.before = spell(*was);
   if (is) change.after = spell(*is);
@@ -52,7 +58,7 @@ WeightChange compare(const std::string& name, const ir::TensorView* was, const i
     change.changed = onnx_file::differing(a, b, static_cast<unsigned>(8 * ir::element_bytes(is->dtype)), watch);
     if (!same_scale(*was, *is)) change.changed = change.elements;
   } catch (const ModelError& error) {
-    watch.look();   // what ended the call isn't told of the tensor
+    watch.look();  // what ended the call isn't told of the tensor
     change.problem = error.what();
   }
   return change;
@@ -75,7 +81,9 @@ void add_weights(const Model::State& before, const Model::State& after, const ir
 
 // The first line that isn't the same.
 void add_code(const Model::State& before, const Model::State& after, const ir::Watch& watch, ModelDifference& made) {
-  const auto print = [&](const Model::State& state) { return unmangled(ir::print(analysis::prepare(state, {}, watch).graph, {.locations = false})); };
+  const auto print = [&](const Model::State& state) {
+    return unmangled(ir::print(analysis::prepare(state, {}, watch).graph, {.locations = false}));
+  };
   const std::string was = print(before), is = print(after);
   const auto next = [](std::string_view& text) {
     const std::size_t end = std::min(text.find('\n'), text.size());

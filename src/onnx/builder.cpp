@@ -26,14 +26,16 @@ void Builder::narrow(OpsetRange range) {
 
 bool Builder::at_least(int opset) {
   const bool reached = model_.opset >= opset;
-  if (reached) range_.from = std::max(range_.from, opset);
-  else range_.to = std::min(range_.to, opset - 1);
+  if (reached)
+    range_.from = std::max(range_.from, opset);
+  else
+    range_.to = std::min(range_.to, opset - 1);
   return reached;
 }
 
 const Schema* Builder::schema(std::string_view op, std::string_view domain) {
   const Schema* found = nullptr;
-  for (const Schema& version : versions(op, domain))   // other domains count versions of their own
+  for (const Schema& version : versions(op, domain))  // other domains count versions of their own
     if (is_own_domain(domain) ? at_least(version.since) : model_.version_of(domain) >= version.since) found = &version;
   return found && !found->deprecated ? found : nullptr;
 }
@@ -54,8 +56,12 @@ Values Builder::nodes(std::string_view op, const Values& inputs, std::size_t out
     if (!call.schema) {
       if (versions(name, domain).empty()) throw InternalError("ONNX has no operator " + std::string(op));
       const Schema& first = versions(name, domain).front();
-      if (!is_own_domain(domain)) throw Refusal{std::string(op) + " isn't in version " + std::to_string(model_.version_of(domain)) + " of its domain", "--custom-opset " + std::string(domain) + "=" + std::to_string(versions(name, domain).back().since)};
-      if (first.since > model_.opset) throw Refusal{"ONNX has no " + std::string(op) + " before opset " + std::to_string(first.since), "use opset " + std::to_string(first.since)};
+      if (!is_own_domain(domain))
+        throw Refusal{std::string(op) + " isn't in version " + std::to_string(model_.version_of(domain)) + " of its domain",
+                      "--custom-opset " + std::string(domain) + "=" + std::to_string(versions(name, domain).back().since)};
+      if (first.since > model_.opset)
+        throw Refusal{"ONNX has no " + std::string(op) + " before opset " + std::to_string(first.since),
+                      "use opset " + std::to_string(first.since)};
       throw Refusal{"ONNX no longer has " + std::string(op)};
     }
   }
@@ -72,15 +78,22 @@ Values Builder::nodes(std::string_view op, const Values& inputs, std::size_t out
 void Builder::add_node(Node node) {
   node.origin = origin_;
   const std::string& domain = node.domain;
-  if (!is_own_domain(domain) && std::ranges::find(model_.domains, domain, &std::pair<std::string, int>::first) == model_.domains.end())
+  if (!is_own_domain(domain) &&
+      std::ranges::find(model_.domains, domain, &std::pair<std::string, int>::first) == model_.domains.end())
     model_.domains.emplace_back(domain, model_.version_of(domain));
   emitted_.push_back(domain.empty() ? node.op : domain + "::" + node.op);
   (bodies_.empty() ? model_.graph : *bodies_.back()).nodes.push_back(std::move(node));
 }
 
-Values Builder::foreign(std::string_view op, const Values& inputs, std::vector<NodeAttribute> attributes, std::vector<std::optional<ValueInfo>> outputs) {
+Values Builder::foreign(std::string_view op, const Values& inputs, std::vector<NodeAttribute> attributes,
+                        std::vector<std::optional<ValueInfo>> outputs) {
   const auto [domain, name] = split(op);
-  Node node{.op = std::string(name), .domain = std::string(domain), .inputs = {}, .outputs = {}, .attributes = std::move(attributes), .name = {}};
+  Node node{.op = std::string(name),
+            .domain = std::string(domain),
+            .inputs = {},
+            .outputs = {},
+            .attributes = std::move(attributes),
+            .name = {}};
   for (const Value& input : inputs) node.inputs.push_back(input.id);
   while (!node.inputs.empty() && node.inputs.back() == absent) node.inputs.pop_back();
   Values made;
@@ -100,9 +113,14 @@ Values Builder::append(Call& call, std::size_t outputs, const std::vector<DType>
   Values made, given;
   for (std::size_t i = 0; i < outputs; ++i) {
     const Formal* formal = call.schema ? formal_at(call.schema->outputs, i) : nullptr;
-    const bool like_input = formal && !call.inputs.empty() && call.inputs.front().sequence && call.schema->inputs.front().type == formal->type;   // Identity
+    const bool like_input = formal && !call.inputs.empty() && call.inputs.front().sequence &&
+                            call.schema->inputs.front().type == formal->type;  // Identity
     const bool sequence = like_input || (formal && is_sequence(*formal));
-    Value value{model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor, .dtype = dtypes[i], .shape = {}, .name = {}}), dtypes[i], sequence};
+    Value value{model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor,
+                                  .dtype = dtypes[i],
+                                  .shape = {},
+                                  .name = {}}),
+                dtypes[i], sequence};
     if (call.schema) check_output(call, i, value);
     call.node.outputs.push_back(value.id);
     made.push_back(value);
@@ -123,7 +141,10 @@ void Builder::add_functions(const std::shared_ptr<const FunctionText>& text) {
 }
 
 Value Builder::add_input(DType dtype, std::optional<std::vector<Dimension>> shape, std::string name, bool sequence) {
-  const ValueId id = model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor, .dtype = dtype, .shape = std::move(shape), .name = std::move(name)});
+  const ValueId id = model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor,
+                                       .dtype = dtype,
+                                       .shape = std::move(shape),
+                                       .name = std::move(name)});
   model_.graph.inputs.push_back(id);
   return {id, dtype, sequence};
 }

@@ -23,7 +23,7 @@ namespace compatcheck::onnx {
 // A value of the model that is made; false: absent.
 struct Value {
   ValueId id = absent;
-  ir::DType dtype = ir::DType::f32;    // of a sequence: of its tensors
+  ir::DType dtype = ir::DType::f32;  // of a sequence: of its tensors
   bool sequence = false;
 
   explicit operator bool() const { return id != absent; }
@@ -41,20 +41,20 @@ using Doubles = ir::CheckedVector<double>;
 // What an attribute is set to; a Value where it may be an input by now.
 class Argument {
  public:
-  using Variant = std::variant<std::int64_t, double, std::string, Ints, std::vector<double>,
-                               std::vector<std::string>, TensorData, std::shared_ptr<Graph>, Value>;
-  Argument(int value) : value_(std::int64_t{value}) {}                        // NOLINT: arguments are written as they are
-  Argument(std::int64_t value) : value_(value) {}                             // NOLINT
-  Argument(bool value) : value_(std::int64_t{value}) {}                       // NOLINT
-  Argument(double value) : value_(value) {}                                   // NOLINT
-  Argument(const char* value) : value_(std::string(value)) {}                 // NOLINT
-  Argument(std::string value) : value_(std::move(value)) {}                   // NOLINT
-  Argument(Ints value) : value_(std::move(value)) {}     // NOLINT
-  Argument(std::vector<double> value) : value_(std::move(value)) {}           // NOLINT
-  Argument(std::vector<std::string> value) : value_(std::move(value)) {}      // NOLINT
-  Argument(TensorData value) : value_(std::move(value)) {}                    // NOLINT
-  Argument(std::shared_ptr<Graph> value) : value_(std::move(value)) {}        // NOLINT
-  Argument(Value value) : value_(value) {}                                    // NOLINT
+  using Variant = std::variant<std::int64_t, double, std::string, Ints, std::vector<double>, std::vector<std::string>, TensorData,
+                               std::shared_ptr<Graph>, Value>;
+  Argument(int value) : value_(std::int64_t{value}) {}                    // NOLINT: arguments are written as they are
+  Argument(std::int64_t value) : value_(value) {}                         // NOLINT
+  Argument(bool value) : value_(std::int64_t{value}) {}                   // NOLINT
+  Argument(double value) : value_(value) {}                               // NOLINT
+  Argument(const char* value) : value_(std::string(value)) {}             // NOLINT
+  Argument(std::string value) : value_(std::move(value)) {}               // NOLINT
+  Argument(Ints value) : value_(std::move(value)) {}                      // NOLINT
+  Argument(std::vector<double> value) : value_(std::move(value)) {}       // NOLINT
+  Argument(std::vector<std::string> value) : value_(std::move(value)) {}  // NOLINT
+  Argument(TensorData value) : value_(std::move(value)) {}                // NOLINT
+  Argument(std::shared_ptr<Graph> value) : value_(std::move(value)) {}    // NOLINT
+  Argument(Value value) : value_(value) {}                                // NOLINT
   const Variant& variant() const { return value_; }
 
  private:
@@ -94,32 +94,34 @@ class Builder {
   Values nodes(std::string_view op, const Values& inputs, std::size_t outputs, const Arguments& attributes = {},
                std::optional<ir::DType> dtype = {});
 
-  // A node of an operator that ONNX doesn't have: "domain::Name", its outputs as they are stated; null: an output that nobody reads.
-  Values foreign(std::string_view op, const Values& inputs, std::vector<NodeAttribute> attributes, std::vector<std::optional<ValueInfo>> outputs);
+  // A node of an operator that ONNX doesn't have: "domain::Name", its outputs as they are stated; null: an output that nobody
+  // reads.
+  Values foreign(std::string_view op, const Values& inputs, std::vector<NodeAttribute> attributes,
+                 std::vector<std::optional<ValueInfo>> outputs);
   bool is_untyped(const Value& value) const { return model_.values[value.id].untyped; }
 
   // ---- Constants: initializers of the model, each once
   Value constant(TensorData data);
-  Value ints(const Ints& values);                                   // i64, one dimension
+  Value ints(const Ints& values);  // i64, one dimension
   Value integer(std::int64_t value) { return scalar(ir::DType::i64, value); }
-  Value scalar(ir::DType dtype, double value);                      // without dimensions
+  Value scalar(ir::DType dtype, double value);  // without dimensions
   Value scalar(ir::DType dtype, std::int64_t value);
   Value scalar(ir::DType dtype, int value) { return scalar(dtype, std::int64_t{value}); }
-  const TensorData* constant_of(const Value& value) const;          // null: computed when the model runs
-  std::optional<Ints> ints_of(const Value& value) const;            // of a constant
+  const TensorData* constant_of(const Value& value) const;  // null: computed when the model runs
+  std::optional<Ints> ints_of(const Value& value) const;    // of a constant
 
   // ---- Folded where the operand is a constant
-  Value cast(const Value& value, ir::DType dtype);                  // the value itself if it has the dtype
+  Value cast(const Value& value, ir::DType dtype);  // the value itself if it has the dtype
   Value transpose(const Value& value, const Ints& permutation);
-  Value reshape(const Value& value, const Ints& dims);              // dims as Reshape's: one may be -1
-  Value unsqueeze(const Value& value, const Ints& axes);            // axes of the result, not negative
+  Value reshape(const Value& value, const Ints& dims);    // dims as Reshape's: one may be -1
+  Value unsqueeze(const Value& value, const Ints& axes);  // axes of the result, not negative
   Value squeeze(const Value& value, const Ints& axes);
-  Value concat(const Values& parts, std::int64_t axis);             // one part: itself; vectors of constants: folded
+  Value concat(const Values& parts, std::int64_t axis);  // one part: itself; vectors of constants: folded
   Value gather(const Value& data, const Value& indices, std::int64_t axis);
   // Bounds as Slice's.
   Value slice(const Value& data, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps = {});
 
-  Value again(const Value& value);                                  // the same under another name
+  Value again(const Value& value);  // the same under another name
 
   // ---- What a value was made of, for whoever would undo it: a packed sequence's padded one
   void remember(const Value& value, Values parts) { parts_[value.id] = std::move(parts); }
@@ -132,8 +134,8 @@ class Builder {
   std::shared_ptr<Graph> begin_body();
   Value body_input(ir::DType dtype, bool sequence = false, std::optional<std::vector<Dimension>> shape = {});
   void end_body(const Values& outputs);
-  // "If", "Loop" or "Scan", whose outputs have the dtypes of what leaves the body. What it doesn't take at this opset goes in and out
-  // of it and of its bodies in a wider dtype.
+  // "If", "Loop" or "Scan", whose outputs have the dtypes of what leaves the body. What it doesn't take at this opset goes in and
+  // out of it and of its bodies in a wider dtype.
   Values control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<ir::DType>& dtypes,
                  const std::vector<bool>& sequences);
 
@@ -170,7 +172,7 @@ class Builder {
   std::vector<std::shared_ptr<Graph>> bodies_;
   const ir::Node* origin_ = nullptr;
   std::vector<std::string> emitted_;
-  std::map<ValueId, std::size_t> constants_;                        // index into initializers
+  std::map<ValueId, std::size_t> constants_;  // index into initializers
   std::multimap<std::size_t, std::size_t> by_hash_;
   std::map<ValueId, Values> parts_;
 };

@@ -11,8 +11,11 @@ namespace {
 
 Refusal takes_none(const Schema& schema, const Value& value) {
   const bool lists = accepts(schema.outputs.front(), {1, DType::f32, true});
-  const std::string what = !value.sequence ? std::string(ir::name(value.dtype)) : lists ? "lists of " + std::string(ir::name(value.dtype)) + " tensors" : "lists of tensors";
-  return refusal_until(schema, describe(schema) + " takes no " + what, [&](const Schema& version) { return accepts(version.outputs.front(), value); });
+  const std::string what = !value.sequence ? std::string(ir::name(value.dtype))
+                           : lists         ? "lists of " + std::string(ir::name(value.dtype)) + " tensors"
+                                           : "lists of tensors";
+  return refusal_until(schema, describe(schema) + " takes no " + what,
+                       [&](const Schema& version) { return accepts(version.outputs.front(), value); });
 }
 
 // In which the operator takes a value: its own dtype, or one that holds every value of it.
@@ -40,7 +43,10 @@ std::shared_ptr<Graph> Builder::begin_body() {
 }
 
 Value Builder::body_input(DType dtype, bool sequence, std::optional<std::vector<Dimension>> shape) {
-  const ValueId id = model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor, .dtype = dtype, .shape = std::move(shape), .name = {}});
+  const ValueId id = model_.add_value({.kind = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor,
+                                       .dtype = dtype,
+                                       .shape = std::move(shape),
+                                       .name = {}});
   bodies_.back()->inputs.push_back(id);
   return {id, dtype, sequence};
 }
@@ -52,7 +58,9 @@ void Builder::end_body(const Values& outputs) {
 
 // A body as it was made, between casts.
 void Builder::carry(const Schema& schema, const std::shared_ptr<Graph>& body) {
-  const auto value_of = [&](ValueId id) { return Value{id, model_.values[id].dtype, model_.values[id].kind == ValueInfo::Kind::sequence}; };
+  const auto value_of = [&](ValueId id) {
+    return Value{id, model_.values[id].dtype, model_.values[id].kind == ValueInfo::Kind::sequence};
+  };
   bodies_.push_back(body);
   std::size_t casts = 0;
   for (ValueId& input : body->inputs) {
@@ -64,7 +72,8 @@ void Builder::carry(const Schema& schema, const std::shared_ptr<Graph>& body) {
     input = model_.add_value(std::move(info));
     cast({input, dtype}, inner.dtype);
     body->nodes.back().outputs.front() = inner.id;
-    std::ranges::rotate(body->nodes.begin() + static_cast<std::ptrdiff_t>(casts++), std::prev(body->nodes.end()), body->nodes.end());
+    std::ranges::rotate(body->nodes.begin() + static_cast<std::ptrdiff_t>(casts++), std::prev(body->nodes.end()),
+                        body->nodes.end());
   }
   for (ValueId& output : body->outputs) {
     const Value inner = value_of(output);

@@ -12,11 +12,11 @@ namespace compatcheck::onnx {
 
 // A node on its way into the model.
 struct Builder::Call {
-  const Schema* schema = nullptr;                  // null for domains that nobody ships schemas for
+  const Schema* schema = nullptr;  // null for domains that nobody ships schemas for
   Node node;
   Values inputs;
-  std::map<std::string_view, ir::DType> bound;         // type parameter → dtype
-  std::map<std::string_view, ir::DType> widened;       // type parameter → dtype that it has outside
+  std::map<std::string_view, ir::DType> bound;    // type parameter → dtype
+  std::map<std::string_view, ir::DType> widened;  // type parameter → dtype that it has outside
 };
 
 AttributeValue to_attribute(const Argument& argument);
@@ -33,9 +33,10 @@ std::span<const ir::DType> wider(ir::DType dtype, bool moving);
 
 inline std::string describe(const Schema& schema) { return std::string(schema.name); }
 
-// The first version above that a predicate holds for, as words for a refusal: refusals hold for a range of opsets, so they don't name
-// the one asked for.
-template <class Holds> Refusal refusal_until(const Schema& schema, const std::string& reason, Holds&& holds) {
+// The first version above that a predicate holds for, as words for a refusal: refusals hold for a range of opsets, so they don't
+// name the one asked for.
+template <class Holds>
+Refusal refusal_until(const Schema& schema, const std::string& reason, Holds&& holds) {
   for (const Schema& version : versions(schema.name, schema.domain))
     if (version.since > schema.since && !version.deprecated && holds(version))
       return {reason + " before opset " + std::to_string(version.since), "use opset " + std::to_string(version.since)};

@@ -61,8 +61,10 @@ std::optional<Ints> settled(const Ints& dims, const TensorData& data) {
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (made[i] == 0 && i < data.dims.size()) made[i] = data.dims[i];
-    if (made[i] == -1) open = i;
-    else if (made[i] < 0 || __builtin_mul_overflow(known, made[i], &known)) return std::nullopt;
+    if (made[i] == -1)
+      open = i;
+    else if (made[i] < 0 || __builtin_mul_overflow(known, made[i], &known))
+      return std::nullopt;
   }
   if (open) {
     if (known == 0) return std::nullopt;
@@ -120,7 +122,9 @@ Value Builder::constant(TensorData data) {
   return add_constant(std::move(data));
 }
 
-Value Builder::ints(const Ints& values) { return constant(make_tensor(DType::i64, {static_cast<std::int64_t>(values.size())}, values)); }
+Value Builder::ints(const Ints& values) {
+  return constant(make_tensor(DType::i64, {static_cast<std::int64_t>(values.size())}, values));
+}
 Value Builder::scalar(DType dtype, double value) { return constant(make_tensor(dtype, {}, std::vector<double>{value})); }
 Value Builder::scalar(DType dtype, std::int64_t value) { return constant(make_tensor(dtype, {}, Ints{value})); }
 
@@ -144,7 +148,7 @@ Value Builder::cast(const Value& value, DType dtype) {
   if (!value || value.dtype == dtype) return value;
   if (auto data = known(value)) {
     if (data->view) {
-      data->dtype = dtype;   // cast as it is written
+      data->dtype = dtype;  // cast as it is written
       return constant(std::move(*data));
     }
     if (const auto whole = as_ints(*data)) return constant(make_tensor(dtype, data->dims, *whole));
@@ -212,7 +216,9 @@ namespace {
 
 // Elements before and behind an axis.
 std::pair<std::size_t, std::size_t> around(const Ints& dims, std::int64_t axis) {
-  const auto product = [](auto first, auto last) { return static_cast<std::size_t>(std::accumulate(first, last, std::int64_t{1}, std::multiplies<>())); };
+  const auto product = [](auto first, auto last) {
+    return static_cast<std::size_t>(std::accumulate(first, last, std::int64_t{1}, std::multiplies<>()));
+  };
   return {product(dims.begin(), dims.begin() + axis), product(dims.begin() + axis + 1, dims.end())};
 }
 
@@ -238,7 +244,8 @@ Value Builder::concat(const Values& parts, std::int64_t axis) {
   for (const Value& part : parts) {
     auto data = known(part);
     const bool fits = data && (all.empty() || alike_but_for(axis, *data, all.front()));
-    if (!fits || data->view || static_cast<std::int64_t>(data->dims.size()) <= axis) return node("Concat", parts, {{"axis", axis}});
+    if (!fits || data->view || static_cast<std::int64_t>(data->dims.size()) <= axis)
+      return node("Concat", parts, {{"axis", axis}});
     all.push_back(std::move(*data));
   }
   const auto [rows, behind] = around(all.front().dims, axis);
@@ -256,7 +263,8 @@ Value Builder::gather(const Value& data, const Value& indices, std::int64_t axis
   demand_axes({axis});
   const auto from = known(data);
   const auto at = known(indices);
-  if (!from || !at || from->view || at->view || static_cast<std::int64_t>(from->dims.size()) <= axis) return node("Gather", {data, indices}, {{"axis", axis}});
+  if (!from || !at || from->view || at->view || static_cast<std::int64_t>(from->dims.size()) <= axis)
+    return node("Gather", {data, indices}, {{"axis", axis}});
   const auto [rows, behind] = around(from->dims, axis);
   const std::size_t width = behind * ir::element_bytes(from->dtype);
   const std::int64_t length = from->dims[static_cast<std::size_t>(axis)];

@@ -16,7 +16,8 @@ const Formal* formal_at(std::span<const Formal> formals, std::size_t i) {
 }
 
 bool is_sequence(const Formal& formal) {
-  return !formal.types.empty() && std::ranges::all_of(formal.types, [](std::string_view type) { return type.starts_with("seq("); });
+  return !formal.types.empty() &&
+         std::ranges::all_of(formal.types, [](std::string_view type) { return type.starts_with("seq("); });
 }
 
 bool accepts(const Formal& formal, const Value& value) {
@@ -27,10 +28,12 @@ bool accepts(const Formal& formal, const Value& value) {
 
 std::span<const DType> wider(DType dtype, bool moving) {
   using enum DType;
-  static constexpr DType of_small[] = {i32, i64}, of_u8[] = {i32, i64}, of_i32[] = {i64}, of_bf16[] = {f32}, of_bool[] = {u8, i32, i64},
-                         of_f16[] = {f32}, of_f32[] = {f64}, of_u32[] = {i64};
+  static constexpr DType of_small[] = {i32, i64}, of_u8[] = {i32, i64}, of_i32[] = {i64}, of_bf16[] = {f32},
+                         of_bool[] = {u8, i32, i64}, of_f16[] = {f32}, of_f32[] = {f64}, of_u32[] = {i64};
   switch (dtype) {
-    case i8: case i16: case u16: return of_small;
+    case i8:
+    case i16:
+    case u16: return of_small;
     case u8: return of_u8;
     case u32: return of_u32;
     case i32: return of_i32;
@@ -46,7 +49,8 @@ namespace {
 
 std::optional<DType> dtype_of_type(std::string_view type) {
   for (int number = 0; number < 30; ++number)
-    if (const auto dtype = ir::dtype_from_number(number); dtype && type.find(tensor_type(*dtype)) != std::string_view::npos && !tensor_type(*dtype).empty())
+    if (const auto dtype = ir::dtype_from_number(number);
+        dtype && type.find(tensor_type(*dtype)) != std::string_view::npos && !tensor_type(*dtype).empty())
       return dtype;
   return std::nullopt;
 }
@@ -54,10 +58,12 @@ std::optional<DType> dtype_of_type(std::string_view type) {
 // Operators that only move elements: any type of the same or a greater width will do.
 bool moves_elements(std::string_view op) {
   static constexpr std::string_view names[] = {
-      "Compress", "Concat", "DepthToSpace", "Expand", "Gather", "GatherElements", "GatherND", "Pad", "Reshape", "ReverseSequence",
-      "Scatter", "ScatterElements", "ScatterND", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze",
-      "Where", "Flatten", "Identity", "Max", "Min", "ReduceMax", "ReduceMin", "Equal", "NonZero", "Unique", "TopK", "Trilu",
-      "ArgMax", "ArgMin", "CumSum"};
+      "Compress",  "Concat",    "DepthToSpace", "Expand",          "Gather",   "GatherElements",
+      "GatherND",  "Pad",       "Reshape",      "ReverseSequence", "Scatter",  "ScatterElements",
+      "ScatterND", "Slice",     "SpaceToDepth", "Split",           "Squeeze",  "Tile",
+      "Transpose", "Unsqueeze", "Where",        "Flatten",         "Identity", "Max",
+      "Min",       "ReduceMax", "ReduceMin",    "Equal",           "NonZero",  "Unique",
+      "TopK",      "Trilu",     "ArgMax",       "ArgMin",          "CumSum"};
   return std::ranges::find(names, op) != std::end(names);
 }
 
@@ -65,7 +71,9 @@ bool moves_elements(std::string_view op) {
 bool runtime_casts(DType dtype) { return dtype == DType::f16; }
 
 // What lists hold keeps its dtype: there is no cast of a list.
-bool holds_sequences(const Schema& schema) { return std::ranges::any_of(schema.inputs, is_sequence) || std::ranges::any_of(schema.outputs, is_sequence); }
+bool holds_sequences(const Schema& schema) {
+  return std::ranges::any_of(schema.inputs, is_sequence) || std::ranges::any_of(schema.outputs, is_sequence);
+}
 
 }  // namespace
 
@@ -75,7 +83,8 @@ void Builder::check_inputs(Call& call) {
   if (count < schema.min_inputs || count > schema.max_inputs) {
     for (const Schema& version : versions(schema.name, schema.domain))
       if (count >= version.min_inputs && count <= version.max_inputs && version.since > schema.since)
-        throw Refusal{describe(schema) + " takes " + std::to_string(count) + " inputs only from opset " + std::to_string(version.since) + " on",
+        throw Refusal{describe(schema) + " takes " + std::to_string(count) + " inputs only from opset " +
+                          std::to_string(version.since) + " on",
                       "use opset " + std::to_string(version.since)};
     throw InternalError(describe(schema) + " with " + std::to_string(count) + " inputs");
   }
@@ -86,7 +95,8 @@ void Builder::check_inputs(Call& call) {
     const auto [bound, fresh] = call.bound.emplace(formal->type, value.dtype);
     const bool heterogeneous = formal->option == Formal::Option::variadic && (schema.name == "Loop" || schema.name == "Scan");
     if (!fresh && bound->second != value.dtype && !heterogeneous)
-      throw InternalError(describe(schema) + " of " + std::string(ir::name(bound->second)) + " and " + std::string(ir::name(value.dtype)));
+      throw InternalError(describe(schema) + " of " + std::string(ir::name(bound->second)) + " and " +
+                          std::string(ir::name(value.dtype)));
   }
 }
 
@@ -111,15 +121,21 @@ void Builder::widen(Call& call) {
       continue;
     }
     const auto serves = [&](DType dtype) {
-      return accepts(*formal, {value.id, dtype, value.sequence}) && (fixed || value.sequence || has_kernel(schema, formal->type, dtype) || runtime_casts(dtype));
+      return accepts(*formal, {value.id, dtype, value.sequence}) &&
+             (fixed || value.sequence || has_kernel(schema, formal->type, dtype) || runtime_casts(dtype));
     };
     if (serves(value.dtype)) continue;
     const auto candidates = fixed || value.sequence ? std::span<const DType>() : wider(value.dtype, moves_elements(schema.name));
     const auto found = std::ranges::find_if(candidates, serves);
     if (found == candidates.end()) {
-      if (accepts(*formal, value)) continue;   // this runtime lacks it; another may not
-      throw refusal_until(schema, describe(schema) + " takes no " + std::string(value.sequence ? "sequence of " : "") + std::string(ir::name(value.dtype)),
-                          [&](const Schema& version) { const Formal* same = formal_at(version.inputs, i); return same && accepts(*same, value); });
+      if (accepts(*formal, value)) continue;  // this runtime lacks it; another may not
+      throw refusal_until(schema,
+                          describe(schema) + " takes no " + std::string(value.sequence ? "sequence of " : "") +
+                              std::string(ir::name(value.dtype)),
+                          [&](const Schema& version) {
+                            const Formal* same = formal_at(version.inputs, i);
+                            return same && accepts(*same, value);
+                          });
     }
     if (!is_type(formal->type)) {
       call.widened.emplace(formal->type, value.dtype);
@@ -148,8 +164,13 @@ void Builder::widen_fill(Call& call) {
 void Builder::check_output(const Call& call, std::size_t i, const Value& given) {
   const Formal* formal = formal_at(call.schema->outputs, i);
   if (!formal || accepts(*formal, given)) return;
-  throw refusal_until(*call.schema, describe(*call.schema) + " gives no " + (given.sequence ? "sequence of " : "") + std::string(ir::name(given.dtype)),
-                      [&](const Schema& version) { const Formal* same = formal_at(version.outputs, i); return same && accepts(*same, given); });
+  throw refusal_until(
+      *call.schema,
+      describe(*call.schema) + " gives no " + (given.sequence ? "sequence of " : "") + std::string(ir::name(given.dtype)),
+      [&](const Schema& version) {
+        const Formal* same = formal_at(version.outputs, i);
+        return same && accepts(*same, given);
+      });
 }
 
 std::vector<DType> Builder::output_dtypes(const Call& call, std::size_t outputs, std::optional<DType> dtype) const {
@@ -158,17 +179,28 @@ std::vector<DType> Builder::output_dtypes(const Call& call, std::size_t outputs,
     const Formal* formal = call.schema ? formal_at(call.schema->outputs, i) : nullptr;
     if (call.schema && !formal) throw InternalError(describe(*call.schema) + " has no output " + std::to_string(i));
     const auto bound = formal ? call.bound.find(formal->type) : call.bound.end();
-    if (formal && bound != call.bound.end()) dtypes.push_back(bound->second);
-    else if (dtype) dtypes.push_back(*dtype);
-    else if (!call.inputs.empty() && call.inputs.front().sequence && formal && formal->types.size() > 1) dtypes.push_back(call.inputs.front().dtype);  // SequenceAt
-    else if (formal && is_type(formal->type)) dtypes.push_back(dtype_of_type(formal->type).value());
-    else if (formal && formal->types.size() == 1) dtypes.push_back(dtype_of_type(formal->types.front()).value());
-    else if (const NodeAttribute* to = call.node.attribute("to")) dtypes.push_back(dtype_from_data_type(std::get<std::int64_t>(to->value)).value());
-    else if (const NodeAttribute* named = call.node.attribute("dtype")) dtypes.push_back(dtype_from_data_type(std::get<std::int64_t>(named->value)).value());
-    else if (const NodeAttribute* value = call.node.attribute("value")) dtypes.push_back(std::get<TensorData>(value->value).dtype);
-    else if (call.schema && call.schema->attribute("dtype") && !call.inputs.empty()) dtypes.push_back(call.inputs.front().dtype);  // RandomNormalLike
-    else if (call.schema && call.schema->name.find("Sequence") != std::string_view::npos && !call.inputs.empty()) dtypes.push_back(call.inputs.front().dtype);
-    else throw InternalError("nothing tells the dtype of " + call.node.op + "'s output " + std::to_string(i));
+    if (formal && bound != call.bound.end())
+      dtypes.push_back(bound->second);
+    else if (dtype)
+      dtypes.push_back(*dtype);
+    else if (!call.inputs.empty() && call.inputs.front().sequence && formal && formal->types.size() > 1)
+      dtypes.push_back(call.inputs.front().dtype);  // SequenceAt
+    else if (formal && is_type(formal->type))
+      dtypes.push_back(dtype_of_type(formal->type).value());
+    else if (formal && formal->types.size() == 1)
+      dtypes.push_back(dtype_of_type(formal->types.front()).value());
+    else if (const NodeAttribute* to = call.node.attribute("to"))
+      dtypes.push_back(dtype_from_data_type(std::get<std::int64_t>(to->value)).value());
+    else if (const NodeAttribute* named = call.node.attribute("dtype"))
+      dtypes.push_back(dtype_from_data_type(std::get<std::int64_t>(named->value)).value());
+    else if (const NodeAttribute* value = call.node.attribute("value"))
+      dtypes.push_back(std::get<TensorData>(value->value).dtype);
+    else if (call.schema && call.schema->attribute("dtype") && !call.inputs.empty())
+      dtypes.push_back(call.inputs.front().dtype);  // RandomNormalLike
+    else if (call.schema && call.schema->name.find("Sequence") != std::string_view::npos && !call.inputs.empty())
+      dtypes.push_back(call.inputs.front().dtype);
+    else
+      throw InternalError("nothing tells the dtype of " + call.node.op + "'s output " + std::to_string(i));
   }
   return dtypes;
 }

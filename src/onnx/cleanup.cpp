@@ -13,7 +13,8 @@ namespace {
 
 using Substitution = std::unordered_map<ValueId, ValueId>;
 
-template <class Visit> void for_each_body(Node& node, Visit&& visit) {
+template <class Visit>
+void for_each_body(Node& node, Visit&& visit) {
   for (NodeAttribute& attribute : node.attributes)
     if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute.value)) visit(**body);
 }
@@ -58,17 +59,24 @@ void mark_read(Node& node, std::vector<bool>& read) {
 // ---- Equal nodes
 
 bool is_random(const Node& node) {
-  static const std::set<std::string_view> names = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"};
+  static const std::set<std::string_view> names = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
+                                                   "Multinomial",  "Bernoulli",        "Dropout"};
   return names.contains(node.op);
 }
 
-template <class T> void put(std::string& key, const T& value) { key.append(reinterpret_cast<const char*>(&value), sizeof(T)); }
+template <class T>
+void put(std::string& key, const T& value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
 
 bool put_attribute(std::string& key, const AttributeValue& value) {
   put(key, static_cast<char>('a' + value.index()));
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) put(key, *integer);
-  else if (const auto* floating = std::get_if<double>(&value)) put(key, *floating);
-  else if (const auto* text = std::get_if<std::string>(&value)) key += *text + '\0';
+  if (const auto* integer = std::get_if<std::int64_t>(&value))
+    put(key, *integer);
+  else if (const auto* floating = std::get_if<double>(&value))
+    put(key, *floating);
+  else if (const auto* text = std::get_if<std::string>(&value))
+    key += *text + '\0';
   else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value)) {
     for (const auto one : *ints) put(key, one);
   } else if (const auto* floats = std::get_if<std::vector<double>>(&value)) {
@@ -77,7 +85,8 @@ bool put_attribute(std::string& key, const AttributeValue& value) {
     put(key, data->dtype);
     for (const auto dim : data->dims) put(key, dim);
     key.append(reinterpret_cast<const char*>(data->bytes.data()), data->bytes.size());
-  } else return false;
+  } else
+    return false;
   return true;
 }
 
@@ -95,14 +104,16 @@ std::string key_of(const Node& node) {
 // What leaves a graph keeps its node: two outputs can't be one value.
 std::set<ValueId> outputs_of_all(Model& model) {
   std::set<ValueId> outputs(model.graph.outputs.begin(), model.graph.outputs.end());
-  for_each_node(model.graph, [&](Node& node) { for_each_body(node, [&](Graph& body) { outputs.insert(body.outputs.begin(), body.outputs.end()); }); });
+  for_each_node(model.graph, [&](Node& node) {
+    for_each_body(node, [&](Graph& body) { outputs.insert(body.outputs.begin(), body.outputs.end()); });
+  });
   return outputs;
 }
 
 void merge_in(Graph& graph, Substitution& to, const std::set<ValueId>& outputs) {
   std::map<std::string, const Node*> first;
   std::vector<Node> kept;
-  kept.reserve(graph.nodes.size());   // `first` points into it
+  kept.reserve(graph.nodes.size());  // `first` points into it
   for (Node& node : graph.nodes) {
     for (ValueId& input : node.inputs) input = resolve(to, input);
     for_each_body(node, [&](Graph& body) { merge_in(body, to, outputs); });

@@ -11,14 +11,14 @@ void remove_dead(Model& model);
 void remove_identities(Model& model);
 // Of equal nodes with equal inputs in one graph the first stays; random ones all stay.
 void merge_equal(Model& model);
-// A BatchNormalization behind a Conv that nothing else reads goes into the Conv's weight and bias. `weights`: a descriptor of the file
-// in which they lie.
+// A BatchNormalization behind a Conv that nothing else reads goes into the Conv's weight and bias. `weights`: a descriptor of the
+// file in which they lie.
 void fuse_batch_norm(Model& model, int weights);
 // Nodes that compute with weights alone, of moderate size, become weights; none is larger than what it is made from.
 void fold_weights(Model& model, int weights);
-// ONNX Runtime (PadFusion, 1.17 to 1.31) takes zeros that a Pad puts around a MaxPool's input into its `pads`, which count as -infinity;
-// not where auto_pad says that there are none, nor where the MaxPool gives positions, too. Before opset 8, which has no positions, another Pad
-// stands between.
+// ONNX Runtime (PadFusion, 1.17 to 1.31) takes zeros that a Pad puts around a MaxPool's input into its `pads`, which count as
+// -infinity; not where auto_pad says that there are none, nor where the MaxPool gives positions, too. Before opset 8, which has
+// no positions, another Pad stands between.
 void guard_padding(Model& model);
 // Weights are inputs too, whose values a caller may replace; constants that came with the conversion aren't.
 void offer_weights(Model& model);

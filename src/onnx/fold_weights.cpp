@@ -1,5 +1,5 @@
-// What follows from weights alone is computed once: weight norms, standardised weights. PyTorch computes them in float, as is done
-// here: each step is made in double and rounded.
+// What follows from weights alone is computed once: weight norms, standardised weights. PyTorch computes them in float, as is
+// done here: each step is made in double and rounded.
 #include <array>
 #include <cmath>
 #include <functional>
@@ -14,7 +14,7 @@
 namespace compatcheck::onnx {
 namespace {
 
-constexpr std::int64_t most_elements = 1 << 22;   // of a weight that is read
+constexpr std::int64_t most_elements = 1 << 22;  // of a weight that is read
 
 struct Array {
   std::vector<std::int64_t> dims;
@@ -27,7 +27,9 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& dims) {
   return strides;
 }
 
-std::int64_t count(const std::vector<std::int64_t>& dims) { return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>()); }
+std::int64_t count(const std::vector<std::int64_t>& dims) {
+  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+}
 
 // Visits the elements of `dims` in order: their places by several other strides.
 template <std::size_t N, class Visit>
@@ -61,10 +63,13 @@ std::optional<Array> binary(const Array& a, const Array& b, const std::function<
   const Array& smaller = &larger == &a ? b : a;
   if (smaller.dims.size() > larger.dims.size()) return std::nullopt;
   for (std::size_t i = 0; i < smaller.dims.size(); ++i)
-    if (const auto size = smaller.dims[i]; size != 1 && size != larger.dims[larger.dims.size() - smaller.dims.size() + i]) return std::nullopt;
+    if (const auto size = smaller.dims[i]; size != 1 && size != larger.dims[larger.dims.size() - smaller.dims.size() + i])
+      return std::nullopt;
   Array made{larger.dims, std::vector<double>(larger.elements.size())};
-  walk<2>(made.dims, {stretched(a, made.dims), stretched(b, made.dims)},
-          [&](std::int64_t i, const auto& at) { made.elements[static_cast<std::size_t>(i)] = function(a.elements[static_cast<std::size_t>(at[0])], b.elements[static_cast<std::size_t>(at[1])]); });
+  walk<2>(made.dims, {stretched(a, made.dims), stretched(b, made.dims)}, [&](std::int64_t i, const auto& at) {
+    made.elements[static_cast<std::size_t>(i)] =
+        function(a.elements[static_cast<std::size_t>(at[0])], b.elements[static_cast<std::size_t>(at[1])]);
+  });
   return made;
 }
 
@@ -76,7 +81,9 @@ Array transposed(const Array& array, const std::vector<std::int64_t>& permutatio
     made.dims.push_back(array.dims[static_cast<std::size_t>(axis)]);
     strides.push_back(own[static_cast<std::size_t>(axis)]);
   }
-  walk<1>(made.dims, {strides}, [&](std::int64_t i, const auto& at) { made.elements[static_cast<std::size_t>(i)] = array.elements[static_cast<std::size_t>(at[0])]; });
+  walk<1>(made.dims, {strides}, [&](std::int64_t i, const auto& at) {
+    made.elements[static_cast<std::size_t>(i)] = array.elements[static_cast<std::size_t>(at[0])];
+  });
   return made;
 }
 
@@ -114,8 +121,10 @@ class Folding {
     std::vector<Node> kept;
     for (Node& node : model_.graph.nodes) {
       const auto made = node.domain.empty() && node.outputs.size() == 1 ? result_of(node) : std::nullopt;
-      if (made) add(node.outputs[0], *made);
-      else kept.push_back(std::move(node));
+      if (made)
+        add(node.outputs[0], *made);
+      else
+        kept.push_back(std::move(node));
     }
     model_.graph.nodes = std::move(kept);
   }
@@ -141,7 +150,7 @@ class Folding {
   std::optional<Array> reduced(const Node& node) const {
     std::vector<std::int64_t> axes;
     if (const auto* attribute = ints(node, "axes")) axes = *attribute;
-    if (node.inputs.size() > 1 && node.inputs[1] != absent) {   // from opset 18
+    if (node.inputs.size() > 1 && node.inputs[1] != absent) {  // from opset 18
       const TensorData* data = constant(node.inputs[1]);
       const auto known = data ? as_ints(*data) : std::nullopt;
       if (!known) return std::nullopt;
@@ -165,7 +174,9 @@ class Folding {
 
   std::optional<Array> array(const Node& node, std::size_t input) const {
     const TensorData* data = input < node.inputs.size() ? constant(node.inputs[input]) : nullptr;
-    if (!data || data->dtype != ir::DType::f32 || !data->factors.empty() || data->elements() > most_elements || (data->view && !data->view->contiguous())) return std::nullopt;
+    if (!data || data->dtype != ir::DType::f32 || !data->factors.empty() || data->elements() > most_elements ||
+        (data->view && !data->view->contiguous()))
+      return std::nullopt;
     return Array{data->dims, read_floats(*data, weights_)};
   }
 

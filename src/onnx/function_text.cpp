@@ -21,7 +21,8 @@ bool is_word(char c) { return ::onnx::IsAlnum(c) || c == '_'; }
 
 TextFault fault_at(std::string_view text, std::size_t position, std::string message) {
   position = std::min(position, text.size());
-  while (position > 0 && position == text.size() && ::onnx::IsSpace(text[position - 1])) --position;   // the end is after what is said last
+  while (position > 0 && position == text.size() && ::onnx::IsSpace(text[position - 1]))
+    --position;  // the end is after what is said last
   const std::string_view before = text.substr(0, position);
   const auto line = before.rfind('\n');
   return {static_cast<int>(std::ranges::count(before, '\n')) + 1,
@@ -68,7 +69,8 @@ std::size_t find_operator(std::string_view text, std::string_view word, std::siz
 void add_types(const ::onnx::FunctionProto& function, std::map<std::string, AttributeType>& types) {
   for_each_proto(function.node(), [&](const ::onnx::NodeProto& node) {
     for (const auto& attribute : node.attribute())
-      if (!attribute.ref_attr_name().empty()) types.try_emplace(attribute.ref_attr_name(), static_cast<AttributeType>(attribute.type()));
+      if (!attribute.ref_attr_name().empty())
+        types.try_emplace(attribute.ref_attr_name(), static_cast<AttributeType>(attribute.type()));
   });
 }
 
@@ -98,12 +100,15 @@ FunctionText::FunctionText(std::string text) : text_(std::move(text)) {
     try {
       const auto status = parser.Parse(functions_.emplace_back());
       if (!status.IsOK()) throw fault_at(text_, parser.position(), told(status));
-    } catch (const std::exception& error) {   // a number beyond what a number is
+    } catch (const std::exception& error) {  // a number beyond what a number is
       throw fault_at(text_, parser.position(), std::string("can't be read: ") + error.what());
     }
     if (functions_.back().name().empty()) throw fault_at(text_, starts_.back(), "a function's name is wanted");
   }
-  if (functions_.empty()) throw TextFault{1, 1, "a function in ONNX's text notation is wanted: <domain: \"acme\", opset_import: [\"\" : 17]> Twice (X) => (Y) { Y = Add (X, X) }"};
+  if (functions_.empty())
+    throw TextFault{1, 1,
+                    "a function in ONNX's text notation is wanted: <domain: \"acme\", opset_import: [\"\" : 17]> Twice (X) => "
+                    "(Y) { Y = Add (X, X) }"};
   for (auto& function : functions_) plain_domains(*function.mutable_node(), functions_);
   index_nodes();
 }
@@ -122,13 +127,14 @@ void FunctionText::index_nodes() {
 }
 
 const ::onnx::FunctionProto* FunctionText::find(std::string_view domain, std::string_view name) const {
-  const auto found = std::ranges::find_if(functions_, [&](const auto& function) { return function.domain() == domain && function.name() == name; });
+  const auto found = std::ranges::find_if(
+      functions_, [&](const auto& function) { return function.domain() == domain && function.name() == name; });
   return found == functions_.end() ? nullptr : &*found;
 }
 
 bool has_value(const ::onnx::AttributeProto& attribute) {
-  return attribute.has_i() || attribute.has_f() || attribute.has_s() || attribute.has_t() || attribute.has_g() || attribute.ints_size() > 0 || attribute.floats_size() > 0 ||
-         attribute.strings_size() > 0;
+  return attribute.has_i() || attribute.has_f() || attribute.has_s() || attribute.has_t() || attribute.has_g() ||
+         attribute.ints_size() > 0 || attribute.floats_size() > 0 || attribute.strings_size() > 0;
 }
 
 std::string FunctionText::name() const { return row_name(called().domain(), called().name()); }
@@ -141,7 +147,8 @@ std::vector<FunctionText::Attribute> FunctionText::attributes(const ::onnx::Func
     const auto type = types.find(name);
     made.push_back({name, type == types.end() ? AttributeType::undefined : type->second, nullptr});
   }
-  for (const auto& attribute : function.attribute_proto()) made.push_back({attribute.name(), static_cast<AttributeType>(attribute.type()), has_value(attribute) ? &attribute : nullptr});
+  for (const auto& attribute : function.attribute_proto())
+    made.push_back({attribute.name(), static_cast<AttributeType>(attribute.type()), has_value(attribute) ? &attribute : nullptr});
   return made;
 }
 
@@ -161,7 +168,9 @@ std::vector<std::string> FunctionText::operators() const {
   return names;
 }
 
-TextFault FunctionText::at(std::size_t position, std::string message) const { return fault_at(text_, position, std::move(message)); }
+TextFault FunctionText::at(std::size_t position, std::string message) const {
+  return fault_at(text_, position, std::move(message));
+}
 
 TextFault FunctionText::at(const ::onnx::NodeProto& node, std::string message) const {
   const auto found = nodes_.find(&node);

@@ -25,8 +25,8 @@ class FunctionText {
  public:
   struct Attribute {
     std::string name;
-    AttributeType type = AttributeType::undefined;      // by its default, else by the first place that refers to it
-    const ::onnx::AttributeProto* default_value = nullptr;   // null: a call must give it
+    AttributeType type = AttributeType::undefined;          // by its default, else by the first place that refers to it
+    const ::onnx::AttributeProto* default_value = nullptr;  // null: a call must give it
   };
 
   // At least one function. Names without a domain that ONNX lacks and the text defines are the text's. Throws TextFault.
@@ -36,8 +36,8 @@ class FunctionText {
 
   const std::vector<::onnx::FunctionProto>& functions() const { return functions_; }
   const ::onnx::FunctionProto& called() const { return functions_.back(); }
-  const ::onnx::FunctionProto* find(std::string_view domain, std::string_view name) const;   // null if there is none
-  std::string name() const;                             // of what is called: "acme::Selu", or "Selu"
+  const ::onnx::FunctionProto* find(std::string_view domain, std::string_view name) const;  // null if there is none
+  std::string name() const;  // of what is called: "acme::Selu", or "Selu"
 
   std::vector<Attribute> attributes(const ::onnx::FunctionProto& function) const;
   // The opset that a function says it is written for; nullopt if it doesn't say.
@@ -55,8 +55,8 @@ class FunctionText {
 
   std::string text_;
   std::vector<::onnx::FunctionProto> functions_;
-  std::vector<std::size_t> starts_;                     // of each function
-  std::map<const ::onnx::NodeProto*, std::size_t> nodes_;   // where each stands
+  std::vector<std::size_t> starts_;                        // of each function
+  std::map<const ::onnx::NodeProto*, std::size_t> nodes_;  // where each stands
 };
 
 // "Relu", "acme::Selu".
@@ -64,7 +64,8 @@ std::string row_name(std::string_view domain, std::string_view name);
 // `<q: int>` has a type and no value; `<q: int = 0>` has both.
 bool has_value(const ::onnx::AttributeProto& attribute);
 
-template <class Nodes, class Visit> void for_each_proto(const Nodes& nodes, Visit&& visit) {
+template <class Nodes, class Visit>
+void for_each_proto(const Nodes& nodes, Visit&& visit) {
   for (const ::onnx::NodeProto& node : nodes) {
     visit(node);
     for (const auto& attribute : node.attribute())

@@ -12,7 +12,7 @@ namespace compatcheck::onnx {
 namespace {
 
 struct Affine {
-  std::vector<double> factor, shift;   // of each channel
+  std::vector<double> factor, shift;  // of each channel
 };
 
 class Fusion {
@@ -28,8 +28,10 @@ class Fusion {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       Node& node = graph.nodes[i];
       const auto conv = node.op == "BatchNormalization" && node.domain.empty() ? makers.find(node.inputs[0]) : makers.end();
-      if (conv != makers.end() && fuse(graph.nodes[conv->second], node)) gone.insert(i);
-      else if (node.op == "Conv" && node.domain.empty()) makers[node.outputs[0]] = i;
+      if (conv != makers.end() && fuse(graph.nodes[conv->second], node))
+        gone.insert(i);
+      else if (node.op == "Conv" && node.domain.empty())
+        makers[node.outputs[0]] = i;
       for (NodeAttribute& attribute : node.attributes)
         if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute.value)) run(**body);
     }
@@ -63,7 +65,8 @@ class Fusion {
     TensorData scaled = *weight;
     scaled.factors = affine->factor;
     take_factors(scaled);
-    const std::string weight_name = model_.values[conv.inputs[1]].name, bias_name = conv.inputs.size() > 2 ? model_.values[conv.inputs[2]].name : std::string();
+    const std::string weight_name = model_.values[conv.inputs[1]].name,
+                      bias_name = conv.inputs.size() > 2 ? model_.values[conv.inputs[2]].name : std::string();
     conv.inputs.resize(3, absent);
     conv.inputs[1] = add(std::move(scaled), weight_name);
     conv.inputs[2] = add(make_tensor(ir::DType::f32, {static_cast<std::int64_t>(bias->size())}, *bias), bias_name);
@@ -94,7 +97,8 @@ class Fusion {
   std::optional<std::vector<double>> bias_of(const Node& conv, std::size_t channels) const {
     if (conv.inputs.size() < 3 || conv.inputs[2] == absent) return std::vector<double>(channels);
     const TensorData* data = constant(conv.inputs[2]);
-    return data && data->dtype == ir::DType::f32 && data->dims.size() == 1 ? std::optional(read_floats(*data, weights_)) : std::nullopt;
+    return data && data->dtype == ir::DType::f32 && data->dims.size() == 1 ? std::optional(read_floats(*data, weights_))
+                                                                           : std::nullopt;
   }
 
   const TensorData* constant(ValueId value) const {

@@ -13,8 +13,13 @@ Node padding_of(const Node& pool, const std::vector<std::int64_t>& sizes, Model&
   std::vector<std::int64_t> pads(sizes.size() + 4, 0);
   std::ranges::copy(sizes.begin(), sizes.begin() + std::ssize(sizes) / 2, pads.begin() + 2);
   std::ranges::copy(sizes.begin() + std::ssize(sizes) / 2, sizes.end(), pads.end() - std::ssize(sizes) / 2);
-  return {.op = "Pad", .domain = {}, .inputs = {pool.inputs[0]}, .outputs = {model.add_value({.dtype = model.values[pool.inputs[0]].dtype, .shape = {}, .name = {}})},
-          .attributes = {{"pads", std::move(pads)}, {"value", -std::numeric_limits<double>::infinity()}}, .name = {}, .origin = pool.origin};
+  return {.op = "Pad",
+          .domain = {},
+          .inputs = {pool.inputs[0]},
+          .outputs = {model.add_value({.dtype = model.values[pool.inputs[0]].dtype, .shape = {}, .name = {}})},
+          .attributes = {{"pads", std::move(pads)}, {"value", -std::numeric_limits<double>::infinity()}},
+          .name = {},
+          .origin = pool.origin};
 }
 
 bool insert_before(Graph& graph, ValueId value, Node node) {
@@ -22,7 +27,8 @@ bool insert_before(Graph& graph, ValueId value, Node node) {
     if (std::ranges::find(at->outputs, value) != at->outputs.end()) return graph.nodes.insert(at, std::move(node)), true;
     bool inserted = false;
     for (NodeAttribute& attribute : at->attributes)
-      if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute.value); body && !inserted) inserted = insert_before(**body, value, node);
+      if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute.value); body && !inserted)
+        inserted = insert_before(**body, value, node);
     if (inserted) return true;
   }
   return false;
@@ -32,7 +38,7 @@ bool insert_before(Graph& graph, ValueId value, Node node) {
 
 void guard_padding(Model& model) {
   std::map<ValueId, const Node*> makers;
-  std::vector<std::pair<ValueId, Node>> before;   // what a value is made of first
+  std::vector<std::pair<ValueId, Node>> before;  // what a value is made of first
   for_each_node(model.graph, [&](Node& node) {
     for (const ValueId output : node.outputs) makers[output] = &node;
     const auto pads = std::ranges::find(node.attributes, "pads", &NodeAttribute::name);

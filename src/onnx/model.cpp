@@ -17,13 +17,14 @@ using ir::DType;
 
 // Source: onnx/onnx.proto, TensorProto.DataType.
 constexpr std::array<std::pair<DType, int>, 19> data_types{{
-    {DType::f32, 1}, {DType::u8, 2}, {DType::i8, 3}, {DType::u16, 4}, {DType::i16, 5}, {DType::i32, 6}, {DType::i64, 7},
-    {DType::boolean, 9}, {DType::f16, 10}, {DType::f64, 11}, {DType::u32, 12}, {DType::u64, 13}, {DType::c64, 14},
-    {DType::c128, 15}, {DType::bf16, 16}, {DType::f8e4m3fn, 17}, {DType::f8e4m3fnuz, 18}, {DType::f8e5m2, 19},
-    {DType::f8e5m2fnuz, 20},
+    {DType::f32, 1},       {DType::u8, 2},          {DType::i8, 3},      {DType::u16, 4},         {DType::i16, 5},
+    {DType::i32, 6},       {DType::i64, 7},         {DType::boolean, 9}, {DType::f16, 10},        {DType::f64, 11},
+    {DType::u32, 12},      {DType::u64, 13},        {DType::c64, 14},    {DType::c128, 15},       {DType::bf16, 16},
+    {DType::f8e4m3fn, 17}, {DType::f8e4m3fnuz, 18}, {DType::f8e5m2, 19}, {DType::f8e5m2fnuz, 20},
 }};
 
-template <class T> void put(std::vector<std::uint8_t>& bytes, T value) {
+template <class T>
+void put(std::vector<std::uint8_t>& bytes, T value) {
   const auto* at = reinterpret_cast<const std::uint8_t*>(&value);
   bytes.insert(bytes.end(), at, at + sizeof(T));
 }
@@ -38,16 +39,20 @@ std::int64_t to_integer(double value) {
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 std::uint64_t bits(double value) { return static_cast<std::uint64_t>(to_integer(value)); }
 
-template <class Number> void put_as(std::vector<std::uint8_t>& bytes, DType dtype, Number number) {
+template <class Number>
+void put_as(std::vector<std::uint8_t>& bytes, DType dtype, Number number) {
   switch (dtype) {
     case DType::f64: return put(bytes, static_cast<double>(number));
     case DType::f32: return put(bytes, static_cast<float>(number));
     case DType::f16: return put(bytes, ir::to_half(static_cast<double>(number)));
     case DType::bf16: return put(bytes, ir::to_bfloat(static_cast<double>(number)));
     case DType::boolean: return put(bytes, static_cast<std::uint8_t>(number != Number{0}));
-    case DType::i64: case DType::u64: return put(bytes, bits(number));
-    case DType::i32: case DType::u32: return put(bytes, static_cast<std::uint32_t>(bits(number)));
-    case DType::i16: case DType::u16: return put(bytes, static_cast<std::uint16_t>(bits(number)));
+    case DType::i64:
+    case DType::u64: return put(bytes, bits(number));
+    case DType::i32:
+    case DType::u32: return put(bytes, static_cast<std::uint32_t>(bits(number)));
+    case DType::i16:
+    case DType::u16: return put(bytes, static_cast<std::uint16_t>(bits(number)));
     default: return put(bytes, static_cast<std::uint8_t>(bits(number)));
   }
 }
@@ -60,13 +65,15 @@ TensorData make(DType dtype, std::vector<std::int64_t> dims, const std::vector<N
   return data;
 }
 
-template <class T> T read(const std::uint8_t* at) {
+template <class T>
+T read(const std::uint8_t* at) {
   T value;
   std::memcpy(&value, at, sizeof(T));
   return value;
 }
 
-template <class To> std::optional<std::vector<To>> numbers_of(const TensorData& data) {
+template <class To>
+std::optional<std::vector<To>> numbers_of(const TensorData& data) {
   const std::size_t width = ir::element_bytes(data.dtype);
   if (data.view || !width || ir::is_complex(data.dtype)) return std::nullopt;
   std::vector<To> numbers;
@@ -82,7 +89,8 @@ template <class To> std::optional<std::vector<To>> numbers_of(const TensorData& 
       case DType::i32: numbers.push_back(static_cast<To>(read<std::int32_t>(from))); break;
       case DType::i16: numbers.push_back(static_cast<To>(read<std::int16_t>(from))); break;
       case DType::i8: numbers.push_back(static_cast<To>(read<std::int8_t>(from))); break;
-      case DType::u8: case DType::boolean: numbers.push_back(static_cast<To>(*from)); break;
+      case DType::u8:
+      case DType::boolean: numbers.push_back(static_cast<To>(*from)); break;
       case DType::u16: numbers.push_back(static_cast<To>(read<std::uint16_t>(from))); break;
       case DType::u32: numbers.push_back(static_cast<To>(read<std::uint32_t>(from))); break;
       default: return std::nullopt;

@@ -24,13 +24,13 @@ namespace compatcheck::onnx {
 class FunctionText;
 
 using ValueId = std::uint32_t;
-inline constexpr ValueId absent = 0;   // an optional input that isn't given, an output that nobody reads
+inline constexpr ValueId absent = 0;  // an optional input that isn't given, an output that nobody reads
 
 // A tensor as ONNX stores it: row-major, little-endian.
 struct TensorData {
   ir::DType dtype = ir::DType::f32;
   std::vector<std::int64_t> dims;
-  std::vector<std::uint8_t> bytes;     // the elements, unless `view`
+  std::vector<std::uint8_t> bytes;  // the elements, unless `view`
   // Elements where they lie in the file, perhaps strided; of another dtype than `dtype` they are cast as they are written.
   std::optional<ir::TensorView> view{};
   // Of each part along the first dimension, by which its elements are multiplied as they are written; empty: 1.
@@ -48,11 +48,11 @@ struct Dimension {
 struct ValueInfo {
   enum class Kind : std::uint8_t { tensor, sequence };
   Kind kind = Kind::tensor;
-  ir::DType dtype = ir::DType::f32;    // of a sequence: of its tensors
-  bool untyped = false;                // of a dtype that nobody states: it comes from an operator that isn't ONNX's
-  bool stated = false;                 // the type is written although the value stays inside: nothing else tells it
+  ir::DType dtype = ir::DType::f32;  // of a sequence: of its tensors
+  bool untyped = false;              // of a dtype that nobody states: it comes from an operator that isn't ONNX's
+  bool stated = false;               // the type is written although the value stays inside: nothing else tells it
   std::optional<std::vector<Dimension>> shape;
-  std::string name;                    // empty: named when the model is finished
+  std::string name;  // empty: named when the model is finished
 };
 
 // A string as a tensor without dimensions.
@@ -72,15 +72,15 @@ struct Node {
   std::string op, domain;
   std::vector<ValueId> inputs, outputs;
   std::vector<NodeAttribute> attributes;
-  std::string name;                    // empty: named when the model is finished
-  const ir::Node* origin = nullptr;    // the call that it comes from
+  std::string name;                  // empty: named when the model is finished
+  const ir::Node* origin = nullptr;  // the call that it comes from
 
   const NodeAttribute* attribute(std::string_view name) const;  // null if there is none
 };
 
 // The model's, or the body of an If or Loop, which sees the values of the graphs around it.
 struct Graph {
-  std::vector<Node> nodes;             // in an order in which they can run
+  std::vector<Node> nodes;  // in an order in which they can run
   std::vector<ValueId> inputs, outputs;
 };
 
@@ -93,22 +93,23 @@ struct Model {
   int opset = 0;
   std::vector<std::pair<std::string, int>> domains;  // beside ONNX's own
   std::map<std::string, int, std::less<>> versions;  // of domains beside ONNX's own, used or not; others are at version 1
-  std::vector<std::shared_ptr<const FunctionText>> functions;   // that nodes call
-  bool inline_functions = false;                     // calls of functions become the nodes of their bodies
-  std::vector<ValueInfo> values{ValueInfo{}};        // by ValueId; the first stands for `absent`
+  std::vector<std::shared_ptr<const FunctionText>> functions;  // that nodes call
+  bool inline_functions = false;                               // calls of functions become the nodes of their bodies
+  std::vector<ValueInfo> values{ValueInfo{}};                  // by ValueId; the first stands for `absent`
   Graph graph;
   std::vector<Initializer> initializers;
   std::string producer_version;
-  std::unordered_map<ValueId, ValueId> replaced;     // what clean-up took away, and the equal value that is left
+  std::unordered_map<ValueId, ValueId> replaced;  // what clean-up took away, and the equal value that is left
 
-  ValueId left_of(ValueId value) const;              // the value itself, if nothing replaced it
+  ValueId left_of(ValueId value) const;  // the value itself, if nothing replaced it
 
   ValueId add_value(ValueInfo info);
-  int version_of(std::string_view domain) const;     // of ONNX's own: the opset
+  int version_of(std::string_view domain) const;  // of ONNX's own: the opset
 };
 
 // Visits a graph's nodes and those of the bodies inside them, in order.
-template <class GraphType, class Visit> void for_each_node(GraphType& graph, Visit&& visit) {
+template <class GraphType, class Visit>
+void for_each_node(GraphType& graph, Visit&& visit) {
   for (auto& node : graph.nodes) {
     visit(node);
     for (auto& attribute : node.attributes)

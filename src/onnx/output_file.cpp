@@ -18,14 +18,18 @@ namespace {
 std::filesystem::path target_of(const std::filesystem::path& file) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) throw UsageError(file.string() + ": can't write: it is there, and no file");
-  const auto target = std::filesystem::is_symlink(std::filesystem::symlink_status(file, error)) ? std::filesystem::weakly_canonical(file, error) : file;
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw UsageError(file.string() + ": can't write: it is there, and no file");
+  const auto target = std::filesystem::is_symlink(std::filesystem::symlink_status(file, error))
+                          ? std::filesystem::weakly_canonical(file, error)
+                          : file;
   return error ? file : target;
 }
 
 }  // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& file) : file_(target_of(file)), temporary_(file_.string() + ".part" + std::to_string(getpid())) {
+OutputFile::OutputFile(const std::filesystem::path& file)
+    : file_(target_of(file)), temporary_(file_.string() + ".part" + std::to_string(getpid())) {
   descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) throw UsageError(file_.string() + ": can't write: " + std::strerror(errno));
 }
@@ -36,7 +40,8 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::reserve(std::uint64_t bytes) const {
-  if (bytes > 0 && fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+  if (bytes > 0 && fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
     throw UsageError(file_.string() + ": can't write " + std::to_string(bytes >> 20) + " MB: " + std::strerror(errno));
 }
 
@@ -49,7 +54,8 @@ std::uint64_t OutputFile::size() const {
 
 void OutputFile::finish() {
   const bool closed = close(std::exchange(descriptor_, -1)) == 0;
-  if (!closed || rename(temporary_.c_str(), file_.c_str()) != 0) throw UsageError(file_.string() + ": can't write: " + std::strerror(errno));
+  if (!closed || rename(temporary_.c_str(), file_.c_str()) != 0)
+    throw UsageError(file_.string() + ": can't write: " + std::strerror(errno));
   done_ = true;
 }
 

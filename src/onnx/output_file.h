@@ -17,8 +17,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   int descriptor() const { return descriptor_; }
-  // A full disk is told at once. Blocks that are there already also spare the file system to write everything out when the file takes
-  // an older one's place (ext4's auto_da_alloc).
+  // A full disk is told at once. Blocks that are there already also spare the file system to write everything out when the file
+  // takes an older one's place (ext4's auto_da_alloc).
   void reserve(std::uint64_t bytes) const;
   void put(std::string_view bytes, std::uint64_t at) const;
   std::uint64_t size() const;

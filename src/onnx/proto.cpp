@@ -62,7 +62,8 @@ class Writer {
   }
 
  private:
-  template <class Proto> void import(Proto& proto, const std::string& domain) const {
+  template <class Proto>
+  void import(Proto& proto, const std::string& domain) const {
     const auto& imports = proto.opset_import();
     if (std::ranges::any_of(imports, [&](const auto& one) { return one.domain() == domain; })) return;
     auto* made = proto.add_opset_import();
@@ -92,7 +93,9 @@ class Writer {
   }
 
   static bool stated(const ::onnx::ModelProto& proto, const ::onnx::FunctionProto& function) {
-    return std::ranges::any_of(proto.functions(), [&](const auto& other) { return other.domain() == function.domain() && other.name() == function.name(); });
+    return std::ranges::any_of(proto.functions(), [&](const auto& other) {
+      return other.domain() == function.domain() && other.name() == function.name();
+    });
   }
 
   const std::string& name(ValueId value) const { return model_.values[value].name; }
@@ -103,7 +106,8 @@ class Writer {
     for (const ValueId output : graph.outputs) write(output, *proto.add_output());
     for (const Node& node : graph.nodes)
       for (const ValueId output : node.outputs)
-        if (model_.values[output].stated && !model_.values[output].untyped && std::ranges::find(graph.outputs, output) == graph.outputs.end())
+        if (model_.values[output].stated && !model_.values[output].untyped &&
+            std::ranges::find(graph.outputs, output) == graph.outputs.end())
           write(output, *proto.add_value_info());
   }
 
@@ -111,14 +115,17 @@ class Writer {
     const ValueInfo& info = model_.values[value];
     proto.set_name(info.name);
     if (info.untyped) return;
-    auto* type = info.kind == ValueInfo::Kind::sequence ? proto.mutable_type()->mutable_sequence_type()->mutable_elem_type() : proto.mutable_type();
+    auto* type = info.kind == ValueInfo::Kind::sequence ? proto.mutable_type()->mutable_sequence_type()->mutable_elem_type()
+                                                        : proto.mutable_type();
     type->mutable_tensor_type()->set_elem_type(data_type(info.dtype));
     if (!info.shape || info.kind == ValueInfo::Kind::sequence) return;
     auto* shape = type->mutable_tensor_type()->mutable_shape();
     for (const Dimension& dim : *info.shape) {
       auto* made = shape->add_dim();
-      if (dim.size) made->set_dim_value(*dim.size);
-      else if (!dim.name.empty()) made->set_dim_param(dim.name);
+      if (dim.size)
+        made->set_dim_value(*dim.size);
+      else if (!dim.name.empty())
+        made->set_dim_param(dim.name);
     }
   }
 
@@ -174,7 +181,8 @@ class Writer {
 // The lowest IR version that knows the opset; before 4 every initializer must be an input, too.
 int ir_version(int opset) {
   // Source: onnx/docs/Versioning.md, the table of released versions.
-  static constexpr std::pair<int, int> first_opset[] = {{9, 4}, {10, 5}, {11, 6}, {12, 7}, {15, 8}, {19, 9}, {21, 10}, {23, 11}, {24, 12}, {25, 13}};
+  static constexpr std::pair<int, int> first_opset[] = {{9, 4},  {10, 5},  {11, 6},  {12, 7},  {15, 8},
+                                                        {19, 9}, {21, 10}, {23, 11}, {24, 12}, {25, 13}};
   int version = 4;
   for (const auto& [from, with] : first_opset)
     if (opset >= from) version = std::max(version, with);
@@ -182,12 +190,16 @@ int ir_version(int opset) {
 }
 
 constexpr int first_version_with_functions = 8;
-// The checker wants every input and output to have a type with a shape. Where an operator that isn't ONNX's makes or reads it there may
-// be none, and nothing to check.
+// The checker wants every input and output to have a type with a shape. Where an operator that isn't ONNX's makes or reads it
+// there may be none, and nothing to check.
 void leave_out_untyped(::onnx::GraphProto& graph) {
-  const auto is_open = [](const ::onnx::ValueInfoProto& value) { return !value.has_type() || (value.type().has_tensor_type() && !value.type().tensor_type().has_shape()); };
+  const auto is_open = [](const ::onnx::ValueInfoProto& value) {
+    return !value.has_type() || (value.type().has_tensor_type() && !value.type().tensor_type().has_shape());
+  };
   for (auto& input : *graph.mutable_input())
-    if (is_open(input)) input.mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT), input.mutable_type()->mutable_tensor_type()->mutable_shape();
+    if (is_open(input))
+      input.mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT),
+          input.mutable_type()->mutable_tensor_type()->mutable_shape();
   auto& outputs = *graph.mutable_output();
   outputs.erase(std::remove_if(outputs.begin(), outputs.end(), is_open), outputs.end());
 }
@@ -207,7 +219,9 @@ void leave_out_untyped(::onnx::GraphProto& graph) {
 }
 
 int ir_version(const Model& model) {
-  const auto carried = [&](const Node& node) { return std::ranges::any_of(model.functions, [&](const auto& text) { return text->find(node.domain, node.op); }); };
+  const auto carried = [&](const Node& node) {
+    return std::ranges::any_of(model.functions, [&](const auto& text) { return text->find(node.domain, node.op); });
+  };
   bool functions = false;
   for_each_node(model.graph, [&](const Node& node) { functions = functions || carried(node); });
   return std::max(ir_version(model.opset), functions ? first_version_with_functions : 0);
@@ -233,7 +247,9 @@ namespace {
     if (initializer.dims().empty()) type->mutable_shape();
   }
   leave_out_untyped(*copy.mutable_graph());
-  initializers.erase(std::remove_if(initializers.begin(), initializers.end(), [&](const auto& one) { return far.contains(one.name()); }), initializers.end());
+  initializers.erase(
+      std::remove_if(initializers.begin(), initializers.end(), [&](const auto& one) { return far.contains(one.name()); }),
+      initializers.end());
   return copy;
 }
 
@@ -242,7 +258,8 @@ using Shapes = std::unordered_map<std::string_view, const ::onnx::TensorShapePro
 // Bodies' too: names are unique in the model.
 void collect_shapes(const ::onnx::GraphProto& graph, Shapes& shapes) {
   for (const auto& value : graph.value_info())
-    if (value.type().has_tensor_type() && value.type().tensor_type().has_shape()) shapes.emplace(value.name(), &value.type().tensor_type().shape());
+    if (value.type().has_tensor_type() && value.type().tensor_type().has_shape())
+      shapes.emplace(value.name(), &value.type().tensor_type().shape());
   for (const auto& node : graph.node())
     for (const auto& attribute : node.attribute())
       if (attribute.has_g()) collect_shapes(attribute.g(), shapes);
@@ -255,7 +272,7 @@ void infer_shapes(Model& model) {
   try {
     ::onnx::shape_inference::InferShapes(copy);
   } catch (const std::exception&) {
-    return;   // nodes that aren't ONNX's: what isn't known stays so
+    return;  // nodes that aren't ONNX's: what isn't known stays so
   }
   Shapes shapes;
   collect_shapes(copy.graph(), shapes);
@@ -272,9 +289,11 @@ void check(const ::onnx::ModelProto& skeleton, const Model& model) {
   ::onnx::ModelProto copy = stand_in(skeleton, model);
   try {
     ::onnx::checker::check_model(copy);
-    ::onnx::shape_inference::InferShapes(copy, ::onnx::OpSchemaRegistry::Instance(), ::onnx::ShapeInferenceOptions(true, 1, false));
+    ::onnx::shape_inference::InferShapes(copy, ::onnx::OpSchemaRegistry::Instance(),
+                                         ::onnx::ShapeInferenceOptions(true, 1, false));
   } catch (const std::exception& error) {
-    if (skeleton.functions_size() > 0) throw TableError(std::string("a function of the mapping rows doesn't fit the calls that it stands for: ") + error.what());
+    if (skeleton.functions_size() > 0)
+      throw TableError(std::string("a function of the mapping rows doesn't fit the calls that it stands for: ") + error.what());
     throw InternalError(std::string("the ONNX model isn't valid: ") + error.what());
   }
 }

@@ -11,13 +11,16 @@
 namespace compatcheck::onnx {
 
 struct RuntimeTypes {
-  struct Parameter { std::string_view name; std::span<const ir::DType> dtypes; };
+  struct Parameter {
+    std::string_view name;
+    std::span<const ir::DType> dtypes;
+  };
   std::string_view op;
-  int since = 0, until = 0;                  // versions of the operator that the kernel serves
+  int since = 0, until = 0;  // versions of the operator that the kernel serves
   std::span<const Parameter> parameters;
 };
 
-std::span<const RuntimeTypes> runtime_types();   // by operator and version
+std::span<const RuntimeTypes> runtime_types();  // by operator and version
 
 // Whether a kernel takes `dtype` for the schema's type parameter; true where the data doesn't name the parameter, as what a
 // runtime doesn't tell is left to it.

@@ -20,8 +20,8 @@ namespace {
 using ir::DType;
 using Bytes = std::vector<std::uint8_t>;
 constexpr std::size_t buffer_bytes = 4u << 20;
-constexpr std::uint64_t most_held = 64u << 20;   // of a strided tensor, at a time
-constexpr std::size_t tile = 32;                 // rows and columns that a cache holds while they are transposed
+constexpr std::uint64_t most_held = 64u << 20;  // of a strided tensor, at a time
+constexpr std::size_t tile = 32;                // rows and columns that a cache holds while they are transposed
 
 [[noreturn]] void fail_to_write() { throw UsageError(std::string("can't write: ") + std::strerror(errno)); }
 
@@ -56,7 +56,8 @@ class Source {
 // Elements from one dtype to another, as PyTorch casts.
 Bytes cast(const Bytes& from, DType source, DType target) {
   if (source == target) return from;
-  const TensorData data{.dtype = source, .dims = {static_cast<std::int64_t>(from.size() / ir::element_bytes(source))}, .bytes = from, .view = {}};
+  const TensorData data{
+      .dtype = source, .dims = {static_cast<std::int64_t>(from.size() / ir::element_bytes(source))}, .bytes = from, .view = {}};
   if (const auto whole = as_ints(data)) return make_tensor(target, data.dims, *whole).bytes;
   return make_tensor(target, data.dims, as_floats(data).value()).bytes;
 }
@@ -73,7 +74,8 @@ void scale(Bytes& bytes, const TensorData& data, std::int64_t first) {
 }
 
 // Columns, `stride` elements apart, to rows; in tiles: either order alone misses the cache at every element.
-template <class Element> void transpose(const std::uint8_t* from, std::uint8_t* to, std::size_t rows, std::size_t columns, std::size_t stride) {
+template <class Element>
+void transpose(const std::uint8_t* from, std::uint8_t* to, std::size_t rows, std::size_t columns, std::size_t stride) {
   for (std::size_t row = 0; row < rows; row += tile) {
     const std::size_t last_row = std::min(row + tile, rows);
     for (std::size_t column = 0; column < columns; column += tile) {
@@ -85,7 +87,8 @@ template <class Element> void transpose(const std::uint8_t* from, std::uint8_t* 
   }
 }
 
-void transpose(const std::uint8_t* from, std::uint8_t* to, std::size_t rows, std::size_t columns, std::size_t stride, std::size_t width) {
+void transpose(const std::uint8_t* from, std::uint8_t* to, std::size_t rows, std::size_t columns, std::size_t stride,
+               std::size_t width) {
   switch (width) {
     case 1: return transpose<std::uint8_t>(from, to, rows, columns, stride);
     case 2: return transpose<std::uint16_t>(from, to, rows, columns, stride);
@@ -111,13 +114,23 @@ class Scratch {
   std::size_t size_ = 0;
 };
 
-struct Memory { Scratch held, made; };
+struct Memory {
+  Scratch held, made;
+};
 
 class Copy {
  public:
   Copy(const PlacedWeight& placed, int weights, int to, const std::function<void(std::uint64_t)>& written, Memory& memory)
-      : data_(*placed.data), view_(*data_.view), source_(view_, weights), weights_(weights), to_(to), at_(placed.at), written_(written),
-        held_(memory.held), made_(memory.made), width_(ir::element_bytes(view_.dtype)) {}
+      : data_(*placed.data),
+        view_(*data_.view),
+        source_(view_, weights),
+        weights_(weights),
+        to_(to),
+        at_(placed.at),
+        written_(written),
+        held_(memory.held),
+        made_(memory.made),
+        width_(ir::element_bytes(view_.dtype)) {}
 
   void run() {
     if (view_.elements() == 0) return;
@@ -131,7 +144,9 @@ class Copy {
   std::uint64_t begin() const { return static_cast<std::uint64_t>(view_.offset) * width_; }
 
   // A matrix whose columns lie together.
-  bool is_transposed() const { return view_.sizes.size() == 2 && view_.strides[0] == 1 && view_.strides[1] >= view_.sizes[0] && width_ <= 8; }
+  bool is_transposed() const {
+    return view_.sizes.size() == 2 && view_.strides[0] == 1 && view_.strides[1] >= view_.sizes[0] && width_ <= 8;
+  }
 
   bool changes() const { return data_.dtype != view_.dtype || !data_.factors.empty(); }
 
@@ -158,7 +173,7 @@ class Copy {
       auto from = static_cast<off_t>(source_.file_offset() + at);
       auto into = static_cast<off_t>(at_);
       const ssize_t copied = copy_file_range(weights_, &from, to_, &into, std::min<std::uint64_t>(left, most_held), 0);
-      if (copied <= 0) break;   // other file systems: by hand, which also tells what is wrong
+      if (copied <= 0) break;  // other file systems: by hand, which also tells what is wrong
       at += static_cast<std::uint64_t>(copied);
       at_ += static_cast<std::uint64_t>(copied);
       left -= static_cast<std::uint64_t>(copied);
@@ -188,10 +203,12 @@ class Copy {
     for (std::size_t row = 0; row < height; row += band) {
       const std::size_t rows = std::min(band, height - row);
       std::uint8_t* held = held_.at_least(rows * columns * width_);
-      if (dense && rows == height) source_.read(begin(), held, rows * columns * width_);
+      if (dense && rows == height)
+        source_.read(begin(), held, rows * columns * width_);
       else
         for (std::size_t c = 0; c < columns; ++c)
-          source_.read(begin() + (row + c * static_cast<std::size_t>(view_.strides[1])) * width_, held + c * rows * width_, rows * width_);
+          source_.read(begin() + (row + c * static_cast<std::size_t>(view_.strides[1])) * width_, held + c * rows * width_,
+                       rows * width_);
       // Written in slices, of whole tiles, while they are still in a cache.
       const std::size_t slice = std::max<std::size_t>(buffer_bytes / (columns * width_) / tile, 1) * tile;
       for (std::size_t first = 0; first < rows; first += slice) {
@@ -205,14 +222,16 @@ class Copy {
 
   std::int64_t lowest() const {
     std::int64_t low = view_.offset;
-    for (std::size_t d = 0; d < view_.sizes.size(); ++d) low += std::min<std::int64_t>(0, view_.strides[d] * (view_.sizes[d] - 1));
+    for (std::size_t d = 0; d < view_.sizes.size(); ++d)
+      low += std::min<std::int64_t>(0, view_.strides[d] * (view_.sizes[d] - 1));
     return low;
   }
 
   // Bytes from the first element to the last, in the file's order.
   std::uint64_t span() const {
     std::uint64_t elements = 1;
-    for (std::size_t d = 0; d < view_.sizes.size(); ++d) elements += static_cast<std::uint64_t>(std::abs(view_.strides[d] * (view_.sizes[d] - 1)));
+    for (std::size_t d = 0; d < view_.sizes.size(); ++d)
+      elements += static_cast<std::uint64_t>(std::abs(view_.strides[d] * (view_.sizes[d] - 1)));
     return elements * width_;
   }
 
@@ -220,14 +239,19 @@ class Copy {
     const std::int64_t low = lowest();
     std::uint8_t* held = held_.at_least(span());
     source_.read(static_cast<std::uint64_t>(low) * width_, held, span());
-    each_element([&](std::int64_t element, std::uint8_t* into) { std::memcpy(into, held + static_cast<std::size_t>(element - low) * width_, width_); });
+    each_element([&](std::int64_t element, std::uint8_t* into) {
+      std::memcpy(into, held + static_cast<std::size_t>(element - low) * width_, width_);
+    });
   }
 
   void one_by_one() {
-    each_element([&](std::int64_t element, std::uint8_t* into) { source_.read(static_cast<std::uint64_t>(element) * width_, into, width_); });
+    each_element([&](std::int64_t element, std::uint8_t* into) {
+      source_.read(static_cast<std::uint64_t>(element) * width_, into, width_);
+    });
   }
 
-  template <class Fetch> void each_element(Fetch&& fetch) {
+  template <class Fetch>
+  void each_element(Fetch&& fetch) {
     std::uint8_t* made = made_.at_least(buffer_bytes);
     std::size_t filled = 0;
     visit(0, view_.offset, [&](std::int64_t element) {
@@ -238,7 +262,8 @@ class Copy {
     if (filled > 0) put(made, filled);
   }
 
-  template <class Visit> void visit(std::size_t dim, std::int64_t at, Visit&& take) const {
+  template <class Visit>
+  void visit(std::size_t dim, std::int64_t at, Visit&& take) const {
     if (dim == view_.sizes.size()) return take(at);
     for (std::int64_t i = 0; i < view_.sizes[dim]; ++i) visit(dim + 1, at + i * view_.strides[dim], take);
   }
@@ -247,11 +272,11 @@ class Copy {
   const ir::TensorView& view_;
   Source source_;
   int weights_, to_;
-  std::uint64_t at_;   // where the next bytes go
+  std::uint64_t at_;  // where the next bytes go
   const std::function<void(std::uint64_t)>& written_;
   Scratch &held_, &made_;
   std::size_t width_;
-  std::int64_t done_ = 0;   // elements
+  std::int64_t done_ = 0;  // elements
 };
 
 }  // namespace
@@ -295,7 +320,7 @@ void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, con
     work([&](std::uint64_t bytes) { written(bytes + done.exchange(0)); });
   } catch (...) {
     stop();
-    throw;   // the future waits for the other
+    throw;  // the future waits for the other
   }
   if (other.valid()) other.get();
   if (const std::uint64_t rest = done) written(rest);
@@ -307,9 +332,12 @@ std::vector<double> read_floats(const TensorData& data, int weights) {
   const Source source(view, weights);
   const std::size_t width = ir::element_bytes(view.dtype);
   Bytes all(static_cast<std::size_t>(data.elements()) * width);
-  if (view.contiguous()) source.read(static_cast<std::uint64_t>(view.offset) * width, all.data(), all.size());
-  else for (std::int64_t i = 0; i < view.sizes[0]; ++i)
-    source.read(static_cast<std::uint64_t>(view.offset + i * view.strides[0]) * width, all.data() + static_cast<std::size_t>(i) * width, width);
+  if (view.contiguous())
+    source.read(static_cast<std::uint64_t>(view.offset) * width, all.data(), all.size());
+  else
+    for (std::int64_t i = 0; i < view.sizes[0]; ++i)
+      source.read(static_cast<std::uint64_t>(view.offset + i * view.strides[0]) * width,
+                  all.data() + static_cast<std::size_t>(i) * width, width);
   return as_floats({.dtype = data.dtype, .dims = data.dims, .bytes = cast(all, view.dtype, data.dtype), .view = {}}).value();
 }
 

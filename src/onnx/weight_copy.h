@@ -18,8 +18,9 @@ struct PlacedWeight {
   std::uint64_t at = 0;
 };
 
-// Writes them to their places in `to`, two at a time. `weights`: a descriptor of the file in which views lie. `written` is told the bytes
-// done, by this thread alone; what it throws ends the work. Holds at most some 140 megabytes. Throws ModelError (reading), UsageError (writing).
+// Writes them to their places in `to`, two at a time. `weights`: a descriptor of the file in which views lie. `written` is told
+// the bytes done, by this thread alone; what it throws ends the work. Holds at most some 140 megabytes. Throws ModelError
+// (reading), UsageError (writing).
 void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, const std::function<void(std::uint64_t)>& written);
 
 // The elements of a tensor of moderate size, wherever they are; of more than one dimension they lie in order. Throws ModelError.

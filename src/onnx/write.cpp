@@ -18,14 +18,15 @@ constexpr std::uint32_t model_graph = 7, graph_initializer = 5, tensor_raw_data 
 // A weight that isn't in the skeleton, and the bytes around it.
 struct Far {
   const TensorData* data = nullptr;
-  std::string header;                  // the TensorProto's other fields, then the head of raw_data
+  std::string header;  // the TensorProto's other fields, then the head of raw_data
 };
 
 class Layout {
  public:
   explicit Layout(const Model& model) : model_(model), proto_(to_proto(model)) {
     check(proto_, model);
-    for (const Initializer& initializer : model.initializers) weights_ += initializer.data.view ? byte_count(initializer.data) : 0;
+    for (const Initializer& initializer : model.initializers)
+      weights_ += initializer.data.view ? byte_count(initializer.data) : 0;
   }
 
   std::uint64_t weight_bytes() const { return weights_; }
@@ -55,7 +56,8 @@ class Layout {
     if (out.size() != head.size() + length) throw InternalError("the ONNX file isn't as long as it was laid out to be");
   }
 
-  void write_external(OutputFile& out, OutputFile& data, const std::string& location, int weights, const std::function<void(std::uint64_t)>& written) {
+  void write_external(OutputFile& out, OutputFile& data, const std::string& location, int weights,
+                      const std::function<void(std::uint64_t)>& written) {
     data.reserve(weights_);
     std::vector<PlacedWeight> placed;
     std::uint64_t at = 0;
@@ -96,8 +98,10 @@ class Layout {
     for (std::size_t i = 0; i < model_.initializers.size(); ++i) {
       auto& tensor = *all.Mutable(static_cast<int>(i));
       const TensorData& data = model_.initializers[i].data;
-      if (data.view) far.push_back({&data, serialized(tensor) + length_head(tensor_raw_data, byte_count(data))});
-      else near.Add()->Swap(&tensor);
+      if (data.view)
+        far.push_back({&data, serialized(tensor) + length_head(tensor_raw_data, byte_count(data))});
+      else
+        near.Add()->Swap(&tensor);
     }
     all.Swap(&near);
     return far;
@@ -118,8 +122,10 @@ void write(const Model& model, int weights, const std::filesystem::path& file, c
     if (options.progress) options.progress(done, layout.weight_bytes());
   };
   const std::uint64_t whole = layout.skeleton_bytes() + layout.weight_bytes() + 64 * model.initializers.size();
-  const bool external = options.external_data == ExternalData::always || (options.external_data == ExternalData::automatic && whole > most_message_bytes);
-  if (!external && whole > most_message_bytes) throw UsageError("the model is larger than 2 GB, which one ONNX file can't be: use --external-data auto");
+  const bool external = options.external_data == ExternalData::always ||
+                        (options.external_data == ExternalData::automatic && whole > most_message_bytes);
+  if (!external && whole > most_message_bytes)
+    throw UsageError("the model is larger than 2 GB, which one ONNX file can't be: use --external-data auto");
   OutputFile out(file);
   if (!external || layout.weight_bytes() == 0) {
     layout.write_whole(out, weights, written);

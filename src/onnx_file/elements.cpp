@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "compatcheck/error.h"
+#include "onnx/model.h"
 #include "onnx_file/data_types.h"
 #include "onnx_file/external_data.h"
-#include "onnx/model.h"
 
 namespace compatcheck::onnx_file {
 namespace {
@@ -74,24 +74,35 @@ enum class Top : std::uint8_t { ieee, nan_at_end, finite, nan_is_minus_zero };
 
 double minifloat(unsigned bits, int exponent_bits, int mantissa_bits, int bias, Top top) {
   const unsigned sign = bits >> (exponent_bits + mantissa_bits) & 1, all_ones = (1u << exponent_bits) - 1;
-  const unsigned exponent = bits >> mantissa_bits & all_ones, mantissa = bits & ((1u << mantissa_bits) - 1), most = (1u << mantissa_bits) - 1;
+  const unsigned exponent = bits >> mantissa_bits & all_ones, mantissa = bits & ((1u << mantissa_bits) - 1),
+                 most = (1u << mantissa_bits) - 1;
   if (top == Top::nan_is_minus_zero && sign && exponent == 0 && mantissa == 0) return std::nan("");
   if (top == Top::nan_at_end && exponent == all_ones && mantissa == most) return std::nan("");
   if (top == Top::ieee && exponent == all_ones) return mantissa ? std::nan("") : sign ? -INFINITY : INFINITY;
-  const double size = exponent == 0 ? std::ldexp(mantissa, 1 - bias - mantissa_bits) : std::ldexp(mantissa + (1u << mantissa_bits), static_cast<int>(exponent) - bias - mantissa_bits);
+  const double size = exponent == 0
+                          ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
+                          : std::ldexp(mantissa + (1u << mantissa_bits), static_cast<int>(exponent) - bias - mantissa_bits);
   return sign ? -size : size;
 }
 
-std::int64_t sign_extended(std::uint64_t bits, unsigned width) { return static_cast<std::int64_t>(bits << (64 - width)) >> (64 - width); }
+std::int64_t sign_extended(std::uint64_t bits, unsigned width) {
+  return static_cast<std::int64_t>(bits << (64 - width)) >> (64 - width);
+}
 
 // Calls `use` with what makes a number of an element's bits, which are the lowest ones; false for types that have none here.
-template <class Use> bool with_decoder(std::int64_t data_type, Use&& use) {
+template <class Use>
+bool with_decoder(std::int64_t data_type, Use&& use) {
   switch (data_type) {
-    case Type::FLOAT: use([](std::uint64_t bits) { return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))}; }); break;
+    case Type::FLOAT:
+      use([](std::uint64_t bits) { return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))}; });
+      break;
     case Type::DOUBLE: use([](std::uint64_t bits) { return std::bit_cast<double>(bits); }); break;
     case Type::FLOAT16: use([](std::uint64_t bits) { return minifloat(bits & 0xffff, 5, 10, 15, Top::ieee); }); break;
-    case Type::BFLOAT16: use([](std::uint64_t bits) { return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16)}; }); break;
-    case Type::BOOL: case Type::UINT8: use([](std::uint64_t bits) { return static_cast<double>(bits & 0xff); }); break;
+    case Type::BFLOAT16:
+      use([](std::uint64_t bits) { return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16)}; });
+      break;
+    case Type::BOOL:
+    case Type::UINT8: use([](std::uint64_t bits) { return static_cast<double>(bits & 0xff); }); break;
     case Type::INT8: use([](std::uint64_t bits) { return static_cast<double>(sign_extended(bits, 8)); }); break;
     case Type::UINT16: use([](std::uint64_t bits) { return static_cast<double>(bits & 0xffff); }); break;
     case Type::INT16: use([](std::uint64_t bits) { return static_cast<double>(sign_extended(bits, 16)); }); break;
@@ -100,10 +111,18 @@ template <class Use> bool with_decoder(std::int64_t data_type, Use&& use) {
     case Type::UINT64: use([](std::uint64_t bits) { return static_cast<double>(bits); }); break;
     case Type::INT64: use([](std::uint64_t bits) { return static_cast<double>(static_cast<std::int64_t>(bits)); }); break;
     case Type::FLOAT8E4M3FN: use([](std::uint64_t bits) { return minifloat(bits & 0xff, 4, 3, 7, Top::nan_at_end); }); break;
-    case Type::FLOAT8E4M3FNUZ: use([](std::uint64_t bits) { return minifloat(bits & 0xff, 4, 3, 8, Top::nan_is_minus_zero); }); break;
+    case Type::FLOAT8E4M3FNUZ:
+      use([](std::uint64_t bits) { return minifloat(bits & 0xff, 4, 3, 8, Top::nan_is_minus_zero); });
+      break;
     case Type::FLOAT8E5M2: use([](std::uint64_t bits) { return minifloat(bits & 0xff, 5, 2, 15, Top::ieee); }); break;
-    case Type::FLOAT8E5M2FNUZ: use([](std::uint64_t bits) { return minifloat(bits & 0xff, 5, 2, 16, Top::nan_is_minus_zero); }); break;
-    case Type::FLOAT8E8M0: use([](std::uint64_t bits) { return (bits & 0xff) == 0xff ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits & 0xff) - 127); }); break;
+    case Type::FLOAT8E5M2FNUZ:
+      use([](std::uint64_t bits) { return minifloat(bits & 0xff, 5, 2, 16, Top::nan_is_minus_zero); });
+      break;
+    case Type::FLOAT8E8M0:
+      use([](std::uint64_t bits) {
+        return (bits & 0xff) == 0xff ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits & 0xff) - 127);
+      });
+      break;
     case Type::FLOAT4E2M1: use([](std::uint64_t bits) { return minifloat(bits & 0xf, 2, 1, 1, Top::finite); }); break;
     case Type::UINT4: use([](std::uint64_t bits) { return static_cast<double>(bits & 0xf); }); break;
     case Type::INT4: use([](std::uint64_t bits) { return static_cast<double>(sign_extended(bits, 4)); }); break;
@@ -115,7 +134,8 @@ template <class Use> bool with_decoder(std::int64_t data_type, Use&& use) {
 }
 
 // Elements as raw_data packs them: little-endian, those of less than a byte from the lowest bits on.
-template <unsigned width, class Decode, class Take> void unpack(std::span<const std::uint8_t> bytes, std::uint64_t count, Decode&& decode, Take&& take) {
+template <unsigned width, class Decode, class Take>
+void unpack(std::span<const std::uint8_t> bytes, std::uint64_t count, Decode&& decode, Take&& take) {
   if constexpr (width < 8) {
     constexpr unsigned each = 8 / width;
     for (std::uint64_t i = 0; i < count; ++i) take(decode(bytes[i / each] >> (i % each * width)));
@@ -128,7 +148,8 @@ template <unsigned width, class Decode, class Take> void unpack(std::span<const 
   }
 }
 
-template <class Decode, class Take> void unpack(unsigned width, std::span<const std::uint8_t> bytes, std::uint64_t count, Decode&& decode, Take&& take) {
+template <class Decode, class Take>
+void unpack(unsigned width, std::span<const std::uint8_t> bytes, std::uint64_t count, Decode&& decode, Take&& take) {
   count = std::min<std::uint64_t>(count, bytes.size() * 8 / width);
   switch (width) {
     case 2: return unpack<2>(bytes, count, decode, take);
@@ -174,7 +195,8 @@ void read_varints(const FarElements& far, const ir::Watch& watch, const std::fun
 bool is_complex(std::int64_t type) { return type == Type::COMPLEX64 || type == Type::COMPLEX128; }
 
 // Every element, as a number; false for types that aren't numbers here.
-template <class Take> bool each_element(const ::onnx::TensorProto& tensor, const FarElements* far, const ir::Watch& watch, Take&& take) {
+template <class Take>
+bool each_element(const ::onnx::TensorProto& tensor, const FarElements* far, const ir::Watch& watch, Take&& take) {
   const std::int64_t type = tensor.data_type();
   const unsigned width = bits_of(type);
   const std::uint64_t count = element_count(tensor).value_or(0);
@@ -195,7 +217,8 @@ template <class Take> bool each_element(const ::onnx::TensorProto& tensor, const
     } else if (far) {
       read_varints(*far, watch, [&](std::uint64_t bits) { take(decode(bits)); });
     } else if (tensor.has_raw_data()) {
-      unpack(width, {reinterpret_cast<const std::uint8_t*>(tensor.raw_data().data()), tensor.raw_data().size()}, count, decode, take);
+      unpack(width, {reinterpret_cast<const std::uint8_t*>(tensor.raw_data().data()), tensor.raw_data().size()}, count, decode,
+             take);
     } else {
       for (const float value : tensor.float_data()) take(double{value});
       for (const double value : tensor.double_data()) take(value);
@@ -213,8 +236,16 @@ bool is_packed_in_ints(const ::onnx::TensorProto& tensor, const FarElements* far
 
 bool is_floating(std::int64_t type) {
   switch (type) {
-    case Type::FLOAT: case Type::DOUBLE: case Type::FLOAT16: case Type::BFLOAT16: case Type::FLOAT8E4M3FN: case Type::FLOAT8E4M3FNUZ:
-    case Type::FLOAT8E5M2: case Type::FLOAT8E5M2FNUZ: case Type::FLOAT8E8M0: case Type::FLOAT4E2M1: return true;
+    case Type::FLOAT:
+    case Type::DOUBLE:
+    case Type::FLOAT16:
+    case Type::BFLOAT16:
+    case Type::FLOAT8E4M3FN:
+    case Type::FLOAT8E4M3FNUZ:
+    case Type::FLOAT8E5M2:
+    case Type::FLOAT8E5M2FNUZ:
+    case Type::FLOAT8E8M0:
+    case Type::FLOAT4E2M1: return true;
     default: return false;
   }
 }
@@ -231,7 +262,8 @@ Scalar scalar_of(const ::onnx::TensorProto& tensor, double value, std::size_t in
   if (is_floating(tensor.data_type())) return value;
   if (tensor.data_type() == Type::INT64) {
     const auto place = static_cast<int>(index);
-    if (!tensor.has_raw_data()) return place < tensor.int64_data_size() ? Scalar(std::int64_t{tensor.int64_data(place)}) : whole(value);
+    if (!tensor.has_raw_data())
+      return place < tensor.int64_data_size() ? Scalar(std::int64_t{tensor.int64_data(place)}) : whole(value);
     std::int64_t exact = 0;
     if ((index + 1) * sizeof exact > tensor.raw_data().size()) return whole(value);
     std::memcpy(&exact, tensor.raw_data().data() + index * sizeof exact, sizeof exact);
@@ -254,7 +286,8 @@ std::int64_t data_type_of(ir::DType dtype) {
 // Elements from the first to the last, in the storage's order.
 std::uint64_t span_of(const ir::TensorView& tensor) {
   std::uint64_t span = 1;
-  for (std::size_t dim = 0; dim < tensor.sizes.size(); ++dim) span += static_cast<std::uint64_t>(std::max<std::int64_t>(0, (tensor.sizes[dim] - 1) * tensor.strides[dim]));
+  for (std::size_t dim = 0; dim < tensor.sizes.size(); ++dim)
+    span += static_cast<std::uint64_t>(std::max<std::int64_t>(0, (tensor.sizes[dim] - 1) * tensor.strides[dim]));
   return span;
 }
 
@@ -264,7 +297,8 @@ bool is_dense(const ir::TensorView& tensor) {
   return span_of(tensor) == static_cast<std::uint64_t>(tensor.elements());
 }
 
-template <class Take> void visit_offsets(const ir::TensorView& tensor, std::size_t dim, std::int64_t at, Take&& take) {
+template <class Take>
+void visit_offsets(const ir::TensorView& tensor, std::size_t dim, std::int64_t at, Take&& take) {
   if (dim == tensor.sizes.size()) return take(at);
   for (std::int64_t i = 0; i < tensor.sizes[dim]; ++i) visit_offsets(tensor, dim + 1, at + i * tensor.strides[dim], take);
 }
@@ -288,13 +322,15 @@ std::optional<TensorStatistics> statistics_of(const ::onnx::TensorProto& tensor,
   return sums.finish();
 }
 
-std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, const frontend::InputFile* file, const ir::Watch& watch) {
+std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, const frontend::InputFile* file,
+                                              const ir::Watch& watch) {
   const std::int64_t type = data_type_of(tensor.dtype);
   const unsigned width = bits_of(type);
   if (!tensor.storage || width == 0 || is_complex(type)) return std::nullopt;
   const ir::Storage& storage = *tensor.storage;
   const bool carried = storage.data.size() == storage.bytes;
-  const std::uint64_t bytes = tensor.elements() == 0 ? 0 : span_of(tensor) * (width / 8), begin = static_cast<std::uint64_t>(tensor.offset) * (width / 8);
+  const std::uint64_t bytes = tensor.elements() == 0 ? 0 : span_of(tensor) * (width / 8),
+                      begin = static_cast<std::uint64_t>(tensor.offset) * (width / 8);
   if (!carried && !(storage.in_file && file)) return std::nullopt;
   if (begin > storage.bytes || bytes > storage.bytes - begin) throw ModelError("a tensor reaches outside of its storage");
   const bool dense = is_dense(tensor);
@@ -304,11 +340,13 @@ std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, cons
     const auto take = [&](double value) { sums.add(value); };
     if (bytes == 0) return;
     if (dense && !carried) {
-      const FarElements far{.file = {std::shared_ptr<void>(), file}, .field = raw_data, .parts = {{storage.file_offset + begin, bytes}}};
+      const FarElements far{
+          .file = {std::shared_ptr<void>(), file}, .field = raw_data, .parts = {{storage.file_offset + begin, bytes}}};
       return read_parts(far, watch, [&](Chunk chunk) { unpack(width, chunk, chunk.size() * 8 / width, decode, take); });
     }
     if (dense) return unpack(width, Chunk(storage.data).subspan(begin, bytes), bytes * 8 / width, decode, take);
-    const auto held = carried ? std::vector<std::uint8_t>(storage.data.begin() + static_cast<std::ptrdiff_t>(begin), storage.data.begin() + static_cast<std::ptrdiff_t>(begin + bytes))
+    const auto held = carried ? std::vector<std::uint8_t>(storage.data.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                          storage.data.begin() + static_cast<std::ptrdiff_t>(begin + bytes))
                               : file->read(storage.file_offset + begin, bytes);
     visit_offsets(tensor, 0, 0, [&](std::int64_t at) {
       watch.step();

@@ -24,12 +24,15 @@ bool leaves_folder(const std::filesystem::path& location) {
 
 }  // namespace
 
-bool is_external(const ::onnx::TensorProto& tensor) { return tensor.has_data_location() && tensor.data_location() == ::onnx::TensorProto::EXTERNAL; }
+bool is_external(const ::onnx::TensorProto& tensor) {
+  return tensor.has_data_location() && tensor.data_location() == ::onnx::TensorProto::EXTERNAL;
+}
 
 std::optional<std::uint64_t> element_count(const ::onnx::TensorProto& tensor) {
   std::uint64_t count = 1;
   for (const std::int64_t dim : tensor.dims())
-    if (dim < 0 || __builtin_mul_overflow(count, static_cast<std::uint64_t>(dim), &count) || count > most_elements) return std::nullopt;
+    if (dim < 0 || __builtin_mul_overflow(count, static_cast<std::uint64_t>(dim), &count) || count > most_elements)
+      return std::nullopt;
   return count;
 }
 
@@ -37,13 +40,16 @@ const ExternalFiles::Opened& ExternalFiles::open(const std::string& location) {
   const auto [found, added] = files_.try_emplace(location);
   Opened& opened = found->second;
   if (!added) return opened;
-  if (location.empty()) opened.problem = "no location is named";
-  else if (leaves_folder(location)) opened.problem = "lies outside of the model's folder, where it isn't read";
-  else try {
-    opened.file = std::make_shared<const frontend::InputFile>(folder_ / location);
-  } catch (const ModelError& error) {
-    opened.problem = error.what() == std::string("no such file") ? "isn't there" : error.what();
-  }
+  if (location.empty())
+    opened.problem = "no location is named";
+  else if (leaves_folder(location))
+    opened.problem = "lies outside of the model's folder, where it isn't read";
+  else
+    try {
+      opened.file = std::make_shared<const frontend::InputFile>(folder_ / location);
+    } catch (const ModelError& error) {
+      opened.problem = error.what() == std::string("no such file") ? "isn't there" : error.what();
+    }
   return opened;
 }
 
@@ -56,29 +62,42 @@ ExternalPlace ExternalFiles::place(const ::onnx::TensorProto& tensor) {
   ExternalPlace place;
   for (const auto& entry : tensor.external_data()) {
     const auto number = number_in(entry.value());
-    if (entry.key() == "location") place.location = entry.value();
-    else if (entry.key() != "offset" && entry.key() != "length") continue;
-    else if (!number) place.problem = entry.key() + " '" + entry.value() + "' is no number";
-    else if (entry.key() == "offset") place.offset = *number;
-    else place.length = *number;
+    if (entry.key() == "location")
+      place.location = entry.value();
+    else if (entry.key() != "offset" && entry.key() != "length")
+      continue;
+    else if (!number)
+      place.problem = entry.key() + " '" + entry.value() + "' is no number";
+    else if (entry.key() == "offset")
+      place.offset = *number;
+    else
+      place.length = *number;
   }
   if (!place.problem.empty()) return place;
   const auto elements = element_count(tensor);
   const std::uint64_t wanted = elements ? bytes_of(tensor.data_type(), *elements) : 0;
   const std::uint64_t length = place.length.value_or(wanted);
   const Opened& opened = open(place.location);
-  if (!opened.problem.empty()) place.problem = opened.problem;
-  else if (!elements) place.problem = "its sizes are no sizes";
-  else if (bits_of(tensor.data_type()) == 0) place.problem = "elements of dtype " + dtype_name(tensor.data_type()) + " can't lie in another file";
-  else if (length < wanted) place.problem = "length " + std::to_string(length) + " is less than the " + std::to_string(wanted) + " bytes that dtype and shape need";
+  if (!opened.problem.empty())
+    place.problem = opened.problem;
+  else if (!elements)
+    place.problem = "its sizes are no sizes";
+  else if (bits_of(tensor.data_type()) == 0)
+    place.problem = "elements of dtype " + dtype_name(tensor.data_type()) + " can't lie in another file";
+  else if (length < wanted)
+    place.problem =
+        "length " + std::to_string(length) + " is less than the " + std::to_string(wanted) + " bytes that dtype and shape need";
   else if (place.offset > opened.file->size() || length > opened.file->size() - place.offset)
-    place.problem = "is cut short: it has " + std::to_string(opened.file->size()) + " bytes, and " + std::to_string(length) + " are wanted from byte " + std::to_string(place.offset);
+    place.problem = "is cut short: it has " + std::to_string(opened.file->size()) + " bytes, and " + std::to_string(length) +
+                    " are wanted from byte " + std::to_string(place.offset);
   return place;
 }
 
 FarElements ExternalFiles::elements(const ::onnx::TensorProto& tensor) {
   const ExternalPlace found = place(tensor);
-  if (!found.problem.empty()) throw ModelError("external data of '" + tensor.name() + "', " + (found.location.empty() ? "" : found.location + ": ") + found.problem);
+  if (!found.problem.empty())
+    throw ModelError("external data of '" + tensor.name() + "', " + (found.location.empty() ? "" : found.location + ": ") +
+                     found.problem);
   const std::uint64_t wanted = bytes_of(tensor.data_type(), element_count(tensor).value());
   return {.file = open(found.location).file, .field = raw_data, .parts = {{found.offset, wanted}}};
 }

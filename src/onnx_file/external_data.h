@@ -25,10 +25,13 @@ class ExternalFiles {
   ExternalPlace place(const ::onnx::TensorProto& tensor);
   // Throws ModelError where place() has a problem.
   FarElements elements(const ::onnx::TensorProto& tensor);
-  std::optional<std::uint64_t> size(const std::string& location);     // nullopt if it can't be opened
+  std::optional<std::uint64_t> size(const std::string& location);  // nullopt if it can't be opened
 
  private:
-  struct Opened { std::shared_ptr<const frontend::InputFile> file; std::string problem; };
+  struct Opened {
+    std::shared_ptr<const frontend::InputFile> file;
+    std::string problem;
+  };
   const Opened& open(const std::string& location);
 
   std::filesystem::path folder_;

@@ -15,7 +15,9 @@ namespace {
 
 using Key = std::tuple<std::string, std::string, std::string>;
 
-Key key_of(const std::string& domain, const std::string& name, const std::string& overload) { return {onnx::is_own_domain(domain) ? "" : domain, name, overload}; }
+Key key_of(const std::string& domain, const std::string& name, const std::string& overload) {
+  return {onnx::is_own_domain(domain) ? "" : domain, name, overload};
+}
 
 void add_calls(const auto& nodes, std::vector<Key>& calls) {
   for (const auto& node : nodes) {
@@ -28,16 +30,19 @@ void add_calls(const auto& nodes, std::vector<Key>& calls) {
 
 void keep_used_functions(::onnx::ModelProto& model) {
   std::map<Key, const ::onnx::FunctionProto*> functions;
-  for (const auto& function : model.functions()) functions[key_of(function.domain(), function.name(), function.overload())] = &function;
+  for (const auto& function : model.functions())
+    functions[key_of(function.domain(), function.name(), function.overload())] = &function;
   std::set<Key> used;
   std::vector<Key> waiting;
   add_calls(model.graph().node(), waiting);
   while (!waiting.empty()) {
     const Key key = std::move(waiting.back());
     waiting.pop_back();
-    if (const auto found = functions.find(key); found != functions.end() && used.insert(key).second) add_calls(found->second->node(), waiting);
+    if (const auto found = functions.find(key); found != functions.end() && used.insert(key).second)
+      add_calls(found->second->node(), waiting);
   }
-  keep_if(*model.mutable_functions(), [&](const auto& function) { return used.contains(key_of(function.domain(), function.name(), function.overload())); });
+  keep_if(*model.mutable_functions(),
+          [&](const auto& function) { return used.contains(key_of(function.domain(), function.name(), function.overload())); });
 }
 
 }  // namespace compatcheck::onnx_file

@@ -50,7 +50,8 @@ bool defines(const ::onnx::NodeProto& node, const std::string& value) {
   for_each_body(node, [&](const ::onnx::GraphProto& body) {
     Names defined;
     define(body, defined);
-    found = found || defined.contains(value) || std::ranges::any_of(body.node(), [&](const auto& inner) { return defines(inner, value); });
+    found = found || defined.contains(value) ||
+            std::ranges::any_of(body.node(), [&](const auto& inner) { return defines(inner, value); });
   });
   return found;
 }

@@ -15,7 +15,8 @@
 namespace compatcheck::onnx_file {
 
 // The graphs in its attributes: of If, Loop, Scan …
-template <class Visit> void for_each_body(const ::onnx::NodeProto& node, Visit&& visit) {
+template <class Visit>
+void for_each_body(const ::onnx::NodeProto& node, Visit&& visit) {
   for (const auto& attribute : node.attribute()) {
     if (attribute.has_g()) visit(attribute.g());
     for (const auto& graph : attribute.graphs()) visit(graph);
@@ -34,7 +35,9 @@ class GraphIndex {
   std::optional<std::size_t> producer(const std::string& value) const;
   const std::vector<std::string>& reads(std::size_t node) const { return reads_[node]; }
   bool is_initializer(const std::string& value) const { return initializers_.contains(value); }
-  bool is_input(const std::string& value) const { return inputs_.contains(value); }   // also of an initializer that is an input too
+  bool is_input(const std::string& value) const {
+    return inputs_.contains(value);
+  }  // also of an initializer that is an input too
   bool is_output(const std::string& value) const { return outputs_.contains(value); }
   bool is_value(const std::string& value) const { return is_input(value) || is_initializer(value) || producer(value); }
   // Whether it depends on an input; what doesn't is the same in every run.
@@ -43,10 +46,11 @@ class GraphIndex {
   std::vector<std::string> needed_inputs() const;
   std::vector<std::string> values() const;
 
-  // Nodes of a module ("encoder.layer.0"), or the node of that name; empty: there is none. "/encoder/layer.0/MatMul" is in "encoder.layer.0".
+  // Nodes of a module ("encoder.layer.0"), or the node of that name; empty: there is none. "/encoder/layer.0/MatMul" is in
+  // "encoder.layer.0".
   std::vector<std::size_t> nodes_of(const std::string& module) const;
-  std::vector<std::string> read_by(const std::vector<std::size_t>& nodes) const;    // that vary and that others give
-  std::vector<std::string> given_by(const std::vector<std::size_t>& nodes) const;   // that others, or the model's outputs, read
+  std::vector<std::string> read_by(const std::vector<std::size_t>& nodes) const;   // that vary and that others give
+  std::vector<std::string> given_by(const std::vector<std::size_t>& nodes) const;  // that others, or the model's outputs, read
   std::vector<std::string> modules() const;
   // The name of the node in whose body a value lies; nullopt: in none.
   std::optional<std::string> body_of(const std::string& value) const;

@@ -28,7 +28,8 @@ std::string carried(const ::onnx::TensorProto& tensor, unsigned element_bytes) {
   return bytes;
 }
 
-template <class Take> void visit_offsets(const ir::TensorView& tensor, std::size_t dim, std::int64_t at, Take&& take) {
+template <class Take>
+void visit_offsets(const ir::TensorView& tensor, std::size_t dim, std::int64_t at, Take&& take) {
   if (dim == tensor.sizes.size()) return take(at);
   for (std::int64_t i = 0; i < tensor.sizes[dim]; ++i) visit_offsets(tensor, dim + 1, at + i * tensor.strides[dim], take);
 }
@@ -58,11 +59,14 @@ RawElements::RawElements(const ir::TensorView& tensor, const std::shared_ptr<con
   if (!carries && !(storage.in_file && file)) throw ModelError("has no elements");
   if (tensor.contiguous()) {
     if (begin > storage.bytes || left_ > storage.bytes - begin) throw ModelError("reaches outside of its storage");
-    if (carries) ready_.assign(reinterpret_cast<const char*>(storage.data.data()) + begin, left_);
-    else far_ = {.file = file, .field = raw_data, .parts = {{storage.file_offset + begin, left_}}};
+    if (carries)
+      ready_.assign(reinterpret_cast<const char*>(storage.data.data()) + begin, left_);
+    else
+      far_ = {.file = file, .field = raw_data, .parts = {{storage.file_offset + begin, left_}}};
     return;
   }
-  if (storage.bytes > most_gathered || left_ > most_gathered) throw ModelError("is a part of another tensor, and too large to be put in order");
+  if (storage.bytes > most_gathered || left_ > most_gathered)
+    throw ModelError("is a part of another tensor, and too large to be put in order");
   const auto held = carries ? storage.data : file->read(storage.file_offset, storage.bytes);
   visit_offsets(tensor, 0, tensor.offset, [&](std::int64_t at) {
     const auto place = static_cast<std::uint64_t>(at) * element_bytes_;
@@ -82,7 +86,8 @@ void RawElements::decode_more() {
     part.at += piece.size();
     part.bytes -= piece.size();
     if (part.bytes == 0) far_.parts.erase(far_.parts.begin());
-    if (!varints_) append(ready_, piece.data(), piece.size());
+    if (!varints_)
+      append(ready_, piece.data(), piece.size());
     else
       for (const std::uint8_t byte : piece) {
         if (shift_ > 63) throw ModelError("an element takes more than ten bytes");
@@ -101,7 +106,7 @@ std::size_t RawElements::read(std::span<std::uint8_t> into) {
   while (done < into.size() && left_ > 0) {
     if (given_ == ready_.size()) decode_more();
     const std::size_t here = std::min<std::uint64_t>({into.size() - done, ready_.size() - given_, left_});
-    if (here == 0) break;   // fewer than dtype and shape say
+    if (here == 0) break;  // fewer than dtype and shape say
     std::memcpy(into.data() + done, ready_.data() + given_, here);
     done += here;
     given_ += here;
@@ -116,7 +121,7 @@ std::uint64_t differing_in(std::span<const std::uint8_t> a, std::span<const std:
   const std::size_t common = std::min(a.size(), b.size()), longer = std::max(a.size(), b.size());
   std::uint64_t count = (longer - common) * 8 / bits;
   if (std::memcmp(a.data(), b.data(), common) == 0) return count;
-  if (8 % bits != 0 && bits < 8) {   // several may share a byte: as many bytes
+  if (8 % bits != 0 && bits < 8) {  // several may share a byte: as many bytes
     for (std::size_t i = 0; i < common; ++i) count += a[i] != b[i];
     return count;
   }
@@ -127,7 +132,8 @@ std::uint64_t differing_in(std::span<const std::uint8_t> a, std::span<const std:
     return count;
   }
   const std::size_t width = bits / 8;
-  for (std::size_t i = 0; i < common; i += width) count += std::memcmp(a.data() + i, b.data() + i, std::min(width, common - i)) != 0;
+  for (std::size_t i = 0; i < common; i += width)
+    count += std::memcmp(a.data() + i, b.data() + i, std::min(width, common - i)) != 0;
   return count;
 }
 

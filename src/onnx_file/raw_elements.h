@@ -17,7 +17,8 @@ class RawElements {
  public:
   // Of what the tensor carries, or of `far`; both must outlive it. Strings have no such form.
   RawElements(const ::onnx::TensorProto& tensor, const FarElements* far);
-  // Of a parameter. `file`: what its storage lies in. Throws ModelError where it has no elements, or is too large a part of another tensor.
+  // Of a parameter. `file`: what its storage lies in. Throws ModelError where it has no elements, or is too large a part of
+  // another tensor.
   RawElements(const ir::TensorView& tensor, const std::shared_ptr<const frontend::InputFile>& file);
 
   // Fewer bytes than asked for only at the end. Throws ModelError where the file ends.
@@ -26,13 +27,13 @@ class RawElements {
  private:
   void decode_more();
 
-  std::uint64_t left_ = 0;             // bytes that dtype and shape say, and that weren't read yet
+  std::uint64_t left_ = 0;  // bytes that dtype and shape say, and that weren't read yet
   unsigned element_bytes_ = 1;
   FarElements far_;
-  bool varints_ = false;               // in `far_`
-  std::uint64_t value_ = 0;            // of a varint that a piece cuts
+  bool varints_ = false;     // in `far_`
+  std::uint64_t value_ = 0;  // of a varint that a piece cuts
   int shift_ = 0;
-  std::string ready_;                  // read or carried, and not given yet
+  std::string ready_;  // read or carried, and not given yet
   std::size_t given_ = 0;
 };
 

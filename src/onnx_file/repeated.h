@@ -4,7 +4,8 @@
 namespace compatcheck::onnx_file {
 
 // Drops those of a message's repeated items that `keep` doesn't want; asks once for each, in order.
-template <class Items, class Keep> void keep_if(Items& items, Keep&& keep) {
+template <class Items, class Keep>
+void keep_if(Items& items, Keep&& keep) {
   Items kept;
   for (auto& item : items)
     if (keep(item)) kept.Add()->Swap(&item);

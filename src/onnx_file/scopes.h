@@ -37,7 +37,7 @@ class Scopes {
   Scopes(const Scopes&) = delete;
   Scopes& operator=(const Scopes&) = delete;
 
-  const std::deque<Scope>& all() const { return scopes_; }   // each before those in it
+  const std::deque<Scope>& all() const { return scopes_; }  // each before those in it
   // What the name means in that scope; null if nothing.
   static const Origin* find(const Scope& scope, const std::string& name);
   // By the name alone: of the model's graph, or of the only body that has it; null where several do, or none.
@@ -48,7 +48,7 @@ class Scopes {
   void add(const ::onnx::GraphProto& graph, const Scope* around, const ::onnx::NodeProto* owner);
 
   std::deque<Scope> scopes_;
-  std::unordered_map<std::string, const Origin*> anywhere_;   // null: of several bodies
+  std::unordered_map<std::string, const Origin*> anywhere_;  // null: of several bodies
 };
 
 }  // namespace compatcheck::onnx_file

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "compatcheck/error.h"
-#include "onnx_file/wire_reader.h"
 #include "onnx/wire.h"
+#include "onnx_file/wire_reader.h"
 
 namespace compatcheck::onnx_file {
 namespace {
@@ -23,9 +23,9 @@ using google::protobuf::FieldDescriptor;
 using onnx::length_head;
 using onnx::put_varint;
 
-constexpr std::uint64_t near_bytes = 1024;             // elements up to this stay in the message: shapes, scales, axes
+constexpr std::uint64_t near_bytes = 1024;  // elements up to this stay in the message: shapes, scales, axes
 constexpr std::uint64_t most_memory = 512 << 20;
-constexpr int deepest_nesting = 90;                    // messages in messages; protobuf reads 100
+constexpr int deepest_nesting = 90;  // messages in messages; protobuf reads 100
 // A field that no TensorProto has: the number of its FarElements. What a file has there is dropped.
 constexpr std::uint32_t marker = 536870911;
 
@@ -37,7 +37,8 @@ const Descriptor* child_of(const Descriptor& type, const WireField& field) {
 }
 
 bool holds_elements(std::uint32_t field) {
-  return field == float_data || field == int32_data || field == int64_data || field == raw_data || field == double_data || field == uint64_data;
+  return field == float_data || field == int32_data || field == int64_data || field == raw_data || field == double_data ||
+         field == uint64_data;
 }
 
 // What messages take when they are read, about: an empty node is two bytes in the file and 200 in memory.
@@ -56,12 +57,12 @@ class Memory {
 
   void add_field(const Descriptor& type, const WireField& field) {
     const FieldDescriptor* known = type.FindFieldByNumber(static_cast<int>(field.field));
-    const bool numbers = known && known->is_packable() && field.wire == wire_bytes;   // of a byte each, at the least
+    const bool numbers = known && known->is_packable() && field.wire == wire_bytes;  // of a byte each, at the least
     add(numbers ? field.bytes * sizeof(std::int64_t) : sizeof(std::string) + allocation + field.bytes);
   }
 
  private:
-  static constexpr std::uint64_t allocation = 24;      // the pointer to it, and the allocator's own
+  static constexpr std::uint64_t allocation = 24;  // the pointer to it, and the allocator's own
   std::uint64_t used_ = 0;
   std::unordered_map<const Descriptor*, std::uint64_t> sizes_;
 };
@@ -69,7 +70,8 @@ class Memory {
 // Copies a model without the elements of big tensors.
 class Collapse {
  public:
-  Collapse(std::shared_ptr<const InputFile> file, const ir::Watch& watch) : file_(std::move(file)), reader_(*file_), watch_(watch) {}
+  Collapse(std::shared_ptr<const InputFile> file, const ir::Watch& watch)
+      : file_(std::move(file)), reader_(*file_), watch_(watch) {}
 
   std::string run() {
     std::string whole;
@@ -131,7 +133,7 @@ class Collapse {
       if (!holds_elements(field.field)) continue;
       if (field.wire != wire_bytes || (elements.field != 0 && elements.field != field.field)) return {};
       elements.field = field.field;
-      if (field.field == raw_data) elements.parts.clear();   // of several the last holds
+      if (field.field == raw_data) elements.parts.clear();  // of several the last holds
       elements.parts.push_back({field.at, field.bytes});
     }
     return elements;
@@ -178,8 +180,10 @@ class Expand {
     auto* bytes = std::get_if<std::string>(&segment);
     to.bytes += bytes ? bytes->size() : std::get<const FarElements*>(segment)->bytes();
     auto* before = to.segments.empty() ? nullptr : std::get_if<std::string>(&to.segments.back());
-    if (bytes && before) *before += *bytes;
-    else to.segments.push_back(std::move(segment));
+    if (bytes && before)
+      *before += *bytes;
+    else
+      to.segments.push_back(std::move(segment));
   }
 
   std::uint64_t size_;
@@ -214,14 +218,16 @@ void visit(::onnx::GraphProto& graph, const Visit& take) {
 }  // namespace
 
 std::uint64_t FarElements::bytes() const {
-  return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0}, [](std::uint64_t sum, const Part& part) { return sum + part.bytes; });
+  return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const Part& part) { return sum + part.bytes; });
 }
 
 Skeleton Skeleton::read(std::shared_ptr<const InputFile> file, const ir::Watch& watch) {
   if (file->size() == 0) throw ModelError("is empty: no ONNX model");
   Skeleton skeleton;
   Collapse collapse(std::move(file), watch);
-  if (!skeleton.model.ParseFromString(collapse.run()) || !skeleton.model.has_graph()) throw ModelError("is no ONNX model, or is damaged");
+  if (!skeleton.model.ParseFromString(collapse.run()) || !skeleton.model.has_graph())
+    throw ModelError("is no ONNX model, or is damaged");
   skeleton.far_ = std::move(collapse.far);
   return skeleton;
 }

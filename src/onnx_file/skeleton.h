@@ -18,21 +18,31 @@ namespace compatcheck::onnx_file {
 
 // The elements of one TensorProto, left in a file.
 struct FarElements {
-  struct Part { std::uint64_t at = 0, bytes = 0; };
+  struct Part {
+    std::uint64_t at = 0, bytes = 0;
+  };
   std::shared_ptr<const frontend::InputFile> file;
-  std::uint32_t field = 0;             // of TensorProto, in whose encoding they are: raw_data, float_data …
-  std::vector<Part> parts;             // one after the other
+  std::uint32_t field = 0;  // of TensorProto, in whose encoding they are: raw_data, float_data …
+  std::vector<Part> parts;  // one after the other
 
   std::uint64_t bytes() const;
 };
 
 // Fields of TensorProto that hold elements, by number (onnx/onnx.proto).
-enum TensorField : std::uint32_t { float_data = 4, int32_data = 5, string_data = 6, int64_data = 7, raw_data = 9, double_data = 10, uint64_data = 11 };
+enum TensorField : std::uint32_t {
+  float_data = 4,
+  int32_data = 5,
+  string_data = 6,
+  int64_data = 7,
+  raw_data = 9,
+  double_data = 10,
+  uint64_data = 11
+};
 
 class Skeleton {
  public:
-  // Throws ModelError, without the file's name, for what is no model, is damaged, nested too deeply, or takes too much memory without its
-  // weights.
+  // Throws ModelError, without the file's name, for what is no model, is damaged, nested too deeply, or takes too much memory
+  // without its weights.
   static Skeleton read(std::shared_ptr<const frontend::InputFile> file, const ir::Watch& watch);
   // Of messages copied from this one's: their elements lie where they did.
   Skeleton with(::onnx::ModelProto copied) const;
@@ -58,7 +68,7 @@ struct Layout {
   std::vector<Segment> segments;
   std::uint64_t bytes = 0;
 };
-Layout lay_out(const Skeleton& skeleton);   // points into the skeleton
+Layout lay_out(const Skeleton& skeleton);  // points into the skeleton
 // The whole message, its elements read.
 std::string bytes_of(const Layout& layout);
 

@@ -15,7 +15,7 @@
 namespace compatcheck::onnx_file {
 namespace {
 
-constexpr std::uint64_t most_calls = 1'000'000;   // nodes that inference walks, functions called each time anew
+constexpr std::uint64_t most_calls = 1'000'000;  // nodes that inference walks, functions called each time anew
 constexpr int deepest_calls = 200;
 
 using FunctionKey = std::tuple<std::string, std::string, std::string>;
@@ -24,7 +24,8 @@ using FunctionKey = std::tuple<std::string, std::string, std::string>;
 class Calls {
  public:
   explicit Calls(const ::onnx::ModelProto& model) {
-    for (const auto& function : model.functions()) functions_[{function.domain(), function.name(), function.overload()}] = {&function};
+    for (const auto& function : model.functions())
+      functions_[{function.domain(), function.name(), function.overload()}] = {&function};
   }
 
   std::uint64_t count(const auto& nodes) {
@@ -48,7 +49,8 @@ class Calls {
     const auto found = functions_.find(key);
     if (found == functions_.end()) return 0;
     Function& function = found->second;
-    if (function.state == Function::counting) throw ModelError("isn't valid ONNX: the local function " + function.proto->name() + " calls itself");
+    if (function.state == Function::counting)
+      throw ModelError("isn't valid ONNX: the local function " + function.proto->name() + " calls itself");
     if (function.state == Function::counted) return function.nodes;
     if (++depth_ > deepest_calls) throw ModelError("calls local functions more than " + std::to_string(deepest_calls) + " deep");
     function.state = Function::counting;
@@ -96,7 +98,8 @@ ValueTypes::ValueTypes(const ::onnx::ModelProto& model) : model_(model) { note(m
 void ValueTypes::note(const ::onnx::GraphProto& graph) {
   Types& types = types_[&graph];
   for (const auto& tensor : graph.initializer()) add_tensor_type(types[tensor.name()], tensor.data_type(), tensor.dims());
-  for (const auto& tensor : graph.sparse_initializer()) add_tensor_type(types[tensor.values().name()], tensor.values().data_type(), tensor.dims());
+  for (const auto& tensor : graph.sparse_initializer())
+    add_tensor_type(types[tensor.values().name()], tensor.values().data_type(), tensor.dims());
   for (const auto* values : {&graph.value_info(), &graph.output(), &graph.input()})
     for (const auto& value : *values)
       if (value.has_type()) types[value.name()] = value.type();
@@ -118,9 +121,10 @@ void ValueTypes::infer() {
   if (Calls(model_).count(model_.graph().node()) > most_calls) return;
   ::onnx::ModelProto inferred = model_;
   try {
-    ::onnx::shape_inference::InferShapes(inferred, ::onnx::OpSchemaRegistry::Instance(), ::onnx::ShapeInferenceOptions(false, 0, true));
+    ::onnx::shape_inference::InferShapes(inferred, ::onnx::OpSchemaRegistry::Instance(),
+                                         ::onnx::ShapeInferenceOptions(false, 0, true));
   } catch (const std::exception&) {
-    return;   // the checker says what is wrong
+    return;  // the checker says what is wrong
   }
   merge(model_.graph(), inferred.graph());
 }
@@ -130,9 +134,10 @@ void ValueTypes::merge(const ::onnx::GraphProto& graph, const ::onnx::GraphProto
   for (const auto* values : {&inferred.value_info(), &inferred.output()})
     for (const auto& value : *values)
       if (auto& known = types[value.name()]; value.has_type() && !is_whole(known)) known = value.type();
-  std::vector<const ::onnx::GraphProto*> bodies, inferred_bodies;   // as many: inference adds types alone
+  std::vector<const ::onnx::GraphProto*> bodies, inferred_bodies;  // as many: inference adds types alone
   for (const auto& node : graph.node()) for_each_body(node, [&](const ::onnx::GraphProto& body) { bodies.push_back(&body); });
-  for (const auto& node : inferred.node()) for_each_body(node, [&](const ::onnx::GraphProto& body) { inferred_bodies.push_back(&body); });
+  for (const auto& node : inferred.node())
+    for_each_body(node, [&](const ::onnx::GraphProto& body) { inferred_bodies.push_back(&body); });
   for (std::size_t i = 0; i < std::min(bodies.size(), inferred_bodies.size()); ++i) merge(*bodies[i], *inferred_bodies[i]);
 }
 

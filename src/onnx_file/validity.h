@@ -8,7 +8,8 @@
 
 namespace compatcheck::onnx_file {
 
-// onnx's checker. Elements that aren't in the message are taken for good: their places were looked at. Throws ModelError with its words.
+// onnx's checker. Elements that aren't in the message are taken for good: their places were looked at. Throws ModelError with its
+// words.
 void check_valid(const ::onnx::ModelProto& model);
 
 // Types of values, as the model says them and as ONNX's inference finds them; what contradicts itself has none.

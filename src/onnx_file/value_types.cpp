@@ -13,7 +13,8 @@ std::vector<std::string> sizes_of(const ::onnx::TensorShapeProto& shape) {
   return sizes;
 }
 
-template <class Tensor> std::string spell_tensor(const Tensor& tensor) {
+template <class Tensor>
+std::string spell_tensor(const Tensor& tensor) {
   std::string text = dtype_name(tensor.elem_type());
   if (!tensor.has_shape()) return text;
   text += "[";
@@ -31,7 +32,8 @@ std::string spell(const ::onnx::TypeProto& type) {
     case Type::kSparseTensorType: return "sparse(" + spell_tensor(type.sparse_tensor_type()) + ")";
     case Type::kSequenceType: return "seq(" + spell(type.sequence_type().elem_type()) + ")";
     case Type::kOptionalType: return "optional(" + spell(type.optional_type().elem_type()) + ")";
-    case Type::kMapType: return "map(" + dtype_name(type.map_type().key_type()) + ", " + spell(type.map_type().value_type()) + ")";
+    case Type::kMapType:
+      return "map(" + dtype_name(type.map_type().key_type()) + ", " + spell(type.map_type().value_type()) + ")";
     case Type::kOpaqueType: return "opaque(" + operator_name(type.opaque_type().domain(), type.opaque_type().name()) + ")";
     case Type::VALUE_NOT_SET: return "?";
   }
@@ -51,6 +53,8 @@ TensorInfo info_of(const std::string& name, const ::onnx::TypeProto& type) {
 
 TensorInfo info_of(const ::onnx::ValueInfoProto& value) { return info_of(value.name(), value.type()); }
 
-std::string operator_name(const std::string& domain, const std::string& op) { return onnx::is_own_domain(domain) ? op : domain + "::" + op; }
+std::string operator_name(const std::string& domain, const std::string& op) {
+  return onnx::is_own_domain(domain) ? op : domain + "::" + op;
+}
 
 }  // namespace compatcheck::onnx_file

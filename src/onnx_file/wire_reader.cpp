@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::uint64_t window_bytes = 64 << 10;
 
-[[noreturn]] void damaged(std::uint64_t at) { throw ModelError("is no ONNX model, or is cut short or damaged (at byte " + std::to_string(at) + ")"); }
+[[noreturn]] void damaged(std::uint64_t at) {
+  throw ModelError("is no ONNX model, or is cut short or damaged (at byte " + std::to_string(at) + ")");
+}
 
 }  // namespace
 

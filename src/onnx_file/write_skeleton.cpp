@@ -24,8 +24,12 @@ class Copies {
       storage->bytes = part.bytes;
       storage->in_file = true;
       const auto bytes = static_cast<std::int64_t>(part.bytes);
-      pieces_.push_back({.dtype = ir::DType::u8, .dims = {bytes}, .bytes = {},
-                         .view = ir::TensorView{.dtype = ir::DType::u8, .sizes = {bytes}, .strides = {1}, .storage = std::move(storage), .quantizer = nullptr}});
+      pieces_.push_back(
+          {.dtype = ir::DType::u8,
+           .dims = {bytes},
+           .bytes = {},
+           .view = ir::TensorView{
+               .dtype = ir::DType::u8, .sizes = {bytes}, .strides = {1}, .storage = std::move(storage), .quantizer = nullptr}});
       by_file_[elements.file->descriptor()].push_back({&pieces_.back(), at});
       at += part.bytes;
     }
@@ -50,7 +54,8 @@ void set_place(::onnx::TensorProto& tensor, const std::string& location, std::ui
   drop_far(tensor);
   tensor.clear_external_data();
   tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
-  const std::pair<const char*, std::string> entries[] = {{"location", location}, {"offset", std::to_string(offset)}, {"length", std::to_string(length)}};
+  const std::pair<const char*, std::string> entries[] = {
+      {"location", location}, {"offset", std::to_string(offset)}, {"length", std::to_string(length)}};
   for (const auto& [key, value] : entries) {
     auto* entry = tensor.add_external_data();
     entry->set_key(key);
@@ -60,8 +65,14 @@ void set_place(::onnx::TensorProto& tensor, const std::string& location, std::ui
 
 class Writing {
  public:
-  Writing(Skeleton& skeleton, ExternalFiles& externals, const std::filesystem::path& file, ExternalData external_data, const RunOptions& run)
-      : skeleton_(skeleton), externals_(externals), file_(file), data_file_(file.string() + ".data"), external_data_(external_data), run_(run) {}
+  Writing(Skeleton& skeleton, ExternalFiles& externals, const std::filesystem::path& file, ExternalData external_data,
+          const RunOptions& run)
+      : skeleton_(skeleton),
+        externals_(externals),
+        file_(file),
+        data_file_(file.string() + ".data"),
+        external_data_(external_data),
+        run_(run) {}
 
   Written write() {
     bring_in();
@@ -89,8 +100,10 @@ class Writing {
       FarElements elements = externals_.elements(tensor);
       tensor.clear_external_data();
       tensor.clear_data_location();
-      if (external_data_ == ExternalData::never) skeleton_.set_far(tensor, std::move(elements));
-      else apart_.emplace_back(&tensor, std::move(elements));
+      if (external_data_ == ExternalData::never)
+        skeleton_.set_far(tensor, std::move(elements));
+      else
+        apart_.emplace_back(&tensor, std::move(elements));
     });
   }
 
@@ -111,9 +124,11 @@ class Writing {
   void write_data(onnx::OutputFile& data) {
     Copies copies;
     std::uint64_t at = 0;
-    std::map<std::tuple<const frontend::InputFile*, std::uint64_t, std::uint64_t>, std::uint64_t> places;   // tensors that share one go on sharing it
+    std::map<std::tuple<const frontend::InputFile*, std::uint64_t, std::uint64_t>, std::uint64_t>
+        places;  // tensors that share one go on sharing it
     for (const auto& [tensor, elements] : apart_) {
-      const std::uint64_t length = elements.bytes(), aligned = (at + onnx::external_alignment - 1) / onnx::external_alignment * onnx::external_alignment;
+      const std::uint64_t length = elements.bytes(),
+                          aligned = (at + onnx::external_alignment - 1) / onnx::external_alignment * onnx::external_alignment;
       const auto [place, added] = places.try_emplace({elements.file.get(), elements.parts.front().at, length}, aligned);
       set_place(*tensor, data_file_.filename().string(), place->second, length);
       if (added) at = copies.add(elements, aligned);
@@ -125,7 +140,8 @@ class Writing {
 
   void write_model(onnx::OutputFile& out) {
     const Layout layout = lay_out(skeleton_);
-    if (layout.bytes > onnx::most_message_bytes) throw UsageError("the model is larger than 2 GB without its initializers, which an ONNX file can't be");
+    if (layout.bytes > onnx::most_message_bytes)
+      throw UsageError("the model is larger than 2 GB without its initializers, which an ONNX file can't be");
     out.reserve(layout.bytes);
     Copies copies;
     std::uint64_t at = 0;
@@ -155,14 +171,15 @@ class Writing {
   const std::filesystem::path file_, data_file_;
   ExternalData external_data_;
   const RunOptions& run_;
-  std::vector<std::pair<::onnx::TensorProto*, FarElements>> apart_;   // into the file of data
+  std::vector<std::pair<::onnx::TensorProto*, FarElements>> apart_;  // into the file of data
   std::uint64_t done_ = 0, total_ = 0;
   Written written_;
 };
 
 }  // namespace
 
-Written write_skeleton(Skeleton& skeleton, ExternalFiles& externals, const std::filesystem::path& file, ExternalData external_data, const RunOptions& run) {
+Written write_skeleton(Skeleton& skeleton, ExternalFiles& externals, const std::filesystem::path& file,
+                       ExternalData external_data, const RunOptions& run) {
   return Writing(skeleton, externals, file, external_data, run).write();
 }
 

@@ -11,10 +11,13 @@
 
 namespace compatcheck::onnx_file {
 
-struct Written { std::uint64_t bytes = 0, external_bytes = 0; };
+struct Written {
+  std::uint64_t bytes = 0, external_bytes = 0;
+};
 
-// The file, and FILE.data beside it where tensors lie apart, appear whole or not at all. `externals`: of the model that the skeleton was
-// read from. Throws ModelError where external data is missing, UsageError where the file can't be written.
-Written write_skeleton(Skeleton& skeleton, ExternalFiles& externals, const std::filesystem::path& file, ExternalData external_data, const RunOptions& run);
+// The file, and FILE.data beside it where tensors lie apart, appear whole or not at all. `externals`: of the model that the
+// skeleton was read from. Throws ModelError where external data is missing, UsageError where the file can't be written.
+Written write_skeleton(Skeleton& skeleton, ExternalFiles& externals, const std::filesystem::path& file,
+                       ExternalData external_data, const RunOptions& run);
 
 }  // namespace compatcheck::onnx_file

@@ -15,9 +15,9 @@ constexpr std::size_t most_entries = 2'000'000;  // of sets; a model whose value
 
 // A list of tensors is written as a list (append), or tensor by tensor (_foreach_add_).
 bool writes_items(const ir::Node& node, std::size_t operand) {
-  constexpr auto list_operators = std::to_array<std::string_view>(
-      {"aten::Delete", "aten::_set_item", "aten::append", "aten::clear", "aten::extend", "aten::insert", "aten::pop",
-       "aten::remove", "aten::reverse", "aten::sort"});
+  constexpr auto list_operators =
+      std::to_array<std::string_view>({"aten::Delete", "aten::_set_item", "aten::append", "aten::clear", "aten::extend",
+                                       "aten::insert", "aten::pop", "aten::remove", "aten::reverse", "aten::sort"});
   return ir::is_tensor_list(node.input(operand)->type()) && node.schema() &&
          !std::binary_search(list_operators.begin(), list_operators.end(), node.op());
 }
@@ -78,7 +78,8 @@ void Aliases::observe() {
     const Set found = reach(value);
     if ((entries_ += found.size()) > most_entries) return;
     for (LocationId id : found) observers_[id].push_back(value);
-    reach_written_[value->id()] = std::any_of(found.begin(), found.end(), [&](LocationId id) { return !writers_of_[id].empty(); });
+    reach_written_[value->id()] =
+        std::any_of(found.begin(), found.end(), [&](LocationId id) { return !writers_of_[id].empty(); });
   }
 }
 
@@ -101,7 +102,10 @@ bool Aliases::is_container(const ir::TypeRef& type) {
   using enum ir::TypeKind;
   if (!type) return true;
   switch (type->kind) {
-    case tensor: case generator: case storage: case stream: return false;
+    case tensor:
+    case generator:
+    case storage:
+    case stream: return false;
     case optional: return type->elements.empty() || is_container(type->elements[0]);
     default: return true;
   }
@@ -261,8 +265,7 @@ void Aliases::find_writers() {
   for (ir::Node* writer : writers_)
     for (std::size_t operand : written_operands(*writer)) {
       const ir::Value* value = writer->input(operand);
-      for (LocationId id : writes_items(*writer, operand) ? reach(value) : Set(set_of(value)))
-        writers_of_[id].push_back(writer);
+      for (LocationId id : writes_items(*writer, operand) ? reach(value) : Set(set_of(value))) writers_of_[id].push_back(writer);
     }
 }
 

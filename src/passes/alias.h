@@ -24,11 +24,11 @@ using LocationId = std::uint32_t;
 struct MemoryLocation {
   enum class Kind : std::uint8_t { fresh, input, constant, attribute, object, anything };
   Kind kind = Kind::fresh;
-  const ir::Node* maker = nullptr;      // fresh
-  std::string name;                     // input or attribute, for messages
-  std::vector<LocationId> contents;     // what a list, dict, tuple or object may hold; sorted
-  std::vector<LocationId> parts;        // pieces that don't overlap: of one split, each its own
-  const ir::Node* split = nullptr;      // that one
+  const ir::Node* maker = nullptr;   // fresh
+  std::string name;                  // input or attribute, for messages
+  std::vector<LocationId> contents;  // what a list, dict, tuple or object may hold; sorted
+  std::vector<LocationId> parts;     // pieces that don't overlap: of one split, each its own
+  const ir::Node* split = nullptr;   // that one
 };
 
 // It may return its argument, or a view of it, though its schema doesn't say so.
@@ -97,8 +97,8 @@ class Aliases {
   const ir::Program* program_;
   ir::Watch watch_;
   std::vector<ir::Node*> writers_;
-  std::vector<Set> sets_;                                  // by value id
-  std::vector<ir::Value*> values_;                         // that hold memory
+  std::vector<Set> sets_;           // by value id
+  std::vector<ir::Value*> values_;  // that hold memory
   std::vector<MemoryLocation> locations_;
   std::vector<std::vector<ir::Node*>> writers_of_;         // by location
   std::vector<std::vector<ir::Value*>> observers_;         // by location
@@ -108,8 +108,8 @@ class Aliases {
   std::map<std::uint32_t, LocationId> objects_;
   std::unordered_map<LocationId, std::uint32_t> object_of_;
   std::map<std::pair<std::uint32_t, std::string>, Set> cells_;
-  std::optional<LocationId> unknown_attribute_;            // without a program all attributes may be one
-  std::size_t entries_ = 0;                                // of all sets
+  std::optional<LocationId> unknown_attribute_;  // without a program all attributes may be one
+  std::size_t entries_ = 0;                      // of all sets
   bool changed_ = false;
 };
 

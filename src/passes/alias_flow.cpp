@@ -12,14 +12,36 @@ namespace {
 
 // Operators that may return their argument, or a view of it, though their schemas don't say so: found by running every
 // operator of torch 2.13's own tests and looking for shared storage.
-constexpr auto undeclared_views = std::to_array<std::string_view>({
-    "aten::_cast_Byte", "aten::_cast_Char", "aten::_cast_Double", "aten::_cast_Float", "aten::_cast_Half",
-    "aten::_cast_Int", "aten::_cast_Long", "aten::_cast_Short", "aten::_reshape_from_tensor", "aten::_unsafe_view",
-    "aten::align_tensors", "aten::alpha_dropout", "aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d",
-    "aten::broadcast_tensors", "aten::cartesian_prod", "aten::conj_physical", "aten::data", "aten::dequantize",
-    "aten::dropout", "aten::einsum", "aten::feature_alpha_dropout", "aten::feature_dropout",
-    "aten::flatten_dense_tensors", "aten::meshgrid", "aten::pad", "aten::sum_to_size", "aten::to_dense",
-    "aten::type_as"});
+constexpr auto undeclared_views = std::to_array<std::string_view>({"aten::_cast_Byte",
+                                                                   "aten::_cast_Char",
+                                                                   "aten::_cast_Double",
+                                                                   "aten::_cast_Float",
+                                                                   "aten::_cast_Half",
+                                                                   "aten::_cast_Int",
+                                                                   "aten::_cast_Long",
+                                                                   "aten::_cast_Short",
+                                                                   "aten::_reshape_from_tensor",
+                                                                   "aten::_unsafe_view",
+                                                                   "aten::align_tensors",
+                                                                   "aten::alpha_dropout",
+                                                                   "aten::atleast_1d",
+                                                                   "aten::atleast_2d",
+                                                                   "aten::atleast_3d",
+                                                                   "aten::broadcast_tensors",
+                                                                   "aten::cartesian_prod",
+                                                                   "aten::conj_physical",
+                                                                   "aten::data",
+                                                                   "aten::dequantize",
+                                                                   "aten::dropout",
+                                                                   "aten::einsum",
+                                                                   "aten::feature_alpha_dropout",
+                                                                   "aten::feature_dropout",
+                                                                   "aten::flatten_dense_tensors",
+                                                                   "aten::meshgrid",
+                                                                   "aten::pad",
+                                                                   "aten::sum_to_size",
+                                                                   "aten::to_dense",
+                                                                   "aten::type_as"});
 
 // A list of numbers, among the arguments of what gives tensors: neither is it the result, nor does the result hold it.
 bool is_number_list(const ir::Value* value) {
@@ -161,9 +183,9 @@ void Aliases::flow_schema(const ir::Node& node) {
 // of a linear's result, not of an expanded view. Each part is a location beside the whole's. Parts of two splits do
 // overlap: the second one's are views of the whole.
 bool Aliases::get_parts(const ir::Node& unpack) {
-  constexpr auto splits = std::to_array<std::string_view>(
-      {"aten::chunk", "aten::split", "aten::split_with_sizes", "aten::tensor_split", "aten::unbind",
-       "aten::unsafe_chunk", "aten::unsafe_split", "aten::unsafe_split_with_sizes"});
+  constexpr auto splits = std::to_array<std::string_view>({"aten::chunk", "aten::split", "aten::split_with_sizes",
+                                                           "aten::tensor_split", "aten::unbind", "aten::unsafe_chunk",
+                                                           "aten::unsafe_split", "aten::unsafe_split_with_sizes"});
   const ir::Node* split = unpack.input(0)->producer();
   if (!split || !std::binary_search(splits.begin(), splits.end(), split->op())) return false;
   const Set& whole = set_of(split->input(0));

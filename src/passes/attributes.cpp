@@ -40,7 +40,8 @@ struct AttributeWrites {
   explicit AttributeWrites(const ir::Graph& graph) {
     ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
       if (!node->is("prim::SetAttr")) return;
-      if (const auto* object = object_of(node->input(0))) cells.insert({object->object, attribute_name(*node)});
+      if (const auto* object = object_of(node->input(0)))
+        cells.insert({object->object, attribute_name(*node)});
       else if (!node->input(0)->producer() || !node->input(0)->producer()->is("prim::CreateObject"))
         of_unknown_objects.insert(attribute_name(*node));
     });
@@ -59,8 +60,10 @@ std::string parameter_name(const ir::Node& read) {
   std::string path;
   // The reads above this one may be constants already; then its module path says where it stands.
   const ir::Node* holder = read.input(0)->producer();
-  if (holder && holder->is("prim::GetAttr")) path = parameter_name(*holder);
-  else if (holder && holder->attribute("path")) path = *holder->attribute("path")->get<std::string>();
+  if (holder && holder->is("prim::GetAttr"))
+    path = parameter_name(*holder);
+  else if (holder && holder->attribute("path"))
+    path = *holder->attribute("path")->get<std::string>();
   return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
 
@@ -159,8 +162,10 @@ std::set<Cell> written_at_top(const ir::Graph& graph) {
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     if (!node->is("prim::SetAttr")) return;
     const auto* object = object_of(node->input(0));
-    if (!object) unknown.insert(attribute_name(*node));
-    else (node->owner() == graph.top() ? top : deeper).insert({object->object, attribute_name(*node)});
+    if (!object)
+      unknown.insert(attribute_name(*node));
+    else
+      (node->owner() == graph.top() ? top : deeper).insert({object->object, attribute_name(*node)});
   });
   std::erase_if(top, [&](const Cell& cell) { return deeper.contains(cell) || unknown.contains(cell.second); });
   return top;

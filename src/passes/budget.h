@@ -13,9 +13,9 @@ inline constexpr std::size_t most_text = 4096;
 
 // For one graph, in all rounds.
 struct Budget {
-  std::size_t unrolled = 10'000;            // nodes of usual size in copies of loop bodies
-  std::size_t folded = 16 << 20;            // bytes of what is computed beforehand
-  std::size_t listed = 1'000'000;           // items of lists that are made again
+  std::size_t unrolled = 10'000;   // nodes of usual size in copies of loop bodies
+  std::size_t folded = 16 << 20;   // bytes of what is computed beforehand
+  std::size_t listed = 1'000'000;  // items of lists that are made again
 };
 
 // What a copy takes, in nodes of usual size.

@@ -7,7 +7,9 @@
 namespace compatcheck::passes {
 namespace {
 
-std::size_t mix(std::size_t seed, std::size_t value) { return seed ^ (value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2)); }
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
+}
 
 struct Hash {
   std::size_t operator()(const ir::Constant& constant) const {

@@ -38,8 +38,10 @@ class Liveness {
   void index_writes(const ir::Graph& graph) {
     memory_needed_.resize(aliases_.location_count());
     for (ir::Node* writer : aliases_.writers()) {
-      if (writer->is("prim::SetAttr")) setters_.emplace(attribute_name(*writer), writer);
-      else if (goes_anywhere(*writer)) need(writer);
+      if (writer->is("prim::SetAttr"))
+        setters_.emplace(attribute_name(*writer), writer);
+      else if (goes_anywhere(*writer))
+        need(writer);
     }
     for (ir::Value* input : graph.inputs())
       for (LocationId id : aliases_.reach(input)) need_memory(id);
@@ -48,8 +50,8 @@ class Liveness {
   bool goes_anywhere(const ir::Node& writer) const {
     const auto operands = written_operands(writer);
     return operands.empty() || std::any_of(operands.begin(), operands.end(), [&](std::size_t operand) {
-      return aliases_.locations(writer.input(operand)).empty();
-    });
+             return aliases_.locations(writer.input(operand)).empty();
+           });
   }
 
   void need(ir::Node* node) {

@@ -14,25 +14,72 @@ bool one_of(std::string_view op, std::span<const std::string_view> sorted) {
 }
 
 // Random without a generator argument in the schema; the dropouts draw only with train=True.
-constexpr auto random_operators = std::to_array<std::string_view>({
-    "aten::_fused_dropout", "aten::alpha_dropout", "aten::alpha_dropout_", "aten::dropout", "aten::dropout_",
-    "aten::feature_alpha_dropout", "aten::feature_alpha_dropout_", "aten::feature_dropout", "aten::feature_dropout_",
-    "aten::gumbel_softmax", "aten::multinomial", "aten::native_dropout", "aten::normal", "aten::poisson",
-    "aten::rand", "aten::rand_like", "aten::randint", "aten::randint_like", "aten::randn", "aten::randn_like",
-    "aten::randperm", "aten::rrelu", "aten::rrelu_", "aten::rrelu_with_noise", "aten::scaled_dot_product_attention"});
+constexpr auto random_operators = std::to_array<std::string_view>({"aten::_fused_dropout",
+                                                                   "aten::alpha_dropout",
+                                                                   "aten::alpha_dropout_",
+                                                                   "aten::dropout",
+                                                                   "aten::dropout_",
+                                                                   "aten::feature_alpha_dropout",
+                                                                   "aten::feature_alpha_dropout_",
+                                                                   "aten::feature_dropout",
+                                                                   "aten::feature_dropout_",
+                                                                   "aten::gumbel_softmax",
+                                                                   "aten::multinomial",
+                                                                   "aten::native_dropout",
+                                                                   "aten::normal",
+                                                                   "aten::poisson",
+                                                                   "aten::rand",
+                                                                   "aten::rand_like",
+                                                                   "aten::randint",
+                                                                   "aten::randint_like",
+                                                                   "aten::randn",
+                                                                   "aten::randn_like",
+                                                                   "aten::randperm",
+                                                                   "aten::rrelu",
+                                                                   "aten::rrelu_",
+                                                                   "aten::rrelu_with_noise",
+                                                                   "aten::scaled_dot_product_attention"});
 
-constexpr auto remarks = std::to_array<std::string_view>({
-    "aten::set_grad_enabled", "aten::warn", "prim::Enter", "prim::Exit", "prim::Print",
-    "profiler::_record_function_exit"});
+constexpr auto remarks = std::to_array<std::string_view>(
+    {"aten::set_grad_enabled", "aten::warn", "prim::Enter", "prim::Exit", "prim::Print", "profiler::_record_function_exit"});
 
 // Prim operators that only compute.
-constexpr auto computing = std::to_array<std::string_view>({
-    "prim::Constant", "prim::CreateObject", "prim::DictConstruct", "prim::DictIndex", "prim::EnumName",
-    "prim::EnumValue", "prim::GetAttr", "prim::If", "prim::ListConstruct", "prim::ListUnpack", "prim::Loop",
-    "prim::ModuleContainerIndex", "prim::NumToTensor", "prim::StringIndex", "prim::TupleConstruct", "prim::TupleIndex",
-    "prim::TupleSlice", "prim::TupleUnpack", "prim::Uninitialized", "prim::abs", "prim::annotate", "prim::data",
-    "prim::device", "prim::dtype", "prim::id", "prim::is_cpu", "prim::is_cuda", "prim::isinstance", "prim::layout",
-    "prim::max", "prim::min", "prim::rangelist", "prim::shape", "prim::tolist", "prim::type", "prim::unchecked_cast"});
+constexpr auto computing = std::to_array<std::string_view>({"prim::Constant",
+                                                            "prim::CreateObject",
+                                                            "prim::DictConstruct",
+                                                            "prim::DictIndex",
+                                                            "prim::EnumName",
+                                                            "prim::EnumValue",
+                                                            "prim::GetAttr",
+                                                            "prim::If",
+                                                            "prim::ListConstruct",
+                                                            "prim::ListUnpack",
+                                                            "prim::Loop",
+                                                            "prim::ModuleContainerIndex",
+                                                            "prim::NumToTensor",
+                                                            "prim::StringIndex",
+                                                            "prim::TupleConstruct",
+                                                            "prim::TupleIndex",
+                                                            "prim::TupleSlice",
+                                                            "prim::TupleUnpack",
+                                                            "prim::Uninitialized",
+                                                            "prim::abs",
+                                                            "prim::annotate",
+                                                            "prim::data",
+                                                            "prim::device",
+                                                            "prim::dtype",
+                                                            "prim::id",
+                                                            "prim::is_cpu",
+                                                            "prim::is_cuda",
+                                                            "prim::isinstance",
+                                                            "prim::layout",
+                                                            "prim::max",
+                                                            "prim::min",
+                                                            "prim::rangelist",
+                                                            "prim::shape",
+                                                            "prim::tolist",
+                                                            "prim::type",
+                                                            "prim::unchecked_cast"});
 
 bool is_prim(const ir::Node& node) { return node.op().starts_with("prim::"); }
 
@@ -61,13 +108,23 @@ bool holds_memory(const ir::TypeRef& type) {
   using enum ir::TypeKind;
   if (!type) return true;
   switch (type->kind) {
-    case integer: case floating: case boolean: case complex: case number: case string: case none: case device:
-    case layout: case memory_format: case scalar_type: case qscheme: case function:
-      return false;
-    case optional: case tuple: case union_of:
-      return type->elements.empty() || std::any_of(type->elements.begin(), type->elements.end(), holds_memory);
-    default:
-      return true;
+    case integer:
+    case floating:
+    case boolean:
+    case complex:
+    case number:
+    case string:
+    case none:
+    case device:
+    case layout:
+    case memory_format:
+    case scalar_type:
+    case qscheme:
+    case function: return false;
+    case optional:
+    case tuple:
+    case union_of: return type->elements.empty() || std::any_of(type->elements.begin(), type->elements.end(), holds_memory);
+    default: return true;
   }
 }
 

@@ -91,7 +91,8 @@ Result slice(const ir::Node&, Arguments in) {
 }
 
 Result concatenate(const ir::Node&, Arguments in) {
-  if (in.size() != 2 || !as_list(*in[0]) || !as_list(*in[1]) || as_list(*in[0])->items.size() + as_list(*in[1])->items.size() > most_items)
+  if (in.size() != 2 || !as_list(*in[0]) || !as_list(*in[1]) ||
+      as_list(*in[0])->items.size() + as_list(*in[1])->items.size() > most_items)
     return std::nullopt;
   ListConstant both = *as_list(*in[0]);
   both.items.insert(both.items.end(), as_list(*in[1])->items.begin(), as_list(*in[1])->items.end());
@@ -179,9 +180,7 @@ Result index_of(const ir::Node&, Arguments in) {
   return std::nullopt;
 }
 
-Result copy(const ir::Node&, Arguments in) {
-  return in.size() == 1 && as_list(*in[0]) ? Result(*in[0]) : std::nullopt;
-}
+Result copy(const ir::Node&, Arguments in) { return in.size() == 1 && as_list(*in[0]) ? Result(*in[0]) : std::nullopt; }
 
 template <bool keys>
 Result dict_side(const ir::Node& node, Arguments in) {
@@ -204,8 +203,8 @@ Result construct(const ir::Node& node, Arguments in) {
   }
   using Kind = ir::TypeKind;
   const Kind kind = list.element->kind;
-  const bool plain = kind == Kind::integer || kind == Kind::floating || kind == Kind::boolean || kind == Kind::string ||
-                     kind == Kind::number;
+  const bool plain =
+      kind == Kind::integer || kind == Kind::floating || kind == Kind::boolean || kind == Kind::string || kind == Kind::number;
   return plain ? Result(Constant{std::move(list)}) : std::nullopt;
 }
 
@@ -234,14 +233,28 @@ std::optional<bool> values_equal(const Constant& a, const Constant& b) {
 }
 
 const Evaluators& list_evaluators() {
-  static const Evaluators table = {
-      {"prim::ListConstruct", construct}, {"aten::len", length}, {"aten::__getitem__", item}, {"aten::get", get},
-      {"aten::slice", slice}, {"aten::add", concatenate}, {"aten::mul", repeat}, {"aten::__contains__", contains},
-      {"aten::eq", equal_values}, {"aten::ne", different_values}, {"prim::min", extreme<true>},
-      {"prim::max", extreme<false>}, {"aten::sum", sum}, {"aten::any", any_or_all<true>}, {"aten::all", any_or_all<false>},
-      {"aten::index", index_of}, {"aten::list", copy}, {"aten::copy", copy}, {"aten::keys", dict_side<true>},
-      {"aten::values", dict_side<false>},
-      {"aten::broadcast_shapes", broadcast_sizes}, {"aten::_infer_size", broadcast_sizes}};
+  static const Evaluators table = {{"prim::ListConstruct", construct},
+                                   {"aten::len", length},
+                                   {"aten::__getitem__", item},
+                                   {"aten::get", get},
+                                   {"aten::slice", slice},
+                                   {"aten::add", concatenate},
+                                   {"aten::mul", repeat},
+                                   {"aten::__contains__", contains},
+                                   {"aten::eq", equal_values},
+                                   {"aten::ne", different_values},
+                                   {"prim::min", extreme<true>},
+                                   {"prim::max", extreme<false>},
+                                   {"aten::sum", sum},
+                                   {"aten::any", any_or_all<true>},
+                                   {"aten::all", any_or_all<false>},
+                                   {"aten::index", index_of},
+                                   {"aten::list", copy},
+                                   {"aten::copy", copy},
+                                   {"aten::keys", dict_side<true>},
+                                   {"aten::values", dict_side<false>},
+                                   {"aten::broadcast_shapes", broadcast_sizes},
+                                   {"aten::_infer_size", broadcast_sizes}};
   return table;
 }
 

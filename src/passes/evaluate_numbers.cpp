@@ -54,26 +54,32 @@ Result binary(Arguments in, Ints ints, Doubles doubles) {
 }
 
 Result add(const ir::Node&, Arguments in) {
-  return binary(in, [](auto a, auto b) { return wrap(bits(a) + bits(b)); }, std::plus<double>());
+  return binary(
+      in, [](auto a, auto b) { return wrap(bits(a) + bits(b)); }, std::plus<double>());
 }
 Result subtract(const ir::Node&, Arguments in) {
-  return binary(in, [](auto a, auto b) { return wrap(bits(a) - bits(b)); }, std::minus<double>());
+  return binary(
+      in, [](auto a, auto b) { return wrap(bits(a) - bits(b)); }, std::minus<double>());
 }
 Result multiply(const ir::Node&, Arguments in) {
-  return binary(in, [](auto a, auto b) { return wrap(bits(a) * bits(b)); }, std::multiplies<double>());
+  return binary(
+      in, [](auto a, auto b) { return wrap(bits(a) * bits(b)); }, std::multiplies<double>());
 }
 Result floor_divide(const ir::Node&, Arguments in) {
-  return binary(in, [](auto a, auto b) { return floor_divide(a, b); }, [](double a, double b) { return std::floor(a / b); });
+  return binary(
+      in, [](auto a, auto b) { return floor_divide(a, b); }, [](double a, double b) { return std::floor(a / b); });
 }
 Result remainder(const ir::Node&, Arguments in) {
-  return binary(in, [](auto a, auto b) { return remainder(a, b); },
-                [](double a, double b) { return std::fmod(b + std::fmod(a, b), b); });
+  return binary(
+      in, [](auto a, auto b) { return remainder(a, b); }, [](double a, double b) { return std::fmod(b + std::fmod(a, b), b); });
 }
 Result minimum(const ir::Node&, Arguments in) {
-  return binary(in, [](auto a, auto b) { return std::min(a, b); }, [](double a, double b) { return a < b ? a : b; });
+  return binary(
+      in, [](auto a, auto b) { return std::min(a, b); }, [](double a, double b) { return a < b ? a : b; });
 }
 Result maximum(const ir::Node&, Arguments in) {
-  return binary(in, [](auto a, auto b) { return std::max(a, b); }, [](double a, double b) { return a > b ? a : b; });
+  return binary(
+      in, [](auto a, auto b) { return std::max(a, b); }, [](double a, double b) { return a > b ? a : b; });
 }
 
 // On doubles alone: true division, pow, fmod.
@@ -85,7 +91,9 @@ Result on_doubles(Arguments in, Doubles doubles) {
   return a && b ? Result(Constant{double(doubles(*a, *b))}) : std::nullopt;
 }
 Result divide(const ir::Node&, Arguments in) { return on_doubles(in, std::divides<double>()); }
-Result fmod(const ir::Node&, Arguments in) { return on_doubles(in, [](double a, double b) { return std::fmod(a, b); }); }
+Result fmod(const ir::Node&, Arguments in) {
+  return on_doubles(in, [](double a, double b) { return std::fmod(a, b); });
+}
 Result power(const ir::Node& node, Arguments in) {
   if (!ir::is(node.output()->type(), ir::TypeKind::floating)) return std::nullopt;
   return on_doubles(in, [](double a, double b) { return std::pow(a, b); });
@@ -107,7 +115,8 @@ Result greater_equal(const ir::Node&, Arguments in) { return compare(in, std::gr
 template <class Op>
 Result bitwise(Arguments in, Op op) {
   if (in.size() != 2) return std::nullopt;
-  if (as_bool(*in[0]) && as_bool(*in[1])) return Constant{op(std::int64_t{*as_bool(*in[0])}, std::int64_t{*as_bool(*in[1])}) != 0};
+  if (as_bool(*in[0]) && as_bool(*in[1]))
+    return Constant{op(std::int64_t{*as_bool(*in[0])}, std::int64_t{*as_bool(*in[1])}) != 0};
   if (as_int(*in[0]) && as_int(*in[1])) return Constant{std::int64_t{op(*as_int(*in[0]), *as_int(*in[1]))}};
   return std::nullopt;
 }
@@ -230,23 +239,50 @@ Result always(const ir::Node&, Arguments in) {
 
 const Evaluators& number_evaluators() {
   static const Evaluators table = {
-      {"aten::add", add}, {"aten::sub", subtract}, {"aten::mul", multiply}, {"aten::div", divide},
-      {"aten::floordiv", floor_divide}, {"aten::remainder", remainder}, {"aten::fmod", fmod}, {"aten::pow", power},
-      {"prim::min", minimum}, {"prim::max", maximum}, {"aten::gcd", greatest_divisor},
-      {"aten::lt", less}, {"aten::le", less_equal}, {"aten::gt", greater}, {"aten::ge", greater_equal},
-      {"aten::__and__", bit_and}, {"aten::__or__", bit_or}, {"aten::__xor__", bit_xor},
-      {"aten::__lshift__", shift<true>}, {"aten::__rshift__", shift<false>}, {"aten::__not__", logical_not},
-      {"aten::neg", negative}, {"prim::abs", absolute},
-      {"aten::floor", round_to_int<std::floor>}, {"aten::ceil", round_to_int<std::ceil>},
-      {"aten::round", real_function<half_to_even>}, {"aten::sqrt", real_function<std::sqrt>},
-      {"aten::exp", real_function<std::exp>}, {"aten::log", real_function<std::log>},
-      {"aten::log10", real_function<std::log10>}, {"aten::log1p", real_function<std::log1p>},
-      {"aten::sin", real_function<std::sin>}, {"aten::cos", real_function<std::cos>}, {"aten::tan", real_function<std::tan>},
-      {"aten::Int", int_of}, {"aten::Float", float_of}, {"aten::Bool", bool_of},
-      {"aten::__range_length", range_length}, {"aten::__derive_index", range_item},
+      {"aten::add", add},
+      {"aten::sub", subtract},
+      {"aten::mul", multiply},
+      {"aten::div", divide},
+      {"aten::floordiv", floor_divide},
+      {"aten::remainder", remainder},
+      {"aten::fmod", fmod},
+      {"aten::pow", power},
+      {"prim::min", minimum},
+      {"prim::max", maximum},
+      {"aten::gcd", greatest_divisor},
+      {"aten::lt", less},
+      {"aten::le", less_equal},
+      {"aten::gt", greater},
+      {"aten::ge", greater_equal},
+      {"aten::__and__", bit_and},
+      {"aten::__or__", bit_or},
+      {"aten::__xor__", bit_xor},
+      {"aten::__lshift__", shift<true>},
+      {"aten::__rshift__", shift<false>},
+      {"aten::__not__", logical_not},
+      {"aten::neg", negative},
+      {"prim::abs", absolute},
+      {"aten::floor", round_to_int<std::floor>},
+      {"aten::ceil", round_to_int<std::ceil>},
+      {"aten::round", real_function<half_to_even>},
+      {"aten::sqrt", real_function<std::sqrt>},
+      {"aten::exp", real_function<std::exp>},
+      {"aten::log", real_function<std::log>},
+      {"aten::log10", real_function<std::log10>},
+      {"aten::log1p", real_function<std::log1p>},
+      {"aten::sin", real_function<std::sin>},
+      {"aten::cos", real_function<std::cos>},
+      {"aten::tan", real_function<std::tan>},
+      {"aten::Int", int_of},
+      {"aten::Float", float_of},
+      {"aten::Bool", bool_of},
+      {"aten::__range_length", range_length},
+      {"aten::__derive_index", range_item},
       // As a model runs that is just called: the paths that are written for training's sake are those of plain operators.
-      {"aten::is_scripting", always<true>}, {"aten::is_grad_enabled", always<true>},
-      {"aten::is_autocast_enabled", always<false>}, {"aten::is_autocast_cpu_enabled", always<false>}};
+      {"aten::is_scripting", always<true>},
+      {"aten::is_grad_enabled", always<true>},
+      {"aten::is_autocast_enabled", always<false>},
+      {"aten::is_autocast_cpu_enabled", always<false>}};
   return table;
 }
 

@@ -77,9 +77,7 @@ std::optional<T> only_element(const ir::TensorView& view) {
 }
 
 Result scalar(const ir::TensorView& view) {
-  auto widen = [](auto value) -> Result {
-    return value ? Result(Constant{static_cast<std::int64_t>(*value)}) : std::nullopt;
-  };
+  auto widen = [](auto value) -> Result { return value ? Result(Constant{static_cast<std::int64_t>(*value)}) : std::nullopt; };
   switch (view.dtype) {
     case ir::DType::i64: return widen(only_element<std::int64_t>(view));
     case ir::DType::i32: return widen(only_element<std::int32_t>(view));
@@ -117,7 +115,11 @@ bool never_none(const ir::TypeRef& type) {
   using enum ir::TypeKind;
   if (!type) return false;
   switch (type->kind) {
-    case optional: case none: case any: case union_of: case var: return false;
+    case optional:
+    case none:
+    case any:
+    case union_of:
+    case var: return false;
     default: return true;
   }
 }
@@ -164,8 +166,8 @@ Result is_instance(const ir::Node& node, Arguments in) {
   const auto* list = types ? types->get<ir::ListConstant>() : nullptr;
   if (in.size() != 1 || !list || !node.input(0)->type()) return std::nullopt;
   const std::string_view own = in[0]->is_none() ? "NoneType" : simple_name(*node.input(0)->type());
-  const bool container = ir::is(node.input(0)->type(), ir::TypeKind::list) ||
-                         ir::is(node.input(0)->type(), ir::TypeKind::dict) || ir::is(node.input(0)->type(), ir::TypeKind::tuple);
+  const bool container = ir::is(node.input(0)->type(), ir::TypeKind::list) || ir::is(node.input(0)->type(), ir::TypeKind::dict) ||
+                         ir::is(node.input(0)->type(), ir::TypeKind::tuple);
   if (own.empty() && !container) return std::nullopt;
   for (const Constant& entry : list->items) {
     const auto name = type_name(entry);
@@ -183,13 +185,22 @@ Result is_instance(const ir::Node& node, Arguments in) {
 }  // namespace
 
 const Evaluators& property_evaluators() {
-  static const Evaluators table = {
-      {"aten::size", size}, {"aten::dim", rank}, {"aten::numel", elements}, {"aten::len", first_extent},
-      {"prim::dtype", dtype}, {"aten::is_floating_point", floating}, {"aten::is_complex", complex},
-      {"prim::requires_grad", wants_gradient},
-      {"aten::Int", int_of}, {"aten::IntImplicit", int_of}, {"aten::Float", float_of}, {"aten::FloatImplicit", float_of},
-      {"aten::Bool", bool_of}, {"aten::__is__", identity<false>}, {"aten::__isnot__", identity<true>},
-      {"prim::isinstance", is_instance}};
+  static const Evaluators table = {{"aten::size", size},
+                                   {"aten::dim", rank},
+                                   {"aten::numel", elements},
+                                   {"aten::len", first_extent},
+                                   {"prim::dtype", dtype},
+                                   {"aten::is_floating_point", floating},
+                                   {"aten::is_complex", complex},
+                                   {"prim::requires_grad", wants_gradient},
+                                   {"aten::Int", int_of},
+                                   {"aten::IntImplicit", int_of},
+                                   {"aten::Float", float_of},
+                                   {"aten::FloatImplicit", float_of},
+                                   {"aten::Bool", bool_of},
+                                   {"aten::__is__", identity<false>},
+                                   {"aten::__isnot__", identity<true>},
+                                   {"prim::isinstance", is_instance}};
   return table;
 }
 

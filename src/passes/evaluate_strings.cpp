@@ -13,7 +13,8 @@ using Result = std::optional<Constant>;
 const std::string* text(Arguments in, std::size_t i) { return i < in.size() ? in[i]->get<std::string>() : nullptr; }
 
 Result concatenate(const ir::Node&, Arguments in) {
-  if (in.size() != 2 || !text(in, 0) || !text(in, 1) || text(in, 0)->size() + text(in, 1)->size() > most_text) return std::nullopt;
+  if (in.size() != 2 || !text(in, 0) || !text(in, 1) || text(in, 0)->size() + text(in, 1)->size() > most_text)
+    return std::nullopt;
   return Constant{*text(in, 0) + *text(in, 1)};
 }
 
@@ -88,10 +89,16 @@ Result device(const ir::Node&, Arguments in) {
 }  // namespace
 
 const Evaluators& string_evaluators() {
-  static const Evaluators table = {
-      {"aten::add", concatenate}, {"aten::len", length}, {"aten::lower", change_case<std::tolower>},
-      {"aten::upper", change_case<std::toupper>}, {"aten::startswith", starts_with}, {"aten::endswith", ends_with},
-      {"aten::__contains__", contains}, {"aten::format", format}, {"aten::str", to_text}, {"aten::device", device}};
+  static const Evaluators table = {{"aten::add", concatenate},
+                                   {"aten::len", length},
+                                   {"aten::lower", change_case<std::tolower>},
+                                   {"aten::upper", change_case<std::toupper>},
+                                   {"aten::startswith", starts_with},
+                                   {"aten::endswith", ends_with},
+                                   {"aten::__contains__", contains},
+                                   {"aten::format", format},
+                                   {"aten::str", to_text},
+                                   {"aten::device", device}};
   return table;
 }
 

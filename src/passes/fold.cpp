@@ -20,7 +20,8 @@ bool compares_identity(const ir::Node& node) { return node.is("aten::__is__") ||
 bool is_new_tensor(const ir::Value* value) {
   const ir::Node* maker = value->producer();
   if (!maker || !maker->schema() || !ir::is(value->type(), ir::TypeKind::tensor)) return false;
-  constexpr auto new_views = std::to_array<std::string_view>({"aten::permute", "aten::select", "aten::transpose", "aten::unsqueeze"});
+  constexpr auto new_views =
+      std::to_array<std::string_view>({"aten::permute", "aten::select", "aten::transpose", "aten::unsqueeze"});
   if (std::find(new_views.begin(), new_views.end(), maker->op()) != new_views.end()) return true;
   const auto& returns = maker->schema()->returns;
   return maker->outputs().size() == returns.size() && !is_undeclared_view(*maker) &&
@@ -113,9 +114,11 @@ std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const
       replace(node->output(), number);
     } else {
       auto result = known_result(*node, known);
-      if (!result || (holds_memory(node->output()->type()) && list_changes(*node, *aliases)) || !affordable(*result, budget)) continue;
+      if (!result || (holds_memory(node->output()->type()) && list_changes(*node, *aliases)) || !affordable(*result, budget))
+        continue;
       ir::TypeRef type = node->output()->type();
-      if (result->is_none() || ir::is(type, ir::TypeKind::number) || ir::is(type, ir::TypeKind::optional)) type = ir::type_of(*result);
+      if (result->is_none() || ir::is(type, ir::TypeKind::number) || ir::is(type, ir::TypeKind::optional))
+        type = ir::type_of(*result);
       replace(node->output(), constant_before(node, std::move(*result), type));
     }
     node->erase();
@@ -126,9 +129,12 @@ std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const
 
 }  // namespace
 
-std::size_t fold_numbers(ir::Graph& graph, Budget& budget, const ir::Watch& watch) { return fold(graph, nullptr, budget, {}, watch); }
+std::size_t fold_numbers(ir::Graph& graph, Budget& budget, const ir::Watch& watch) {
+  return fold(graph, nullptr, budget, {}, watch);
+}
 
-std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget& budget, const KnownValue& known, const ir::Watch& watch) {
+std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget& budget, const KnownValue& known,
+                           const ir::Watch& watch) {
   const Aliases aliases(graph, program, watch);
   return fold(graph, &aliases, budget, known, watch);
 }

@@ -75,8 +75,10 @@ class Contents {
     std::size_t at = 0;
     while (at < items_.size() && !ir::equal(*ir::constant_of(items_[at]), *key)) at += 2;
     if (change.is("aten::_set_item") && change.inputs().size() == 3) {
-      if (at == items_.size()) items_.insert(items_.end(), {change.input(1), change.input(2)});
-      else items_[at + 1] = change.input(2);
+      if (at == items_.size())
+        items_.insert(items_.end(), {change.input(1), change.input(2)});
+      else
+        items_[at + 1] = change.input(2);
       return true;
     }
     if (at == items_.size() || (!change.is("aten::Delete") && !(change.is("aten::pop") && change.inputs().size() == 2)))
@@ -99,7 +101,8 @@ bool use_list_itself(const ir::Graph& graph) {
   bool any = false;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     const schema::Schema* schema = node->schema();
-    if (!schema || node->inputs().empty() || schema->arguments.empty() || !schema->arguments[0].written || !is_container(node->input(0)))
+    if (!schema || node->inputs().empty() || schema->arguments.empty() || !schema->arguments[0].written ||
+        !is_container(node->input(0)))
       return;
     any = true;
     if (node->outputs().size() == 1 && !schema->returns.empty() && schema->returns[0].written)

@@ -17,24 +17,58 @@ bool among(std::string_view op, std::span<const std::string_view> operators) {
 // Their functional forms answer with bool whatever they are asked of; in place they keep the tensor's dtype.
 constexpr auto answers_bool = std::to_array<std::string_view>(
     {"aten::eq_", "aten::ne_", "aten::lt_", "aten::le_", "aten::gt_", "aten::ge_", "aten::equal_", "aten::not_equal_",
-     "aten::less_", "aten::less_equal_", "aten::greater_", "aten::greater_equal_", "aten::logical_and_",
-     "aten::logical_or_", "aten::logical_xor_", "aten::logical_not_"});
+     "aten::less_", "aten::less_equal_", "aten::greater_", "aten::greater_equal_", "aten::logical_and_", "aten::logical_or_",
+     "aten::logical_xor_", "aten::logical_not_"});
 
 // In place they keep the tensor's dtype; their functional forms promote it with that of another tensor.
-constexpr auto promotes = std::to_array<std::string_view>(
-    {"aten::add_", "aten::sub_", "aten::subtract_", "aten::mul_", "aten::multiply_", "aten::div_", "aten::divide_",
-     "aten::true_divide_", "aten::floor_divide_", "aten::remainder_", "aten::fmod_", "aten::pow_", "aten::float_power_",
-     "aten::atan2_", "aten::arctan2_", "aten::hypot_", "aten::copysign_", "aten::nextafter_", "aten::xlogy_",
-     "aten::ldexp_", "aten::gcd_", "aten::lcm_", "aten::heaviside_", "aten::bitwise_and_", "aten::bitwise_or_",
-     "aten::bitwise_xor_", "aten::bitwise_left_shift_", "aten::bitwise_right_shift_", "aten::__and_", "aten::clamp_",
-     "aten::clip_", "aten::clamp_min_", "aten::clamp_max_", "aten::addcmul_", "aten::addcdiv_", "aten::lerp_",
-     "aten::__iand__", "aten::__ior__", "aten::__ixor__", "aten::__iadd__", "aten::__isub__", "aten::__imul__",
-     "aten::__idiv__"});
+constexpr auto promotes = std::to_array<std::string_view>({"aten::add_",
+                                                           "aten::sub_",
+                                                           "aten::subtract_",
+                                                           "aten::mul_",
+                                                           "aten::multiply_",
+                                                           "aten::div_",
+                                                           "aten::divide_",
+                                                           "aten::true_divide_",
+                                                           "aten::floor_divide_",
+                                                           "aten::remainder_",
+                                                           "aten::fmod_",
+                                                           "aten::pow_",
+                                                           "aten::float_power_",
+                                                           "aten::atan2_",
+                                                           "aten::arctan2_",
+                                                           "aten::hypot_",
+                                                           "aten::copysign_",
+                                                           "aten::nextafter_",
+                                                           "aten::xlogy_",
+                                                           "aten::ldexp_",
+                                                           "aten::gcd_",
+                                                           "aten::lcm_",
+                                                           "aten::heaviside_",
+                                                           "aten::bitwise_and_",
+                                                           "aten::bitwise_or_",
+                                                           "aten::bitwise_xor_",
+                                                           "aten::bitwise_left_shift_",
+                                                           "aten::bitwise_right_shift_",
+                                                           "aten::__and_",
+                                                           "aten::clamp_",
+                                                           "aten::clip_",
+                                                           "aten::clamp_min_",
+                                                           "aten::clamp_max_",
+                                                           "aten::addcmul_",
+                                                           "aten::addcdiv_",
+                                                           "aten::lerp_",
+                                                           "aten::__iand__",
+                                                           "aten::__ior__",
+                                                           "aten::__ixor__",
+                                                           "aten::__iadd__",
+                                                           "aten::__isub__",
+                                                           "aten::__imul__",
+                                                           "aten::__idiv__"});
 
 // They change what the tensor object is, not only what it holds.
-constexpr auto changes_object = std::to_array<std::string_view>(
-    {"aten::resize_", "aten::resize_as_", "aten::set_", "aten::swap_", "aten::sparse_resize_",
-     "aten::sparse_resize_and_clear_", "aten::rename_", "aten::as_strided_"});
+constexpr auto changes_object =
+    std::to_array<std::string_view>({"aten::resize_", "aten::resize_as_", "aten::set_", "aten::swap_", "aten::sparse_resize_",
+                                     "aten::sparse_resize_and_clear_", "aten::rename_", "aten::as_strided_"});
 constexpr auto changes_sizes = std::to_array<std::string_view>(
     {"aten::squeeze_", "aten::swapaxes_", "aten::swapdims_", "aten::t_", "aten::transpose_", "aten::unsqueeze_"});
 
@@ -47,7 +81,8 @@ constexpr auto replaces_all = std::to_array<std::string_view>({"aten::copy_", "a
 bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
 
 // The overload without the last `dropped` arguments that takes the others as they are.
-const schema::Schema* pure_overload(const ir::Node& node, std::string_view name, std::size_t dropped, const schema::Registry& registry) {
+const schema::Schema* pure_overload(const ir::Node& node, std::string_view name, std::size_t dropped,
+                                    const schema::Registry& registry) {
   const auto& mine = node.schema()->arguments;
   const std::size_t kept = node.inputs().size() - dropped;
   const auto fits = [&](const schema::Schema* schema) {
@@ -141,8 +176,10 @@ ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schem
   if (!out && among(write->op(), replaces_all)) return replace_all(write, current, registry);
   const bool boolean = among(write->op(), answers_bool);
   const schema::Schema* schema = functional_schema(*write, registry);
-  if (out) write->erase_input(write->inputs().size() - 1);
-  else write->replace_input(0, current);
+  if (out)
+    write->erase_input(write->inputs().size() - 1);
+  else
+    write->replace_input(0, current);
   const bool promoted = !out && may_promote(*write);
   write->set_op(schema->name);
   write->set_schema(schema);

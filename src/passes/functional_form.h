@@ -18,8 +18,8 @@ bool changes_its_sizes(const ir::Node& write);
 // What the write leaves in its tensor or list, which held `current` before. The node becomes its functional form, or goes.
 ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schema::Registry& registry);
 
-// Made from a write that keeps its tensor's dtype: the result has the dtype of the first argument. (TorchScript's own `inplace` of a
-// Python function says another thing.)
+// Made from a write that keeps its tensor's dtype: the result has the dtype of the first argument. (TorchScript's own `inplace`
+// of a Python function says another thing.)
 bool keeps_first_dtype(const ir::Node& node);
 
 }  // namespace compatcheck::passes

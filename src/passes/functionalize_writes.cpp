@@ -20,7 +20,8 @@ class Functionalizer {
       : graph_(graph), plan_(plan), registry_(registry), watch_(watch), newest_(graph.value_limit()) {}
 
   std::size_t run() {
-    ir::for_each_node(*graph_.top(), [&](const ir::Node* node) { by_strides_ = by_strides_ || node->op().starts_with("aten::as_strided"); });
+    ir::for_each_node(*graph_.top(),
+                      [&](const ir::Node* node) { by_strides_ = by_strides_ || node->op().starts_with("aten::as_strided"); });
     begin(*graph_.top());
     block(*graph_.top());
     return done_;
@@ -60,8 +61,10 @@ class Functionalizer {
   ir::Value* value(ir::Value* of, ir::Node* place) {
     if (is_bundle(of)) return bundle(of, place);
     if (!tracked(of)) return of;
-    if (!valid(of)) make_again(of, place);
-    else if (newest(of).written) put_together(of, place);
+    if (!valid(of))
+      make_again(of, place);
+    else if (newest(of).written)
+      put_together(of, place);
     return newest(of).value;
   }
 
@@ -115,8 +118,10 @@ class Functionalizer {
     }();
     for (ir::Node* node : nodes) {
       watch_.step();
-      if (ir::Value* target = plan_.target(node)) write(node, target);
-      else visit(node);
+      if (ir::Value* target = plan_.target(node))
+        write(node, target);
+      else
+        visit(node);
     }
     read_newest(block.return_node());
   }
@@ -124,20 +129,26 @@ class Functionalizer {
   void visit(ir::Node* node) {
     const std::vector<ir::Value*> given(node->inputs().begin(), node->inputs().end());
     read_newest(node);
-    if (node->is("prim::If")) branch(node);
-    else if (node->is("prim::Loop")) loop(node);
+    if (node->is("prim::If"))
+      branch(node);
+    else if (node->is("prim::Loop"))
+      loop(node);
     else
       for (ir::Block* inner : node->blocks()) nested(*inner, {}, {});
     for (ir::Value* output : node->outputs()) {
       if (output->id() >= newest_.size()) continue;
-      if (tracked(output)) begin(output);
-      else if (plan_.is_bundle(output)) begin_bundle(output, given);
+      if (tracked(output))
+        begin(output);
+      else if (plan_.is_bundle(output))
+        begin_bundle(output, given);
     }
   }
 
   void begin(ir::Value* made) {
-    if (plan_.views().source(made)) set(made, {made, nullptr, nullptr, stamp(made)});
-    else renew(made, made);
+    if (plan_.views().source(made))
+      set(made, {made, nullptr, nullptr, stamp(made)});
+    else
+      renew(made, made);
   }
 
   void begin_bundle(ir::Value* made, const std::vector<ir::Value*>& items) {
@@ -151,8 +162,10 @@ class Functionalizer {
       ir::Value* input = node->input(i);
       if (!tracked(input) && !is_bundle(input)) continue;
       const bool form = tracked(input) && reads_only_form(*node, i);  // doesn't change by what is written
-      if (!form) node->replace_input(i, value(input, node));
-      else if (valid(input)) node->replace_input(i, newest(input).value);
+      if (!form)
+        node->replace_input(i, value(input, node));
+      else if (valid(input))
+        node->replace_input(i, newest(input).value);
     }
   }
 

@@ -36,7 +36,8 @@ const std::string* text_attribute(const ir::Node& node, std::string_view name) {
 
 class Inliner {
  public:
-  Inliner(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch) : graph_(graph), program_(program), watch_(watch) {
+  Inliner(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch)
+      : graph_(graph), program_(program), watch_(watch) {
     for (const auto& [name, function] : program.functions)
       ir::for_each_node(*function.graph.top(), [&](const ir::Node* node) {
         if (node->is("prim::SetAttr"))
@@ -69,13 +70,20 @@ class Inliner {
 
   void visit(ir::Node* node) {
     for (ir::Block* inner : node->blocks()) visit_block(*inner);
-    if (node->is("prim::GetAttr")) follow_attribute(*node);
-    else if (node->is("prim::ModuleContainerIndex")) follow_index(node);
-    else if (node->is("prim::Constant")) follow_constant(*node);
-    else if (node->is("prim::unchecked_cast")) follow_cast(*node);
-    else if (node->is("prim::CallMethod") || node->is("prim::CallFunction")) inline_call(node);
-    else if (node->is("aten::wait")) drop_wait(node);
-    else if (node->is("prim::fork") && only_awaited(*node)) inline_call(node);
+    if (node->is("prim::GetAttr"))
+      follow_attribute(*node);
+    else if (node->is("prim::ModuleContainerIndex"))
+      follow_index(node);
+    else if (node->is("prim::Constant"))
+      follow_constant(*node);
+    else if (node->is("prim::unchecked_cast"))
+      follow_cast(*node);
+    else if (node->is("prim::CallMethod") || node->is("prim::CallFunction"))
+      inline_call(node);
+    else if (node->is("aten::wait"))
+      drop_wait(node);
+    else if (node->is("prim::fork") && only_awaited(*node))
+      inline_call(node);
   }
 
   // ---- Which object a value is
@@ -123,7 +131,8 @@ class Inliner {
     std::vector<std::pair<std::string, std::uint32_t>> modules;
     const auto& values = program_.objects[holder->object].attributes;
     for (std::size_t i = 0; i < type->attributes.size() && i < values.size(); ++i)
-      if (const auto* object = values[i].get<ir::ObjectConstant>()) modules.emplace_back(type->attributes[i].name, object->object);
+      if (const auto* object = values[i].get<ir::ObjectConstant>())
+        modules.emplace_back(type->attributes[i].name, object->object);
     auto found = modules.end();
     if (const auto* key = index->get<std::string>())
       found = std::find_if(modules.begin(), modules.end(), [&](const auto& module) { return module.first == *key; });
@@ -202,7 +211,8 @@ class Inliner {
     const std::string& name = call->function->name;
     const std::pair key(name, call->self ? static_cast<std::int64_t>(call->self->object) : -1);
     if (!active_.insert(key).second) throw ModelError("the model's code calls itself without end: " + name);
-    if (active_.size() > deepest_call) throw ModelError("calls are nested more than " + std::to_string(deepest_call) + " deep: " + name);
+    if (active_.size() > deepest_call)
+      throw ModelError("calls are nested more than " + std::to_string(deepest_call) + " deep: " + name);
 
     const ir::Graph& body = call->function->graph;
     if (call->self && !body.inputs().empty() && call->self->object < program_.objects.size())

@@ -49,7 +49,8 @@ bool index_picks_items(const ir::Block& body) {
 // A list or dict is filled in the body, or carried through it and made longer: apart, its items become known.
 bool fills_container(const ir::Block& body) {
   const auto carried = body.outputs().subspan(1);
-  bool fills = std::any_of(carried.begin(), carried.end(), [](const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::list); });
+  bool fills = std::any_of(carried.begin(), carried.end(),
+                           [](const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::list); });
   ir::for_each_node(body, [&](const ir::Node* node) {
     for (std::size_t operand : written_operands(*node)) {
       const auto& type = node->input(operand)->type();

@@ -69,11 +69,13 @@ constexpr auto passes = std::to_array<Pass>({
     {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program, w.watch); }, "merged ",
      " node that was computed before", " nodes that were computed before"},
     {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program, w.watch); }, "", "", ""},
-    {"settle_reshapes", [](Work& w) { return settle_reshapes(w.graph, w.registry, w.watch); }, "took ", " reshape for a view", " reshapes for views"},
+    {"settle_reshapes", [](Work& w) { return settle_reshapes(w.graph, w.registry, w.watch); }, "took ", " reshape for a view",
+     " reshapes for views"},
     {"make_overwritten_attributes",
      [](Work& w) { return w.program ? make_overwritten_attributes(w.graph, *w.program, w.registry, w.watch) : 0; }, "made anew ",
      " attribute that each call fills before it reads it", " attributes that each call fills before it reads them"},
-    {"functionalize_writes", [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.written_inputs, w.watch); },
+    {"functionalize_writes",
+     [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.written_inputs, w.watch); },
      "made new values of ", " in-place write", " in-place writes"},
 });
 
@@ -140,7 +142,8 @@ std::string methods_of(const ir::Class& type) {
   std::size_t shown = 0;
   for (const bool forward : {true, false})
     for (const auto& [name, function] : type.methods)
-      if (name.starts_with("forward") == forward && !name.starts_with("__") && shown++ < 5) names += (names.empty() ? "" : ", ") + name;
+      if (name.starts_with("forward") == forward && !name.starts_with("__") && shown++ < 5)
+        names += (names.empty() ? "" : ", ") + name;
   return names.empty() ? "" : "; it has " + names + (shown > 5 ? " and others" : "") + " (--method)";
 }
 
@@ -150,7 +153,8 @@ const ir::Function& find_method(const ir::Program& program, const std::string& m
   const auto type = program.classes.find(name);
   const auto found = type == program.classes.end() ? decltype(type->second.methods.end()){} : type->second.methods.find(method);
   if (type == program.classes.end() || found == type->second.methods.end())
-    throw ModelError("the model's class " + name + " has no method " + method + (type == program.classes.end() ? "" : methods_of(type->second)));
+    throw ModelError("the model's class " + name + " has no method " + method +
+                     (type == program.classes.end() ? "" : methods_of(type->second)));
   const auto function = program.functions.find(found->second);
   if (function == program.functions.end()) throw ModelError("the file holds no code for " + found->second);
   return function->second;

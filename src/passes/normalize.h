@@ -22,14 +22,14 @@ struct Normalized {
   ir::Graph graph;
   // Of the method's inputs, those that a call may leave out and that say how to go about, not what with: None and flags.
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;
-  std::vector<std::string> steps;                  // what changed something, in order: "inlined 54 calls"
+  std::vector<std::string> steps;  // what changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;
 };
 
 struct NormalizeOptions {
   std::string method = "forward";
   ir::Watch watch;
-  bool verify_between = false;                     // ir::Graph::verify after every pass
+  bool verify_between = false;  // ir::Graph::verify after every pass
   std::function<void(const ir::Graph&, std::string_view pass)> after_pass;
 };
 

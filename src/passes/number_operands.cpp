@@ -1,5 +1,5 @@
-// Tracing writes `x * 2.5` with a tensor constant; libtorch's executor takes such operands for numbers again, of these operators and
-// of no other (CanonicalizeOps), before it computes anything beforehand. Numbers and tensors promote differently.
+// Tracing writes `x * 2.5` with a tensor constant; libtorch's executor takes such operands for numbers again, of these operators
+// and of no other (CanonicalizeOps), before it computes anything beforehand. Numbers and tensors promote differently.
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -24,7 +24,8 @@ std::optional<ir::Constant> number_in(const ir::Constant* constant) {
   if (!elements || elements->size() != 1) return std::nullopt;
   const ir::Element element = elements->front();
   if (tensor->dtype == ir::DType::boolean) return ir::Constant{element.real() != 0};
-  if (ir::is_complex(tensor->dtype)) return ir::Constant{std::complex<double>(static_cast<double>(element.real()), static_cast<double>(element.imag()))};
+  if (ir::is_complex(tensor->dtype))
+    return ir::Constant{std::complex<double>(static_cast<double>(element.real()), static_cast<double>(element.imag()))};
   if (ir::is_floating(tensor->dtype)) return ir::Constant{static_cast<double>(element.real())};
   if (tensor->dtype == ir::DType::u64) return std::nullopt;
   return ir::Constant{static_cast<std::int64_t>(element.real())};
@@ -38,7 +39,7 @@ std::size_t numbers_as_operands(ir::Graph& graph, const ir::Watch& watch) {
     if (!takes_numbers(*node)) continue;
     const ir::Value* other = node->input(1);
     auto number = number_in(ir::constant_of(other));
-    if (!number || other->producer()->attribute("path")) continue;   // which an attribute of the model has: it is a tensor
+    if (!number || other->producer()->attribute("path")) continue;  // which an attribute of the model has: it is a tensor
     node->replace_input(1, constant_before(node, std::move(*number)));
     ++changed;
   }

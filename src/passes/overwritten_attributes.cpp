@@ -32,7 +32,8 @@ bool may_fill(const ir::Node& node) {
 
 class Overwrites {
  public:
-  Overwrites(const ir::Graph& graph, const ir::Program& program, const ir::Watch& watch) : aliases_(graph, &program, watch), lifetimes_(graph) {
+  Overwrites(const ir::Graph& graph, const ir::Program& program, const ir::Watch& watch)
+      : aliases_(graph, &program, watch), lifetimes_(graph) {
     for (const ir::Node* write : aliases_.writers())
       if (write->is("prim::SetAttr")) set_ = true;
   }

@@ -80,7 +80,7 @@ std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told) 
     parted += !members.back().empty();
   }
   if (parted == 0) return 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {   // all anew, in their order
+  for (std::size_t i = 0; i < inputs.size(); ++i) {  // all anew, in their order
     ir::Value* instead = members[i].empty() ? graph.top()->add_input(inputs[i]->type(), inputs[i]->name())
                                             : made_of_members(graph, inputs[i], members[i])->output();
     inputs[i]->replace_all_uses_with(instead);

@@ -22,8 +22,8 @@ namespace compatcheck::passes {
 // belong to. Throws ModelError for recursion.
 std::size_t inline_calls(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
 
-// Dictionaries and lists that the model is given become their members, each an input by itself: "batch.mask", "images.0". Those of
-// `told` ("images.0", or "images.0.boxes" of a member's member), or of a dictionary that is only asked for fixed keys, these.
+// Dictionaries and lists that the model is given become their members, each an input by itself: "batch.mask", "images.0". Those
+// of `told` ("images.0", or "images.0.boxes" of a member's member), or of a dictionary that is only asked for fixed keys, these.
 std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told);
 
 // The `training` attribute of every module reads as false, in a graph from text too.
@@ -43,9 +43,10 @@ std::size_t dissolve_objects(ir::Graph& graph, const ir::Watch& watch = {});
 // ---- Devices, remarks, types
 
 std::size_t devices_to_cpu(ir::Graph& graph, const ir::Watch& watch = {});
-std::size_t drop_remarks(ir::Graph& graph, const ir::Watch& watch = {});           // prints, warnings, profiling
-std::size_t drop_assertions(ir::Graph& graph, const ir::Watch& watch = {});        // branches that only raise
-std::size_t drop_type_refinements(ir::Graph& graph, const ir::Watch& watch = {});  // prim::unchecked_cast and its like, where types agree
+std::size_t drop_remarks(ir::Graph& graph, const ir::Watch& watch = {});     // prints, warnings, profiling
+std::size_t drop_assertions(ir::Graph& graph, const ir::Watch& watch = {});  // branches that only raise
+std::size_t drop_type_refinements(ir::Graph& graph,
+                                  const ir::Watch& watch = {});  // prim::unchecked_cast and its like, where types agree
 
 // ---- Values
 
@@ -71,7 +72,8 @@ std::size_t read_lists(ir::Graph& graph, const ir::Program* program, Budget& bud
 // ---- Control flow
 
 std::size_t prune_branches(ir::Graph& graph, const ir::Watch& watch = {});
-std::size_t simplify_loops(ir::Graph& graph, const ir::Watch& watch = {});  // never run, run once, carried values that never change
+std::size_t simplify_loops(ir::Graph& graph,
+                           const ir::Watch& watch = {});  // never run, run once, carried values that never change
 std::size_t unroll_loops(ir::Graph& graph, Budget& budget, const ir::Watch& watch = {});
 
 // ---- Clean-up
@@ -90,8 +92,8 @@ std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& pro
 // Of a graph that writes: aten::reshape of what lies in the order of its sizes is aten::view.
 std::size_t settle_reshapes(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch = {});
 
-// Calls of torch.autograd.Functions in a graph's text (`^MyClip(0.5)(%x)`) become calls of prim::PythonOp's overload of that name, whose
-// plain arguments are inputs too. Of a Function whose schema nobody states one is assumed from its calls, and added.
+// Calls of torch.autograd.Functions in a graph's text (`^MyClip(0.5)(%x)`) become calls of prim::PythonOp's overload of that
+// name, whose plain arguments are inputs too. Of a Function whose schema nobody states one is assumed from its calls, and added.
 void name_python_functions(ir::Graph& graph, schema::Registry& schemas, const ir::Watch& watch = {});
 
 struct UnresolvedWrite {

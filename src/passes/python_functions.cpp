@@ -1,5 +1,5 @@
-// Calls of torch.autograd.Functions. A graph's text shows `^MyClip(0.5)(%x)`: the Function's name, its plain arguments, its tensors.
-// Each becomes a call of the overload "MyClip" of prim::PythonOp with all of its arguments as inputs.
+// Calls of torch.autograd.Functions. A graph's text shows `^MyClip(0.5)(%x)`: the Function's name, its plain arguments, its
+// tensors. Each becomes a call of the overload "MyClip" of prim::PythonOp with all of its arguments as inputs.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -37,7 +37,8 @@ std::vector<std::string_view> parts(std::string_view text) {
   return made;
 }
 
-template <class Number> std::optional<Number> number(std::string_view text) {
+template <class Number>
+std::optional<Number> number(std::string_view text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
@@ -49,7 +50,8 @@ Constant scalar(std::string_view text, int depth = 0) {
   if (text == "True" || text == "False") return {text == "True"};
   if (const auto whole = number<std::int64_t>(text)) return {*whole};
   if (const auto floating = number<double>(text)) return {*floating};
-  const bool list = text.size() >= 2 && ((text.front() == '[' && text.back() == ']') || (text.front() == '(' && text.back() == ')'));
+  const bool list =
+      text.size() >= 2 && ((text.front() == '[' && text.back() == ']') || (text.front() == '(' && text.back() == ')'));
   if (!list || depth > deepest_list) return {std::string(text)};
   ir::ListConstant made;
   for (const auto part : parts(text.substr(1, text.size() - 2))) made.items.push_back(scalar(part, depth + 1));
@@ -78,7 +80,8 @@ std::string name_of(const ir::Node& node) {
 
 bool is_name(std::string_view text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+  return !text.empty() && is_letter(text.front()) &&
+         std::ranges::all_of(text, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
 std::string_view type_word(const Constant& constant) {
@@ -95,20 +98,25 @@ std::string assumed_schema(const std::string& name, const std::vector<const ir::
   std::string text = std::string(python_op) + "." + name + "(";
   for (std::size_t i = 0; i < first.inputs().size(); ++i) text += (i ? ", Tensor input_" : "Tensor input_") + std::to_string(i);
   std::vector<std::string> words;
-  std::vector<bool> optional;   // None in some call
+  std::vector<bool> optional;  // None in some call
   for (const ir::Node* call : calls) {
     const auto scalars = scalars_of(*call);
     for (std::size_t i = 0; i < scalars.size(); ++i) {
       const std::string word(type_word(scalars[i]));
       optional.resize(std::max(optional.size(), i + 1));
       optional[i] = optional[i] || word == "None";
-      if (i >= words.size()) words.push_back(word);
-      else if (words[i] == "None") words[i] = word;
-      else if (words[i] != word && (words[i] == "int" || words[i] == "float" || words[i] == "Scalar") && (word == "int" || word == "float")) words[i] = "Scalar";
+      if (i >= words.size())
+        words.push_back(word);
+      else if (words[i] == "None")
+        words[i] = word;
+      else if (words[i] != word && (words[i] == "int" || words[i] == "float" || words[i] == "Scalar") &&
+               (word == "int" || word == "float"))
+        words[i] = "Scalar";
     }
   }
-  for (std::size_t i = 0; i < words.size(); ++i)   // of None alone nothing is known
-    text += (i || !first.inputs().empty() ? ", " : "") + (words[i] == "None" ? "Scalar" : words[i]) + (optional[i] ? "?" : "") + " scalar_" + std::to_string(i);
+  for (std::size_t i = 0; i < words.size(); ++i)  // of None alone nothing is known
+    text += (i || !first.inputs().empty() ? ", " : "") + (words[i] == "None" ? "Scalar" : words[i]) + (optional[i] ? "?" : "") +
+            " scalar_" + std::to_string(i);
   text += ") -> ";
   if (first.outputs().size() == 1) return text + "Tensor";
   text += "(";
@@ -124,7 +132,8 @@ bool takes_value(const TypeRef& type) {
 // As the schema's type wants it: whole numbers where a float is wanted are floats.
 Constant converted(Constant constant, const TypeRef& type) {
   if (type->kind == TypeKind::optional) return converted(std::move(constant), type->elements.front());
-  if (type->kind == TypeKind::floating && constant.get<std::int64_t>()) return {static_cast<double>(*constant.get<std::int64_t>())};
+  if (type->kind == TypeKind::floating && constant.get<std::int64_t>())
+    return {static_cast<double>(*constant.get<std::int64_t>())};
   if (auto* list = constant.get<ir::ListConstant>(); list && type->kind == TypeKind::list) {
     for (Constant& item : list->items) item = converted(std::move(item), type->elements.front());
     list->element = type->elements.front();
@@ -136,15 +145,20 @@ Constant converted(Constant constant, const TypeRef& type) {
 bool bind(ir::Node& node, const schema::Schema& schema) {
   const std::vector<ir::Value*> values(node.inputs().begin(), node.inputs().end());
   const auto scalars = scalars_of(node);
-  const auto tensors = static_cast<std::size_t>(std::ranges::count_if(schema.arguments, [](const auto& argument) { return takes_value(argument.type); }));
+  const auto tensors = static_cast<std::size_t>(
+      std::ranges::count_if(schema.arguments, [](const auto& argument) { return takes_value(argument.type); }));
   if (schema.variadic_arguments || values.size() != tensors || scalars.size() > schema.arguments.size() - tensors) return false;
   std::vector<ir::Value*> given;
   std::size_t value = 0, plain = 0;
   for (const auto& argument : schema.arguments) {
-    if (takes_value(argument.type)) given.push_back(values[value++]);
-    else if (plain < scalars.size()) given.push_back(constant_before(&node, converted(scalars[plain++], argument.type)));
-    else if (argument.default_value) given.push_back(constant_before(&node, *argument.default_value));
-    else return false;
+    if (takes_value(argument.type))
+      given.push_back(values[value++]);
+    else if (plain < scalars.size())
+      given.push_back(constant_before(&node, converted(scalars[plain++], argument.type)));
+    else if (argument.default_value)
+      given.push_back(constant_before(&node, *argument.default_value));
+    else
+      return false;
   }
   node.erase_all_inputs();
   for (ir::Value* one : given) node.add_input(one);

@@ -64,7 +64,8 @@ class Reader {
       const auto* constant = known<ir::ListConstant>(node->input(0));
       if (!constant || constant->items.size() != node->outputs().size()) return false;
       if (aliases_.any_writes() && aliases_.written(node->input(0))) return false;
-      for (std::size_t i = 0; i < constant->items.size(); ++i) replace(node->output(i), constant_before(node, constant->items[i]));
+      for (std::size_t i = 0; i < constant->items.size(); ++i)
+        replace(node->output(i), constant_before(node, constant->items[i]));
     }
     node->erase();
     return true;
@@ -149,8 +150,10 @@ class Reader {
         const ir::Constant* key = ir::constant_of(made->input(i));
         if (!key) return std::nullopt;
         const auto same = std::find_if(all.begin(), all.end(), [&](const Entry& entry) { return ir::equal(*entry.key, *key); });
-        if (same != all.end()) same->node = made->input(i + 1);
-        else all.push_back({key, made->input(i), made->input(i + 1), nullptr});
+        if (same != all.end())
+          same->node = made->input(i + 1);
+        else
+          all.push_back({key, made->input(i), made->input(i + 1), nullptr});
       }
       return all;
     }
@@ -207,8 +210,7 @@ class Reader {
   static bool read_constant_tuple(ir::Node* node) {
     const auto* tuple = known<ir::TupleConstant>(node->input(0));
     if (!tuple || !node->is("prim::TupleUnpack") || tuple->items.size() != node->outputs().size()) return false;
-    for (std::size_t i = 0; i < tuple->items.size(); ++i)
-      replace(node->output(i), constant_before(node, tuple->items[i]));
+    for (std::size_t i = 0; i < tuple->items.size(); ++i) replace(node->output(i), constant_before(node, tuple->items[i]));
     node->erase();
     return true;
   }

@@ -70,8 +70,8 @@ std::size_t drop_remarks(ir::Graph& graph, const ir::Watch& watch) {
 std::size_t drop_type_refinements(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t dropped = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
-    const bool refines = node->is("prim::unchecked_cast") || node->is("prim::annotate") ||
-                         node->is("aten::_unwrap_optional") || node->is("prim::unchecked_unwrap_optional");
+    const bool refines = node->is("prim::unchecked_cast") || node->is("prim::annotate") || node->is("aten::_unwrap_optional") ||
+                         node->is("prim::unchecked_unwrap_optional");
     if (!refines || node->inputs().size() != 1 || !adds_nothing(node->input(0), node->output())) continue;
     replace(node->output(), node->input(0));
     node->erase();

@@ -35,8 +35,7 @@ ir::Value* constant_before(ir::Node* place, ir::Constant value, const ir::TypeRe
   return output;
 }
 
-ir::Node* node_before(ir::Node* place, std::string op, std::span<ir::Value* const> inputs,
-                      std::span<const ir::TypeRef> types) {
+ir::Node* node_before(ir::Node* place, std::string op, std::span<ir::Value* const> inputs, std::span<const ir::TypeRef> types) {
   ir::Node* node = place->graph()->create(std::move(op), inputs);
   for (const ir::TypeRef& type : types) node->add_output(type);
   node->copy_origin(*place);

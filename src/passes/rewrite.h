@@ -57,7 +57,8 @@ void replace(ir::Value* from, ir::Value* to);
 std::string_view attribute_name(const ir::Node& node);
 
 // The integer, bool or string that the value is known to be; null if it isn't known.
-template <class T> const T* known(const ir::Value* value) {
+template <class T>
+const T* known(const ir::Value* value) {
   const ir::Constant* constant = ir::constant_of(value);
   return constant ? constant->get<T>() : nullptr;
 }

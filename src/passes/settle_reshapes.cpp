@@ -10,19 +10,22 @@
 namespace compatcheck::passes {
 namespace {
 
-template <std::size_t n> bool is_one_of(const ir::Node& node, const std::array<std::string_view, n>& names) {
+template <std::size_t n>
+bool is_one_of(const ir::Node& node, const std::array<std::string_view, n>& names) {
   return std::find(names.begin(), names.end(), node.op()) != names.end();
 }
 
 // New memory in the order of the sizes, whatever the arguments.
-constexpr auto ordered = std::to_array<std::string_view>({
-    "aten::arange", "aten::bmm", "aten::contiguous", "aten::embedding", "aten::empty", "aten::eye", "aten::full", "aten::linspace", "aten::mm", "aten::ones",
-    "aten::rand", "aten::randn", "aten::zeros"});
+constexpr auto ordered = std::to_array<std::string_view>({"aten::arange", "aten::bmm", "aten::contiguous", "aten::embedding",
+                                                          "aten::empty", "aten::eye", "aten::full", "aten::linspace", "aten::mm",
+                                                          "aten::ones", "aten::rand", "aten::randn", "aten::zeros"});
 // In the order in which their arguments lie: that of the sizes if all lie so. Views of the same elements, too.
-constexpr auto follow = std::to_array<std::string_view>({
-    "aten::abs", "aten::add", "aten::clamp", "aten::clone", "aten::cos", "aten::div", "aten::empty_like", "aten::exp", "aten::flatten", "aten::full_like", "aten::gelu", "aten::log",
-    "aten::mul", "aten::neg", "aten::ones_like", "aten::pow", "aten::relu", "aten::reshape", "aten::rsub", "aten::sigmoid", "aten::sin", "aten::softmax", "aten::sqrt", "aten::sub",
-    "aten::tanh", "aten::unsqueeze", "aten::view", "aten::where", "aten::zeros_like"});
+constexpr auto follow = std::to_array<std::string_view>(
+    {"aten::abs",        "aten::add",       "aten::clamp",     "aten::clone",     "aten::cos",       "aten::div",
+     "aten::empty_like", "aten::exp",       "aten::flatten",   "aten::full_like", "aten::gelu",      "aten::log",
+     "aten::mul",        "aten::neg",       "aten::ones_like", "aten::pow",       "aten::relu",      "aten::reshape",
+     "aten::rsub",       "aten::sigmoid",   "aten::sin",       "aten::softmax",   "aten::sqrt",      "aten::sub",
+     "aten::tanh",       "aten::unsqueeze", "aten::view",      "aten::where",     "aten::zeros_like"});
 constexpr int deepest = 200;
 
 // No other order is asked for: memory_format is absent, contiguous_format (0) or preserve_format (1).

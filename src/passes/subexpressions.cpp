@@ -41,8 +41,8 @@ class Merger {
 
  private:
   bool computes_only(const ir::Node& node) const {
-    if (node.outputs().empty() || node.is("prim::Constant") || node.is("prim::CreateObject") ||
-        node.is("prim::Uninitialized") || has_effect(node) || writes(node) || is_random(node))
+    if (node.outputs().empty() || node.is("prim::Constant") || node.is("prim::CreateObject") || node.is("prim::Uninitialized") ||
+        has_effect(node) || writes(node) || is_random(node))
       return false;
     if (!node.schema() && !node.op().starts_with("prim::")) return false;
     if (!aliases_.any_writes()) return true;
@@ -64,11 +64,14 @@ class Merger {
   }
 
   static void describe(const ir::Constant& value, std::string& key) {
-    if (const auto* number = value.get<std::int64_t>()) key += std::to_string(*number);
-    else if (const auto* text = value.get<std::string>()) key += *text;
+    if (const auto* number = value.get<std::int64_t>())
+      key += std::to_string(*number);
+    else if (const auto* text = value.get<std::string>())
+      key += *text;
     else if (const auto* list = value.get<ir::ListConstant>())
       for (const ir::Constant& item : list->items) describe(item, key), key += ',';
-    else key += "@" + std::to_string(reinterpret_cast<std::uintptr_t>(&value));  // like no other
+    else
+      key += "@" + std::to_string(reinterpret_cast<std::uintptr_t>(&value));  // like no other
   }
 
   static bool same_types(const ir::Node& a, const ir::Node& b) {

@@ -9,9 +9,7 @@
 namespace compatcheck::passes {
 namespace {
 
-bool is_tuple(const ir::Value* value) {
-  return ir::is(value->type(), ir::TypeKind::tuple) && !value->type()->elements.empty();
-}
+bool is_tuple(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tuple) && !value->type()->elements.empty(); }
 
 const ir::Node* construction(const ir::Value* value) {
   const ir::Node* node = value->producer();
@@ -107,8 +105,7 @@ bool split_carried(ir::Node* loop, std::size_t i) {
   ir::Block* body = loop->blocks()[0];
   ir::Value* output = loop->output(i);
   ir::Value* inside = body->inputs()[i + 1];
-  if (!same_arity(output, loop->input(i + 2)) || !same_arity(output, inside) ||
-      !same_arity(output, body->outputs()[i + 1]))
+  if (!same_arity(output, loop->input(i + 2)) || !same_arity(output, inside) || !same_arity(output, body->outputs()[i + 1]))
     return false;
   const std::vector<ir::TypeRef> types = output->type()->elements;
   std::vector<ir::Value*> items;
@@ -138,8 +135,10 @@ std::size_t split_boundaries(ir::Node* node) {
   std::size_t split = 0;
   for (std::size_t i = 0; i < node->outputs().size();) {
     const bool done = is_tuple(node->output(i)) && (branch ? split_branch_output(node, i) : split_carried(node, i));
-    if (done) ++split;
-    else ++i;
+    if (done)
+      ++split;
+    else
+      ++i;
   }
   return split;
 }

@@ -13,16 +13,39 @@
 namespace compatcheck::passes {
 namespace {
 
-constexpr auto views = std::to_array<std::string_view>({
-    "aten::_unwrap_optional", "aten::alias", "aten::broadcast_to", "aten::detach", "aten::diagonal", "aten::expand",
-    "aten::expand_as", "aten::lift_fresh", "aten::mT", "aten::moveaxis", "aten::movedim", "aten::narrow", "aten::numpy_T",
-    "aten::permute", "aten::select", "aten::slice", "aten::squeeze", "aten::swapaxes", "aten::swapdims", "aten::t",
-    "aten::transpose", "aten::unflatten", "aten::unfold", "aten::unsqueeze", "aten::view", "aten::view_as",
-    "aten::view_as_complex", "aten::view_as_real", "prim::unchecked_cast"});
+constexpr auto views = std::to_array<std::string_view>({"aten::_unwrap_optional",
+                                                        "aten::alias",
+                                                        "aten::broadcast_to",
+                                                        "aten::detach",
+                                                        "aten::diagonal",
+                                                        "aten::expand",
+                                                        "aten::expand_as",
+                                                        "aten::lift_fresh",
+                                                        "aten::mT",
+                                                        "aten::moveaxis",
+                                                        "aten::movedim",
+                                                        "aten::narrow",
+                                                        "aten::numpy_T",
+                                                        "aten::permute",
+                                                        "aten::select",
+                                                        "aten::slice",
+                                                        "aten::squeeze",
+                                                        "aten::swapaxes",
+                                                        "aten::swapdims",
+                                                        "aten::t",
+                                                        "aten::transpose",
+                                                        "aten::unflatten",
+                                                        "aten::unfold",
+                                                        "aten::unsqueeze",
+                                                        "aten::view",
+                                                        "aten::view_as",
+                                                        "aten::view_as_complex",
+                                                        "aten::view_as_real",
+                                                        "prim::unchecked_cast"});
 
-constexpr auto splits = std::to_array<std::string_view>({
-    "aten::chunk", "aten::split", "aten::split_with_sizes", "aten::tensor_split", "aten::unbind", "aten::unsafe_chunk",
-    "aten::unsafe_split", "aten::unsafe_split_with_sizes"});
+constexpr auto splits =
+    std::to_array<std::string_view>({"aten::chunk", "aten::split", "aten::split_with_sizes", "aten::tensor_split", "aten::unbind",
+                                     "aten::unsafe_chunk", "aten::unsafe_split", "aten::unsafe_split_with_sizes"});
 
 bool among(std::string_view op, std::span<const std::string_view> sorted) {
   return std::binary_search(sorted.begin(), sorted.end(), op);
@@ -34,7 +57,9 @@ bool is_tensor(const ir::Value* value) {
          (ir::is(type, ir::TypeKind::optional) && !type->elements.empty() && ir::is(type->elements[0], ir::TypeKind::tensor));
 }
 
-bool is_split(const ir::Node& node) { return node.schema() && among(node.op(), splits) && !node.inputs().empty() && is_tensor(node.input(0)); }
+bool is_split(const ir::Node& node) {
+  return node.schema() && among(node.op(), splits) && !node.inputs().empty() && is_tensor(node.input(0));
+}
 
 // x.view(torch.int32) reads the same bytes as other numbers; x.narrow(0, start, 1) with a tensor as start reads it.
 bool is_view(const ir::Node& node) {
@@ -65,8 +90,10 @@ void Views::add(ir::Value* value, const Aliases& aliases) {
   } else if (node && is_split(*node) && ir::is_tensor_list(value->type()) && !aliases.written(value)) {
     place.source = node->input(0);
   }
-  if (place.source) place.root = root(place.source), place.depth = at(place.source).depth + 1;
-  else if (is_tensor(value) || ir::is(value->type(), ir::TypeKind::list)) place.root = value;
+  if (place.source)
+    place.root = root(place.source), place.depth = at(place.source).depth + 1;
+  else if (is_tensor(value) || ir::is(value->type(), ir::TypeKind::list))
+    place.root = value;
 }
 
 ir::Value* Views::parent(const ir::Value* value) const {
@@ -83,7 +110,8 @@ bool is_whole(const ir::Node& view) {
   if (!start || !end || !step || *step != 1) return false;
   const auto* from = start->get<std::int64_t>();
   const auto* to = end->get<std::int64_t>();
-  return (start->is_none() || (from && *from == 0)) && (end->is_none() || (to && *to == std::numeric_limits<std::int64_t>::max()));
+  return (start->is_none() || (from && *from == 0)) &&
+         (end->is_none() || (to && *to == std::numeric_limits<std::int64_t>::max()));
 }
 
 // ---- Putting back
@@ -128,7 +156,8 @@ class PutBack {
   ir::Value* run(std::span<ir::Value* const> parts) {
     if (is_whole(node_) || node_.is("prim::unchecked_cast") || node_.is("aten::_unwrap_optional")) return child_;
     if (node_.is("prim::ListUnpack")) return join(parts);
-    if (node_.is("aten::__getitem__")) return make("aten::select_scatter", {parent_, child_, dim_of(split_of(node_), 1), node_.input(1)});
+    if (node_.is("aten::__getitem__"))
+      return make("aten::select_scatter", {parent_, child_, dim_of(split_of(node_), 1), node_.input(1)});
     if (node_.is("aten::select") || node_.is("aten::slice") || node_.is("aten::diagonal")) return scatter();
     if (node_.is("aten::narrow")) return scatter_narrow();
     if (node_.is("aten::unsqueeze")) return make("aten::squeeze", {child_, node_.input(1)});
@@ -136,7 +165,8 @@ class PutBack {
       ir::Value* back = constant(ir::Constant{*undone(node_.input(1))});
       return make("aten::permute", {child_, back});
     }
-    if (node_.is("aten::movedim") || node_.is("aten::moveaxis")) return make(node_.op(), {child_, node_.input(2), node_.input(1)});
+    if (node_.is("aten::movedim") || node_.is("aten::moveaxis"))
+      return make(node_.op(), {child_, node_.input(2), node_.input(1)});
     if (node_.is("aten::view_as_real")) return make("aten::view_as_complex", {child_});
     if (node_.is("aten::view_as_complex")) return make("aten::view_as_real", {child_});
     if (node_.is("aten::squeeze") || node_.is("aten::unflatten") || node_.is("aten::view") || node_.is("aten::view_as"))
@@ -230,13 +260,14 @@ ir::Value* put_back(const ir::Value* view, ir::Value* parent, ir::Value* child, 
 }
 
 bool reads_only_form(const ir::Node& node, std::size_t operand) {
-  constexpr auto of_first = std::to_array<std::string_view>({
-      "aten::dim", "aten::empty_like", "aten::full_like", "aten::is_complex", "aten::is_floating_point", "aten::new_empty",
-      "aten::new_full", "aten::new_ones", "aten::new_zeros", "aten::numel", "aten::ones_like", "aten::rand_like",
-      "aten::randn_like", "aten::size", "aten::zeros_like", "prim::device", "prim::dtype", "prim::is_cpu",
-      "prim::is_cuda", "prim::layout", "prim::shape"});
-  constexpr auto of_second = std::to_array<std::string_view>({
-      "aten::expand_as", "aten::reshape_as", "aten::type_as", "aten::view_as"});
+  constexpr auto of_first = std::to_array<std::string_view>(
+      {"aten::dim",       "aten::empty_like", "aten::full_like",  "aten::is_complex", "aten::is_floating_point",
+       "aten::new_empty", "aten::new_full",   "aten::new_ones",   "aten::new_zeros",  "aten::numel",
+       "aten::ones_like", "aten::rand_like",  "aten::randn_like", "aten::size",       "aten::zeros_like",
+       "prim::device",    "prim::dtype",      "prim::is_cpu",     "prim::is_cuda",    "prim::layout",
+       "prim::shape"});
+  constexpr auto of_second =
+      std::to_array<std::string_view>({"aten::expand_as", "aten::reshape_as", "aten::type_as", "aten::view_as"});
   if (operand == 0) return among(node.op(), of_first);
   return operand == 1 && among(node.op(), of_second);
 }

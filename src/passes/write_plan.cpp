@@ -10,9 +10,7 @@
 namespace compatcheck::passes {
 namespace {
 
-std::string shown(const ir::Value* value) {
-  return "%" + (value->name().empty() ? std::to_string(value->id()) : value->name());
-}
+std::string shown(const ir::Value* value) { return "%" + (value->name().empty() ? std::to_string(value->id()) : value->name()); }
 
 bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
 
@@ -55,7 +53,8 @@ void WritePlan::block_what_grows(const ir::Graph& graph) {
     const Family family = this->family(value);
     if (!family || !written_.contains(family)) return;
     ++views[family];
-    if (views_.depth(value) > deepest_view) block(family, "writes memory of which views of views are taken more than " + std::to_string(deepest_view) + " deep");
+    if (views_.depth(value) > deepest_view)
+      block(family, "writes memory of which views of views are taken more than " + std::to_string(deepest_view) + " deep");
   };
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     for (const ir::Value* output : node->outputs()) count(output);
@@ -65,8 +64,10 @@ void WritePlan::block_what_grows(const ir::Graph& graph) {
   std::size_t made_again = 0;
   for (const Family family : families) {
     const std::size_t wanted = views[family] * writes_to[family];
-    if (made_again + wanted > most_made_again) block(family, "writes memory of which too many views would be made again");
-    else made_again += wanted;
+    if (made_again + wanted > most_made_again)
+      block(family, "writes memory of which too many views would be made again");
+    else
+      made_again += wanted;
   }
 }
 
@@ -179,7 +180,8 @@ const ir::Value* WritePlan::view_that_outlives(const ir::Value* value, const ir:
       for (const ir::Value* view : use.user->outputs()) {
         if (views_.source(view) != source) continue;
         const auto uses = view->uses();
-        if (std::any_of(uses.begin(), uses.end(), [&](const ir::Use& read) { return lifetimes_.reads_after(view, read, &write); }))
+        if (std::any_of(uses.begin(), uses.end(),
+                        [&](const ir::Use& read) { return lifetimes_.reads_after(view, read, &write); }))
           return view;
         waiting.push_back(view);
       }
@@ -194,7 +196,8 @@ std::string WritePlan::container_obstacle(const ir::Node& write, const ir::Value
   if (std::string why = memory_obstacle(target); !why.empty()) return why;
   if (ir::is(target->type(), ir::TypeKind::dict))
     return "changes the dict " + shown(target) + " in place, where its items aren't known or something else may hold it";
-  if (write.schema() && write.inputs().size() > 1 && (write.is("aten::_set_item") || write.is("aten::pop") || write.is("aten::Delete")))
+  if (write.schema() && write.inputs().size() > 1 &&
+      (write.is("aten::_set_item") || write.is("aten::pop") || write.is("aten::Delete")))
     return "changes the list " + shown(target) + " at an index that isn't known";
   return "changes the list " + shown(target) + " in a way that no expression of lists gives";
 }
@@ -284,8 +287,8 @@ bool WritePlan::may_hold(LocationId id, const ir::Value* made, const ir::Node* w
     if (!is_container(made)) return false;
     const auto puts = puts_.find(id);
     return puts != puts_.end() && std::any_of(puts->second.begin(), puts->second.end(), [&](const ir::Node* put) {
-      return lifetimes_.place(put) < lifetimes_.place(write) || Lifetimes::repeated_without(put, write, maker->owner());
-    });
+             return lifetimes_.place(put) < lifetimes_.place(write) || Lifetimes::repeated_without(put, write, maker->owner());
+           });
   }
   return start < lifetimes_.place(write);
 }

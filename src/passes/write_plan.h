@@ -48,7 +48,9 @@ class WritePlan {
 
   Family family(const ir::Value* value) const { return views_.root(value); }
   Family family_written(const ir::Node* write) const;
-  void block(Family family, const std::string& why) { if (family) blocked_.emplace(family, why); }
+  void block(Family family, const std::string& why) {
+    if (family) blocked_.emplace(family, why);
+  }
   std::string own_obstacle(const ir::Node& write) const;
   std::string obstacle_of_target(const ir::Node& write, const ir::Value* target) const;
   std::string container_obstacle(const ir::Node& write, const ir::Value* target) const;
@@ -75,11 +77,11 @@ class WritePlan {
   Aliases aliases_;
   Views views_;
   Lifetimes lifetimes_;
-  std::unordered_map<const ir::Node*, std::string> own_;          // obstacles by write
-  std::unordered_map<const ir::Node*, ir::Value*> targets_;       // by write that has no obstacle of its own
+  std::unordered_map<const ir::Node*, std::string> own_;     // obstacles by write
+  std::unordered_map<const ir::Node*, ir::Value*> targets_;  // by write that has no obstacle of its own
   std::unordered_map<Family, std::string> blocked_;
   std::unordered_set<Family> written_;
-  std::map<LocationId, std::vector<const ir::Node*>> puts_;       // what puts the memory into a list, dict or object
+  std::map<LocationId, std::vector<const ir::Node*>> puts_;  // what puts the memory into a list, dict or object
   std::unordered_map<const ir::Node*, std::vector<ir::Value*>> inside_;
 };
 

@@ -22,7 +22,9 @@ void run(const Function& function, compatcheck_call& call, std::string_view doin
   if (status == compatcheck_ok) throw Misuse{failure(function, doing, call.lost)};
   // Its author throws it: no read tells what.
   if (status == compatcheck_unknown && !call.pending[compatcheck_unknown])
-    throw handlers::Wanting{{.truth = Truth::unknown, .message = "plugin " + function.plugin() + ": " + std::string(doing) + " says that something isn't known, and not what"}};
+    throw handlers::Wanting{{.truth = Truth::unknown,
+                             .message = "plugin " + function.plugin() + ": " + std::string(doing) +
+                                        " says that something isn't known, and not what"}};
   if (status == compatcheck_unknown || status == compatcheck_refused) {
     if (const auto pending = call.pending[static_cast<std::size_t>(status)]) std::rethrow_exception(pending);
     thrown = "it doesn't say why the call is refused";
@@ -36,7 +38,8 @@ class Reading {
  public:
   explicit Reading(const symbolic::Call& call)
       : builder_(model_, moved_, {mapping::lowest_opset, mapping::highest_opset}),
-        emission_(call, nullptr, {}, builder_, [](const ir::Value*) -> const handlers::Operand& { throw Misuse{"nodes are made by handlers"}; }),
+        emission_(call, nullptr, {}, builder_,
+                  [](const ir::Value*) -> const handlers::Operand& { throw Misuse{"nodes are made by handlers"}; }),
         crossing(emission_, false) {}
 
  private:
@@ -61,11 +64,13 @@ void emit(const Function& function, handlers::Emission& e) {
     throw onnx::Refusal{refusal.reason + " (plugin " + function.plugin() + ")", refusal.hint};
   }
   for (std::size_t i = 0; i < e.results().size(); ++i)
-    if (e.output_used(i) && !e.results()[i]) throw onnx::Refusal{failure(function, doing, "it gave no output " + std::to_string(i)), hint};
+    if (e.output_used(i) && !e.results()[i])
+      throw onnx::Refusal{failure(function, doing, "it gave no output " + std::to_string(i)), hint};
 }
 
 // Of what isn't known nothing is stated; a refusal is one of PyTorch's.
-std::vector<symbolic::Fact> state(const Function& function, const std::string& op, const symbolic::Registry& words, const symbolic::Call& call) {
+std::vector<symbolic::Fact> state(const Function& function, const std::string& op, const symbolic::Registry& words,
+                                  const symbolic::Call& call) {
   Reading reading(call);
   compatcheck_call& crossing = reading.crossing;
   crossing.states = true;
@@ -106,11 +111,15 @@ handlers::Handler handler_of(FunctionRef function) {
 }
 
 symbolic::FactFunction facts_of(FunctionRef function, std::string op, std::shared_ptr<const symbolic::Registry> words) {
-  return [function = std::move(function), op = std::move(op), words = std::move(words)](const symbolic::Call& call) { return state(*function, op, *words, call); };
+  return [function = std::move(function), op = std::move(op), words = std::move(words)](const symbolic::Call& call) {
+    return state(*function, op, *words, call);
+  };
 }
 
 symbolic::ConditionFunction condition_of(FunctionRef function, std::string name) {
-  return [function = std::move(function), name = std::move(name)](const symbolic::Call& call) { return hold(*function, name, call); };
+  return [function = std::move(function), name = std::move(name)](const symbolic::Call& call) {
+    return hold(*function, name, call);
+  };
 }
 
 }  // namespace compatcheck::plugins

@@ -19,7 +19,8 @@ std::uint32_t fresh_number() {
   return number;
 }
 
-template <class Kept> const auto& kept_at(const Kept& kept, std::uint32_t id, const char* what) {
+template <class Kept>
+const auto& kept_at(const Kept& kept, std::uint32_t id, const char* what) {
   const auto found = kept.find(id);
   if (found == kept.end()) throw Misuse{std::string(what) + " of another call, or none at all, is used"};
   return found->second;

@@ -19,19 +19,19 @@ struct compatcheck_call {
   compatcheck_call(compatcheck::handlers::Emission& of, bool to_emit) : emission(of), emits(to_emit) {}
 
   compatcheck::handlers::Emission& emission;
-  bool emits;                                     // a handler's: nodes may be made
-  bool states = false;                            // facts may be stated
-  const compatcheck::symbolic::Registry* words = nullptr;   // of facts, where facts are stated
+  bool emits;                                              // a handler's: nodes may be made
+  bool states = false;                                     // facts may be stated
+  const compatcheck::symbolic::Registry* words = nullptr;  // of facts, where facts are stated
   std::vector<compatcheck::symbolic::Fact> stated;
 
-  std::string problem;                            // of the last function that wasn't ok
-  std::array<std::exception_ptr, 4> pending;      // by status: what was thrown on this side
-  std::string lost;                               // of one that has no status
+  std::string problem;                        // of the last function that wasn't ok
+  std::array<std::exception_ptr, 4> pending;  // by status: what was thrown on this side
+  std::string lost;                           // of one that has no status
   // By the plugin's numbers, of which no two calls share one.
   std::unordered_map<compatcheck_value, compatcheck::onnx::Value> values;
   std::unordered_map<compatcheck_dim, compatcheck::symbolic::Dim> dims;
-  std::unordered_map<compatcheck::onnx::ValueId, std::size_t> ranks;   // of values, where it is known
-  std::deque<std::string> texts;                  // what the plugin was given to read
+  std::unordered_map<compatcheck::onnx::ValueId, std::size_t> ranks;  // of values, where it is known
+  std::deque<std::string> texts;                                      // what the plugin was given to read
   std::deque<std::vector<std::int64_t>> integers;
   std::deque<std::vector<double>> numbers;
   std::deque<std::vector<std::uint32_t>> ids;
@@ -40,22 +40,25 @@ struct compatcheck_call {
 namespace compatcheck::plugins {
 
 // The plugin asked for what there isn't.
-struct Misuse { std::string reason; };
+struct Misuse {
+  std::string reason;
+};
 
 std::string_view view(compatcheck_text text);
 
 compatcheck_value put(compatcheck_call& call, const onnx::Value& value);
-onnx::Value value_at(const compatcheck_call& call, compatcheck_value id);         // throws Misuse
+onnx::Value value_at(const compatcheck_call& call, compatcheck_value id);  // throws Misuse
 compatcheck_dim put(compatcheck_call& call, const symbolic::Dim& dim);
-symbolic::Dim dim_at(const compatcheck_call& call, compatcheck_dim id);           // throws Misuse
-compatcheck_dtype number_of(ir::DType dtype);                                     // throws Refusal for what ONNX lacks
-std::optional<ir::DType> dtype_at(compatcheck_dtype number);                      // throws Misuse
+symbolic::Dim dim_at(const compatcheck_call& call, compatcheck_dim id);  // throws Misuse
+compatcheck_dtype number_of(ir::DType dtype);                            // throws Refusal for what ONNX lacks
+std::optional<ir::DType> dtype_at(compatcheck_dtype number);             // throws Misuse
 void give_dims(compatcheck_call& call, const symbolic::Shape& shape, const compatcheck_dim** answer, std::size_t* count);
 
 // What is thrown on this side becomes a status; it is thrown again where the plugin hands that on.
 void remember(compatcheck_call& call, compatcheck_status status, std::string problem, std::exception_ptr thrown);
 compatcheck_status remember_current(compatcheck_call& call);
-template <class Work> compatcheck_status guarded(compatcheck_call* call, Work&& work) {
+template <class Work>
+compatcheck_status guarded(compatcheck_call* call, Work&& work) {
   try {
     work(*call, call->emission);
     return compatcheck_ok;
@@ -65,7 +68,8 @@ template <class Work> compatcheck_status guarded(compatcheck_call* call, Work&& 
 }
 
 // Of a function that answers without a status: the call fails all the same.
-template <class Work> void guarded_without_status(compatcheck_call* call, Work&& work) {
+template <class Work>
+void guarded_without_status(compatcheck_call* call, Work&& work) {
   if (guarded(call, work) == compatcheck_failed) call->lost = call->problem;
 }
 

@@ -40,7 +40,8 @@ Dim combined(char operation, const Dim& a, const Dim& b) {
 // Without a status: what can't be combined is unknown.
 compatcheck_dim combine_sizes(compatcheck_call* call, char operation, compatcheck_dim a, compatcheck_dim b) {
   compatcheck_dim made = 0;
-  guarded_without_status(call, [&](compatcheck_call& of, Emission&) { made = put(of, combined(operation, dim_at(of, a), dim_at(of, b))); });
+  guarded_without_status(
+      call, [&](compatcheck_call& of, Emission&) { made = put(of, combined(operation, dim_at(of, a), dim_at(of, b))); });
   return made;
 }
 
@@ -56,8 +57,8 @@ symbolic::Shape shape_at(const compatcheck_call& call, const compatcheck_dim* di
   return shape;
 }
 
-compatcheck_status broadcast(compatcheck_call* call, const compatcheck_dim* a, std::size_t a_count, const compatcheck_dim* b, std::size_t b_count,
-                             const compatcheck_dim** answer, std::size_t* count) {
+compatcheck_status broadcast(compatcheck_call* call, const compatcheck_dim* a, std::size_t a_count, const compatcheck_dim* b,
+                             std::size_t b_count, const compatcheck_dim** answer, std::size_t* count) {
   return guarded(call, [&](compatcheck_call& of, Emission&) {
     give_dims(of, *symbolic::broadcast(shape_at(of, a, a_count), shape_at(of, b, b_count)), answer, count);
   });
@@ -72,17 +73,20 @@ bool may_be(const ir::TypeRef& type, bool tensor) {
     case ir::TypeKind::any: return true;
     case ir::TypeKind::tensor: return tensor;
     case ir::TypeKind::optional: return may_be(type->elements.front(), tensor);
-    case ir::TypeKind::integer: case ir::TypeKind::number: return !tensor;
+    case ir::TypeKind::integer:
+    case ir::TypeKind::number: return !tensor;
     default: return false;
   }
 }
 
 void state(compatcheck_call& call, std::size_t output, symbolic::Fact fact) {
   demand_statement(call);
-  if (output >= call.stated.size()) throw Misuse{std::string(call.emission.call.op()) + " has no output " + std::to_string(output)};
+  if (output >= call.stated.size())
+    throw Misuse{std::string(call.emission.call.op()) + " has no output " + std::to_string(output)};
   const ir::TypeRef& type = call.emission.call.node().output(output)->type();
   if (!may_be(type, fact.tensor()))
-    throw Misuse{"output " + std::to_string(output) + " is " + ir::to_string(*type) + ", and " + (fact.tensor() ? "a tensor" : "an integer") + " is stated of it"};
+    throw Misuse{"output " + std::to_string(output) + " is " + ir::to_string(*type) + ", and " +
+                 (fact.tensor() ? "a tensor" : "an integer") + " is stated of it"};
   call.stated[output] = std::move(fact);
 }
 
@@ -97,7 +101,8 @@ compatcheck_status state_by_word(compatcheck_call* call, compatcheck_text word) 
   });
 }
 
-compatcheck_status state_tensor(compatcheck_call* call, std::size_t output, compatcheck_dtype dtype, const compatcheck_dim* dims, std::size_t rank) {
+compatcheck_status state_tensor(compatcheck_call* call, std::size_t output, compatcheck_dtype dtype, const compatcheck_dim* dims,
+                                std::size_t rank) {
   return guarded(call, [&](compatcheck_call& of, Emission&) {
     state(of, output, symbolic::tensor_fact(dtype_at(dtype), dims ? std::optional(shape_at(of, dims, rank)) : std::nullopt));
   });

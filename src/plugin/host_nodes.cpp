@@ -11,7 +11,8 @@ namespace {
 
 using handlers::Emission;
 
-template <class Work> compatcheck_status emitting(compatcheck_call* call, Work&& work) {
+template <class Work>
+compatcheck_status emitting(compatcheck_call* call, Work&& work) {
   return guarded(call, [&](compatcheck_call& of, Emission& e) {
     if (!of.emits) throw Misuse{"nodes are made by handlers"};
     work(of, e);
@@ -19,7 +20,8 @@ template <class Work> compatcheck_status emitting(compatcheck_call* call, Work&&
 }
 
 // A function whose answer is one value.
-template <class Work> compatcheck_status valued(compatcheck_call* call, compatcheck_value* answer, Work&& work) {
+template <class Work>
+compatcheck_status valued(compatcheck_call* call, compatcheck_value* answer, Work&& work) {
   return emitting(call, [&](compatcheck_call& of, Emission& e) { *answer = put(of, work(of, e)); });
 }
 
@@ -49,9 +51,12 @@ onnx::Value of_rank(compatcheck_call& call, const onnx::Value& value, std::optio
 // ---- Arguments
 
 compatcheck_status tensor(compatcheck_call* call, compatcheck_text argument, compatcheck_value* answer) {
-  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return of_rank(of, e.tensor(view(argument)), e.call.rank(view(argument))); });
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
+    return of_rank(of, e.tensor(view(argument)), e.call.rank(view(argument)));
+  });
 }
-compatcheck_status tensors(compatcheck_call* call, compatcheck_text argument, const compatcheck_value** answer, std::size_t* count) {
+compatcheck_status tensors(compatcheck_call* call, compatcheck_text argument, const compatcheck_value** answer,
+                           std::size_t* count) {
   return emitting(call, [&](compatcheck_call& of, Emission& e) {
     auto& made = of.ids.emplace_back();
     for (const onnx::Value& value : e.tensors(view(argument))) made.push_back(put(of, value));
@@ -59,7 +64,8 @@ compatcheck_status tensors(compatcheck_call* call, compatcheck_text argument, co
     *count = made.size();
   });
 }
-compatcheck_status number_value(compatcheck_call* call, compatcheck_text argument, compatcheck_dtype dtype, compatcheck_value* answer) {
+compatcheck_status number_value(compatcheck_call* call, compatcheck_text argument, compatcheck_dtype dtype,
+                                compatcheck_value* answer) {
   return valued(call, answer, [&](auto&, Emission& e) { return e.number_value(view(argument), known_dtype(dtype)); });
 }
 compatcheck_status int_vector(compatcheck_call* call, compatcheck_text argument, compatcheck_value* answer) {
@@ -102,12 +108,14 @@ std::pair<double, double> range_of(ir::DType dtype) {
 
 void demand_in_range(ir::DType dtype, double number) {
   const auto [least, most] = range_of(dtype);
-  const bool held = ir::is_floating(dtype) || ir::is_complex(dtype) ? !std::isfinite(number) || (number >= least && number <= most)
-                                                                    : number == std::trunc(number) && number >= least && number <= most;
+  const bool held = ir::is_floating(dtype) || ir::is_complex(dtype)
+                        ? !std::isfinite(number) || (number >= least && number <= most)
+                        : number == std::trunc(number) && number >= least && number <= most;
   if (!held) throw Misuse{std::string(ir::name(dtype)) + " holds no " + std::to_string(number)};
 }
 
-compatcheck_status integer_scalar(compatcheck_call* call, compatcheck_dtype dtype, std::int64_t number, compatcheck_value* answer) {
+compatcheck_status integer_scalar(compatcheck_call* call, compatcheck_dtype dtype, std::int64_t number,
+                                  compatcheck_value* answer) {
   return valued(call, answer, [&](auto&, Emission& e) {
     if (known_dtype(dtype) != ir::DType::i64) demand_in_range(known_dtype(dtype), static_cast<double>(number));
     return e.scalar(known_dtype(dtype), number);
@@ -119,7 +127,8 @@ compatcheck_status floating_scalar(compatcheck_call* call, compatcheck_dtype dty
     return e.scalar(known_dtype(dtype), number);
   });
 }
-compatcheck_status int_constant(compatcheck_call* call, const std::int64_t* numbers, std::size_t count, compatcheck_value* answer) {
+compatcheck_status int_constant(compatcheck_call* call, const std::int64_t* numbers, std::size_t count,
+                                compatcheck_value* answer) {
   return valued(call, answer, [&](auto&, Emission& e) { return e.integers(onnx::Ints(numbers, numbers + count)); });
 }
 
@@ -129,18 +138,22 @@ onnx::TensorData tensor_data(ir::DType dtype, const std::int64_t* dims, std::siz
     if (dims[i] < 0) throw Misuse{"a constant has a size below 0"};
     if (__builtin_mul_overflow(expected, static_cast<std::uint64_t>(dims[i]), &expected)) throw Misuse{"a constant is too large"};
   }
-  if (expected != size) throw Misuse{"a constant has " + std::to_string(size) + " bytes, its dtype and sizes make " + std::to_string(expected)};
+  if (expected != size)
+    throw Misuse{"a constant has " + std::to_string(size) + " bytes, its dtype and sizes make " + std::to_string(expected)};
   const auto* first = static_cast<const std::uint8_t*>(bytes);
   return {.dtype = dtype, .dims = {dims, dims + rank}, .bytes = {first, first + size}};
 }
-compatcheck_status constant(compatcheck_call* call, compatcheck_dtype dtype, const std::int64_t* dims, std::size_t rank, const void* bytes,
-                            std::size_t size, compatcheck_value* answer) {
-  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return of_rank(of, e.build.constant(tensor_data(known_dtype(dtype), dims, rank, bytes, size)), rank); });
+compatcheck_status constant(compatcheck_call* call, compatcheck_dtype dtype, const std::int64_t* dims, std::size_t rank,
+                            const void* bytes, std::size_t size, compatcheck_value* answer) {
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
+    return of_rank(of, e.build.constant(tensor_data(known_dtype(dtype), dims, rank, bytes, size)), rank);
+  });
 }
 
 // ---- Nodes
 
-template <class T> const T* elements(const compatcheck_attribute& attribute, bool one) {
+template <class T>
+const T* elements(const compatcheck_attribute& attribute, bool one) {
   if (one && attribute.count != 1) throw Misuse{"attribute '" + std::string(view(attribute.name)) + "' isn't one thing"};
   return static_cast<const T*>(attribute.data);
 }
@@ -173,8 +186,10 @@ compatcheck_status node(compatcheck_call* call, compatcheck_text op, const compa
                         compatcheck_value* answer, std::size_t outputs) {
   return emitting(call, [&](compatcheck_call& of, Emission& e) {
     onnx::Arguments arguments;
-    for (std::size_t i = 0; i < attribute_count; ++i) arguments.push_back({view(attributes[i].name), argument_of(of, attributes[i])});
-    if (!mapping::reading::is_onnx_name(view(op))) throw Misuse{"`" + std::string(view(op)) + "` isn't the name of an ONNX operator"};
+    for (std::size_t i = 0; i < attribute_count; ++i)
+      arguments.push_back({view(attributes[i].name), argument_of(of, attributes[i])});
+    if (!mapping::reading::is_onnx_name(view(op)))
+      throw Misuse{"`" + std::string(view(op)) + "` isn't the name of an ONNX operator"};
     if (outputs == 0) throw Misuse{std::string(view(op)) + " without outputs"};
     const auto made = e.build.nodes(view(op), values_at(of, inputs, count), outputs, arguments, dtype_at(dtype));
     for (std::size_t i = 0; i < outputs; ++i) answer[i] = put(of, made[i]);
@@ -185,8 +200,11 @@ compatcheck_status cast(compatcheck_call* call, compatcheck_value value, compatc
   return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return e.cast(present(of, value), known_dtype(dtype)); });
 }
 
-compatcheck_status reshape(compatcheck_call* call, compatcheck_value value, const std::int64_t* dims, std::size_t count, compatcheck_value* answer) {
-  return valued(call, answer, [&](compatcheck_call& of, Emission& e) { return of_rank(of, e.build.reshape(present(of, value), onnx::Ints(dims, dims + count)), count); });
+compatcheck_status reshape(compatcheck_call* call, compatcheck_value value, const std::int64_t* dims, std::size_t count,
+                           compatcheck_value* answer) {
+  return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
+    return of_rank(of, e.build.reshape(present(of, value), onnx::Ints(dims, dims + count)), count);
+  });
 }
 
 std::optional<std::size_t> rank_of(const compatcheck_call& call, const onnx::Value& value) {
@@ -197,13 +215,15 @@ std::optional<std::size_t> rank_of(const compatcheck_call& call, const onnx::Val
 // Of a tensor with that many dimensions, where that is known.
 void demand_axes(const onnx::Ints& axes, std::optional<std::size_t> rank) {
   for (const std::int64_t axis : axes) {
-    if (axis < 0 || (rank && axis >= static_cast<std::int64_t>(*rank))) throw Misuse{"there is no dimension " + std::to_string(axis)};
+    if (axis < 0 || (rank && axis >= static_cast<std::int64_t>(*rank)))
+      throw Misuse{"there is no dimension " + std::to_string(axis)};
     if (std::ranges::count(axes, axis) > 1) throw Misuse{"dimension " + std::to_string(axis) + " is named twice"};
   }
 }
 
 template <onnx::Value (onnx::Builder::*member)(const onnx::Value&, const onnx::Ints&), bool adds>
-compatcheck_status on_axes(compatcheck_call* call, compatcheck_value value, const std::int64_t* first, std::size_t count, compatcheck_value* answer) {
+compatcheck_status on_axes(compatcheck_call* call, compatcheck_value value, const std::int64_t* first, std::size_t count,
+                           compatcheck_value* answer) {
   return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
     const onnx::Ints axes(first, first + count);
     const onnx::Value taken = present(of, value);
@@ -215,20 +235,24 @@ compatcheck_status on_axes(compatcheck_call* call, compatcheck_value value, cons
   });
 }
 
-compatcheck_status transpose(compatcheck_call* call, compatcheck_value value, const std::int64_t* order, std::size_t count, compatcheck_value* answer) {
+compatcheck_status transpose(compatcheck_call* call, compatcheck_value value, const std::int64_t* order, std::size_t count,
+                             compatcheck_value* answer) {
   return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
     const onnx::Value moved = present(of, value);
     const onnx::Ints permutation(order, order + count);
     for (std::size_t axis = 0; axis < count; ++axis)
-      if (std::ranges::find(permutation, static_cast<std::int64_t>(axis)) == permutation.end()) throw Misuse{"transpose: its order isn't each dimension once"};
+      if (std::ranges::find(permutation, static_cast<std::int64_t>(axis)) == permutation.end())
+        throw Misuse{"transpose: its order isn't each dimension once"};
     const auto rank = rank_of(of, moved);
-    if (!rank) return of_rank(of, e.build.node("Transpose", {moved}, {{"perm", permutation}}), count);   // onnx looks at the order
-    if (*rank != count) throw Misuse{"transpose: its order has " + std::to_string(count) + " dimensions, the tensor " + std::to_string(*rank)};
+    if (!rank) return of_rank(of, e.build.node("Transpose", {moved}, {{"perm", permutation}}), count);  // onnx looks at the order
+    if (*rank != count)
+      throw Misuse{"transpose: its order has " + std::to_string(count) + " dimensions, the tensor " + std::to_string(*rank)};
     return of_rank(of, e.build.transpose(moved, permutation), count);
   });
 }
 
-compatcheck_status concat(compatcheck_call* call, const compatcheck_value* parts, std::size_t count, std::int64_t axis, compatcheck_value* answer) {
+compatcheck_status concat(compatcheck_call* call, const compatcheck_value* parts, std::size_t count, std::int64_t axis,
+                          compatcheck_value* answer) {
   return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
     onnx::Values values;
     for (std::size_t i = 0; i < count; ++i) values.push_back(present(of, parts[i]));
@@ -237,7 +261,8 @@ compatcheck_status concat(compatcheck_call* call, const compatcheck_value* parts
     return e.build.concat(values, axis);
   });
 }
-compatcheck_status gather(compatcheck_call* call, compatcheck_value data, compatcheck_value indices, std::int64_t axis, compatcheck_value* answer) {
+compatcheck_status gather(compatcheck_call* call, compatcheck_value data, compatcheck_value indices, std::int64_t axis,
+                          compatcheck_value* answer) {
   return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
     demand_axes({axis}, rank_of(of, present(of, data)));
     return e.build.gather(present(of, data), present(of, indices), axis);

@@ -7,11 +7,13 @@ namespace {
 using handlers::Emission;
 
 // A read of one argument, by a member of Emission.
-template <class Answer, class Read> compatcheck_status read(compatcheck_call* call, Answer* answer, Read&& ask) {
+template <class Answer, class Read>
+compatcheck_status read(compatcheck_call* call, Answer* answer, Read&& ask) {
   return guarded(call, [&](compatcheck_call& of, Emission& e) { *answer = static_cast<Answer>(ask(of, e)); });
 }
 
-template <class Kept, class List, class Element> void give_list(Kept& kept, const List& list, const Element** answer, std::size_t* count) {
+template <class Kept, class List, class Element>
+void give_list(Kept& kept, const List& list, const Element** answer, std::size_t* count) {
   auto& made = kept.emplace_back(list.begin(), list.end());
   *answer = made.data();
   *count = made.size();
@@ -59,18 +61,23 @@ compatcheck_status integers(compatcheck_call* call, compatcheck_text argument, c
   return guarded(call, [&](compatcheck_call& of, Emission& e) { give_list(of.integers, e.ints(view(argument)), answer, count); });
 }
 compatcheck_status numbers(compatcheck_call* call, compatcheck_text argument, const double** answer, std::size_t* count) {
-  return guarded(call, [&](compatcheck_call& of, Emission& e) { give_list(of.numbers, e.floats(view(argument)), answer, count); });
+  return guarded(call,
+                 [&](compatcheck_call& of, Emission& e) { give_list(of.numbers, e.floats(view(argument)), answer, count); });
 }
 compatcheck_status axis(compatcheck_call* call, compatcheck_text argument, compatcheck_text tensor, std::int64_t* answer) {
   return read(call, answer, [&](auto&, Emission& e) { return e.axis(view(argument), view(tensor)); });
 }
-compatcheck_status axes(compatcheck_call* call, compatcheck_text argument, compatcheck_text tensor, const std::int64_t** answer, std::size_t* count) {
-  return guarded(call, [&](compatcheck_call& of, Emission& e) { give_list(of.integers, e.axes(view(argument), view(tensor)), answer, count); });
+compatcheck_status axes(compatcheck_call* call, compatcheck_text argument, compatcheck_text tensor, const std::int64_t** answer,
+                        std::size_t* count) {
+  return guarded(call, [&](compatcheck_call& of, Emission& e) {
+    give_list(of.integers, e.axes(view(argument), view(tensor)), answer, count);
+  });
 }
 
 void demand_output(const compatcheck_call& call, std::size_t output) {
   demand_nodes(call);
-  if (output >= call.emission.call.node().outputs().size()) throw Misuse{std::string(call.emission.call.op()) + " has no output " + std::to_string(output)};
+  if (output >= call.emission.call.node().outputs().size())
+    throw Misuse{std::string(call.emission.call.op()) + " has no output " + std::to_string(output)};
 }
 compatcheck_status output_dtype(compatcheck_call* call, std::size_t output, compatcheck_dtype* answer) {
   return read(call, answer, [&](compatcheck_call& of, Emission& e) {

@@ -19,7 +19,8 @@ std::string misfit(const compatcheck_plugin_entry& entry) {
     return "it was built for version " + std::to_string(entry.abi) + " of the plugin interface, this compatcheck has version " +
            std::to_string(compatcheck_abi) + "; build it again with this compatcheck's headers";
   if (entry.host_size > sizeof(compatcheck_host))
-    return "it was built with a newer compatcheck, whose interface has functions that this one (" + std::string(host().version) + ") lacks";
+    return "it was built with a newer compatcheck, whose interface has functions that this one (" + std::string(host().version) +
+           ") lacks";
   if (!entry.enter) return std::string(symbol) + " names no function to enter";
   return {};
 }
@@ -30,7 +31,7 @@ Library::Library(const std::filesystem::path& file) : path_(file.string()) {
   const auto fail = [&](const std::string& reason) { throw TableError("plugin " + path_ + ": " + reason); };
   std::error_code error;
   if (!std::filesystem::exists(file, error)) fail("no such file");
-  handle_ = dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);   // with a slash: no search
+  handle_ = dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);  // with a slash: no search
   if (!handle_) fail("it can't be loaded: " + last_error());
   entry_ = static_cast<const compatcheck_plugin_entry*>(dlsym(handle_, symbol));
   const std::string reason = entry_ ? misfit(*entry_) : "it is no plugin: it exports no " + std::string(symbol);

@@ -19,7 +19,7 @@ class Library {
   ~Library();
   Library(const Library&) = delete;
 
-  const std::string& path() const { return path_; }   // as given
+  const std::string& path() const { return path_; }  // as given
   const compatcheck_plugin_entry& entry() const { return *entry_; }
 
  private:
@@ -31,7 +31,8 @@ class Library {
 // A function of the library, with its state.
 class Function {
  public:
-  Function(std::shared_ptr<const Library> library, compatcheck_function function) : library_(std::move(library)), function_(function) {}
+  Function(std::shared_ptr<const Library> library, compatcheck_function function)
+      : library_(std::move(library)), function_(function) {}
   ~Function() {
     if (function_.release) function_.release(function_.state);
   }
@@ -63,7 +64,7 @@ struct Plugin {
   std::string path;
   std::vector<Handler> handlers;
   std::vector<Named> facts, conditions;
-  std::vector<std::string> rows;   // YAML
+  std::vector<std::string> rows;  // YAML
 };
 
 // Opens the library and lets it register. Throws TableError with its path and the reason.

@@ -11,11 +11,13 @@ namespace {
 std::string said(compatcheck_text text) { return text.data ? std::string(text.data, text.size) : std::string(); }
 
 std::string at_opsets(const onnx::OpsetRange& opsets) {
-  return opsets.from == opsets.to ? "opset " + std::to_string(opsets.from) : "opsets " + std::to_string(opsets.from) + " to " + std::to_string(opsets.to);
+  return opsets.from == opsets.to ? "opset " + std::to_string(opsets.from)
+                                  : "opsets " + std::to_string(opsets.from) + " to " + std::to_string(opsets.to);
 }
 
 // Out of memory, most likely; nothing may be thrown across.
-template <class Work> compatcheck_status guarded(compatcheck_registry* registry, Work&& work) {
+template <class Work>
+compatcheck_status guarded(compatcheck_registry* registry, Work&& work) {
   std::string problem;
   try {
     problem = work();
@@ -27,7 +29,8 @@ template <class Work> compatcheck_status guarded(compatcheck_registry* registry,
   return compatcheck_failed;
 }
 
-std::string add_named(std::vector<Named>& all, const char* what, compatcheck_text name, FunctionRef function, const compatcheck_function& given) {
+std::string add_named(std::vector<Named>& all, const char* what, compatcheck_text name, FunctionRef function,
+                      const compatcheck_function& given) {
   if (!name.size) return std::string(what) + " without a name";
   if (!given.call) return std::string(what) + " of " + said(name) + ": no function";
   if (std::ranges::find(all, said(name), &Named::name) != all.end()) return std::string(what) + " of " + said(name) + " twice";
@@ -41,16 +44,22 @@ compatcheck_status add_handler(compatcheck_registry* registry, const compatcheck
   return guarded(registry, [&]() -> std::string {
     if (!handler || handler->size < sizeof(compatcheck_handler)) return "a handler's description is too short";
     auto function = std::make_shared<const Function>(registry->library, handler->function);
-    Handler made{.op = said(handler->op), .opsets = {handler->from, handler->to}, .emits = {}, .facts = said(handler->facts),
-                 .schema = said(handler->schema), .function = std::move(function)};
+    Handler made{.op = said(handler->op),
+                 .opsets = {handler->from, handler->to},
+                 .emits = {},
+                 .facts = said(handler->facts),
+                 .schema = said(handler->schema),
+                 .function = std::move(function)};
     if (handler->emits_count && !handler->emits) return "the handler for " + made.op + " names no operators that it emits";
     for (std::size_t i = 0; i < handler->emits_count; ++i) made.emits.push_back(said(handler->emits[i]));
     const std::string what = "the handler for " + made.op;
     if (made.op.find("::") == std::string::npos) return what + ": an operator's name is namespace::name";
     if (!handler->function.call) return what + ": no function";
-    if (made.opsets.from < mapping::lowest_opset || made.opsets.from > mapping::highest_opset || made.opsets.to < made.opsets.from)
-      return what + " at " + at_opsets(made.opsets) + ": opsets are " + std::to_string(mapping::lowest_opset) + " to " + std::to_string(mapping::highest_opset);
-    made.opsets.to = std::min(made.opsets.to, mapping::highest_opset);   // a later compatcheck knows more
+    if (made.opsets.from < mapping::lowest_opset || made.opsets.from > mapping::highest_opset ||
+        made.opsets.to < made.opsets.from)
+      return what + " at " + at_opsets(made.opsets) + ": opsets are " + std::to_string(mapping::lowest_opset) + " to " +
+             std::to_string(mapping::highest_opset);
+    made.opsets.to = std::min(made.opsets.to, mapping::highest_opset);  // a later compatcheck knows more
     for (const Handler& other : registry->made.handlers)
       if (other.op == made.op && other.opsets.from <= made.opsets.to && made.opsets.from <= other.opsets.to)
         return "two handlers for " + made.op + ", at " + at_opsets(other.opsets) + " and at " + at_opsets(made.opsets);
@@ -67,7 +76,8 @@ compatcheck_status add_facts(compatcheck_registry* registry, compatcheck_text op
 
 compatcheck_status add_condition(compatcheck_registry* registry, compatcheck_text name, compatcheck_function function) {
   return guarded(registry, [&] {
-    return add_named(registry->made.conditions, "the condition", name, std::make_shared<const Function>(registry->library, function), function);
+    return add_named(registry->made.conditions, "the condition", name,
+                     std::make_shared<const Function>(registry->library, function), function);
   });
 }
 

@@ -8,7 +8,7 @@
 struct compatcheck_registry {
   std::shared_ptr<const compatcheck::plugins::Library> library;
   compatcheck::plugins::Plugin made;
-  std::string problem;   // the first
+  std::string problem;  // the first
 };
 
 namespace compatcheck::plugins {

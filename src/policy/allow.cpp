@@ -1,9 +1,9 @@
 #include "policy/allow.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <filesystem>
-
-#include <fnmatch.h>
 
 #include "analysis/boundary.h"
 #include "engines/targets.h"
@@ -18,7 +18,9 @@ bool is_model(const std::string& pattern, const std::string& path) {
   return matches(pattern, path) || matches(pattern, plain.string());
 }
 
-bool is_target(const std::string& wanted, const std::string& target) { return wanted.empty() || engines::is_asked(target, wanted); }
+bool is_target(const std::string& wanted, const std::string& target) {
+  return wanted.empty() || engines::is_asked(target, wanted);
+}
 
 // Beyond the set that begins at `at`: its `]` is none of the first letter's, nor of a class's, as in []a] and [[:alpha:]].
 std::size_t after_set(const std::string& pattern, std::size_t at) {
@@ -36,7 +38,9 @@ std::size_t after_set(const std::string& pattern, std::size_t at) {
 
 }  // namespace
 
-bool matches(const std::string& pattern, const std::string& text) { return pattern.empty() || fnmatch(pattern.c_str(), text.c_str(), FNM_NOESCAPE) == 0; }
+bool matches(const std::string& pattern, const std::string& text) {
+  return pattern.empty() || fnmatch(pattern.c_str(), text.c_str(), FNM_NOESCAPE) == 0;
+}
 
 bool closes_sets(const std::string& pattern) {
   for (std::size_t at = pattern.find('['); at != std::string::npos; at = pattern.find('[', at))
@@ -47,11 +51,13 @@ bool closes_sets(const std::string& pattern) {
 bool speaks_of(const AllowEntry& entry, const Report& report) {
   if (report.error || (entry.opset && *entry.opset != report.opset)) return false;
   if (!entry.model.empty() && !is_model(entry.model, report.model.path)) return false;
-  return entry.target.empty() || std::ranges::any_of(report.targets, [&](const auto& each) { return is_target(entry.target, each.target); });
+  return entry.target.empty() ||
+         std::ranges::any_of(report.targets, [&](const auto& each) { return is_target(entry.target, each.target); });
 }
 
 bool speaks_of(const AllowEntry& entry, const Finding& finding) {
-  if (!matches(entry.rule, finding.id) || (!entry.target.empty() && !is_target(entry.target, finding.target.value_or("")))) return false;
+  if (!matches(entry.rule, finding.id) || (!entry.target.empty() && !is_target(entry.target, finding.target.value_or(""))))
+    return false;
   return matches(entry.op, finding.op) || (!finding.overload.empty() && matches(entry.op, finding.op + "." + finding.overload));
 }
 
@@ -61,7 +67,7 @@ namespace compatcheck {
 
 void check_allowed_targets(const Configuration& configuration, const std::vector<std::string>& targets) {
   analysis::guarded("the allow-list", [&] {
-    std::vector<std::string> own;   // of profiles that aren't shipped
+    std::vector<std::string> own;  // of profiles that aren't shipped
     for (const auto& target : targets)
       if (engines::names_file(target)) own.push_back(engines::profile_of(target).target());
     for (const auto& entry : configuration.allow) {

@@ -1,8 +1,7 @@
 // Baselines as files.
 #include <algorithm>
-#include <tuple>
-
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "analysis/boundary.h"
 #include "analysis/json_place.h"
@@ -17,11 +16,18 @@ using Json = JsonPlace::Json;
 constexpr const char* kind = "compatcheck baseline";
 constexpr std::size_t max_bytes = 256 << 20;
 
-auto key(const Baseline::Entry& entry) { return std::tie(entry.model, entry.opset, entry.target, entry.rule, entry.op, entry.module); }
+auto key(const Baseline::Entry& entry) {
+  return std::tie(entry.model, entry.opset, entry.target, entry.rule, entry.op, entry.module);
+}
 
 Baseline::Entry entry_in(const JsonPlace& json) {
-  Baseline::Entry entry{.model = json.at("model").text(), .opset = json.at("opset").count(), .target = {}, .rule = json.at("rule").text(),
-                        .op = json.at("op").text(), .module = json.at("module").text(), .nodes = json.at("nodes").count()};
+  Baseline::Entry entry{.model = json.at("model").text(),
+                        .opset = json.at("opset").count(),
+                        .target = {},
+                        .rule = json.at("rule").text(),
+                        .op = json.at("op").text(),
+                        .module = json.at("module").text(),
+                        .nodes = json.at("nodes").count()};
   if (const auto target = json.maybe("target")) entry.target = target->text();
   if (entry.nodes < 1) json.at("nodes").fail("at least one node");
   return entry;
@@ -31,7 +37,7 @@ Baseline::Entry entry_in(const JsonPlace& json) {
 std::string line_and_column(std::string_view text, std::size_t bytes) {
   const std::string_view before = text.substr(0, bytes > 0 ? bytes - 1 : 0);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const auto column = before.size() - (before.rfind('\n') + 1) + 1;   // npos + 1 is 0
+  const auto column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
@@ -45,8 +51,10 @@ Json json_in(std::string_view text) {
 
 std::vector<Baseline::Entry> entries_in(const JsonPlace& json) {
   const auto said = json.json().is_object() ? json.maybe("kind") : std::nullopt;
-  if (!said || said->json() != kind) throw UsageError("no baseline of compatcheck: expected a key \"kind\" with \"" + std::string(kind) + "\"");
-  if (json.at("version").count() != 1) json.at("version").fail("1, the version of baselines that this version of compatcheck reads");
+  if (!said || said->json() != kind)
+    throw UsageError("no baseline of compatcheck: expected a key \"kind\" with \"" + std::string(kind) + "\"");
+  if (json.at("version").count() != 1)
+    json.at("version").fail("1, the version of baselines that this version of compatcheck reads");
   std::vector<Baseline::Entry> entries;
   json.at("entries").each([&](const JsonPlace& each) { entries.push_back(entry_in(each)); });
   return entries;
@@ -86,7 +94,9 @@ std::string to_json(const Baseline& baseline) {
     json.update({{"rule", entry.rule}, {"op", entry.op}, {"module", entry.module}, {"nodes", entry.nodes}});
     entries.push_back(std::move(json));
   }
-  return Json({{"kind", kind}, {"version", 1}, {"entries", std::move(entries)}}).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Json({{"kind", kind}, {"version", 1}, {"entries", std::move(entries)}})
+             .dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace compatcheck

@@ -21,16 +21,16 @@ namespace compatcheck {
 namespace {
 
 namespace yaml = mapping::yaml;
+using yaml::fail;
 using yaml::Node;
 using yaml::Source;
-using yaml::fail;
 
-enum class Names { words, files, engines };   // an engine may be a profile's file
+enum class Names { words, files, engines };  // an engine may be a profile's file
 
 struct Key {
   std::string_view name;
   std::string_view option;
-  bool list = false;     // of several values
+  bool list = false;  // of several values
   Names names = Names::words;
 };
 
@@ -49,7 +49,8 @@ constexpr std::array option_keys{
     Key{"source_root", "--source-root", false, Names::files},
 };
 constexpr std::array<std::string_view, 3> other_keys{"version", "rules", "allow"};
-constexpr std::array<std::string_view, 9> allow_keys{"op", "rule", "model", "opset", "target", "module", "reason", "expires", "owner"};
+constexpr std::array<std::string_view, 9> allow_keys{"op",     "rule",   "model",   "opset", "target",
+                                                     "module", "reason", "expires", "owner"};
 constexpr std::array<std::string_view, 4> severity_words{"error", "warning", "note", "off"};
 
 std::string place(const Source& source, const Node& node) { return source.name() + ":" + std::to_string(node.line); }
@@ -73,15 +74,19 @@ std::string resolved_profile(const std::filesystem::path& folder, const std::str
 Setting setting(const Source& source, const std::filesystem::path& folder, const Key& key, const Node& word, const Node& value) {
   Setting made{std::string(key.option), {}, place(source, word)};
   const std::string what = "a value of " + std::string(key.name);
-  if (value.is_list() && key.list) for (const Node& item : value.items) made.values.push_back(scalar(source, item, what));
-  else if (value.is_list() && key.name == "opset") {   // as --opset 11,17
+  if (value.is_list() && key.list)
+    for (const Node& item : value.items) made.values.push_back(scalar(source, item, what));
+  else if (value.is_list() && key.name == "opset") {  // as --opset 11,17
     std::string all;
     for (const Node& item : value.items) all += (all.empty() ? "" : ",") + scalar(source, item, what);
     made.values.push_back(all);
-  } else made.values.push_back(scalar(source, value, what));
+  } else
+    made.values.push_back(scalar(source, value, what));
   for (auto& each : made.values) {
-    if (key.names == Names::files) each = resolved(folder, each);
-    else if (key.names == Names::engines && engines::names_file(each)) each = resolved_profile(folder, each);
+    if (key.names == Names::files)
+      each = resolved(folder, each);
+    else if (key.names == Names::engines && engines::names_file(each))
+      each = resolved_profile(folder, each);
   }
   return made;
 }
@@ -96,14 +101,16 @@ std::string pattern(const Source& source, const Node& node, std::string_view wha
 // "CC004", "CC1*": at least one rule.
 std::string rule_pattern(const Source& source, const Node& node) {
   const std::string rule = pattern(source, node, "a rule");
-  std::vector<std::string> families;   // "CC1*"
+  std::vector<std::string> families;  // "CC1*"
   for (const auto& each : analysis::rules()) {
     if (policy::matches(rule, std::string(each.id))) return rule;
     families.push_back(std::string(each.id.substr(0, 3)) + "*");
   }
   std::vector<std::string_view> known;
-  if (rule.find_first_of("*?[") != std::string::npos) known.assign(families.begin(), families.end());
-  else for (const auto& each : analysis::rules()) known.push_back(each.id);
+  if (rule.find_first_of("*?[") != std::string::npos)
+    known.assign(families.begin(), families.end());
+  else
+    for (const auto& each : analysis::rules()) known.push_back(each.id);
   fail(source, node, "there is no rule " + rule + mapping::did_you_mean(rule, known));
 }
 
@@ -112,7 +119,9 @@ void check_may_be_lowered(const Source& source, const Node& node, const RuleSett
   if (setting.severity == Severity::error) return;
   for (const auto& rule : analysis::rules())
     if (rule.severity == Severity::error && rule.id < "CC1" && policy::matches(setting.rule, std::string(rule.id)))
-      fail(source, node, std::string(rule.id) + " says that a model doesn't convert, and stays an error; an `allow` entry with its reason lets it pass");
+      fail(source, node,
+           std::string(rule.id) +
+               " says that a model doesn't convert, and stays an error; an `allow` entry with its reason lets it pass");
 }
 
 void read_rules(const Source& source, const Node& node, Configuration& configuration) {
@@ -120,10 +129,14 @@ void read_rules(const Source& source, const Node& node, Configuration& configura
   for (const auto& [rule, said] : node.pairs) {
     RuleSetting made{rule_pattern(source, rule), {}, place(source, rule)};
     const std::string word = scalar(source, said, "a severity");
-    if (word == "error") made.severity = Severity::error;
-    else if (word == "warning") made.severity = Severity::warning;
-    else if (word == "note") made.severity = Severity::note;
-    else if (word != "off") fail(source, said, word + " is no severity: error, warning, note or off" + mapping::did_you_mean(word, severity_words));
+    if (word == "error")
+      made.severity = Severity::error;
+    else if (word == "warning")
+      made.severity = Severity::warning;
+    else if (word == "note")
+      made.severity = Severity::note;
+    else if (word != "off")
+      fail(source, said, word + " is no severity: error, warning, note or off" + mapping::did_you_mean(word, severity_words));
     check_may_be_lowered(source, said, made);
     configuration.rules.push_back(std::move(made));
   }
@@ -146,8 +159,18 @@ std::string day_of(const Source& source, const Node& node) {
 
 // Spaces of Unicode's, and what has no shape at all.
 bool is_blank(std::uint32_t letter) {
-  constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 12> blank{{{0, 0x20}, {0x7f, 0xa0}, {0xad, 0xad}, {0x34f, 0x34f}, {0x115f, 0x1160}, {0x1680, 0x1680}, {0x180e, 0x180e},
-                                                                          {0x2000, 0x200f}, {0x2028, 0x202f}, {0x205f, 0x206f}, {0x3000, 0x3000}, {0xfeff, 0xfeff}}};
+  constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 12> blank{{{0, 0x20},
+                                                                           {0x7f, 0xa0},
+                                                                           {0xad, 0xad},
+                                                                           {0x34f, 0x34f},
+                                                                           {0x115f, 0x1160},
+                                                                           {0x1680, 0x1680},
+                                                                           {0x180e, 0x180e},
+                                                                           {0x2000, 0x200f},
+                                                                           {0x2028, 0x202f},
+                                                                           {0x205f, 0x206f},
+                                                                           {0x3000, 0x3000},
+                                                                           {0xfeff, 0xfeff}}};
   return std::ranges::any_of(blank, [&](const auto& range) { return range.first <= letter && letter <= range.second; });
 }
 
@@ -156,14 +179,16 @@ bool is_visible(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto first = static_cast<unsigned char>(text[at++]);
     std::uint32_t letter = first < 0x80 ? first : first < 0xe0 ? first & 0x1fu : first < 0xf0 ? first & 0x0fu : first & 0x07u;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) letter = letter << 6 | (static_cast<unsigned char>(text[at++]) & 0x3fu);
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80)
+      letter = letter << 6 | (static_cast<unsigned char>(text[at++]) & 0x3fu);
     if (!is_blank(letter)) return true;
   }
   return false;
 }
 
 std::string visible(const Source& source, const Node& key, const Node& value, const std::string& what) {
-  if (value.is_null() || (value.is_scalar() && !is_visible(value.text))) fail(source, key, what + ": `" + key.text + "` must not be empty");
+  if (value.is_null() || (value.is_scalar() && !is_visible(value.text)))
+    fail(source, key, what + ": `" + key.text + "` must not be empty");
   return scalar(source, value, "a text");
 }
 
@@ -184,16 +209,26 @@ AllowEntry allow_entry(const Source& source, const std::filesystem::path& folder
   AllowEntry entry;
   entry.source = place(source, node);
   for (const auto& [key, value] : node.pairs) {
-    if (key.text == "reason") entry.reason = visible(source, key, value, "say why");
-    else if (key.text == "op") entry.op = pattern(source, value, "an operator");
-    else if (key.text == "rule") entry.rule = rule_pattern(source, value);
-    else if (key.text == "model") entry.model = pattern(source, value, "a path");
-    else if (key.text == "opset") entry.opset = opset_of(source, value);
-    else if (key.text == "target") read_target(source, folder, value, entry);
-    else if (key.text == "module") entry.module = pattern(source, value, "a module");
-    else if (key.text == "expires") entry.expires = day_of(source, value);
-    else if (key.text == "owner") entry.owner = visible(source, key, value, "say who");
-    else mapping::reading::unknown_key(source, key, "an allow entry", allow_keys);
+    if (key.text == "reason")
+      entry.reason = visible(source, key, value, "say why");
+    else if (key.text == "op")
+      entry.op = pattern(source, value, "an operator");
+    else if (key.text == "rule")
+      entry.rule = rule_pattern(source, value);
+    else if (key.text == "model")
+      entry.model = pattern(source, value, "a path");
+    else if (key.text == "opset")
+      entry.opset = opset_of(source, value);
+    else if (key.text == "target")
+      read_target(source, folder, value, entry);
+    else if (key.text == "module")
+      entry.module = pattern(source, value, "a module");
+    else if (key.text == "expires")
+      entry.expires = day_of(source, value);
+    else if (key.text == "owner")
+      entry.owner = visible(source, key, value, "say who");
+    else
+      mapping::reading::unknown_key(source, key, "an allow entry", allow_keys);
   }
   if (entry.op.empty() && entry.rule.empty()) fail(source, node, "an entry names an operator or a rule: `op` or `rule`");
   if (entry.reason.empty()) fail(source, node, "say why: `reason` is wanted");
@@ -206,15 +241,18 @@ void read_allow(const Source& source, const std::filesystem::path& folder, const
   for (const Node& item : node.items) configuration.allow.push_back(allow_entry(source, folder, item));
 }
 
-void read_key(const Source& source, const std::filesystem::path& folder, const Node& key, const Node& value, Configuration& configuration) {
+void read_key(const Source& source, const std::filesystem::path& folder, const Node& key, const Node& value,
+              Configuration& configuration) {
   if (key.text == "version") {
-    if (!value.is_scalar() || value.text != "1") fail(source, value, "this version of compatcheck reads configurations of version 1");
+    if (!value.is_scalar() || value.text != "1")
+      fail(source, value, "this version of compatcheck reads configurations of version 1");
   } else if (key.text == "rules") {
     if (!value.is_null()) read_rules(source, value, configuration);
   } else if (key.text == "allow") {
     read_allow(source, folder, value, configuration);
   } else {
-    const auto found = std::find_if(option_keys.begin(), option_keys.end(), [&](const Key& known) { return known.name == key.text; });
+    const auto found =
+        std::find_if(option_keys.begin(), option_keys.end(), [&](const Key& known) { return known.name == key.text; });
     if (found == option_keys.end()) {
       std::vector<std::string_view> names(other_keys.begin(), other_keys.end());
       for (const Key& known : option_keys) names.push_back(known.name);
@@ -239,7 +277,7 @@ Configuration policy::parse_configuration(std::string_view text, const std::stri
 
 Configuration read_configuration(const std::filesystem::path& file) {
   return analysis::guarded(file.string(), [&] {
-    constexpr std::size_t max_bytes = 16 << 20;   // the reader of YAML takes less, and says so with the place
+    constexpr std::size_t max_bytes = 16 << 20;  // the reader of YAML takes less, and says so with the place
     const std::string text = policy::read_text(file, max_bytes);
     std::error_code error;
     const bool has_folder = std::filesystem::is_regular_file(file, error);
@@ -254,9 +292,11 @@ std::optional<std::filesystem::path> find_configuration(const std::filesystem::p
   for (auto at = start.lexically_normal();; at = at.parent_path()) {
     for (const char* name : {"compatcheck.yaml", ".compatcheck.yaml"}) {
       const std::filesystem::path file = at / name;
-      if (!std::filesystem::exists(std::filesystem::symlink_status(file, error)) || error) continue;   // or it lies where nobody lets us look
+      if (!std::filesystem::exists(std::filesystem::symlink_status(file, error)) || error)
+        continue;  // or it lies where nobody lets us look
       if (const std::string why = policy::why_no_file(file); !why.empty()) throw UsageError(why);
-      if (!std::filesystem::is_regular_file(file, error)) throw UsageError(file.string() + " is no regular file; --config reads it all the same, --no-config reads none");
+      if (!std::filesystem::is_regular_file(file, error))
+        throw UsageError(file.string() + " is no regular file; --config reads it all the same, --no-config reads none");
       return file;
     }
     if (at == at.parent_path()) return std::nullopt;

@@ -30,7 +30,8 @@ bool is_day(std::string_view text) {
   unsigned year = 0, month = 0, day = 0;
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
   if (!read(text.substr(0, 4), year) || !read(text.substr(5, 2), month) || !read(text.substr(8, 2), day)) return false;
-  return std::chrono::year_month_day(std::chrono::year(static_cast<int>(year)), std::chrono::month(month), std::chrono::day(day)).ok();
+  return std::chrono::year_month_day(std::chrono::year(static_cast<int>(year)), std::chrono::month(month), std::chrono::day(day))
+      .ok();
 }
 
 std::string today() {

@@ -6,7 +6,7 @@
 
 namespace compatcheck::policy {
 
-bool is_day(std::string_view text);   // of the calendar
+bool is_day(std::string_view text);  // of the calendar
 // In UTC. Of SOURCE_DATE_EPOCH, if it is set: the same sources give the same reports.
 std::string today();
 

@@ -19,12 +19,12 @@
 namespace compatcheck {
 namespace {
 
-using Scope = std::tuple<std::string, int, std::string>;                 // model, opset, target
+using Scope = std::tuple<std::string, int, std::string>;                   // model, opset, target
 using Counted = std::tuple<Scope, std::string, std::string, std::string>;  // rule, operator, module
-using Counts = std::map<Counted, int>;                                   // nodes
+using Counts = std::map<Counted, int>;                                     // nodes
 
 struct Use {
-  bool judged = false;     // the run has a report of which the entry speaks
+  bool judged = false;  // the run has a report of which the entry speaks
   bool used = false;
   bool in_shadow = false;  // an earlier entry took what it speaks of
 };
@@ -35,7 +35,9 @@ std::string name_of(const AllowEntry& entry) {
   return entry.module.empty() ? name : name + " in " + entry.module;
 }
 
-bool names_one_model(const AllowEntry& entry) { return !entry.model.empty() && entry.model.find_first_of("*?[") == std::string::npos; }
+bool names_one_model(const AllowEntry& entry) {
+  return !entry.model.empty() && entry.model.find_first_of("*?[") == std::string::npos;
+}
 
 // The same file by whatever words.
 std::string plain(const std::string& model) { return std::filesystem::path(model).lexically_normal().string(); }
@@ -68,7 +70,8 @@ Parted part(Finding finding, const std::string& module) {
   const auto middle = std::stable_partition(finding.sites.begin(), finding.sites.end(), is_inside);
   std::int64_t nodes = of_model ? without_site(finding) : 0;
   nodes += middle - finding.sites.begin();
-  const bool any = middle != finding.sites.begin() || nodes > 0, all = middle == finding.sites.end() && (of_model || without_site(finding) == 0);
+  const bool any = middle != finding.sites.begin() || nodes > 0,
+             all = middle == finding.sites.end() && (of_model || without_site(finding) == 0);
   if (!any) return {{}, std::move(finding)};
   if (all) return {std::move(finding), {}};
   Finding inside = finding;
@@ -79,7 +82,9 @@ Parted part(Finding finding, const std::string& module) {
   return {std::move(inside), std::move(finding)};
 }
 
-void add(int& sum, int nodes) { sum = nodes > std::numeric_limits<int>::max() - sum ? std::numeric_limits<int>::max() : sum + nodes; }
+void add(int& sum, int nodes) {
+  sum = nodes > std::numeric_limits<int>::max() - sum ? std::numeric_limits<int>::max() : sum + nodes;
+}
 
 void take_larger(Counts& counts, const Counted& counted, int nodes) {
   int& largest = counts[counted];
@@ -88,7 +93,8 @@ void take_larger(Counts& counts, const Counted& counted, int nodes) {
 
 Counts counts_of(const Baseline& baseline) {
   Counts counts;
-  for (const auto& entry : baseline.entries()) take_larger(counts, {{plain(entry.model), entry.opset, entry.target}, entry.rule, entry.op, entry.module}, entry.nodes);
+  for (const auto& entry : baseline.entries())
+    take_larger(counts, {{plain(entry.model), entry.opset, entry.target}, entry.rule, entry.op, entry.module}, entry.nodes);
   return counts;
 }
 
@@ -96,9 +102,9 @@ Counts counts_of(const Baseline& baseline) {
 
 struct Policy::State {
   PolicyOptions options;
-  std::vector<Use> uses;                      // of the allow entries
-  Counts known, replaced, found;              // by the baselines, and in this run
-  std::set<Scope> scopes;                     // of this run
+  std::vector<Use> uses;          // of the allow entries
+  Counts known, replaced, found;  // by the baselines, and in this run
+  std::set<Scope> scopes;         // of this run
 
   void set_severities(std::vector<Finding>& findings) const;
   void allow(Report& report);
@@ -114,8 +120,9 @@ struct Policy::State {
 void Policy::State::set_severities(std::vector<Finding>& findings) const {
   std::erase_if(findings, [&](Finding& finding) {
     const auto& rules = options.configuration.rules;
-    const auto last = std::find_if(rules.rbegin(), rules.rend(), [&](const RuleSetting& rule) { return policy::matches(rule.rule, finding.id); });
-    if (last == rules.rend() || finding.severity == Severity::error) return false;   // an error keeps the model from converting
+    const auto last = std::find_if(rules.rbegin(), rules.rend(),
+                                   [&](const RuleSetting& rule) { return policy::matches(rule.rule, finding.id); });
+    if (last == rules.rend() || finding.severity == Severity::error) return false;  // an error keeps the model from converting
     if (last->severity) finding.severity = *last->severity;
     return !last->severity;
   });
@@ -136,7 +143,8 @@ std::vector<Finding> Policy::State::allowed_parts(Finding finding, const Report&
       continue;
     }
     if (parted.inside) {
-      parted.inside->suppressed = Suppression{entry.reason + (entry.owner.empty() ? "" : " (" + entry.owner + ")"), entry.expires, entry.source};
+      parted.inside->suppressed =
+          Suppression{entry.reason + (entry.owner.empty() ? "" : " (" + entry.owner + ")"), entry.expires, entry.source};
       parts.push_back(*std::move(parted.inside));
     }
     if (!parted.outside) {
@@ -154,14 +162,18 @@ std::vector<Finding> Policy::State::allowed_parts(Finding finding, const Report&
 void Policy::State::find_shadows(const Report& report, const std::vector<Finding>& parts) {
   const auto& entries = options.configuration.allow;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (uses[i].used || uses[i].in_shadow || !policy::speaks_of(entries[i], report) || !policy::speaks_of(entries[i], parts.front())) continue;
-    uses[i].in_shadow = std::ranges::any_of(parts, [&](const Finding& taken) { return taken.suppressed && part(taken, entries[i].module).inside; });
+    if (uses[i].used || uses[i].in_shadow || !policy::speaks_of(entries[i], report) ||
+        !policy::speaks_of(entries[i], parts.front()))
+      continue;
+    uses[i].in_shadow = std::ranges::any_of(
+        parts, [&](const Finding& taken) { return taken.suppressed && part(taken, entries[i].module).inside; });
   }
 }
 
 void Policy::State::allow(Report& report) {
   const auto& entries = options.configuration.allow;
-  for (std::size_t i = 0; i < entries.size(); ++i) uses[i].judged |= (!options.partial || names_one_model(entries[i])) && policy::speaks_of(entries[i], report);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    uses[i].judged |= (!options.partial || names_one_model(entries[i])) && policy::speaks_of(entries[i], report);
   std::vector<Finding> findings;
   std::set<std::size_t> expired;
   for (auto& finding : report.findings)
@@ -169,8 +181,9 @@ void Policy::State::allow(Report& report) {
   std::vector<Finding> over;
   for (const std::size_t i : expired) {
     const AllowEntry& entry = entries[i];
-    over.push_back(run_finding("CC902", entry.source + ": " + name_of(entry) + " was allowed until " + *entry.expires + " (" + entry.reason + ")",
-                                   "mend what it allowed, or give the entry another day"));
+    over.push_back(run_finding(
+        "CC902", entry.source + ": " + name_of(entry) + " was allowed until " + *entry.expires + " (" + entry.reason + ")",
+        "mend what it allowed, or give the entry another day"));
     over.back().op = entry.op;
   }
   set_severities(over);
@@ -198,7 +211,8 @@ BaselineState Policy::State::state_of(const Finding& finding, const Scope& scope
 // A note that failed the gate when the baseline was written.
 bool Policy::State::in_known(const Finding& finding, const Scope& scope) const {
   const auto first = known.lower_bound({scope, finding.id, op_of(finding), {}});
-  return first != known.end() && std::tie(std::get<0>(first->first), std::get<1>(first->first), std::get<2>(first->first)) == std::tuple(scope, finding.id, op_of(finding));
+  return first != known.end() && std::tie(std::get<0>(first->first), std::get<1>(first->first), std::get<2>(first->first)) ==
+                                     std::tuple(scope, finding.id, op_of(finding));
 }
 
 void Policy::State::compare(Report& report) {
@@ -210,11 +224,13 @@ void Policy::State::compare(Report& report) {
   for (auto& finding : report.findings) {
     const Scope scope{model, report.opset, finding.target.value_or("")};
     if (finding.suppressed || finding.id.starts_with("CC9")) continue;
-    if (finding.severity == Severity::note && !analysis::violates(finding, report.gate.fail_on) && !in_known(finding, scope)) continue;
+    if (finding.severity == Severity::note && !analysis::violates(finding, report.gate.fail_on) && !in_known(finding, scope))
+      continue;
     finding.baseline = state_of(finding, scope, counts);
-    if (finding.baseline == BaselineState::unchanged) finding.suppressed = Suppression{"in the baseline", std::nullopt, options.baseline_source};
+    if (finding.baseline == BaselineState::unchanged)
+      finding.suppressed = Suppression{"in the baseline", std::nullopt, options.baseline_source};
   }
-  for (const auto& [counted, nodes] : counts) take_larger(found, counted, nodes);   // a model met twice is one model
+  for (const auto& [counted, nodes] : counts) take_larger(found, counted, nodes);  // a model met twice is one model
 }
 
 void Policy::State::judge(Report& report) const {
@@ -228,8 +244,11 @@ std::vector<Finding> Policy::State::left_over() const {
   const auto& entries = options.configuration.allow;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!uses[i].judged || uses[i].used) continue;
-    findings.push_back(run_finding("CC901", entries[i].source + (uses[i].in_shadow ? ": an entry before it allows every finding of " : ": no finding is of ") + name_of(entries[i]),
-                                   "take the entry out"));
+    findings.push_back(run_finding(
+        "CC901",
+        entries[i].source + (uses[i].in_shadow ? ": an entry before it allows every finding of " : ": no finding is of ") +
+            name_of(entries[i]),
+        "take the entry out"));
     findings.back().op = entries[i].op;
   }
   const auto too_high = std::count_if(known.begin(), known.end(), [&](const auto& entry) {
@@ -237,8 +256,10 @@ std::vector<Finding> Policy::State::left_over() const {
     return scopes.contains(std::get<0>(entry.first)) && (now == found.end() ? 0 : now->second) < entry.second;
   });
   if (too_high && !options.accept_all)
-    findings.push_back(run_finding("CC904", options.baseline_source + " allows more than there is, in " + std::to_string(too_high) +
-                                   (too_high == 1 ? " entry" : " entries"), "--prune-baseline takes it out"));
+    findings.push_back(run_finding("CC904",
+                                   options.baseline_source + " allows more than there is, in " + std::to_string(too_high) +
+                                       (too_high == 1 ? " entry" : " entries"),
+                                   "--prune-baseline takes it out"));
   return findings;
 }
 
@@ -283,8 +304,10 @@ Baseline Policy::baseline_of_run() const {
       if (!is_judged(counted)) counts.emplace(counted, nodes);
   for (const auto& [counted, nodes] : state_->found) {
     const auto before = state_->known.find(counted);
-    if (state_->options.accept_all) counts[counted] = nodes;
-    else if (before != state_->known.end()) counts[counted] = std::min(nodes, before->second);
+    if (state_->options.accept_all)
+      counts[counted] = nodes;
+    else if (before != state_->known.end())
+      counts[counted] = std::min(nodes, before->second);
   }
   std::vector<Baseline::Entry> entries;
   for (const auto& [counted, nodes] : counts) {

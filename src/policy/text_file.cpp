@@ -17,7 +17,9 @@ std::string why_no_file(const fs::path& file) {
   if (fs::is_directory(status)) return file.string() + " is a folder, not a file";
   if (fs::is_socket(status)) return file.string() + " is a socket, not a file";
   if (fs::exists(status) && !error) return {};
-  if (fs::is_symlink(fs::symlink_status(file, none))) return file.string() + " is a link to " + fs::read_symlink(file, none).string() + ", which can't be reached: " + error.message();
+  if (fs::is_symlink(fs::symlink_status(file, none)))
+    return file.string() + " is a link to " + fs::read_symlink(file, none).string() +
+           ", which can't be reached: " + error.message();
   if (status.type() == fs::file_type::not_found) return file.string() + ": there is no such file";
   return file.string() + ": " + error.message();
 }

@@ -1,7 +1,6 @@
 // compatcheck::explain: a rule's page, or an operator's whole history.
-#include <set>
-
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "analysis/boundary.h"
 #include "analysis/rules.h"
@@ -23,16 +22,22 @@ using mapping::Row;
 
 std::string rule_page(const analysis::Rule& rule, const ReferenceOptions& options) {
   if (options.format == ReferenceFormat::json)
-    return Json{{"id", rule.id}, {"name", rule.name}, {"severity", report::word(rule.severity)}, {"title", rule.title}, {"page", rule.page}}.dump(2) + "\n";
+    return Json{{"id", rule.id},
+                {"name", rule.name},
+                {"severity", report::word(rule.severity)},
+                {"title", rule.title},
+                {"page", rule.page}}
+               .dump(2) +
+           "\n";
   const bool markdown = options.format == ReferenceFormat::markdown;
   const report::Style style(options.color && !markdown);
   const std::string heading = std::string(rule.id) + " " + std::string(rule.name);
-  return (markdown ? "# " : "") + style(report::Color::bold, heading) + " (" + std::string(report::word(rule.severity)) + ")\n\n" +
-         std::string(rule.title) + "\n\n" + std::string(rule.page);
+  return (markdown ? "# " : "") + style(report::Color::bold, heading) + " (" + std::string(report::word(rule.severity)) +
+         ")\n\n" + std::string(rule.title) + "\n\n" + std::string(rule.page);
 }
 
 struct Subject {
-  std::string name;                 // full
+  std::string name;                    // full
   const OperatorRows* rows = nullptr;  // after alias and in-place rules; null if there is none
   mapping::Validity valid;
   std::vector<std::string> schemas;
@@ -120,15 +125,29 @@ std::string history_json(const Subject& subject) {
   if (subject.rows)
     for (const auto& entry : subject.rows->history)
       for (const Row& row : entry.rows)
-        entries.push_back({{"opset", entry.opset}, {"kind", row.kind == Row::Kind::mapped ? "mapped" : row.kind == Row::Kind::missing ? "missing" : "refuse"},
-                           {"to", row.to}, {"when", reference::spell_when(row.when)}, {"requires", row.required}, {"reason", row.reason},
-                           {"hint", row.hint}, {"lifted", row.lifted}, {"place", place(row.place)}});
-  return Json{{"op", subject.name}, {"rows", subject.rows ? Json(subject.rows->name) : Json(nullptr)}, {"schemas", subject.schemas},
-              {"valid", {{"when", reference::spell_when(subject.valid.when)}, {"requires", subject.valid.required}}}, {"history", std::move(entries)}}.dump(2) + "\n";
+        entries.push_back({{"opset", entry.opset},
+                           {"kind", row.kind == Row::Kind::mapped    ? "mapped"
+                                    : row.kind == Row::Kind::missing ? "missing"
+                                                                     : "refuse"},
+                           {"to", row.to},
+                           {"when", reference::spell_when(row.when)},
+                           {"requires", row.required},
+                           {"reason", row.reason},
+                           {"hint", row.hint},
+                           {"lifted", row.lifted},
+                           {"place", place(row.place)}});
+  return Json{{"op", subject.name},
+              {"rows", subject.rows ? Json(subject.rows->name) : Json(nullptr)},
+              {"schemas", subject.schemas},
+              {"valid", {{"when", reference::spell_when(subject.valid.when)}, {"requires", subject.valid.required}}},
+              {"history", std::move(entries)}}
+             .dump(2) +
+         "\n";
 }
 
 std::string page_of(const std::string& subject, const ReferenceOptions& options) {
-  if (options.scaffold != Scaffold::none && subject.starts_with("CC")) throw UsageError("--scaffold is for an operator (aten::foo), not for a rule");
+  if (options.scaffold != Scaffold::none && subject.starts_with("CC"))
+    throw UsageError("--scaffold is for an operator (aten::foo), not for a rule");
   if (const auto* rule = analysis::find_rule(subject)) return rule_page(*rule, options);
   if (subject.size() == 5 && subject.starts_with("CC")) {
     std::string ids;

@@ -15,7 +15,8 @@ std::vector<TableDefect> profile_defects(std::vector<std::filesystem::path>& fil
   std::vector<TableDefect> defects;
   std::erase_if(files, [&](const std::filesystem::path& file) {
     std::error_code error;
-    if (!std::filesystem::is_regular_file(file, error)) return false;   // can be read once only; whoever reads tables says what is wrong with it
+    if (!std::filesystem::is_regular_file(file, error))
+      return false;  // can be read once only; whoever reads tables says what is wrong with it
     const std::string text = mapping::read_file(file);
     try {
       if (!engines::is_profile({text, file.string()})) return false;
@@ -29,19 +30,22 @@ std::vector<TableDefect> profile_defects(std::vector<std::filesystem::path>& fil
   return defects;
 }
 
-std::vector<TableDefect> defects_of(const std::vector<std::filesystem::path>& files, const std::vector<std::filesystem::path>& plugins) {
+std::vector<TableDefect> defects_of(const std::vector<std::filesystem::path>& files,
+                                    const std::vector<std::filesystem::path>& plugins) {
   std::vector<mapping::Defect> found = files.empty() && plugins.empty() ? lint::check_shipped() : std::vector<mapping::Defect>();
   std::vector<std::filesystem::path> tables = mapping::table_files(files);
   std::vector<TableDefect> defects = profile_defects(tables);
   const auto table = lint::read_over_shipped(tables, plugins, found).table;
   for (const auto& defect : found)
-    defects.push_back({defect.place.file, defect.place.line, defect.place.column, defect.message, std::string(table.source_line(defect.place))});
+    defects.push_back({defect.place.file, defect.place.line, defect.place.column, defect.message,
+                       std::string(table.source_line(defect.place))});
   return defects;
 }
 
 }  // namespace
 
-std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& files, const std::vector<std::filesystem::path>& plugins) {
+std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& files,
+                                     const std::vector<std::filesystem::path>& plugins) {
   return analysis::guarded("the tables", [&] { return defects_of(files, plugins); });
 }
 

@@ -15,7 +15,8 @@ std::string base_of(const std::string& name) {
 
 bool known(const std::string& name, const lint::InForce& in_force) {
   return in_force.schemas.contains(base_of(name)) ||
-         in_force.table.find(base_of(name), "", mapping::highest_opset, in_force.schemas).status != mapping::Lookup::Status::unknown;
+         in_force.table.find(base_of(name), "", mapping::highest_opset, in_force.schemas).status !=
+             mapping::Lookup::Status::unknown;
 }
 
 // Names that share a beginning or hold the word: what a slip or half a name most often means.
@@ -24,7 +25,8 @@ std::vector<std::string> near(const std::string& name, const lint::InForce& in_f
   std::vector<std::string> found;
   for (const auto* rows : in_force.table.operators()) {
     const std::string other = rows->name.substr(rows->name.rfind(':') + 1);
-    if (other.find(word) != std::string::npos || (word.size() > 3 && other.starts_with(word.substr(0, word.size() - 1)))) found.push_back(rows->name);
+    if (other.find(word) != std::string::npos || (word.size() > 3 && other.starts_with(word.substr(0, word.size() - 1))))
+      found.push_back(rows->name);
     if (found.size() == 5) break;
   }
   return found;

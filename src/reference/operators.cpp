@@ -1,6 +1,5 @@
 // compatcheck::describe_operators: the effective table.
 #include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "analysis/boundary.h"
@@ -20,12 +19,12 @@ using mapping::Row;
 
 struct Line {
   std::string op;
-  std::string operator_class;   // "one-to-one", "one-to-many", "missing", "refused", "structural"
-  std::string result;           // ONNX operators, or why not
+  std::string operator_class;  // "one-to-one", "one-to-many", "missing", "refused", "structural"
+  std::string result;          // ONNX operators, or why not
   std::string when;
   int since = 0;
   std::optional<int> available_from;
-  bool verified = false;        // a handler, or the row alone, makes its nodes
+  bool verified = false;  // a handler, or the row alone, makes its nodes
 };
 
 std::string class_of(const Row& row) {
@@ -62,8 +61,10 @@ std::string text(const std::vector<Line>& lines, int opset, const ReferenceOptio
   std::string page = "opset " + std::to_string(opset) + "\n";
   for (const Line& line : lines) {
     const auto color = line.operator_class == "missing" || line.operator_class == "refused" ? report::Color::red
-                       : line.operator_class == "one-to-many" ? report::Color::cyan : report::Color::green;
-    page += "  " + report::pad_right(line.op, 40) + " " + style(color, report::pad_right(line.operator_class, 12)) + " " + line.result;
+                       : line.operator_class == "one-to-many"                               ? report::Color::cyan
+                                                                                            : report::Color::green;
+    page += "  " + report::pad_right(line.op, 40) + " " + style(color, report::pad_right(line.operator_class, 12)) + " " +
+            line.result;
     if (line.available_from) page += " (from opset " + std::to_string(*line.available_from) + ")";
     if (!line.when.empty()) page += style(report::Color::dim, "  if " + line.when);
     page += "\n";
@@ -72,17 +73,23 @@ std::string text(const std::vector<Line>& lines, int opset, const ReferenceOptio
 }
 
 std::string markdown(const std::vector<Line>& lines, int opset) {
-  std::string page = "# Operators at opset " + std::to_string(opset) + "\n\n| operator | class | ONNX | condition |\n|---|---|---|---|\n";
+  std::string page =
+      "# Operators at opset " + std::to_string(opset) + "\n\n| operator | class | ONNX | condition |\n|---|---|---|---|\n";
   for (const Line& line : lines)
     page += "| `" + line.op + "` | " + line.operator_class + " | " + line.result +
-            (line.available_from ? " (from opset " + std::to_string(*line.available_from) + ")" : "") + " | " + line.when + " |\n";
+            (line.available_from ? " (from opset " + std::to_string(*line.available_from) + ")" : "") + " | " + line.when +
+            " |\n";
   return page;
 }
 
 std::string json(const std::vector<Line>& lines, int opset) {
   Json rows = Json::array();
   for (const Line& line : lines)
-    rows.push_back({{"op", line.op}, {"class", line.operator_class}, {"verified", line.verified}, {"result", line.result}, {"when", line.when},
+    rows.push_back({{"op", line.op},
+                    {"class", line.operator_class},
+                    {"verified", line.verified},
+                    {"result", line.result},
+                    {"when", line.when},
                     {"since", line.since ? Json(line.since) : Json(nullptr)},
                     {"available_from", line.available_from ? Json(*line.available_from) : Json(nullptr)}});
   return Json{{"opset", opset}, {"operators", std::move(rows)}}.dump(2) + "\n";

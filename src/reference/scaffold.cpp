@@ -11,12 +11,12 @@ namespace {
 
 // An operator, with the schema of one overload: the first that takes and gives tensors.
 struct Subject {
-  std::string name, key;   // the key has the overload, if one is asked for
+  std::string name, key;  // the key has the overload, if one is asked for
   schema::Schema schema;
-  bool known = false;      // somebody ships the schema
+  bool known = false;  // somebody ships the schema
   bool has_facts = false;
   int opset = default_opset;
-  const onnx::Schema* onnx = nullptr;   // ONNX's operator of that name
+  const onnx::Schema* onnx = nullptr;  // ONNX's operator of that name
 };
 
 constexpr std::string_view python_function = "prim::PythonOp.";
@@ -44,7 +44,8 @@ schema::Schema parsed(const std::string& key, const std::string& arguments) {
 
 const schema::Schema& best(std::span<const schema::Schema* const> overloads) {
   const auto fits = [](const schema::Schema* schema) {
-    return !schema->is_out() && std::ranges::any_of(schema->arguments, analysis::is_tensor) && std::ranges::any_of(schema->returns, analysis::is_tensor);
+    return !schema->is_out() && std::ranges::any_of(schema->arguments, analysis::is_tensor) &&
+           std::ranges::any_of(schema->returns, analysis::is_tensor);
   };
   const auto found = std::ranges::find_if(overloads, fits);
   return found == overloads.end() ? *overloads.front() : **found;
@@ -52,13 +53,15 @@ const schema::Schema& best(std::span<const schema::Schema* const> overloads) {
 
 bool is_custom(const std::string& name) {
   const auto colons = name.find("::");
-  return colons != std::string::npos && colons > 0 && colons + 2 < name.size() && !name.starts_with("aten::") && !name.starts_with("prim::");
+  return colons != std::string::npos && colons > 0 && colons + 2 < name.size() && !name.starts_with("aten::") &&
+         !name.starts_with("prim::");
 }
 
 Subject subject_of(const std::string& given, const ReferenceOptions& options, const lint::InForce& in_force) {
   Subject subject;
   subject.opset = options.opset.value_or(default_opset);
-  const bool function = given.starts_with(python_function) && !in_force.schemas.find("prim::PythonOp", given.substr(python_function.size()));
+  const bool function =
+      given.starts_with(python_function) && !in_force.schemas.find("prim::PythonOp", given.substr(python_function.size()));
   const bool unknown = function || (is_custom(given) && !in_force.schemas.contains(given.substr(0, given.find('.'))));
   subject.name = unknown ? given : full_name(given, in_force);
   subject.key = subject.name;
@@ -66,7 +69,7 @@ Subject subject_of(const std::string& given, const ReferenceOptions& options, co
   const std::string overload = dot == std::string::npos ? "" : subject.name.substr(dot + 1);
   subject.name.resize(std::min(dot, subject.name.size()));
   if (unknown) {
-    subject.has_facts = function;   // the graph states them
+    subject.has_facts = function;  // the graph states them
     subject.schema = parsed(subject.key, function ? "(Tensor input_0) -> Tensor" : "(Tensor x) -> Tensor");
     return subject;
   }
@@ -77,9 +80,11 @@ Subject subject_of(const std::string& given, const ReferenceOptions& options, co
   subject.known = true;
   subject.schema = named ? *named : best(overloads);
   const auto takes_others = [&](const schema::Schema* other) {
-    return !other->is_out() && !std::ranges::equal(other->arguments, subject.schema.arguments, {}, &schema::Argument::name, &schema::Argument::name);
+    return !other->is_out() &&
+           !std::ranges::equal(other->arguments, subject.schema.arguments, {}, &schema::Argument::name, &schema::Argument::name);
   };
-  if (!subject.schema.overload.empty() && std::ranges::any_of(overloads, takes_others)) subject.key = subject.name + "." + subject.schema.overload;
+  if (!subject.schema.overload.empty() && std::ranges::any_of(overloads, takes_others))
+    subject.key = subject.name + "." + subject.schema.overload;
   subject.has_facts = !in_force.table.facts(subject.name, subject.schema.overload, in_force.schemas).empty();
   subject.onnx = analysis::counterpart(subject.name, subject.schema, subject.opset, in_force.schemas);
   return subject;
@@ -95,7 +100,8 @@ std::string row_lines(const analysis::Bindings& bindings, const std::string& lea
 
 std::string results_of(const schema::Schema& schema) {
   std::vector<std::string> outputs;
-  for (std::size_t i = 0; i < schema.returns.size(); ++i) outputs.push_back(schema.returns.size() == 1 ? "result" : "result_" + std::to_string(i));
+  for (std::size_t i = 0; i < schema.returns.size(); ++i)
+    outputs.push_back(schema.returns.size() == 1 ? "result" : "result_" + std::to_string(i));
   return mapping::joined(outputs);
 }
 
@@ -103,10 +109,13 @@ std::string results_of(const schema::Schema& schema) {
 std::string signature(const std::string& name, const schema::Schema& schema) {
   std::vector<std::string> attributes, inputs;
   for (const auto& argument : schema.arguments) {
-    if (analysis::is_tensor(argument)) inputs.push_back(argument.name);
-    else if (!analysis::kind_of(argument).empty()) attributes.push_back(argument.name);
+    if (analysis::is_tensor(argument))
+      inputs.push_back(argument.name);
+    else if (!analysis::kind_of(argument).empty())
+      attributes.push_back(argument.name);
   }
-  return name + (attributes.empty() ? "" : " <" + mapping::joined(attributes) + ">") + " (" + mapping::joined(inputs) + ") => (" + results_of(schema) + ")";
+  return name + (attributes.empty() ? "" : " <" + mapping::joined(attributes) + ">") + " (" + mapping::joined(inputs) + ") => (" +
+         results_of(schema) + ")";
 }
 
 std::string yaml(const Subject& subject, const lint::InForce& in_force) {
@@ -114,25 +123,32 @@ std::string yaml(const Subject& subject, const lint::InForce& in_force) {
   std::string text;
   for (const auto* schema : in_force.schemas.overloads(subject.name))
     if (subject.known) text += "# " + schema::to_string(*schema) + "\n";
-  text += "# Rows to start from: keep one of the forms, save them as rows.yaml, and give them with --mappings rows.yaml.\n"
-          "# docs/mappings.md describes the language; `compatcheck lint rows.yaml` checks it.\n\n" + subject.key + ":\n";
+  text +=
+      "# Rows to start from: keep one of the forms, save them as rows.yaml, and give them with --mappings rows.yaml.\n"
+      "# docs/mappings.md describes the language; `compatcheck lint rows.yaml` checks it.\n\n" +
+      subject.key + ":\n";
   if (!subject.known) text += "  schema: \"" + stated(subject.schema) + "\"   # state its own arguments and results\n";
   const auto word = analysis::facts_word_for(subject.schema);
   if (!subject.has_facts && !word.empty())
-    text += "  facts: " + word + (word.starts_with('[') ? "   # each result's dtype and shape: " : "   # the result's dtype and shape: ") +
-            (word.find("same") != std::string::npos ? "those of the first tensor; or pointwise, reduce …\n" : "promoted and broadcast; or same, comparison …\n");
+    text += "  facts: " + word +
+            (word.starts_with('[') ? "   # each result's dtype and shape: " : "   # the result's dtype and shape: ") +
+            (word.find("same") != std::string::npos ? "those of the first tensor; or pointwise, reduce …\n"
+                                                    : "promoted and broadcast; or same, comparison …\n");
   const auto own = analysis::bindings_of(subject.schema);
   if (subject.onnx)
-    text += "\n  # ONNX's operator of that name, if it computes the same:\n  " + std::to_string(std::max(subject.onnx->since, lowest_opset)) + ":\n    to: " +
-            std::string(subject.onnx->name) + "\n" + row_lines(analysis::bindings_of(subject.schema, subject.onnx), "    ");
+    text += "\n  # ONNX's operator of that name, if it computes the same:\n  " +
+            std::to_string(std::max(subject.onnx->since, lowest_opset)) + ":\n    to: " + std::string(subject.onnx->name) + "\n" +
+            row_lines(analysis::bindings_of(subject.schema, subject.onnx), "    ");
   const std::string comment = subject.onnx ? "  # " : "  ";
-  text += "\n  # One node of a domain of your own, which your runtime registers:\n" + comment + opset + ":\n" + comment + "  to: your.domain::" + name + "\n" +
-          row_lines(own, comment + "  ");
-  text += "\n  # Several nodes of ONNX, put into the graph; in ONNX's text notation:\n  # " + opset + ":\n" + row_lines(own, "  #   ") +
-          "  #   inline: |\n  #     " + signature(name, subject.schema) + "\n  #     { " + results_of(subject.schema) + " = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
+  text += "\n  # One node of a domain of your own, which your runtime registers:\n" + comment + opset + ":\n" + comment +
+          "  to: your.domain::" + name + "\n" + row_lines(own, comment + "  ");
+  text += "\n  # Several nodes of ONNX, put into the graph; in ONNX's text notation:\n  # " + opset + ":\n" +
+          row_lines(own, "  #   ") + "  #   inline: |\n  #     " + signature(name, subject.schema) + "\n  #     { " +
+          results_of(subject.schema) + " = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
   text += "\n  # Or a function of these nodes, which the model carries:\n  # " + opset + ":\n" + row_lines(own, "  #   ") +
-          "  #   function: |\n  #     <domain: \"your.domain\", opset_import: [\"\" : " + opset + "]>\n  #     " + signature(name, subject.schema) +
-          "\n  #     { " + results_of(subject.schema) + " = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
+          "  #   function: |\n  #     <domain: \"your.domain\", opset_import: [\"\" : " + opset + "]>\n  #     " +
+          signature(name, subject.schema) + "\n  #     { " + results_of(subject.schema) + " = YourOperators (" +
+          mapping::joined(own.inputs) + ") }\n";
   return text;
 }
 
@@ -140,7 +156,11 @@ std::string yaml(const Subject& subject, const lint::InForce& in_force) {
 std::string reading(const schema::Argument& argument) {
   const std::string quoted = "(\"" + argument.name + "\")";
   const ir::TypeKind kind = argument.type->kind;
-  if (analysis::is_tensor(argument)) return (kind == ir::TypeKind::optional ? "e.optional_tensor" : kind == ir::TypeKind::list ? "e.tensors" : "e.tensor") + quoted;
+  if (analysis::is_tensor(argument))
+    return (kind == ir::TypeKind::optional ? "e.optional_tensor"
+            : kind == ir::TypeKind::list   ? "e.tensors"
+                                           : "e.tensor") +
+           quoted;
   const auto word = analysis::kind_of(argument);
   if (word == "int") return "e.integer" + quoted;
   if (word == "float") return "e.number" + quoted;
@@ -155,17 +175,24 @@ std::string plugin(const Subject& subject) {
     if (const auto read = reading(argument); !read.empty()) reads += "  //   " + read + "\n";
   const auto word = analysis::facts_word_for(subject.schema);
   std::string about = ".emits = {\"Identity\"}";
-  if (!subject.has_facts && !word.empty()) about += ", .facts = \"" + (word.starts_with('[') ? word.substr(1, word.size() - 2) : word) + "\"";
+  if (!subject.has_facts && !word.empty())
+    about += ", .facts = \"" + (word.starts_with('[') ? word.substr(1, word.size() - 2) : word) + "\"";
   if (!subject.known) about += ",\n                    .schema = \"" + schema::to_string(subject.schema) + "\"";
-  return "// " + schema::to_string(subject.schema) + (subject.known ? "" : ": state its own arguments and results, here and below") +
+  return "// " + schema::to_string(subject.schema) +
+         (subject.known ? "" : ": state its own arguments and results, here and below") +
          "\n//\n"
          "//   g++ -std=c++20 -shared -fPIC -I <include folder of compatcheck> plugin.cpp -o libplugin.so\n"
          "//   compatcheck MODEL --plugin ./libplugin.so\n"
          "#include <compatcheck/plugin.h>\n\nnamespace plugin = compatcheck::plugin;\n\n"
-         "static void convert_" + name + "(plugin::Emission& e) {\n  // Its arguments:\n" + reads +
+         "static void convert_" +
+         name + "(plugin::Emission& e) {\n  // Its arguments:\n" + reads +
          "  // Its nodes: e.give(e.node(\"Identity\", {x})), each operator that carries the meaning named in `emits` below.\n"
-         "  throw plugin::Refusal{\"" + subject.name + " isn't written yet\"};\n}\n\n"
-         "static void enter(plugin::Registry& registry) {\n  registry.handler(\"" + subject.key + "\", {" + about + "}, convert_" + name + ");\n}\n\n"
+         "  throw plugin::Refusal{\"" +
+         subject.name +
+         " isn't written yet\"};\n}\n\n"
+         "static void enter(plugin::Registry& registry) {\n  registry.handler(\"" +
+         subject.key + "\", {" + about + "}, convert_" + name +
+         ");\n}\n\n"
          "extern \"C\" const compatcheck_plugin_entry compatcheck_plugin = compatcheck::plugin::entry<enter>();\n";
 }
 

@@ -1,8 +1,7 @@
 #include "reference/targets.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "analysis/boundary.h"
 #include "engines/shipped.h"
@@ -34,14 +33,15 @@ std::string match(const Profile& profile) {
 
 int count(const Profile& profile, Support support) {
   return static_cast<int>(std::ranges::count_if(profile.operators, [&](const auto& op) {
-    const auto best = std::ranges::min(op.entries, {}, &Entry::support).support;   // yes, no, unknown
+    const auto best = std::ranges::min(op.entries, {}, &Entry::support).support;  // yes, no, unknown
     return best == support;
   }));
 }
 
 std::string functions(const Profile& profile) {
   if (!profile.functions) return "no";
-  return "ONNX's functions without an entry become their bodies" + (profile.behind.engine.empty() ? std::string() : ", but for those that " + profile.behind.engine + " takes");
+  return "ONNX's functions without an entry become their bodies" +
+         (profile.behind.engine.empty() ? std::string() : ", but for those that " + profile.behind.engine + " takes");
 }
 
 std::string pairs(const std::vector<std::pair<std::string, std::string>>& dtypes, const std::string& between) {
@@ -52,11 +52,15 @@ std::string pairs(const std::vector<std::pair<std::string, std::string>>& dtypes
 
 // "CC105" of the operators that it doesn't speak of, and so on: what a reader needs to judge the table below by.
 std::vector<std::string> facts(const Profile& profile) {
-  std::vector<std::string> lines{"version       " + profile.version, "source        " + profile.source, "date          " + profile.date,
-                                 "opsets        " + opsets(profile), "versions      " + match(profile),
+  std::vector<std::string> lines{"version       " + profile.version,
+                                 "source        " + profile.source,
+                                 "date          " + profile.date,
+                                 "opsets        " + opsets(profile),
+                                 "versions      " + match(profile),
                                  "unlisted      " + std::string(profile.unlisted == Support::no ? "not taken" : "unknown"),
                                  "functions     " + functions(profile)};
-  if (!profile.dtypes.empty()) lines.push_back("dtypes        " + mapping::joined(profile.dtypes) + " where an entry states no types");
+  if (!profile.dtypes.empty())
+    lines.push_back("dtypes        " + mapping::joined(profile.dtypes) + " where an entry states no types");
   if (!profile.reads.empty()) lines.push_back("reads         " + pairs(profile.reads, " as "));
   if (!profile.casts.empty()) lines.push_back("casts         " + pairs(profile.casts, " to "));
   if (!profile.fallback.empty()) lines.push_back("otherwise     " + profile.fallback);
@@ -68,20 +72,32 @@ std::string list_page(const ReferenceOptions& options) {
   if (options.format == ReferenceFormat::json) {
     Json all = Json::array();
     for (const Profile& profile : profiles)
-      all.push_back({{"target", profile.target()}, {"engine", profile.engine}, {"version", profile.version}, {"title", profile.title}, {"source", profile.source}, {"date", profile.date}});
+      all.push_back({{"target", profile.target()},
+                     {"engine", profile.engine},
+                     {"version", profile.version},
+                     {"title", profile.title},
+                     {"source", profile.source},
+                     {"date", profile.date}});
     return all.dump(2) + "\n";
   }
   report::Table table{.title = "targets", .columns = {"target", "engine", "operators", "opsets", "of"}, .rows = {}};
   for (const Profile& profile : profiles)
-    table.rows.push_back({{profile.target(), profile.title, std::to_string(count(profile, Support::yes)) + " taken", "opsets " + opsets(profile), profile.date}});
-  const report::Page page{.title = "engines for --target", .lines = {"A profile of your own: --target FILE.yaml (docs/engines.md)."}, .tables = {table}};
-  return options.format == ReferenceFormat::markdown ? report::markdown(page) : report::text(page, {.color = options.color, .width = options.width});
+    table.rows.push_back({{profile.target(), profile.title, std::to_string(count(profile, Support::yes)) + " taken",
+                           "opsets " + opsets(profile), profile.date}});
+  const report::Page page{.title = "engines for --target",
+                          .lines = {"A profile of your own: --target FILE.yaml (docs/engines.md)."},
+                          .tables = {table}};
+  return options.format == ReferenceFormat::markdown ? report::markdown(page)
+                                                     : report::text(page, {.color = options.color, .width = options.width});
 }
 
 std::string version_text(const Entry& entry) {
   std::string text;
   for (const auto& one : entry.versions)
-    text += (text.empty() ? "" : ", ") + std::to_string(one.first) + (one.last == engines::no_end ? " on" : one.last > one.first ? "-" + std::to_string(one.last) : "");
+    text += (text.empty() ? "" : ", ") + std::to_string(one.first) +
+            (one.last == engines::no_end ? " on"
+             : one.last > one.first      ? "-" + std::to_string(one.last)
+                                         : "");
   return text;
 }
 
@@ -102,12 +118,23 @@ std::string profile_page(const Profile& profile, const ReferenceOptions& options
       std::string why = entry.words + entry.note;
       if (!entry.when.empty()) why += (why.empty() ? "if " : "; if ") + reference::spell_when(entry.when);
       table.rows.push_back({{op.name, std::string(report::word(entry.support)), version_text(entry), types_text(entry), why}});
-      operators.push_back({{"onnx", op.name}, {"support", report::word(entry.support)}, {"versions", version_text(entry)}, {"types", types_text(entry)}, {"why", why}});
+      operators.push_back({{"onnx", op.name},
+                           {"support", report::word(entry.support)},
+                           {"versions", version_text(entry)},
+                           {"types", types_text(entry)},
+                           {"why", why}});
     }
   if (options.format == ReferenceFormat::json)
-    return Json{{"target", profile.target()}, {"title", profile.title}, {"source", profile.source}, {"date", profile.date}, {"operators", std::move(operators)}}.dump(2) + "\n";
+    return Json{{"target", profile.target()},
+                {"title", profile.title},
+                {"source", profile.source},
+                {"date", profile.date},
+                {"operators", std::move(operators)}}
+               .dump(2) +
+           "\n";
   const report::Page page{.title = profile.title + " (" + profile.target() + ")", .lines = facts(profile), .tables = {table}};
-  return options.format == ReferenceFormat::markdown ? report::markdown(page) : report::text(page, {.color = options.color, .width = options.width});
+  return options.format == ReferenceFormat::markdown ? report::markdown(page)
+                                                     : report::text(page, {.color = options.color, .width = options.width});
 }
 
 }  // namespace
@@ -118,7 +145,8 @@ std::optional<std::string> explain_target(const std::string& subject, const Refe
   if (subject == "targets") return list_page(options);
   if (engines::names_file(subject)) return profile_page(engines::profile_of(subject), options);
   const auto profiles = engines::all_shipped();
-  const bool known = std::ranges::any_of(profiles, [&](const Profile& profile) { return profile.engine == subject.substr(0, subject.find('@')); });
+  const bool known = std::ranges::any_of(
+      profiles, [&](const Profile& profile) { return profile.engine == subject.substr(0, subject.find('@')); });
   if (!known) return std::nullopt;
   return profile_page(engines::profile_of(subject), options);
 }
@@ -128,7 +156,7 @@ std::optional<std::string> explain_target(const std::string& subject, const Refe
 std::vector<std::string> engine_names() {
   std::vector<std::string> names;
   for (const auto& one : engines::shipped())
-    if (names.empty() || names.back() != one.engine) names.emplace_back(one.engine);   // a version each
+    if (names.empty() || names.back() != one.engine) names.emplace_back(one.engine);  // a version each
   return names;
 }
 

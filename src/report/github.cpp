@@ -17,11 +17,16 @@ constexpr std::size_t most_of_a_kind = 9;
 std::string escaped(const std::string& text, bool property) {
   std::string made;
   for (const char c : printable_lines(text)) {
-    if (c == '%') made += "%25";
-    else if (c == '\n') made += "%0A";
-    else if (property && c == ':') made += "%3A";
-    else if (property && c == ',') made += "%2C";
-    else made += c;
+    if (c == '%')
+      made += "%25";
+    else if (c == '\n')
+      made += "%0A";
+    else if (property && c == ':')
+      made += "%3A";
+    else if (property && c == ',')
+      made += "%2C";
+    else
+      made += c;
   }
   return made;
 }
@@ -37,7 +42,8 @@ class Annotations {
   std::string text(const std::string& what) const {
     if (count_ <= most_of_a_kind) return lines_;
     const auto more = static_cast<long long>(count_ - most_of_a_kind);
-    return lines_ + "::" + kind_ + " title=compatcheck::" + number(more) + " more " + what + (more == 1 ? "" : "s") + "; GitHub shows ten of a kind\n";
+    return lines_ + "::" + kind_ + " title=compatcheck::" + number(more) + " more " + what + (more == 1 ? "" : "s") +
+           "; GitHub shows ten of a kind\n";
   }
 
  private:
@@ -64,8 +70,9 @@ std::string annotation_title(const Part& part, const Finding& finding) {
 
 std::string summary(const Report& report) {
   const Summary& summary = report.summary;
-  return verdict_name(report) + ": " + headline(report) + "\n" + spell(counts_of(report)) + "\noperators: " + number(summary.one_to_one) + " one-to-one · " +
-         number(summary.one_to_many) + " one-to-many · " + number(summary.missing) + " missing";
+  return verdict_name(report) + ": " + headline(report) + "\n" + spell(counts_of(report)) +
+         "\noperators: " + number(summary.one_to_one) + " one-to-one · " + number(summary.one_to_many) + " one-to-many · " +
+         number(summary.missing) + " missing";
 }
 
 }  // namespace
@@ -74,13 +81,14 @@ std::string github(std::span<const Report> reports, const RenderOptions& options
   SourceFiles files(options.source_root);
   Annotations errors("error"), warnings("warning"), notices("notice");
   for (const Part& part : parts_of(reports)) {
-    if (part.target) continue;   // its findings are the report's
+    if (part.target) continue;  // its findings are the report's
     const Report& report = *part.report;
     if (report.error) errors.add(properties(files.place(report, nullptr), "not checked (" + part.name + ")"), *report.error);
     for (const Finding& finding : report.findings) {
       if (finding.suppressed || finding.severity == Severity::note) continue;
       const auto place = files.place(report, finding.sites.empty() ? nullptr : &finding.sites.front());
-      (finding.severity == Severity::error ? errors : warnings).add(properties(place, annotation_title(part, finding)), sentence(finding) + "\n" + where(finding));
+      (finding.severity == Severity::error ? errors : warnings)
+          .add(properties(place, annotation_title(part, finding)), sentence(finding) + "\n" + where(finding));
     }
     if (!report.error) notices.add(properties(files.place(report, nullptr), part.title()), summary(report));
   }

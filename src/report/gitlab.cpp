@@ -20,8 +20,12 @@ std::string description(const Part& part, const Finding& finding) {
   return finding.id + (op.empty() ? "" : " " + op) + ": " + sentence(finding) + " (" + part.title() + ")";
 }
 
-Json entry(const std::string& description, std::string_view check, const std::string& fingerprint, std::string_view severity, const SourceFiles::Place& place) {
-  return {{"description", description}, {"check_name", check}, {"fingerprint", fingerprint}, {"severity", severity},
+Json entry(const std::string& description, std::string_view check, const std::string& fingerprint, std::string_view severity,
+           const SourceFiles::Place& place) {
+  return {{"description", description},
+          {"check_name", check},
+          {"fingerprint", fingerprint},
+          {"severity", severity},
           {"location", {{"path", place.file}, {"lines", {{"begin", place.line}}}}}};
 }
 
@@ -34,13 +38,22 @@ std::string gitlab(std::span<const Report> reports, const RenderOptions& options
   for (const Part& part : parts_of(reports)) {
     const Report& report = *part.report;
     if (report.error) {
-      const Finding unread{.id = "unreadable", .severity = Severity::error, .op = {}, .overload = {}, .message = *report.error, .help = {}, .available_from = {}, .nodes = 0, .sites = {}};
-      list.push_back(entry("not checked: " + *report.error, unread.id, fingerprints.of(part, {&unread, 0, "", {}, 0}), "blocker", files.place(report, nullptr)));
+      const Finding unread{.id = "unreadable",
+                           .severity = Severity::error,
+                           .op = {},
+                           .overload = {},
+                           .message = *report.error,
+                           .help = {},
+                           .available_from = {},
+                           .nodes = 0,
+                           .sites = {}};
+      list.push_back(entry("not checked: " + *report.error, unread.id, fingerprints.of(part, {&unread, 0, "", {}, 0}), "blocker",
+                           files.place(report, nullptr)));
     }
     for (const Occurrence& each : occurrences(part)) {
       if (each.finding->suppressed) continue;
-      list.push_back(entry(description(part, *each.finding), each.finding->id, fingerprints.of(part, each), severity(*each.finding),
-                           files.place(report, each.sites.empty() ? nullptr : each.sites.front())));
+      list.push_back(entry(description(part, *each.finding), each.finding->id, fingerprints.of(part, each),
+                           severity(*each.finding), files.place(report, each.sites.empty() ? nullptr : each.sites.front())));
     }
   }
   return list.dump(2, ' ', false, replace_bad_utf8) + "\n";

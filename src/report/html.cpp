@@ -33,15 +33,17 @@ std::string policy_hash(std::string_view text) {
 
 // JSON that ends neither the element it stands in nor a line of script.
 std::string inert(std::string_view json) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> spelled{{{"<", "\\u003c"}, {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> spelled{
+      {{"<", "\\u003c"}, {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}}};
   std::string text;
   text.reserve(json.size() + json.size() / 16);
   while (!json.empty()) {
-    const auto plain = std::min(json.find_first_of("<\xe2"), json.size());   // \xe2 begins the other two
+    const auto plain = std::min(json.find_first_of("<\xe2"), json.size());  // \xe2 begins the other two
     text += json.substr(0, plain);
     json.remove_prefix(plain);
     if (json.empty()) break;
-    const auto found = std::find_if(spelled.begin(), spelled.end(), [&](const auto& each) { return json.starts_with(each.first); });
+    const auto found =
+        std::find_if(spelled.begin(), spelled.end(), [&](const auto& each) { return json.starts_with(each.first); });
     const bool known = found != spelled.end();
     text += known ? found->second : json.substr(0, 1);
     json.remove_prefix(known ? found->first.size() : 1);
@@ -64,7 +66,10 @@ Json words(const Report& report) {
   if (report.error) return nullptr;
   Json targets = Json::array();
   for (const auto& target : report.targets) targets.push_back(lowest_opset_words(report, target));
-  return {{"headline", headline(report)}, {"lowest_opset", lowest_opset_words(report)}, {"targets", std::move(targets)}, {"targets_lowest_opset", targets_lowest_opset_words(report)}};
+  return {{"headline", headline(report)},
+          {"lowest_opset", lowest_opset_words(report)},
+          {"targets", std::move(targets)},
+          {"targets_lowest_opset", targets_lowest_opset_words(report)}};
 }
 
 // The reports that are one model's, by their places, and which of them it counts by.

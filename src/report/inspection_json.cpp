@@ -45,15 +45,19 @@ Json operators(const std::vector<OperatorCount>& all) {
 }
 
 Json tensor(const TensorContents& tensor) {
-  Json json = {{"name", tensor.name}, {"scope", tensor.scope}, {"kind", tensor.kind}, {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"elements", tensor.elements}, {"bytes", tensor.bytes}};
+  Json json = {{"name", tensor.name},   {"scope", tensor.scope},       {"kind", tensor.kind},  {"dtype", tensor.dtype},
+               {"shape", tensor.shape}, {"elements", tensor.elements}, {"bytes", tensor.bytes}};
   if (tensor.external) {
-    json["external"] = {{"location", tensor.external->location}, {"offset", tensor.external->offset}, {"length", or_null(tensor.external->length)}};
+    json["external"] = {{"location", tensor.external->location},
+                        {"offset", tensor.external->offset},
+                        {"length", or_null(tensor.external->length)}};
     if (!tensor.external->problem.empty()) json["external"]["problem"] = tensor.external->problem;
   }
   if (!tensor.values.empty()) json["values"] = scalars(tensor.values);
   if (const auto& found = tensor.statistics)
-    json["statistics"] = {{"min", or_null(found->min)}, {"max", or_null(found->max)}, {"mean", or_null(found->mean)}, {"std", or_null(found->std)},
-                          {"zeros", found->zeros}, {"nan", found->nan}, {"inf", found->inf}};
+    json["statistics"] = {{"min", or_null(found->min)}, {"max", or_null(found->max)}, {"mean", or_null(found->mean)},
+                          {"std", or_null(found->std)}, {"zeros", found->zeros},      {"nan", found->nan},
+                          {"inf", found->inf}};
   if (!tensor.problem.empty()) json["problem"] = tensor.problem;
   return json;
 }
@@ -80,8 +84,10 @@ Json attributes(const std::vector<AttributeContents>& all) {
   Json list = Json::array();
   for (const auto& attribute : all) {
     Json json = {{"name", attribute.name}, {"type", attribute.type}};
-    if (attribute.reference.empty()) json["value"] = value(attribute);
-    else json["reference"] = attribute.reference;
+    if (attribute.reference.empty())
+      json["value"] = value(attribute);
+    else
+      json["reference"] = attribute.reference;
     list.push_back(std::move(json));
   }
   return list;
@@ -116,37 +122,68 @@ Json nodes(const Inspection& inspection) {
 Json functions(const std::vector<FunctionContents>& all) {
   Json list = Json::array();
   for (const auto& function : all)
-    list.push_back({{"domain", function.domain}, {"name", function.name}, {"overload", function.overload}, {"inputs", function.inputs}, {"outputs", function.outputs},
-                    {"attributes", function.attributes}, {"defaults", attributes(function.defaults)}, {"opsets", opsets(function.opsets)},
-                    {"operators", operators(function.operators)}, {"nodes", function.nodes}, {"calls", function.calls}});
+    list.push_back({{"domain", function.domain},
+                    {"name", function.name},
+                    {"overload", function.overload},
+                    {"inputs", function.inputs},
+                    {"outputs", function.outputs},
+                    {"attributes", function.attributes},
+                    {"defaults", attributes(function.defaults)},
+                    {"opsets", opsets(function.opsets)},
+                    {"operators", operators(function.operators)},
+                    {"nodes", function.nodes},
+                    {"calls", function.calls}});
   return list;
 }
 
 Json subgraphs(const std::vector<SubgraphContents>& all) {
   Json list = Json::array();
   for (const auto& body : all)
-    list.push_back({{"scope", body.scope}, {"inputs", tensors(body.inputs)}, {"outputs", tensors(body.outputs)}, {"nodes", body.nodes}, {"initializers", body.initializers}});
+    list.push_back({{"scope", body.scope},
+                    {"inputs", tensors(body.inputs)},
+                    {"outputs", tensors(body.outputs)},
+                    {"nodes", body.nodes},
+                    {"initializers", body.initializers}});
   return list;
 }
 
 Json external_files(const std::vector<ExternalFile>& all) {
   Json list = Json::array();
   for (const auto& file : all)
-    list.push_back({{"location", file.location}, {"tensors", file.tensors}, {"bytes", file.bytes}, {"file_bytes", or_null(file.file_bytes)}, {"problems", file.problems}});
+    list.push_back({{"location", file.location},
+                    {"tensors", file.tensors},
+                    {"bytes", file.bytes},
+                    {"file_bytes", or_null(file.file_bytes)},
+                    {"problems", file.problems}});
   return list;
 }
 
 Json onnx(const OnnxContents& contents) {
-  return {{"ir_version", contents.ir_version}, {"opsets", opsets(contents.opsets)}, {"model_version", contents.model_version}, {"domain", contents.domain},
-          {"graph", contents.graph}, {"documentation", contents.documentation}, {"metadata", pairs(contents.metadata)}, {"subgraphs", subgraphs(contents.subgraphs)},
-          {"functions", functions(contents.functions)}, {"external_files", external_files(contents.external_files)}, {"training_graphs", contents.training_graphs}};
+  return {{"ir_version", contents.ir_version},
+          {"opsets", opsets(contents.opsets)},
+          {"model_version", contents.model_version},
+          {"domain", contents.domain},
+          {"graph", contents.graph},
+          {"documentation", contents.documentation},
+          {"metadata", pairs(contents.metadata)},
+          {"subgraphs", subgraphs(contents.subgraphs)},
+          {"functions", functions(contents.functions)},
+          {"external_files", external_files(contents.external_files)},
+          {"training_graphs", contents.training_graphs}};
 }
 
 Json torchscript(const TorchScriptContents& contents) {
   Json modules = Json::array();
-  for (const auto& module : contents.modules) modules.push_back({{"path", module.path}, {"class", module.class_name}, {"elements", module.count}, {"bytes", module.bytes}});
-  return {{"libtorch", contents.libtorch}, {"traced", contents.traced}, {"training", contents.training}, {"class", contents.class_name}, {"methods", contents.methods},
-          {"modules", std::move(modules)}, {"parameters", {{"count", contents.parameter_count}, {"bytes", contents.parameter_bytes}}}, {"notes", contents.notes}};
+  for (const auto& module : contents.modules)
+    modules.push_back({{"path", module.path}, {"class", module.class_name}, {"elements", module.count}, {"bytes", module.bytes}});
+  return {{"libtorch", contents.libtorch},
+          {"traced", contents.traced},
+          {"training", contents.training},
+          {"class", contents.class_name},
+          {"methods", contents.methods},
+          {"modules", std::move(modules)},
+          {"parameters", {{"count", contents.parameter_count}, {"bytes", contents.parameter_bytes}}},
+          {"notes", contents.notes}};
 }
 
 Json sizes(const std::vector<SizePart>& parts) {
@@ -158,9 +195,16 @@ Json sizes(const std::vector<SizePart>& parts) {
 }  // namespace
 
 std::string json(const Inspection& inspection) {
-  Json object = {{"schema_version", Inspection::schema_version}, {"path", inspection.path}, {"format", inspection.format}, {"producer", inspection.producer},
-                 {"bytes", inspection.bytes}, {"inputs", tensors(inspection.inputs)}, {"outputs", tensors(inspection.outputs)}, {"node_count", inspection.nodes},
-                 {"operators", operators(inspection.operators)}, {"sizes", sizes(inspection.sizes)}};
+  Json object = {{"schema_version", Inspection::schema_version},
+                 {"path", inspection.path},
+                 {"format", inspection.format},
+                 {"producer", inspection.producer},
+                 {"bytes", inspection.bytes},
+                 {"inputs", tensors(inspection.inputs)},
+                 {"outputs", tensors(inspection.outputs)},
+                 {"node_count", inspection.nodes},
+                 {"operators", operators(inspection.operators)},
+                 {"sizes", sizes(inspection.sizes)}};
   if (inspection.onnx) object["onnx"] = onnx(*inspection.onnx);
   if (inspection.torchscript) object["torchscript"] = torchscript(*inspection.torchscript);
   if (inspection.filtered) object["unmatched"] = inspection.unmatched;

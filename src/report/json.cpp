@@ -15,8 +15,10 @@ Json tensors(const std::vector<TensorInfo>& infos) {
       shape = Json::array();
       for (const auto& dim : *info.shape) {
         const bool number = !dim.empty() && dim.size() < 19 && dim.find_first_not_of("0123456789") == std::string::npos;
-        if (number) shape.push_back(std::stoll(dim));
-        else shape.push_back(dim == "?" ? Json(nullptr) : Json(dim));
+        if (number)
+          shape.push_back(std::stoll(dim));
+        else
+          shape.push_back(dim == "?" ? Json(nullptr) : Json(dim));
       }
     }
     list.push_back({{"name", info.name}, {"dtype", info.dtype}, {"shape", std::move(shape)}});
@@ -42,18 +44,18 @@ Json model(const ModelInfo& info) {
 
 Json summary(const Summary& summary, bool may_keep) {
   Json json = {{"nodes", summary.nodes},
-          {"operators", summary.operators},
-          {"one_to_one", summary.one_to_one},
-          {"one_to_many", summary.one_to_many},
-          {"missing", summary.missing},
-          {"refused", summary.refused},
-          {"needs_input", summary.needs_input},
-          {"unassessed", summary.unassessed},
-          {"structural", summary.structural},
-          {"convertible", summary.convertible},
-          {"coverage_nodes", summary.coverage_nodes},
-          {"coverage_operators", summary.coverage_operators},
-          {"lowest_opset", or_null(summary.lowest_opset)}};
+               {"operators", summary.operators},
+               {"one_to_one", summary.one_to_one},
+               {"one_to_many", summary.one_to_many},
+               {"missing", summary.missing},
+               {"refused", summary.refused},
+               {"needs_input", summary.needs_input},
+               {"unassessed", summary.unassessed},
+               {"structural", summary.structural},
+               {"convertible", summary.convertible},
+               {"coverage_nodes", summary.coverage_nodes},
+               {"coverage_operators", summary.coverage_operators},
+               {"lowest_opset", or_null(summary.lowest_opset)}};
   if (may_keep) json["kept"] = summary.kept;
   return json;
 }
@@ -75,16 +77,16 @@ Json operators(const std::vector<OperatorSummary>& summaries, bool may_keep) {
     Json emitted = Json::object();
     for (const auto& [name, count] : op.emitted) emitted[name] = count;
     Json json = {{"op", op.op},
-                    {"overload", op.overload},
-                    {"class", word(op.operator_class)},
-                    {"verified", op.verified},
-                    {"onnx", op.onnx},
-                    {"since", or_null(op.since)},
-                    {"available_from", or_null(op.available_from)},
-                    {"nodes", op.nodes},
-                    {"blocked", op.blocked},
-                    {"rows", rows(op.rows)},
-                    {"emitted", std::move(emitted)}};
+                 {"overload", op.overload},
+                 {"class", word(op.operator_class)},
+                 {"verified", op.verified},
+                 {"onnx", op.onnx},
+                 {"since", or_null(op.since)},
+                 {"available_from", or_null(op.available_from)},
+                 {"nodes", op.nodes},
+                 {"blocked", op.blocked},
+                 {"rows", rows(op.rows)},
+                 {"emitted", std::move(emitted)}};
     for (const auto& use : op.rows)
       if (use.users && !json.contains("mapping")) json["mapping"] = {{"source", use.source}, {"line", use.line}};
     if (may_keep) json["kept"] = op.kept;
@@ -96,8 +98,12 @@ Json operators(const std::vector<OperatorSummary>& summaries, bool may_keep) {
 Json sites(const std::vector<Site>& all) {
   Json list = Json::array();
   for (const auto& site : all)
-    list.push_back({{"index", site.index}, {"module", site.module}, {"file", site.file}, {"line", site.line},
-                    {"function", site.function}, {"args", site.args}});
+    list.push_back({{"index", site.index},
+                    {"module", site.module},
+                    {"file", site.file},
+                    {"line", site.line},
+                    {"function", site.function},
+                    {"args", site.args}});
   return list;
 }
 
@@ -131,7 +137,8 @@ namespace {
 
 Json target(const TargetSummary& summary) {
   Json operators = Json::array();
-  for (const auto& op : summary.operators) operators.push_back({{"onnx", op.onnx}, {"support", word(op.support)}, {"nodes", op.nodes}});
+  for (const auto& op : summary.operators)
+    operators.push_back({{"onnx", op.onnx}, {"support", word(op.support)}, {"nodes", op.nodes}});
   return {{"target", summary.target},
           {"engine", summary.engine},
           {"version", summary.version},
@@ -157,7 +164,11 @@ Json graph(const GraphSummary& graph) {
 Json totals(const Totals& totals) {
   Json missing = Json::array();
   for (const auto& op : totals.missing) missing.push_back({{"op", op.op}, {"models", op.models}, {"nodes", op.nodes}});
-  return {{"models", totals.models}, {"yes", totals.yes}, {"no", totals.no}, {"needs_input", totals.needs_input}, {"not_checked", totals.not_checked},
+  return {{"models", totals.models},
+          {"yes", totals.yes},
+          {"no", totals.no},
+          {"needs_input", totals.needs_input},
+          {"not_checked", totals.not_checked},
           {"missing", std::move(missing)}};
 }
 
@@ -169,7 +180,10 @@ Json gate(const Gate& gate) {
 }
 
 Json tool(const Report& report) {
-  return {{"name", report.tool.name}, {"version", report.tool.version}, {"libtorch", report.tool.libtorch}, {"onnx", report.tool.onnx}};
+  return {{"name", report.tool.name},
+          {"version", report.tool.version},
+          {"libtorch", report.tool.libtorch},
+          {"onnx", report.tool.onnx}};
 }
 
 Json failure(const Report& report) {
@@ -185,7 +199,10 @@ Json failure(const Report& report) {
 Json object(const Report& report) {
   if (report.error) return failure(report);
   const bool may_keep = report.export_type != ExportType::onnx;
-  Json json = {{"schema_version", Report::schema_version}, {"tool", tool(report)}, {"model", model(report.model)}, {"opset", report.opset}};
+  Json json = {{"schema_version", Report::schema_version},
+               {"tool", tool(report)},
+               {"model", model(report.model)},
+               {"opset", report.opset}};
   if (may_keep) json["export_type"] = word(report.export_type);
   json["verdict"] = word(report.verdict);
   json["summary"] = summary(report.summary, may_keep);
@@ -206,7 +223,10 @@ Json object(const Report& report) {
 Json list(std::span<const Report> reports) {
   Json all = Json::array();
   for (const auto& report : reports) all.push_back(object(report));
-  return {{"schema_version", Report::schema_version}, {"reports", std::move(all)}, {"totals", totals(totals_of(reports))}, {"exit_code", exit_code_of(reports)}};
+  return {{"schema_version", Report::schema_version},
+          {"reports", std::move(all)},
+          {"totals", totals(totals_of(reports))},
+          {"exit_code", exit_code_of(reports)}};
 }
 
 std::string json(std::span<const Report> reports, bool as_list) {
@@ -215,7 +235,7 @@ std::string json(std::span<const Report> reports, bool as_list) {
 
 std::string json_lines(std::span<const Report> reports) {
   const auto line = [](const Json& json) { return json.dump(-1, ' ', false, replace_bad_utf8) + "\n"; };
-  if (reports.empty()) return line(list(reports));   // of a run without models: an empty file would be one that was cut short
+  if (reports.empty()) return line(list(reports));  // of a run without models: an empty file would be one that was cut short
   std::string lines;
   for (const auto& report : reports) lines += line(object(report));
   return lines;

@@ -14,28 +14,37 @@
 namespace compatcheck::report {
 namespace {
 
-// Control characters and broken UTF-8 can't stand in XML at all: printable() spells them out, but for two code points that XML forbids.
+// Control characters and broken UTF-8 can't stand in XML at all: printable() spells them out, but for two code points that XML
+// forbids.
 std::string xml(const std::string& text) {
   std::string escaped;
   const std::string plain = printable_lines(text);
   for (std::size_t i = 0; i < plain.size(); ++i) {
     const char c = plain[i];
-    if (c == '&') escaped += "&amp;";
-    else if (c == '<') escaped += "&lt;";
-    else if (c == '>') escaped += "&gt;";
-    else if (c == '"') escaped += "&quot;";
-    else if (c == '\n') escaped += "&#10;";
-    else if (plain.compare(i, 3, "\xEF\xBF\xBE") == 0 || plain.compare(i, 3, "\xEF\xBF\xBF") == 0) { escaped += "\xEF\xBF\xBD"; i += 2; }
-    else escaped += c;
+    if (c == '&')
+      escaped += "&amp;";
+    else if (c == '<')
+      escaped += "&lt;";
+    else if (c == '>')
+      escaped += "&gt;";
+    else if (c == '"')
+      escaped += "&quot;";
+    else if (c == '\n')
+      escaped += "&#10;";
+    else if (plain.compare(i, 3, "\xEF\xBF\xBE") == 0 || plain.compare(i, 3, "\xEF\xBF\xBF") == 0) {
+      escaped += "\xEF\xBF\xBD";
+      i += 2;
+    } else
+      escaped += c;
   }
   return escaped;
 }
 
 struct Case {
   std::string name;
-  std::string group;                  // the operator's class
+  std::string group;  // the operator's class
   std::vector<const Finding*> failures, skips, printed;
-  std::string failed{}, skipped{};    // what no finding says
+  std::string failed{}, skipped{};  // what no finding says
   bool fails() const { return !failures.empty() || !failed.empty(); }
   bool is_skipped() const { return !fails() && (!skips.empty() || !skipped.empty()); }
 };
@@ -47,21 +56,28 @@ class Suite {
     add_operators();
     for (const Finding& finding : part.report->findings)
       if (part.has(finding)) add(finding);
-    if (!part.target && !part.report->gate.passed && std::ranges::none_of(part.report->findings, [&](const Finding& each) { return analysis::fails(each, *part.report); }))
+    if (!part.target && !part.report->gate.passed &&
+        std::ranges::none_of(part.report->findings, [&](const Finding& each) { return analysis::fails(each, *part.report); }))
       named("gate").failed = headline(*part.report) + " (" + gate_options(*part.report) + ")";
   }
 
   int tests() const { return part_.report->error ? 1 : static_cast<int>(cases_.size()); }
   int errors() const { return part_.report->error ? 1 : 0; }
-  int failures() const { return static_cast<int>(std::ranges::count_if(cases_, [](const Case& each) { return each.fails(); })); }
-  int skipped() const { return static_cast<int>(std::ranges::count_if(cases_, [](const Case& each) { return each.is_skipped(); })); }
+  int failures() const {
+    return static_cast<int>(std::ranges::count_if(cases_, [](const Case& each) { return each.fails(); }));
+  }
+  int skipped() const {
+    return static_cast<int>(std::ranges::count_if(cases_, [](const Case& each) { return each.is_skipped(); }));
+  }
 
   std::string text() const {
-    std::string suite = "  <testsuite name=\"" + xml(part_.title()) + "\" tests=\"" + std::to_string(tests()) + "\" failures=\"" + std::to_string(failures()) +
-                        "\" errors=\"" + std::to_string(errors()) + "\" skipped=\"" + std::to_string(skipped()) + "\">\n" + properties();
+    std::string suite = "  <testsuite name=\"" + xml(part_.title()) + "\" tests=\"" + std::to_string(tests()) + "\" failures=\"" +
+                        std::to_string(failures()) + "\" errors=\"" + std::to_string(errors()) + "\" skipped=\"" +
+                        std::to_string(skipped()) + "\">\n" + properties();
     for (const Case& each : cases_) suite += text(each);
     if (part_.report->error)
-      suite += "    <testcase name=\"model\" classname=\"" + xml(part_.title()) + "\">\n      <error type=\"unreadable\" message=\"" + xml(*part_.report->error) + "\"/>\n    </testcase>\n";
+      suite += "    <testcase name=\"model\" classname=\"" + xml(part_.title()) +
+               "\">\n      <error type=\"unreadable\" message=\"" + xml(*part_.report->error) + "\"/>\n    </testcase>\n";
     return suite + "  </testsuite>\n";
   }
 
@@ -87,21 +103,29 @@ class Suite {
   void add(const Finding& finding) {
     const std::string op = full_name(finding.op, finding.overload);
     Case& place = named(finding.op.empty() || finding.id == "CC006" || finding.id.starts_with("CC9") ? finding.id : op);
-    (finding.suppressed ? place.skips : analysis::fails(finding, *part_.report) ? place.failures : place.printed).push_back(&finding);
+    (finding.suppressed                        ? place.skips
+     : analysis::fails(finding, *part_.report) ? place.failures
+                                               : place.printed)
+        .push_back(&finding);
   }
 
   std::string properties() const {
     FindingCounts counts;
     for (const Finding& finding : part_.report->findings)
       if (part_.has(finding)) counts.add(finding);
-    std::map<std::string, std::string> all{{"model", part_.report->model.path}, {"exit_code", std::to_string(part_.report->exit_code)}};
+    std::map<std::string, std::string> all{{"model", part_.report->model.path},
+                                           {"exit_code", std::to_string(part_.report->exit_code)}};
     if (part_.target) all["target"] = part_.target->target;
     if (!part_.report->error) {
       const Summary& summary = part_.report->summary;
-      all.insert({{"opset", std::to_string(part_.report->opset)}, {"verdict", std::string(word(part_.report->verdict))},
-                  {"findings.error", std::to_string(counts.errors)}, {"findings.warning", std::to_string(counts.warnings)},
-                  {"findings.note", std::to_string(counts.notes)}, {"findings.suppressed", std::to_string(counts.suppressed)},
-                  {"operators.one_to_one", std::to_string(summary.one_to_one)}, {"operators.one_to_many", std::to_string(summary.one_to_many)},
+      all.insert({{"opset", std::to_string(part_.report->opset)},
+                  {"verdict", std::string(word(part_.report->verdict))},
+                  {"findings.error", std::to_string(counts.errors)},
+                  {"findings.warning", std::to_string(counts.warnings)},
+                  {"findings.note", std::to_string(counts.notes)},
+                  {"findings.suppressed", std::to_string(counts.suppressed)},
+                  {"operators.one_to_one", std::to_string(summary.one_to_one)},
+                  {"operators.one_to_many", std::to_string(summary.one_to_many)},
                   {"operators.missing", std::to_string(summary.missing)}});
     }
     std::string text = "    <properties>\n";
@@ -122,7 +146,8 @@ class Suite {
     if (each.failures.empty()) return {};
     const Finding& first = *each.failures.front();
     std::string text = places(first);
-    for (const Finding* finding : std::span(each.failures).subspan(1)) text += finding->id + ": " + sentence(*finding) + "\n" + places(*finding);
+    for (const Finding* finding : std::span(each.failures).subspan(1))
+      text += finding->id + ": " + sentence(*finding) + "\n" + places(*finding);
     return "      <failure type=\"" + xml(first.id) + "\" message=\"" + xml(sentence(first)) + "\">" + xml(text) + "</failure>\n";
   }
 
@@ -132,13 +157,17 @@ class Suite {
     for (const Finding* finding : each.skips)
       skips.push_back(finding->id + " is allowed: " + finding->suppressed->reason + " (" + finding->suppressed->source + ")");
     if (!each.skipped.empty()) skips.push_back(each.skipped);
-    for (std::size_t i = 0; i < skips.size(); ++i) {   // a case failed or was skipped, once
-      if (i == 0 && each.is_skipped()) inner += "      <skipped message=\"" + xml(skips[i]) + "\"/>\n";
-      else inner += "      <system-out>" + xml(skips[i]) + "</system-out>\n";
+    for (std::size_t i = 0; i < skips.size(); ++i) {  // a case failed or was skipped, once
+      if (i == 0 && each.is_skipped())
+        inner += "      <skipped message=\"" + xml(skips[i]) + "\"/>\n";
+      else
+        inner += "      <system-out>" + xml(skips[i]) + "</system-out>\n";
     }
     for (const Finding* finding : each.printed)
-      inner += "      <system-out>" + xml(finding->id + " " + std::string(word(finding->severity)) + ": " + sentence(*finding)) + "</system-out>\n";
-    const std::string head = "    <testcase name=\"" + xml(each.name) + "\" classname=\"" + xml(part_.title() + (each.group.empty() ? "" : "." + each.group)) + "\"";
+      inner += "      <system-out>" + xml(finding->id + " " + std::string(word(finding->severity)) + ": " + sentence(*finding)) +
+               "</system-out>\n";
+    const std::string head = "    <testcase name=\"" + xml(each.name) + "\" classname=\"" +
+                             xml(part_.title() + (each.group.empty() ? "" : "." + each.group)) + "\"";
     return inner.empty() ? head + "/>\n" : head + ">\n" + inner + "    </testcase>\n";
   }
 
@@ -159,8 +188,9 @@ std::string junit(std::span<const Report> reports) {
     errors += suite.errors();
     suites += suite.text();
   }
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"compatcheck\" tests=\"" + std::to_string(tests) + "\" failures=\"" + std::to_string(failures) +
-         "\" errors=\"" + std::to_string(errors) + "\">\n" + suites + "</testsuites>\n";
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"compatcheck\" tests=\"" + std::to_string(tests) +
+         "\" failures=\"" + std::to_string(failures) + "\" errors=\"" + std::to_string(errors) + "\">\n" + suites +
+         "</testsuites>\n";
 }
 
 }  // namespace compatcheck::report

@@ -9,14 +9,16 @@
 namespace compatcheck::report {
 namespace {
 
-constexpr std::size_t widest_padded = 60;   // a longer cell isn't what others are aligned to
+constexpr std::size_t widest_padded = 60;  // a longer cell isn't what others are aligned to
 
 struct Column {
   std::size_t width = 0;
-  bool numbers = true;                      // nothing else: to the right
+  bool numbers = true;  // nothing else: to the right
 };
 
-bool is_number(const std::string& text) { return !text.empty() && std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == ','; }); }
+bool is_number(const std::string& text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == ','; });
+}
 
 std::vector<Column> columns_of(const Table& table) {
   std::vector<Column> made;
@@ -46,11 +48,16 @@ std::string escaped(const std::string& cell) {
     const char next = i + 1 < cell.size() ? cell[i + 1] : '\0';
     const bool links = (c == ':' && cell.compare(i, 3, "://") == 0) || (c == '.' && i >= 3 && cell.compare(i - 3, 3, "www") == 0);
     const bool ends_link = c == ']' && (next == '(' || next == '[' || next == ':');
-    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '\\' || c == '~' || ends_link) text += std::string("\\") + c;
-    else if (c == '<') text += "&lt;";
-    else if (c == '&') text += "&amp;";
-    else if (c == '@' || c == '#' || links) text += "&#" + std::to_string(c) + ";";
-    else text += c;
+    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '\\' || c == '~' || ends_link)
+      text += std::string("\\") + c;
+    else if (c == '<')
+      text += "&lt;";
+    else if (c == '&')
+      text += "&amp;";
+    else if (c == '@' || c == '#' || links)
+      text += "&#" + std::to_string(c) + ";";
+    else
+      text += c;
   }
   return text;
 }
@@ -59,7 +66,8 @@ std::string details(const TableRow& row, const Table& table) {
   std::string joined;
   for (const auto& detail : row.details) joined += (joined.empty() ? "" : "<br>") + escaped(detail);
   if (table.folded.empty() || joined.empty()) return joined;
-  return "<details><summary>" + count(static_cast<long long>(row.details.size()), table.folded) + "</summary>" + joined + "</details>";
+  return "<details><summary>" + count(static_cast<long long>(row.details.size()), table.folded) + "</summary>" + joined +
+         "</details>";
 }
 
 }  // namespace
@@ -67,7 +75,8 @@ std::string details(const TableRow& row, const Table& table) {
 std::string text(const Page& page, const RenderOptions& options) {
   const Style style(options.color);
   const auto middle = page.title.find(" · ");
-  std::string all = style(Color::bold, page.title.substr(0, middle)) + (middle == page.title.npos ? "" : page.title.substr(middle)) + "\n";
+  std::string all =
+      style(Color::bold, page.title.substr(0, middle)) + (middle == page.title.npos ? "" : page.title.substr(middle)) + "\n";
   for (const auto& line : page.lines) all += "  " + line + "\n";
   for (const Table& table : page.tables) {
     if (table.rows.empty()) continue;
@@ -75,7 +84,8 @@ std::string text(const Page& page, const RenderOptions& options) {
     const auto all_columns = columns_of(table);
     for (const TableRow& row : table.rows) {
       all += "  " + row_text(row, all_columns) + "\n";
-      for (const auto& detail : row.details) all += "      " + style(Color::dim, fit(detail, options.width > 20 ? options.width - 6 : 20)) + "\n";
+      for (const auto& detail : row.details)
+        all += "      " + style(Color::dim, fit(detail, options.width > 20 ? options.width - 6 : 20)) + "\n";
     }
   }
   return all;

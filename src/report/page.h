@@ -11,14 +11,14 @@ namespace compatcheck::report {
 
 struct TableRow {
   std::vector<std::string> cells;
-  std::vector<std::string> details{};   // text: a line each under the row; markdown: a last cell
+  std::vector<std::string> details{};  // text: a line each under the row; markdown: a last cell
 };
 
 struct Table {
   std::string title;
-  std::vector<std::string> columns;     // markdown shows them; in text what stands there speaks for itself
-  std::vector<TableRow> rows;           // none: the table isn't shown
-  std::string folded{};                 // "place": what details are one of, where markdown folds them
+  std::vector<std::string> columns;  // markdown shows them; in text what stands there speaks for itself
+  std::vector<TableRow> rows;        // none: the table isn't shown
+  std::string folded{};              // "place": what details are one of, where markdown folds them
 };
 
 struct Page {
@@ -29,10 +29,10 @@ struct Page {
 
 // What is in it must be printable.
 std::string text(const Page& page, const RenderOptions& options);
-std::string markdown(const Page& page);                       // nothing of it is markup
+std::string markdown(const Page& page);  // nothing of it is markup
 
-std::string bytes(std::uint64_t count);                       // "512 B", "97.5 MB"
-std::string shape(const std::vector<std::string>& sizes);     // "[2,3]"
-std::string type(const TensorInfo& info);                     // "f32[batch,3]"
+std::string bytes(std::uint64_t count);                    // "512 B", "97.5 MB"
+std::string shape(const std::vector<std::string>& sizes);  // "[2,3]"
+std::string type(const TensorInfo& info);                  // "f32[batch,3]"
 
 }  // namespace compatcheck::report

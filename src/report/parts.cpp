@@ -16,7 +16,8 @@ std::string Part::title() const {
 // What names an engine that the report has no summary of is kept with the model.
 bool Part::has(const Finding& finding) const {
   if (target) return finding.target == target->target;
-  return !finding.target || std::ranges::none_of(report->targets, [&](const auto& each) { return each.target == *finding.target; });
+  return !finding.target ||
+         std::ranges::none_of(report->targets, [&](const auto& each) { return each.target == *finding.target; });
 }
 
 std::vector<Part> parts_of(std::span<const Report> reports) {
@@ -58,8 +59,9 @@ std::string Fingerprints::of(const Part& part, const Occurrence& occurrence) {
   const Finding& finding = *occurrence.finding;
   const std::string opset = part.has_siblings ? std::to_string(part.report->opset) : "";
   std::string key;
-  for (const std::string& text : {finding.id, full_name(finding.op, finding.overload), occurrence.module, finding.target.value_or(""), part.report->model.path, opset})
-    key += std::to_string(text.size()) + ":" + text;   // no two lists of texts give the same
+  for (const std::string& text : {finding.id, full_name(finding.op, finding.overload), occurrence.module,
+                                  finding.target.value_or(""), part.report->model.path, opset})
+    key += std::to_string(text.size()) + ":" + text;  // no two lists of texts give the same
   const int before = met_[key]++;
   if (before) key += "#" + std::to_string(before);
   frontend::Sha256 hash;

@@ -15,10 +15,10 @@ struct Part {
   const Report* report = nullptr;
   const TargetSummary* target = nullptr;
 
-  std::string name;                    // of the model
-  bool has_siblings = false;           // other opsets of the model stand beside it
+  std::string name;           // of the model
+  bool has_siblings = false;  // other opsets of the model stand beside it
 
-  std::string title() const;           // "net.pt opset 17 tensorrt@10.15"
+  std::string title() const;  // "net.pt opset 17 tensorrt@10.15"
   bool has(const Finding& finding) const;
 };
 
@@ -28,16 +28,16 @@ std::vector<Part> parts_of(std::span<const Report> reports);
 // What a finding says of one module: these come and go as a model is edited, node numbers and lines change all the time.
 struct Occurrence {
   const Finding* finding = nullptr;
-  std::size_t number = 0;              // of the finding, in its report
+  std::size_t number = 0;  // of the finding, in its report
   std::string module;
-  std::vector<const Site*> sites;      // none: it is about the model
+  std::vector<const Site*> sites;  // none: it is about the model
   int nodes = 0;
 };
 
 std::vector<Occurrence> occurrences(const Part& part);
 
-// Names for occurrences that outlive edits: of rule, operator, module, engine and model, of the opset where there are several, and the
-// how-manieth it is of these.
+// Names for occurrences that outlive edits: of rule, operator, module, engine and model, of the opset where there are several,
+// and the how-manieth it is of these.
 class Fingerprints {
  public:
   std::string of(const Part& part, const Occurrence& occurrence);

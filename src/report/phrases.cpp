@@ -42,16 +42,21 @@ std::string headline(const Report& report) {
 
 std::string gate_options(const Report& report) {
   const Gate& gate = report.gate;
-  return "--fail-on " + std::string(word(gate.fail_on)) + (gate.max_missing ? ", --max-missing " + std::to_string(*gate.max_missing) : "");
+  return "--fail-on " + std::string(word(gate.fail_on)) +
+         (gate.max_missing ? ", --max-missing " + std::to_string(*gate.max_missing) : "");
 }
 
 namespace {
 
-std::string opset(const std::optional<int>& lowest, bool known) { return lowest ? std::to_string(*lowest) : known ? "none" : "not known"; }
+std::string opset(const std::optional<int>& lowest, bool known) {
+  return lowest ? std::to_string(*lowest) : known ? "none" : "not known";
+}
 
 // That no opset will do: what fails at every one says so, whatever hangs on it or on inputs.
 bool is_decided(const Report& report) {
-  const auto lasts = [](const Finding& finding) { return finding.severity == Severity::error && finding.id != "CC006" && !finding.target && !finding.available_from; };
+  const auto lasts = [](const Finding& finding) {
+    return finding.severity == Severity::error && finding.id != "CC006" && !finding.target && !finding.available_from;
+  };
   return (report.summary.needs_input == 0 && report.summary.unassessed == 0) || std::ranges::any_of(report.findings, lasts);
 }
 
@@ -65,12 +70,14 @@ std::string lowest_opset_words(const Report& report, const TargetSummary& target
 }
 
 std::string targets_lowest_opset_words(const Report& report) {
-  const bool known = std::ranges::any_of(report.targets, [&](const TargetSummary& target) { return lowest_opset_words(report, target) == "none"; });
+  const bool known = std::ranges::any_of(
+      report.targets, [&](const TargetSummary& target) { return lowest_opset_words(report, target) == "none"; });
   return opset(report.targets_lowest_opset, known);
 }
 
 ModelNames::ModelNames(std::span<const Report> reports)
-    : several_(std::ranges::any_of(reports, [&](const Report& report) { return report.model.path != reports.front().model.path; })) {}
+    : several_(
+          std::ranges::any_of(reports, [&](const Report& report) { return report.model.path != reports.front().model.path; })) {}
 
 std::string ModelNames::of(const Report& report) const {
   const std::string& path = report.model.path;
@@ -92,10 +99,14 @@ std::string place(const Site& site) {
 }
 
 void FindingCounts::add(const Finding& finding) {
-  if (finding.suppressed) ++suppressed;
-  else if (finding.severity == Severity::error) ++errors;
-  else if (finding.severity == Severity::warning) ++warnings;
-  else ++notes;
+  if (finding.suppressed)
+    ++suppressed;
+  else if (finding.severity == Severity::error)
+    ++errors;
+  else if (finding.severity == Severity::warning)
+    ++warnings;
+  else
+    ++notes;
 }
 
 FindingCounts counts_of(const Report& report) {

@@ -8,13 +8,13 @@
 
 namespace compatcheck::report {
 
-std::string full_name(const std::string& op, const std::string& overload);   // "aten::add.Tensor"
-std::string verdict_name(const Report& report);                              // "not convertible", "not checked"
-std::string gate_options(const Report& report);                              // "--fail-on never, --max-missing 2"
-std::string headline(const Report& report);                                  // "3 of 41 operators missing · 14 of 1,204 nodes"
-std::string sentence(const Finding& finding);                                // message and advice
+std::string full_name(const std::string& op, const std::string& overload);  // "aten::add.Tensor"
+std::string verdict_name(const Report& report);                             // "not convertible", "not checked"
+std::string gate_options(const Report& report);                             // "--fail-on never, --max-missing 2"
+std::string headline(const Report& report);                                 // "3 of 41 operators missing · 14 of 1,204 nodes"
+std::string sentence(const Finding& finding);                               // message and advice
 
-std::string place(const Site& site);                                         // "models/warp.py:88 in warp · net.flow · grid_sampler(…)"
+std::string place(const Site& site);  // "models/warp.py:88 in warp · net.flow · grid_sampler(…)"
 
 // "16", "none"; "not known" while something hangs on inputs or on what fails.
 std::string lowest_opset_words(const Report& report);
@@ -40,6 +40,6 @@ struct FindingCounts {
 };
 
 FindingCounts counts_of(const Report& report);
-std::string spell(const FindingCounts& counts);   // "1 error · 4 notes · 2 suppressed", "no findings"
+std::string spell(const FindingCounts& counts);  // "1 error · 4 notes · 2 suppressed", "no findings"
 
 }  // namespace compatcheck::report

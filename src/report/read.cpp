@@ -1,12 +1,11 @@
-// Saved reports back to what they were rendered from. Keys that this version doesn't know are passed over: a later one may have added them.
-#include "compatcheck/render.h"
-
+// Saved reports back to what they were rendered from. Keys that this version doesn't know are passed over: a later one may have
+// added them.
 #include <charconv>
-
 #include <nlohmann/json.hpp>
 
 #include "analysis/boundary.h"
 #include "analysis/json_place.h"
+#include "compatcheck/render.h"
 #include "report/words.h"
 
 namespace compatcheck {
@@ -16,7 +15,8 @@ namespace {
 using analysis::JsonPlace;
 using Json = JsonPlace::Json;
 
-template <class Enumerator> Enumerator word_at(const JsonPlace& place) {
+template <class Enumerator>
+Enumerator word_at(const JsonPlace& place) {
   const auto found = spelled<Enumerator>(place.text());
   if (!found) place.fail("one of " + words_of<Enumerator>());
   return *found;
@@ -24,7 +24,9 @@ template <class Enumerator> Enumerator word_at(const JsonPlace& place) {
 
 std::string text_or_empty(const std::optional<JsonPlace>& place) { return place ? place->text() : std::string(); }
 
-std::optional<int> opset_or_null(const std::optional<JsonPlace>& place) { return place ? std::optional(place->count()) : std::nullopt; }
+std::optional<int> opset_or_null(const std::optional<JsonPlace>& place) {
+  return place ? std::optional(place->count()) : std::nullopt;
+}
 
 std::vector<std::string> texts(const std::optional<JsonPlace>& place) {
   std::vector<std::string> list;
@@ -92,7 +94,8 @@ void split_place(const JsonPlace& json, RowUse& use) {
   use.place = json.text();
   const auto colon = use.place.find_last_of(':');
   const char* const end = use.place.data() + use.place.size();
-  if (colon == std::string::npos || std::from_chars(use.place.data() + colon + 1, end, use.line).ptr != end) json.fail("FILE:LINE");
+  if (colon == std::string::npos || std::from_chars(use.place.data() + colon + 1, end, use.line).ptr != end)
+    json.fail("FILE:LINE");
   use.source = use.place.substr(0, colon);
 }
 
@@ -123,8 +126,12 @@ OperatorSummary operator_summary(const JsonPlace& json) {
 }
 
 Site site(const JsonPlace& json) {
-  return {.index = json.at("index").count<std::uint32_t>(), .module = json.at("module").text(), .file = json.at("file").text(), .line = json.at("line").count(),
-          .function = json.at("function").text(), .args = json.at("args").text()};
+  return {.index = json.at("index").count<std::uint32_t>(),
+          .module = json.at("module").text(),
+          .file = json.at("file").text(),
+          .line = json.at("line").count(),
+          .function = json.at("function").text(),
+          .args = json.at("args").text()};
 }
 
 Suppression suppression(const JsonPlace& json) {
@@ -198,11 +205,14 @@ void read_checked(const JsonPlace& json, Report& report) {
   report.summary = summary(json.at("summary"));
   json.at("operators").each([&](const JsonPlace& op) { report.operators.push_back(operator_summary(op)); });
   json.at("findings").each([&](const JsonPlace& each) { report.findings.push_back(finding(each)); });
-  if (const auto targets = json.maybe("targets")) targets->each([&](const JsonPlace& each) { report.targets.push_back(target(each)); });
+  if (const auto targets = json.maybe("targets"))
+    targets->each([&](const JsonPlace& each) { report.targets.push_back(target(each)); });
   report.targets_lowest_opset = opset_or_null(json.maybe("targets_lowest_opset"));
   if (const auto nodes = json.maybe("graph")) report.graph = graph(*nodes);
   const JsonPlace gate = json.at("gate");
-  report.gate = {.passed = gate.at("passed").boolean(), .fail_on = word_at<FailOn>(gate.at("fail_on")), .violations = gate.at("violations").count()};
+  report.gate = {.passed = gate.at("passed").boolean(),
+                 .fail_on = word_at<FailOn>(gate.at("fail_on")),
+                 .violations = gate.at("violations").count()};
   if (const auto most = gate.maybe("max_missing")) report.gate.max_missing = most->count();
   if (const auto one = gate.maybe("one_opset_is_enough")) report.gate.one_opset_is_enough = one->boolean();
   if (const auto settings = json.maybe("settings")) report.settings = settings->text();
@@ -224,9 +234,11 @@ Report report_in(const JsonPlace& json) {
 
 // The first number of the version is that of the keys' meaning.
 void check_version(const JsonPlace& json) {
-  if (!json.json().is_object() || !json.json().contains("schema_version")) throw ModelError("is JSON, but no report of compatcheck check");
+  if (!json.json().is_object() || !json.json().contains("schema_version"))
+    throw ModelError("is JSON, but no report of compatcheck check");
   const JsonPlace version = json.at("schema_version");
-  if (!version.text().starts_with("1.")) version.fail("\"" + std::string(Report::schema_version) + "\", this version's, not \"" + version.text() + "\"");
+  if (!version.text().starts_with("1."))
+    version.fail("\"" + std::string(Report::schema_version) + "\", this version's, not \"" + version.text() + "\"");
 }
 
 void add_reports(const Json& whole, std::vector<Report>& reports) {

@@ -59,7 +59,8 @@ std::string written(const report::Page& page, ReferenceFormat format, const Rend
 
 std::string render(const Inspection& inspection, ReferenceFormat format, const RenderOptions& options) {
   return analysis::guarded("the report", [&] {
-    return format == ReferenceFormat::json ? report::json(inspection) : written(report::page(inspection, options), format, options);
+    return format == ReferenceFormat::json ? report::json(inspection)
+                                           : written(report::page(inspection, options), format, options);
   });
 }
 

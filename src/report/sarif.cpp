@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t most_results = 25'000, most_places = 100, most_bytes = 10'000'000;
 
 bool unreserved(unsigned char c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' ||
+         c == '~' || c == '/';
 }
 
 std::string uri(const std::string& path) {
@@ -26,8 +27,10 @@ std::string uri(const std::string& path) {
   for (const char c : path) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     const auto byte = static_cast<unsigned char>(c);
-    if (unreserved(byte)) text += c;
-    else text += {'%', digits[byte >> 4], digits[byte & 15]};
+    if (unreserved(byte))
+      text += c;
+    else
+      text += {'%', digits[byte >> 4], digits[byte & 15]};
   }
   return text;
 }
@@ -58,14 +61,21 @@ std::string_view baseline_state(BaselineState state) {
 Json suppressions(const Finding& finding) {
   if (!finding.suppressed) return Json::array();
   const Suppression& suppressed = *finding.suppressed;
-  return Json::array({{{"kind", "external"}, {"status", "accepted"},
-                       {"justification", suppressed.reason + " (" + suppressed.source + (suppressed.expires ? ", until " + *suppressed.expires : "") + ")"}}});
+  return Json::array({{{"kind", "external"},
+                       {"status", "accepted"},
+                       {"justification", suppressed.reason + " (" + suppressed.source +
+                                             (suppressed.expires ? ", until " + *suppressed.expires : "") + ")"}}});
 }
 
 Json properties(const Report& report, const Occurrence& occurrence) {
   const Finding& finding = *occurrence.finding;
-  Json json = {{"finding", occurrence.number}, {"model", report.model.path}, {"opset", report.opset}, {"op", finding.op}, {"overload", finding.overload},
-               {"nodes", occurrence.nodes}, {"availableFrom", or_null(finding.available_from)}};
+  Json json = {{"finding", occurrence.number},
+               {"model", report.model.path},
+               {"opset", report.opset},
+               {"op", finding.op},
+               {"overload", finding.overload},
+               {"nodes", occurrence.nodes},
+               {"availableFrom", or_null(finding.available_from)}};
   if (finding.target) json["target"] = *finding.target;
   return json;
 }
@@ -84,7 +94,8 @@ Json rule(std::string_view id) {
 
 class Run {
  public:
-  Run(std::span<const Part> parts, int exit_code, SourceFiles& files, std::size_t limit) : parts_(parts), exit_code_(exit_code), files_(files), limit_(limit) {
+  Run(std::span<const Part> parts, int exit_code, SourceFiles& files, std::size_t limit)
+      : parts_(parts), exit_code_(exit_code), files_(files), limit_(limit) {
     for (const Part& part : parts_) add(part);
   }
 
@@ -111,8 +122,10 @@ class Run {
     }
     failed_ |= report.error.has_value();
     for (const Occurrence& occurrence : occurrences(part)) {
-      if (results_.size() < limit_) results_.push_back(result(part, occurrence));
-      else ++left_out_;
+      if (results_.size() < limit_)
+        results_.push_back(result(part, occurrence));
+      else
+        ++left_out_;
     }
   }
 
@@ -144,7 +157,9 @@ class Run {
     Json made = {{"executionSuccessful", !failed_}, {"exitCode", exit_code_}};
     Json told = notifications_;
     if (left_out_)
-      told.push_back({{"level", "warning"}, {"message", {{"text", count(static_cast<long long>(left_out_), "result") + " left out: a file holds no more"}}}});
+      told.push_back(
+          {{"level", "warning"},
+           {"message", {{"text", count(static_cast<long long>(left_out_), "result") + " left out: a file holds no more"}}}});
     if (!told.empty()) made["toolExecutionNotifications"] = std::move(told);
     return made;
   }
@@ -159,7 +174,8 @@ class Run {
       made["models"].back()["opset"] = part.report->opset;
       made["models"].back()["verdict"] = word(part.report->verdict);
     }
-    made["findings"] = {{"error", counts_.errors}, {"warning", counts_.warnings}, {"note", counts_.notes}, {"suppressed", counts_.suppressed}};
+    made["findings"] = {
+        {"error", counts_.errors}, {"warning", counts_.warnings}, {"note", counts_.notes}, {"suppressed", counts_.suppressed}};
     made["operators"] = {{"one_to_one", one_to_one_}, {"one_to_many", one_to_many_}, {"missing", missing_}};
     return made;
   }
@@ -176,9 +192,12 @@ class Run {
   bool failed_ = false;
 };
 
-// One run, whatever the number of models: trackers keep alerts of different runs apart, and a run more or less would make all of them new.
+// One run, whatever the number of models: trackers keep alerts of different runs apart, and a run more or less would make all of
+// them new.
 std::string document(Run run) {
-  const Json whole = {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run).take()})}};
+  const Json whole = {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"},
+                      {"version", "2.1.0"},
+                      {"runs", Json::array({std::move(run).take()})}};
   return whole.dump(1, ' ', false, replace_bad_utf8) + "\n";
 }
 
@@ -191,7 +210,8 @@ std::string sarif(std::span<const Report> reports, const RenderOptions& options)
   const int exit_code = exit_code_of(reports);
   std::string text = document(Run(parts, exit_code, files, limit));
   while (text.size() > most_bytes && limit > 1) {
-    limit = std::max<std::size_t>(limit * most_bytes / text.size() * 9 / 10, 1);   // a tenth less: the first results are those with most places
+    limit = std::max<std::size_t>(limit * most_bytes / text.size() * 9 / 10,
+                                  1);  // a tenth less: the first results are those with most places
     text = document(Run(parts, exit_code, files, limit));
   }
   return text;

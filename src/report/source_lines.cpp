@@ -12,9 +12,9 @@
 namespace compatcheck::report {
 namespace {
 
-constexpr int around = 2;                      // lines before and after
-constexpr std::size_t widest = 400;            // letters of a line
-constexpr std::uintmax_t largest = 8 << 20;    // bytes of a file: beyond it is no source that a person wrote
+constexpr int around = 2;                    // lines before and after
+constexpr std::size_t widest = 400;          // letters of a line
+constexpr std::uintmax_t largest = 8 << 20;  // bytes of a file: beyond it is no source that a person wrote
 
 using Lines = std::map<std::string, std::set<int>>;
 
@@ -51,12 +51,13 @@ std::vector<std::string> lines_of(const std::filesystem::path& file) {
 std::vector<SourceBlock> blocks(const std::vector<std::string>& lines, const std::set<int>& named) {
   std::vector<SourceBlock> list;
   const int end = static_cast<int>(lines.size());
-  int taken = 0;   // lines up to here are in a block
+  int taken = 0;  // lines up to here are in a block
   for (const int line : named) {
     if (line > end) break;
     const int first = std::max(1, line - around), last = line > end - around ? end : line + around;
     if (list.empty() || first > taken + 1) list.push_back({first, {}});
-    for (int at = std::max(first, taken + 1); at <= last; ++at) list.back().lines.push_back(fit(lines[static_cast<std::size_t>(at - 1)], widest));
+    for (int at = std::max(first, taken + 1); at <= last; ++at)
+      list.back().lines.push_back(fit(lines[static_cast<std::size_t>(at - 1)], widest));
     taken = std::max(taken, last);
   }
   return list;

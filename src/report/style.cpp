@@ -10,7 +10,7 @@ bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 
 std::string_view code(Color color) {
   switch (color) {
     case Color::red: return "\x1b[31m";
-    case Color::magenta: return "\x1b[35m";   // yellow can't be read on white
+    case Color::magenta: return "\x1b[35m";  // yellow can't be read on white
     case Color::green: return "\x1b[32m";
     case Color::cyan: return "\x1b[36m";
     case Color::dim: return "\x1b[2m";
@@ -30,9 +30,12 @@ std::size_t columns(std::string_view text) {
   std::size_t count = 0;
   bool escape = false;
   for (const char byte : text) {
-    if (byte == '\x1b') escape = true;
-    else if (escape) escape = byte != 'm';
-    else if (!continues(byte)) ++count;
+    if (byte == '\x1b')
+      escape = true;
+    else if (escape)
+      escape = byte != 'm';
+    else if (!continues(byte))
+      ++count;
   }
   return count;
 }

@@ -19,12 +19,12 @@ class Style {
   bool color_;
 };
 
-std::size_t columns(std::string_view text);                       // of UTF-8; codes not counted
+std::size_t columns(std::string_view text);  // of UTF-8; codes not counted
 std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
-std::string fit(std::string_view text, std::size_t width);        // cut with "…" where longer
-std::string number(long long value);                              // "1,204"
-std::string count(long long value, std::string_view singular);    // "1 node", "1,204 nodes"
+std::string fit(std::string_view text, std::size_t width);      // cut with "…" where longer
+std::string number(long long value);                            // "1,204"
+std::string count(long long value, std::string_view singular);  // "1 node", "1,204 nodes"
 // Lines of at most `width` columns, broken at spaces, all but the first behind `indent` spaces.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
 

@@ -69,7 +69,8 @@ std::string operator_table(const Report& report, const RenderOptions& options, c
     if (op.operator_class == OperatorClass::structural) continue;
     const std::string name = full_name(op.op, op.overload);
     lines += "  " + pad_right(name, options.width < 80 ? 24 : 44) + " " + pad_left(count(op.nodes, "node"), 12) + "   " +
-             (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : mapping::joined(op.onnx)) + kept_words(op) +
+             (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : mapping::joined(op.onnx)) +
+             kept_words(op) +
              (op.verified || op.operator_class == OperatorClass::missing ? "" : style(Color::dim, "  (not verified)")) + "\n";
   }
   return lines;
@@ -83,7 +84,8 @@ std::string users_rows(const Report& report, const Style& style) {
       if (!use.users) continue;
       const std::string name = full_name(op.op, op.overload);
       lines += "  " + pad_right(name, 44) + " " + pad_left(count(use.nodes, "node"), 12) + "   " +
-               (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : mapping::joined(op.onnx)) + style(Color::dim, "  (your row, " + use.place + ")") + "\n";
+               (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : mapping::joined(op.onnx)) +
+               style(Color::dim, "  (your row, " + use.place + ")") + "\n";
     }
   return lines.empty() ? lines : "\n" + style(Color::bold, "your rows") + "\n" + lines;
 }
@@ -97,7 +99,8 @@ std::string steps(const Report& report, const Style& style) {
 
 int unverified(const Report& report) {
   return static_cast<int>(std::count_if(report.operators.begin(), report.operators.end(), [](const OperatorSummary& op) {
-    return !op.verified && op.blocked < op.nodes && (op.operator_class == OperatorClass::one_to_one || op.operator_class == OperatorClass::one_to_many);
+    return !op.verified && op.blocked < op.nodes &&
+           (op.operator_class == OperatorClass::one_to_one || op.operator_class == OperatorClass::one_to_many);
   }));
 }
 
@@ -112,7 +115,8 @@ std::string last_line(const Report& report) {
 
 // Why a model could not be checked; a graph's error goes on with the line and a caret.
 std::string failure_page(const Report& report, const ModelNames& names, const Style& style) {
-  std::string page = style(Color::bold, names.of(report)) + "\n\n  " + style(Color::red, style(Color::bold, "NOT CHECKED")) + "\n";
+  std::string page =
+      style(Color::bold, names.of(report)) + "\n\n  " + style(Color::red, style(Color::bold, "NOT CHECKED")) + "\n";
   for (std::string_view rest = *report.error; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     page += "    " + std::string(rest.substr(0, end)) + "\n";
@@ -124,7 +128,7 @@ std::string failure_page(const Report& report, const ModelNames& names, const St
 }  // namespace
 
 std::string report_title(const Report& report, const ModelNames& names, const Style& style) {
-  const std::string& description = report.model.description;   // older reports have none
+  const std::string& description = report.model.description;  // older reports have none
   return style(Color::bold, names.of(report)) + (description.empty() ? "" : " · " + description);
 }
 
@@ -139,14 +143,18 @@ std::string report_page(const Report& report, const ModelNames& names, const Ren
   const std::size_t beside = 2 + columns(verdict), room = std::max<std::size_t>(options.width, beside + 20) - beside;
   const std::string title = report_title(report, names, style) + " · opset " + std::to_string(report.opset) + export_type(report);
   std::string page = wrap(title, options.width, 2) + "\n\n  " + verdict + wrap(headline(report), room, beside) + "\n";
-  if (options.quiet) return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
-  page += "\n" + bars(report, options, style) + targets_table(report, options, style) + findings(report, options, style) + allowed(report, options, style) +
-          users_rows(report, style);
+  if (options.quiet)
+    return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
+  page += "\n" + bars(report, options, style) + targets_table(report, options, style) + findings(report, options, style) +
+          allowed(report, options, style) + users_rows(report, style);
   if (options.verbosity > 0) page += operator_table(report, options, style);
   if (options.verbosity > 1) page += steps(report, style);
   if (const int rows = unverified(report))
-    page += "\n" + style(Color::dim, wrap(count(rows, "operator") + " by table row alone: no handler has proved the row yet (verified: false)",
-                                          options.width, 0)) + "\n";
+    page += "\n" +
+            style(Color::dim,
+                  wrap(count(rows, "operator") + " by table row alone: no handler has proved the row yet (verified: false)",
+                       options.width, 0)) +
+            "\n";
   return page + "\n" + counts_line(report, style) + last_line(report);
 }
 

@@ -33,8 +33,10 @@ Color color_of(Severity severity) {
 
 std::string when(const Finding& finding) {
   std::string text;
-  if (finding.available_from) text = "   from opset " + std::to_string(*finding.available_from);
-  else if (finding.id == "CC001") text = "   no opset";
+  if (finding.available_from)
+    text = "   from opset " + std::to_string(*finding.available_from);
+  else if (finding.id == "CC001")
+    text = "   no opset";
   if (finding.target) text += "   " + *finding.target;
   if (finding.baseline == BaselineState::added) text += "   new";
   if (finding.baseline == BaselineState::grown) text += "   more than in the baseline";
@@ -51,11 +53,12 @@ std::string finding_lines(const Finding& finding, const RenderOptions& options, 
   const std::size_t room = options.width > finding_indent + 20 ? options.width - finding_indent : 20;
   const std::string name = name_of(finding);
   const std::string nodes = finding.nodes ? " " + pad_left(count(finding.nodes, "node"), 10) : "";
-  std::string lines = "  " + style(color_of(finding.severity), finding.id) + "  " + style(Color::bold, nodes.empty() ? name : pad_right(name, name_width(options))) + nodes +
-                      when(finding) + "\n" + indent + wrap(finding.message, room, finding_indent) + "\n";
+  std::string lines = "  " + style(color_of(finding.severity), finding.id) + "  " +
+                      style(Color::bold, nodes.empty() ? name : pad_right(name, name_width(options))) + nodes + when(finding) +
+                      "\n" + indent + wrap(finding.message, room, finding_indent) + "\n";
   lines += sites(finding, options, style);
   if (!finding.help.empty()) lines += indent + style(Color::cyan, "→ ") + wrap(finding.help, room - 2, finding_indent + 2) + "\n";
-  if (!finding.row.empty()) lines += indent + "  " + finding.row + "\n";   // to be pasted: not broken
+  if (!finding.row.empty()) lines += indent + "  " + finding.row + "\n";  // to be pasted: not broken
   return lines;
 }
 
@@ -85,8 +88,10 @@ std::string findings(const Report& report, const RenderOptions& options, const S
     const bool fails = analysis::fails(finding, report);
     if (finding.suppressed || (options.quiet && !fails)) continue;
     const auto place = std::ranges::find_if(sections, [&](const Section& section) { return section.belongs(finding); });
-    if (place != sections.end()) bodies[static_cast<std::size_t>(place - sections.begin())] += finding_lines(finding, options, style);
-    else if (fails) failing_notes += finding_lines(finding, options, style);
+    if (place != sections.end())
+      bodies[static_cast<std::size_t>(place - sections.begin())] += finding_lines(finding, options, style);
+    else if (fails)
+      failing_notes += finding_lines(finding, options, style);
   }
   std::string lines;
   for (std::size_t i = 0; i < sections.size(); ++i)
@@ -100,8 +105,9 @@ std::string allowed(const Report& report, const RenderOptions& options, const St
     if (!finding.suppressed) continue;
     const auto& [reason, expires, source] = *finding.suppressed;
     const std::string why = reason + (expires ? ", until " + *expires : "") + " · " + source;
-    lines += "  " + style(Color::dim, finding.id) + "  " + pad_right(finding.op, name_width(options)) + " " + pad_left(count(finding.nodes, "node"), 10) + "\n" +
-             std::string(finding_indent, ' ') + style(Color::dim, fit(why, std::max<std::size_t>(options.width, 40) - finding_indent)) + "\n";
+    lines += "  " + style(Color::dim, finding.id) + "  " + pad_right(finding.op, name_width(options)) + " " +
+             pad_left(count(finding.nodes, "node"), 10) + "\n" + std::string(finding_indent, ' ') +
+             style(Color::dim, fit(why, std::max<std::size_t>(options.width, 40) - finding_indent)) + "\n";
   }
   return lines.empty() ? lines : "\n" + style(Color::bold, "allowed") + "\n" + lines;
 }

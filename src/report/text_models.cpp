@@ -26,8 +26,11 @@ bool wide(const RenderOptions& options) { return options.width >= 88; }
 
 std::string table_header(const RenderOptions& options, const Style& style) {
   const std::string classes = wide(options) ? pad_left("one-to-one", 11) + pad_left("one-to-many", 13) : "";
-  return "  " + style(Color::dim, pad_left("opset", 5) + "  " + pad_right("verdict", 16) + classes + pad_left("missing", 9) + pad_left("refused", 9) +
-                                      (wide(options) ? pad_left("nodes that convert", 20) : pad_left("nodes", 17))) + "\n";
+  return "  " +
+         style(Color::dim, pad_left("opset", 5) + "  " + pad_right("verdict", 16) + classes + pad_left("missing", 9) +
+                               pad_left("refused", 9) +
+                               (wide(options) ? pad_left("nodes that convert", 20) : pad_left("nodes", 17))) +
+         "\n";
 }
 
 Color color_of(const Report& report) {
@@ -37,9 +40,10 @@ Color color_of(const Report& report) {
 std::string table_row(const Report& report, const RenderOptions& options, const Style& style) {
   const Summary& summary = report.summary;
   const auto converted = static_cast<long long>(std::llround(summary.coverage_nodes * summary.nodes));
-  const std::string classes = wide(options) ? pad_left(number(summary.one_to_one), 11) + pad_left(number(summary.one_to_many), 13) : "";
-  return "  " + pad_left(std::to_string(report.opset), 5) + "  " + pad_right(style(color_of(report), verdict_name(report)), 16) + classes +
-         pad_left(number(summary.missing), 9) + pad_left(number(summary.refused), 9) +
+  const std::string classes =
+      wide(options) ? pad_left(number(summary.one_to_one), 11) + pad_left(number(summary.one_to_many), 13) : "";
+  return "  " + pad_left(std::to_string(report.opset), 5) + "  " + pad_right(style(color_of(report), verdict_name(report)), 16) +
+         classes + pad_left(number(summary.missing), 9) + pad_left(number(summary.refused), 9) +
          pad_left(number(converted) + " / " + number(summary.nodes), wide(options) ? 20 : 17) + "\n";
 }
 
@@ -49,7 +53,8 @@ struct Mark {
   Color color;
 };
 constexpr Mark unasked{"·", "not asked", Color::dim};
-constexpr std::array marks{Mark{"■", "converts", Color::green}, Mark{"×", "doesn't", Color::red}, Mark{"?", "needs input", Color::magenta}, unasked};
+constexpr std::array marks{Mark{"■", "converts", Color::green}, Mark{"×", "doesn't", Color::red},
+                           Mark{"?", "needs input", Color::magenta}, unasked};
 
 const Mark& mark_of(const Report& report) {
   return report.verdict == Verdict::yes ? marks[0] : report.verdict == Verdict::no ? marks[1] : marks[2];
@@ -84,7 +89,8 @@ std::string lowest_line(const Model& model) {
 
 std::string last_line(const Model& reports) {
   const auto judged = std::ranges::find_if(reports, [](const Report* report) { return !report->error; });
-  return "exit " + std::to_string(analysis::exit_code_of(reports)) + (judged == reports.end() ? "" : " (" + gate_options(**judged) + ")") + "\n";
+  return "exit " + std::to_string(analysis::exit_code_of(reports)) +
+         (judged == reports.end() ? "" : " (" + gate_options(**judged) + ")") + "\n";
 }
 
 // Whatever --exit-zero makes of it.
@@ -98,16 +104,19 @@ std::string details(const Model& model, const RenderOptions& options, const Styl
   const bool one = model.front()->gate.one_opset_is_enough;
   std::string pages;
   for (const Report* report : one ? Model{&deciding(model)} : model) {
-    const std::string page = targets_table(*report, options, style) + findings(*report, options, style) + (options.quiet ? "" : allowed(*report, options, style));
+    const std::string page = targets_table(*report, options, style) + findings(*report, options, style) +
+                             (options.quiet ? "" : allowed(*report, options, style));
     if (!page.empty()) pages += "\nopset " + std::to_string(report->opset) + ": " + spell(counts_of(*report)) + "\n" + page;
   }
   return pages;
 }
 
 std::string model_page(const Model& model, const ModelNames& names, const RenderOptions& options, const Style& style) {
-  std::string page = report_title(*model.front(), names, style) + export_type(*model.front()) + "\n\n" + table_header(options, style);
+  std::string page =
+      report_title(*model.front(), names, style) + export_type(*model.front()) + "\n\n" + table_header(options, style);
   for (const Report* report : model) page += table_row(*report, options, style);
-  return page + "\n" + ladder(model, options, style) + "  " + lowest_line(model) + "\n" + details(model, options, style) + "\n" + last_line(model);
+  return page + "\n" + ladder(model, options, style) + "  " + lowest_line(model) + "\n" + details(model, options, style) + "\n" +
+         last_line(model);
 }
 
 std::string missing_table(const Totals& totals, const Style& style) {
@@ -115,14 +124,17 @@ std::string missing_table(const Totals& totals, const Style& style) {
   std::string lines = style(Color::bold, "missing in most models") + "\n";
   for (std::size_t i = 0; i < std::min(totals.missing.size(), most_missing); ++i) {
     const auto& op = totals.missing[i];
-    lines += "  " + pad_right(compatcheck::printable(op.op), 30) + " " + pad_left(count(op.models, "model"), 12) + "  " + pad_left(count(op.nodes, "node"), 12) + "\n";
+    lines += "  " + pad_right(compatcheck::printable(op.op), 30) + " " + pad_left(count(op.models, "model"), 12) + "  " +
+             pad_left(count(op.nodes, "node"), 12) + "\n";
   }
-  if (totals.missing.size() > most_missing) lines += "  (+" + number(static_cast<long long>(totals.missing.size() - most_missing)) + ")\n";
+  if (totals.missing.size() > most_missing)
+    lines += "  (+" + number(static_cast<long long>(totals.missing.size() - most_missing)) + ")\n";
   return lines + "\n";
 }
 
 std::string totals_line(const Totals& totals) {
-  std::string line = number(totals.yes) + " of " + count(totals.models, "model") + (totals.models == 1 ? " converts" : " convert");
+  std::string line =
+      number(totals.yes) + " of " + count(totals.models, "model") + (totals.models == 1 ? " converts" : " convert");
   if (totals.needs_input) line += " · " + number(totals.needs_input) + " need input";
   if (totals.not_checked) line += " · " + number(totals.not_checked) + " not checked";
   return line + "\n";

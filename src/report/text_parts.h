@@ -11,9 +11,10 @@ namespace compatcheck::report {
 
 // What is in them must be printable.
 std::string report_page(const Report& report, const ModelNames& names, const RenderOptions& options);
-std::string report_title(const Report& report, const ModelNames& names, const Style& style);    // "net.pt · TorchScript (traced)"
-std::string export_type(const Report& report);                                 // " · raw"; empty for ONNX
-std::string findings(const Report& report, const RenderOptions& options, const Style& style);   // by section; quiet: those that fail the gate
-std::string allowed(const Report& report, const RenderOptions& options, const Style& style);    // those that don't count
+std::string report_title(const Report& report, const ModelNames& names, const Style& style);  // "net.pt · TorchScript (traced)"
+std::string export_type(const Report& report);                                                // " · raw"; empty for ONNX
+std::string findings(const Report& report, const RenderOptions& options,
+                     const Style& style);  // by section; quiet: those that fail the gate
+std::string allowed(const Report& report, const RenderOptions& options, const Style& style);  // those that don't count
 
 }  // namespace compatcheck::report

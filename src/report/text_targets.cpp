@@ -8,10 +8,13 @@
 namespace compatcheck::report {
 namespace {
 
-Color color_of(Support support) { return support == Support::yes ? Color::green : support == Support::no ? Color::red : Color::magenta; }
+Color color_of(Support support) {
+  return support == Support::yes ? Color::green : support == Support::no ? Color::red : Color::magenta;
+}
 
 std::string nodes(const TargetSummary& target) {
-  return number(target.supported) + " of " + count(target.nodes, "node") + (target.unknown ? ", " + number(target.unknown) + " unknown" : "");
+  return number(target.supported) + " of " + count(target.nodes, "node") +
+         (target.unknown ? ", " + number(target.unknown) + " unknown" : "");
 }
 
 std::string lowest(const std::string& opset) { return opset == "none" ? "no opset" : "lowest opset " + opset; }
@@ -27,12 +30,20 @@ std::string targets_table(const Report& report, const RenderOptions& options, co
   }
   std::string lines = "\n" + style(Color::bold, "targets") + "\n";
   for (const auto& target : report.targets) {
-    const std::string lead = "  " + pad_right(target.target, name_width) + "  " + style(color_of(target.support), pad_right(word(target.support), 7)) + "  ";
-    const std::string rest = pad_left(nodes(target), nodes_width) + "   " + pad_left(count(target.partitions, "partition"), 13) + "   " + lowest(lowest_opset_words(report, target));
+    const std::string lead = "  " + pad_right(target.target, name_width) + "  " +
+                             style(color_of(target.support), pad_right(word(target.support), 7)) + "  ";
+    const std::string rest = pad_left(nodes(target), nodes_width) + "   " + pad_left(count(target.partitions, "partition"), 13) +
+                             "   " + lowest(lowest_opset_words(report, target));
     const bool fits = name_width + 13 + columns(rest) <= options.width;
-    lines += lead + (fits ? rest : "\n" + wrap("    " + nodes(target) + " · " + count(target.partitions, "partition") + " · " + lowest(lowest_opset_words(report, target)), options.width, 4)) + "\n";
+    lines += lead +
+             (fits ? rest
+                   : "\n" + wrap("    " + nodes(target) + " · " + count(target.partitions, "partition") + " · " +
+                                     lowest(lowest_opset_words(report, target)),
+                                 options.width, 4)) +
+             "\n";
   }
-  if (report.targets.size() > 1) lines += "  " + style(Color::dim, "all of them: " + lowest(targets_lowest_opset_words(report))) + "\n";
+  if (report.targets.size() > 1)
+    lines += "  " + style(Color::dim, "all of them: " + lowest(targets_lowest_opset_words(report))) + "\n";
   return lines;
 }
 

@@ -17,10 +17,14 @@ std::tuple<int, double> rank(const Report& report) {
 
 void count_verdict(Totals& totals, const Report& best) {
   ++totals.models;
-  if (best.error) ++totals.not_checked;
-  else if (best.verdict == Verdict::yes) ++totals.yes;
-  else if (best.verdict == Verdict::no) ++totals.no;
-  else ++totals.needs_input;
+  if (best.error)
+    ++totals.not_checked;
+  else if (best.verdict == Verdict::yes)
+    ++totals.yes;
+  else if (best.verdict == Verdict::no)
+    ++totals.no;
+  else
+    ++totals.needs_input;
 }
 
 }  // namespace
@@ -29,7 +33,10 @@ std::vector<std::vector<const Report*>> models_of(std::span<const Report> report
   std::vector<std::vector<const Report*>> models;
   std::map<std::string_view, std::size_t> places;
   for (const Report& report : reports) {
-    const auto fresh = [&] { models.emplace_back(); return models.size() - 1; };
+    const auto fresh = [&] {
+      models.emplace_back();
+      return models.size() - 1;
+    };
     if (report.error) {
       models[fresh()].push_back(&report);
       continue;
@@ -46,7 +53,8 @@ const Report& best_of(std::span<const Report* const> model) {
 }
 
 const Report& deciding(std::span<const Report* const> model) {
-  return **std::ranges::max_element(model, {}, [](const Report* report) { return std::pair(report->gate.passed, rank(*report)); });
+  return **std::ranges::max_element(model, {},
+                                    [](const Report* report) { return std::pair(report->gate.passed, rank(*report)); });
 }
 
 Totals totals_of(std::span<const Report> reports) {
@@ -67,7 +75,9 @@ Totals totals_of(std::span<const Report> reports) {
     entry.op = op;
     totals.missing.push_back(std::move(entry));
   }
-  std::ranges::stable_sort(totals.missing, [](const auto& a, const auto& b) { return std::tuple(-a.models, -a.nodes) < std::tuple(-b.models, -b.nodes); });
+  std::ranges::stable_sort(totals.missing, [](const auto& a, const auto& b) {
+    return std::tuple(-a.models, -a.nodes) < std::tuple(-b.models, -b.nodes);
+  });
   return totals;
 }
 

@@ -10,7 +10,8 @@
 
 namespace compatcheck::report {
 
-// The reports of one path, at several opsets or of several runs, are one model; each failure is one by itself. In order of first appearance.
+// The reports of one path, at several opsets or of several runs, are one model; each failure is one by itself. In order of first
+// appearance.
 std::vector<std::vector<const Report*>> models_of(std::span<const Report> reports);
 
 // Of one model's reports, the one with the least in the way; of equal ones the first.
@@ -20,13 +21,13 @@ const Report& best_of(std::span<const Report* const> model);
 const Report& deciding(std::span<const Report* const> model);
 
 struct Totals {
-  int models = 0, yes = 0, no = 0, needs_input = 0, not_checked = 0;   // a model counts by its best report
+  int models = 0, yes = 0, no = 0, needs_input = 0, not_checked = 0;  // a model counts by its best report
   struct Missing {
     std::string op;
     int models = 0;
     std::int64_t nodes = 0;
   };
-  std::vector<Missing> missing;   // operators without a mapping, by models, then nodes, then name
+  std::vector<Missing> missing;  // operators without a mapping, by models, then nodes, then name
 };
 
 Totals totals_of(std::span<const Report> reports);

@@ -46,8 +46,10 @@ std::string output_lines(const Verification& verification, const Style& style) {
   for (const auto& output : verification.outputs) widest = std::max(widest, columns(printable(output.name)));
   std::string lines;
   for (const auto& output : verification.outputs) {
-    lines += "  " + (output.passed ? style(Color::green, "✓") : style(Color::red, "✗")) + " " + pad_right(printable(output.name), widest) + "  " + output.dtype + shape_of(output.shape) +
-             "  max |Δ| " + scientific(output.max_abs) + "  rel " + scientific(output.max_rel) + "  mean " + scientific(output.mean_abs) + "  p99 " + scientific(output.p99_abs);
+    lines += "  " + (output.passed ? style(Color::green, "✓") : style(Color::red, "✗")) + " " +
+             pad_right(printable(output.name), widest) + "  " + output.dtype + shape_of(output.shape) + "  max |Δ| " +
+             scientific(output.max_abs) + "  rel " + scientific(output.max_rel) + "  mean " + scientific(output.mean_abs) +
+             "  p99 " + scientific(output.p99_abs);
     char cosine[32];
     std::snprintf(cosine, sizeof cosine, "%.6f", output.cosine);
     lines += std::string("  cosine ") + cosine;
@@ -65,8 +67,11 @@ std::string finding_lines(const Verification& verification, const RenderOptions&
   std::string lines;
   for (const auto& finding : verification.findings) {
     const Color color = finding.severity == Severity::error ? Color::red : Color::magenta;
-    lines += "  " + style(color, finding.id) + "  " + wrap(printable(finding.message), options.width - finding_indent, finding_indent) + "\n";
-    if (!finding.help.empty()) lines += std::string(finding_indent, ' ') + "→ " + wrap(printable(finding.help), options.width - finding_indent - 2, finding_indent + 2) + "\n";
+    lines += "  " + style(color, finding.id) + "  " +
+             wrap(printable(finding.message), options.width - finding_indent, finding_indent) + "\n";
+    if (!finding.help.empty())
+      lines += std::string(finding_indent, ' ') + "→ " +
+               wrap(printable(finding.help), options.width - finding_indent - 2, finding_indent + 2) + "\n";
   }
   return lines;
 }
@@ -86,15 +91,19 @@ std::string first_bad_lines(const Verification& verification, const Style& style
     if (!bad.repro.empty()) lines += "      by itself in " + printable(bad.repro) + "\n";
   }
   if (const auto& bisection = verification.bisection) {
-    lines += "  bisection: " + count(static_cast<long long>(bisection->compared), "value") + " compared in " + count(static_cast<long long>(bisection->runs), "run");
+    lines += "  bisection: " + count(static_cast<long long>(bisection->compared), "value") + " compared in " +
+             count(static_cast<long long>(bisection->runs), "run");
     lines += (bisection->note.empty() ? "" : "; " + printable(bisection->note)) + "\n";
   }
   return lines.empty() ? lines : "\n" + lines;
 }
 
 Json first_bad(const FirstBad& bad) {
-  Json made = {{"value", bad.value}, {"onnx_node", bad.onnx_nodes.empty() ? std::string() : bad.onnx_nodes.back()}, {"onnx_nodes", bad.onnx_nodes}, {"op", bad.op},
-               {"overload", bad.overload}, {"module", bad.site.module}, {"file", bad.site.file}, {"line", bad.site.line}, {"args", bad.site.args}, {"execution", bad.execution},
+  Json made = {{"value", bad.value},           {"onnx_node", bad.onnx_nodes.empty() ? std::string() : bad.onnx_nodes.back()},
+               {"onnx_nodes", bad.onnx_nodes}, {"op", bad.op},
+               {"overload", bad.overload},     {"module", bad.site.module},
+               {"file", bad.site.file},        {"line", bad.site.line},
+               {"args", bad.site.args},        {"execution", bad.execution},
                {"difference", bad.difference}};
   if (!bad.repro.empty()) made["repro"] = bad.repro;
   return made;
@@ -103,9 +112,11 @@ Json first_bad(const FirstBad& bad) {
 Json outputs(const Verification& verification) {
   Json list = Json::array();
   for (const auto& output : verification.outputs) {
-    Json made = {{"name", output.name}, {"dtype", output.dtype}, {"shape", output.shape}, {"max_abs", output.max_abs}, {"max_rel", output.max_rel},
-                 {"mean_abs", output.mean_abs}, {"p99_abs", output.p99_abs}, {"cosine", output.cosine}, {"snr_db", or_null(output.snr_db)},
-                 {"elements", output.elements}, {"mismatched", output.mismatched}, {"nonfinite", output.nonfinite}, {"ties", output.ties}, {"noise_abs", output.noise_abs}, {"passed", output.passed}};
+    Json made = {{"name", output.name},         {"dtype", output.dtype},           {"shape", output.shape},
+                 {"max_abs", output.max_abs},   {"max_rel", output.max_rel},       {"mean_abs", output.mean_abs},
+                 {"p99_abs", output.p99_abs},   {"cosine", output.cosine},         {"snr_db", or_null(output.snr_db)},
+                 {"elements", output.elements}, {"mismatched", output.mismatched}, {"nonfinite", output.nonfinite},
+                 {"ties", output.ties},         {"noise_abs", output.noise_abs},   {"passed", output.passed}};
     if (!output.difference.empty()) made["difference"] = output.difference;
     list.push_back(std::move(made));
   }
@@ -126,10 +137,12 @@ Json runs(const Verification& verification) {
 
 std::string text(const Verification& verification, const RenderOptions& options) {
   const Style style(options.color);
-  std::string page = printable(verification.model) + (verification.onnx.empty() ? "" : " · " + printable(verification.onnx)) + (verification.opset ? " · opset " + std::to_string(*verification.opset) : "") + "\n\n";
+  std::string page = printable(verification.model) + (verification.onnx.empty() ? "" : " · " + printable(verification.onnx)) +
+                     (verification.opset ? " · opset " + std::to_string(*verification.opset) : "") + "\n\n";
   std::string line = "  " + verdict(verification, style);
   if (!verification.report) {
-    line += "    " + count(static_cast<long long>(verification.runs.size()), "run") + " · seed " + std::to_string(verification.seed) + " · ONNX Runtime " + verification.runtime;
+    line += "    " + count(static_cast<long long>(verification.runs.size()), "run") + " · seed " +
+            std::to_string(verification.seed) + " · ONNX Runtime " + verification.runtime;
     if (const std::string sizes = sizes_of(verification); !sizes.empty()) line += " · " + sizes;
   }
   page += line + "\n";
@@ -143,14 +156,22 @@ std::string text(const Verification& verification, const RenderOptions& options)
 }
 
 std::string json(const Verification& verification, bool on_one_line) {
-  Json object = {{"schema_version", Verification::schema_version}, {"model", verification.model}, {"onnx", verification.onnx}, {"opset", or_null(verification.opset)},
-                 {"runtime", verification.runtime}, {"seed", verification.seed}, {"runs", runs(verification)}, {"passed", verification.passed},
-                 {"outputs", outputs(verification)}, {"findings", findings(verification.findings)}};
+  Json object = {{"schema_version", Verification::schema_version},
+                 {"model", verification.model},
+                 {"onnx", verification.onnx},
+                 {"opset", or_null(verification.opset)},
+                 {"runtime", verification.runtime},
+                 {"seed", verification.seed},
+                 {"runs", runs(verification)},
+                 {"passed", verification.passed},
+                 {"outputs", outputs(verification)},
+                 {"findings", findings(verification.findings)}};
   if (!verification.note.empty()) object["note"] = verification.note;
   if (verification.first_bad) object["first_bad"] = first_bad(*verification.first_bad);
   if (verification.dumped > 0) object["dumped"] = verification.dumped;
   if (const auto& bisection = verification.bisection)
-    object["bisection"] = {{"compared", bisection->compared}, {"runs", bisection->runs}, {"bytes", bisection->bytes}, {"note", bisection->note}};
+    object["bisection"] = {
+        {"compared", bisection->compared}, {"runs", bisection->runs}, {"bytes", bisection->bytes}, {"note", bisection->note}};
   if (verification.report) object["report"] = report::object(*verification.report);
   object["exit_code"] = verification.exit_code;
   return object.dump(on_one_line ? -1 : 2, ' ', false, replace_bad_utf8) + "\n";

@@ -20,7 +20,8 @@ std::string_view word(Support support);
 std::string_view word(GraphSummary::Outcome outcome);
 
 // The enumerator that a word spells. Enumerators count from 0, and none is without a word.
-template <class Enumerator> std::optional<Enumerator> spelled(std::string_view text) {
+template <class Enumerator>
+std::optional<Enumerator> spelled(std::string_view text) {
   for (std::uint8_t i = 0;; ++i) {
     const auto each = static_cast<Enumerator>(i);
     if (word(each).empty()) return std::nullopt;
@@ -29,9 +30,11 @@ template <class Enumerator> std::optional<Enumerator> spelled(std::string_view t
 }
 
 // "yes, no, needs_input"
-template <class Enumerator> std::string words_of() {
+template <class Enumerator>
+std::string words_of() {
   std::string all;
-  for (std::uint8_t i = 0; !word(static_cast<Enumerator>(i)).empty(); ++i) all += (i ? ", " : "") + std::string(word(static_cast<Enumerator>(i)));
+  for (std::uint8_t i = 0; !word(static_cast<Enumerator>(i)).empty(); ++i)
+    all += (i ? ", " : "") + std::string(word(static_cast<Enumerator>(i)));
   return all;
 }
 

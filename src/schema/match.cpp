@@ -101,16 +101,15 @@ class Fit {
       case TypeKind::string: return formal.kind == TypeKind::device;
       case TypeKind::optional: return fits(*actual.elements[0], formal);
       case TypeKind::tuple:
-        return formal.kind == TypeKind::list && std::all_of(actual.elements.begin(), actual.elements.end(), [&](const TypeRef& t) {
-                 return fits(*t, *formal.elements[0]);
-               });
+        return formal.kind == TypeKind::list && std::all_of(actual.elements.begin(), actual.elements.end(),
+                                                            [&](const TypeRef& t) { return fits(*t, *formal.elements[0]); });
       default: return false;
     }
   }
 
   static bool is_number(TypeKind kind) {
-    return kind == TypeKind::integer || kind == TypeKind::floating || kind == TypeKind::boolean ||
-           kind == TypeKind::complex || kind == TypeKind::number;
+    return kind == TypeKind::integer || kind == TypeKind::floating || kind == TypeKind::boolean || kind == TypeKind::complex ||
+           kind == TypeKind::number;
   }
 
   bool lenient_;

@@ -32,8 +32,11 @@ const std::vector<Shipped>& shipped_index() {
       while (!text.empty()) {
         const std::string_view line = take_line(text);
         const std::string_view name = name_of(line);
-        if (all.empty() || all.back().name != name) all.push_back({name, line});
-        else all.back().lines = {all.back().lines.data(), static_cast<std::size_t>(line.data() + line.size() - all.back().lines.data())};
+        if (all.empty() || all.back().name != name)
+          all.push_back({name, line});
+        else
+          all.back().lines = {all.back().lines.data(),
+                              static_cast<std::size_t>(line.data() + line.size() - all.back().lines.data())};
       }
     }
     std::sort(all.begin(), all.end(), [](const Shipped& a, const Shipped& b) { return a.name < b.name; });
@@ -44,7 +47,8 @@ const std::vector<Shipped>& shipped_index() {
 
 const Shipped* find_shipped(std::string_view name) {
   const auto& index = shipped_index();
-  const auto at = std::lower_bound(index.begin(), index.end(), name, [](const Shipped& s, std::string_view n) { return s.name < n; });
+  const auto at =
+      std::lower_bound(index.begin(), index.end(), name, [](const Shipped& s, std::string_view n) { return s.name < n; });
   return at != index.end() && at->name == name ? &*at : nullptr;
 }
 
@@ -87,10 +91,13 @@ void Registry::add(std::string_view text) {
     state_->added.insert(schema.name);
     overloads = &state_->parsed[schema.name];
   }
-  const auto same = std::find_if(overloads->begin(), overloads->end(), [&](const Schema* s) { return s->overload == schema.overload; });
+  const auto same =
+      std::find_if(overloads->begin(), overloads->end(), [&](const Schema* s) { return s->overload == schema.overload; });
   const Schema* stored = &state_->schemas.emplace_back(std::move(schema));
-  if (same != overloads->end()) *same = stored;
-  else overloads->push_back(stored);
+  if (same != overloads->end())
+    *same = stored;
+  else
+    overloads->push_back(stored);
 }
 
 std::span<const Schema* const> Registry::overloads(std::string_view name) const {
@@ -126,9 +133,12 @@ std::optional<std::string> Registry::functional_form(std::string_view name) cons
   const std::size_t from = colons == std::string_view::npos ? 0 : colons + 2;
   const std::string_view base = name.substr(from);
   std::string form(name.substr(0, from));
-  if (base.starts_with("__i") && base.ends_with("__") && base.size() > 5) form += "__" + std::string(base.substr(3));
-  else if (base.ends_with('_') && base.size() > 1) form += base.substr(0, base.size() - 1);
-  else return std::nullopt;
+  if (base.starts_with("__i") && base.ends_with("__") && base.size() > 5)
+    form += "__" + std::string(base.substr(3));
+  else if (base.ends_with('_') && base.size() > 1)
+    form += base.substr(0, base.size() - 1);
+  else
+    return std::nullopt;
 
   const auto writes_first = [](const Schema* s) { return !s->arguments.empty() && s->arguments[0].written && !s->is_out(); };
   const auto pure = [](const Schema* s) { return !s->writes(); };

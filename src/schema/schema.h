@@ -24,10 +24,10 @@ struct Argument {
   std::optional<ir::Constant> default_value;
   std::optional<std::size_t> list_size;  // int[2]: a single int is broadcast to it
   bool keyword_only = false;
-  std::string alias_set;                 // "a" of Tensor(a!), "*" of Tensor(*), "b|a"; empty: none
-  bool written = false;                  // the "!"
-  bool alias_of_elements = false;        // Tensor(a)[]: of the list's elements, not of the list as in Tensor[](a)
-  bool contained_after = false;          // "(a -> *)": afterwards part of a list or dict, so anything may alias it
+  std::string alias_set;           // "a" of Tensor(a!), "*" of Tensor(*), "b|a"; empty: none
+  bool written = false;            // the "!"
+  bool alias_of_elements = false;  // Tensor(a)[]: of the list's elements, not of the list as in Tensor[](a)
+  bool contained_after = false;    // "(a -> *)": afterwards part of a list or dict, so anything may alias it
 };
 
 struct Schema {
@@ -39,15 +39,16 @@ struct Schema {
   bool variadic_returns = false;
 
   std::optional<std::size_t> argument_index(std::string_view argument) const;
-  bool writes() const;   // some argument is written
-  bool is_out() const;   // has keyword-only written arguments: an `out=` form
+  bool writes() const;  // some argument is written
+  bool is_out() const;  // has keyword-only written arguments: an `out=` form
 };
 
 // A text that is no schema.
 struct ParseError : TableError {
-  ParseError(const std::string& told, std::string why, std::size_t where) : TableError(told), reason(std::move(why)), position(where) {}
+  ParseError(const std::string& told, std::string why, std::size_t where)
+      : TableError(told), reason(std::move(why)), position(where) {}
   std::string reason;
-  std::size_t position;   // in the text
+  std::size_t position;  // in the text
 };
 
 // "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor". Throws ParseError.

@@ -93,8 +93,10 @@ class SchemaReader {
       return;
     }
     while (!s_.accept(")")) {
-      if (s_.accept("...")) schema.variadic_returns = true;
-      else schema.returns.push_back(read_return());
+      if (s_.accept("..."))
+        schema.variadic_returns = true;
+      else
+        schema.returns.push_back(read_return());
       if (!s_.looking_at(")")) s_.expect(",", "or ')' after a return");
     }
   }
@@ -179,7 +181,10 @@ class SchemaReader {
 
   TypeRef read_wrapped(std::string_view name) {
     auto type = std::make_shared<ir::Type>();
-    type->kind = name == "Future" ? TypeKind::future : name == "RRef" ? TypeKind::rref : name == "Await" ? TypeKind::await_of : TypeKind::union_of;
+    type->kind = name == "Future"  ? TypeKind::future
+                 : name == "RRef"  ? TypeKind::rref
+                 : name == "Await" ? TypeKind::await_of
+                                   : TypeKind::union_of;
     const bool round = s_.accept("(");
     if (!round) s_.expect("[", "after " + std::string(name));
     type->elements = read_elements(round ? ")" : "]");

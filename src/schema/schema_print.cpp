@@ -22,8 +22,7 @@ std::string spell_type(const ir::Type& type, const Argument& argument) {
     element.list_size.reset();
     if (!argument.alias_of_elements) element.alias_set.clear();
     const std::string size = argument.list_size ? std::to_string(*argument.list_size) : "";
-    return spell_type(*type.elements[0], element) + '[' + size + ']' +
-           (argument.alias_of_elements ? "" : spell_alias(argument));
+    return spell_type(*type.elements[0], element) + '[' + size + ']' + (argument.alias_of_elements ? "" : spell_alias(argument));
   }
   if (type.kind == TypeKind::future || type.kind == TypeKind::await_of || type.kind == TypeKind::rref) {
     const char* word = type.kind == TypeKind::future ? "Future(" : type.kind == TypeKind::rref ? "RRef(" : "Await(";
@@ -36,9 +35,9 @@ std::string spell_type(const ir::Type& type, const Argument& argument) {
 std::string spell_default(const Argument& argument) {
   const ir::Constant& value = *argument.default_value;
   const auto* list = value.get<ir::ListConstant>();
-  const bool broadcast = list && argument.list_size == list->items.size() && list->items.size() > 1 &&
-                         std::all_of(list->items.begin(), list->items.end(),
-                                     [&](const ir::Constant& item) { return equal(item, list->items[0]); });
+  const bool broadcast =
+      list && argument.list_size == list->items.size() && list->items.size() > 1 &&
+      std::all_of(list->items.begin(), list->items.end(), [&](const ir::Constant& item) { return equal(item, list->items[0]); });
   return broadcast ? write_literal(list->items[0], list->element) : write_literal(value, argument.type);
 }
 

@@ -13,7 +13,8 @@ std::optional<Shape> attended(const Call& call) {
   const auto grouped = call.has("enable_gqa") ? call.boolean("enable_gqa") : std::optional(false);
   if (!query.shape || !value.shape || query.shape->size() < 2 || value.shape->size() < 2 || !grouped) return std::nullopt;
   const auto lead = [](const TensorFact& tensor) {
-    return tensor.shape && tensor.shape->size() >= 2 ? std::optional(Shape(tensor.shape->begin(), tensor.shape->end() - 2)) : std::nullopt;
+    return tensor.shape && tensor.shape->size() >= 2 ? std::optional(Shape(tensor.shape->begin(), tensor.shape->end() - 2))
+                                                     : std::nullopt;
   };
   std::optional<Shape> shape = lead(query);
   if (!*grouped) shape = broadcast(broadcast(shape, lead(key)), lead(value));
@@ -52,8 +53,10 @@ Facts embedding_bag(const Call& call) {
   const TensorFact &weight = tensor_of(call, "weight"), &offsets = tensor_of(call, "offsets");
   const auto last = call.boolean("include_last_offset");
   Dim bags = size_at(offsets, 0);
-  if (const auto* indices = call.tensor("indices"); indices && indices->shape && indices->shape->size() == 2) bags = indices->shape->front();
-  else bags = last ? bags - Dim(*last ? 1 : 0) : Dim::unknown();
+  if (const auto* indices = call.tensor("indices"); indices && indices->shape && indices->shape->size() == 2)
+    bags = indices->shape->front();
+  else
+    bags = last ? bags - Dim(*last ? 1 : 0) : Dim::unknown();
   return {tensor_fact(weight.dtype, Shape{bags, size_at(weight, 1)})};
 }
 
@@ -67,7 +70,8 @@ void register_attention(Registry& registry) {
   registry.facts("aten::_native_multi_head_attention", native_multi_head);
   registry.facts("aten::_transformer_encoder_layer_fwd", encoder_layer);
   registry.facts("aten::embedding", embedding);
-  for (const char* op : {"aten::embedding_bag", "aten::_embedding_bag", "aten::_embedding_bag_forward_only"}) registry.facts(op, embedding_bag);
+  for (const char* op : {"aten::embedding_bag", "aten::_embedding_bag", "aten::_embedding_bag_forward_only"})
+    registry.facts(op, embedding_bag);
 }
 
 }  // namespace compatcheck::symbolic

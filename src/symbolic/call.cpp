@@ -1,6 +1,5 @@
 #include "symbolic/call.h"
 
-
 namespace compatcheck::symbolic {
 namespace {
 
@@ -41,9 +40,7 @@ void FactTable::set(const ir::Value* value, Fact fact) {
   facts_[value->id()] = std::move(fact);
 }
 
-bool Call::has(std::string_view argument) const {
-  return node_.schema() && node_.schema()->argument_index(argument).has_value();
-}
+bool Call::has(std::string_view argument) const { return node_.schema() && node_.schema()->argument_index(argument).has_value(); }
 
 const ir::Value* Call::value(std::string_view argument) const {
   if (!node_.schema()) return nullptr;

@@ -16,8 +16,9 @@ namespace compatcheck::symbolic {
 // Facts by ir::Value::id(); grown on demand.
 class FactTable {
  public:
-  const Fact& of(const ir::Value* value) const;   // "nothing known" if never set
+  const Fact& of(const ir::Value* value) const;  // "nothing known" if never set
   void set(const ir::Value* value, Fact fact);
+
  private:
   std::vector<Fact> facts_;
 };
@@ -31,8 +32,8 @@ class Call {
 
   const ir::Node& node() const { return node_; }
   std::string_view op() const { return node_.op(); }
-  bool has(std::string_view argument) const;               // the schema has it
-  const ir::Value* value(std::string_view argument) const; // null if this overload lacks it
+  bool has(std::string_view argument) const;                // the schema has it
+  const ir::Value* value(std::string_view argument) const;  // null if this overload lacks it
   const Fact& fact(std::string_view argument) const;
 
   bool is_none(std::string_view argument) const;
@@ -40,11 +41,11 @@ class Call {
   std::optional<std::size_t> rank(std::string_view argument) const;
   std::optional<ir::DType> dtype_of(std::string_view tensor_argument) const;
   std::optional<std::int64_t> integer(std::string_view argument) const;
-  std::optional<Dim> dim(std::string_view argument) const;            // an int, perhaps symbolic
+  std::optional<Dim> dim(std::string_view argument) const;  // an int, perhaps symbolic
   std::optional<double> number(std::string_view argument) const;
   std::optional<bool> boolean(std::string_view argument) const;
   std::optional<std::string> string(std::string_view argument) const;
-  std::optional<ir::DType> dtype(std::string_view argument) const;    // a `dtype=` argument
+  std::optional<ir::DType> dtype(std::string_view argument) const;  // a `dtype=` argument
   // int[k]: a single int is broadcast to the schema's k.
   std::optional<ir::CheckedVector<std::int64_t>> ints(std::string_view argument) const;
   std::optional<Shape> dims(std::string_view argument) const;

@@ -17,10 +17,12 @@ bool holds(DType dtype, const std::vector<Dim>& contents) {
   switch (dtype) {
     case DType::i64: return true;
     case DType::i32: most = 2'147'483'647; break;
-    case DType::f32: case DType::f64: most = 16'777'216; break;
+    case DType::f32:
+    case DType::f64: most = 16'777'216; break;
     default: return false;
   }
-  return std::all_of(contents.begin(), contents.end(), [&](const Dim& dim) { return !dim.is_number() || (*dim.number() >= -most && *dim.number() <= most); });
+  return std::all_of(contents.begin(), contents.end(),
+                     [&](const Dim& dim) { return !dim.is_number() || (*dim.number() >= -most && *dim.number() <= most); });
 }
 
 Fact cast(const TensorFact& self, std::optional<DType> dtype) {
@@ -41,7 +43,10 @@ Facts to(const Call& call) {
   return {cast(self, dtype_or(call, self.dtype))};
 }
 
-template <DType dtype> Facts to_fixed(const Call& call) { return {cast(tensor_of(call, "self"), dtype)}; }
+template <DType dtype>
+Facts to_fixed(const Call& call) {
+  return {cast(tensor_of(call, "self"), dtype)};
+}
 
 // prim::convert_element_type(Tensor a, ScalarType dtype).
 Facts convert_element_type(const Call& call) { return {cast(tensor_of(call, "a"), call.dtype("dtype"))}; }

@@ -57,7 +57,8 @@ Truth truth(bool value) { return value ? Truth::yes : Truth::no; }
 Truth equals_integer(const std::optional<Dim>& value, std::int64_t wanted) {
   if (!value) return Truth::unknown;
   if (value->is_number()) return truth(*value->number() == wanted);
-  const bool apart = provably_different(*value, Dim(wanted)) || (wanted < std::numeric_limits<std::int64_t>::max() && provably_at_least(*value, wanted + 1));
+  const bool apart = provably_different(*value, Dim(wanted)) ||
+                     (wanted < std::numeric_limits<std::int64_t>::max() && provably_at_least(*value, wanted + 1));
   return apart ? Truth::no : Truth::unknown;
 }
 
@@ -101,9 +102,7 @@ Truth equals_any(const Fact& fact, const std::vector<Literal>& literals) {
   return result;
 }
 
-Fact number_fact(std::int64_t number) {
-  return {.value = NumberFact{.kind = NumberFact::Kind::integer, .integer = Dim(number)}};
-}
+Fact number_fact(std::int64_t number) { return {.value = NumberFact{.kind = NumberFact::Kind::integer, .integer = Dim(number)}}; }
 
 Fact dim_fact(const Dim& dim, const Fact& origin) {
   Fact fact{.value = NumberFact{.kind = NumberFact::Kind::integer}, .wants = origin.wants, .blame = origin.blame};
@@ -175,13 +174,15 @@ class Test {
   Verdict is_constant(bool wanted) const {
     const bool constant = symbolic::is_constant(fact_);
     if (constant == wanted) return yes();
-    if (wanted && !fact_.wants.empty()) return not_known(fact_, what_ + " must be known when converting, and depends on the inputs");
+    if (wanted && !fact_.wants.empty())
+      return not_known(fact_, what_ + " must be known when converting, and depends on the inputs");
     return no(what_ + (wanted ? " must be known when converting, and is computed" : " must be computed, and is a constant"));
   }
 
   Verdict in_range(const Predicate& predicate) const {
     std::string needed = predicate.min && predicate.max ? "from " + spell(*predicate.min) + " to " + spell(*predicate.max)
-                         : predicate.min ? "at least " + spell(*predicate.min) : "at most " + spell(*predicate.max);
+                         : predicate.min                ? "at least " + spell(*predicate.min)
+                                                        : "at most " + spell(*predicate.max);
     const auto* number = fact_.number();
     if (!number) return known(fact_.is_none() || fact_.list() ? Truth::no : Truth::unknown, needed);
     std::optional<double> value = number->floating;
@@ -202,7 +203,9 @@ class Test {
     if (fact_.number()) return Test(fact_, what_)(predicate);  // a single int stands for its list
     const auto* list = fact_.list();
     if (!list) return known(fact_.is_none() ? Truth::no : Truth::unknown, "a list");
-    if (!list->items) return list->element ? Test(*list->element, "each of " + what_)(predicate) : known(Truth::unknown, "a list of known length");
+    if (!list->items)
+      return list->element ? Test(*list->element, "each of " + what_)(predicate)
+                           : known(Truth::unknown, "a list of known length");
     Verdict total = yes();
     for (std::size_t i = 0; i < list->items->size(); ++i)
       combine_all(total, Test((*list->items)[i], what_ + "[" + std::to_string(i) + "]")(predicate));
@@ -217,7 +220,9 @@ class Test {
 
   // A Python number counts as what promotion takes it for.
   Verdict number_dtype(const NumberFact& number, const std::vector<std::string>& words, const std::string& needed) const {
-    const ir::DType dtype = number.kind == NumberFact::Kind::floating ? ir::DType::f64 : number.kind == NumberFact::Kind::boolean ? ir::DType::boolean : ir::DType::i64;
+    const ir::DType dtype = number.kind == NumberFact::Kind::floating  ? ir::DType::f64
+                            : number.kind == NumberFact::Kind::boolean ? ir::DType::boolean
+                                                                       : ir::DType::i64;
     if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return dtype_fits(dtype, word); })) return yes();
     return no(what_ + " must be " + needed + ", and is a number of another kind");
   }
@@ -291,7 +296,9 @@ Verdict tensors_in(const Fact& fact, const std::string& name, const Predicate& p
   if (fact.is_none()) return yes();
   const auto* list = fact.list();
   if (!list) return Test(fact, name)(predicate);
-  if (!list->items) return list->element ? tensors_in(*list->element, "each of " + name, predicate) : not_known(fact, "the members of " + name + " aren't known");
+  if (!list->items)
+    return list->element ? tensors_in(*list->element, "each of " + name, predicate)
+                         : not_known(fact, "the members of " + name + " aren't known");
   Verdict total = yes();
   for (const Fact& item : *list->items) combine_all(total, tensors_in(item, name, predicate));
   return total;
@@ -301,7 +308,8 @@ Verdict every_tensor(const Predicate& predicate, const Call& call) {
   Verdict total = yes();
   const auto& arguments = call.node().schema()->arguments;
   for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i)
-    if (ir::holds(*arguments[i].type, ir::TypeKind::tensor)) combine_all(total, tensors_in(call.input(i), arguments[i].name, predicate));
+    if (ir::holds(*arguments[i].type, ir::TypeKind::tensor))
+      combine_all(total, tensors_in(call.input(i), arguments[i].name, predicate));
   return total;
 }
 
@@ -340,8 +348,10 @@ Verdict any_holds(const std::vector<mapping::Conditions>& alternatives, const Ca
   for (const auto& conditions : alternatives) {
     Verdict one = holds(conditions, call, schemas);
     if (one.truth == Truth::yes) return one;
-    if (total.truth == Truth::unknown && one.truth == Truth::unknown) want(total, one);
-    else if (total.truth == Truth::no) total = std::move(one);
+    if (total.truth == Truth::unknown && one.truth == Truth::unknown)
+      want(total, one);
+    else if (total.truth == Truth::no)
+      total = std::move(one);
   }
   return total;
 }
@@ -362,7 +372,9 @@ Verdict no_complex(const Call& call) {
     const auto* tensor = fact.tensor();
     return tensor && tensor->dtype && ir::is_complex(*tensor->dtype);
   };
-  const auto refuse = [](const Fact& fact) { return no("ONNX has no complex tensors for this operator, and the call has " + to_string(fact)); };
+  const auto refuse = [](const Fact& fact) {
+    return no("ONNX has no complex tensors for this operator, and the call has " + to_string(fact));
+  };
   for (std::size_t i = 0; i < call.node().inputs().size(); ++i) {
     const Fact& fact = call.input(i);
     if (complex(fact)) return refuse(fact);
@@ -392,7 +404,8 @@ Verdict applies(const mapping::Row& row, const Call& call, const Registry& regis
   return all_hold(row.when, row.required, call, registry, schemas);
 }
 
-Verdict accepts(const mapping::Validity& valid, std::string_view facts_word, const Call& call, const Registry& registry, const schema::Registry& schemas) {
+Verdict accepts(const mapping::Validity& valid, std::string_view facts_word, const Call& call, const Registry& registry,
+                const schema::Registry& schemas) {
   const auto demand = call.node().schema() ? registry.find_word_demand(facts_word) : nullptr;
   Verdict total = demand ? demand(call) : yes();
   combine_all(total, all_hold(valid.when, valid.required, call, registry, schemas));

@@ -13,7 +13,8 @@ namespace compatcheck::symbolic {
 Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas);
 
 // What PyTorch itself demands.
-Verdict accepts(const mapping::Validity& valid, std::string_view facts_word, const Call& call, const Registry& registry, const schema::Registry& schemas);
+Verdict accepts(const mapping::Validity& valid, std::string_view facts_word, const Call& call, const Registry& registry,
+                const schema::Registry& schemas);
 
 // Whether the value is known when converting, whatever the model is given.
 bool is_constant(const Fact& fact);

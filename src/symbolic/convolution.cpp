@@ -15,7 +15,8 @@ Dim window_count(const Dim& size, const Dim& kernel, const Dim& stride, const Di
 
 namespace {
 
-Dim transposed_size(const Dim& size, const Dim& kernel, const Dim& stride, const Dim& padding, const Dim& dilation, const Dim& extra) {
+Dim transposed_size(const Dim& size, const Dim& kernel, const Dim& stride, const Dim& padding, const Dim& dilation,
+                    const Dim& extra) {
   return (size - Dim(1)) * stride - Dim(2) * padding + dilation * (kernel - Dim(1)) + extra + Dim(1);
 }
 
@@ -26,7 +27,8 @@ std::optional<Shape> convolved(const TensorFact& input, const TensorFact& weight
   const Shape& kernel = *weight.shape;
   const std::size_t dims = kernel.size() - 2;
   if (!input.shape || input.shape->size() < dims + 1 || input.shape->size() > dims + 2) return std::nullopt;
-  const Shape strides = sizes_of(windows.stride, dims), paddings = sizes_of(windows.padding, dims), dilations = sizes_of(windows.dilation, dims);
+  const Shape strides = sizes_of(windows.stride, dims), paddings = sizes_of(windows.padding, dims),
+              dilations = sizes_of(windows.dilation, dims);
   const Shape extra = sizes_of(windows.output_padding, dims);
   Shape shape = *input.shape;
   const std::size_t first = shape.size() - dims;
@@ -42,8 +44,12 @@ std::optional<Shape> convolved(const TensorFact& input, const TensorFact& weight
 namespace {
 
 Windows windows_of(const Call& call) {
-  return {.stride = call.dims("stride"), .padding = call.dims("padding"), .dilation = call.dims("dilation"),
-          .output_padding = call.dims("output_padding"), .groups = call.dim("groups").value_or(Dim::unknown()), .transposed = false};
+  return {.stride = call.dims("stride"),
+          .padding = call.dims("padding"),
+          .dilation = call.dims("dilation"),
+          .output_padding = call.dims("output_padding"),
+          .groups = call.dim("groups").value_or(Dim::unknown()),
+          .transposed = false};
 }
 
 Fact result(const Call& call, std::optional<Shape> shape) { return tensor_fact(call.dtype_of("input"), std::move(shape)); }
@@ -130,7 +136,7 @@ Verdict convolution_demands(const Call& call, bool transposed) {
   Demands demands;
   const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
   demands.one_dtype(call, {"input", "weight"});
-  if (!transposed) demands.one_dtype(call, {"bias"});   // PyTorch adds any bias to what it transposes
+  if (!transposed) demands.one_dtype(call, {"bias"});  // PyTorch adds any bias to what it transposes
   if (!weight.shape || weight.shape->size() < 3) return demands.verdict();
   const std::size_t dims = weight.shape->size() - 2;
   demands.rank(call, "input", dims + 1, dims + 2);
@@ -153,7 +159,9 @@ Verdict convolution_demands(const Call& call, bool transposed) {
 
 Verdict convolution_fits(const Call& call) {
   const bool named = call.op().find("transpose") != std::string_view::npos;
-  const auto transposed = named ? std::optional(true) : call.has("transposed") ? call.boolean("transposed") : std::optional(false);
+  const auto transposed = named                    ? std::optional(true)
+                          : call.has("transposed") ? call.boolean("transposed")
+                                                   : std::optional(false);
   return transposed ? convolution_demands(call, *transposed) : Demands().verdict();
 }
 
@@ -180,7 +188,8 @@ Shape places(const Call& call, const Shape& image) {
 // Both take lists of exactly two.
 void demand_pairs(Demands& demands, const Call& call, std::initializer_list<const char*> lists) {
   for (const char* name : lists)
-    if (const auto members = call.list(name); members && members->size() != 2) demands.broken("the length of " + std::string(name) + " must be 2");
+    if (const auto members = call.list(name); members && members->size() != 2)
+      demands.broken("the length of " + std::string(name) + " must be 2");
 }
 
 Verdict columns_fit(const Call& call) {
@@ -200,7 +209,8 @@ Verdict folded_columns_fit(const Call& call) {
   const Shape counts = places(call, sizes_of(call.dims("output_size"), 2));
   demand_windows(demands, counts, 2);
   if (!self.shape || self.shape->size() < 2) return demands.verdict();
-  demands.multiple((*self.shape)[self.shape->size() - 2], product(sizes_of(call.dims("kernel_size"), 2)), "the number of rows of self");
+  demands.multiple((*self.shape)[self.shape->size() - 2], product(sizes_of(call.dims("kernel_size"), 2)),
+                   "the number of rows of self");
   demands.equal(self.shape->back(), product(counts), "the number of windows in self");
   return demands.verdict();
 }
@@ -211,7 +221,8 @@ void register_convolution(Registry& registry) {
   for (const char* op : {"aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::_convolution_mode", "aten::mkldnn_convolution",
                          "aten::cudnn_convolution", "aten::thnn_conv2d", "aten::_slow_conv2d_forward", "aten::slow_conv3d"})
     registry.facts(op, forward);
-  for (const char* op : {"aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d"}) registry.facts(op, transposed);
+  for (const char* op : {"aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d"})
+    registry.facts(op, transposed);
   for (const char* op : {"aten::_convolution", "aten::convolution", "aten::convolution_overrideable"}) registry.facts(op, either);
   registry.facts("aten::conv_tbc", time_batch_channels);
   registry.condition("convolution_fits", convolution_fits);

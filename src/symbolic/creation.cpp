@@ -17,8 +17,9 @@ using ir::DType;
 std::optional<DType> natural_dtype(const Fact& fact) {
   if (const auto* tensor = fact.tensor()) return tensor->dtype;
   if (const auto* number = fact.number())
-    return number->kind == NumberFact::Kind::floating ? default_float
-           : number->kind == NumberFact::Kind::boolean ? DType::boolean : DType::i64;
+    return number->kind == NumberFact::Kind::floating  ? default_float
+           : number->kind == NumberFact::Kind::boolean ? DType::boolean
+                                                       : DType::i64;
   const auto* constant = std::get_if<ConstantFact>(&fact.value);
   return constant && constant->value.get<std::complex<double>>() ? std::optional(DType::c64) : std::nullopt;
 }
@@ -28,7 +29,10 @@ std::optional<Shape> size_argument(const Call& call) {
   return sizes ? std::optional<Shape>(std::move(*sizes)) : std::nullopt;
 }
 
-template <DType otherwise> Facts sized(const Call& call) { return {tensor_fact(dtype_or(call, otherwise), size_argument(call))}; }
+template <DType otherwise>
+Facts sized(const Call& call) {
+  return {tensor_fact(dtype_or(call, otherwise), size_argument(call))};
+}
 
 Facts full(const Call& call) {
   return {tensor_fact(dtype_or(call, natural_dtype(call.fact("fill_value"))), size_argument(call))};
@@ -60,13 +64,15 @@ std::optional<double> range_end(const Call& call, std::string_view argument, dou
 
 Dim range_length(const Call& call, std::optional<DType> dtype) {
   const bool truncate = dtype && ir::is_integral(*dtype);
-  const auto start = range_end(call, "start", 0, truncate), end = range_end(call, "end", 0, truncate), step = range_end(call, "step", 1, truncate);
+  const auto start = range_end(call, "start", 0, truncate), end = range_end(call, "end", 0, truncate),
+             step = range_end(call, "step", 1, truncate);
   if (start && end && step) {
     const double length = std::ceil((*end - *start) / *step);
     return *step != 0 && length >= 0 && length < 9e15 ? Dim(static_cast<std::int64_t>(length)) : Dim::unknown();
   }
   if (!is_integer(call.fact("end")) || !is_integer(start_of(call)) || !is_integer(step_of(call))) return Dim::unknown();
-  const auto first = call.has("start") ? call.dim("start") : Dim(0), last = call.dim("end"), by = call.has("step") ? call.dim("step") : Dim(1);
+  const auto first = call.has("start") ? call.dim("start") : Dim(0), last = call.dim("end"),
+             by = call.has("step") ? call.dim("step") : Dim(1);
   if (!first || !last || !by || !by->is_number() || *by->number() <= 0) return Dim::unknown();
   return ceil_div(*last - *first, *by);
 }
@@ -87,8 +93,10 @@ Facts arange(const Call& call) {
   } else {
     const Fact start = start_of(call), step = step_of(call);
     const auto ends = {&start, &call.fact("end"), &step};
-    if (std::all_of(ends.begin(), ends.end(), [](const Fact* fact) { return is_integer(*fact); })) dtype = DType::i64;
-    else if (std::all_of(ends.begin(), ends.end(), [](const Fact* fact) { return natural_dtype(*fact).has_value(); })) dtype = default_float;
+    if (std::all_of(ends.begin(), ends.end(), [](const Fact* fact) { return is_integer(*fact); }))
+      dtype = DType::i64;
+    else if (std::all_of(ends.begin(), ends.end(), [](const Fact* fact) { return natural_dtype(*fact).has_value(); }))
+      dtype = default_float;
   }
   TensorFact result{.dtype = dtype, .shape = Shape{range_length(call, dtype)}};
   if (dtype && ir::is_integral(*dtype)) result.contents = range_contents(call, result.shape->front());
@@ -97,7 +105,8 @@ Facts arange(const Call& call) {
 
 // torch.range includes its end.
 Facts range(const Call& call) {
-  const auto start = range_end(call, "start", 0, false), end = range_end(call, "end", 0, false), step = range_end(call, "step", 1, false);
+  const auto start = range_end(call, "start", 0, false), end = range_end(call, "end", 0, false),
+             step = range_end(call, "step", 1, false);
   const double steps = start && end && step && *step != 0 ? (*end - *start) / *step : -1;
   const Dim length = steps >= 0 && steps < 9e15 ? Dim(static_cast<std::int64_t>(steps) + 1) : Dim::unknown();
   return {tensor_fact(dtype_or(call, default_float), Shape{length})};
@@ -113,8 +122,10 @@ Facts linspace(const Call& call) {
   std::optional<DType> dtype = default_float;
   for (const char* end : {"start", "end"}) {
     const auto natural = natural_dtype(call.fact(end));
-    if (!natural) dtype.reset();
-    else if (dtype && ir::is_complex(*natural)) dtype = DType::c64;
+    if (!natural)
+      dtype.reset();
+    else if (dtype && ir::is_complex(*natural))
+      dtype = DType::c64;
   }
   return {tensor_fact(dtype_or(call, dtype), Shape{call.dim("steps").value_or(Dim::unknown())})};
 }
@@ -124,7 +135,8 @@ Facts eye(const Call& call) {
   return {tensor_fact(dtype_or(call, default_float), Shape{n, call.has("m") ? call.dim("m").value_or(Dim::unknown()) : n})};
 }
 
-template <bool lower> Facts triangle_indices(const Call& call) {
+template <bool lower>
+Facts triangle_indices(const Call& call) {
   const auto rows = call.integer("row"), columns = call.integer("col"), offset = call.integer("offset");
   constexpr std::int64_t most = 1 << 30;
   const auto is_small = [](const std::optional<std::int64_t>& number) { return number && *number >= -most && *number <= most; };
@@ -132,7 +144,8 @@ template <bool lower> Facts triangle_indices(const Call& call) {
   if (is_small(rows) && is_small(columns) && is_small(offset) && *rows >= 0 && *columns >= 0) {
     // Elements with column − row ≤ offset: row i has i + width of them, not less than 0 nor more than there are columns.
     const std::int64_t width = (lower ? *offset : *offset - 1) + 1;  // for the upper triangle one diagonal less, and the rest
-    const std::int64_t first = std::clamp<std::int64_t>(1 - width, 0, *rows), full = std::clamp<std::int64_t>(*columns - width, first, *rows);
+    const std::int64_t first = std::clamp<std::int64_t>(1 - width, 0, *rows),
+                       full = std::clamp<std::int64_t>(*columns - width, first, *rows);
     const std::int64_t growing = (first + width + full - 1 + width) * (full - first) / 2;
     const std::int64_t below = growing + (*rows - full) * *columns;
     count = lower ? below : *rows * *columns - below;
@@ -184,7 +197,8 @@ bool read_nested(const Fact& fact, std::size_t depth, Shape& shape, std::vector<
   }
   if (!list->items) return false;
   if (shape.size() <= depth) shape.emplace_back(static_cast<std::int64_t>(list->items->size()));
-  return std::all_of(list->items->begin(), list->items->end(), [&](const Fact& item) { return read_nested(item, depth + 1, shape, contents, dtype); });
+  return std::all_of(list->items->begin(), list->items->end(),
+                     [&](const Fact& item) { return read_nested(item, depth + 1, shape, contents, dtype); });
 }
 
 std::optional<DType> element_dtype(ir::TypeRef type) {
@@ -221,7 +235,8 @@ Facts tensor(const Call& call) {
     return {tensor_fact(dtype_or(call, natural), unknown_sizes(depth_of(value->type())))};
   TensorFact result{.dtype = dtype_or(call, natural ? natural : element), .shape = std::move(shape)};
   const bool known = std::none_of(contents.begin(), contents.end(), [](const Dim& dim) { return dim.is_unknown(); });
-  if (known && contents.size() <= most_contents && result.dtype && ir::is_integral(*result.dtype)) result.contents = std::move(contents);
+  if (known && contents.size() <= most_contents && result.dtype && ir::is_integral(*result.dtype))
+    result.contents = std::move(contents);
   return {{.value = std::move(result)}};
 }
 
@@ -276,7 +291,8 @@ Facts one_hot(const Call& call) {
     demands.at_least(index, 0, "a class");
     if (classes && provably_at_least(*classes, 0)) demands.at_least(*classes - index, 1, "num_classes beyond a class");
   }
-  if (classes && classes->number() == -1 && product(shape).number() == 0) demands.broken("without elements num_classes must be given");
+  if (classes && classes->number() == -1 && product(shape).number() == 0)
+    demands.broken("without elements num_classes must be given");
   demands.hold();
   shape.push_back(!classes || classes->number() == -1 ? Dim::unknown() : *classes);
   return {tensor_fact(DType::i64, std::move(shape))};
@@ -285,7 +301,8 @@ Facts one_hot(const Call& call) {
 }  // namespace
 
 void register_creation(Registry& registry) {
-  for (const char* op : {"aten::zeros", "aten::ones", "aten::empty", "aten::rand", "aten::randn", "aten::empty_permuted", "aten::empty_strided"})
+  for (const char* op :
+       {"aten::zeros", "aten::ones", "aten::empty", "aten::rand", "aten::randn", "aten::empty_permuted", "aten::empty_strided"})
     registry.facts(op, sized<default_float>);
   registry.facts("aten::randint", sized<DType::i64>);
   registry.facts("aten::full", full);
@@ -302,7 +319,8 @@ void register_creation(Registry& registry) {
   registry.facts("aten::eye", eye);
   registry.facts("aten::tril_indices", triangle_indices<true>);
   registry.facts("aten::triu_indices", triangle_indices<false>);
-  for (const char* op : {"aten::hann_window", "aten::hamming_window", "aten::blackman_window", "aten::bartlett_window", "aten::kaiser_window"})
+  for (const char* op :
+       {"aten::hann_window", "aten::hamming_window", "aten::blackman_window", "aten::bartlett_window", "aten::kaiser_window"})
     registry.facts(op, window);
   registry.facts("aten::randperm", random_permutation);
   registry.facts("aten::scalar_tensor", scalar_tensor);

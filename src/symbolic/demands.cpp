@@ -5,7 +5,9 @@
 namespace compatcheck::symbolic {
 
 Verdict sizes_known(const Fact& fact, std::string_view name, std::size_t first, std::size_t end) {
-  const auto open = [&](std::string message) { return Verdict{.truth = Truth::unknown, .message = std::move(message), .wants = fact.wants, .blame = fact.blame}; };
+  const auto open = [&](std::string message) {
+    return Verdict{.truth = Truth::unknown, .message = std::move(message), .wants = fact.wants, .blame = fact.blame};
+  };
   const auto* tensor = fact.tensor();
   if (!tensor || !tensor->shape) return open("the sizes of " + std::string(name) + " aren't known");
   for (std::size_t i = first; i < std::min(end, tensor->shape->size()); ++i) {
@@ -23,7 +25,7 @@ void Demands::state(bool holds, std::string_view what, std::string_view wanted, 
 }
 
 void Demands::at_least(const Dim& size, std::int64_t bound, std::string_view what) {
-  const bool below = size.is_number() ? *size.number() < bound : provably_at_least(Dim(bound - 1) - size, 0);   // without overflow
+  const bool below = size.is_number() ? *size.number() < bound : provably_at_least(Dim(bound - 1) - size, 0);  // without overflow
   if (below) state(false, what, "at least " + std::to_string(bound), size.to_string());
 }
 
@@ -37,7 +39,8 @@ void Demands::equal(const Dim& size, const Dim& wanted, std::string_view what) {
 
 void Demands::multiple(const Dim& size, const Dim& of, std::string_view what) {
   if (!size.is_number() || !of.is_number()) return;
-  if (of.number() == 0 || *size.number() % *of.number() != 0) state(false, what, "a multiple of " + of.to_string(), size.to_string());
+  if (of.number() == 0 || *size.number() % *of.number() != 0)
+    state(false, what, "a multiple of " + of.to_string(), size.to_string());
 }
 
 void Demands::broken(std::string_view what) {
@@ -62,10 +65,11 @@ void Demands::one_dtype(const Fact& fact, std::string_view name) {
     for (const Fact& item : *list->items) one_dtype(item, name);
   const auto* tensor = fact.tensor();
   if (!tensor || !tensor->dtype) return;
-  if (!dtype_) dtype_.emplace(*tensor->dtype, name);
+  if (!dtype_)
+    dtype_.emplace(*tensor->dtype, name);
   else if (dtype_->first != *tensor->dtype)
-    broken("the dtypes of " + dtype_->second + " and " + std::string(name) + " must be the same, and are " + std::string(ir::name(dtype_->first)) + " and " +
-           std::string(ir::name(*tensor->dtype)));
+    broken("the dtypes of " + dtype_->second + " and " + std::string(name) + " must be the same, and are " +
+           std::string(ir::name(dtype_->first)) + " and " + std::string(ir::name(*tensor->dtype)));
 }
 
 void Demands::one_dtype(const Call& call, std::initializer_list<std::string_view> arguments) {

@@ -12,18 +12,18 @@
 
 namespace compatcheck::symbolic {
 
-// Whether the sizes of a tensor are numbers, from dimension `first` up to `end` (perhaps beyond its rank): open while an input, or a
-// node without facts, may tell; broken where they are named or computed.
+// Whether the sizes of a tensor are numbers, from dimension `first` up to `end` (perhaps beyond its rank): open while an input,
+// or a node without facts, may tell; broken where they are named or computed.
 Verdict sizes_known(const Fact& tensor, std::string_view name, std::size_t first, std::size_t end);
 
 // The first demand that is broken tells; only what is proved to be wrong is.
 class Demands {
  public:
-  void at_least(const Dim& size, std::int64_t bound, std::string_view what);     // "WHAT must be at least 1, and is 0"
+  void at_least(const Dim& size, std::int64_t bound, std::string_view what);  // "WHAT must be at least 1, and is 0"
   void at_most(const Dim& size, const Dim& bound, std::string_view what);
-  void equal(const Dim& size, const Dim& wanted, std::string_view what);         // "WHAT must be 8, and is 4"
-  void multiple(const Dim& size, const Dim& of, std::string_view what);          // "WHAT must be a multiple of 3, and is 4"
-  void broken(std::string_view what);                                            // "WHAT"
+  void equal(const Dim& size, const Dim& wanted, std::string_view what);  // "WHAT must be 8, and is 4"
+  void multiple(const Dim& size, const Dim& of, std::string_view what);   // "WHAT must be a multiple of 3, and is 4"
+  void broken(std::string_view what);                                     // "WHAT"
   // Of a tensor argument, if its rank is known.
   void rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most);
   // A list of `count` members, or of one that stands for all.
@@ -31,15 +31,15 @@ class Demands {
   // Of tensor arguments and of those in lists, as far as they are given.
   void one_dtype(const Call& call, std::initializer_list<std::string_view> arguments);
   void one_dtype(const Fact& fact, std::string_view name);
-  void broadcasts(const Shape& from, const Shape& to, std::string_view what);    // "WHAT doesn't broadcast to [2, 3]"
+  void broadcasts(const Shape& from, const Shape& to, std::string_view what);  // "WHAT doesn't broadcast to [2, 3]"
 
-  Verdict verdict() const;   // yes or no
-  void hold() const;         // throws Impossible if one is broken: for functions that state facts
+  Verdict verdict() const;  // yes or no
+  void hold() const;        // throws Impossible if one is broken: for functions that state facts
 
  private:
   void state(bool holds, std::string_view what, std::string_view wanted, const std::string& found);
   std::optional<std::string> broken_;
-  std::optional<std::pair<ir::DType, std::string>> dtype_;   // of the first tensor, and its name
+  std::optional<std::pair<ir::DType, std::string>> dtype_;  // of the first tensor, and its name
 };
 
 }  // namespace compatcheck::symbolic

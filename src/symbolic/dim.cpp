@@ -77,8 +77,10 @@ std::string spell(const Terms& terms) {
     const std::string magnitude = std::to_string(coefficient < 0 ? 0 - bits : bits);
     const bool leads = text.empty(), one = magnitude == "1";
     text += leads ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
-    if (atoms.empty()) text += magnitude;
-    else text += (one ? "" : magnitude + "*") + join(atoms, one && !(leads && coefficient < 0));
+    if (atoms.empty())
+      text += magnitude;
+    else
+      text += (one ? "" : magnitude + "*") + join(atoms, one && !(leads && coefficient < 0));
   };
   for (const auto& [atoms, coefficient] : terms)
     if (!atoms.empty()) append(atoms, coefficient);
@@ -155,7 +157,9 @@ Dim operator*(const Dim& a, const Dim& b) {
 namespace {
 
 // a = quotient·b + rest, with as many terms in the quotient as divide exactly.
-struct Division { Terms quotient, rest; };
+struct Division {
+  Terms quotient, rest;
+};
 
 Division divide_terms(const Terms& a, const Terms& b) {
   Division result;
@@ -166,11 +170,16 @@ Division divide_terms(const Terms& a, const Terms& b) {
     bool divides = b.size() == 1 && !overflows && coefficient % divisor == 0;
     for (const auto& atom : divisor_atoms) {
       auto found = std::find(left.begin(), left.end(), atom);
-      if (found == left.end()) { divides = false; break; }
+      if (found == left.end()) {
+        divides = false;
+        break;
+      }
       left.erase(found);
     }
-    if (divides) result.quotient[left] += coefficient / divisor;
-    else result.rest[atoms] = coefficient;
+    if (divides)
+      result.quotient[left] += coefficient / divisor;
+    else
+      result.rest[atoms] = coefficient;
   }
   return result;
 }
@@ -226,7 +235,8 @@ bool provably_at_least(const Dim& a, std::int64_t bound) {
   if (a.is_unknown()) return false;
   std::int64_t least = 0;
   for (const auto& [atoms, coefficient] : DimTerms::of(a)) {
-    const bool named = std::none_of(atoms.begin(), atoms.end(), [](const auto& atom) { return is_quotient(atom) || atom.front() == any_mark; });
+    const bool named =
+        std::none_of(atoms.begin(), atoms.end(), [](const auto& atom) { return is_quotient(atom) || atom.front() == any_mark; });
     if (!atoms.empty() && (coefficient < 0 || !named)) return false;
     if (__builtin_add_overflow(least, coefficient, &least)) return false;
   }

@@ -14,16 +14,16 @@ namespace compatcheck::symbolic {
 
 class Dim {
  public:
-  Dim(std::int64_t number = 0);                 // NOLINT: numbers are dims
-  static Dim symbol(std::string name);          // a size, "batch": at least 1
-  static Dim any_integer(std::string name);     // an int that the model is given, perhaps 0 or below
-  static Dim unknown();                         // equal to nothing, itself included
+  Dim(std::int64_t number = 0);              // NOLINT: numbers are dims
+  static Dim symbol(std::string name);       // a size, "batch": at least 1
+  static Dim any_integer(std::string name);  // an int that the model is given, perhaps 0 or below
+  static Dim unknown();                      // equal to nothing, itself included
 
   bool is_number() const;
   bool is_unknown() const;
   std::optional<std::int64_t> number() const;
-  std::string to_string() const;                // "2*height//2 + 1", "?"
-  std::size_t footprint() const;                // roughly the memory that it takes, in bytes
+  std::string to_string() const;  // "2*height//2 + 1", "?"
+  std::size_t footprint() const;  // roughly the memory that it takes, in bytes
 
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);

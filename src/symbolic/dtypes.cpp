@@ -39,7 +39,9 @@ Verdict keys_have_dtype(const Call& call) { return of_one_dtype(call, {"query", 
 Verdict parameters_have_dtype(const Call& call) {
   constexpr std::string_view parameters[] = {"weight", "bias", "running_mean", "running_var"};
   const auto input = call.dtype_of("input");
-  const auto wide = [&](std::string_view name) { return call.is_none(name) || !call.dtype_of(name) || call.dtype_of(name) == DType::f32; };
+  const auto wide = [&](std::string_view name) {
+    return call.is_none(name) || !call.dtype_of(name) || call.dtype_of(name) == DType::f32;
+  };
   const bool widened = (input == DType::f16 || input == DType::bf16) && std::ranges::all_of(parameters, wide);
   Demands demands;
   if (!widened) demands.one_dtype(call, {"input"});
@@ -52,11 +54,14 @@ Verdict matrices_have_dtype(const Call& call) {
   Demands demands;
   demands.one_dtype(call, {"input", "data", "w_ih", "w_hh"});
   const auto states = call.list("hx"), weights = call.list("params");
-  if (states && !states->empty()) demands.one_dtype(*states->front(), "hx");
-  else demands.one_dtype(call, {"hx"});
+  if (states && !states->empty())
+    demands.one_dtype(*states->front(), "hx");
+  else
+    demands.one_dtype(call, {"hx"});
   if (!weights) return demands.verdict();
   for (const Fact* weight : *weights)
-    if (const auto* tensor = weight->tensor(); tensor && tensor->shape && tensor->shape->size() == 2) demands.one_dtype(*weight, "params");
+    if (const auto* tensor = weight->tensor(); tensor && tensor->shape && tensor->shape->size() == 2)
+      demands.one_dtype(*weight, "params");
   return demands.verdict();
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr auto small_elements = static_cast<std::int64_t>(most_contents);
 
-template <class T> std::int64_t read_as(const std::uint8_t* bytes) {
+template <class T>
+std::int64_t read_as(const std::uint8_t* bytes) {
   T value;
   std::memcpy(&value, bytes, sizeof value);
   return static_cast<std::int64_t>(value);
@@ -21,7 +22,8 @@ std::optional<std::int64_t> element(const ir::TensorView& view, std::int64_t pos
   if (position < 0 || size == 0 || static_cast<std::size_t>(position) >= data.size() / size) return std::nullopt;
   const auto at = static_cast<std::size_t>(position) * size;
   switch (view.dtype) {
-    case ir::DType::u8: case ir::DType::boolean: return data[at];
+    case ir::DType::u8:
+    case ir::DType::boolean: return data[at];
     case ir::DType::i8: return read_as<std::int8_t>(&data[at]);
     case ir::DType::i16: return read_as<std::int16_t>(&data[at]);
     case ir::DType::i32: return read_as<std::int32_t>(&data[at]);
@@ -38,7 +40,8 @@ std::optional<std::vector<Dim>> small_contents(const ir::TensorView& view) {
   std::vector<std::int64_t> index(view.sizes.size(), 0);
   for (std::int64_t i = 0; i < count; ++i) {
     auto position = static_cast<std::uint64_t>(view.offset);  // wraps instead of overflowing; element() looks
-    for (std::size_t d = 0; d < index.size(); ++d) position += static_cast<std::uint64_t>(index[d]) * static_cast<std::uint64_t>(view.strides[d]);
+    for (std::size_t d = 0; d < index.size(); ++d)
+      position += static_cast<std::uint64_t>(index[d]) * static_cast<std::uint64_t>(view.strides[d]);
     const auto value = element(view, static_cast<std::int64_t>(position));
     if (!value) return std::nullopt;
     contents.emplace_back(*value);
@@ -71,8 +74,10 @@ std::optional<double> only_number(const ir::TensorView& view) {
 }
 
 Fact tensor_fact(const ir::TensorView& view) {
-  TensorFact tensor{.dtype = view.dtype, .shape = Shape(view.sizes.begin(), view.sizes.end()),
-                    .contents = small_contents(view), .known_constant = true};
+  TensorFact tensor{.dtype = view.dtype,
+                    .shape = Shape(view.sizes.begin(), view.sizes.end()),
+                    .contents = small_contents(view),
+                    .known_constant = true};
   if (const auto number = only_number(view)) set_number(tensor, *number);
   return {.value = std::move(tensor)};
 }
@@ -146,8 +151,10 @@ void set_number(TensorFact& tensor, double number) {
   constexpr double exact = 16777216;  // whole numbers up to here are exact in f32
   tensor.contents.reset();
   tensor.fraction.reset();
-  if (number == std::floor(number) && std::abs(number) <= exact) tensor.contents = std::vector<Dim>{Dim(static_cast<std::int64_t>(number))};
-  else tensor.fraction = number;
+  if (number == std::floor(number) && std::abs(number) <= exact)
+    tensor.contents = std::vector<Dim>{Dim(static_cast<std::int64_t>(number))};
+  else
+    tensor.fraction = number;
 }
 
 Fact fact_of(const ir::Constant& constant) {
@@ -181,7 +188,8 @@ const Fact& part_of(const Fact& object, std::string_view name) {
   static const Fact nothing{};
   const auto* known = std::get_if<ObjectFact>(&object.value);
   if (!known) return nothing;
-  const auto found = std::find_if(known->parts->begin(), known->parts->end(), [&](const auto& part) { return part.first == name; });
+  const auto found =
+      std::find_if(known->parts->begin(), known->parts->end(), [&](const auto& part) { return part.first == name; });
   return found == known->parts->end() ? nothing : found->second;
 }
 
@@ -196,27 +204,34 @@ Fact join(const Fact& a, const Fact& b) {
   Fact joined;
   joined.wants = merge_wants(a.wants, b.wants);
   joined.blame = a.blame ? a.blame : b.blame;
-  if (a.tensor() && b.tensor()) joined.value = join_tensors(*a.tensor(), *b.tensor());
-  else if (a.number() && b.number() && a.number()->kind == b.number()->kind) joined.value = join_numbers(*a.number(), *b.number());
-  else if (a.list() && b.list()) joined.value = join_lists(*a.list(), *b.list());
-  else if (a.is_none() && b.is_none()) joined.value = NoneFact{};
-  else if (auto *x = std::get_if<ConstantFact>(&a.value), *y = std::get_if<ConstantFact>(&b.value);
+  if (a.tensor() && b.tensor())
+    joined.value = join_tensors(*a.tensor(), *b.tensor());
+  else if (a.number() && b.number() && a.number()->kind == b.number()->kind)
+    joined.value = join_numbers(*a.number(), *b.number());
+  else if (a.list() && b.list())
+    joined.value = join_lists(*a.list(), *b.list());
+  else if (a.is_none() && b.is_none())
+    joined.value = NoneFact{};
+  else if (auto* x = std::get_if<ConstantFact>(&a.value), *y = std::get_if<ConstantFact>(&b.value);
            x && y && ir::equal(x->value, y->value))
     joined.value = *x;
-  else if (auto *x = std::get_if<ObjectFact>(&a.value), *y = std::get_if<ObjectFact>(&b.value); x && y && x->parts == y->parts)
+  else if (auto* x = std::get_if<ObjectFact>(&a.value), *y = std::get_if<ObjectFact>(&b.value); x && y && x->parts == y->parts)
     joined.value = *x;
   return joined;
 }
 
 namespace {
 
-template <class T, class Same> bool both(const std::optional<T>& a, const std::optional<T>& b, Same same) {
+template <class T, class Same>
+bool both(const std::optional<T>& a, const std::optional<T>& b, Same same) {
   return a && b ? same(*a, *b) : !a && !b;
 }
 
 bool same_dim(const Dim& a, const Dim& b) { return a.is_unknown() ? b.is_unknown() : provably_equal(a, b); }
 
-bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_dim); }
+bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_dim);
+}
 
 bool same_value(std::monostate, std::monostate) { return true; }
 bool same_value(const TensorFact& a, const TensorFact& b) {
@@ -227,7 +242,9 @@ bool same_value(const NumberFact& a, const NumberFact& b) {
   return a.kind == b.kind && both(a.integer, b.integer, same_dim) && a.floating == b.floating;
 }
 bool same_value(const ListFact& a, const ListFact& b) {
-  const auto items = [](const std::vector<Fact>& x, const std::vector<Fact>& y) { return std::equal(x.begin(), x.end(), y.begin(), y.end(), same); };
+  const auto items = [](const std::vector<Fact>& x, const std::vector<Fact>& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+  };
   return both(a.items, b.items, items) && (a.element == b.element || (a.element && b.element && same(*a.element, *b.element)));
 }
 bool same_value(NoneFact, NoneFact) { return true; }

@@ -31,26 +31,30 @@ inline constexpr std::size_t most_fact = 1 << 20;
 
 struct TensorFact {
   std::optional<ir::DType> dtype{};
-  std::optional<Shape> shape{};                   // absent: unknown rank
+  std::optional<Shape> shape{};  // absent: unknown rank
   // Elements, at most `most_contents`, in row-major order: of integer tensors, and of floating ones that hold whole numbers.
   std::optional<std::vector<Dim>> contents{};
-  std::optional<double> fraction{};               // the only element of a floating tensor, where it isn't whole
-  bool known_constant = false;                  // a prim::Constant or a parameter: its elements are known when converting
+  std::optional<double> fraction{};  // the only element of a floating tensor, where it isn't whole
+  bool known_constant = false;       // a prim::Constant or a parameter: its elements are known when converting
 };
 struct Fact;
-struct NumberFact {                             // a Python int, float or bool
+struct NumberFact {  // a Python int, float or bool
   enum class Kind : std::uint8_t { integer, floating, boolean } kind = Kind::integer;
-  std::optional<Dim> integer{};                   // kind integer; boolean as 0 and 1
+  std::optional<Dim> integer{};  // kind integer; boolean as 0 and 1
   std::optional<double> floating{};
 };
-struct ListFact {                               // lists and tuples
-  std::optional<std::vector<Fact>> items;         // absent: unknown length
-  std::shared_ptr<const Fact> element{};          // what holds for every item, if items is absent; may be null
+struct ListFact {                          // lists and tuples
+  std::optional<std::vector<Fact>> items;  // absent: unknown length
+  std::shared_ptr<const Fact> element{};   // what holds for every item, if items is absent; may be null
 };
 struct NoneFact {};
-struct ConstantFact { ir::Constant value; };    // strings, devices, modules …
+struct ConstantFact {
+  ir::Constant value;
+};  // strings, devices, modules …
 // Packed parameters of quantized layers: their parts by name.
-struct ObjectFact { std::shared_ptr<const std::vector<std::pair<std::string, Fact>>> parts; };
+struct ObjectFact {
+  std::shared_ptr<const std::vector<std::pair<std::string, Fact>>> parts;
+};
 
 struct Fact {
   std::variant<std::monostate /* nothing known */, TensorFact, NumberFact, ListFact, NoneFact, ConstantFact, ObjectFact> value{};
@@ -60,7 +64,8 @@ struct Fact {
   // The node, without facts of its own to state, from which something unknown here derives; null if none. Where
   // that node fails to convert, what hangs on the unknown is unassessed: the node's fault, no finding of its own.
   const ir::Node* blame = nullptr;
-  // Why the arguments don't fit together, so that PyTorch refuses the call that gives this; empty otherwise. The shape is left out.
+  // Why the arguments don't fit together, so that PyTorch refuses the call that gives this; empty otherwise. The shape is left
+  // out.
   std::string impossible{};
 
   const TensorFact* tensor() const { return std::get_if<TensorFact>(&value); }
@@ -84,6 +89,6 @@ bool same(const Fact& a, const Fact& b);
 std::size_t footprint(const Fact& fact);
 // The only element of a floating tensor: among its contents if it is whole.
 void set_number(TensorFact& tensor, double number);
-std::string to_string(const Fact& fact);        // "f32[batch, 3, 224, 224]", "int 3", "f32[*]", "?"; long lists are cut
+std::string to_string(const Fact& fact);  // "f32[batch, 3, 224, 224]", "int 3", "f32[*]", "?"; long lists are cut
 
 }  // namespace compatcheck::symbolic

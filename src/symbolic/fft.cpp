@@ -22,7 +22,9 @@ std::optional<DType> complex_of(std::optional<DType> dtype) {
   }
 }
 
-std::optional<DType> real_of(std::optional<DType> dtype) { return dtype ? std::optional(real_part(to_float(*dtype))) : std::nullopt; }
+std::optional<DType> real_of(std::optional<DType> dtype) {
+  return dtype ? std::optional(real_part(to_float(*dtype))) : std::nullopt;
+}
 
 // The dimensions that are transformed and their sizes, −1 where the input's is kept: `n` and `dim`, or `s` and `dim`.
 struct Transformed {
@@ -50,7 +52,8 @@ std::optional<Transformed> transformed(const Call& call, const Shape& shape) {
     result.dims.push_back(*index);
   }
   if (sizes && sizes->size() != result.dims.size()) return std::nullopt;
-  for (std::size_t i = 0; i < result.dims.size(); ++i) result.sizes.push_back(sizes && (*sizes)[i].number() != -1 ? (*sizes)[i] : Dim(-1));
+  for (std::size_t i = 0; i < result.dims.size(); ++i)
+    result.sizes.push_back(sizes && (*sizes)[i].number() != -1 ? (*sizes)[i] : Dim(-1));
   return result;
 }
 
@@ -65,8 +68,10 @@ std::optional<Shape> spectrum(const Call& call, Kind kind) {
   for (std::size_t i = 0; i < asked->dims.size(); ++i) {
     Dim& size = shape[asked->dims[i]];
     const bool last = i + 1 == asked->dims.size(), given = asked->sizes[i].number() != -1;
-    if (last && kind == Kind::from_half) size = given ? asked->sizes[i] : Dim(2) * (size - Dim(1));
-    else if (given) size = asked->sizes[i];
+    if (last && kind == Kind::from_half)
+      size = given ? asked->sizes[i] : Dim(2) * (size - Dim(1));
+    else if (given)
+      size = asked->sizes[i];
     if (last && kind == Kind::to_half) size = floor_div(size, 2) + Dim(1);
   }
   return shape;
@@ -80,13 +85,16 @@ Facts half_to_real(const Call& call) { return {tensor_fact(real_of(self_of(call)
 Facts stft(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto points = call.dim("n_fft");
-  const auto hop = call.is_none("hop_length") ? (points ? std::optional(floor_div(*points, 4)) : std::nullopt) : call.dim("hop_length");
+  const auto hop =
+      call.is_none("hop_length") ? (points ? std::optional(floor_div(*points, 4)) : std::nullopt) : call.dim("hop_length");
   const auto center = call.has("center") ? call.boolean("center") : std::optional(false);
   const bool complex_input = self.dtype && ir::is_complex(*self.dtype);
   const bool complex_window = call.tensor("window") && call.dtype_of("window") && ir::is_complex(*call.dtype_of("window"));
   const auto one_sided = call.is_none("onesided") ? std::optional(!complex_input && !complex_window) : call.boolean("onesided");
-  const auto complex = call.is_none("return_complex") ? std::optional(complex_input || complex_window) : call.boolean("return_complex");
-  if (!self.shape || self.shape->empty() || !self.dtype || !points || !hop || !center || !one_sided || !complex) return {tensor_fact(std::nullopt, std::nullopt)};
+  const auto complex =
+      call.is_none("return_complex") ? std::optional(complex_input || complex_window) : call.boolean("return_complex");
+  if (!self.shape || self.shape->empty() || !self.dtype || !points || !hop || !center || !one_sided || !complex)
+    return {tensor_fact(std::nullopt, std::nullopt)};
   Shape shape(self.shape->begin(), self.shape->end() - 1);
   const Dim length = self.shape->back() + (*center ? Dim(2) * floor_div(*points, 2) : Dim(0));
   shape.push_back(*one_sided ? floor_div(*points, 2) + Dim(1) : *points);
@@ -127,11 +135,14 @@ Facts angle(const Call& call) { return {tensor_fact(real_of(self_of(call).dtype)
 }  // namespace
 
 void register_fft(Registry& registry) {
-  for (const char* op : {"aten::fft_fft", "aten::fft_ifft", "aten::fft_fft2", "aten::fft_ifft2", "aten::fft_fftn", "aten::fft_ifftn"})
+  for (const char* op :
+       {"aten::fft_fft", "aten::fft_ifft", "aten::fft_fft2", "aten::fft_ifft2", "aten::fft_fftn", "aten::fft_ifftn"})
     registry.facts(op, to_complex);
-  for (const char* op : {"aten::fft_rfft", "aten::fft_rfft2", "aten::fft_rfftn", "aten::fft_ihfft", "aten::fft_ihfft2", "aten::fft_ihfftn"})
+  for (const char* op :
+       {"aten::fft_rfft", "aten::fft_rfft2", "aten::fft_rfftn", "aten::fft_ihfft", "aten::fft_ihfft2", "aten::fft_ihfftn"})
     registry.facts(op, real_to_half);
-  for (const char* op : {"aten::fft_irfft", "aten::fft_irfft2", "aten::fft_irfftn", "aten::fft_hfft", "aten::fft_hfft2", "aten::fft_hfftn"})
+  for (const char* op :
+       {"aten::fft_irfft", "aten::fft_irfft2", "aten::fft_irfftn", "aten::fft_hfft", "aten::fft_hfft2", "aten::fft_hfftn"})
     registry.facts(op, half_to_real);
   registry.facts("aten::stft", stft);
   registry.facts("aten::complex", complex);

@@ -16,11 +16,11 @@ const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
 // What a list of index tensors, some of them None, reads of a tensor. A mask counts as one vector of positions for
 // each of its dimensions, of a length that nobody knows.
 struct Indices {
-  std::size_t read = 0;                 // dimensions of self that are consumed, skipped ones too
-  std::optional<std::size_t> first;     // the first that an index replaces
+  std::size_t read = 0;              // dimensions of self that are consumed, skipped ones too
+  std::optional<std::size_t> first;  // the first that an index replaces
   bool adjacent = true;
   std::optional<Shape> shape = Shape{};  // of the indices, broadcast
-  Shape kept;                           // dimensions that None keeps, in order
+  Shape kept;                            // dimensions that None keeps, in order
 };
 
 std::optional<Indices> read_indices(const Shape& self, const std::vector<const Fact*>& given) {
@@ -105,8 +105,9 @@ Facts take_along_dim(const Call& call) {
   const TensorFact &self = self_of(call), &at = tensor_of(call, "indices");
   if (call.is_none("dim")) return {tensor_fact(self.dtype, Shape{at.shape ? product(*at.shape) : Dim::unknown()})};
   const auto dim = dim_index(call, "dim", self);
-  if (!dim || !at.shape || at.shape->size() != self.shape->size() || self.shape->empty()) return {tensor_fact(self.dtype, std::nullopt)};
-  Shape around = *self.shape;   // along `dim` nothing has to fit
+  if (!dim || !at.shape || at.shape->size() != self.shape->size() || self.shape->empty())
+    return {tensor_fact(self.dtype, std::nullopt)};
+  Shape around = *self.shape;  // along `dim` nothing has to fit
   around[*dim] = (*at.shape)[*dim];
   return {tensor_fact(self.dtype, broadcast(around, at.shape))};
 }
@@ -165,7 +166,11 @@ Facts written_slices(const Call& call) {
   if (!dim || self.shape->empty() || !source || source->empty()) return written(call);
   demands.rank(call, "source", self.shape->size(), self.shape->size());
   for (std::size_t i = 0; i < source->size() && source->size() == self.shape->size(); ++i)
-    demands.equal((*source)[i], i != *dim ? (*self.shape)[i] : index ? product(*index) : Dim::unknown(), "dimension " + std::to_string(i) + " of source");
+    demands.equal((*source)[i],
+                  i != *dim ? (*self.shape)[i]
+                  : index   ? product(*index)
+                            : Dim::unknown(),
+                  "dimension " + std::to_string(i) + " of source");
   demands.hold();
   return written(call);
 }
@@ -182,7 +187,8 @@ Facts repeat_interleave(const Call& call) {
   if (call.fact("repeats").tensor()) {
     Demands demands;
     demands.rank(call, "repeats", call.has("self") ? 0 : 1, 1);
-    if (const auto dtype = call.dtype_of("repeats"); dtype && !ir::is_integral(*dtype)) demands.broken("repeats must be integers");
+    if (const auto dtype = call.dtype_of("repeats"); dtype && !ir::is_integral(*dtype))
+      demands.broken("repeats must be integers");
     demands.hold();
   }
   const auto total = call.is_none("output_size") ? std::nullopt : call.dim("output_size");
@@ -199,11 +205,13 @@ Facts repeat_interleave(const Call& call) {
     demands.equal(repeats->shape->front(), size, "the length of 'repeats'");
     demands.hold();
   }
-  if (const auto each = call.dim("repeats"); each && (!repeats || (repeats->shape && product(*repeats->shape).number() == 1))) size = size * *each;
+  if (const auto each = call.dim("repeats"); each && (!repeats || (repeats->shape && product(*repeats->shape).number() == 1)))
+    size = size * *each;
   else if (repeats && repeats->contents) {
     size = 0;
     for (const Dim& each : *repeats->contents) size = size + each;
-  } else size = Dim::unknown();
+  } else
+    size = Dim::unknown();
   if (total) {
     Demands demands;
     demands.equal(*total, size, "output_size");
@@ -227,11 +235,15 @@ bool is_mask(DType dtype) { return dtype == DType::boolean || dtype == DType::u8
 Verdict no_masks(const Call& call) {
   const Fact& list = call.fact("indices");
   const auto given = call.list("indices");
-  if (!given) return {.truth = Truth::unknown, .message = "how many indices there are isn't known", .wants = list.wants, .blame = list.blame};
+  if (!given)
+    return {
+        .truth = Truth::unknown, .message = "how many indices there are isn't known", .wants = list.wants, .blame = list.blame};
   for (const Fact* fact : *given) {
     if (fact->is_none()) continue;
     const auto* tensor = fact->tensor();
-    if (!tensor || !tensor->dtype) return {.truth = Truth::unknown, .message = "the dtype of an index isn't known", .wants = fact->wants, .blame = fact->blame};
+    if (!tensor || !tensor->dtype)
+      return {
+          .truth = Truth::unknown, .message = "the dtype of an index isn't known", .wants = fact->wants, .blame = fact->blame};
     if (is_mask(*tensor->dtype)) return {.truth = Truth::no, .message = "an index is a mask"};
   }
   return {.truth = Truth::yes};

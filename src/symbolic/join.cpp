@@ -38,7 +38,9 @@ TensorFact common_member(const Call& call, std::string_view argument) {
 }
 
 // torch.cat skips vectors without elements, whatever the others' rank.
-bool is_skipped(const TensorFact& tensor) { return tensor.shape && tensor.shape->size() == 1 && tensor.shape->front().number() == 0; }
+bool is_skipped(const TensorFact& tensor) {
+  return tensor.shape && tensor.shape->size() == 1 && tensor.shape->front().number() == 0;
+}
 
 // May turn out to be such a vector.
 bool may_be_skipped(const TensorFact& tensor) {
@@ -50,7 +52,8 @@ bool may_be_skipped(const TensorFact& tensor) {
 std::optional<Shape> concatenated(const Tensors& tensors, std::int64_t dim) {
   const auto leads = [](const TensorFact& tensor) { return !is_skipped(tensor) && !may_be_skipped(tensor); };
   auto first = std::find_if(tensors.begin(), tensors.end(), leads);
-  if (first == tensors.end()) first = std::find_if(tensors.begin(), tensors.end(), [](const auto& t) { return t.shape && !is_skipped(t); });
+  if (first == tensors.end())
+    first = std::find_if(tensors.begin(), tensors.end(), [](const auto& t) { return t.shape && !is_skipped(t); });
   if (first == tensors.end()) {
     const bool all_skipped = !tensors.empty() && std::all_of(tensors.begin(), tensors.end(), is_skipped);
     return all_skipped ? std::optional(Shape{0}) : std::nullopt;
@@ -65,7 +68,9 @@ std::optional<Shape> concatenated(const Tensors& tensors, std::int64_t dim) {
       total = tensor.shape && tensor.shape->size() == shape.size() ? total + tensor.shape->front() : Dim::unknown();
       continue;
     }
-    if (tensor.shape->size() != shape.size()) throw Impossible{"tensors of " + std::to_string(tensor.shape->size()) + " and of " + std::to_string(shape.size()) + " dimensions are joined"};
+    if (tensor.shape->size() != shape.size())
+      throw Impossible{"tensors of " + std::to_string(tensor.shape->size()) + " and of " + std::to_string(shape.size()) +
+                       " dimensions are joined"};
     total = total + (*tensor.shape)[*index];
     for (std::size_t i = 0; i < shape.size(); ++i)
       if (i != *index) shape[i] = agreed_dim(shape[i], (*tensor.shape)[i]);
@@ -128,13 +133,16 @@ Facts widened(const Call& call, Widen widen, std::optional<std::int64_t> dim) {
   auto tensors = tensor_list(call, "tensors");
   if (!tensors) return {tensor_fact(std::nullopt, std::nullopt)};
   const auto dtype = promoted(*tensors);
-  if (std::any_of(tensors->begin(), tensors->end(), [](const auto& tensor) { return !tensor.shape; })) return {tensor_fact(dtype, std::nullopt)};
+  if (std::any_of(tensors->begin(), tensors->end(), [](const auto& tensor) { return !tensor.shape; }))
+    return {tensor_fact(dtype, std::nullopt)};
   for (TensorFact& tensor : *tensors) widen(*tensor.shape);
   if (!dim) dim = tensors->empty() || tensors->front().shape->size() == 1 ? 0 : 1;
   return {tensor_fact(dtype, concatenated(*tensors, *dim))};
 }
 
-void to_vector(Shape& shape) { if (shape.empty()) shape = {1}; }
+void to_vector(Shape& shape) {
+  if (shape.empty()) shape = {1};
+}
 void to_row(Shape& shape) {
   to_vector(shape);
   if (shape.size() == 1) shape.insert(shape.begin(), Dim(1));
@@ -172,13 +180,17 @@ Facts meshgrid(const Call& call) {
   std::optional<Shape> shape = Shape{};
   for (const TensorFact& tensor : *tensors) {
     if (tensor.shape && tensor.shape->size() > 1) throw Impossible{"a tensor has more than one dimension"};
-    if (!tensor.shape) shape.reset();
-    else if (shape) shape->push_back(tensor.shape->empty() ? Dim(1) : tensor.shape->front());
+    if (!tensor.shape)
+      shape.reset();
+    else if (shape)
+      shape->push_back(tensor.shape->empty() ? Dim(1) : tensor.shape->front());
   }
   if (call.has("indexing") && shape && shape->size() >= 2) {
     const auto indexing = call.string("indexing");
-    if (!indexing) shape = unknown_sizes(shape->size());
-    else if (*indexing == "xy") std::swap((*shape)[0], (*shape)[1]);
+    if (!indexing)
+      shape = unknown_sizes(shape->size());
+    else if (*indexing == "xy")
+      std::swap((*shape)[0], (*shape)[1]);
   }
   Facts items;
   for (const TensorFact& tensor : *tensors) items.push_back(tensor_fact(tensor.dtype, shape));
@@ -214,7 +226,8 @@ Facts cartesian_prod(const Call& call) {
 Facts chunk_cat(const Call& call) {
   const auto tensors = tensor_list(call, "tensors");
   const auto dim = call.integer("dim"), chunks = call.integer("num_chunks");
-  if (!tensors || tensors->empty() || !dim || !chunks || (*dim < 0 && !tensors->front().shape)) return {tensor_fact(tensors ? promoted(*tensors) : std::nullopt, std::nullopt)};
+  if (!tensors || tensors->empty() || !dim || !chunks || (*dim < 0 && !tensors->front().shape))
+    return {tensor_fact(tensors ? promoted(*tensors) : std::nullopt, std::nullopt)};
   const auto lead = static_cast<std::size_t>(*dim < 0 ? *dim + static_cast<std::int64_t>(tensors->front().shape->size()) : *dim);
   Shape shape;
   Dim width = 0;

@@ -12,38 +12,75 @@ namespace {
 // The lists below hold what PyTorch was seen to do: tests/convert/run_layouts.py.
 
 // The same tensor under another name.
-constexpr auto same_tensor = std::to_array<std::string_view>({
-    "aten::_unwrap_optional", "aten::alias", "aten::detach", "prim::data", "prim::unchecked_cast", "prim::unchecked_unwrap_optional"});
-constexpr auto dropouts = std::to_array<std::string_view>({"aten::alpha_dropout", "aten::dropout", "aten::feature_alpha_dropout", "aten::feature_dropout"});
+constexpr auto same_tensor =
+    std::to_array<std::string_view>({"aten::_unwrap_optional", "aten::alias", "aten::detach", "prim::data",
+                                     "prim::unchecked_cast", "prim::unchecked_unwrap_optional"});
+constexpr auto dropouts = std::to_array<std::string_view>(
+    {"aten::alpha_dropout", "aten::dropout", "aten::feature_alpha_dropout", "aten::feature_dropout"});
 
 // New memory in the order of the sizes, however the arguments lie.
-constexpr auto always_in_order = std::to_array<std::string_view>({
-    "aten::addmm", "aten::arange", "aten::baddbmm", "aten::bmm", "aten::cumsum", "aten::embedding", "aten::eye", "aten::full", "aten::layer_norm", "aten::linear",
-    "aten::linspace", "aten::masked_fill", "aten::mm", "aten::new_empty", "aten::new_full", "aten::new_ones", "aten::new_zeros", "aten::ones", "aten::rand", "aten::randn", "aten::repeat", "aten::scalar_tensor", "aten::zeros", "prim::NumToTensor"});
+constexpr auto always_in_order = std::to_array<std::string_view>(
+    {"aten::addmm", "aten::arange",    "aten::baddbmm",    "aten::bmm",           "aten::cumsum",    "aten::embedding",
+     "aten::eye",   "aten::full",      "aten::layer_norm", "aten::linear",        "aten::linspace",  "aten::masked_fill",
+     "aten::mm",    "aten::new_empty", "aten::new_full",   "aten::new_ones",      "aten::new_zeros", "aten::ones",
+     "aten::rand",  "aten::randn",     "aten::repeat",     "aten::scalar_tensor", "aten::zeros",     "prim::NumToTensor"});
 // So if all their tensors lie in order.
-constexpr auto kept_in_order = std::to_array<std::string_view>({
-    "aten::_convolution", "aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d", "aten::amax", "aten::amin", "aten::avg_pool1d", "aten::avg_pool2d", "aten::batch_norm",
-    "aten::cat", "aten::constant_pad_nd", "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::flip", "aten::gather", "aten::group_norm", "aten::index_select",
-    "aten::log_softmax", "aten::max_pool2d", "aten::mean", "aten::pad", "aten::prod", "aten::roll", "aten::softmax", "aten::stack", "aten::sum",
-    "aten::tril", "aten::triu"});
+constexpr auto kept_in_order = std::to_array<std::string_view>({"aten::_convolution",
+                                                                "aten::adaptive_avg_pool1d",
+                                                                "aten::adaptive_avg_pool2d",
+                                                                "aten::amax",
+                                                                "aten::amin",
+                                                                "aten::avg_pool1d",
+                                                                "aten::avg_pool2d",
+                                                                "aten::batch_norm",
+                                                                "aten::cat",
+                                                                "aten::constant_pad_nd",
+                                                                "aten::conv1d",
+                                                                "aten::conv2d",
+                                                                "aten::conv3d",
+                                                                "aten::flip",
+                                                                "aten::gather",
+                                                                "aten::group_norm",
+                                                                "aten::index_select",
+                                                                "aten::log_softmax",
+                                                                "aten::max_pool2d",
+                                                                "aten::mean",
+                                                                "aten::pad",
+                                                                "aten::prod",
+                                                                "aten::roll",
+                                                                "aten::softmax",
+                                                                "aten::stack",
+                                                                "aten::sum",
+                                                                "aten::tril",
+                                                                "aten::triu"});
 // Those of them that ask suggest_memory_format(), which is channels_last for images alone.
-constexpr auto in_order_but_images = std::to_array<std::string_view>({"aten::cat", "aten::log_softmax", "aten::softmax", "aten::stack"});
+constexpr auto in_order_but_images =
+    std::to_array<std::string_view>({"aten::cat", "aten::log_softmax", "aten::softmax", "aten::stack"});
 // In the order that TensorIterator gives them: operands as in the schema.
-constexpr auto iterates = std::to_array<std::string_view>({
-    "aten::abs", "aten::add", "aten::atan2", "aten::bitwise_and", "aten::bitwise_not", "aten::bitwise_or", "aten::ceil", "aten::clamp", "aten::clamp_max", "aten::clamp_min",
-    "aten::cos", "aten::div", "aten::elu", "aten::empty_like", "aten::eq", "aten::erf", "aten::exp", "aten::expm1", "aten::floor", "aten::floor_divide", "aten::fmod",
-    "aten::full_like", "aten::ge", "aten::gelu", "aten::gt", "aten::hardsigmoid", "aten::hardswish", "aten::hardtanh", "aten::le", "aten::leaky_relu", "aten::log",
-    "aten::log1p", "aten::logical_and", "aten::logical_not", "aten::logical_or", "aten::lt", "aten::maximum", "aten::minimum", "aten::mish", "aten::mul", "aten::ne", "aten::neg",
-    "aten::ones_like", "aten::pow", "aten::reciprocal", "aten::relu", "aten::relu6", "aten::remainder", "aten::round", "aten::rsqrt", "aten::rsub", "aten::sigmoid", "aten::sign", "aten::silu",
-    "aten::sin", "aten::softplus", "aten::sqrt", "aten::square", "aten::sub", "aten::tanh", "aten::trunc", "aten::where", "aten::zeros_like"});
+constexpr auto iterates = std::to_array<std::string_view>(
+    {"aten::abs",       "aten::add",          "aten::atan2",       "aten::bitwise_and", "aten::bitwise_not", "aten::bitwise_or",
+     "aten::ceil",      "aten::clamp",        "aten::clamp_max",   "aten::clamp_min",   "aten::cos",         "aten::div",
+     "aten::elu",       "aten::empty_like",   "aten::eq",          "aten::erf",         "aten::exp",         "aten::expm1",
+     "aten::floor",     "aten::floor_divide", "aten::fmod",        "aten::full_like",   "aten::ge",          "aten::gelu",
+     "aten::gt",        "aten::hardsigmoid",  "aten::hardswish",   "aten::hardtanh",    "aten::le",          "aten::leaky_relu",
+     "aten::log",       "aten::log1p",        "aten::logical_and", "aten::logical_not", "aten::logical_or",  "aten::lt",
+     "aten::maximum",   "aten::minimum",      "aten::mish",        "aten::mul",         "aten::ne",          "aten::neg",
+     "aten::ones_like", "aten::pow",          "aten::reciprocal",  "aten::relu",        "aten::relu6",       "aten::remainder",
+     "aten::round",     "aten::rsqrt",        "aten::rsub",        "aten::sigmoid",     "aten::sign",        "aten::silu",
+     "aten::sin",       "aten::softplus",     "aten::sqrt",        "aten::square",      "aten::sub",         "aten::tanh",
+     "aten::trunc",     "aten::where",        "aten::zeros_like"});
 
-static_assert(std::ranges::is_sorted(same_tensor) && std::ranges::is_sorted(dropouts) && std::ranges::is_sorted(always_in_order) && std::ranges::is_sorted(kept_in_order) && std::ranges::is_sorted(in_order_but_images) &&
-              std::ranges::is_sorted(iterates));
+static_assert(std::ranges::is_sorted(same_tensor) && std::ranges::is_sorted(dropouts) &&
+              std::ranges::is_sorted(always_in_order) && std::ranges::is_sorted(kept_in_order) &&
+              std::ranges::is_sorted(in_order_but_images) && std::ranges::is_sorted(iterates));
 
-template <std::size_t n> bool among(std::string_view op, const std::array<std::string_view, n>& sorted) { return std::ranges::binary_search(sorted, op); }
+template <std::size_t n>
+bool among(std::string_view op, const std::array<std::string_view, n>& sorted) {
+  return std::ranges::binary_search(sorted, op);
+}
 
 constexpr int deepest = 1000;
-constexpr std::int64_t contiguous_format = 0, preserve_format = 1;   // c10::MemoryFormat
+constexpr std::int64_t contiguous_format = 0, preserve_format = 1;  // c10::MemoryFormat
 
 bool preserves(const Call& call) { return call.is_none("memory_format") || call.integer("memory_format") == preserve_format; }
 
@@ -89,8 +126,12 @@ Placement Layouts::state(const ir::Value* value) {
 Placement Layouts::constant(const ir::Value* value) const {
   const auto* view = ir::constant_of(value)->get<ir::TensorView>();
   if (!view) return open(value);
-  Layout layout{.memory = value, .offset = view->offset, .strides = Shape(view->strides.begin(), view->strides.end()), .in_order = view->contiguous()};
-  return dense_order({Shape(view->sizes.begin(), view->sizes.end()), layout.strides}) ? Placement{std::move(layout)} : open(value);
+  Layout layout{.memory = value,
+                .offset = view->offset,
+                .strides = Shape(view->strides.begin(), view->strides.end()),
+                .in_order = view->contiguous()};
+  return dense_order({Shape(view->sizes.begin(), view->sizes.end()), layout.strides}) ? Placement{std::move(layout)}
+                                                                                      : open(value);
 }
 
 Placement Layouts::part(const ir::Value* value, const ir::Node& list, std::size_t place) {
@@ -103,11 +144,14 @@ Placement Layouts::part(const ir::Value* value, const ir::Node& list, std::size_
   return {Layout{layout.memory, part->offset, part->strides, lies_in_order({part->sizes, part->strides}) == Truth::yes}};
 }
 
-// What was written in place (functionalize_writes) lies where it lay before. Of new memory that is written as a whole that can be told.
+// What was written in place (functionalize_writes) lies where it lay before. Of new memory that is written as a whole that can be
+// told.
 Placement Layouts::written(const ir::Value* value) {
   const ir::Value* before = value->producer()->input(0);
   const Placement& placement = of(before);
-  if (!placement.layout || placement.layout->memory != before || ir::constant_of(before) || value->producer()->is("aten::type_as")) return open(value);
+  if (!placement.layout || placement.layout->memory != before || ir::constant_of(before) ||
+      value->producer()->is("aten::type_as"))
+    return open(value);
   Layout layout = *placement.layout;
   layout.memory = value;
   return {std::move(layout)};
@@ -118,12 +162,14 @@ Placement Layouts::called(const ir::Value* value) {
   const std::string_view op = node.op();
   const Call call(node, facts_);
   if (takes_view(op)) return view(value, call);
-  if (op == "aten::view" || op == "aten::reshape" || op == "aten::flatten" || op == "aten::unflatten" || op == "aten::view_as" || op == "aten::reshape_as" || op == "aten::_unsafe_view")
+  if (op == "aten::view" || op == "aten::reshape" || op == "aten::flatten" || op == "aten::unflatten" || op == "aten::view_as" ||
+      op == "aten::reshape_as" || op == "aten::_unsafe_view")
     return call.has("dtype") ? open(value) : reshaped(value, call);
   if (op == "aten::contiguous" || op == "aten::ravel") return in_order(value, call);
   if (op == "aten::clone" || op == "aten::to" || op == "aten::_to_copy" || op == "aten::type_as") return copied(value, call);
   if (among(op, dropouts)) return call.boolean("train") == false ? of(node.input(0)) : open(value);
-  if (among(op, always_in_order) || (op == "aten::pow" && !ir::is(node.input(0)->type(), ir::TypeKind::tensor))) return fresh(value);
+  if (among(op, always_in_order) || (op == "aten::pow" && !ir::is(node.input(0)->type(), ir::TypeKind::tensor)))
+    return fresh(value);
   const Shape* to = sizes(value);
   if (to && !is_image(to->size()) && (among(op, in_order_but_images) || pads(call))) return fresh(value);
   if (among(op, kept_in_order)) return kept(value);
@@ -155,7 +201,9 @@ Placement Layouts::reshaped(const ir::Value* value, const Call& call) {
   const auto tensor = strided(self);
   if (!tensor || !to) return open(value);
   Reshaped reshaped = reshaped_strides(*tensor, *to);
-  if (reshaped.is_view == Truth::no && (call.op() == "aten::reshape" || call.op() == "aten::flatten" || call.op() == "aten::reshape_as")) return fresh(value);
+  if (reshaped.is_view == Truth::no &&
+      (call.op() == "aten::reshape" || call.op() == "aten::flatten" || call.op() == "aten::reshape_as"))
+    return fresh(value);
   if (reshaped.is_view != Truth::yes) return open(value);
   layout.in_order = lies_in_order({*to, reshaped.strides}) == Truth::yes;
   layout.strides = std::move(reshaped.strides);
@@ -192,7 +240,7 @@ Placement Layouts::copied(const ir::Value* value, const Call& call) {
 
 Placement Layouts::iterated(const ir::Value* value) {
   auto operands = tensors(*value->producer());
-  if (value->producer()->is("aten::rsub")) std::ranges::reverse(operands);   // a sub of them
+  if (value->producer()->is("aten::rsub")) std::ranges::reverse(operands);  // a sub of them
   bool all_in_order = true, one_dtype = true, stretched = false;
   std::vector<Strided> layouts;
   for (const ir::Value* operand : operands) {
@@ -243,7 +291,8 @@ std::optional<Strided> Layouts::strided(const ir::Value* value) {
 std::vector<const ir::Value*> Layouts::tensors(const ir::Node& node) const {
   std::vector<const ir::Value*> all;
   for (const ir::Value* input : node.inputs()) {
-    const bool list = ir::is(input->type(), ir::TypeKind::list) && input->producer() && input->producer()->is("prim::ListConstruct");
+    const bool list =
+        ir::is(input->type(), ir::TypeKind::list) && input->producer() && input->producer()->is("prim::ListConstruct");
     if (list) {
       for (const ir::Value* item : input->producer()->inputs())
         if (ir::is(item->type(), ir::TypeKind::tensor)) all.push_back(item);

@@ -14,10 +14,10 @@
 namespace compatcheck::symbolic {
 
 struct Layout {
-  const ir::Value* memory = nullptr;   // whose elements fill it without gaps; the value itself where it is new memory
-  Dim offset = 0;                      // of the first element, in elements from the beginning of the storage
-  Shape strides{};                     // empty where the rank isn't known
-  bool in_order = false;               // Tensor::is_contiguous(), also where sizes aren't known
+  const ir::Value* memory = nullptr;  // whose elements fill it without gaps; the value itself where it is new memory
+  Dim offset = 0;                     // of the first element, in elements from the beginning of the storage
+  Shape strides{};                    // empty where the rank isn't known
+  bool in_order = false;              // Tensor::is_contiguous(), also where sizes aren't known
 };
 
 struct Placement {
@@ -45,9 +45,9 @@ class Layouts {
 
   const Shape* sizes(const ir::Value* value) const;
   std::optional<ir::DType> dtype(const ir::Value* value) const;
-  std::optional<Strided> strided(const ir::Value* value);      // of a known layout and rank
+  std::optional<Strided> strided(const ir::Value* value);  // of a known layout and rank
   std::vector<const ir::Value*> tensors(const ir::Node& node) const;
-  Placement fresh(const ir::Value* value) const;                // in the order of its sizes
+  Placement fresh(const ir::Value* value) const;  // in the order of its sizes
   Placement fresh(const ir::Value* value, const std::optional<Shape>& strides) const;
 
   const FactTable& facts_;

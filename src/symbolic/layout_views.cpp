@@ -220,12 +220,26 @@ View as_strided(const Call& call, const Viewed& self) {
 using Rule = View (*)(const Call&, const Viewed&);
 
 Rule rule_of(std::string_view op) {
-  static const std::map<std::string_view, Rule> rules = {
-      {"aten::as_strided", as_strided}, {"aten::broadcast_to", expand}, {"aten::diagonal", diagonal}, {"aten::expand", expand},
-      {"aten::expand_as", expand}, {"aten::mT", last_transposed}, {"aten::moveaxis", move_dims}, {"aten::movedim", move_dims},
-      {"aten::narrow", narrow}, {"aten::numpy_T", reversed}, {"aten::permute", permute}, {"aten::select", select}, {"aten::slice", slice},
-      {"aten::squeeze", squeeze}, {"aten::swapaxes", transpose}, {"aten::swapdims", transpose}, {"aten::t", t}, {"aten::transpose", transpose},
-      {"aten::unfold", unfold}, {"aten::unsqueeze", unsqueeze}};
+  static const std::map<std::string_view, Rule> rules = {{"aten::as_strided", as_strided},
+                                                         {"aten::broadcast_to", expand},
+                                                         {"aten::diagonal", diagonal},
+                                                         {"aten::expand", expand},
+                                                         {"aten::expand_as", expand},
+                                                         {"aten::mT", last_transposed},
+                                                         {"aten::moveaxis", move_dims},
+                                                         {"aten::movedim", move_dims},
+                                                         {"aten::narrow", narrow},
+                                                         {"aten::numpy_T", reversed},
+                                                         {"aten::permute", permute},
+                                                         {"aten::select", select},
+                                                         {"aten::slice", slice},
+                                                         {"aten::squeeze", squeeze},
+                                                         {"aten::swapaxes", transpose},
+                                                         {"aten::swapdims", transpose},
+                                                         {"aten::t", t},
+                                                         {"aten::transpose", transpose},
+                                                         {"aten::unfold", unfold},
+                                                         {"aten::unsqueeze", unsqueeze}};
   const auto found = rules.find(op);
   return found == rules.end() ? nullptr : found->second;
 }
@@ -243,7 +257,8 @@ View part_of_split(const Call& split, const Viewed& self, std::size_t part) {
   if (!dim) return std::nullopt;
   if (split.op() == "aten::unbind") return without(*cut(self, *dim, static_cast<std::int64_t>(part), 1), *dim);
   const auto* parts = split.facts().of(split.node().output()).list();
-  if (std::ranges::find(splits, split.op()) == std::end(splits) || !parts || !parts->items || part >= parts->items->size()) return std::nullopt;
+  if (std::ranges::find(splits, split.op()) == std::end(splits) || !parts || !parts->items || part >= parts->items->size())
+    return std::nullopt;
   Dim start = 0, size = 0;
   for (std::size_t i = 0; i <= part; ++i) {
     const auto* tensor = (*parts->items)[i].tensor();

@@ -8,7 +8,10 @@
 namespace compatcheck::symbolic {
 
 // A tensor of which views are taken.
-struct Viewed { Shape sizes, strides; Dim offset; };
+struct Viewed {
+  Shape sizes, strides;
+  Dim offset;
+};
 
 bool takes_view(std::string_view op);
 // What the call's output is of `self`; nullopt where it isn't known.

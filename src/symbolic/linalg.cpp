@@ -47,7 +47,8 @@ std::optional<Matrix> argument(const Call& call) {
 }
 
 // A rule for a call whose first matrix is known; else nothing is stated but that there are tensors.
-template <Facts (*rule)(const Call&, const Matrix&)> Facts of_matrix(const Call& call) {
+template <Facts (*rule)(const Call&, const Matrix&)>
+Facts of_matrix(const Call& call) {
   const auto known = argument(call);
   return known ? rule(call, *known) : Facts{};
 }
@@ -56,16 +57,22 @@ Facts same(const Call&, const Matrix& a) { return {a.with({a.rows, a.columns})};
 Facts same_and_info(const Call&, const Matrix& a) { return {a.with({a.rows, a.columns}), a.with(DType::i32, {})}; }
 Facts number(const Call&, const Matrix& a) { return {a.with({})}; }
 Facts sign_and_number(const Call&, const Matrix& a) { return {a.with({}), a.with(a.real(), {})}; }
-Facts eigen_complex(const Call&, const Matrix& a) { return {a.with(a.complex(), {a.rows}), a.with(a.complex(), {a.rows, a.rows})}; }
+Facts eigen_complex(const Call&, const Matrix& a) {
+  return {a.with(a.complex(), {a.rows}), a.with(a.complex(), {a.rows, a.rows})};
+}
 Facts eigen_real(const Call&, const Matrix& a) { return {a.with(a.real(), {a.rows}), a.with({a.rows, a.rows})}; }
 Facts singular_values(const Call&, const Matrix& a) { return {a.with(a.real(), {a.smaller()})}; }
 Facts transposed(const Call&, const Matrix& a) { return {a.with({a.columns, a.rows})}; }
 Facts rank(const Call&, const Matrix& a) { return {a.with(DType::i64, {})}; }
-Facts factor(const Call&, const Matrix& a) { return {a.with({a.rows, a.columns}), a.with(DType::i32, {a.smaller()}), a.with(DType::i32, {})}; }
+Facts factor(const Call&, const Matrix& a) {
+  return {a.with({a.rows, a.columns}), a.with(DType::i32, {a.smaller()}), a.with(DType::i32, {})};
+}
 
 Facts lu(const Call& call, const Matrix& a) {
   const auto pivot = call.boolean("pivot");
-  return {!pivot ? tensor_fact(a.dtype, std::nullopt) : *pivot ? a.with({a.rows, a.rows}) : tensor_fact(a.dtype, Shape{0}),
+  return {!pivot   ? tensor_fact(a.dtype, std::nullopt)
+          : *pivot ? a.with({a.rows, a.rows})
+                   : tensor_fact(a.dtype, Shape{0}),
           a.with({a.rows, a.smaller()}), a.with({a.smaller(), a.columns})};
 }
 
@@ -87,7 +94,8 @@ Facts svd(const Call& call, const Matrix& a) {
   if (!full || !vectors) return {};
   if (old) full = !*full || !*vectors;
   const Dim rows = *full ? a.rows : a.smaller(), columns = *full ? a.columns : a.smaller();
-  return {a.with({a.rows, rows}), a.with(a.real(), {a.smaller()}), old ? a.with({a.columns, columns}) : a.with({columns, a.columns})};
+  return {a.with({a.rows, rows}), a.with(a.real(), {a.smaller()}),
+          old ? a.with({a.columns, columns}) : a.with({columns, a.columns})};
 }
 
 Facts reflectors(const Call&, const Matrix& a) { return {a.with({a.rows, a.columns}), a.with({a.smaller()})}; }
@@ -144,7 +152,8 @@ Facts solved(const TensorFact& a, const TensorFact& b) {
 }
 
 Facts lu_solve(const Call& call) {
-  return call.has("LU") ? solved(tensor_of(call, "LU"), tensor_of(call, "B")) : solved(tensor_of(call, "LU_data"), tensor_of(call, "self"));
+  return call.has("LU") ? solved(tensor_of(call, "LU"), tensor_of(call, "B"))
+                        : solved(tensor_of(call, "LU_data"), tensor_of(call, "self"));
 }
 Facts ldl_solve(const Call& call) { return solved(tensor_of(call, "LD"), tensor_of(call, "B")); }
 Facts solve_triangular(const Call& call) { return solved(tensor_of(call, "self"), tensor_of(call, "B")); }
@@ -171,7 +180,8 @@ Facts cross(const Call& call) {
 Facts tensorinv(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
   const auto ind = call.integer("ind");
-  if (!self.shape || !ind || *ind < 0 || static_cast<std::size_t>(*ind) > self.shape->size()) return {tensor_fact(self.dtype, std::nullopt)};
+  if (!self.shape || !ind || *ind < 0 || static_cast<std::size_t>(*ind) > self.shape->size())
+    return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape(self.shape->begin() + *ind, self.shape->end());
   shape.insert(shape.end(), self.shape->begin(), self.shape->begin() + *ind);
   return {tensor_fact(self.dtype, std::move(shape))};
@@ -180,9 +190,11 @@ Facts tensorinv(const Call& call) {
 // self · x = other: x has the dimensions of self that other lacks; `dims` are moved to the end first.
 Facts tensorsolve(const Call& call) {
   const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
-  if (!self.shape || !other.shape || self.shape->empty() || other.shape->size() > self.shape->size()) return {tensor_fact(self.dtype, std::nullopt)};
+  if (!self.shape || !other.shape || self.shape->empty() || other.shape->size() > self.shape->size())
+    return {tensor_fact(self.dtype, std::nullopt)};
   if (call.is_none("dims"))
-    return {tensor_fact(self.dtype, Shape(self.shape->begin() + static_cast<std::ptrdiff_t>(other.shape->size()), self.shape->end()))};
+    return {tensor_fact(self.dtype,
+                        Shape(self.shape->begin() + static_cast<std::ptrdiff_t>(other.shape->size()), self.shape->end()))};
   const auto dims = call.ints("dims");
   if (!dims) return {tensor_fact(self.dtype, std::nullopt)};
   auto moved = reduce_shape(*self.shape, dims, false);
@@ -207,8 +219,9 @@ Verdict distances_by_product(const Call& call) {
 
 void register_linalg(Registry& registry) {
   registry.condition("distances_by_product", distances_by_product);
-  for (const char* op : {"aten::linalg_inv", "aten::linalg_cholesky", "aten::cholesky", "aten::cholesky_inverse", "aten::linalg_matrix_exp",
-                         "aten::linalg_matrix_power", "aten::linalg_householder_product", "aten::inverse", "aten::matrix_exp", "aten::matrix_power"})
+  for (const char* op : {"aten::linalg_inv", "aten::linalg_cholesky", "aten::cholesky", "aten::cholesky_inverse",
+                         "aten::linalg_matrix_exp", "aten::linalg_matrix_power", "aten::linalg_householder_product",
+                         "aten::inverse", "aten::matrix_exp", "aten::matrix_power"})
     registry.facts(op, of_matrix<same>);
   for (const char* op : {"aten::linalg_inv_ex", "aten::linalg_cholesky_ex"}) registry.facts(op, of_matrix<same_and_info>);
   for (const char* op : {"aten::linalg_det", "aten::det", "aten::logdet"}) registry.facts(op, of_matrix<number>);

@@ -37,7 +37,8 @@ Facts hinge(const Call& call) { return elementwise(call, {"self", "target"}, tru
 Facts with_logits(const Call& call) { return elementwise(call, {"self", "target", "weight"}); }
 Facts of_self(const Call& call) { return reduced(call, call.dtype_of("self"), tensor_of(call, "self").shape); }
 
-// Of (classes), (batch, classes) or (batch, classes, ...), an index of a class for each element; scores of all to cross_entropy_loss.
+// Of (classes), (batch, classes) or (batch, classes, ...), an index of a class for each element; scores of all to
+// cross_entropy_loss.
 void demand_classes(const Call& call) {
   const auto &self = tensor_of(call, "self").shape, &target = tensor_of(call, "target").shape;
   const bool pictures = call.op().starts_with("aten::nll_loss2d"), scores_too = call.op() == "aten::cross_entropy_loss";
@@ -49,7 +50,8 @@ void demand_classes(const Call& call) {
   if (rank <= 2 && !call.is_none("weight")) demands.rank(call, "weight", 1, 1);
   if (const auto& weight = tensor_of(call, "weight").shape; weight && !call.is_none("weight"))
     demands.equal(product(*weight), (*self)[classes], "the number of weights");
-  if (const auto dtype = call.dtype_of("target"); dtype && !scores_too && *dtype != DType::i64 && *dtype != DType::u8) demands.broken("'target' must hold indices of classes");
+  if (const auto dtype = call.dtype_of("target"); dtype && !scores_too && *dtype != DType::i64 && *dtype != DType::u8)
+    demands.broken("'target' must hold indices of classes");
   if (!target) return demands.hold();
   if (rank == 1) {
     demands.rank(call, "target", 0, 1);
@@ -99,7 +101,8 @@ Facts cosine_embedding(const Call& call) {
 Facts triplet(const Call& call) {
   Promotion promotion;
   for (const char* argument : {"anchor", "positive", "negative"}) promotion.add(call.fact(argument));
-  auto shape = broadcast(broadcast(tensor_of(call, "anchor").shape, tensor_of(call, "positive").shape), tensor_of(call, "negative").shape);
+  auto shape =
+      broadcast(broadcast(tensor_of(call, "anchor").shape, tensor_of(call, "positive").shape), tensor_of(call, "negative").shape);
   if (shape && !shape->empty()) shape->pop_back();
   return reduced(call, as_float(promotion.result()), std::move(shape));
 }
@@ -129,7 +132,8 @@ Facts cosine_similarity(const Call& call) {
 Facts pairwise_distance(const Call& call) {
   const auto keep = call.boolean("keepdim");
   const auto shape = broadcast(tensor_of(call, "x1").shape, tensor_of(call, "x2").shape);
-  return {tensor_fact(float_of(call, "x1", "x2"), keep && shape ? reduce_shape(*shape, std::vector<std::int64_t>{-1}, *keep) : std::nullopt)};
+  return {tensor_fact(float_of(call, "x1", "x2"),
+                      keep && shape ? reduce_shape(*shape, std::vector<std::int64_t>{-1}, *keep) : std::nullopt)};
 }
 
 // Rows of x1 against rows of x2, batches broadcast.
@@ -152,16 +156,16 @@ Facts dist(const Call& call) { return {tensor_fact(float_of(call, "self", "other
 }  // namespace
 
 void register_loss(Registry& registry) {
-  for (const char* op : {"aten::mse_loss", "aten::l1_loss", "aten::smooth_l1_loss", "aten::huber_loss", "aten::soft_margin_loss",
-                         "aten::kl_div"})
+  for (const char* op :
+       {"aten::mse_loss", "aten::l1_loss", "aten::smooth_l1_loss", "aten::huber_loss", "aten::soft_margin_loss", "aten::kl_div"})
     registry.facts(op, between);
   registry.facts("aten::hinge_embedding_loss", hinge);
   registry.facts("aten::poisson_nll_loss", poisson);
   registry.facts("aten::margin_ranking_loss", margin_ranking);
   registry.facts("aten::binary_cross_entropy", of_self);
   registry.facts("aten::binary_cross_entropy_with_logits", with_logits);
-  for (const char* op : {"aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", "aten::nll_loss_forward", "aten::nll_loss2d_forward",
-                         "aten::cross_entropy_loss"})
+  for (const char* op : {"aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", "aten::nll_loss_forward",
+                         "aten::nll_loss2d_forward", "aten::cross_entropy_loss"})
     registry.facts(op, by_class);
   for (const char* op : {"aten::multi_margin_loss", "aten::multilabel_margin_loss"}) registry.facts(op, by_row);
   registry.facts("aten::cosine_embedding_loss", cosine_embedding);

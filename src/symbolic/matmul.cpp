@@ -185,7 +185,7 @@ Facts chain(const Call& call) {
   if (!factors || factors->size() < 2) return {tensor_fact(std::nullopt, std::nullopt)};
   const auto *first = factors->front()->tensor(), *last = factors->back()->tensor();
   if (!first || !last) return {tensor_fact(std::nullopt, std::nullopt)};
-  for (std::size_t i = 0; i + 1 < factors->size(); ++i) {   // neighbours fit, or PyTorch refuses
+  for (std::size_t i = 0; i + 1 < factors->size(); ++i) {  // neighbours fit, or PyTorch refuses
     const auto *left = (*factors)[i]->tensor(), *right = (*factors)[i + 1]->tensor();
     if (left && right) multiplied(left->shape, right->shape);
   }
@@ -299,7 +299,8 @@ Verdict matrices_are_square(const Call& call) {
   Demands demands;
   const auto& shape = tensor_of(call, call.has("A") ? "A" : "self").shape;
   if (shape && shape->size() < 2) demands.broken("a matrix has at least 2 dimensions");
-  if (shape && shape->size() >= 2) demands.equal((*shape)[shape->size() - 1], (*shape)[shape->size() - 2], "the number of columns");
+  if (shape && shape->size() >= 2)
+    demands.equal((*shape)[shape->size() - 1], (*shape)[shape->size() - 2], "the number of columns");
   return demands.verdict();
 }
 

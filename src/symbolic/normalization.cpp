@@ -37,7 +37,8 @@ Facts native_layer_norm(const Call& call) {
 }
 
 Facts native_group_norm(const Call& call) {
-  const Fact statistic = tensor_fact(statistics_dtype(call), Shape{call.dim("N").value_or(Dim::unknown()), call.dim("group").value_or(Dim::unknown())});
+  const Fact statistic = tensor_fact(statistics_dtype(call),
+                                     Shape{call.dim("N").value_or(Dim::unknown()), call.dim("group").value_or(Dim::unknown())});
   return {like(tensor_of(call, "input")), statistic, statistic};
 }
 
@@ -84,7 +85,9 @@ Verdict groups_fit(const Call& call) {
   }
   if (!native && input.shape && input.shape->size() < 2) demands.broken("the rank of input must be at least 2");
   if (native && input.shape)
-    demands.equal(product(*input.shape), call.dim("N").value_or(Dim::unknown()) * channels * call.dim("HxW").value_or(Dim::unknown()), "the number of elements of input");
+    demands.equal(product(*input.shape),
+                  call.dim("N").value_or(Dim::unknown()) * channels * call.dim("HxW").value_or(Dim::unknown()),
+                  "the number of elements of input");
   return demands.verdict();
 }
 
@@ -112,7 +115,8 @@ Verdict normalized_shape_fits(const Call& call) {
     const std::size_t rank = tensor.shape->size(), count = normalized->size();
     if (rank < count) demands.broken(std::string(name) + " has fewer dimensions than normalized_shape");
     for (std::size_t i = 0; i < count && rank >= count; ++i)
-      demands.equal((*tensor.shape)[rank - count + i], (*normalized)[i], "dimension " + std::to_string(rank - count + i) + " of " + name);
+      demands.equal((*tensor.shape)[rank - count + i], (*normalized)[i],
+                    "dimension " + std::to_string(rank - count + i) + " of " + name);
   }
   return demands.verdict();
 }
@@ -125,8 +129,8 @@ void register_normalization(Registry& registry) {
   registry.condition("groups_fit", groups_fit);
   registry.condition("channels_fit", channels_fit);
   registry.condition("normalized_shape_fits", normalized_shape_fits);
-  for (const char* op : {"aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::_native_batch_norm_legit_no_training",
-                         "aten::_batch_norm_with_update"})
+  for (const char* op : {"aten::native_batch_norm", "aten::_native_batch_norm_legit",
+                         "aten::_native_batch_norm_legit_no_training", "aten::_batch_norm_with_update"})
     registry.facts(op, native_batch_norm);
   registry.facts("aten::_weight_norm", weight_norm);
   for (const char* op : {"aten::softmax", "aten::log_softmax", "aten::_softmax", "aten::_log_softmax", "aten::_safe_softmax"})

@@ -25,7 +25,8 @@ Operands pointwise_operands(const Call& call) {
   for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i) {
     const auto& argument = arguments[i];
     const Fact& fact = call.input(i);
-    if (argument.name == "alpha" || argument.name == "value" || (argument.written && argument.keyword_only) || fact.is_none()) continue;
+    if (argument.name == "alpha" || argument.name == "value" || (argument.written && argument.keyword_only) || fact.is_none())
+      continue;
     const bool tensor = is_kind(argument.type, ir::TypeKind::tensor);
     if (!tensor && !is_kind(argument.type, ir::TypeKind::number)) continue;
     promotion.add(fact);
@@ -72,8 +73,12 @@ Dim truncated_quotient(const Dim& a, const Dim& b) {
   if (a.is_number() && b.is_number() && b.number() != 0 && b.number() != -1) return Dim(*a.number() / *b.number());
   return Dim::unknown();
 }
-Dim larger(const Dim& a, const Dim& b) { return provably_at_least(a - b, 0) ? a : provably_at_least(b - a, 0) ? b : Dim::unknown(); }
-Dim smaller(const Dim& a, const Dim& b) { return provably_at_least(a - b, 0) ? b : provably_at_least(b - a, 0) ? a : Dim::unknown(); }
+Dim larger(const Dim& a, const Dim& b) {
+  return provably_at_least(a - b, 0) ? a : provably_at_least(b - a, 0) ? b : Dim::unknown();
+}
+Dim smaller(const Dim& a, const Dim& b) {
+  return provably_at_least(a - b, 0) ? b : provably_at_least(b - a, 0) ? a : Dim::unknown();
+}
 
 Operation operation_of(const Call& call) {
   std::string_view op = call.op();
@@ -110,7 +115,8 @@ std::optional<Contents> computed_contents(const Call& call) {
   return result;
 }
 
-template <class Float> std::optional<double> computed(std::string_view op, double x, double y) {
+template <class Float>
+std::optional<double> computed(std::string_view op, double x, double y) {
   const auto a = static_cast<Float>(x), b = static_cast<Float>(y);
   if (op == "aten::add") return a + b;
   if (op == "aten::sub") return a - b;
@@ -130,7 +136,8 @@ std::optional<double> computed_number(const Call& call, DType dtype) {
 
 bool are_exact(const Contents& contents) {
   constexpr std::int64_t most = 16'777'216;
-  return std::all_of(contents.begin(), contents.end(), [](const Dim& dim) { return !dim.is_number() || (*dim.number() >= -most && *dim.number() <= most); });
+  return std::all_of(contents.begin(), contents.end(),
+                     [](const Dim& dim) { return !dim.is_number() || (*dim.number() >= -most && *dim.number() <= most); });
 }
 
 }  // namespace
@@ -170,7 +177,8 @@ Facts magnitude(const Call& call) {
 }
 
 // floor, ceil …: whole numbers stay what they are.
-template <double (*round)(double)> Facts rounded(const Call& call) {
+template <double (*round)(double)>
+Facts rounded(const Call& call) {
   const TensorFact& self = self_of(call);
   TensorFact result{.dtype = self.dtype, .shape = self.shape, .contents = self.contents};
   if (self.fraction) set_number(result, round(*self.fraction));
@@ -179,7 +187,9 @@ template <double (*round)(double)> Facts rounded(const Call& call) {
 
 Facts float_power(const Call& call) {
   const Operands operands = pointwise_operands(call);
-  const auto dtype = !operands.dtype ? operands.dtype : ir::is_complex(*operands.dtype) ? std::optional(DType::c128) : std::optional(DType::f64);
+  const auto dtype = !operands.dtype                   ? operands.dtype
+                     : ir::is_complex(*operands.dtype) ? std::optional(DType::c128)
+                                                       : std::optional(DType::f64);
   return {tensor_fact(dtype, operands.shape)};
 }
 
@@ -217,15 +227,20 @@ Facts dropout_backward(const Call& call) {
   const TensorFact& grad = tensor_of(call, "grad_output");
   return {tensor_fact(grad.dtype ? std::optional(to_float(*grad.dtype)) : std::nullopt, grad.shape)};
 }
-Facts softmax_backward(const Call& call) { return {tensor_fact(call.dtype("input_dtype"), tensor_of(call, "grad_output").shape)}; }
+Facts softmax_backward(const Call& call) {
+  return {tensor_fact(call.dtype("input_dtype"), tensor_of(call, "grad_output").shape)};
+}
 
 // In-place operators and the like whose functional form has no row.
-const std::initializer_list<const char*> like_first = {"aten::normal_", "aten::normal_functional", "aten::fix", "aten::copy_", "aten::conj_physical_"};
+const std::initializer_list<const char*> like_first = {"aten::normal_", "aten::normal_functional", "aten::fix", "aten::copy_",
+                                                       "aten::conj_physical_"};
 
 }  // namespace
 
 void register_pointwise(Registry& registry) {
-  for (const char* op : {"aten::div.Tensor_mode", "aten::div.Scalar_mode", "aten::divide.Tensor_mode", "aten::divide.Scalar_mode"}) registry.facts(op, div);
+  for (const char* op :
+       {"aten::div.Tensor_mode", "aten::div.Scalar_mode", "aten::divide.Tensor_mode", "aten::divide.Scalar_mode"})
+    registry.facts(op, div);
   for (const char* op : {"aten::abs", "aten::absolute", "prim::abs"}) registry.facts(op, magnitude);
   registry.facts("aten::floor", rounded<std::floor>);
   registry.facts("aten::ceil", rounded<std::ceil>);

@@ -23,7 +23,7 @@ Dim ceil_count(const Dim& size, const Dim& kernel, const Dim& stride, const Dim&
 }
 
 struct Pool {
-  Shape kernel, stride, padding, dilation;   // a member a pooled dimension
+  Shape kernel, stride, padding, dilation;  // a member a pooled dimension
   std::optional<bool> ceil;
 };
 
@@ -31,11 +31,15 @@ struct Pool {
 Pool pool_of(const Call& call, std::size_t dims) {
   const auto kernel = call.dims("kernel_size"), stride = call.dims("stride");
   const bool side_by_side = call.is_none("stride") || (stride && stride->empty());
-  return {.kernel = sizes_of(kernel, dims), .stride = sizes_of(side_by_side ? kernel : stride, dims), .padding = sizes_of(call.dims("padding"), dims),
-          .dilation = call.has("dilation") ? sizes_of(call.dims("dilation"), dims) : Shape(dims, 1), .ceil = call.boolean("ceil_mode")};
+  return {.kernel = sizes_of(kernel, dims),
+          .stride = sizes_of(side_by_side ? kernel : stride, dims),
+          .padding = sizes_of(call.dims("padding"), dims),
+          .dilation = call.has("dilation") ? sizes_of(call.dims("dilation"), dims) : Shape(dims, 1),
+          .ceil = call.boolean("ceil_mode")};
 }
 
-template <std::size_t dims> std::optional<Shape> pooled(const Call& call) {
+template <std::size_t dims>
+std::optional<Shape> pooled(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
   if (!self.shape || self.shape->size() < dims) return std::nullopt;
   const Pool pool = pool_of(call, dims);
@@ -48,27 +52,35 @@ template <std::size_t dims> std::optional<Shape> pooled(const Call& call) {
   return shape;
 }
 
-template <std::size_t dims> Facts pool(const Call& call) { return {tensor_fact(call.dtype_of("self"), pooled<dims>(call))}; }
+template <std::size_t dims>
+Facts pool(const Call& call) {
+  return {tensor_fact(call.dtype_of("self"), pooled<dims>(call))};
+}
 
-template <std::size_t dims> Facts pool_with_indices(const Call& call) {
+template <std::size_t dims>
+Facts pool_with_indices(const Call& call) {
   const auto shape = pooled<dims>(call);
   return {tensor_fact(call.dtype_of("self"), shape), tensor_fact(DType::i64, shape)};
 }
 
 // The last dimensions become `output_size`.
-template <std::size_t dims> std::optional<Shape> sized(const Call& call) {
+template <std::size_t dims>
+std::optional<Shape> sized(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
   if (!self.shape || self.shape->size() < dims) return std::nullopt;
   Shape shape = *self.shape;
   const Shape sizes = sizes_of(call.dims("output_size"), dims);
-  for (std::size_t i = 0; i < dims; ++i)
-    shape[shape.size() - dims + i] = sizes[i];
+  for (std::size_t i = 0; i < dims; ++i) shape[shape.size() - dims + i] = sizes[i];
   return shape;
 }
 
-template <std::size_t dims> Facts adaptive(const Call& call) { return {tensor_fact(call.dtype_of("self"), sized<dims>(call))}; }
+template <std::size_t dims>
+Facts adaptive(const Call& call) {
+  return {tensor_fact(call.dtype_of("self"), sized<dims>(call))};
+}
 
-template <std::size_t dims> Facts adaptive_with_indices(const Call& call) {
+template <std::size_t dims>
+Facts adaptive_with_indices(const Call& call) {
   const auto shape = sized<dims>(call);
   return {tensor_fact(call.dtype_of("self"), shape), tensor_fact(DType::i64, shape)};
 }
@@ -89,7 +101,8 @@ Verdict adaptive_output_divides(const Call& call) {
     return Verdict{.truth = Truth::unknown, .message = std::move(message), .wants = fact.wants, .blame = fact.blame};
   };
   if (!dims || !given) return open(call.fact("output_size"), "output_size isn't known");
-  if (!tensor.shape || tensor.shape->size() < *dims) return open(self, "the sizes of self aren't known, and must be multiples of output_size");
+  if (!tensor.shape || tensor.shape->size() < *dims)
+    return open(self, "the sizes of self aren't known, and must be multiples of output_size");
   const auto wanted = sizes_of(given, *dims);
   Verdict verdict{.truth = Truth::yes};
   for (std::size_t i = 0; i < *dims; ++i) {
@@ -101,10 +114,12 @@ Verdict adaptive_output_divides(const Call& call) {
     const Dim rest = modulo(size, wanted[i]);
     if (rest.number() == 0 && size.number() != 0) continue;
     if (size.is_number() && output)
-      return {.truth = Truth::no, .message = name + " is " + size.to_string() + ", and must be a multiple of output_size " + std::to_string(*output)};
+      return {.truth = Truth::no,
+              .message = name + " is " + size.to_string() + ", and must be a multiple of output_size " + std::to_string(*output)};
     if (verdict.truth == Truth::yes)
-      verdict = open(wanted[i].is_number() ? self : call.fact("output_size"),
-                     name + " is " + size.to_string() + ", and must be known to be a multiple of output_size " + wanted[i].to_string());
+      verdict =
+          open(wanted[i].is_number() ? self : call.fact("output_size"),
+               name + " is " + size.to_string() + ", and must be known to be a multiple of output_size " + wanted[i].to_string());
   }
   return verdict;
 }
@@ -121,7 +136,8 @@ bool begin_inside(const Call& call) {
   if (!dims) return false;
   const Pool pool = pool_of(call, *dims);
   for (std::size_t i = 0; i < *dims; ++i)
-    if (!provably_at_least(pool.dilation[i] * (pool.kernel[i] - Dim(1)) + Dim(1) - pool.padding[i] - pool.stride[i], 0)) return false;
+    if (!provably_at_least(pool.dilation[i] * (pool.kernel[i] - Dim(1)) + Dim(1) - pool.padding[i] - pool.stride[i], 0))
+      return false;
   return true;
 }
 
@@ -136,7 +152,8 @@ Verdict ceil_padding_narrow(const Call& call) {
   if (call.boolean("ceil_mode") == false || !dims) return {.truth = Truth::yes};
   const Pool pool = pool_of(call, *dims);
   for (std::size_t i = 0; i < *dims; ++i)
-    if (!provably_at_least(pool.kernel[i] - pool.padding[i] - pool.stride[i], 0)) return {.truth = Truth::no, .message = "padding may be as wide as the kernel"};
+    if (!provably_at_least(pool.kernel[i] - pool.padding[i] - pool.stride[i], 0))
+      return {.truth = Truth::no, .message = "padding may be as wide as the kernel"};
   return {.truth = Truth::yes};
 }
 
@@ -161,8 +178,10 @@ Verdict pool_fits(const Call& call) {
   for (std::size_t i = 0; i < *dims; ++i)
     demands.at_most(pool.padding[i], floor_div(pool.dilation[i] * (pool.kernel[i] - Dim(1)) + Dim(1), 2), "padding");
   demand_sizes(demands, call, *dims, 1);
-  if (const TensorFact& self = tensor_of(call, "self"); call.op() == "aten::avg_pool3d" && self.shape && self.shape->size() >= *dims)
-    for (std::size_t i = 0; i < *dims; ++i) demands.at_most(pool.kernel[i], self.shape->end()[static_cast<std::ptrdiff_t>(i) - 3], "kernel_size");
+  if (const TensorFact& self = tensor_of(call, "self");
+      call.op() == "aten::avg_pool3d" && self.shape && self.shape->size() >= *dims)
+    for (std::size_t i = 0; i < *dims; ++i)
+      demands.at_most(pool.kernel[i], self.shape->end()[static_cast<std::ptrdiff_t>(i) - 3], "kernel_size");
   return demands.verdict();
 }
 
@@ -172,7 +191,8 @@ Verdict pooled_size_fits(const Call& call) {
   const auto dims = pooled_dims(call);
   if (!dims) return demands.verdict();
   demands.rank(call, "self", *dims + 1, *dims + 2);
-  if (const auto size = call.list("output_size"); size && size->size() != *dims) demands.broken("the length of output_size must be " + std::to_string(*dims));
+  if (const auto size = call.list("output_size"); size && size->size() != *dims)
+    demands.broken("the length of output_size must be " + std::to_string(*dims));
   demand_sizes(demands, call, *dims, 0);
   return demands.verdict();
 }

@@ -12,7 +12,8 @@ bool is_unsigned_wide(DType dtype) { return dtype == DType::u16 || dtype == DTyp
 // Ranks within a kind: the greater holds the smaller.
 int float_rank(DType dtype) {
   switch (dtype) {
-    case DType::f16: case DType::bf16: return 1;
+    case DType::f16:
+    case DType::bf16: return 1;
     case DType::f32: return 2;
     case DType::f64: return 3;
     default: return 0;
@@ -53,8 +54,7 @@ bool is_kind_above(DType dtype, DType than) {
 std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
   if (!higher || !lower) return higher ? higher : lower;
   if (ir::is_complex(*higher)) return higher;
-  if (ir::is_floating(*higher))
-    return ir::is_complex(*lower) ? std::optional(complex_of(*higher)) : higher;
+  if (ir::is_floating(*higher)) return ir::is_complex(*lower) ? std::optional(complex_of(*higher)) : higher;
   if (!is_kind_above(*lower, *higher)) return higher;
   return ir::is_integral(*lower) ? promote_types(*higher, *lower) : lower;
 }
@@ -101,8 +101,9 @@ void Promotion::add(std::optional<DType>& category, DType dtype) {
 void Promotion::add(const Fact& operand) {
   if (operand.is_none()) return;
   if (const auto* number = operand.number()) {
-    add(wrapped_, number->kind == NumberFact::Kind::floating ? default_float
-                  : number->kind == NumberFact::Kind::boolean ? DType::boolean : DType::i64);
+    add(wrapped_, number->kind == NumberFact::Kind::floating  ? default_float
+                  : number->kind == NumberFact::Kind::boolean ? DType::boolean
+                                                              : DType::i64);
     return;
   }
   if (const auto* constant = std::get_if<ConstantFact>(&operand.value); constant && constant->value.get<std::complex<double>>()) {

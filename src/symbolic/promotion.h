@@ -23,7 +23,7 @@ ir::DType real_part(ir::DType dtype);
 // Python numbers, as long as they are of the same kind (bool, integer, floating, complex).
 class Promotion {
  public:
-  void add(const Fact& operand);       // a tensor or a number; None is skipped
+  void add(const Fact& operand);  // a tensor or a number; None is skipped
   // nullopt while an operand isn't known well enough.
   std::optional<ir::DType> result() const;
 

@@ -12,19 +12,28 @@ namespace {
 
 using ir::DType;
 
-Fact dtype_fact(std::optional<DType> dtype) { return integer_fact(dtype ? Dim(static_cast<std::int64_t>(*dtype)) : Dim::unknown()); }
-Fact perhaps(std::optional<bool> value) { return value ? boolean_fact(*value) : Fact{.value = NumberFact{.kind = NumberFact::Kind::boolean}}; }
+Fact dtype_fact(std::optional<DType> dtype) {
+  return integer_fact(dtype ? Dim(static_cast<std::int64_t>(*dtype)) : Dim::unknown());
+}
+Fact perhaps(std::optional<bool> value) {
+  return value ? boolean_fact(*value) : Fact{.value = NumberFact{.kind = NumberFact::Kind::boolean}};
+}
 
-std::optional<DType> asked_dtype(const Call& call) { return call.input(0).tensor() ? call.input(0).tensor()->dtype : std::nullopt; }
+std::optional<DType> asked_dtype(const Call& call) {
+  return call.input(0).tensor() ? call.input(0).tensor()->dtype : std::nullopt;
+}
 
 Facts dtype(const Call& call) { return {dtype_fact(asked_dtype(call))}; }
 
-template <bool (*is)(DType)> Facts dtype_is(const Call& call) {
+template <bool (*is)(DType)>
+Facts dtype_is(const Call& call) {
   const auto known = asked_dtype(call);
   return {perhaps(known ? std::optional(is(*known)) : std::nullopt)};
 }
 
-bool is_signed(DType dtype) { return dtype != DType::boolean && dtype != DType::u8 && dtype != DType::u16 && dtype != DType::u32 && dtype != DType::u64; }
+bool is_signed(DType dtype) {
+  return dtype != DType::boolean && dtype != DType::u8 && dtype != DType::u16 && dtype != DType::u32 && dtype != DType::u64;
+}
 
 Facts element_size(const Call& call) {
   const auto known = asked_dtype(call);
@@ -58,7 +67,9 @@ Facts promoted(const Call& call) {
 Facts can_cast(const Call& call) {
   const auto from = call.dtype("from_"), to = call.dtype("to");
   if (!from || !to) return {perhaps(std::nullopt)};
-  const auto kind = [](DType dtype) { return ir::is_complex(dtype) ? 3 : ir::is_floating(dtype) ? 2 : dtype == DType::boolean ? 0 : 1; };
+  const auto kind = [](DType dtype) {
+    return ir::is_complex(dtype) ? 3 : ir::is_floating(dtype) ? 2 : dtype == DType::boolean ? 0 : 1;
+  };
   return {perhaps(kind(*from) <= kind(*to))};
 }
 
@@ -81,27 +92,37 @@ Facts is_instance(const Call& call) {
   for (const ir::Constant& type : types->items) {
     const auto* opaque = type.get<ir::OpaqueConstant>();
     const auto* text = type.get<std::string>();
-    const std::string_view name = text ? std::string_view(*text) : opaque ? std::string_view(opaque->type_name) : std::string_view();
+    const std::string_view name = text     ? std::string_view(*text)
+                                  : opaque ? std::string_view(opaque->type_name)
+                                           : std::string_view();
     if (name == own) return {perhaps(true)};
     constexpr std::string_view words[] = {"Tensor", "NoneType", "int", "float", "bool", "str", "complex", "Device"};
-    const bool container = name.starts_with("List[") || name.starts_with("Dict[") || name.starts_with("Tuple[") || name.ends_with("[]");
+    const bool container =
+        name.starts_with("List[") || name.starts_with("Dict[") || name.starts_with("Tuple[") || name.ends_with("[]");
     told_apart = told_apart && (container || std::find(std::begin(words), std::end(words), name) != std::end(words));
   }
   return {perhaps(told_apart ? std::optional(false) : std::nullopt)};
 }
 
 // Tensors of ONNX: on the CPU as loaded, strided, in order, without gradients.
-template <bool value> Facts always(const Call&) { return {boolean_fact(value)}; }
-template <std::int64_t value> Facts constant(const Call&) { return {integer_fact(value)}; }
+template <bool value>
+Facts always(const Call&) {
+  return {boolean_fact(value)};
+}
+template <std::int64_t value>
+Facts constant(const Call&) {
+  return {integer_fact(value)};
+}
 
-constexpr std::int64_t strided = 0, on_cpu = -1;   // c10::Layout::Strided, Tensor::get_device()
+constexpr std::int64_t strided = 0, on_cpu = -1;  // c10::Layout::Strided, Tensor::get_device()
 
 // Where it is known to lie otherwise than in the order of its sizes.
 bool is_known_apart(const Call& call) {
   Layouts layouts(call.facts());
   const auto& layout = layouts.of(call.value("self")).layout;
   const TensorFact& self = tensor_of(call, "self");
-  return layout && !layout->in_order && self.shape && layout->strides.size() == self.shape->size() && lies_in_order({*self.shape, layout->strides}) == Truth::no;
+  return layout && !layout->in_order && self.shape && layout->strides.size() == self.shape->size() &&
+         lies_in_order({*self.shape, layout->strides}) == Truth::no;
 }
 
 // In the order of its sizes, which is what memory_format=torch.contiguous_format (0) asks too.
@@ -127,8 +148,8 @@ void register_properties(Registry& registry) {
   registry.facts("aten::is_contiguous", is_contiguous);
   registry.facts("prim::layout", constant<strided>);
   registry.facts("aten::get_device", constant<on_cpu>);
-  for (const char* op : {"aten::is_conj", "aten::is_neg", "aten::is_inference", "aten::is_pinned", "prim::requires_grad", "prim::is_mps",
-                         "prim::is_xpu", "prim::is_meta"})
+  for (const char* op : {"aten::is_conj", "aten::is_neg", "aten::is_inference", "aten::is_pinned", "prim::requires_grad",
+                         "prim::is_mps", "prim::is_xpu", "prim::is_meta"})
     registry.facts(op, always<false>);
   for (const char* op : {"aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled"}) registry.number_facts(op, always<false>);
 }

@@ -67,7 +67,8 @@ Verdict channel_scales_fit(const Call& call) {
   if (axis && self.shape && !index) demands.broken("self has no dimension " + std::to_string(*axis));
   for (const char* numbers : {"scale", "zero_point"}) {
     demands.rank(call, numbers, 1, 1);
-    if (index) demands.equal(size_at(tensor_of(call, numbers), 0), (*self.shape)[*index], "the length of " + std::string(numbers));
+    if (index)
+      demands.equal(size_at(tensor_of(call, numbers), 0), (*self.shape)[*index], "the length of " + std::string(numbers));
   }
   return demands.verdict();
 }
@@ -117,10 +118,14 @@ Facts convolution(const Call& call) {
   TensorFact weight = packed_weight(call, argument);
   const auto *groups = part_of(packed, "groups").number(), *transposed = part_of(packed, "transpose").number();
   const auto dtype = layer_dtype(call, input);
-  if (!weight.shape || !groups || !groups->integer || !transposed || !transposed->integer) return {tensor_fact(dtype, std::nullopt)};
-  Windows windows{.stride = numbers(part_of(packed, "stride")), .padding = numbers(part_of(packed, "padding")),
-                  .dilation = numbers(part_of(packed, "dilation")), .output_padding = numbers(part_of(packed, "output_padding")),
-                  .groups = *groups->integer, .transposed = transposed->integer->number() != 0};
+  if (!weight.shape || !groups || !groups->integer || !transposed || !transposed->integer)
+    return {tensor_fact(dtype, std::nullopt)};
+  Windows windows{.stride = numbers(part_of(packed, "stride")),
+                  .padding = numbers(part_of(packed, "padding")),
+                  .dilation = numbers(part_of(packed, "dilation")),
+                  .output_padding = numbers(part_of(packed, "output_padding")),
+                  .groups = *groups->integer,
+                  .transposed = transposed->integer->number() != 0};
   if (call.op().find("1d") != std::string_view::npos && weight.shape->size() == 4) drop_first_dimension(weight, windows);
   return {tensor_fact(dtype, convolved(input, weight, windows))};
 }
@@ -128,7 +133,8 @@ Facts convolution(const Call& call) {
 }  // namespace
 
 void register_quantized(Registry& registry) {
-  for (const char* op : {"aten::quantize_per_tensor", "aten::quantize_per_channel", "aten::quantize_per_tensor_dynamic"}) registry.facts(op, quantize);
+  for (const char* op : {"aten::quantize_per_tensor", "aten::quantize_per_channel", "aten::quantize_per_tensor_dynamic"})
+    registry.facts(op, quantize);
   registry.facts("aten::dequantize", dequantize);
   registry.facts("aten::int_repr", int_repr);
   for (const char* op : {"aten::fake_quantize_per_tensor_affine_cachemask", "aten::fake_quantize_per_channel_affine_cachemask"})
@@ -136,8 +142,8 @@ void register_quantized(Registry& registry) {
   registry.condition("channel_scales_fit", channel_scales_fit);
   for (const char* op : {"add", "add_relu", "mul", "mul_relu"}) registry.facts("quantized::" + std::string(op), binary);
   for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), cat);
-  for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16", "linear_relu_dynamic_fp16",
-                         "linear_leaky_relu", "linear_tanh"})
+  for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16",
+                         "linear_relu_dynamic_fp16", "linear_leaky_relu", "linear_tanh"})
     registry.facts("quantized::" + std::string(op), linear);
   for (const std::string dims : {"1d", "2d", "3d"}) {
     for (const std::string& kind : {"conv" + dims, "conv" + dims + "_relu", "conv_transpose" + dims}) {

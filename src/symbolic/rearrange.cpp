@@ -78,7 +78,7 @@ Facts combinations(const Call& call) {
 Facts vander(const Call& call) {
   const TensorFact& x = tensor_of(call, "x");
   if (!x.shape) return {tensor_fact(x.dtype, std::nullopt)};
-  Shape shape = x.shape->empty() ? Shape{1} : *x.shape;   // a number counts as one sample
+  Shape shape = x.shape->empty() ? Shape{1} : *x.shape;  // a number counts as one sample
   shape.push_back(call.is_none("N") ? shape.back() : call.dim("N").value_or(Dim::unknown()));
   const auto dtype = x.dtype == ir::DType::boolean ? std::optional(ir::DType::i64) : x.dtype;
   return {tensor_fact(dtype, std::move(shape))};
@@ -106,7 +106,8 @@ Facts cov(const Call& call) {
   for (const char* weights : {"fweights", "aweights"}) {
     if (call.is_none(weights)) continue;
     demands.rank(call, weights, 0, 1);
-    if (const auto& shape = tensor_of(call, weights).shape) demands.equal(product(*shape), observations, "the number of " + std::string(weights));
+    if (const auto& shape = tensor_of(call, weights).shape)
+      demands.equal(product(*shape), observations, "the number of " + std::string(weights));
   }
   demands.hold();
   return covariance(call, true);
@@ -124,7 +125,9 @@ Verdict pixels_fit(const Call& call) {
   const bool enlarge = call.has("upscale_factor");
   const Dim factor = call.dim(enlarge ? "upscale_factor" : "downscale_factor").value_or(Dim::unknown());
   if (enlarge) return demands.multiple(self.shape->end()[-3], factor * factor, "the number of channels"), demands.verdict();
-  for (const int i : {2, 1}) demands.multiple(self.shape->end()[-i], factor, "dimension " + std::to_string(self.shape->size() - static_cast<std::size_t>(i)) + " of self");
+  for (const int i : {2, 1})
+    demands.multiple(self.shape->end()[-i], factor,
+                     "dimension " + std::to_string(self.shape->size() - static_cast<std::size_t>(i)) + " of self");
   return demands.verdict();
 }
 
@@ -137,8 +140,9 @@ Verdict channels_shuffle(const Call& call) {
 }  // namespace
 
 void register_rearrange(Registry& registry) {
-  for (const char* op : {"aten::pad", "aten::constant_pad_nd", "aten::reflection_pad1d", "aten::reflection_pad2d", "aten::reflection_pad3d",
-                         "aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d", "aten::_pad_circular"})
+  for (const char* op :
+       {"aten::pad", "aten::constant_pad_nd", "aten::reflection_pad1d", "aten::reflection_pad2d", "aten::reflection_pad3d",
+        "aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d", "aten::_pad_circular"})
     registry.facts(op, pad);
   registry.facts("aten::rot90", rot90);
   registry.condition("pixels_fit", pixels_fit);

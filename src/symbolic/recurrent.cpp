@@ -59,8 +59,10 @@ Facts pack(const Call& call) {
   Demands demands;
   demands.rank(call, "lengths", 1, 1);
   if (const auto batch_first = call.boolean("batch_first"); batch_first && input.shape) {
-    if (input.shape->size() < 2) demands.broken("'input' has no dimension of time or batch");
-    else demands.equal(size_at(lengths, 0), (*input.shape)[*batch_first ? 0 : 1], "the number of lengths");
+    if (input.shape->size() < 2)
+      demands.broken("'input' has no dimension of time or batch");
+    else
+      demands.equal(size_at(lengths, 0), (*input.shape)[*batch_first ? 0 : 1], "the number of lengths");
   }
   demands.hold();
   std::optional<Shape> data;
@@ -69,7 +71,8 @@ Facts pack(const Call& call) {
     data->front() = Dim::unknown();
   }
   Dim longest = Dim::unknown();
-  if (lengths.contents && std::all_of(lengths.contents->begin(), lengths.contents->end(), [](const Dim& length) { return length.is_number(); })) {
+  if (lengths.contents &&
+      std::all_of(lengths.contents->begin(), lengths.contents->end(), [](const Dim& length) { return length.is_number(); })) {
     Dim total = 0;
     std::int64_t most = 0;
     for (const Dim& length : *lengths.contents) {
@@ -91,7 +94,9 @@ Facts unpack(const Call& call) {
   const auto batch_first = call.boolean("batch_first");
   const auto total = call.dim("total_length");
   const Dim batch = Dim::unknown();
-  const Dim length = !total ? Dim::unknown() : total->is_number() && *total->number() <= 0 ? size_at(tensor_of(call, "batch_sizes"), 0) : *total;
+  const Dim length = !total                                        ? Dim::unknown()
+                     : total->is_number() && *total->number() <= 0 ? size_at(tensor_of(call, "batch_sizes"), 0)
+                                                                   : *total;
   std::optional<Shape> shape;
   if (data.shape && !data.shape->empty() && batch_first) {
     shape = *batch_first ? Shape{batch, length} : Shape{length, batch};
@@ -107,19 +112,26 @@ Verdict without_projection(const Call& call) {
   const auto layers = call.integer("num_layers");
   if (!params || !biases || !both || !layers) {
     const Fact& fact = call.fact("params");
-    return {.truth = Truth::unknown, .message = "the weights of " + std::string(call.op()) + " aren't known one by one", .wants = fact.wants, .blame = fact.blame};
+    return {.truth = Truth::unknown,
+            .message = "the weights of " + std::string(call.op()) + " aren't known one by one",
+            .wants = fact.wants,
+            .blame = fact.blame};
   }
   const Dim expected = Dim(*layers) * Dim((*both ? 2 : 1) * (*biases ? 4 : 2));
   if (expected.number() == static_cast<std::int64_t>(params->size())) return {.truth = Truth::yes};
-  return {.truth = Truth::no, .message = "the LSTM has " + std::to_string(params->size()) + " weights where one without proj_size has " + expected.to_string()};
+  return {.truth = Truth::no,
+          .message = "the LSTM has " + std::to_string(params->size()) + " weights where one without proj_size has " +
+                     expected.to_string()};
 }
 
 }  // namespace
 
 void register_recurrent(Registry& registry) {
-  for (const char* op : {"aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu", "aten::quantized_lstm", "aten::quantized_gru"})
+  for (const char* op :
+       {"aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu", "aten::quantized_lstm", "aten::quantized_gru"})
     registry.facts(op, layers);
-  for (const char* op : {"aten::lstm_cell", "aten::gru_cell", "aten::rnn_tanh_cell", "aten::rnn_relu_cell"}) registry.facts(op, cell);
+  for (const char* op : {"aten::lstm_cell", "aten::gru_cell", "aten::rnn_tanh_cell", "aten::rnn_relu_cell"})
+    registry.facts(op, cell);
   registry.facts("aten::_pack_padded_sequence", pack);
   registry.facts("aten::_pad_packed_sequence", unpack);
   registry.condition("lstm_without_projection", without_projection);

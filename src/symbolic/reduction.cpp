@@ -90,8 +90,10 @@ Facts topk(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto dim = dim_index(call, "dim", self);
   std::optional<Shape> shape = self.shape;
-  if (shape && !shape->empty() && dim) (*shape)[*dim] = call.dim("k").value_or(Dim::unknown());
-  else if (shape && !dim) shape = unknown_sizes(shape->size());
+  if (shape && !shape->empty() && dim)
+    (*shape)[*dim] = call.dim("k").value_or(Dim::unknown());
+  else if (shape && !dim)
+    shape = unknown_sizes(shape->size());
   return {tensor_fact(self.dtype, shape), tensor_fact(DType::i64, shape)};
 }
 
@@ -109,13 +111,17 @@ Facts unique(const Call& call) {
   const auto dim = flat ? std::nullopt : dim_index(call, "dim", self);
   std::optional<Shape> values = flat ? std::optional(unknown_sizes(1)) : self.shape, inverse = self.shape;
   if (!flat && values) {
-    if (!dim || *dim >= values->size()) values = unknown_sizes(values->size());
-    else (*values)[*dim] = Dim::unknown();
+    if (!dim || *dim >= values->size())
+      values = unknown_sizes(values->size());
+    else
+      (*values)[*dim] = Dim::unknown();
     inverse = Shape{dim ? size_at(self, *dim) : Dim::unknown()};
   }
   const bool always_inverse = call.op() != "aten::unique_consecutive" && !flat;  // unique_dim computes both anyway
-  Facts facts{tensor_fact(self.dtype, std::move(values)), when(always_inverse ? true : call.boolean("return_inverse"), std::move(inverse))};
-  if (call.node().outputs().size() > 2) facts.push_back(when(always_inverse ? true : call.boolean("return_counts"), unknown_sizes(1)));
+  Facts facts{tensor_fact(self.dtype, std::move(values)),
+              when(always_inverse ? true : call.boolean("return_inverse"), std::move(inverse))};
+  if (call.node().outputs().size() > 2)
+    facts.push_back(when(always_inverse ? true : call.boolean("return_counts"), unknown_sizes(1)));
   return facts;
 }
 
@@ -126,8 +132,10 @@ Facts quantile(const Call& call) {
   auto shape = reduced(call);
   const auto* q = call.tensor("q");
   if (q) {
-    if (!q->shape) shape.reset();
-    else if (shape && q->shape->size() == 1) shape->insert(shape->begin(), q->shape->front());
+    if (!q->shape)
+      shape.reset();
+    else if (shape && q->shape->size() == 1)
+      shape->insert(shape->begin(), q->shape->front());
   }
   return {tensor_fact(self.dtype, std::move(shape))};
 }
@@ -138,8 +146,10 @@ void demand_boundaries(const Call& call) {
   const char* boundaries = rows ? "sorted_sequence" : "boundaries";
   const auto &sorted = tensor_of(call, boundaries).shape, &self = tensor_of(call, "self").shape;
   Demands demands;
-  if (!rows || call.fact("self").number() || (self && self->empty())) demands.rank(call, boundaries, 1, 1);
-  else if (sorted && sorted->empty()) demands.broken("the rank of " + std::string(boundaries) + " must be at least 1, and is 0");
+  if (!rows || call.fact("self").number() || (self && self->empty()))
+    demands.rank(call, boundaries, 1, 1);
+  else if (sorted && sorted->empty())
+    demands.broken("the rank of " + std::string(boundaries) + " must be at least 1, and is 0");
   else if (sorted && self && sorted->size() != 1) {
     demands.rank(call, "self", sorted->size(), sorted->size());
     for (std::size_t i = 0; i + 1 < sorted->size() && self->size() == sorted->size(); ++i)
@@ -155,7 +165,9 @@ Facts searched(const Call& call) {
   return {tensor_fact(dtype, call.fact("self").number() ? std::optional(Shape{}) : tensor_of(call, "self").shape)};
 }
 
-Facts histogram_counts(const Call& call) { return {tensor_fact(self_of(call).dtype, Shape{call.dim("bins").value_or(Dim::unknown())})}; }
+Facts histogram_counts(const Call& call) {
+  return {tensor_fact(self_of(call).dtype, Shape{call.dim("bins").value_or(Dim::unknown())})};
+}
 
 // (histogram, edges): bins is their number, or the edges themselves.
 Facts histogram(const Call& call) {
@@ -206,7 +218,8 @@ Facts segment_reduce(const Call& call) {
   const bool by_length = !call.is_none("lengths");
   const TensorFact& segments = tensor_of(call, by_length ? "lengths" : "offsets");
   const auto axis = call.integer("axis");
-  if (!data.shape || !segments.shape || segments.shape->empty() || !axis || *axis < 0 || static_cast<std::size_t>(*axis) >= data.shape->size())
+  if (!data.shape || !segments.shape || segments.shape->empty() || !axis || *axis < 0 ||
+      static_cast<std::size_t>(*axis) >= data.shape->size())
     return {tensor_fact(data.dtype, std::nullopt)};
   Shape shape = *data.shape;
   shape[static_cast<std::size_t>(*axis)] = segments.shape->back() - Dim(by_length ? 0 : 1);
@@ -218,7 +231,7 @@ Facts segment_reduce(const Call& call) {
 Facts diff(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto n = call.integer("n");
-  if (n == 0) return {tensor_fact(self.dtype, self.shape)};   // whatever is to be joined to it
+  if (n == 0) return {tensor_fact(self.dtype, self.shape)};  // whatever is to be joined to it
   const auto dim = dim_index(call, "dim", self);
   Promotion promotion;
   for (const char* argument : {"self", "prepend", "append"}) promotion.add(call.fact(argument));
@@ -231,7 +244,9 @@ Facts diff(const Call& call) {
       shape[*dim] = shape[*dim] + (tensor.shape && tensor.shape->empty() ? Dim(1) : size_at(tensor, *dim));
     }
   const Dim left = shape[*dim] - Dim(*n);
-  shape[*dim] = left.is_number() ? Dim(std::max<std::int64_t>(0, *left.number())) : provably_at_least(left, 0) ? left : Dim::unknown();
+  shape[*dim] = left.is_number()             ? Dim(std::max<std::int64_t>(0, *left.number()))
+                : provably_at_least(left, 0) ? left
+                                             : Dim::unknown();
   return {tensor_fact(dtype, std::move(shape))};
 }
 
@@ -253,8 +268,10 @@ std::optional<Shape> areas(const Call& call, bool cumulative) {
     }
   }
   const Dim samples = (*y.shape)[*dim];
-  if (cumulative) (*shape)[*dim] = samples.number() == 0 ? Dim(0) : agreed_dim((*shape)[*dim], samples) - Dim(1);
-  else shape->erase(shape->begin() + static_cast<std::ptrdiff_t>(*dim));
+  if (cumulative)
+    (*shape)[*dim] = samples.number() == 0 ? Dim(0) : agreed_dim((*shape)[*dim], samples) - Dim(1);
+  else
+    shape->erase(shape->begin() + static_cast<std::ptrdiff_t>(*dim));
   return shape;
 }
 
@@ -276,7 +293,9 @@ void demand_gradient(const Call& call, const TensorFact& self) {
   const auto dims = call.is_none("dim") ? std::nullopt : call.dims("dim");
   const auto spacings = call.fact("spacing").list() ? call.list("spacing") : std::nullopt;
   const std::size_t count = dims ? dims->size() : self.shape->size();
-  if (spacings && (dims || call.is_none("dim"))) demands.equal(Dim(static_cast<std::int64_t>(spacings->size())), Dim(static_cast<std::int64_t>(count)), "the length of 'spacing'");
+  if (spacings && (dims || call.is_none("dim")))
+    demands.equal(Dim(static_cast<std::int64_t>(spacings->size())), Dim(static_cast<std::int64_t>(count)),
+                  "the length of 'spacing'");
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t axis = i;
     if (dims) {
@@ -310,8 +329,8 @@ Facts gradient(const Call& call) {
 }  // namespace
 
 void register_reduction(Registry& registry) {
-  for (const char* op : {"aten::norm", "aten::linalg_vector_norm", "aten::native_norm", "aten::frobenius_norm", "aten::nuclear_norm",
-                         "aten::linalg_matrix_norm", "aten::linalg_norm"})
+  for (const char* op : {"aten::norm", "aten::linalg_vector_norm", "aten::native_norm", "aten::frobenius_norm",
+                         "aten::nuclear_norm", "aten::linalg_matrix_norm", "aten::linalg_norm"})
     registry.facts(op, norm);
   registry.facts("aten::linalg_cond", matrix_value);
   for (const char* op : {"aten::var", "aten::std"}) registry.facts(op, spread_of_values);
@@ -323,7 +342,8 @@ void register_reduction(Registry& registry) {
   for (const char* op : {"aten::sort", "aten::cummax", "aten::cummin"}) registry.facts(op, same_with_indices);
   registry.facts("aten::argsort", order);
   registry.facts("aten::topk", topk);
-  for (const char* op : {"aten::_unique", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::unique_dim_consecutive"})
+  for (const char* op :
+       {"aten::_unique", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::unique_dim_consecutive"})
     registry.facts(op, unique);
   for (const char* op : {"aten::quantile", "aten::nanquantile"}) registry.facts(op, quantile);
   for (const char* op : {"aten::searchsorted", "aten::bucketize"}) registry.facts(op, searched);

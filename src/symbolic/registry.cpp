@@ -1,23 +1,25 @@
 #include "symbolic/registry.h"
 
-#include "symbolic/words.h"
-
 #include "compatcheck/error.h"
+#include "symbolic/words.h"
 
 namespace compatcheck::symbolic {
 namespace {
 
-template <class Map, class Function> void add(Map& map, std::string_view name, Function function, const char* what) {
+template <class Map, class Function>
+void add(Map& map, std::string_view name, Function function, const char* what) {
   if (!map.emplace(std::string(name), std::move(function)).second)
     throw InternalError(std::string(what) + " of " + std::string(name) + " registered twice");
 }
 
-template <class Map> auto find(const Map& map, std::string_view name) -> typename Map::mapped_type {
+template <class Map>
+auto find(const Map& map, std::string_view name) -> typename Map::mapped_type {
   const auto found = map.find(name);
   return found == map.end() ? nullptr : found->second;
 }
 
-template <class Map> std::vector<std::string_view> names(const Map& map) {
+template <class Map>
+std::vector<std::string_view> names(const Map& map) {
   std::vector<std::string_view> result;
   for (const auto& entry : map) result.push_back(entry.first);
   return result;
@@ -37,7 +39,7 @@ void Registry::replace_facts(std::string_view op, const FactFunction& function) 
   facts_.insert_or_assign(std::string(op), function);
   if (op.find('.') != std::string_view::npos) return;
   std::erase_if(facts_, [lead = std::string(op) + "."](const auto& entry) { return entry.first.starts_with(lead); });
-  numbers_.try_emplace(std::string(op), function);   // overloads on numbers share no more than the name with those on tensors
+  numbers_.try_emplace(std::string(op), function);  // overloads on numbers share no more than the name with those on tensors
 }
 
 FactFunction Registry::find_overload_facts(std::string_view op, std::string_view overload) const {

@@ -18,8 +18,8 @@ using FactFunction = std::function<std::vector<Fact>(const Call&)>;
 enum class Truth : std::uint8_t { no, yes, unknown };
 struct Verdict {
   Truth truth = Truth::unknown;
-  std::string message{};                 // what failed, or what is wanting: "output size 7 doesn't divide 30"
-  std::vector<std::uint32_t> wants{};    // unknown: the model inputs that would settle it
+  std::string message{};               // what failed, or what is wanting: "output size 7 doesn't divide 30"
+  std::vector<std::uint32_t> wants{};  // unknown: the model inputs that would settle it
   const ir::Node* blame = nullptr;     // unknown: the node without facts that it hangs on (Fact::blame)
 };
 using ConditionFunction = std::function<Verdict(const Call&)>;
@@ -27,7 +27,7 @@ using ConditionFunction = std::function<Verdict(const Call&)>;
 class Registry {
  public:
   // Throws InternalError when the name is registered already.
-  void facts(std::string_view op, FactFunction function);          // "aten::cat", or "aten::max.dim"
+  void facts(std::string_view op, FactFunction function);  // "aten::cat", or "aten::max.dim"
   // For the overloads on Python's numbers, which share a name with the operator on tensors: "aten::add" of two ints.
   void number_facts(std::string_view op, FactFunction function);
   // "pointwise": docs/mappings.md. What PyTorch demands of every operator with these facts may come along.

@@ -16,7 +16,8 @@ Dim scaled(const Dim& size, double scale) {
     return std::abs(scaled) < 9e15 ? Dim(static_cast<std::int64_t>(scaled)) : Dim::unknown();
   }
   std::int64_t denominator = 1;
-  while (denominator <= 1024 && scale * static_cast<double>(denominator) != std::floor(scale * static_cast<double>(denominator))) denominator *= 2;
+  while (denominator <= 1024 && scale * static_cast<double>(denominator) != std::floor(scale * static_cast<double>(denominator)))
+    denominator *= 2;
   if (denominator > 1024) return Dim::unknown();
   return floor_div(size * Dim(static_cast<std::int64_t>(scale * static_cast<double>(denominator))), denominator);
 }
@@ -38,8 +39,10 @@ Fact resized(const Call& call, const TensorFact& input, const char* size_argumen
   const auto scales = call.is_none(size_argument) ? scales_of(call, scale_argument, dims) : std::nullopt;
   for (std::size_t i = 0; i < dims; ++i) {
     Dim& size = shape[i + 2];
-    if (sizes) size = (*sizes)[i];
-    else size = scales && scales->size() == dims ? scaled(size, (*scales)[i]) : Dim::unknown();
+    if (sizes)
+      size = (*sizes)[i];
+    else
+      size = scales && scales->size() == dims ? scaled(size, (*scales)[i]) : Dim::unknown();
   }
   return tensor_fact(input.dtype, std::move(shape));
 }
@@ -88,7 +91,8 @@ Verdict demand_sizes(const Call& call, const char* input, const char* sizes, con
 Verdict upsampling_fits(const Call& call) {
   const auto digit = call.op().find_last_of("123");
   if (digit == std::string_view::npos) return Demands().verdict();
-  return demand_sizes(call, call.has("input") ? "input" : "self", "output_size", "scale_factors", static_cast<std::size_t>(call.op()[digit] - '0'));
+  return demand_sizes(call, call.has("input") ? "input" : "self", "output_size", "scale_factors",
+                      static_cast<std::size_t>(call.op()[digit] - '0'));
 }
 
 Verdict interpolation_fits(const Call& call) {
@@ -99,10 +103,11 @@ Verdict interpolation_fits(const Call& call) {
 }  // namespace
 
 void register_resize(Registry& registry) {
-  for (const char* op : {"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d", "aten::_upsample_nearest_exact1d",
-                         "aten::_upsample_nearest_exact2d", "aten::_upsample_nearest_exact3d", "aten::upsample_linear1d",
-                         "aten::upsample_bilinear2d", "aten::upsample_bicubic2d", "aten::upsample_trilinear3d",
-                         "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa", "aten::_upsample_lanczos2d_aa"})
+  for (const char* op :
+       {"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d", "aten::_upsample_nearest_exact1d",
+        "aten::_upsample_nearest_exact2d", "aten::_upsample_nearest_exact3d", "aten::upsample_linear1d",
+        "aten::upsample_bilinear2d", "aten::upsample_bicubic2d", "aten::upsample_trilinear3d", "aten::_upsample_bilinear2d_aa",
+        "aten::_upsample_bicubic2d_aa", "aten::_upsample_lanczos2d_aa"})
     registry.facts(op, upsample);
   registry.facts("aten::__interpolate", interpolate);
   registry.condition("resized_sizes_known", resized_sizes_known);

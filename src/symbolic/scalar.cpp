@@ -18,7 +18,8 @@ NumberFact operand(const Call& call, std::size_t i) {
   const Fact& fact = call.input(i);
   if (const auto* number = fact.number()) return *number;
   const auto* tensor = fact.tensor();
-  if (tensor && tensor->contents && tensor->contents->size() == 1) return {.kind = Kind::integer, .integer = tensor->contents->front()};
+  if (tensor && tensor->contents && tensor->contents->size() == 1)
+    return {.kind = Kind::integer, .integer = tensor->contents->front()};
   if (tensor && tensor->fraction) return {.kind = Kind::floating, .integer = {}, .floating = tensor->fraction};
   return {};
 }
@@ -67,25 +68,38 @@ Facts arithmetic(const Call& call, OnDims dims, OnDoubles doubles) {
 }
 
 Facts add(const Call& call) {
-  return arithmetic(call, [](const Dim& a, const Dim& b) { return a + b; }, [](double a, double b) { return a + b; });
+  return arithmetic(
+      call, [](const Dim& a, const Dim& b) { return a + b; }, [](double a, double b) { return a + b; });
 }
 Facts subtract(const Call& call) {
-  return arithmetic(call, [](const Dim& a, const Dim& b) { return a - b; }, [](double a, double b) { return a - b; });
+  return arithmetic(
+      call, [](const Dim& a, const Dim& b) { return a - b; }, [](double a, double b) { return a - b; });
 }
 Facts multiply(const Call& call) {
-  return arithmetic(call, [](const Dim& a, const Dim& b) { return a * b; }, [](double a, double b) { return a * b; });
+  return arithmetic(
+      call, [](const Dim& a, const Dim& b) { return a * b; }, [](double a, double b) { return a * b; });
 }
-Facts floor_divide(const Call& call) { return arithmetic(call, floor_div, [](double a, double b) { return std::floor(a / b); }); }
+Facts floor_divide(const Call& call) {
+  return arithmetic(call, floor_div, [](double a, double b) { return std::floor(a / b); });
+}
 Facts remainder(const Call& call) {
   return arithmetic(call, modulo, [](double a, double b) {
     const double rest = std::fmod(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   });
 }
-Dim larger(const Dim& a, const Dim& b) { return provably_at_least(a - b, 0) ? a : provably_at_least(b - a, 0) ? b : Dim::unknown(); }
-Dim smaller(const Dim& a, const Dim& b) { return provably_at_least(a - b, 0) ? b : provably_at_least(b - a, 0) ? a : Dim::unknown(); }
-Facts maximum(const Call& call) { return arithmetic(call, larger, [](double a, double b) { return b > a ? b : a; }); }
-Facts minimum(const Call& call) { return arithmetic(call, smaller, [](double a, double b) { return b < a ? b : a; }); }
+Dim larger(const Dim& a, const Dim& b) {
+  return provably_at_least(a - b, 0) ? a : provably_at_least(b - a, 0) ? b : Dim::unknown();
+}
+Dim smaller(const Dim& a, const Dim& b) {
+  return provably_at_least(a - b, 0) ? b : provably_at_least(b - a, 0) ? a : Dim::unknown();
+}
+Facts maximum(const Call& call) {
+  return arithmetic(call, larger, [](double a, double b) { return b > a ? b : a; });
+}
+Facts minimum(const Call& call) {
+  return arithmetic(call, smaller, [](double a, double b) { return b < a ? b : a; });
+}
 
 Facts divide(const Call& call) {
   const auto a = as_double(operand(call, 0)), b = as_double(operand(call, 1));
@@ -109,11 +123,13 @@ Facts negate(const Call& call) {
 }
 
 // floor, ceil: ints of floats.
-template <double (*round)(double)> Facts rounded(const Call& call) {
+template <double (*round)(double)>
+Facts rounded(const Call& call) {
   const NumberFact a = operand(call, 0);
   if (result_kind(call) != Kind::integer) return {};
   if (!is_float(a)) return {integer_fact(a.integer.value_or(Dim::unknown()))};
-  return {integer_fact(a.floating && std::abs(*a.floating) < 9e15 ? Dim(static_cast<std::int64_t>(round(*a.floating))) : Dim::unknown())};
+  return {integer_fact(a.floating && std::abs(*a.floating) < 9e15 ? Dim(static_cast<std::int64_t>(round(*a.floating)))
+                                                                  : Dim::unknown())};
 }
 
 Facts absolute(const Call& call) {
@@ -160,8 +176,12 @@ Facts greater_equal(const Call& call) { return {boolean(is_less(operand(call, 1)
 
 // Strings and devices are for the passes to fold.
 bool on_numbers(const Call& call) { return call.input(0).number() && call.input(1).number(); }
-Facts equal(const Call& call) { return {boolean(on_numbers(call) ? is_equal(operand(call, 0), operand(call, 1)) : std::nullopt)}; }
-Facts different(const Call& call) { return {boolean(on_numbers(call) ? inverted(is_equal(operand(call, 0), operand(call, 1))) : std::nullopt)}; }
+Facts equal(const Call& call) {
+  return {boolean(on_numbers(call) ? is_equal(operand(call, 0), operand(call, 1)) : std::nullopt)};
+}
+Facts different(const Call& call) {
+  return {boolean(on_numbers(call) ? inverted(is_equal(operand(call, 0), operand(call, 1))) : std::nullopt)};
+}
 
 // ---- Truth values
 
@@ -204,7 +224,8 @@ Facts not_identical(const Call& call) { return {boolean(inverted(is_same(call)))
 Facts to_int(const Call& call) {
   const NumberFact a = operand(call, 0);
   if (!is_float(a)) return {integer_fact(a.integer.value_or(Dim::unknown()))};
-  return {integer_fact(a.floating && std::abs(*a.floating) < 9e15 ? Dim(static_cast<std::int64_t>(*a.floating)) : Dim::unknown())};
+  return {
+      integer_fact(a.floating && std::abs(*a.floating) < 9e15 ? Dim(static_cast<std::int64_t>(*a.floating)) : Dim::unknown())};
 }
 
 Facts to_floating(const Call& call) { return {floating(as_double(operand(call, 0)))}; }
@@ -245,14 +266,33 @@ Facts first_size(const Call& call) {
 }  // namespace
 
 void register_scalar(Registry& registry) {
-  const std::pair<const char*, FactFunction> on_numbers[] = {
-      {"aten::add", add}, {"aten::sub", subtract}, {"aten::mul", multiply}, {"aten::div", divide}, {"aten::floordiv", floor_divide},
-      {"aten::remainder", remainder}, {"aten::pow", power}, {"aten::neg", negate}, {"aten::floor", rounded<std::floor>},
-      {"aten::ceil", rounded<std::ceil>}, {"prim::abs", absolute}, {"prim::max", maximum}, {"prim::min", minimum},
-      {"aten::lt", less}, {"aten::le", less_equal}, {"aten::gt", greater}, {"aten::ge", greater_equal}, {"aten::eq", equal},
-      {"aten::ne", different}, {"aten::__and__", conjunction}, {"aten::__or__", disjunction}, {"aten::__not__", negation},
-      {"aten::Bool", truth}, {"aten::Int", to_int}, {"aten::Float", to_floating}, {"aten::__range_length", range_length},
-      {"aten::__derive_index", derive_index}};
+  const std::pair<const char*, FactFunction> on_numbers[] = {{"aten::add", add},
+                                                             {"aten::sub", subtract},
+                                                             {"aten::mul", multiply},
+                                                             {"aten::div", divide},
+                                                             {"aten::floordiv", floor_divide},
+                                                             {"aten::remainder", remainder},
+                                                             {"aten::pow", power},
+                                                             {"aten::neg", negate},
+                                                             {"aten::floor", rounded<std::floor>},
+                                                             {"aten::ceil", rounded<std::ceil>},
+                                                             {"prim::abs", absolute},
+                                                             {"prim::max", maximum},
+                                                             {"prim::min", minimum},
+                                                             {"aten::lt", less},
+                                                             {"aten::le", less_equal},
+                                                             {"aten::gt", greater},
+                                                             {"aten::ge", greater_equal},
+                                                             {"aten::eq", equal},
+                                                             {"aten::ne", different},
+                                                             {"aten::__and__", conjunction},
+                                                             {"aten::__or__", disjunction},
+                                                             {"aten::__not__", negation},
+                                                             {"aten::Bool", truth},
+                                                             {"aten::Int", to_int},
+                                                             {"aten::Float", to_floating},
+                                                             {"aten::__range_length", range_length},
+                                                             {"aten::__derive_index", derive_index}};
   for (const auto& [op, function] : on_numbers) registry.number_facts(op, function);
   registry.facts("aten::__is__", identical);
   registry.facts("aten::__isnot__", not_identical);

@@ -89,13 +89,14 @@ Facts slice(const Call& call) {
   const auto place = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
   Facts taken;
   const std::int64_t last = whole_end ? size : place(*end);
-  for (std::int64_t i = whole_start ? 0 : place(*start); i < last; i += std::min(*step, size)) taken.push_back((*items)[static_cast<std::size_t>(i)]);
+  for (std::int64_t i = whole_start ? 0 : place(*start); i < last; i += std::min(*step, size))
+    taken.push_back((*items)[static_cast<std::size_t>(i)]);
   return {list_fact(std::move(taken))};
 }
 
 Facts concatenate(const Call& call) {
   const auto &a = items_of(call, 0), &b = items_of(call, 1);
-  if (!a || !b) {   // one of unknown length; one without items says nothing of them
+  if (!a || !b) {  // one of unknown length; one without items says nothing of them
     if (a && a->empty()) return {call.input(1)};
     if (b && b->empty()) return {call.input(0)};
     Fact both = join(item_of_any(call, 0), item_of_any(call, 1));
@@ -135,14 +136,17 @@ Facts tolist(const Call& call) {
   if (!tensor || !tensor->shape || tensor->shape->size() > 1) return {};
   const ir::TypeRef& type = call.node().output()->type();
   const ir::TypeRef element = ir::is(type, ir::TypeKind::list) ? type->elements.front() : type;
-  const auto kind = ir::is(element, ir::TypeKind::floating) ? NumberFact::Kind::floating
-                    : ir::is(element, ir::TypeKind::boolean) ? NumberFact::Kind::boolean : NumberFact::Kind::integer;
+  const auto kind = ir::is(element, ir::TypeKind::floating)  ? NumberFact::Kind::floating
+                    : ir::is(element, ir::TypeKind::boolean) ? NumberFact::Kind::boolean
+                                                             : NumberFact::Kind::integer;
   const auto number = [&](std::size_t i) {
     NumberFact made{.kind = kind};
     if (tensor->contents && i < tensor->contents->size()) {
       const Dim& known = (*tensor->contents)[i];
-      if (kind != NumberFact::Kind::floating && !known.is_unknown()) made.integer = known;
-      else if (const auto whole = known.number(); whole && kind == NumberFact::Kind::floating) made.floating = static_cast<double>(*whole);
+      if (kind != NumberFact::Kind::floating && !known.is_unknown())
+        made.integer = known;
+      else if (const auto whole = known.number(); whole && kind == NumberFact::Kind::floating)
+        made.floating = static_cast<double>(*whole);
     }
     return Fact{.value = std::move(made)};
   };
@@ -182,7 +186,9 @@ Verdict list_of_numbers(const Call& call) {
     return kind == ir::TypeKind::integer || kind == ir::TypeKind::floating || kind == ir::TypeKind::boolean;
   };
   if (ir::is(type, ir::TypeKind::list) && is_number(type->elements.front()->kind)) return {.truth = Truth::yes};
-  return {.truth = Truth::no, .message = "the list must be one of numbers (int[], float[] or bool[]), and is " + (type ? ir::to_string(*type) : std::string("of unknown type"))};
+  return {.truth = Truth::no,
+          .message = "the list must be one of numbers (int[], float[] or bool[]), and is " +
+                     (type ? ir::to_string(*type) : std::string("of unknown type"))};
 }
 
 // A list of tensors that is a sequence while the model runs.

@@ -47,8 +47,10 @@ std::optional<Shape> reduce_shape(const Shape& shape, const std::optional<std::v
   }
   Shape result;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (!reduced[i]) result.push_back(shape[i]);
-    else if (keep) result.emplace_back(1);
+    if (!reduced[i])
+      result.push_back(shape[i]);
+    else if (keep)
+      result.emplace_back(1);
   }
   return result;
 }
@@ -80,13 +82,13 @@ Fact integer_fact(Dim value) {
   return {.value = std::move(number)};
 }
 
-Fact boolean_fact(bool value) {
-  return {.value = NumberFact{.kind = NumberFact::Kind::boolean, .integer = Dim(value ? 1 : 0)}};
-}
+Fact boolean_fact(bool value) { return {.value = NumberFact{.kind = NumberFact::Kind::boolean, .integer = Dim(value ? 1 : 0)}}; }
 
 Fact list_fact(Facts items) { return {.value = ListFact{.items = std::move(items)}}; }
 
-Fact list_of(Fact element) { return {.value = ListFact{.items = std::nullopt, .element = std::make_shared<Fact>(std::move(element))}}; }
+Fact list_of(Fact element) {
+  return {.value = ListFact{.items = std::nullopt, .element = std::make_shared<Fact>(std::move(element))}};
+}
 
 namespace {
 
@@ -117,7 +119,8 @@ std::optional<std::size_t> dim_index(const Call& call, std::string_view argument
   const auto dim = call.integer(argument);
   if (!dim || !tensor.shape) return std::nullopt;
   const auto index = wrap_dim(*dim, tensor.shape->size());
-  if (!index) throw Impossible{"dimension " + std::to_string(*dim) + " is out of range for rank " + std::to_string(tensor.shape->size())};
+  if (!index)
+    throw Impossible{"dimension " + std::to_string(*dim) + " is out of range for rank " + std::to_string(tensor.shape->size())};
   return index;
 }
 

@@ -14,13 +14,15 @@ namespace compatcheck::symbolic {
 using Facts = std::vector<Fact>;  // of a call's outputs
 
 // Facts can't be stated: PyTorch refuses a call with such arguments.
-struct Impossible { std::string reason; };
+struct Impossible {
+  std::string reason;
+};
 
 // A dim of −rank … rank−1 as an index; nullopt if out of range. A rank of 0 counts as 1, as in torch.
 std::optional<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank);
 
-// A size may be 1 and stretch: 1 with anything is the other one, two different names are unknown. Throws Impossible for two numbers
-// that don't broadcast.
+// A size may be 1 and stretch: 1 with anything is the other one, two different names are unknown. Throws Impossible for two
+// numbers that don't broadcast.
 Dim broadcast_dim(const Dim& a, const Dim& b);
 std::optional<Shape> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b);
 // Two statements of one size that must be equal: the one that says more. Throws Impossible if they can't be.
@@ -43,11 +45,11 @@ inline Dim spread_at(const std::vector<Dim>& list, std::size_t i) {
 
 // Facts of one output.
 Fact tensor_fact(std::optional<ir::DType> dtype, std::optional<Shape> shape);
-Fact like(const TensorFact& tensor);             // dtype and shape
+Fact like(const TensorFact& tensor);  // dtype and shape
 Fact integer_fact(Dim value);
 Fact boolean_fact(bool value);
 Fact list_fact(Facts items);
-Fact list_of(Fact element);                      // of unknown length
+Fact list_of(Fact element);  // of unknown length
 
 // The first tensor argument of a call that is given, in a list too; null if there is none or nothing is known.
 const TensorFact* first_tensor(const Call& call);

@@ -33,7 +33,8 @@ Dim slice_length(const Call& call, const Dim& size, std::int64_t step) {
 }
 
 // The elements that a slice of `length` takes of a small vector; nullopt if it hasn't so many.
-std::optional<std::vector<Dim>> sliced_contents(const Call& call, const std::vector<Dim>& contents, std::int64_t length, std::int64_t step) {
+std::optional<std::vector<Dim>> sliced_contents(const Call& call, const std::vector<Dim>& contents, std::int64_t length,
+                                                std::int64_t step) {
   const auto size = static_cast<std::int64_t>(contents.size());
   const std::int64_t start = call.integer("start").value_or(0);
   const std::int64_t first = std::clamp<std::int64_t>(start < 0 ? start + size : start, 0, size);
@@ -69,13 +70,15 @@ Facts select(const Call& call) {
   if (!index) return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape = *self.shape;
   const auto place = call.integer("index"), whole = shape[*index].number();
-  if (place && whole && (*place >= *whole || *place < -*whole)) throw Impossible{"index " + std::to_string(*place) + " is out of range for size " + std::to_string(*whole)};
+  if (place && whole && (*place >= *whole || *place < -*whole))
+    throw Impossible{"index " + std::to_string(*place) + " is out of range for size " + std::to_string(*whole)};
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*index));
   Fact result = tensor_fact(self.dtype, std::move(shape));
   if (self.contents && self.shape->size() == 1) {
     const auto at = call.integer("index");
     const auto position = at ? wrap_dim(*at, self.contents->size()) : std::nullopt;
-    if (position && *position < self.contents->size()) std::get<TensorFact>(result.value).contents = std::vector<Dim>{(*self.contents)[*position]};
+    if (position && *position < self.contents->size())
+      std::get<TensorFact>(result.value).contents = std::vector<Dim>{(*self.contents)[*position]};
   }
   return {result};
 }
@@ -182,7 +185,8 @@ void demand_part(const Call& call, const std::optional<Shape>& part) {
   demands.hold();
 }
 
-template <Facts (*part)(const Call&)> Facts replaced(const Call& call) {
+template <Facts (*part)(const Call&)>
+Facts replaced(const Call& call) {
   const Fact taken = part(call).front();
   demand_part(call, taken.tensor() ? taken.tensor()->shape : std::nullopt);
   return {like(self_of(call))};
@@ -196,8 +200,10 @@ Verdict unfolding_fits(const Call& call) {
   const auto dim = call.integer("dimension");
   if (!dim || !self.shape) return demands.verdict();
   const auto index = wrap_dim(*dim, self.shape->size());
-  if (!index) demands.broken("self has no dimension " + std::to_string(*dim));
-  else demands.at_most(call.dim("size").value_or(Dim::unknown()), self.shape->empty() ? Dim(1) : (*self.shape)[*index], "size");
+  if (!index)
+    demands.broken("self has no dimension " + std::to_string(*dim));
+  else
+    demands.at_most(call.dim("size").value_or(Dim::unknown()), self.shape->empty() ? Dim(1) : (*self.shape)[*index], "size");
   return demands.verdict();
 }
 

@@ -22,7 +22,7 @@ std::optional<std::int64_t> unpacked_into(const Call& call) {
 struct Cut {
   const TensorFact& self;
   std::optional<std::size_t> dim;
-  std::optional<std::int64_t> used{};   // the number of pieces, as far as their use tells
+  std::optional<std::int64_t> used{};  // the number of pieces, as far as their use tells
 
   Fact piece(Dim size) const {
     if (!self.shape) return tensor_fact(self.dtype, std::nullopt);
@@ -76,7 +76,8 @@ Facts chunk(const Call& call) {
   const Cut cut = cut_of(call);
   const auto chunks = call.integer("chunks");
   if (!chunks || *chunks < 1) return {cut.unknown_pieces()};
-  if (cut.size().number() == 0 && *chunks < most_pieces) return {cut.pieces(std::vector<Dim>(static_cast<std::size_t>(*chunks), Dim(0)))};
+  if (cut.size().number() == 0 && *chunks < most_pieces)
+    return {cut.pieces(std::vector<Dim>(static_cast<std::size_t>(*chunks), Dim(0)))};
   if (cut.size().is_number()) return {cut.steps(ceil_div(cut.size(), *chunks))};
   const Dim size = floor_div(cut.size(), *chunks);  // of a named dimension: where it divides, or as many as are used
   return {provably_equal(size * Dim(*chunks), cut.size()) ? cut.steps(size) : cut.steps(ceil_div(cut.size(), *chunks))};
@@ -155,7 +156,8 @@ Facts tensor_split(const Call& call) { return {cut_by(call, cut_of(call))}; }
 // Along the second dimension, of vectors the first.
 Facts hsplit(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
-  return {cut_by(call, {self, self.shape ? std::optional<std::size_t>(self.shape->size() == 1 ? 0 : 1) : std::nullopt, unpacked_into(call)})};
+  return {cut_by(call, {self, self.shape ? std::optional<std::size_t>(self.shape->size() == 1 ? 0 : 1) : std::nullopt,
+                        unpacked_into(call)})};
 }
 Facts vsplit(const Call& call) { return {cut_by(call, {tensor_of(call, "self"), 0, unpacked_into(call)})}; }
 Facts dsplit(const Call& call) { return {cut_by(call, {tensor_of(call, "self"), 2, unpacked_into(call)})}; }
@@ -171,7 +173,8 @@ Facts unbind(const Call& call) {
   if (!count || *count < 0 || *count >= most_pieces) return {list_of(std::move(item))};
   Facts items(static_cast<std::size_t>(*count), item);
   if (cut.self.contents && cut.self.shape->size() == 1 && cut.self.contents->size() == items.size())
-    for (std::size_t i = 0; i < items.size(); ++i) std::get<TensorFact>(items[i].value).contents = std::vector<Dim>{(*cut.self.contents)[i]};
+    for (std::size_t i = 0; i < items.size(); ++i)
+      std::get<TensorFact>(items[i].value).contents = std::vector<Dim>{(*cut.self.contents)[i]};
   return {list_fact(std::move(items))};
 }
 

@@ -120,7 +120,8 @@ Truth lies_in_order(const Strided& tensor) {
     const Dim& size = tensor.sizes[i];
     if (size.number() == 1) continue;
     if (!provably_equal(tensor.strides[i], next)) {
-      const bool places = provably_at_least(size, 2) && std::ranges::all_of(tensor.sizes, [](const Dim& dim) { return provably_at_least(dim, 1); });
+      const bool places = provably_at_least(size, 2) &&
+                          std::ranges::all_of(tensor.sizes, [](const Dim& dim) { return provably_at_least(dim, 1); });
       if (places && provably_different(tensor.strides[i], next)) return Truth::no;
       truth = Truth::unknown;
     }
@@ -143,7 +144,8 @@ Reshaped reshaped_strides(const Strided& tensor, const Shape& sizes) {
 std::optional<Shape> preserved_strides(const Strided& tensor) { return iterated_strides(tensor.sizes, {&tensor, 1}); }
 
 std::optional<Shape> iterated_strides(const Shape& sizes, std::span<const Strided> operands) {
-  if (std::ranges::all_of(operands, [](const Strided& operand) { return lies_in_order(operand) == Truth::yes; })) return strides_in_order(sizes);
+  if (std::ranges::all_of(operands, [](const Strided& operand) { return lies_in_order(operand) == Truth::yes; }))
+    return strides_in_order(sizes);
   // The first that has dimensions tells of any two which comes first, unless it is stretched.
   const auto whole = std::ranges::find_if(operands, [](const Strided& operand) { return !operand.sizes.empty(); });
   if (whole != operands.end() && same(whole->sizes, sizes) && dense_order(*whole)) return whole->strides;
@@ -164,7 +166,9 @@ std::optional<std::vector<std::int64_t>> dense_order(const Strided& tensor) {
   const auto size = [&](std::int64_t dim) -> const Dim& { return tensor.sizes[static_cast<std::size_t>(dim)]; };
   for (Dim next = 1; !left.empty();) {
     auto found = std::ranges::find_if(left, [&](std::int64_t dim) { return size(dim).number() == 1; });
-    if (found == left.end()) found = std::ranges::find_if(left, [&](std::int64_t dim) { return provably_equal(tensor.strides[static_cast<std::size_t>(dim)], next); });
+    if (found == left.end())
+      found = std::ranges::find_if(
+          left, [&](std::int64_t dim) { return provably_equal(tensor.strides[static_cast<std::size_t>(dim)], next); });
     if (found == left.end()) return std::nullopt;
     next = next * size(*found);
     order.insert(order.begin(), *found);

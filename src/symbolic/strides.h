@@ -11,20 +11,26 @@
 
 namespace compatcheck::symbolic {
 
-struct Strided { Shape sizes, strides; };
+struct Strided {
+  Shape sizes, strides;
+};
 
 // Row-major: the last dimension is the innermost.
 Shape strides_in_order(const Shape& sizes);
 // Tensor::is_contiguous().
 Truth lies_in_order(const Strided& tensor);
 // The strides of the same elements in other sizes without a copy (computeStride). `is_view` no: only a copy has these sizes.
-struct Reshaped { Truth is_view = Truth::unknown; Shape strides{}; };
+struct Reshaped {
+  Truth is_view = Truth::unknown;
+  Shape strides{};
+};
 Reshaped reshaped_strides(const Strided& tensor, const Shape& sizes);
 // Of new memory in the order in which a tensor lies: infer_dense_strides, which is what preserve_format asks for.
 std::optional<Shape> preserved_strides(const Strided& tensor);
 // Of what TensorIterator makes of operands that broadcast to `sizes`.
 std::optional<Shape> iterated_strides(const Shape& sizes, std::span<const Strided> operands);
-// The dimensions from the outermost to the innermost, if the elements fill their memory without gaps; nullopt if that isn't known.
+// The dimensions from the outermost to the innermost, if the elements fill their memory without gaps; nullopt if that isn't
+// known.
 std::optional<std::vector<std::int64_t>> dense_order(const Strided& tensor);
 
 }  // namespace compatcheck::symbolic

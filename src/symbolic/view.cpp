@@ -14,7 +14,11 @@ const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
 
 // The same elements in another shape: what is known of them stays.
 Fact reshaped(const TensorFact& self, std::optional<Shape> shape) {
-  return {.value = TensorFact{.dtype = self.dtype, .shape = std::move(shape), .contents = self.contents, .fraction = self.fraction, .known_constant = self.known_constant}};
+  return {.value = TensorFact{.dtype = self.dtype,
+                              .shape = std::move(shape),
+                              .contents = self.contents,
+                              .fraction = self.fraction,
+                              .known_constant = self.known_constant}};
 }
 
 Facts identity(const Call& call) { return {reshaped(self_of(call), self_of(call).shape)}; }
@@ -76,7 +80,8 @@ Facts reinterpreted(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto dtype = call.dtype("dtype");
   if (!dtype || !self.dtype || !self.shape || self.shape->empty()) return {tensor_fact(dtype, std::nullopt)};
-  const auto from = static_cast<std::int64_t>(ir::element_bytes(*self.dtype)), to = static_cast<std::int64_t>(ir::element_bytes(*dtype));
+  const auto from = static_cast<std::int64_t>(ir::element_bytes(*self.dtype)),
+             to = static_cast<std::int64_t>(ir::element_bytes(*dtype));
   Shape shape = *self.shape;
   shape.back() = from == to ? shape.back() : to == 0 ? Dim::unknown() : floor_div(shape.back() * Dim(from), to);
   return {tensor_fact(dtype, std::move(shape))};
@@ -126,9 +131,12 @@ Facts sum_to_size(const Call& call) {
   auto dtype = self.dtype;
   if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype)) {
     const auto equal = [](const Dim& a, const Dim& b) { return provably_equal(a, b); };
-    const bool unchanged = size && self.shape && std::equal(size->begin(), size->end(), self.shape->begin(), self.shape->end(), equal);
-    const bool summed = size && self.shape && (size->size() != self.shape->size() ||
-                        !std::equal(size->begin(), size->end(), self.shape->begin(), [](const Dim& a, const Dim& b) { return !provably_different(a, b); }));
+    const bool unchanged =
+        size && self.shape && std::equal(size->begin(), size->end(), self.shape->begin(), self.shape->end(), equal);
+    const bool summed =
+        size && self.shape &&
+        (size->size() != self.shape->size() || !std::equal(size->begin(), size->end(), self.shape->begin(),
+                                                           [](const Dim& a, const Dim& b) { return !provably_different(a, b); }));
     if (!unchanged) dtype = summed ? std::optional(DType::i64) : std::nullopt;
   }
   return {tensor_fact(dtype, size)};
@@ -190,7 +198,7 @@ Facts squeeze(const Call& call) {
 
 Facts transpose(const Call& call) {
   const TensorFact& self = self_of(call);
-  const bool axes = call.has("axis0");   // swapaxes
+  const bool axes = call.has("axis0");  // swapaxes
   const auto first = call.integer(axes ? "axis0" : "dim0"), second = call.integer(axes ? "axis1" : "dim1");
   if (!self.shape || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
   const auto a = wrap_dim(*first, self.shape->size()), b = wrap_dim(*second, self.shape->size());
@@ -229,7 +237,8 @@ Facts permute(const Call& call) {
 Facts move_dims(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto source = call.ints("source"), destination = call.ints("destination");
-  if (!self.shape || !source || !destination || source->size() != destination->size()) return {tensor_fact(self.dtype, std::nullopt)};
+  if (!self.shape || !source || !destination || source->size() != destination->size())
+    return {tensor_fact(self.dtype, std::nullopt)};
   const std::size_t rank = self.shape->size();
   std::vector<std::optional<std::size_t>> order(rank);
   std::vector<bool> moved(rank, false);
@@ -290,7 +299,8 @@ Facts repeat(const Call& call) { return {tensor_fact(self_of(call).dtype, tiled(
 Facts tile(const Call& call) { return {tensor_fact(self_of(call).dtype, tiled(self_of(call), call.dims("dims")))}; }
 
 // self with at least `rank` dimensions.
-template <std::size_t rank> Fact widened(const TensorFact& self) {
+template <std::size_t rank>
+Fact widened(const TensorFact& self) {
   if (!self.shape) return reshaped(self, std::nullopt);
   Shape shape = *self.shape;
   if (rank >= 1 && shape.empty()) shape = {1};
@@ -299,7 +309,8 @@ template <std::size_t rank> Fact widened(const TensorFact& self) {
   return reshaped(self, std::move(shape));
 }
 
-template <std::size_t rank> Facts at_least(const Call& call) {
+template <std::size_t rank>
+Facts at_least(const Call& call) {
   if (call.has("self")) return {widened<rank>(self_of(call))};
   const auto tensors = call.list("tensors");
   if (!tensors) return {list_of(tensor_fact(std::nullopt, std::nullopt))};
@@ -316,12 +327,14 @@ Verdict expansion_fits(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto sizes = call.dims("size");
   if (!self.shape || !sizes) return demands.verdict();
-  demands.at_least(Dim(static_cast<std::int64_t>(sizes->size())), static_cast<std::int64_t>(self.shape->size()), "the length of size");
+  demands.at_least(Dim(static_cast<std::int64_t>(sizes->size())), static_cast<std::int64_t>(self.shape->size()),
+                   "the length of size");
   if (sizes->size() < self.shape->size()) return demands.verdict();
   const std::size_t lead = sizes->size() - self.shape->size();
   for (std::size_t i = 0; i < sizes->size(); ++i) {
     const Dim& size = (*sizes)[i];
-    if (i < lead) demands.at_least(size, 0, "size " + std::to_string(i) + ", of a dimension that self lacks,");
+    if (i < lead)
+      demands.at_least(size, 0, "size " + std::to_string(i) + ", of a dimension that self lacks,");
     else if (size.number() != -1 && provably_different((*self.shape)[i - lead], 1))
       demands.equal(size, (*self.shape)[i - lead], "size " + std::to_string(i));
   }
@@ -337,8 +350,10 @@ Verdict elements_fit(const Call& call) {
   Shape numbers;
   for (const Dim& size : *sizes)
     if (size.number().value_or(-1) != -1) numbers.push_back(size);
-  if (numbers.size() == sizes->size()) demands.equal(product(numbers), product(*self), "the number of elements of the result");
-  else demands.multiple(product(*self), product(numbers), "the number of elements");
+  if (numbers.size() == sizes->size())
+    demands.equal(product(numbers), product(*self), "the number of elements of the result");
+  else
+    demands.multiple(product(*self), product(numbers), "the number of elements");
   return demands.verdict();
 }
 
@@ -349,7 +364,8 @@ Verdict source_fits(const Call& call) {
   if (!self || !source) return demands.verdict();
   if (source->size() > self->size()) demands.broken("src has more dimensions than self");
   for (std::size_t i = 0; i < source->size() && source->size() <= self->size(); ++i)
-    if ((*source)[i].is_number() && (*source)[i].number() != 1) demands.equal((*source)[i], (*self)[self->size() - source->size() + i], "dimension " + std::to_string(i) + " of src");
+    if ((*source)[i].is_number() && (*source)[i].number() != 1)
+      demands.equal((*source)[i], (*self)[self->size() - source->size() + i], "dimension " + std::to_string(i) + " of src");
   return demands.verdict();
 }
 
@@ -357,21 +373,25 @@ Verdict repeats_fit(const Call& call) {
   Demands demands;
   const auto rank = call.rank("self");
   const auto repeats = call.list("repeats");
-  if (rank && repeats) demands.at_least(Dim(static_cast<std::int64_t>(repeats->size())), static_cast<std::int64_t>(*rank), "the length of repeats");
+  if (rank && repeats)
+    demands.at_least(Dim(static_cast<std::int64_t>(repeats->size())), static_cast<std::int64_t>(*rank), "the length of repeats");
   return demands.verdict();
 }
 
 }  // namespace
 
 void register_view(Registry& registry) {
-  for (const char* op : {"aten::contiguous", "aten::detach", "aten::alias", "aten::clone", "aten::lift_fresh_copy", "aten::lift_fresh",
-                         "aten::lift", "aten::resolve_conj", "aten::resolve_neg", "aten::positive", "aten::detach_copy", "aten::alias_copy"})
+  for (const char* op :
+       {"aten::contiguous", "aten::detach", "aten::alias", "aten::clone", "aten::lift_fresh_copy", "aten::lift_fresh",
+        "aten::lift", "aten::resolve_conj", "aten::resolve_neg", "aten::positive", "aten::detach_copy", "aten::alias_copy"})
     registry.facts(op, identity);
   registry.facts("aten::size", size);
   registry.facts("aten::dim", rank);
   registry.facts("aten::numel", numel);
   registry.facts("aten::_shape_as_tensor", shape_as_tensor);
-  for (const char* op : {"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::view_copy", "aten::_reshape_alias", "aten::_reshape_copy"}) registry.facts(op, view);
+  for (const char* op :
+       {"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::view_copy", "aten::_reshape_alias", "aten::_reshape_copy"})
+    registry.facts(op, view);
   registry.facts("aten::view_as", like_other);
   registry.facts("aten::reshape_as", like_other);
   registry.facts("aten::flatten", flatten);
@@ -383,8 +403,10 @@ void register_view(Registry& registry) {
   registry.facts("aten::unsqueeze_copy", unsqueeze);
   registry.facts("aten::squeeze", squeeze);
   registry.facts("aten::squeeze_copy", squeeze);
-  for (const char* op : {"aten::transpose", "aten::swapaxes", "aten::swapdims", "aten::transpose_copy"}) registry.facts(op, transpose);
-  for (const char* op : {"aten::t", "aten::mT", "aten::mH", "aten::adjoint", "aten::matrix_H", "aten::t_copy"}) registry.facts(op, matrix_transpose);
+  for (const char* op : {"aten::transpose", "aten::swapaxes", "aten::swapdims", "aten::transpose_copy"})
+    registry.facts(op, transpose);
+  for (const char* op : {"aten::t", "aten::mT", "aten::mH", "aten::adjoint", "aten::matrix_H", "aten::t_copy"})
+    registry.facts(op, matrix_transpose);
   registry.facts("aten::numpy_T", reverse_dims);
   registry.facts("aten::permute", permute);
   registry.facts("aten::permute_copy", permute);

@@ -37,14 +37,17 @@ Facts deform_conv2d(const Call& call) {
     return std::vector<Dim>{call.dim(height).value_or(Dim::unknown()), call.dim(width).value_or(Dim::unknown())};
   };
   return {tensor_fact(input.dtype, convolved(input, tensor_of(call, "weight"),
-                                             {.stride = pair("stride_h", "stride_w"), .padding = pair("pad_h", "pad_w"),
-                                              .dilation = pair("dilation_h", "dilation_w"), .output_padding = {}}))};
+                                             {.stride = pair("stride_h", "stride_w"),
+                                              .padding = pair("pad_h", "pad_w"),
+                                              .dilation = pair("dilation_h", "dilation_w"),
+                                              .output_padding = {}}))};
 }
 
 // With corners aligned all places of an axis of one cell are that cell, but those that are no finite number.
 Verdict axis_may_be_single(const Call& call) {
   const auto& shape = tensor_of(call, "input").shape;
-  const bool may = !shape || shape->size() < 3 || std::any_of(shape->begin() + 2, shape->end(), [](const Dim& size) { return size.number().value_or(1) == 1; });
+  const bool may = !shape || shape->size() < 3 ||
+                   std::any_of(shape->begin() + 2, shape->end(), [](const Dim& size) { return size.number().value_or(1) == 1; });
   return {.truth = may ? Truth::yes : Truth::no, .message = may ? "" : "no axis has one cell"};
 }
 

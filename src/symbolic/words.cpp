@@ -1,10 +1,11 @@
 // The rule words of `facts:` in the tables (docs/mappings.md).
+#include "symbolic/words.h"
+
 #include <algorithm>
 
 #include "symbolic/families.h"
 #include "symbolic/pointwise.h"
 #include "symbolic/promotion.h"
-#include "symbolic/words.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -58,7 +59,9 @@ std::optional<Shape> reduced(const Call& call) {
 
 Facts reduce(const Call& call) { return {tensor_fact(dtype_or(call, dtype_of(first_tensor(call))), reduced(call))}; }
 Facts reduce_sum(const Call& call) { return {tensor_fact(dtype_or(call, as_sum(dtype_of(first_tensor(call)))), reduced(call))}; }
-Facts reduce_float(const Call& call) { return {tensor_fact(dtype_or(call, as_float(dtype_of(first_tensor(call)))), reduced(call))}; }
+Facts reduce_float(const Call& call) {
+  return {tensor_fact(dtype_or(call, as_float(dtype_of(first_tensor(call)))), reduced(call))};
+}
 // Of u8, which stood for bool before there was one, it is u8.
 Facts reduce_bool(const Call& call) {
   const auto dtype = dtype_of(first_tensor(call));
@@ -79,13 +82,14 @@ Verdict broadcast_fits(const Call& call) {
   const auto& arguments = call.node().schema()->arguments;
   for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i) {
     const auto* tensor = call.input(i).tensor();
-    if (!tensor || !tensor->shape || arguments[i].keyword_only) continue;   // `out`
+    if (!tensor || !tensor->shape || arguments[i].keyword_only) continue;  // `out`
     const Shape& shape = *tensor->shape;
     if (shape.size() > whole.size()) whole.insert(whole.begin(), shape.size() - whole.size(), Dim(1));
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       Dim& size = whole[whole.size() - shape.size() + axis];
       if (size.number() != 1 && shape[axis].number() != 1 && provably_different(size, shape[axis]))
-        return {.truth = Truth::no, .message = "sizes " + size.to_string() + " and " + shape[axis].to_string() + " don't broadcast"};
+        return {.truth = Truth::no,
+                .message = "sizes " + size.to_string() + " and " + shape[axis].to_string() + " don't broadcast"};
       size = broadcast_dim(size, shape[axis]);
     }
   }
@@ -100,8 +104,12 @@ Verdict dims_exist(const Call& call) {
   std::vector<std::size_t> seen;
   for (const std::int64_t dim : *dims) {
     const auto index = wrap_dim(dim, tensor->shape->size());
-    if (!index) return {.truth = Truth::no, .message = "dimension " + std::to_string(dim) + " is out of range for rank " + std::to_string(tensor->shape->size())};
-    if (std::find(seen.begin(), seen.end(), *index) != seen.end()) return {.truth = Truth::no, .message = "dimension " + std::to_string(dim) + " is given twice"};
+    if (!index)
+      return {
+          .truth = Truth::no,
+          .message = "dimension " + std::to_string(dim) + " is out of range for rank " + std::to_string(tensor->shape->size())};
+    if (std::find(seen.begin(), seen.end(), *index) != seen.end())
+      return {.truth = Truth::no, .message = "dimension " + std::to_string(dim) + " is given twice"};
     seen.push_back(*index);
   }
   return {.truth = Truth::yes};
@@ -111,7 +119,7 @@ Verdict dims_exist(const Call& call) {
 
 void register_words(Registry& registry) {
   registry.condition("operands_broadcast", broadcast_fits);
-  registry.fact_word("same", [](const Call& call) { return same(call); });   // the name is overloaded
+  registry.fact_word("same", [](const Call& call) { return same(call); });  // the name is overloaded
   registry.fact_word("same_float", same_float);
   registry.fact_word("pointwise", pointwise, broadcast_fits);
   registry.fact_word("pointwise_float", pointwise_float, broadcast_fits);

@@ -17,7 +17,7 @@
 namespace compatcheck::verification {
 namespace {
 
-constexpr std::uint64_t weight_batch = 1ull << 30;   // bytes that one part of the model carries, about
+constexpr std::uint64_t weight_batch = 1ull << 30;  // bytes that one part of the model carries, about
 
 // A value of the graph and the ONNX values that stand for it.
 struct Leaf {
@@ -61,14 +61,14 @@ class Bisection {
 
   // One part of a block's values, and how to run it.
   struct Part {
-    std::size_t first = 0, end = 0;          // of the items
+    std::size_t first = 0, end = 0;  // of the items
     bool opened = false;
-    std::vector<std::string> names;          // of the ONNX values that it computes
+    std::vector<std::string> names;  // of the ONNX values that it computes
     std::optional<Segment> segment;
     std::optional<Session> session;
-    std::string failure;                     // why the runtime doesn't take it
-    std::vector<const ir::Value*> wanted;    // of TorchScript: what it is given and what it must give; none: it can't be judged
-    std::vector<Part> pieces;                // its items one by one, where they don't run together
+    std::string failure;                   // why the runtime doesn't take it
+    std::vector<const ir::Value*> wanted;  // of TorchScript: what it is given and what it must give; none: it can't be judged
+    std::vector<Part> pieces;              // its items one by one, where they don't run together
 
     bool is_one() const { return end - first == 1; }
   };
@@ -133,7 +133,8 @@ class Bisection {
     return names;
   }
 
-  std::optional<Segment> segment_of(const std::vector<std::string>& names, const Sources& sources, std::map<std::string, std::vector<std::int64_t>> sizes = {}) const {
+  std::optional<Segment> segment_of(const std::vector<std::string>& names, const Sources& sources,
+                                    std::map<std::string, std::vector<std::int64_t>> sizes = {}) const {
     std::set<std::string> cut, sequences;
     std::map<std::string, ir::DType> dtypes;
     for (const auto& [name, source] : sources) {
@@ -154,7 +155,8 @@ class Bisection {
       wanted = std::move(read);
       for (std::size_t i = part.first; i < part.end; ++i) {
         wanted.insert(items[i].value);
-        for (const Leaf& leaf : items[i].leaves) wanted.insert(sources.at(leaf.name).first);   // an alias is held against what it stands for
+        for (const Leaf& leaf : items[i].leaves)
+          wanted.insert(sources.at(leaf.name).first);  // an alias is held against what it stands for
         if (const auto by = indexed_by(items[i].value, in_.prepared.facts)) wanted.insert(by->input);
       }
     } else if (!part.is_one()) {
@@ -187,7 +189,7 @@ class Bisection {
   }
 
   void split(Part& part, const std::vector<Item>& items, const Sources& sources) const {
-    part.session.reset();   // it and its weights are done with
+    part.session.reset();  // it and its weights are done with
     part.segment.reset();
     for (std::size_t i = part.first; i < part.end; ++i) {
       Part& piece = part.pieces.emplace_back();
@@ -198,10 +200,11 @@ class Bisection {
     }
   }
 
-  struct Unfed {};   // a value that the nodes read can't be given to the runtime
+  struct Unfed {};  // a value that the nodes read can't be given to the runtime
 
   // Of executions `first` to `end`.
-  std::optional<BadValue> look(Part& part, const std::vector<Item>& items, const Sources& sources, const ir::Block& block, std::uint64_t first, std::uint64_t end) {
+  std::optional<BadValue> look(Part& part, const std::vector<Item>& items, const Sources& sources, const ir::Block& block,
+                               std::uint64_t first, std::uint64_t end) {
     open(part, items, sources);
     if (part.wanted.empty()) return std::nullopt;
     std::uint64_t execution = first;
@@ -220,21 +223,24 @@ class Bisection {
   // As the runtime takes it.
   std::optional<ir::Constant> fed(const std::string& name, const ir::Constant* value) const {
     if (!value) return std::nullopt;
-    if (value->is_none()) {   // of a path that isn't taken: any value will do
+    if (value->is_none()) {  // of a path that isn't taken: any value will do
       const auto dtype = in_.onnx.dtype_of(name);
       if (!dtype) return std::nullopt;
-      const ir::Constant nothing = ir::is_floating(*dtype) ? ir::Constant{0.0} : *dtype == ir::DType::boolean ? ir::Constant{false} : ir::Constant{std::int64_t{0}};
+      const ir::Constant nothing = ir::is_floating(*dtype)        ? ir::Constant{0.0}
+                                   : *dtype == ir::DType::boolean ? ir::Constant{false}
+                                                                  : ir::Constant{std::int64_t{0}};
       return ir::Constant{*as_tensor(nothing, *dtype)};
     }
     if (holds_tensors(*value) && !in_.onnx.dtype_of(name)) {
-      const bool empty = value->get<ir::ListConstant>()->items.empty();   // which the runtime's C API can't make
+      const bool empty = value->get<ir::ListConstant>()->items.empty();  // which the runtime's C API can't make
       return empty ? std::nullopt : std::optional(*value);
     }
     if (auto tensor = as_tensor(*value, in_.onnx.dtype_of(name))) return ir::Constant{std::move(*tensor)};
     return std::nullopt;
   }
 
-  std::optional<BadValue> judge(Part& part, const std::vector<Item>& items, const Sources& sources, const Values& values, std::uint64_t execution) {
+  std::optional<BadValue> judge(Part& part, const std::vector<Item>& items, const Sources& sources, const Values& values,
+                                std::uint64_t execution) {
     std::map<std::string, ir::Constant> found;
     std::string failure = part.failure;
     bool unfed = false;
@@ -247,7 +253,7 @@ class Bisection {
         unfed = true;
       }
     }
-    if (unfed && part.is_one()) {   // its bodies may be given what they read
+    if (unfed && part.is_one()) {  // its bodies may be given what they read
       for (const ir::Block* body : items[part.first].value->producer()->blocks())
         if (auto inside = scan(*body, sources)) return inside;
       return std::nullopt;
@@ -290,18 +296,22 @@ class Bisection {
     const auto& outputs = part.session->outputs();
     std::map<std::string, ir::Constant> found;
     for (std::size_t i = 0; i < part.names.size(); ++i)
-      if (const auto at = std::ranges::find(outputs, part.segment->results[i]); at != outputs.end()) found.emplace(part.names[i], results[static_cast<std::size_t>(at - outputs.begin())]);
+      if (const auto at = std::ranges::find(outputs, part.segment->results[i]); at != outputs.end())
+        found.emplace(part.names[i], results[static_cast<std::size_t>(at - outputs.begin())]);
     return found;
   }
 
   // Empty if it agrees.
-  std::string compare_leaf(const Item& item, const Leaf& leaf, const std::map<std::string, ir::Constant>& found, const Sources& sources, const Values& values) {
+  std::string compare_leaf(const Item& item, const Leaf& leaf, const std::map<std::string, ir::Constant>& found,
+                           const Sources& sources, const Values& values) {
     const auto held = values.find(item.value);
     const ir::Constant* expected = held == values.end() ? nullptr : member(*held->second, leaf.path);
     if (!expected || expected->is_none()) return {};
     const ir::Constant* got = nullptr;
-    if (sources.at(leaf.name).first != item.value) got = value_of(leaf.name, sources, values);   // judged where it is made
-    else if (const auto at = found.find(leaf.name); at != found.end()) got = &at->second;
+    if (sources.at(leaf.name).first != item.value)
+      got = value_of(leaf.name, sources, values);  // judged where it is made
+    else if (const auto at = found.find(leaf.name); at != found.end())
+      got = &at->second;
     if (!got) return {};
     return compare_values(item, *expected, *got, values);
   }
@@ -309,9 +319,11 @@ class Bisection {
   std::string compare_values(const Item& item, const ir::Constant& expected, const ir::Constant& got, const Values& values) {
     if (const auto* list = expected.get<ir::ListConstant>(); list && got.get<ir::ListConstant>()) {
       const auto& members = got.get<ir::ListConstant>()->items;
-      if (members.size() != list->items.size()) return "a sequence of " + std::to_string(members.size()) + " for " + std::to_string(list->items.size());
+      if (members.size() != list->items.size())
+        return "a sequence of " + std::to_string(members.size()) + " for " + std::to_string(list->items.size());
       for (std::size_t i = 0; i < members.size(); ++i)
-        if (std::string difference = compare_values(item, list->items[i], members[i], values); !difference.empty()) return difference;
+        if (std::string difference = compare_values(item, list->items[i], members[i], values); !difference.empty())
+          return difference;
       return {};
     }
     const auto right = as_tensor(got, {});
@@ -334,14 +346,24 @@ class Bisection {
     return tensor && is_tie(*by, *tensor, expected, found, in_.tolerance(tensor->dtype));
   }
 
-  BadValue bad_value(const Item& item, const std::string& name, std::string difference, const Sources& sources, const Values& values, std::uint64_t execution) const {
-    BadValue bad{.value = item.value, .name = name, .nodes = {}, .difference = std::move(difference), .execution = execution, .segment = {}, .inputs = {}, .expected = {}};
+  BadValue bad_value(const Item& item, const std::string& name, std::string difference, const Sources& sources,
+                     const Values& values, std::uint64_t execution) const {
+    BadValue bad{.value = item.value,
+                 .name = name,
+                 .nodes = {},
+                 .difference = std::move(difference),
+                 .execution = execution,
+                 .segment = {},
+                 .inputs = {},
+                 .expected = {}};
     const auto own = own_names(item, sources);
-    if (std::ranges::find(own, name) == own.end()) return bad;   // an alias: no node makes it
+    if (std::ranges::find(own, name) == own.end()) return bad;  // an alias: no node makes it
     std::map<std::string, std::vector<std::int64_t>> sizes;
     const auto note_size = [&](const std::string& of, const ir::Constant* value) {
-      if (const auto* view = value ? value->get<ir::TensorView>() : nullptr) sizes[of] = view->sizes;
-      else if (value && !value->get<ir::ListConstant>()) sizes[of] = {};
+      if (const auto* view = value ? value->get<ir::TensorView>() : nullptr)
+        sizes[of] = view->sizes;
+      else if (value && !value->get<ir::ListConstant>())
+        sizes[of] = {};
     };
     auto segment = segment_of({name}, sources);
     if (!segment) return bad;

@@ -12,7 +12,8 @@ namespace {
 
 using ir::DType;
 
-template <class T> T load(const std::uint8_t* from) {
+template <class T>
+T load(const std::uint8_t* from) {
   T value;
   std::memcpy(&value, from, sizeof value);
   return value;
@@ -28,13 +29,20 @@ struct Layout {
 };
 
 Layout layout_of(DType dtype) {
-  const auto number = []<class T>(T) { return Layout{[](const std::uint8_t* from) { return static_cast<double>(load<T>(from)); }, sizeof(T), !std::is_floating_point_v<T>}; };
+  const auto number = []<class T>(T) {
+    return Layout{[](const std::uint8_t* from) { return static_cast<double>(load<T>(from)); }, sizeof(T),
+                  !std::is_floating_point_v<T>};
+  };
   const Read half = [](const std::uint8_t* from) { return static_cast<double>(ir::from_half(load<std::uint16_t>(from))); };
   switch (dtype) {
-    case DType::f64: case DType::c128: return number(double{});
-    case DType::f32: case DType::c64: return number(float{});
-    case DType::f16: case DType::c32: return {half, 2, false};
-    case DType::bf16: return {[](const std::uint8_t* from) { return static_cast<double>(ir::from_bfloat(load<std::uint16_t>(from))); }, 2, false};
+    case DType::f64:
+    case DType::c128: return number(double{});
+    case DType::f32:
+    case DType::c64: return number(float{});
+    case DType::f16:
+    case DType::c32: return {half, 2, false};
+    case DType::bf16:
+      return {[](const std::uint8_t* from) { return static_cast<double>(ir::from_bfloat(load<std::uint16_t>(from))); }, 2, false};
     case DType::i64: return number(std::int64_t{});
     case DType::u64: return number(std::uint64_t{});
     case DType::i32: return number(std::int32_t{});
@@ -55,7 +63,10 @@ struct Sums {
 class Comparing {
  public:
   Comparing(const ir::TensorView& expected, const ir::TensorView& found, const Tolerance& tolerance)
-      : layout_(layout_of(expected.dtype)), tolerance_(tolerance), expected_(expected.storage->data.data()), found_(found.storage->data.data()) {
+      : layout_(layout_of(expected.dtype)),
+        tolerance_(tolerance),
+        expected_(expected.storage->data.data()),
+        found_(found.storage->data.data()) {
     made_.elements = static_cast<std::uint64_t>(expected.elements()) * (ir::is_complex(expected.dtype) ? 2 : 1);
   }
 
@@ -78,7 +89,8 @@ class Comparing {
     }
     const double difference = std::abs(found - expected);
     add(expected, found, difference);
-    const bool equal = layout_.exact ? std::memcmp(e, f, layout_.bytes) == 0 : difference <= tolerance_.absolute + tolerance_.relative * std::abs(expected);
+    const bool equal = layout_.exact ? std::memcmp(e, f, layout_.bytes) == 0
+                                     : difference <= tolerance_.absolute + tolerance_.relative * std::abs(expected);
     if (!equal) mismatch(index, expected, found);
   }
 
@@ -107,8 +119,10 @@ class Comparing {
     const auto place = differences_.begin() + static_cast<std::ptrdiff_t>((differences_.size() - 1) * 99 / 100);
     std::nth_element(differences_.begin(), place, differences_.end());
     made_.p99_abs = *place;
-    if (sums_.expected > 0 && sums_.found > 0) made_.cosine = sums_.product / std::sqrt(sums_.expected) / std::sqrt(sums_.found);
-    else if (sums_.expected > 0 || sums_.found > 0) made_.cosine = 0;
+    if (sums_.expected > 0 && sums_.found > 0)
+      made_.cosine = sums_.product / std::sqrt(sums_.expected) / std::sqrt(sums_.found);
+    else if (sums_.expected > 0 || sums_.found > 0)
+      made_.cosine = 0;
     if (sums_.squared_difference > 0) made_.snr_db = 10 * std::log10(sums_.expected / sums_.squared_difference);
   }
 
@@ -140,10 +154,13 @@ std::vector<std::int64_t> place_of(std::uint64_t index, const std::vector<std::i
 
 Tolerance tolerance_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: case DType::c64: return {1e-3, 1e-5};
-    case DType::f16: case DType::c32: return {1e-2, 1e-3};
+    case DType::f32:
+    case DType::c64: return {1e-3, 1e-5};
+    case DType::f16:
+    case DType::c32: return {1e-2, 1e-3};
     case DType::bf16: return {5e-2, 1e-2};
-    case DType::f64: case DType::c128: return {1e-6, 1e-8};
+    case DType::f64:
+    case DType::c128: return {1e-6, 1e-8};
     default: return {};
   }
 }
@@ -166,11 +183,13 @@ double element_of(const ir::TensorView& tensor, std::uint64_t index) {
 std::string describe(const Comparison& comparison) {
   if (comparison.expected_dtype != comparison.found_dtype)
     return std::string(ir::name(comparison.found_dtype)) + " for " + std::string(ir::name(comparison.expected_dtype));
-  if (comparison.expected_sizes != comparison.found_sizes) return "shape " + spell(comparison.found_sizes) + " for " + spell(comparison.expected_sizes);
+  if (comparison.expected_sizes != comparison.found_sizes)
+    return "shape " + spell(comparison.found_sizes) + " for " + spell(comparison.expected_sizes);
   if (comparison.passed()) return {};
   const std::uint64_t parts = ir::is_complex(comparison.expected_dtype) ? 2 : 1;
-  return std::to_string(comparison.mismatched) + " of " + std::to_string(comparison.elements) + " values, " + ir::plainly(comparison.found_there) + " for " +
-         ir::plainly(comparison.expected_there) + " at " + spell(place_of(comparison.first_mismatch / parts, comparison.expected_sizes));
+  return std::to_string(comparison.mismatched) + " of " + std::to_string(comparison.elements) + " values, " +
+         ir::plainly(comparison.found_there) + " for " + ir::plainly(comparison.expected_there) + " at " +
+         spell(place_of(comparison.first_mismatch / parts, comparison.expected_sizes));
 }
 
 }  // namespace compatcheck::verification

@@ -29,13 +29,16 @@ void add_weight_input(const ::onnx::TensorProto& weight, ::onnx::ValueInfoProto&
 std::string name_of(const ::onnx::NodeProto& node) { return node.name().empty() ? node.op_type() : node.name(); }
 
 Taken::Taken(const std::filesystem::path& file, const ir::Watch& watch)
-    : skeleton(Skeleton::read(std::make_shared<const frontend::InputFile>(file), watch)), scopes(skeleton.model.graph()), externals(file.parent_path()),
+    : skeleton(Skeleton::read(std::make_shared<const frontend::InputFile>(file), watch)),
+      scopes(skeleton.model.graph()),
+      externals(file.parent_path()),
       types(skeleton.model) {}
 
 std::uint64_t Taken::weight_bytes(const onnx_file::Origin& weight) const {
   if (!weight.initializer) return weight.sparse_initializer->ByteSizeLong();
   if (const FarElements* far = skeleton.far(*weight.initializer)) return far->bytes();
-  return onnx_file::is_external(*weight.initializer) ? externals.elements(*weight.initializer).bytes() : weight.initializer->ByteSizeLong();
+  return onnx_file::is_external(*weight.initializer) ? externals.elements(*weight.initializer).bytes()
+                                                     : weight.initializer->ByteSizeLong();
 }
 
 std::optional<Segment> Cutting::run() {
@@ -89,10 +92,12 @@ std::string Cutting::computed(const std::string& name) const {
 void Cutting::declare(const std::string& name, const ::onnx::GraphProto& graph, ::onnx::ValueInfoProto& value) const {
   auto& type = *value.mutable_type();
   if (const auto* known = model_.types.find(graph, name)) type = *known;
-  auto& tensor = *(type.has_sequence_type() || request_.sequences.contains(name) ? type.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()
-                                                                                   : type.mutable_tensor_type());
-  tensor.clear_shape();   // what inference says of a body's values needn't hold outside of it
-  if (const auto dtype = request_.dtypes.find(name); tensor.elem_type() == 0 && dtype != request_.dtypes.end()) tensor.set_elem_type(onnx::data_type(dtype->second));
+  auto& tensor = *(type.has_sequence_type() || request_.sequences.contains(name)
+                       ? type.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()
+                       : type.mutable_tensor_type());
+  tensor.clear_shape();  // what inference says of a body's values needn't hold outside of it
+  if (const auto dtype = request_.dtypes.find(name); tensor.elem_type() == 0 && dtype != request_.dtypes.end())
+    tensor.set_elem_type(onnx::data_type(dtype->second));
   if (const auto sizes = request_.sizes.find(name); sizes != request_.sizes.end() && !type.has_sequence_type()) {
     tensor.mutable_shape();
     for (const std::int64_t size : sizes->second) tensor.mutable_shape()->add_dim()->set_dim_value(size);

@@ -17,10 +17,13 @@ bool among(std::string_view name, Names names) { return std::ranges::find(names,
 // Of what holds the same elements, or some of them.
 bool passes_elements_on(const ir::Node& node) {
   static const std::set<std::string_view> names = {
-      "aten::alias", "aten::clone", "aten::contiguous", "aten::detach", "aten::expand", "aten::expand_as", "aten::flatten", "aten::flip", "aten::long",
-      "aten::int", "aten::movedim", "aten::narrow", "aten::permute", "aten::repeat", "aten::reshape", "aten::select", "aten::slice", "aten::squeeze",
-      "aten::t", "aten::to", "aten::transpose", "aten::type_as", "aten::unflatten", "aten::unsqueeze", "aten::view", "aten::view_as", "aten::cat",
-      "aten::stack", "aten::cpu", "prim::ListConstruct", "prim::TupleConstruct", "prim::unchecked_cast"};
+      "aten::alias",          "aten::clone",         "aten::contiguous", "aten::detach",    "aten::expand",
+      "aten::expand_as",      "aten::flatten",       "aten::flip",       "aten::long",      "aten::int",
+      "aten::movedim",        "aten::narrow",        "aten::permute",    "aten::repeat",    "aten::reshape",
+      "aten::select",         "aten::slice",         "aten::squeeze",    "aten::t",         "aten::to",
+      "aten::transpose",      "aten::type_as",       "aten::unflatten",  "aten::unsqueeze", "aten::view",
+      "aten::view_as",        "aten::cat",           "aten::stack",      "aten::cpu",       "prim::ListConstruct",
+      "prim::TupleConstruct", "prim::unchecked_cast"};
   return names.contains(node.op());
 }
 
@@ -60,7 +63,8 @@ class Search {
   void look_at_indices(const ir::Node& list, const ir::Value* value) {
     for (const ir::Use& use : list.output()->uses()) {
       const ir::Node& user = *use.user;
-      if (!user.schema() || !among(user.op(), {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"})) continue;
+      if (!user.schema() || !among(user.op(), {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}))
+        continue;
       for (std::size_t i = 0; i < list.inputs().size(); ++i)
         if (list.input(i) == value) bound(size_of(Call(user, facts_).fact("self"), static_cast<std::int64_t>(i)));
     }
@@ -69,17 +73,26 @@ class Search {
   void look_at_call(const Call& call, const ir::Value* value) {
     const auto is = [&](std::string_view argument) { return call.value(argument) == value; };
     const std::string_view op = call.op();
-    if (among(op, {"aten::embedding", "aten::embedding_bag"}) && is("indices")) bound(size_of(call.fact("weight"), 0));
-    else if (is("offsets")) bound(symbolic::Dim(1));
-    else if (op == "aten::take" && is("index")) bound(size_of(call.fact("self"), -1));
-    else if (is("index") || (is("indices") && op == "aten::take_along_dim")) bound(size_of(call.fact("self"), call.has("dim") ? call.integer("dim") : std::nullopt));
-    else if (among(op, {"aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::cross_entropy_loss", "aten::multi_margin_loss"}) && is("target"))
+    if (among(op, {"aten::embedding", "aten::embedding_bag"}) && is("indices"))
+      bound(size_of(call.fact("weight"), 0));
+    else if (is("offsets"))
+      bound(symbolic::Dim(1));
+    else if (op == "aten::take" && is("index"))
+      bound(size_of(call.fact("self"), -1));
+    else if (is("index") || (is("indices") && op == "aten::take_along_dim"))
+      bound(size_of(call.fact("self"), call.has("dim") ? call.integer("dim") : std::nullopt));
+    else if (among(op, {"aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::cross_entropy_loss",
+                        "aten::multi_margin_loss"}) &&
+             is("target"))
       bound(size_of(call.fact("self"), call.rank("self") == 1 ? 0 : 1));
-    else if (op == "aten::one_hot" && is("self")) bound(call.dim("num_classes"));
+    else if (op == "aten::one_hot" && is("self"))
+      bound(call.dim("num_classes"));
     else if (among(op, {"aten::_pack_padded_sequence", "aten::pack_padded_sequence"}) && is("lengths"))
       domain_.longest = size_of(call.fact("input"), call.boolean("batch_first") == true ? 1 : 0).value_or(symbolic::Dim(1));
-    else if (op == "aten::binary_cross_entropy" && (is("self") || is("target"))) domain_.share = true;
-    else if (among(op, {"aten::div", "aten::floor_divide", "aten::remainder", "aten::fmod", "aten::true_divide"}) && is("other")) domain_.divides = true;
+    else if (op == "aten::binary_cross_entropy" && (is("self") || is("target")))
+      domain_.share = true;
+    else if (among(op, {"aten::div", "aten::floor_divide", "aten::remainder", "aten::fmod", "aten::true_divide"}) && is("other"))
+      domain_.divides = true;
   }
 
   void bound(const std::optional<symbolic::Dim>& below) {

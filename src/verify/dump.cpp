@@ -17,14 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t first_values = 8;   // at a time, before anything is known of their sizes
+constexpr std::size_t first_values = 8;  // at a time, before anything is known of their sizes
 constexpr const char* table_file = "values.tsv";
 constexpr const char* table_head = "file\tvalue\tnode\tdtype\tshape\tmin\tmax\tmean\tstd\tzeros\tnan\tinf";
 
 std::string text_of(const TensorStatistics& statistics) {
   const auto number = [](const std::optional<double>& value) { return value ? ir::plainly(*value) : std::string("-"); };
-  return number(statistics.min) + "\t" + number(statistics.max) + "\t" + number(statistics.mean) + "\t" + number(statistics.std) + "\t" + std::to_string(statistics.zeros) + "\t" +
-         std::to_string(statistics.nan) + "\t" + std::to_string(statistics.inf);
+  return number(statistics.min) + "\t" + number(statistics.max) + "\t" + number(statistics.mean) + "\t" + number(statistics.std) +
+         "\t" + std::to_string(statistics.zeros) + "\t" + std::to_string(statistics.nan) + "\t" + std::to_string(statistics.inf);
 }
 
 // Complex numbers as the real ones that they are made of.
@@ -41,7 +41,8 @@ ir::TensorView as_real(ir::TensorView view) {
 const char* npy_dtype(ir::DType dtype) {
   switch (dtype) {
     case ir::DType::f64: return "<f8";
-    case ir::DType::f32: case ir::DType::bf16: return "<f4";
+    case ir::DType::f32:
+    case ir::DType::bf16: return "<f4";
     case ir::DType::f16: return "<f2";
     case ir::DType::i64: return "<i8";
     case ir::DType::i32: return "<i4";
@@ -81,7 +82,8 @@ std::string plain(const std::string& name) {
 // "0007_encoder_Relu.npy": what this writes, and nothing that lies elsewhere.
 bool is_ours(const std::string& file) {
   const auto line = file.find('_');
-  return line != file.npos && line >= 4 && file.find_first_not_of("0123456789") == line && file.ends_with(".npy") && file.find('/') == file.npos;
+  return line != file.npos && line >= 4 && file.find_first_not_of("0123456789") == line && file.ends_with(".npy") &&
+         file.find('/') == file.npos;
 }
 
 class Folder {
@@ -126,12 +128,15 @@ class Folder {
         const auto single = static_cast<float>(element_of(view, i));
         widened.append(reinterpret_cast<const char*>(&single), sizeof single);
       }
-    const std::string_view bytes = view.dtype == ir::DType::bf16 ? std::string_view(widened) : std::string_view(reinterpret_cast<const char*>(data.data()), data.size());
+    const std::string_view bytes = view.dtype == ir::DType::bf16
+                                       ? std::string_view(widened)
+                                       : std::string_view(reinterpret_cast<const char*>(data.data()), data.size());
     write_file(path_ / file, {npy_head(dtype, view.sizes), bytes});
     std::string shape;
     for (const std::int64_t size : view.sizes) shape += (shape.empty() ? "" : ",") + std::to_string(size);
     const auto statistics = onnx_file::statistics_of(as_real(view), nullptr, watch_);
-    table_ << file << "\t" << name << "\t" << node << "\t" << ir::name(view.dtype) << "\t[" << shape << "]\t" << text_of(statistics.value_or(TensorStatistics{})) << std::endl;
+    table_ << file << "\t" << name << "\t" << node << "\t" << ir::name(view.dtype) << "\t[" << shape << "]\t"
+           << text_of(statistics.value_or(TensorStatistics{})) << std::endl;
     must_be_written();
   }
 
@@ -141,7 +146,7 @@ class Folder {
 
   fs::path path_;
   const ir::Watch& watch_;
-  std::ofstream table_;   // line by line: it tells of what is there, too, where the model doesn't run to its end
+  std::ofstream table_;  // line by line: it tells of what is there, too, where the model doesn't run to its end
   std::size_t count_ = 0;
 };
 
@@ -158,7 +163,9 @@ class Held {
  public:
   Held(const NamedValues& inputs, std::uint64_t most_bytes) : inputs_(inputs), most_bytes_(most_bytes) {}
 
-  OnnxGraph::Request request(std::vector<std::string> wanted) const { return {std::move(wanted), names_, dtypes_, sequences_, {}}; }
+  OnnxGraph::Request request(std::vector<std::string> wanted) const {
+    return {std::move(wanted), names_, dtypes_, sequences_, {}};
+  }
 
   const ir::Constant& value(const std::string& name) const {
     if (const auto found = values_.find(name); found != values_.end()) return found->second.value;
@@ -172,7 +179,7 @@ class Held {
     if (list && !list->items.empty()) sequences_.insert(made.name);
     const ir::Constant& one = list && !list->items.empty() ? list->items.front() : value;
     const auto* tensor = one.get<ir::TensorView>();
-    if (!tensor) return;   // an empty list, or no value: the runtime's C API can't make these, so that they are computed again
+    if (!tensor) return;  // an empty list, or no value: the runtime's C API can't make these, so that they are computed again
     dtypes_[made.name] = tensor->dtype;
     names_.insert(made.name);
     bytes_ += bytes_of(value);
@@ -212,7 +219,8 @@ class Held {
 
 }  // namespace
 
-std::uint64_t dump(const fs::path& folder, const OnnxGraph& onnx, const Runtime& runtime, const NamedValues& inputs, std::uint64_t memory, const ir::Watch& watch) {
+std::uint64_t dump(const fs::path& folder, const OnnxGraph& onnx, const Runtime& runtime, const NamedValues& inputs,
+                   std::uint64_t memory, const ir::Watch& watch) {
   Folder into(folder, watch);
   Held held(inputs, memory / 2);
   const std::vector<MainValue> values = onnx.main_values();

@@ -12,7 +12,7 @@ namespace {
 // The conversion once more, for what its values stand for.
 struct Known {
   std::vector<NamedStand> stands;
-  std::map<std::string, const ir::Node*> origins;   // of ONNX nodes, by name
+  std::map<std::string, const ir::Node*> origins;  // of ONNX nodes, by name
 };
 
 Known know(const Mismatch& mismatch, int opset) {
@@ -32,7 +32,8 @@ Known know(const Mismatch& mismatch, int opset) {
 // "/encoder/Relu_3" → "/encoder/Relu"
 std::string without_number(const std::string& name) {
   const auto dash = name.rfind('_');
-  const bool numbered = dash != std::string::npos && dash + 1 < name.size() && name.find_first_not_of("0123456789", dash + 1) == std::string::npos;
+  const bool numbered =
+      dash != std::string::npos && dash + 1 < name.size() && name.find_first_not_of("0123456789", dash + 1) == std::string::npos;
   return numbered ? name.substr(0, dash) : name;
 }
 
@@ -65,8 +66,14 @@ const ir::Node* culprit(const BadValue& bad, const Known& known) {
 }
 
 FirstBad described(const BadValue& bad, const ir::Node& node, const ir::Graph& graph) {
-  return {.value = bad.name, .onnx_nodes = bad.nodes, .op = node.op(), .overload = node.overload(), .site = analysis::site_of(node, number_of(&node, graph)),
-          .execution = bad.execution, .difference = bad.difference, .repro = {}};
+  return {.value = bad.name,
+          .onnx_nodes = bad.nodes,
+          .op = node.op(),
+          .overload = node.overload(),
+          .site = analysis::site_of(node, number_of(&node, graph)),
+          .execution = bad.execution,
+          .difference = bad.difference,
+          .repro = {}};
 }
 
 // The model as it is, where no part of it fails by itself.
@@ -96,32 +103,53 @@ void explain(const Mismatch& mismatch, Verification& made) {
   if (onnx.producer() != "compatcheck") keep_common(known.stands, known, onnx);
   const auto is_inner = [&](const NamedStand& stand) { return onnx.is_made(stand.name); };
   if (std::ranges::none_of(known.stands, is_inner)) {
-    made.bisection = {.compared = 0, .runs = 0, .bytes = 0, .note = "the values inside of " + mismatch.onnx.filename().string() + " have other names than those that compatcheck gives: convert the model with compatcheck to bisect it"};
+    made.bisection = {
+        .compared = 0,
+        .runs = 0,
+        .bytes = 0,
+        .note = "the values inside of " + mismatch.onnx.filename().string() +
+                " have other names than those that compatcheck gives: convert the model with compatcheck to bisect it"};
     if (!mismatch.options.repro.empty()) write_whole(mismatch, onnx, made);
     return;
   }
   const auto progress = [&](std::uint64_t runs) {
-    if (mismatch.options.convert.run.progress) mismatch.options.convert.run.progress({.stage = "bisect", .done = runs, .total = 0});
+    if (mismatch.options.convert.run.progress)
+      mismatch.options.convert.run.progress({.stage = "bisect", .done = runs, .total = 0});
   };
-  Bisected bisected = bisect({.model = mismatch.model, .prepared = mismatch.prepared, .arguments = mismatch.arguments, .seed = mismatch.options.seed,
-                              .stands = known.stands, .onnx = onnx, .runtime = mismatch.runtime, .frontend = mismatch.frontend,
-                              .tolerance = mismatch.tolerance, .memory = mismatch.options.memory, .watch = mismatch.watch, .progress = progress});
+  Bisected bisected = bisect({.model = mismatch.model,
+                              .prepared = mismatch.prepared,
+                              .arguments = mismatch.arguments,
+                              .seed = mismatch.options.seed,
+                              .stands = known.stands,
+                              .onnx = onnx,
+                              .runtime = mismatch.runtime,
+                              .frontend = mismatch.frontend,
+                              .tolerance = mismatch.tolerance,
+                              .memory = mismatch.options.memory,
+                              .watch = mismatch.watch,
+                              .progress = progress});
   made.bisection = {.compared = bisected.compared, .runs = bisected.runs, .bytes = bisected.bytes, .note = {}};
   if (bisected.bad) {
     const ir::Node* node = culprit(*bisected.bad, known);
     made.first_bad = described(*bisected.bad, *node, mismatch.prepared.graph);
-    if (node != bisected.bad->value->producer()) made.bisection->note = bisected.bad->value->producer()->op() + " became part of the same node";
+    if (node != bisected.bad->value->producer())
+      made.bisection->note = bisected.bad->value->producer()->op() + " became part of the same node";
   } else if (bisected.tied) {
     const ir::Node& node = *bisected.tied->producer();
     const Site site = analysis::site_of(node, number_of(&node, mismatch.prepared.graph));
-    made.bisection->note = "each operator by itself is within tolerance; " + node.op() + (site.file.empty() ? "" : " at " + site.file + ":" + std::to_string(site.line)) +
+    made.bisection->note = "each operator by itself is within tolerance; " + node.op() +
+                           (site.file.empty() ? "" : " at " + site.file + ":" + std::to_string(site.line)) +
                            " meets equal elements, whose order PyTorch leaves open: what follows depends on it";
   } else {
-    made.bisection->note = "each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX Runtime's graph optimisations are at fault";
+    made.bisection->note =
+        "each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX "
+        "Runtime's graph optimisations are at fault";
   }
   if (mismatch.options.repro.empty()) return;
-  if (!bisected.bad || bisected.bad->segment.bytes.empty() || bisected.bad->expected.is_none()) return write_whole(mismatch, onnx, made);
-  write_repro(mismatch.options.repro, bisected.bad->segment.bytes, bisected.bad->inputs, {{bisected.bad->segment.results.front(), bisected.bad->expected}});
+  if (!bisected.bad || bisected.bad->segment.bytes.empty() || bisected.bad->expected.is_none())
+    return write_whole(mismatch, onnx, made);
+  write_repro(mismatch.options.repro, bisected.bad->segment.bytes, bisected.bad->inputs,
+              {{bisected.bad->segment.results.front(), bisected.bad->expected}});
   made.first_bad->repro = mismatch.options.repro.string();
 }
 

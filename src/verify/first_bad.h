@@ -12,11 +12,11 @@ namespace compatcheck::verification {
 struct Mismatch {
   const Model::State& model;
   const VerifyOptions& options;
-  const std::filesystem::path& onnx;     // the file that is wrong
+  const std::filesystem::path& onnx;  // the file that is wrong
   const analysis::Prepared& prepared;
-  const ir::Constants& arguments;        // of the prepared graph
-  const NamedValues& inputs;             // as the ONNX model takes them
-  const NamedValues& outputs;            // as it should give them
+  const ir::Constants& arguments;  // of the prepared graph
+  const NamedValues& inputs;       // as the ONNX model takes them
+  const NamedValues& outputs;      // as it should give them
   const Runtime& runtime;
   frontend::Frontend& frontend;
   std::function<Tolerance(ir::DType)> tolerance;

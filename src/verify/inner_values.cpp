@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-std::vector<InnerValues::Values> paired(const std::vector<const ir::Value*>& values, const std::vector<ir::Constants>& executions, std::uint64_t first,
-                                        std::uint64_t end) {
+std::vector<InnerValues::Values> paired(const std::vector<const ir::Value*>& values, const std::vector<ir::Constants>& executions,
+                                        std::uint64_t first, std::uint64_t end) {
   std::vector<InnerValues::Values> made;
   for (std::uint64_t at = first; at < std::min<std::uint64_t>(end, executions.size()); ++at) {
     made.emplace_back();
@@ -23,8 +23,10 @@ std::vector<InnerValues::Values> paired(const std::vector<const ir::Value*>& val
 InnerValues::InnerValues(const BisectInput& input, const std::unordered_set<const ir::Value*>& wanted) : in_(input) {
   survey_ = ask({}, 0);
   collect(*in_.prepared.graph.top(), wanted, {});
-  if (bytes_of(all_) <= in_.memory) survey_ = ask(all_, in_.memory);
-  else survey_.too_many = true;
+  if (bytes_of(all_) <= in_.memory)
+    survey_ = ask(all_, in_.memory);
+  else
+    survey_.too_many = true;
 }
 
 std::uint64_t InnerValues::bytes_of(const ir::Value* value) const {
@@ -45,7 +47,8 @@ std::uint64_t InnerValues::bytes_of(const std::vector<Wanted>& wanted) const {
   return bytes;
 }
 
-void InnerValues::collect(const ir::Block& block, const std::unordered_set<const ir::Value*>& wanted, std::vector<const ir::Value*> values) {
+void InnerValues::collect(const ir::Block& block, const std::unordered_set<const ir::Value*>& wanted,
+                          std::vector<const ir::Value*> values) {
   const auto add = [&](const ir::Value* value) {
     if (wanted.contains(value) && !ir::constant_of(value)) values.push_back(value);
   };
@@ -58,7 +61,8 @@ void InnerValues::collect(const ir::Block& block, const std::unordered_set<const
     for (const ir::Block* inner : node->blocks()) collect(*inner, wanted, values);
 }
 
-InnerValues::Executions InnerValues::of(const ir::Block& block, std::uint64_t first, std::uint64_t end, const std::vector<const ir::Value*>& values) {
+InnerValues::Executions InnerValues::of(const ir::Block& block, std::uint64_t first, std::uint64_t end,
+                                        const std::vector<const ir::Value*>& values) {
   Executions made;
   if (holds_all()) {
     const std::size_t place = places_.at(&block);
@@ -74,7 +78,8 @@ frontend::Frontend::Inner InnerValues::ask(const std::vector<Wanted>& wanted, st
   in_.watch.look();
   if (in_.progress) in_.progress(runs_);
   ++runs_;
-  return in_.frontend.inner_values(*in_.model.file, in_.model.path, in_.prepared.graph, in_.arguments, in_.seed, wanted, most_bytes);
+  return in_.frontend.inner_values(*in_.model.file, in_.model.path, in_.prepared.graph, in_.arguments, in_.seed, wanted,
+                                   most_bytes);
 }
 
 }  // namespace compatcheck::verification

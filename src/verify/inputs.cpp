@@ -16,8 +16,8 @@ using ir::TypeKind;
 using symbolic::Fact;
 using Dims = std::vector<std::int64_t>;
 
-// What integers are where nothing bounds them. Floats are between one and two in the second half of the attempts: roots and logarithms
-// take them.
+// What integers are where nothing bounds them. Floats are between one and two in the second half of the attempts: roots and
+// logarithms take them.
 enum class Integers : std::uint8_t { below_ten, below_two, ones, zeros };
 constexpr std::array ways = {Integers::below_ten, Integers::below_two, Integers::ones, Integers::zeros};
 
@@ -29,12 +29,14 @@ const Dims& guessed_dims(int attempt) {
 constexpr std::int64_t unknown_size = 2;   // and the least that a named one is
 constexpr std::size_t unknown_length = 2;  // of a list
 
-const ir::TypeRef& without_optional(const ir::TypeRef& type) { return ir::is(type, TypeKind::optional) ? type->elements.front() : type; }
+const ir::TypeRef& without_optional(const ir::TypeRef& type) {
+  return ir::is(type, TypeKind::optional) ? type->elements.front() : type;
+}
 
 class Maker {
  public:
-  Maker(const Sizes& sizes, std::uint64_t seed, int attempt, const std::vector<analysis::ExampleLeaf>& examples, const ir::Graph& prepared,
-        const symbolic::FactTable& facts)
+  Maker(const Sizes& sizes, std::uint64_t seed, int attempt, const std::vector<analysis::ExampleLeaf>& examples,
+        const ir::Graph& prepared, const symbolic::FactTable& facts)
       : sizes_(sizes), random_(seed), attempt_(attempt), examples_(examples), facts_(facts) {
     for (const ir::Value* input : prepared.inputs()) prepared_.emplace(name_of(input), input);
   }
@@ -45,13 +47,16 @@ class Maker {
   }
 
  private:
-  static std::string name_of(const ir::Value* input) { return input->name().empty() ? "input_" + std::to_string(input->index()) : input->name(); }
+  static std::string name_of(const ir::Value* input) {
+    return input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
+  }
 
   // Members of what was taken apart, in order.
   std::vector<std::string> prepared_members(const std::string& name) const {
     std::vector<std::string> members;
     for (const auto& [input, value] : prepared_)
-      if (input.starts_with(name + ".") && input.find('.', name.size() + 1) == input.npos) members.push_back(input.substr(name.size() + 1));
+      if (input.starts_with(name + ".") && input.find('.', name.size() + 1) == input.npos)
+        members.push_back(input.substr(name.size() + 1));
     return members;
   }
 
@@ -74,7 +79,9 @@ class Maker {
       return typed(*given, type);
     }
     const ir::TypeRef& held = without_optional(type);
-    if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number() && !fact.list() && prepared_members(name).empty() && !has_members(name))) return {};
+    if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number() && !fact.list() &&
+                           prepared_members(name).empty() && !has_members(name)))
+      return {};
     if (ir::is(held, TypeKind::tuple)) return tuple(fact, *held, name);
     if (ir::is(held, TypeKind::list)) return list(fact, *held, name);
     if (ir::is(held, TypeKind::dict)) return dict(*held, name);
@@ -98,7 +105,8 @@ class Maker {
 
   ir::Constant tuple(const Fact& fact, const ir::Type& type, const std::string& name) {
     ir::TupleConstant made;
-    for (std::size_t i = 0; i < type.elements.size(); ++i) made.items.push_back(argument(member(fact, i), type.elements[i], name + "." + std::to_string(i)));
+    for (std::size_t i = 0; i < type.elements.size(); ++i)
+      made.items.push_back(argument(member(fact, i), type.elements[i], name + "." + std::to_string(i)));
     return {std::move(made)};
   }
 
@@ -111,7 +119,8 @@ class Maker {
       if (!example(name + "." + std::to_string(given)) && !has_members(name + "." + std::to_string(given))) break;
     }
     ir::ListConstant made{type.elements.front(), {}};
-    for (std::size_t i = 0; i < length; ++i) made.items.push_back(argument(member(fact, i), type.elements.front(), name + "." + std::to_string(i)));
+    for (std::size_t i = 0; i < length; ++i)
+      made.items.push_back(argument(member(fact, i), type.elements.front(), name + "." + std::to_string(i)));
     return {std::move(made)};
   }
 
@@ -122,33 +131,41 @@ class Maker {
         const std::string key = given.name.substr(name.size() + 1, given.name.find('.', name.size() + 1) - name.size() - 1);
         if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
       }
-    if (keys.empty()) throw UsageError("the input " + name + " is a " + ir::to_string(type) + ", whose keys nothing tells: give one with --inputs-from");
+    if (keys.empty())
+      throw UsageError("the input " + name + " is a " + ir::to_string(type) +
+                       ", whose keys nothing tells: give one with --inputs-from");
     const bool numbers = ir::is(type.elements.at(0), TypeKind::integer);
     ir::DictConstant made(type.elements.at(0), type.elements.at(1), {});
     for (const std::string& key : keys)
-      made.items.emplace_back(numbers ? ir::Constant{number(key, name)} : ir::Constant{key}, argument({}, type.elements.at(1), name + "." + key));
+      made.items.emplace_back(numbers ? ir::Constant{number(key, name)} : ir::Constant{key},
+                              argument({}, type.elements.at(1), name + "." + key));
     return {std::move(made)};
   }
 
   static std::int64_t number(const std::string& key, const std::string& name) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), value);
-    if (error != std::errc() || end != key.data() + key.size()) throw UsageError("the input " + name + " has numbers as keys, and '" + key + "' is none");
+    if (error != std::errc() || end != key.data() + key.size())
+      throw UsageError("the input " + name + " has numbers as keys, and '" + key + "' is none");
     return value;
   }
 
   ir::Constant leaf(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
     if (fact.tensor() || !type || type->kind == TypeKind::tensor || type->kind == TypeKind::any) return tensor(fact.tensor());
-    if (const auto* known = fact.number()) {   // a default
-      if (known->kind == symbolic::NumberFact::Kind::boolean && known->integer && known->integer->number()) return {*known->integer->number() != 0};
+    if (const auto* known = fact.number()) {  // a default
+      if (known->kind == symbolic::NumberFact::Kind::boolean && known->integer && known->integer->number())
+        return {*known->integer->number() != 0};
     }
     switch (type->kind) {
       case TypeKind::integer: return {std::int64_t{2}};
-      case TypeKind::floating: case TypeKind::number: return {attempt_ % 2 == 0 ? 2.0 : 0.5};
+      case TypeKind::floating:
+      case TypeKind::number: return {attempt_ % 2 == 0 ? 2.0 : 0.5};
       case TypeKind::boolean: return {true};
       case TypeKind::string: return {std::string("text")};
       case TypeKind::device: return {ir::DeviceConstant{"cpu"}};
-      default: throw UsageError("the input " + name + " is a " + ir::to_string(*type) + ", of which no value can be made: give one with --inputs-from");
+      default:
+        throw UsageError("the input " + name + " is a " + ir::to_string(*type) +
+                         ", of which no value can be made: give one with --inputs-from");
     }
   }
 
@@ -167,17 +184,23 @@ class Maker {
 
   ir::Constant tensor(const symbolic::TensorFact* fact) {
     const Dims dims = dims_of(fact);
-    const ir::DType dtype = fact && fact->dtype ? *fact->dtype : attempt_ % 2 == 1 && !(fact && fact->shape) ? ir::DType::i64 : ir::DType::f32;
-    if (ir::is_complex(dtype) || ir::is_quantized(dtype)) throw UsageError("no inputs of dtype " + std::string(ir::name(dtype)) + " can be made: give them with --inputs-from");
+    const ir::DType dtype = fact && fact->dtype                           ? *fact->dtype
+                            : attempt_ % 2 == 1 && !(fact && fact->shape) ? ir::DType::i64
+                                                                          : ir::DType::f32;
+    if (ir::is_complex(dtype) || ir::is_quantized(dtype))
+      throw UsageError("no inputs of dtype " + std::string(ir::name(dtype)) + " can be made: give them with --inputs-from");
     std::int64_t count = 1;
     for (const std::int64_t dim : dims) count *= dim;
     const bool whole = dtype == ir::DType::boolean || ir::is_integral(dtype);
-    const onnx::TensorData data = whole ? onnx::make_tensor(dtype, dims, integers(count, dtype)) : onnx::make_tensor(dtype, dims, floats(count));
+    const onnx::TensorData data =
+        whole ? onnx::make_tensor(dtype, dims, integers(count, dtype)) : onnx::make_tensor(dtype, dims, floats(count));
     auto storage = std::make_shared<ir::Storage>();
     storage->bytes = data.bytes.size();
     storage->data = data.bytes;
-    ir::TensorView view{.dtype = dtype, .sizes = dims, .strides = Dims(dims.size(), 1), .storage = std::move(storage), .quantizer = nullptr};
-    for (std::size_t dim = dims.size(); dim-- > 1;) view.strides[dim - 1] = view.strides[dim] * std::max<std::int64_t>(dims[dim], 1);
+    ir::TensorView view{
+        .dtype = dtype, .sizes = dims, .strides = Dims(dims.size(), 1), .storage = std::move(storage), .quantizer = nullptr};
+    for (std::size_t dim = dims.size(); dim-- > 1;)
+      view.strides[dim - 1] = view.strides[dim] * std::max<std::int64_t>(dims[dim], 1);
     return {std::move(view)};
   }
 
@@ -186,26 +209,32 @@ class Maker {
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> from_one_to_two(1, 2);
     std::vector<double> made(static_cast<std::size_t>(count));
-    for (double& number : made) number = domain_.share ? from_one_to_two(random_) - 1 : positive ? from_one_to_two(random_) : normal(random_);
+    for (double& number : made)
+      number = domain_.share ? from_one_to_two(random_) - 1 : positive ? from_one_to_two(random_) : normal(random_);
     return made;
   }
 
   std::vector<std::int64_t> integers(std::int64_t count, ir::DType dtype) {
     const Integers way = ways[static_cast<std::size_t>(attempt_) % ways.size()];
     std::int64_t below = way == Integers::below_ten ? 10 : 2;
-    if (dtype == ir::DType::boolean) below = 2;
-    else if (way == Integers::below_ten) below = lowest_bound().value_or(below);
-    std::uniform_int_distribution<std::int64_t> within(domain_.divides ? 1 : 0, std::max<std::int64_t>(below - 1, domain_.divides ? 1 : 0));
+    if (dtype == ir::DType::boolean)
+      below = 2;
+    else if (way == Integers::below_ten)
+      below = lowest_bound().value_or(below);
+    std::uniform_int_distribution<std::int64_t> within(domain_.divides ? 1 : 0,
+                                                       std::max<std::int64_t>(below - 1, domain_.divides ? 1 : 0));
     std::vector<std::int64_t> made(static_cast<std::size_t>(count));
     for (std::int64_t& number : made) number = way == Integers::ones ? 1 : way == Integers::zeros ? 0 : within(random_);
     if (domain_.longest)
-      for (std::size_t i = 0; i < made.size(); ++i) made[i] = std::max<std::int64_t>(1, size(*domain_.longest) - static_cast<std::int64_t>(i));
+      for (std::size_t i = 0; i < made.size(); ++i)
+        made[i] = std::max<std::int64_t>(1, size(*domain_.longest) - static_cast<std::int64_t>(i));
     return made;
   }
 
   std::optional<std::int64_t> lowest_bound() const {
     std::optional<std::int64_t> lowest;
-    for (const auto& bound : domain_.below) lowest = std::max<std::int64_t>(1, std::min(size(bound), lowest.value_or(size(bound))));
+    for (const auto& bound : domain_.below)
+      lowest = std::max<std::int64_t>(1, std::min(size(bound), lowest.value_or(size(bound))));
     return lowest;
   }
 
@@ -222,7 +251,8 @@ class Maker {
 void collect_names(const Fact& fact, std::vector<std::string>& names) {
   if (const auto* tensor = fact.tensor(); tensor && tensor->shape) {
     for (const auto& dim : *tensor->shape)
-      if (!dim.is_number() && !dim.is_unknown() && std::ranges::find(names, dim.to_string()) == names.end()) names.push_back(dim.to_string());
+      if (!dim.is_number() && !dim.is_unknown() && std::ranges::find(names, dim.to_string()) == names.end())
+        names.push_back(dim.to_string());
   } else if (const auto* list = fact.list(); list && list->items) {
     for (const Fact& item : *list->items) collect_names(item, names);
   }
@@ -242,14 +272,17 @@ Sizes InputMaker::recorded_sizes() const {
     const auto* tensor = facts_.of(input).tensor();
     const auto given = std::ranges::find(given_.inputs(), input->name(), &ir::Value::name);
     const ir::TypeRef type = given == given_.inputs().end() ? nullptr : (*given)->type();
-    if (!tensor || !tensor->shape || !type || !type->tensor.sizes || type->tensor.sizes->size() != tensor->shape->size()) continue;
+    if (!tensor || !tensor->shape || !type || !type->tensor.sizes || type->tensor.sizes->size() != tensor->shape->size())
+      continue;
     for (std::size_t dim = 0; dim < tensor->shape->size(); ++dim)
-      if (const auto& size = (*type->tensor.sizes)[dim]; size && !(*tensor->shape)[dim].is_number()) sizes.try_emplace((*tensor->shape)[dim].to_string(), *size);
+      if (const auto& size = (*type->tensor.sizes)[dim]; size && !(*tensor->shape)[dim].is_number())
+        sizes.try_emplace((*tensor->shape)[dim].to_string(), *size);
   }
   return sizes.size() == named_dims().size() ? sizes : Sizes();
 }
 
-MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const {
+MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed,
+                          int attempt) const {
   return Maker(sizes, seed, attempt, examples, prepared_, facts_).make(given_);
 }
 

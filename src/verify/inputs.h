@@ -25,8 +25,10 @@ using Sizes = std::map<std::string, std::int64_t>;  // of named dimensions
 // What it is given must outlive it.
 class InputMaker {
  public:
-  // `given`: the graph whose inputs are the method's arguments; `prepared`: where lists and dictionaries may have become their members.
-  InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts) : given_(given), prepared_(prepared), facts_(facts) {}
+  // `given`: the graph whose inputs are the method's arguments; `prepared`: where lists and dictionaries may have become their
+  // members.
+  InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts)
+      : given_(given), prepared_(prepared), facts_(facts) {}
 
   // Names of dimensions, in the order in which inputs have them.
   std::vector<std::string> named_dims() const;

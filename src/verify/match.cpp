@@ -9,24 +9,34 @@ ir::TensorView carrying(const onnx::TensorData& data) {
   auto storage = std::make_shared<ir::Storage>();
   storage->data = data.bytes;
   storage->bytes = data.bytes.size();
-  return {.dtype = data.dtype, .sizes = data.dims, .strides = std::vector<std::int64_t>(data.dims.size(), 1), .storage = std::move(storage), .quantizer = nullptr};
+  return {.dtype = data.dtype,
+          .sizes = data.dims,
+          .strides = std::vector<std::int64_t>(data.dims.size(), 1),
+          .storage = std::move(storage),
+          .quantizer = nullptr};
 }
 
 struct Numbers {
   std::vector<double> floats;
   std::vector<std::int64_t> ints;
-  ir::DType dtype = ir::DType::i64;   // of Python's numbers
+  ir::DType dtype = ir::DType::i64;  // of Python's numbers
 
   bool add(const ir::Constant& value) {
-    if (const auto* integer = value.get<std::int64_t>()) return ints.push_back(*integer), floats.push_back(static_cast<double>(*integer)), true;
-    if (const auto* boolean = value.get<bool>()) return ints.push_back(*boolean), floats.push_back(*boolean), dtype = ir::DType::boolean, true;
-    if (const auto* floating = value.get<double>()) return ints.push_back(0), floats.push_back(*floating), dtype = ir::DType::f64, true;
+    if (const auto* integer = value.get<std::int64_t>())
+      return ints.push_back(*integer), floats.push_back(static_cast<double>(*integer)), true;
+    if (const auto* boolean = value.get<bool>())
+      return ints.push_back(*boolean), floats.push_back(*boolean), dtype = ir::DType::boolean, true;
+    if (const auto* floating = value.get<double>())
+      return ints.push_back(0), floats.push_back(*floating), dtype = ir::DType::f64, true;
     return false;
   }
 
   ir::TensorView tensor(std::vector<std::int64_t> dims, std::optional<ir::DType> beside) const {
     const bool floating = ir::is_floating(dtype);
-    const ir::DType made = beside && ir::is_floating(*beside) == floating && (floating || *beside != ir::DType::boolean || dtype == ir::DType::boolean) ? *beside : dtype;
+    const ir::DType made = beside && ir::is_floating(*beside) == floating &&
+                                   (floating || *beside != ir::DType::boolean || dtype == ir::DType::boolean)
+                               ? *beside
+                               : dtype;
     return carrying(floating ? onnx::make_tensor(made, std::move(dims), floats) : onnx::make_tensor(made, std::move(dims), ints));
   }
 };
@@ -50,8 +60,10 @@ class Matching {
     } else if (const auto* dict = expected.get<ir::DictConstant>()) {
       for (const auto& [key, item] : dict->items) walk(item);
     } else if (const auto* list = expected.get<ir::ListConstant>()) {
-      if (next_ < found_.size() && found_[next_].get<ir::ListConstant>()) sequence(*list, *found_[next_].get<ir::ListConstant>(), names_[next_]), ++next_;
-      else for (const auto& item : list->items) walk(item);
+      if (next_ < found_.size() && found_[next_].get<ir::ListConstant>())
+        sequence(*list, *found_[next_].get<ir::ListConstant>(), names_[next_]), ++next_;
+      else
+        for (const auto& item : list->items) walk(item);
     } else if (next_ >= found_.size()) {
       made_.mismatch = "the ONNX model gives only " + std::to_string(found_.size()) + " values";
     } else {
@@ -62,17 +74,22 @@ class Matching {
 
   void sequence(const ir::ListConstant& expected, const ir::ListConstant& found, const std::string& name) {
     if (expected.items.size() != found.items.size()) {
-      made_.mismatch = "output '" + name + "' is a sequence of " + std::to_string(found.items.size()) + ", TorchScript's list has " + std::to_string(expected.items.size());
+      made_.mismatch = "output '" + name + "' is a sequence of " + std::to_string(found.items.size()) +
+                       ", TorchScript's list has " + std::to_string(expected.items.size());
       return;
     }
-    for (std::size_t i = 0; i < expected.items.size(); ++i) pair(expected.items[i], found.items[i], name + "." + std::to_string(i));
+    for (std::size_t i = 0; i < expected.items.size(); ++i)
+      pair(expected.items[i], found.items[i], name + "." + std::to_string(i));
   }
 
   void pair(const ir::Constant& expected, const ir::Constant& found, const std::string& name) {
     const auto right = as_tensor(found, {});
     const auto left = number_or_tensor(expected, right ? std::optional(right->dtype) : std::nullopt);
-    if (left && right) made_.pairs.push_back({name, *left, *right});
-    else made_.mismatch = "output '" + name + "' is " + (right ? "a tensor" : "no tensor") + ", TorchScript's is " + (left ? "one" : "none");
+    if (left && right)
+      made_.pairs.push_back({name, *left, *right});
+    else
+      made_.mismatch =
+          "output '" + name + "' is " + (right ? "a tensor" : "no tensor") + ", TorchScript's is " + (left ? "one" : "none");
   }
 
   // A list of numbers isn't one value here: its members are paired one by one.
@@ -87,15 +104,21 @@ class Matching {
 };
 
 void collect(const ir::Constant& value, std::vector<ir::TensorView>& into) {
-  if (const auto* tuple = value.get<ir::TupleConstant>()) for (const auto& item : tuple->items) collect(item, into);
-  else if (const auto* list = value.get<ir::ListConstant>()) for (const auto& item : list->items) collect(item, into);
-  else if (const auto* dict = value.get<ir::DictConstant>()) for (const auto& [key, item] : dict->items) collect(item, into);
-  else if (auto tensor = as_tensor(value, {})) into.push_back(std::move(*tensor));
+  if (const auto* tuple = value.get<ir::TupleConstant>())
+    for (const auto& item : tuple->items) collect(item, into);
+  else if (const auto* list = value.get<ir::ListConstant>())
+    for (const auto& item : list->items) collect(item, into);
+  else if (const auto* dict = value.get<ir::DictConstant>())
+    for (const auto& [key, item] : dict->items) collect(item, into);
+  else if (auto tensor = as_tensor(value, {}))
+    into.push_back(std::move(*tensor));
 }
 
 }  // namespace
 
-Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names) { return Matching(found, names).run(expected); }
+Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names) {
+  return Matching(found, names).run(expected);
+}
 
 std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional<ir::DType> beside) {
   if (const auto* view = value.get<ir::TensorView>()) return *view;

@@ -7,7 +7,7 @@
 namespace compatcheck::verification {
 namespace {
 
-constexpr int any_opset = 17;   // what is random at one is random at all
+constexpr int any_opset = 17;  // what is random at one is random at all
 
 }  // namespace
 
@@ -15,11 +15,16 @@ const ir::Constant* member(const ir::Constant& whole, const std::vector<std::siz
   const ir::Constant* at = &whole;
   for (const std::size_t place : path) {
     const ir::Constants* items = nullptr;
-    if (const auto* list = at->get<ir::ListConstant>()) items = &list->items;
-    else if (const auto* tuple = at->get<ir::TupleConstant>()) items = &tuple->items;
-    if (const auto* dict = at->get<ir::DictConstant>(); dict && place < dict->items.size()) at = &dict->items[place].second;
-    else if (items && place < items->size()) at = &(*items)[place];
-    else return nullptr;
+    if (const auto* list = at->get<ir::ListConstant>())
+      items = &list->items;
+    else if (const auto* tuple = at->get<ir::TupleConstant>())
+      items = &tuple->items;
+    if (const auto* dict = at->get<ir::DictConstant>(); dict && place < dict->items.size())
+      at = &dict->items[place].second;
+    else if (items && place < items->size())
+      at = &(*items)[place];
+    else
+      return nullptr;
   }
   return at;
 }
@@ -30,11 +35,13 @@ bool holds_tensors(const ir::Constant& value) {
 }
 
 bool is_arbitrary(const ir::Node& node, const mapping::Table& table, const schema::Registry& schemas) {
-  static const std::set<std::string_view> open = {"aten::empty", "aten::empty_like", "aten::empty_strided", "aten::empty_permuted", "aten::new_empty", "aten::new_empty_strided"};
+  static const std::set<std::string_view> open = {"aten::empty",          "aten::empty_like", "aten::empty_strided",
+                                                  "aten::empty_permuted", "aten::new_empty",  "aten::new_empty_strided"};
   if (open.contains(node.op())) return true;
   // An operator that is random only with some arguments isn't run with these: verify refuses such a model.
   const auto rows = table.find(node.op(), node.overload(), any_opset, schemas).rows;
-  return !rows.empty() && std::ranges::all_of(rows, [](const mapping::Row& row) { return row.random || row.kind != mapping::Row::Kind::mapped; });
+  return !rows.empty() &&
+         std::ranges::all_of(rows, [](const mapping::Row& row) { return row.random || row.kind != mapping::Row::Kind::mapped; });
 }
 
 }  // namespace compatcheck::verification

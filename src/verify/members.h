@@ -14,7 +14,7 @@ namespace compatcheck::verification {
 // The member of lists, tuples and dictionaries at that path, each step a place; null if there is none.
 const ir::Constant* member(const ir::Constant& whole, const std::vector<std::size_t>& path);
 
-bool holds_tensors(const ir::Constant& value);   // a list of nothing else
+bool holds_tensors(const ir::Constant& value);  // a list of nothing else
 
 // What PyTorch itself leaves open, memory that nobody wrote and random numbers: it has a form only.
 bool is_arbitrary(const ir::Node& node, const mapping::Table& table, const schema::Registry& schemas);

@@ -6,7 +6,8 @@
 namespace compatcheck::verification {
 namespace {
 
-template <class Bits> void flip_last_bits(std::vector<std::uint8_t>& data, Bits sign, Bits infinite) {
+template <class Bits>
+void flip_last_bits(std::vector<std::uint8_t>& data, Bits sign, Bits infinite) {
   for (std::size_t at = 0; at + sizeof(Bits) <= data.size(); at += sizeof(Bits)) {
     Bits bits;
     std::memcpy(&bits, data.data() + at, sizeof bits);

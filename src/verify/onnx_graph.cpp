@@ -25,7 +25,9 @@ struct OnnxGraph::State {
 };
 
 OnnxGraph::OnnxGraph(const std::filesystem::path& file, const ir::Watch& watch)
-    : state_(frontend::naming(file.string(), [&] { return std::unique_ptr<State>(new State{file.string(), Taken(file, watch)}); })) {}
+    : state_(frontend::naming(file.string(), [&] {
+        return std::unique_ptr<State>(new State{file.string(), Taken(file, watch)});
+      })) {}
 
 OnnxGraph::~OnnxGraph() = default;
 OnnxGraph::OnnxGraph(OnnxGraph&&) noexcept = default;
@@ -88,7 +90,8 @@ std::uint64_t OnnxGraph::weight_bytes_of(const std::string& value) const {
   std::uint64_t bytes = 0;
   if (!origin) return bytes;
   for (const std::string& read : onnx_file::reads_of(*origin->node))
-    if (const Origin* weight = Scopes::find(*origin->scope, read); weight && weight->is_initializer()) bytes += state_->model.weight_bytes(*weight);
+    if (const Origin* weight = Scopes::find(*origin->scope, read); weight && weight->is_initializer())
+      bytes += state_->model.weight_bytes(*weight);
   return bytes;
 }
 

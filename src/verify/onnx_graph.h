@@ -17,16 +17,16 @@ namespace compatcheck::verification {
 
 // A model of its own, made of a part of another.
 struct Segment {
-  std::string bytes;                          // of a ModelProto that carries all its weights
-  std::vector<std::string> inputs;            // values that it is given
-  std::vector<std::string> nodes;             // names of the nodes that it is made of
-  std::vector<std::string> results;           // what each wanted value is called here, in that order
+  std::string bytes;                 // of a ModelProto that carries all its weights
+  std::vector<std::string> inputs;   // values that it is given
+  std::vector<std::string> nodes;    // names of the nodes that it is made of
+  std::vector<std::string> results;  // what each wanted value is called here, in that order
 };
 
 // An output of a node of the main graph.
 struct MainValue {
   std::string name;
-  std::size_t last_read = 0;                  // by what makes this one of the main graph's values; 0: by none
+  std::size_t last_read = 0;  // by what makes this one of the main graph's values; 0: by none
 };
 
 // A value that several bodies use the name of, each for its own, is none that can be asked for; nodes read the right one.
@@ -41,13 +41,13 @@ class OnnxGraph {
   // Throws ModelError where weights beside it aren't there as the model says, or don't lie in its folder.
   void must_be_whole() const;
 
-  int opset() const;                          // of ONNX's own operators; 0 if it says none
+  int opset() const;  // of ONNX's own operators; 0 if it says none
   std::string producer() const;
   // Some node gives the value that name: in the main graph, or in a body.
   bool is_made(const std::string& value) const;
   // It is the input of the main graph or of a body.
   bool is_given(const std::string& value) const;
-  std::vector<std::string> node_names() const;   // those in bodies, too
+  std::vector<std::string> node_names() const;  // those in bodies, too
   // Outputs of the main graph's nodes, in order.
   std::vector<MainValue> main_values() const;
   // The node that makes it: its name, or its operator where it has none; empty if none does.
@@ -62,7 +62,7 @@ class OnnxGraph {
     std::vector<std::string> wanted;
     const std::set<std::string>& cut;
     const std::map<std::string, ir::DType>& dtypes;
-    const std::set<std::string>& sequences;             // of `cut`: lists of tensors
+    const std::set<std::string>& sequences;                  // of `cut`: lists of tensors
     std::map<std::string, std::vector<std::int64_t>> sizes;  // of inputs, where they are to be declared
   };
   // Throws ModelError where its weights can't be read.

@@ -1,6 +1,6 @@
 // The functions of ONNX Runtime's C API that we call, by their place in its table, which only ever grows at its end.
-// Source: microsoft/onnxruntime include/onnxruntime/core/session/onnxruntime_c_api.h, struct OrtApi. Neither the wheel nor Debian carries
-// that header; runtime_test.cpp checks the places by what they do.
+// Source: microsoft/onnxruntime include/onnxruntime/core/session/onnxruntime_c_api.h, struct OrtApi. Neither the wheel nor Debian
+// carries that header; runtime_test.cpp checks the places by what they do.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,10 @@ struct ApiBase {
   const char* (*version)();
 };
 
-template <class Signature> struct Function;
-template <class Result, class... Arguments> struct Function<Result(Arguments...)> {
+template <class Signature>
+struct Function;
+template <class Result, class... Arguments>
+struct Function<Result(Arguments...)> {
   std::size_t place;
   Result call(const void* const* api, Arguments... arguments) const {
     return reinterpret_cast<Result (*)(Arguments...)>(const_cast<void*>(api[place]))(arguments...);
@@ -45,9 +47,12 @@ inline constexpr Function<const char*(const Status*)> error_message{2};
 inline constexpr Function<Status*(LogLevel, const char* id, Env**)> create_env{3};
 inline constexpr Function<Status*(const Env*)> disable_telemetry{6};
 inline constexpr Function<Status*(const Env*, const char* path, const SessionOptions*, Session**)> create_session{7};
-inline constexpr Function<Status*(const Env*, const void* model, std::size_t bytes, const SessionOptions*, Session**)> create_session_of_bytes{8};
-inline constexpr Function<Status*(Session*, const RunOptions*, const char* const* input_names, const Value* const* inputs, std::size_t input_count,
-                                  const char* const* output_names, std::size_t output_count, Value** outputs)> run{9};
+inline constexpr Function<Status*(const Env*, const void* model, std::size_t bytes, const SessionOptions*, Session**)>
+    create_session_of_bytes{8};
+inline constexpr Function<Status*(Session*, const RunOptions*, const char* const* input_names, const Value* const* inputs,
+                                  std::size_t input_count, const char* const* output_names, std::size_t output_count,
+                                  Value** outputs)>
+    run{9};
 inline constexpr Function<Status*(SessionOptions**)> create_session_options{10};
 inline constexpr Function<Status*(SessionOptions*, LogLevel)> set_log_level{22};
 inline constexpr Function<Status*(SessionOptions*, Optimization)> set_optimization{23};
@@ -58,7 +63,8 @@ inline constexpr Function<Status*(const Session*, std::size_t*)> output_count{31
 inline constexpr Function<Status*(const Session*, std::size_t, TypeInfo**)> input_type{33};
 inline constexpr Function<Status*(const Session*, std::size_t, Allocator*, char**)> input_name{36};
 inline constexpr Function<Status*(const Session*, std::size_t, Allocator*, char**)> output_name{37};
-inline constexpr Function<Status*(const MemoryInfo*, void* data, std::size_t bytes, const std::int64_t* dims, std::size_t rank, int element, Value**)>
+inline constexpr Function<Status*(const MemoryInfo*, void* data, std::size_t bytes, const std::int64_t* dims, std::size_t rank,
+                                  int element, Value**)>
     create_tensor{49};
 inline constexpr Function<Status*(Value*, void**)> tensor_data{51};
 inline constexpr Function<Status*(const TypeInfo*, const TensorInfo**)> tensor_of_type{55};

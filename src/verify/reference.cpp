@@ -22,7 +22,9 @@ Sizes given_sizes(const std::vector<std::string>& dims) {
   return sizes;
 }
 
-bool names_gpu(const std::string& failure) { return failure.find("CUDA") != failure.npos || failure.find("NVIDIA") != failure.npos; }
+bool names_gpu(const std::string& failure) {
+  return failure.find("CUDA") != failure.npos || failure.find("NVIDIA") != failure.npos;
+}
 
 frontend::LoadOptions load_options(const Model::State& model, const VerifyOptions& options) {
   auto load = model.load;
@@ -43,9 +45,16 @@ void must_be_registered(const Model::State& model) {
 
 }  // namespace
 
-Reference::Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared, const ir::Watch& watch)
-    : model_(model), options_(options), prepared_(prepared), watch_(watch), maker_(model.graph, prepared.graph, prepared.facts), frontend_(load_options(model, options)) {
-  if (!options.convert.inputs_from.empty()) examples_ = analysis::example_leaves(options.convert.inputs_from, prepared.graph, examples::Elements::read);
+Reference::Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared,
+                     const ir::Watch& watch)
+    : model_(model),
+      options_(options),
+      prepared_(prepared),
+      watch_(watch),
+      maker_(model.graph, prepared.graph, prepared.facts),
+      frontend_(load_options(model, options)) {
+  if (!options.convert.inputs_from.empty())
+    examples_ = analysis::example_leaves(options.convert.inputs_from, prepared.graph, examples::Elements::read);
 }
 
 int Reference::runs() const { return examples_.empty() ? options_.runs : 1; }
@@ -60,19 +69,21 @@ Sizes Reference::with_given(Sizes others) const {
 Sizes Reference::small_sizes(int index, std::int64_t scale) const {
   Sizes sizes;
   const auto names = maker_.named_dims();
-  for (std::size_t i = 0; i < names.size(); ++i) sizes[names[i]] = scale * default_sizes[(i + static_cast<std::size_t>(index)) % default_sizes.size()];
+  for (std::size_t i = 0; i < names.size(); ++i)
+    sizes[names[i]] = scale * default_sizes[(i + static_cast<std::size_t>(index)) % default_sizes.size()];
   return with_given(std::move(sizes));
 }
 
-// Sizes to try, the likely ones first: small ones, larger ones, then those that the file was traced with and their neighbours. The
-// next runs begin where the last one ran.
+// Sizes to try, the likely ones first: small ones, larger ones, then those that the file was traced with and their neighbours.
+// The next runs begin where the last one ran.
 std::vector<Sizes> Reference::candidates(int index) const {
   const Sizes recorded = maker_.recorded_sizes();
   const auto names = maker_.named_dims();
   if (names.empty() || given_sizes(options_.convert.dims).size() >= names.size()) return {with_given({})};
   std::vector<Sizes> sizes;
   if (index == 0 || !at_recorded_)
-    for (std::size_t scale = index == 0 ? 0 : first_scale_; scale < (index == 0 ? scales.size() : first_scale_ + 1); ++scale) sizes.push_back(small_sizes(index, scales[scale]));
+    for (std::size_t scale = index == 0 ? 0 : first_scale_; scale < (index == 0 ? scales.size() : first_scale_ + 1); ++scale)
+      sizes.push_back(small_sizes(index, scales[scale]));
   if (recorded.empty() || (index > 0 && !at_recorded_)) return sizes;
   const auto changed = [&](const auto& change) {
     Sizes other = recorded;
@@ -80,7 +91,7 @@ std::vector<Sizes> Reference::candidates(int index) const {
     return with_given(std::move(other));
   };
   if (index == 0) sizes.push_back(with_given(recorded));
-  for (std::size_t turn = 0; index > 0 && turn < names.size(); ++turn) {   // each dimension by itself, in turn
+  for (std::size_t turn = 0; index > 0 && turn < names.size(); ++turn) {  // each dimension by itself, in turn
     const std::string& name = names[(turn + static_cast<std::size_t>(index) - 1) % names.size()];
     for (const std::int64_t more : {std::int64_t{1}, recorded.contains(name) ? recorded.at(name) : 2, std::int64_t{-1}})
       sizes.push_back(changed([&](const std::string& of, std::int64_t size) { return of == name ? size + more : size; }));
@@ -92,7 +103,8 @@ std::optional<Expected> Reference::expect(int index, Refused& refused) {
   refused = {};
   const std::vector<Sizes> all = candidates(index);
   // What the first run took is what the model takes: at other sizes few more are worth a try.
-  const int from = index == 0 ? 0 : attempt_, end = index == 0 ? InputMaker::attempts : std::min(attempt_ + 2, InputMaker::attempts);
+  const int from = index == 0 ? 0 : attempt_,
+            end = index == 0 ? InputMaker::attempts : std::min(attempt_ + 2, InputMaker::attempts);
   for (int attempt = from; attempt < end; ++attempt) {
     for (std::size_t at = 0; at < all.size(); ++at) {
       watch_.look();
@@ -162,20 +174,22 @@ std::optional<ir::Constant> Reference::nudged_result(const Expected& expected) {
 std::optional<ir::Constant> Reference::run_on_cpu(const MadeCall& call) {
   const auto outputs = prepared_.graph.outputs();
   const std::vector<const ir::Value*> wanted(outputs.begin(), outputs.end());
-  if (std::ranges::any_of(wanted, [](const ir::Value* output) { return ir::constant_of(output) != nullptr; })) return std::nullopt;
+  if (std::ranges::any_of(wanted, [](const ir::Value* output) { return ir::constant_of(output) != nullptr; }))
+    return std::nullopt;
   try {
     auto results = values(wanted, call);
     if (!results) return std::nullopt;
     if (results->size() == 1) return std::move(results->front());
     return ir::Constant{ir::TupleConstant{nullptr, std::move(*results)}};
   } catch (const ModelError&) {
-    return std::nullopt;   // the first failure tells more
+    return std::nullopt;  // the first failure tells more
   }
 }
 
 std::optional<ir::Constants> Reference::values(const std::vector<const ir::Value*>& wanted, const MadeCall& call) {
   auto inner = frontend_.inner_values(*model_.file, model_.path, prepared_.graph, prepared_arguments(call), options_.seed,
-                                      {{.block = prepared_.graph.top(), .first = 0, .end = 1, .values = wanted}}, std::numeric_limits<std::uint64_t>::max());
+                                      {{.block = prepared_.graph.top(), .first = 0, .end = 1, .values = wanted}},
+                                      std::numeric_limits<std::uint64_t>::max());
   return inner.values.front().empty() ? std::nullopt : std::optional(std::move(inner.values.front().front()));
 }
 
@@ -190,9 +204,12 @@ ir::Constants Reference::prepared_arguments(const MadeCall& call) const {
   for (const ir::Value* input : prepared_.graph.inputs()) {
     const auto leaf = std::ranges::find(call.leaves, input->name(), &std::pair<std::string, ir::Constant>::first);
     const auto given = std::ranges::find(model_.graph.inputs(), input->name(), &ir::Value::name);
-    if (leaf != call.leaves.end()) made.push_back(leaf->second);
-    else if (given != model_.graph.inputs().end()) made.push_back(call.arguments[static_cast<std::size_t>(given - model_.graph.inputs().begin())]);
-    else made.emplace_back();
+    if (leaf != call.leaves.end())
+      made.push_back(leaf->second);
+    else if (given != model_.graph.inputs().end())
+      made.push_back(call.arguments[static_cast<std::size_t>(given - model_.graph.inputs().begin())]);
+    else
+      made.emplace_back();
   }
   return made;
 }

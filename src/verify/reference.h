@@ -15,10 +15,10 @@ namespace compatcheck::verification {
 
 struct Expected {
   MadeCall call;
-  Sizes sizes;                         // of named dimensions
+  Sizes sizes;  // of named dimensions
   ir::Constant result;
-  std::optional<ir::Constant> again;   // with another seed of TorchScript's generator
-  bool on_cpu = false;                 // its code names a GPU: the prepared graph was run, operator by operator
+  std::optional<ir::Constant> again;  // with another seed of TorchScript's generator
+  bool on_cpu = false;                // its code names a GPU: the prepared graph was run, operator by operator
 };
 
 // What it is given must outlive it.
@@ -26,15 +26,18 @@ class Reference {
  public:
   Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared, const ir::Watch& watch);
 
-  int runs() const;   // examples are the user's own: they are run once
+  int runs() const;  // examples are the user's own: they are run once
 
   // Inputs that TorchScript takes, and what it makes of them. nullopt: it takes none at the sizes that this run tries first,
   // `refused`, for this reason. Throws ModelError where already the first run finds none.
-  struct Refused { Sizes sizes; std::string reason; };
+  struct Refused {
+    Sizes sizes;
+    std::string reason;
+  };
   std::optional<Expected> expect(int run, Refused& refused);
 
-  // The same call on inputs that are rounded differently: how far its result moves is what the model makes of rounding. nullopt: that
-  // doesn't run, or it takes no floats.
+  // The same call on inputs that are rounded differently: how far its result moves is what the model makes of rounding. nullopt:
+  // that doesn't run, or it takes no floats.
   std::optional<ir::Constant> nudged_result(const Expected& expected);
 
   // The arguments of the prepared graph: some are members of the method's.
@@ -59,9 +62,9 @@ class Reference {
   InputMaker maker_;
   frontend::Frontend frontend_;
   std::vector<analysis::ExampleLeaf> examples_;
-  std::size_t first_scale_ = 0;         // at which the first run succeeded
-  bool at_recorded_ = false;            // or at the sizes that the file records
-  int attempt_ = 0;                     // with such inputs
+  std::size_t first_scale_ = 0;  // at which the first run succeeded
+  bool at_recorded_ = false;     // or at the sizes that the file records
+  int attempt_ = 0;              // with such inputs
 };
 
 }  // namespace compatcheck::verification

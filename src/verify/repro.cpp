@@ -46,8 +46,10 @@ void write_repro(const fs::path& folder, const std::string& model, const NamedVa
   fs::create_directories(data, error);
   if (error) throw UsageError(folder.string() + ": can't be made: " + error.message());
   write_file(folder / "model.onnx", {model});
-  for (std::size_t i = 0; i < inputs.size(); ++i) write_file(data / ("input_" + std::to_string(i) + ".pb"), {message_of(inputs[i].second, inputs[i].first)});
-  for (std::size_t i = 0; i < outputs.size(); ++i) write_file(data / ("output_" + std::to_string(i) + ".pb"), {message_of(outputs[i].second, outputs[i].first)});
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    write_file(data / ("input_" + std::to_string(i) + ".pb"), {message_of(inputs[i].second, inputs[i].first)});
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    write_file(data / ("output_" + std::to_string(i) + ".pb"), {message_of(outputs[i].second, outputs[i].first)});
 }
 
 }  // namespace compatcheck::verification

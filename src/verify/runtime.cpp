@@ -35,9 +35,11 @@ fs::path find_library(const fs::path& named) {
     throw UsageError(by + " names " + place.string() + ", where there is no libonnxruntime.so");
   };
   if (!named.empty()) return must(named, "--ort-library");
-  if (const std::string given = frontend::variable("COMPATCHECK_ORT_LIBRARY"); !given.empty()) return must(given, "COMPATCHECK_ORT_LIBRARY");
+  if (const std::string given = frontend::variable("COMPATCHECK_ORT_LIBRARY"); !given.empty())
+    return must(given, "COMPATCHECK_ORT_LIBRARY");
   std::vector<fs::path> places;
-  if (const fs::path self = frontend::executable_folder(); !self.empty()) places = {self / "onnxruntime", self.parent_path() / "lib"};
+  if (const fs::path self = frontend::executable_folder(); !self.empty())
+    places = {self / "onnxruntime", self.parent_path() / "lib"};
   for (const fs::path& packages : frontend::python_packages()) places.push_back(packages / "onnxruntime");
   for (const fs::path& built : frontend::split_path(COMPATCHECK_ORT_PLACES)) places.push_back(built);
   std::string looked;
@@ -59,7 +61,8 @@ void check(Api api, ort::Status* status) {
 }
 
 // An object of the runtime's, released at the end.
-template <class Object> class Held {
+template <class Object>
+class Held {
  public:
   Held(Api api, ort::Function<void(Object*)> release) : api_(api), release_(release) {}
   Held(Held&& other) noexcept : api_(other.api_), release_(other.release_), object_(std::exchange(other.object_, nullptr)) {}
@@ -82,7 +85,7 @@ struct Runtime::State {
   fs::path library;
   std::string version;
   Api api = nullptr;
-  ort::Env* env = nullptr;              // these three live as long as the process: the library can't be unloaded safely
+  ort::Env* env = nullptr;  // these three live as long as the process: the library can't be unloaded safely
   ort::MemoryInfo* memory = nullptr;
   ort::Allocator* allocator = nullptr;
 };
@@ -96,7 +99,9 @@ Runtime::Runtime(const fs::path& library) {
   if (!get_base) throw UsageError(state->library.string() + " is not ONNX Runtime: it has no OrtGetApiBase");
   state->version = get_base()->version();
   state->api = get_base()->get_api(ort::api_version);
-  if (!state->api) throw UsageError("ONNX Runtime " + state->version + " in " + state->library.string() + " is too old: 1.10 or later is needed");
+  if (!state->api)
+    throw UsageError("ONNX Runtime " + state->version + " in " + state->library.string() +
+                     " is too old: 1.10 or later is needed");
   check(state->api, ort::create_env.call(state->api, ort::LogLevel::fatal, "compatcheck", &state->env));
   check(state->api, ort::disable_telemetry.call(state->api, state->env));
   check(state->api, ort::create_cpu_memory.call(state->api, 1, 0, &state->memory));
@@ -111,7 +116,7 @@ struct Session::State {
   std::shared_ptr<const Runtime::State> runtime;
   Held<ort::Session> session;
   std::vector<std::string> inputs, outputs;
-  std::vector<int> elements;            // of the inputs: TensorProto.DataType, 0 of what is no tensor
+  std::vector<int> elements;  // of the inputs: TensorProto.DataType, 0 of what is no tensor
 
   explicit State(std::shared_ptr<const Runtime::State> given)
       : runtime(std::move(given)), session(runtime->api, ort::release_session) {}
@@ -120,8 +125,9 @@ struct Session::State {
   void ok(ort::Status* status) const { check(api(), status); }
   Held<ort::Value> hold() const { return {api(), ort::release_value}; }
 
-  std::vector<std::string> names(const ort::Function<ort::Status*(const ort::Session*, std::size_t*)>& count_of,
-                                 const ort::Function<ort::Status*(const ort::Session*, std::size_t, ort::Allocator*, char**)>& name_of) const {
+  std::vector<std::string> names(
+      const ort::Function<ort::Status*(const ort::Session*, std::size_t*)>& count_of,
+      const ort::Function<ort::Status*(const ort::Session*, std::size_t, ort::Allocator*, char**)>& name_of) const {
     std::size_t count = 0;
     ok(count_of.call(api(), session.get(), &count));
     std::vector<std::string> names;
@@ -168,7 +174,8 @@ std::optional<double> number_of(const ir::Constant& value) {
 }  // namespace
 
 // The runtime reads the bytes where they are.
-Held<ort::Value> Session::State::take_tensor(ir::DType dtype, std::span<const std::int64_t> dims, std::span<const std::uint8_t> bytes) const {
+Held<ort::Value> Session::State::take_tensor(ir::DType dtype, std::span<const std::int64_t> dims,
+                                             std::span<const std::uint8_t> bytes) const {
   const int element = onnx::data_type(dtype);
   if (element == 0) throw ModelError("ONNX has no tensors of dtype " + std::string(ir::name(dtype)));
   Held<ort::Value> made = hold();
@@ -199,12 +206,14 @@ Held<ort::Value> Session::State::take(const ir::Constant& value) const {
 }
 
 // A number becomes a tensor of rank 0 of the dtype that the input has; `numbers` keeps its bytes.
-Held<ort::Value> Session::State::take_input(std::size_t index, const ir::Constant& value, std::vector<onnx::TensorData>& numbers) const {
+Held<ort::Value> Session::State::take_input(std::size_t index, const ir::Constant& value,
+                                            std::vector<onnx::TensorData>& numbers) const {
   const auto dtype = onnx::dtype_from_data_type(elements[index]);
   const auto number = number_of(value);
   if (!number || !dtype) return take(value);
   const auto* integer = value.get<std::int64_t>();
-  numbers.push_back(integer ? onnx::make_tensor(*dtype, {}, std::vector<std::int64_t>{*integer}) : onnx::make_tensor(*dtype, {}, std::vector<double>{*number}));
+  numbers.push_back(integer ? onnx::make_tensor(*dtype, {}, std::vector<std::int64_t>{*integer})
+                            : onnx::make_tensor(*dtype, {}, std::vector<double>{*number}));
   return take_tensor(*dtype, {}, numbers.back().bytes);
 }
 
@@ -216,11 +225,17 @@ ir::Constant Session::State::give_tensor(const ort::Value* value) const {
   ok(ort::element_type.call(api(), info.get(), &element));
   ok(ort::rank.call(api(), info.get(), &rank));
   const auto dtype = onnx::dtype_from_data_type(element);
-  if (!dtype) throw ModelError("an output is a tensor of ONNX's element type " + std::to_string(element) + ", which PyTorch lacks");
-  ir::TensorView view{.dtype = *dtype, .sizes = std::vector<std::int64_t>(rank), .strides = std::vector<std::int64_t>(rank), .storage = nullptr, .quantizer = nullptr};
+  if (!dtype)
+    throw ModelError("an output is a tensor of ONNX's element type " + std::to_string(element) + ", which PyTorch lacks");
+  ir::TensorView view{.dtype = *dtype,
+                      .sizes = std::vector<std::int64_t>(rank),
+                      .strides = std::vector<std::int64_t>(rank),
+                      .storage = nullptr,
+                      .quantizer = nullptr};
   ok(ort::dims.call(api(), info.get(), view.sizes.data(), rank));
   std::int64_t elements = 1;
-  for (std::size_t i = rank; i-- > 0;) view.strides[i] = std::exchange(elements, elements * std::max<std::int64_t>(view.sizes[i], 1));
+  for (std::size_t i = rank; i-- > 0;)
+    view.strides[i] = std::exchange(elements, elements * std::max<std::int64_t>(view.sizes[i], 1));
   auto storage = std::make_shared<ir::Storage>();
   storage->bytes = static_cast<std::uint64_t>(view.elements()) * ir::element_bytes(*dtype);
   if (storage->bytes > 0) {
@@ -252,13 +267,15 @@ ir::Constant Session::State::give(const ort::Value* value) const {
   return {std::move(list)};
 }
 
-template <class Create> Session Runtime::make(const SessionOptions& options, const Create& create) const {
+template <class Create>
+Session Runtime::make(const SessionOptions& options, const Create& create) const {
   auto made = std::make_unique<Session::State>(state_);
   const Api api = state_->api;
   Held<ort::SessionOptions> given(api, ort::release_options);
   made->ok(ort::create_session_options.call(api, given.out()));
   made->ok(ort::set_log_level.call(api, given.get(), ort::LogLevel::fatal));
-  made->ok(ort::set_optimization.call(api, given.get(), options.optimize == Optimize::yes ? ort::Optimization::all : ort::Optimization::none));
+  made->ok(ort::set_optimization.call(api, given.get(),
+                                      options.optimize == Optimize::yes ? ort::Optimization::all : ort::Optimization::none));
   made->ok(ort::set_threads_in_operators.call(api, given.get(), options.threads));
   made->ok(ort::set_threads_between_operators.call(api, given.get(), 1));
   made->ok(create(given.get(), made->session.out()));
@@ -291,7 +308,8 @@ const std::vector<std::string>& Session::outputs() const { return state_->output
 ir::Constants Session::run(const ir::Constants& values) const {
   const State& state = *state_;
   if (values.size() != state.inputs.size())
-    throw InternalError("the ONNX model takes " + std::to_string(state.inputs.size()) + " inputs, not " + std::to_string(values.size()));
+    throw InternalError("the ONNX model takes " + std::to_string(state.inputs.size()) + " inputs, not " +
+                        std::to_string(values.size()));
   std::vector<Held<ort::Value>> given, got;
   std::vector<const ort::Value*> inputs;
   std::vector<const char*> input_names, output_names;
@@ -306,7 +324,8 @@ ir::Constants Session::run(const ir::Constants& values) const {
   }
   for (const std::string& name : state.outputs) output_names.push_back(name.c_str());
   std::vector<ort::Value*> outputs(state.outputs.size(), nullptr);
-  ort::Status* status = ort::run.call(state.api(), state.session.get(), nullptr, input_names.data(), inputs.data(), inputs.size(), output_names.data(), output_names.size(), outputs.data());
+  ort::Status* status = ort::run.call(state.api(), state.session.get(), nullptr, input_names.data(), inputs.data(), inputs.size(),
+                                      output_names.data(), output_names.size(), outputs.data());
   for (ort::Value* output : outputs) {
     got.push_back(state.hold());
     *got.back().out() = output;

@@ -44,8 +44,8 @@ class Session {
 
 class Runtime {
  public:
-  // `library`: libonnxruntime.so, or a folder that holds it; empty: COMPATCHECK_ORT_LIBRARY, beside the program, or the wheel of the
-  // active Python environment. Throws UsageError saying what was looked for and where.
+  // `library`: libonnxruntime.so, or a folder that holds it; empty: COMPATCHECK_ORT_LIBRARY, beside the program, or the wheel of
+  // the active Python environment. Throws UsageError saying what was looked for and where.
   explicit Runtime(const std::filesystem::path& library = {});
 
   const std::string& version() const;
@@ -58,7 +58,8 @@ class Runtime {
  private:
   friend class Session;
   struct State;
-  template <class Create> Session make(const SessionOptions& options, const Create& create) const;
+  template <class Create>
+  Session make(const SessionOptions& options, const Create& create) const;
   std::shared_ptr<const State> state_;  // sessions hold it, too
 };
 

@@ -14,7 +14,8 @@ TemporaryFolder::TemporaryFolder() {
   std::error_code error;
   const auto parent = std::filesystem::temp_directory_path(error);
   std::string name = ((error ? std::filesystem::path("/tmp") : parent) / "compatcheck-XXXXXX").string();
-  if (!::mkdtemp(name.data())) throw UsageError(name + ": no temporary folder can be made (" + ::strerror(errno) + "); TMPDIR can name another place");
+  if (!::mkdtemp(name.data()))
+    throw UsageError(name + ": no temporary folder can be made (" + ::strerror(errno) + "); TMPDIR can name another place");
   path_ = name;
 }
 

@@ -7,7 +7,7 @@ namespace compatcheck::verification {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder();   // in TMPDIR; throws UsageError where none can be made
+  TemporaryFolder();  // in TMPDIR; throws UsageError where none can be made
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -27,8 +27,11 @@ using verification::Sizes;
 class Verifying {
  public:
   Verifying(const Model::State& model, const VerifyOptions& options)
-      : model_(model), options_(options), watch_(analysis::watch_of(options.convert.run, options.convert.timeout_seconds)),
-        prepared_(analysis::prepare(model, analysis::check_options(options.convert), watch_)), reference_(model, options, prepared_, watch_),
+      : model_(model),
+        options_(options),
+        watch_(analysis::watch_of(options.convert.run, options.convert.timeout_seconds)),
+        prepared_(analysis::prepare(model, analysis::check_options(options.convert), watch_)),
+        reference_(model, options, prepared_, watch_),
         runtime_(options.ort_library) {
     made_.model = model.path;
     made_.runtime = runtime_.version();
@@ -47,7 +50,8 @@ class Verifying {
     try {
       session = runtime_.open(onnx);
     } catch (const ModelError& error) {
-      add_finding("CC201", Severity::error, "ONNX Runtime " + runtime_.version() + " doesn't take the model: " + error.what(), help_of_type());
+      add_finding("CC201", Severity::error, "ONNX Runtime " + runtime_.version() + " doesn't take the model: " + error.what(),
+                  help_of_type());
       return finish();
     }
     for (int index = 0; index < reference_.runs(); ++index) {
@@ -57,7 +61,8 @@ class Verifying {
       const auto expected = reference_.expect(index, refused);
       if (!expected) {
         add_finding("CC205", Severity::warning, "at " + spell(refused.sizes) + " TorchScript itself fails: " + refused.reason,
-                    "a size that tracing took for a constant fits the traced size alone: make it of x.shape without int(…), or state the size as a number in --input");
+                    "a size that tracing took for a constant fits the traced size alone: make it of x.shape without int(…), or "
+                    "state the size as a number in --input");
         break;
       }
       if (expected->on_cpu) made_.note = "the model's code names a GPU: TorchScript's operators were run one by one on the CPU";
@@ -69,12 +74,15 @@ class Verifying {
 
  private:
   const char* help_of_type() const {
-    return options_.convert.export_type == ExportType::onnx ? "" : "calls that don't become ONNX stay PyTorch's operators with this export type: such a model is for a runtime that has them";
+    return options_.convert.export_type == ExportType::onnx ? ""
+                                                            : "calls that don't become ONNX stay PyTorch's operators with this "
+                                                              "export type: such a model is for a runtime that has them";
   }
 
   void report(int index) const {
     if (options_.convert.run.progress)
-      options_.convert.run.progress({.stage = "verify", .done = static_cast<std::uint64_t>(index), .total = static_cast<std::uint64_t>(reference_.runs())});
+      options_.convert.run.progress(
+          {.stage = "verify", .done = static_cast<std::uint64_t>(index), .total = static_cast<std::uint64_t>(reference_.runs())});
   }
 
   static std::string spell(const Sizes& sizes) {
@@ -88,8 +96,11 @@ class Verifying {
     const auto& names = session.inputs();
     for (std::size_t i = 0; i < names.size(); ++i) {
       auto found = std::ranges::find(call.leaves, names[i], &std::pair<std::string, ir::Constant>::first);
-      if (found == call.leaves.end() && names.size() == call.leaves.size()) found = call.leaves.begin() + static_cast<std::ptrdiff_t>(i);
-      if (found == call.leaves.end()) throw UsageError("the ONNX model's input '" + names[i] + "' is none of the TorchScript model's, and it has another number of them");
+      if (found == call.leaves.end() && names.size() == call.leaves.size())
+        found = call.leaves.begin() + static_cast<std::ptrdiff_t>(i);
+      if (found == call.leaves.end())
+        throw UsageError("the ONNX model's input '" + names[i] +
+                         "' is none of the TorchScript model's, and it has another number of them");
       values.push_back(found->second);
     }
     return values;
@@ -105,8 +116,9 @@ class Verifying {
   void dump(const verification::Session& session, const std::filesystem::path& onnx, const Expected& expected) {
     const verification::NamedValues inputs = named_inputs(session, expected.call);
     try {
-      made_.dumped = verification::dump(options_.dump, verification::OnnxGraph(onnx, watch_), runtime_, inputs, options_.memory, watch_);
-    } catch (const ModelError& error) {   // the comparison tells more
+      made_.dumped =
+          verification::dump(options_.dump, verification::OnnxGraph(onnx, watch_), runtime_, inputs, options_.memory, watch_);
+    } catch (const ModelError& error) {  // the comparison tells more
       made_.note = std::string("not all values are saved: ") + error.what();
     }
   }
@@ -145,8 +157,11 @@ class Verifying {
     RunInputs run{.sizes = expected.sizes, .inputs = {}};
     for (const auto& [name, value] : expected.call.leaves) {
       const auto* view = value.get<ir::TensorView>();
-      TensorInfo info{.name = name, .dtype = view ? std::string(ir::name(view->dtype)) : ir::to_string(*ir::type_of(value)), .shape = std::vector<std::string>()};
-      if (view) for (const std::int64_t size : view->sizes) info.shape->push_back(std::to_string(size));
+      TensorInfo info{.name = name,
+                      .dtype = view ? std::string(ir::name(view->dtype)) : ir::to_string(*ir::type_of(value)),
+                      .shape = std::vector<std::string>()};
+      if (view)
+        for (const std::int64_t size : view->sizes) info.shape->push_back(std::to_string(size));
       run.inputs.push_back(std::move(info));
     }
     made_.runs.push_back(std::move(run));
@@ -167,7 +182,9 @@ class Verifying {
       const auto comparison = verification::compare(first[i], second[i], tolerance(first[i].dtype));
       noise_[i] = comparison.max_abs;
       if (comparison.passed()) continue;
-      add_finding("CC008", Severity::error, "TorchScript's own result differs from call to call (" + verification::describe(comparison) + "): the model is random or in training mode, and nothing can be compared",
+      add_finding("CC008", Severity::error,
+                  "TorchScript's own result differs from call to call (" + verification::describe(comparison) +
+                      "): the model is random or in training mode, and nothing can be compared",
                   "save it in eval mode, or verify the part without random operators");
       return true;
     }
@@ -192,7 +209,8 @@ class Verifying {
     }
     OutputVerification& output = made_.outputs[index];
     const auto comparison = verification::compare(pair.expected, pair.found, tolerance(pair.expected.dtype));
-    if (!comparison.passed() && comparison.same_form() && !ir::is_floating(comparison.expected_dtype) && ties(index, pair, call, outputs)) {
+    if (!comparison.passed() && comparison.same_form() && !ir::is_floating(comparison.expected_dtype) &&
+        ties(index, pair, call, outputs)) {
       output.elements += comparison.elements;
       output.ties += comparison.mismatched;
       return true;
@@ -209,12 +227,16 @@ class Verifying {
     const bool cosine = !options_.least_cosine || comparison.cosine >= *options_.least_cosine;
     output.mismatched += comparison.mismatched;
     if (comparison.passed() && cosine) return true;
-    if (output.passed) output.difference = comparison.passed() ? "cosine " + std::to_string(comparison.cosine) : verification::describe(comparison);
+    if (output.passed)
+      output.difference =
+          comparison.passed() ? "cosine " + std::to_string(comparison.cosine) : verification::describe(comparison);
     output.passed = false;
-    const char* id = comparison.expected_dtype != comparison.found_dtype ? "CC204" : comparison.expected_sizes != comparison.found_sizes ? "CC203"
-                     : comparison.nonfinite_differ > 0 ? "CC202" : "CC201";
-    add_finding(made_.runs.size() > 1 && id != std::string("CC204") && !made_.runs.back().sizes.empty() ? "CC205" : id, Severity::error,
-                "output '" + output.name + "': " + output.difference, "");
+    const char* id = comparison.expected_dtype != comparison.found_dtype   ? "CC204"
+                     : comparison.expected_sizes != comparison.found_sizes ? "CC203"
+                     : comparison.nonfinite_differ > 0                     ? "CC202"
+                                                                           : "CC201";
+    add_finding(made_.runs.size() > 1 && id != std::string("CC204") && !made_.runs.back().sizes.empty() ? "CC205" : id,
+                Severity::error, "output '" + output.name + "': " + output.difference, "");
     return false;
   }
 
@@ -239,9 +261,11 @@ class Verifying {
         return verification::compare(pair.expected, pair.found, tolerance(pair.expected.dtype)).passed();
       });
       const auto left = largest(pairs.pairs);
-      if (right) advise("without ONNX Runtime's graph optimisations the model is right: the fault is in these");
+      if (right)
+        advise("without ONNX Runtime's graph optimisations the model is right: the fault is in these");
       else if (left && difference && *left * 4 < *difference)
-        advise("without ONNX Runtime's graph optimisations the largest difference is " + short_number(*left) + " instead of " + short_number(*difference) + ": most of the fault is in these");
+        advise("without ONNX Runtime's graph optimisations the largest difference is " + short_number(*left) + " instead of " +
+               short_number(*difference) + ": most of the fault is in these");
     } catch (const ModelError&) {
       // Nothing is learned.
     }
@@ -259,7 +283,9 @@ class Verifying {
       noise = std::max(noise, moved);
     }
     if (noise > 0 && difference <= 4 * noise)
-      advise("TorchScript's own result moves by " + short_number(noise) + " when the last bit of its inputs changes: the model makes that much of rounding; --atol and --rtol say what is near enough");
+      advise("TorchScript's own result moves by " + short_number(noise) +
+             " when the last bit of its inputs changes: the model makes that much of rounding; --atol and --rtol say what is "
+             "near enough");
   }
 
   static std::string short_number(double number) {
@@ -278,28 +304,48 @@ class Verifying {
     const verification::NamedValues inputs = named_inputs(session, expected.call);
     verification::NamedValues outputs;
     const auto leaves = verification::leaves_of(expected.result);
-    if (leaves.size() == session.outputs().size())   // no sequences among them
+    if (leaves.size() == session.outputs().size())  // no sequences among them
       for (std::size_t i = 0; i < leaves.size(); ++i) outputs.emplace_back(session.outputs()[i], ir::Constant{leaves[i]});
     const ir::Constants arguments = reference_.prepared_arguments(expected.call);
     try {
-      verification::explain({.model = model_, .options = options_, .onnx = onnx, .prepared = prepared_, .arguments = arguments, .inputs = inputs, .outputs = outputs,
-                             .runtime = runtime_, .frontend = reference_.frontend(), .tolerance = [this](ir::DType dtype) { return tolerance(dtype); }, .watch = watch_},
+      verification::explain({.model = model_,
+                             .options = options_,
+                             .onnx = onnx,
+                             .prepared = prepared_,
+                             .arguments = arguments,
+                             .inputs = inputs,
+                             .outputs = outputs,
+                             .runtime = runtime_,
+                             .frontend = reference_.frontend(),
+                             .tolerance = [this](ir::DType dtype) { return tolerance(dtype); },
+                             .watch = watch_},
                             made_);
     } catch (const Cancelled&) {
       throw;
     } catch (const UsageError&) {
-      throw;   // the folder of --repro
+      throw;  // the folder of --repro
     } catch (const Error& error) {
       made_.bisection = {.compared = 0, .runs = 0, .bytes = 0, .note = std::string("bisecting failed: ") + error.what()};
     }
   }
 
   void add_finding(const std::string& id, Severity severity, std::string message, std::string help) {
-    made_.findings.push_back({.id = id, .severity = severity, .op = {}, .overload = {}, .message = std::move(message), .help = std::move(help), .available_from = {}, .nodes = 0, .sites = {}, .target = {}, .suppressed = {}});
+    made_.findings.push_back({.id = id,
+                              .severity = severity,
+                              .op = {},
+                              .overload = {},
+                              .message = std::move(message),
+                              .help = std::move(help),
+                              .available_from = {},
+                              .nodes = 0,
+                              .sites = {},
+                              .target = {},
+                              .suppressed = {}});
   }
 
   Verification finish() {
-    made_.passed = std::ranges::none_of(made_.findings, [](const Finding& finding) { return finding.severity == Severity::error; });
+    made_.passed =
+        std::ranges::none_of(made_.findings, [](const Finding& finding) { return finding.severity == Severity::error; });
     made_.exit_code = made_.passed ? exit_passed : exit_findings;
     return std::move(made_);
   }

@@ -20,10 +20,12 @@ using ::testing::ThrowsMessage;
 constexpr std::string_view relu = "graph(%x : Float(2, 3)):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n";
 
 // The caller's callback runs inside of every long call: from there a test can throw what it likes.
-template <class Exception> RunOptions throwing(std::string_view stage, Exception exception) {
-  return {.progress = [stage, exception](const Progress& progress) {
-            if (progress.stage == stage) throw exception;
-          },
+template <class Exception>
+RunOptions throwing(std::string_view stage, Exception exception) {
+  return {.progress =
+              [stage, exception](const Progress& progress) {
+                if (progress.stage == stage) throw exception;
+              },
           .cancel = {}};
 }
 
@@ -39,9 +41,11 @@ TEST(Boundary, OfLoad) {
 
 TEST(Boundary, OfCheck) {
   const Model model = load_relu();
-  EXPECT_THAT([&] { check(model, {.run = throwing("check", std::filesystem::filesystem_error("status", "a.pt", std::error_code()))}); },
-              ThrowsMessage<InternalError>(StartsWith("relu.ir: filesystem error: status")));
-  EXPECT_THAT([&] { check(model, {.run = throwing("check", std::bad_alloc())}); }, ThrowsMessage<InternalError>("relu.ir: out of memory"));
+  EXPECT_THAT(
+      [&] { check(model, {.run = throwing("check", std::filesystem::filesystem_error("status", "a.pt", std::error_code()))}); },
+      ThrowsMessage<InternalError>(StartsWith("relu.ir: filesystem error: status")));
+  EXPECT_THAT([&] { check(model, {.run = throwing("check", std::bad_alloc())}); },
+              ThrowsMessage<InternalError>("relu.ir: out of memory"));
 }
 
 TEST(Boundary, ErrorsStayWhatTheyAre) {

@@ -30,7 +30,8 @@ constexpr const char* triu_mul = R"(graph(%x : Float(3, 3)):
 
 // The example's mappings: triu has none below opset 14.
 Model load_text(std::string_view text) {
-  return Loader({.mappings = {COMPATCHECK_SOURCE_DIR "/examples/15-export-types/one_node.yaml"}}).load(std::as_bytes(std::span(text)), "graph.ir");
+  return Loader({.mappings = {COMPATCHECK_SOURCE_DIR "/examples/15-export-types/one_node.yaml"}})
+      .load(std::as_bytes(std::span(text)), "graph.ir");
 }
 
 onnx::Model model_of(const Model& model, const ConvertOptions& options) {
@@ -60,7 +61,9 @@ std::vector<std::string> nodes_of(const onnx::Model& model) {
   return nodes;
 }
 
-std::vector<std::string> nodes_of(const char* text, int opset, ExportType type) { return nodes_of(model_of(load_text(text), at(opset, type))); }
+std::vector<std::string> nodes_of(const char* text, int opset, ExportType type) {
+  return nodes_of(model_of(load_text(text), at(opset, type)));
+}
 
 TEST(ExportTypes, Onnx) {
   const auto report = check(load_text(triu_mul), {.opset = 13});
@@ -68,7 +71,10 @@ TEST(ExportTypes, Onnx) {
   EXPECT_EQ(report.summary.kept, 0);
 }
 
-TEST(ExportTypes, AllAten) { EXPECT_THAT(nodes_of(triu_mul, 13, ExportType::onnx_aten), ElementsAre("org.pytorch.aten::ATen triu ", "org.pytorch.aten::ATen mul Tensor")); }
+TEST(ExportTypes, AllAten) {
+  EXPECT_THAT(nodes_of(triu_mul, 13, ExportType::onnx_aten),
+              ElementsAre("org.pytorch.aten::ATen triu ", "org.pytorch.aten::ATen mul Tensor"));
+}
 
 TEST(ExportTypes, AtenWhereNothingElseServes) {
   EXPECT_THAT(nodes_of(triu_mul, 13, ExportType::onnx_aten_fallback), ElementsAre("org.pytorch.aten::ATen triu ", "Mul"));
@@ -80,12 +86,13 @@ TEST(ExportTypes, Fallthrough) {
   EXPECT_THAT(nodes_of(model), ElementsAre("org.pytorch.aten::triu", "Mul"));
   EXPECT_THAT(model.domains, ElementsAre(std::pair<std::string, int>("org.pytorch.aten", 1)));
   EXPECT_THAT(model.graph.nodes.front().attributes, IsEmpty());
-  EXPECT_EQ(model.graph.nodes.front().inputs.size(), 2);   // the number is an input, as in the schema
+  EXPECT_EQ(model.graph.nodes.front().inputs.size(), 2);  // the number is an input, as in the schema
 }
 
 TEST(ExportTypes, Raw) {
   const auto model = model_of(load_text(triu_mul), at(13, ExportType::raw));
-  EXPECT_THAT(nodes_of(model), ElementsAre("org.pytorch.prim::Constant", "org.pytorch.aten::triu", "org.pytorch.aten::mul Tensor"));
+  EXPECT_THAT(nodes_of(model),
+              ElementsAre("org.pytorch.prim::Constant", "org.pytorch.aten::triu", "org.pytorch.aten::mul Tensor"));
   EXPECT_EQ(model.values[model.graph.outputs.front()].name, "square");
 }
 
@@ -145,9 +152,10 @@ TEST(ExportTypes, ListsStringsAndWhatIsAbsent) {
   %d : Float(4, 2) = aten::index(%c, %indices)
   return (%d)
 )";
-  EXPECT_THAT(nodes_of(text, 13, ExportType::onnx_aten),
-              ElementsAre("Constant", "org.pytorch.aten::ATen gelu ", "org.pytorch.aten::ATen clamp ", "SequenceConstruct", "org.pytorch.aten::ATen cat ",
-                          "org.pytorch.prim::ListConstruct", "org.pytorch.aten::ATen index Tensor"));
+  EXPECT_THAT(
+      nodes_of(text, 13, ExportType::onnx_aten),
+      ElementsAre("Constant", "org.pytorch.aten::ATen gelu ", "org.pytorch.aten::ATen clamp ", "SequenceConstruct",
+                  "org.pytorch.aten::ATen cat ", "org.pytorch.prim::ListConstruct", "org.pytorch.aten::ATen index Tensor"));
   EXPECT_THAT(nodes_of(text, 9, ExportType::onnx_aten), testing::Contains("org.pytorch.prim::ListConstruct").Times(2));
 }
 
@@ -192,7 +200,8 @@ TEST(ExportTypes, PythonFunctions) {
 // It would be lost: the node gives a new value, and what reads the old one reads what was there before.
 TEST(ExportTypes, AWriteThatNobodyStatesIsRefused) {
   const auto graph = [](const char* op) {
-    return std::string("graph(%x : Float(3, 5)):\n  %one : int = prim::Constant[value=1]()\n  %w : Tensor = acme::") + op + "(%x, %one)\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n";
+    return std::string("graph(%x : Float(3, 5)):\n  %one : int = prim::Constant[value=1]()\n  %w : Tensor = acme::") + op +
+           "(%x, %one)\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n";
   };
   for (const auto type : {ExportType::onnx, ExportType::onnx_fallthrough}) {
     const Report report = check(load_text(graph("write_")), {.opset = 13, .export_type = type});
@@ -231,11 +240,14 @@ TEST(ExportTypes, BranchesAreWrittenAsTheyAre) {
       -> (%b)
   return (%y)
 )";
-  EXPECT_THAT(nodes_of(text, 13, ExportType::raw), ElementsAre("org.pytorch.prim::If", "org.pytorch.aten::relu", "org.pytorch.aten::neg"));
-  EXPECT_THAT(nodes_of(text, 13, ExportType::onnx_aten), ElementsAre("If", "org.pytorch.aten::ATen relu ", "org.pytorch.aten::ATen neg "));
+  EXPECT_THAT(nodes_of(text, 13, ExportType::raw),
+              ElementsAre("org.pytorch.prim::If", "org.pytorch.aten::relu", "org.pytorch.aten::neg"));
+  EXPECT_THAT(nodes_of(text, 13, ExportType::onnx_aten),
+              ElementsAre("If", "org.pytorch.aten::ATen relu ", "org.pytorch.aten::ATen neg "));
 }
 
-// What the check promises is kept, and where it refuses without an input to give, another type doesn't convert less than `onnx` does.
+// What the check promises is kept, and where it refuses without an input to give, another type doesn't convert less than `onnx`
+// does.
 void expect_agreement(const Model& model, int opset) {
   const Verdict plain = check(model, {.opset = opset}).verdict;
   for (const auto type : {ExportType::onnx_aten, ExportType::onnx_aten_fallback, ExportType::onnx_fallthrough, ExportType::raw}) {
@@ -267,7 +279,7 @@ TEST(ExportTypes, GraphTextsConvertAsTheCheckSays) {
     std::optional<Model> model;
     try {
       model = Loader().load(file);
-    } catch (const Error&) {   // broken on purpose
+    } catch (const Error&) {  // broken on purpose
       continue;
     }
     for (const int opset : {8, 9, 13, 17}) expect_agreement(*model, opset);

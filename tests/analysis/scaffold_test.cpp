@@ -1,9 +1,10 @@
 // The rows that `explain OP --scaffold yaml` prints are ones that lint takes: of every operator that has a schema.
+#include "reference/scaffold.h"
+
 #include <gtest/gtest.h>
 
 #include "compatcheck/error.h"
 #include "lint/lint.h"
-#include "reference/scaffold.h"
 
 namespace compatcheck {
 namespace {
@@ -15,7 +16,7 @@ std::string scaffold_of(std::string_view op, const lint::InForce& in_force, int 
   try {
     return reference::scaffold(std::string(op), options, in_force);
   } catch (const UsageError&) {
-    return {};   // nothing calls it by arguments
+    return {};  // nothing calls it by arguments
   }
 }
 
@@ -24,7 +25,9 @@ std::string defects_of(const std::string& rows, const lint::InForce& in_force) {
   mapping::Table table = in_force.table;
   auto defects = table.overlay_text(rows, "scaffolds.yaml");
   const auto words = in_force.registry.fact_words();
-  std::ranges::move(lint::check_users(table, {.schemas = in_force.schemas, .conditions = {}, .fact_words = words, .handlers = {}}), std::back_inserter(defects));
+  std::ranges::move(
+      lint::check_users(table, {.schemas = in_force.schemas, .conditions = {}, .fact_words = words, .handlers = {}}),
+      std::back_inserter(defects));
   std::string told;
   for (const auto& defect : defects) told += lint::describe(table, defect) + "\n";
   return told;
@@ -40,7 +43,7 @@ TEST(Scaffold, EveryOneIsARowThatLintTakes) {
       const std::string one = scaffold_of(op, in_force, opset);
       count += !one.empty();
       rows += one;
-      if (rows.size() < 500'000) continue;   // a file is at most 1 MiB
+      if (rows.size() < 500'000) continue;  // a file is at most 1 MiB
       EXPECT_EQ(defects_of(rows, in_force), "");
       rows.clear();
     }

@@ -112,7 +112,9 @@ TEST(Targets, an_operator_that_is_lacking) {
 }
 
 TEST(Targets, warnings_fail_the_gate_where_it_is_asked_for) {
-  const Report report = check(load_text(relu_tanh), {.opset = 17, .fail_on = FailOn::warning, .targets = {profile("unlisted: no\noperators: {Relu: yes}\n")}});
+  const Report report =
+      check(load_text(relu_tanh),
+            {.opset = 17, .fail_on = FailOn::warning, .targets = {profile("unlisted: no\noperators: {Relu: yes}\n")}});
   EXPECT_EQ(report.gate.violations, 1);
   EXPECT_EQ(report.exit_code, exit_findings);
 }
@@ -196,7 +198,8 @@ TEST(Targets, calls_that_fit_nothing_leave_no_model_to_look_at) {
   %none : int[] = prim::ListConstruct(%zero, %zero)
   %y : Tensor = aten::conv2d(%x, %w, %b, %ones, %none, %ones, %one)
   return (%y)
-)", 17, {"ort-cpu"});
+)",
+                                17, {"ort-cpu"});
   EXPECT_EQ(report.verdict, Verdict::no);
   EXPECT_NE(report.targets.front().support, Support::yes);
   ASSERT_TRUE(engine_finding(report));

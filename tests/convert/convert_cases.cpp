@@ -36,7 +36,10 @@ int main(int argc, char** argv) {
   const std::filesystem::path out = argv[2];
   const auto opsets = opsets_of(argv[3]);
   std::filesystem::create_directories(out);
-  for_each_listed(argv[1], [&](const ListedModel& listed) {
-    for (const int opset : opsets) print_line(listed.id, opset, convert_one(listed, out, opset));
-  }, failure);
+  for_each_listed(
+      argv[1],
+      [&](const ListedModel& listed) {
+        for (const int opset : opsets) print_line(listed.id, opset, convert_one(listed, out, opset));
+      },
+      failure);
 }

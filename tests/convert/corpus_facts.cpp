@@ -1,5 +1,6 @@
 // The facts of every case of the operator corpus against the outputs that eager PyTorch recorded.
-//   corpus_facts [FOLDER [WORD]]    FOLDER: with index.jsonl; else $COMPATCHECK_CORPUS. WORD: only cases whose name begins so, verbosely.
+//   corpus_facts [FOLDER [WORD]]    FOLDER: with index.jsonl; else $COMPATCHECK_CORPUS. WORD: only cases whose name begins so,
+//   verbosely.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -21,23 +22,27 @@ using nlohmann::json;
 
 ir::DType dtype_of(const std::string& numpy_name) {
   static const std::map<std::string, ir::DType> names = {
-      {"float16", ir::DType::f16}, {"float32", ir::DType::f32}, {"float64", ir::DType::f64}, {"bfloat16", ir::DType::bf16},
-      {"int8", ir::DType::i8}, {"int16", ir::DType::i16}, {"int32", ir::DType::i32}, {"int64", ir::DType::i64},
-      {"uint8", ir::DType::u8}, {"uint16", ir::DType::u16}, {"uint32", ir::DType::u32}, {"uint64", ir::DType::u64},
-      {"bool", ir::DType::boolean}, {"complex32", ir::DType::c32}, {"complex64", ir::DType::c64}, {"complex128", ir::DType::c128}};
+      {"float16", ir::DType::f16},    {"float32", ir::DType::f32},   {"float64", ir::DType::f64},
+      {"bfloat16", ir::DType::bf16},  {"int8", ir::DType::i8},       {"int16", ir::DType::i16},
+      {"int32", ir::DType::i32},      {"int64", ir::DType::i64},     {"uint8", ir::DType::u8},
+      {"uint16", ir::DType::u16},     {"uint32", ir::DType::u32},    {"uint64", ir::DType::u64},
+      {"bool", ir::DType::boolean},   {"complex32", ir::DType::c32}, {"complex64", ir::DType::c64},
+      {"complex128", ir::DType::c128}};
   return names.at(numpy_name);
 }
 
 std::vector<Actual> read_tensors(const json& entry, const std::string& prefix) {
   std::vector<Actual> tensors;
   const json &shapes = entry.at(prefix + "_shapes"), &dtypes = entry.at(prefix + "_dtypes");
-  for (std::size_t i = 0; i < shapes.size(); ++i) tensors.push_back({dtype_of(dtypes[i]), shapes[i].get<std::vector<std::int64_t>>()});
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    tensors.push_back({dtype_of(dtypes[i]), shapes[i].get<std::vector<std::int64_t>>()});
   return tensors;
 }
 
 void flatten(const symbolic::Fact& fact, std::vector<symbolic::Fact>& into) {
   const auto* list = fact.list();
-  if (!list) into.push_back(fact);
+  if (!list)
+    into.push_back(fact);
   else if (list->items)
     for (const symbolic::Fact& item : *list->items) flatten(item, into);
 }
@@ -48,7 +53,9 @@ bool has_open_list(const symbolic::Fact& fact) {
   return !list->items || std::any_of(list->items->begin(), list->items->end(), has_open_list);
 }
 
-struct Tally { int complete = 0, partial = 0, named = 0; };
+struct Tally {
+  int complete = 0, partial = 0, named = 0;
+};
 
 class Corpus {
  public:
@@ -70,9 +77,11 @@ class Corpus {
       complete += tally.complete;
       named += tally.named;
       all += tally.complete + tally.partial;
-      if (tally.partial) std::cout << op << ": " << tally.partial << " of " << tally.complete + tally.partial << " cases not wholly known\n";
+      if (tally.partial)
+        std::cout << op << ": " << tally.partial << " of " << tally.complete + tally.partial << " cases not wholly known\n";
     }
-    std::cout << all << " cases, " << complete << " with all outputs known, " << named << " of named sizes too, " << differences_ << " differences\n";
+    std::cout << all << " cases, " << complete << " with all outputs known, " << named << " of named sizes too, " << differences_
+              << " differences\n";
     return differences_ || !all ? 1 : 0;
   }
 
@@ -98,8 +107,8 @@ class Corpus {
   }
 
   // Whether all outputs are known.
-  bool compare_outputs(const ir::Graph& graph, const std::vector<InputFact>& given, const ir::Program& program, const symbolic::Sizes& sizes,
-                       const std::vector<Actual>& outputs, const std::string& id) {
+  bool compare_outputs(const ir::Graph& graph, const std::vector<InputFact>& given, const ir::Program& program,
+                       const symbolic::Sizes& sizes, const std::vector<Actual>& outputs, const std::string& id) {
     const auto facts = state_facts(graph, given, table_, schemas_, registry_, &program);
     if (!word_.empty()) print(graph, facts);
     std::vector<symbolic::Fact> stated;
@@ -115,7 +124,8 @@ class Corpus {
     bool complete = true;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Comparison comparison = compare(evaluated(stated[i], sizes), outputs[i]);
-      if (!comparison.difference.empty()) report(id, "output " + std::to_string(i) + ": " + comparison.difference + " by " + symbolic::to_string(stated[i]));
+      if (!comparison.difference.empty())
+        report(id, "output " + std::to_string(i) + ": " + comparison.difference + " by " + symbolic::to_string(stated[i]));
       complete &= comparison.complete;
     }
     return complete;
@@ -129,7 +139,8 @@ class Corpus {
   static void print(const ir::Graph& graph, const symbolic::FactTable& facts) {
     std::cout << ir::print(graph);
     ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
-      for (const ir::Value* output : node->outputs()) std::cout << "  %" << output->name() << " " << node->op() << ": " << spell(facts.of(output)) << "\n";
+      for (const ir::Value* output : node->outputs())
+        std::cout << "  %" << output->name() << " " << node->op() << ": " << spell(facts.of(output)) << "\n";
     });
   }
 

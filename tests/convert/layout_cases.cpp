@@ -26,21 +26,28 @@ symbolic::Fact fact_of(const std::string& spec) {
 }
 
 json spell(const symbolic::Placement& placement, const ir::Value* value) {
-  if (!placement.layout) return placement.unknown && placement.unknown->producer() ? json(placement.unknown->producer()->op()) : json();
+  if (!placement.layout)
+    return placement.unknown && placement.unknown->producer() ? json(placement.unknown->producer()->op()) : json();
   json memory = "else";
-  if (!placement.layout->memory->producer() && !placement.layout->memory->block()->owner()) memory = placement.layout->memory->index();
-  else if (placement.layout->memory == value) memory = "new";
+  if (!placement.layout->memory->producer() && !placement.layout->memory->block()->owner())
+    memory = placement.layout->memory->index();
+  else if (placement.layout->memory == value)
+    memory = "new";
   json strides = json::array();
   for (const auto& stride : placement.layout->strides) strides.push_back(stride.number() ? json(*stride.number()) : json());
   const auto offset = placement.layout->offset.number();
-  return {{"strides", strides}, {"offset", offset ? json(*offset) : json()}, {"in_order", placement.layout->in_order}, {"memory", memory}};
+  return {{"strides", strides},
+          {"offset", offset ? json(*offset) : json()},
+          {"in_order", placement.layout->in_order},
+          {"memory", memory}};
 }
 
 void collect(const ir::Value* value, std::vector<const ir::Value*>& into) {
   const ir::Node* maker = value->producer();
   if (maker && (maker->is("prim::TupleConstruct") || maker->is("prim::ListConstruct")))
     for (const ir::Value* item : maker->inputs()) collect(item, into);
-  else into.push_back(value);
+  else
+    into.push_back(value);
 }
 
 }  // namespace
@@ -67,7 +74,8 @@ int main(int, char** arguments) {
         given.push_back({own.empty() ? "input_" + std::to_string(i) : own, fact_of(spec)});
       }
       auto facts = conversion::state_facts(normalized.graph, given, table, schemas, registry, &program);
-      if (!conversion::fold_with_facts(normalized.graph, facts, schemas).empty()) facts = conversion::state_facts(normalized.graph, given, table, schemas, registry, &program);
+      if (!conversion::fold_with_facts(normalized.graph, facts, schemas).empty())
+        facts = conversion::state_facts(normalized.graph, given, table, schemas, registry, &program);
       std::vector<const ir::Value*> outputs;
       for (const ir::Value* output : normalized.graph.outputs()) collect(output, outputs);
       symbolic::Layouts layouts(facts);

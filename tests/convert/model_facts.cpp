@@ -1,6 +1,7 @@
 // The facts of every value of real models against execution on random inputs, with the inputs' sizes as numbers and as names;
 // and what a whole check reports of their outputs.
-//   model_facts [FOLDER [WORD]]     FOLDER: of *.pt files; else $COMPATCHECK_MODELS. WORD: only files whose name begins so, verbosely.
+//   model_facts [FOLDER [WORD]]     FOLDER: of *.pt files; else $COMPATCHECK_MODELS. WORD: only files whose name begins so,
+//   verbosely.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -42,8 +43,9 @@ class Models {
   }
 
   int summarize() const {
-    std::cout << models_ << " models, " << values_ << " values, " << complete_ << " wholly known, " << named_ << " with named sizes, " << reported_
-              << " outputs reported, " << quantized_ << " of quantized models, " << differences_ << " differences\n";
+    std::cout << models_ << " models, " << values_ << " values, " << complete_ << " wholly known, " << named_
+              << " with named sizes, " << reported_ << " outputs reported, " << quantized_ << " of quantized models, "
+              << differences_ << " differences\n";
     return differences_ || !models_ || !reported_ || !quantized_ ? 1 : 0;
   }
 
@@ -84,12 +86,15 @@ class Models {
     ++models_;
     values_ += observed.size();
     complete_ += known;
-    std::cout << name << ": " << known << " of " << observed.size() << " values known, " << values.size() << " in all, " << spent.count() << " ms";
+    std::cout << name << ": " << known << " of " << observed.size() << " values known, " << values.size() << " in all, "
+              << spent.count() << " ms";
     for (const std::string& op : open) std::cout << " " << op;
     std::cout << "\n";
     if (verbose_)
       for (const auto& [id, value] : values)
-        std::cout << "  %" << value->name() << " " << (value->producer() ? value->producer()->op() : "input") << (value->producer() && !value->producer()->schema() ? " (no schema)" : "") << ": " << spell(facts.of(value)) << "\n";
+        std::cout << "  %" << value->name() << " " << (value->producer() ? value->producer()->op() : "input")
+                  << (value->producer() && !value->producer()->schema() ? " (no schema)" : "") << ": " << spell(facts.of(value))
+                  << "\n";
   }
 
   // Every size of the inputs by a name: what is stated then has the observed value for the observed sizes.
@@ -101,21 +106,26 @@ class Models {
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
       const ir::Value* input = graph.inputs()[i];
       if (const auto found = inputs.find(input->id()); found != inputs.end())
-        given.push_back({input->name().empty() ? "input_" + std::to_string(i) : input->name(), with_named_sizes(found->second, sizes)});
+        given.push_back(
+            {input->name().empty() ? "input_" + std::to_string(i) : input->name(), with_named_sizes(found->second, sizes)});
     }
     const auto facts = state_facts(graph, given, table_, schemas, registry_, program);
     for (const auto& tensor : observed) {
       const ir::Value* value = values.at(tensor.value);
       const Comparison comparison = compare(evaluated(facts.of(value), sizes), {tensor.dtype, tensor.sizes});
       named_ += comparison.complete;
-      if (verbose_ && !comparison.complete) std::cout << "  named: " << (value->producer() ? value->producer()->op() : "an input") << " " << symbolic::to_string(facts.of(value)) << "\n";
+      if (verbose_ && !comparison.complete)
+        std::cout << "  named: " << (value->producer() ? value->producer()->op() : "an input") << " "
+                  << symbolic::to_string(facts.of(value)) << "\n";
       if (!comparison.difference.empty())
-        report(name, "named sizes: %" + value->name() + " of " + (value->producer() ? value->producer()->op() : "an input") + ": " + comparison.difference + " by " + symbolic::to_string(facts.of(value)));
+        report(name, "named sizes: %" + value->name() + " of " + (value->producer() ? value->producer()->op() : "an input") +
+                         ": " + comparison.difference + " by " + symbolic::to_string(facts.of(value)));
     }
   }
 
   // A whole check, given the inputs' sizes: facts as they are after folding, with what the program's objects hold.
-  void compare_report(const std::filesystem::path& file, const ir::Graph& graph, const std::map<std::uint32_t, Actual>& seen, const std::string& name) {
+  void compare_report(const std::filesystem::path& file, const ir::Graph& graph, const std::map<std::uint32_t, Actual>& seen,
+                      const std::string& name) {
     CheckOptions options;
     for (const ir::Value* input : graph.inputs()) {
       const auto found = seen.find(input->id());
@@ -129,7 +139,8 @@ class Models {
       ++reported_;
       quantized_ += name.starts_with("quantized");
       const std::string told = report.model.outputs[i].dtype + ":" + join(*report.model.outputs[i].shape);
-      if (!holds(report.model.outputs[i], found->second)) this->report(name, "reported as output: " + told + ", is " + spell_input(found->second));
+      if (!holds(report.model.outputs[i], found->second))
+        this->report(name, "reported as output: " + told + ", is " + spell_input(found->second));
     }
   }
 
@@ -193,7 +204,8 @@ int main(int count, char** arguments) {
   constexpr std::uintmax_t largest = 300'000'000;  // bigger ones have the graph of a smaller one
   std::set<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(named))
-    if (entry.path().extension() == ".pt" && entry.path().filename().string().starts_with(word) && entry.file_size() < largest) files.insert(entry.path());
+    if (entry.path().extension() == ".pt" && entry.path().filename().string().starts_with(word) && entry.file_size() < largest)
+      files.insert(entry.path());
   compatcheck::conversion::Models models(!word.empty());
   for (const auto& file : files) models.check(file);
   return models.summarize();

@@ -3,7 +3,8 @@
 namespace compatcheck::conversion {
 
 symbolic::Fact fact_of(const Actual& actual) {
-  return {.value = symbolic::TensorFact{.dtype = actual.dtype, .shape = symbolic::Shape(actual.sizes.begin(), actual.sizes.end())}};
+  return {.value =
+              symbolic::TensorFact{.dtype = actual.dtype, .shape = symbolic::Shape(actual.sizes.begin(), actual.sizes.end())}};
 }
 
 symbolic::Fact with_named_sizes(const Actual& actual, symbolic::Sizes& sizes) {

@@ -15,8 +15,8 @@ struct Actual {
 };
 
 struct Comparison {
-  bool complete = false;     // dtype and every size were known
-  std::string difference;    // empty: nothing that was known is wrong
+  bool complete = false;   // dtype and every size were known
+  std::string difference;  // empty: nothing that was known is wrong
 };
 
 Comparison compare(const symbolic::Fact& fact, const Actual& actual);

@@ -1,7 +1,9 @@
 // Converts cases of the operator corpus and runs them in ONNX Runtime against TorchScript.
-//   corpus_cases HELPER OUT < lines of JSON: an entry of index.jsonl, with "model", "inputs" (files), "opsets", "specials", "kept_inputs", "skip_sets", "ties"
-// writes to stdout, for each line, {id, results: [{opset, outcome, detail}]}. Outcomes: match, wrong, runtime (exported, but the runtime
-// doesn't take or run it), refused, needs_input, disagree (check and convert, or the nodes and the row), no_oracle, error.
+//   corpus_cases HELPER OUT < lines of JSON: an entry of index.jsonl, with "model", "inputs" (files), "opsets", "specials",
+//   "kept_inputs", "skip_sets", "ties"
+// writes to stdout, for each line, {id, results: [{opset, outcome, detail}]}. Outcomes: match, wrong, runtime (exported, but the
+// runtime doesn't take or run it), refused, needs_input, disagree (check and convert, or the nodes and the row), no_oracle,
+// error.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -34,41 +36,51 @@ struct Expected {
 // What the corpus calls a match.
 verification::Tolerance tolerance_of(ir::DType dtype) {
   switch (dtype) {
-    case ir::DType::f16: case ir::DType::bf16: return {1e-2, 1e-2};
-    case ir::DType::f32: case ir::DType::f64: case ir::DType::c64: case ir::DType::c128: return {1e-3, 1e-5};
+    case ir::DType::f16:
+    case ir::DType::bf16: return {1e-2, 1e-2};
+    case ir::DType::f32:
+    case ir::DType::f64:
+    case ir::DType::c64:
+    case ir::DType::c128: return {1e-3, 1e-5};
     default: return {};
   }
 }
 
-template <class T> T element(const ir::TensorView& view, std::int64_t index) {
+template <class T>
+T element(const ir::TensorView& view, std::int64_t index) {
   T value;
   std::memcpy(&value, view.storage->data.data() + static_cast<std::size_t>(index) * sizeof value, sizeof value);
   return value;
 }
 
-// PyTorch rounds and overflows to half precision after each step, at which the runtime keeps single precision: then no element that
-// differs is further from what PyTorch gives in single precision than PyTorch's own half.
+// PyTorch rounds and overflows to half precision after each step, at which the runtime keeps single precision: then no element
+// that differs is further from what PyTorch gives in single precision than PyTorch's own half.
 bool is_no_further(const ir::TensorView& found, const ir::TensorView& expected, const ir::TensorView& single) {
   if (single.dtype != ir::DType::f32 || single.sizes != expected.sizes) return false;
   const auto tolerance = tolerance_of(ir::DType::f16);
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
     const double f = ir::from_half(element<std::uint16_t>(found, i)), e = ir::from_half(element<std::uint16_t>(expected, i));
     const double exact = element<float>(single, i);
-    const bool same = f == e || (std::isnan(f) && std::isnan(e)) || std::abs(f - e) <= tolerance.absolute + tolerance.relative * std::abs(e);
+    const bool same =
+        f == e || (std::isnan(f) && std::isnan(e)) || std::abs(f - e) <= tolerance.absolute + tolerance.relative * std::abs(e);
     if (!same && !(std::abs(f - exact) <= std::abs(e - exact))) return false;
   }
   return true;
 }
 
 void flatten(const ir::Constant& value, ir::Constants& into) {
-  if (const auto* list = value.get<ir::ListConstant>()) for (const auto& item : list->items) flatten(item, into);
-  else if (const auto* tuple = value.get<ir::TupleConstant>()) for (const auto& item : tuple->items) flatten(item, into);
-  else into.push_back(value);
+  if (const auto* list = value.get<ir::ListConstant>())
+    for (const auto& item : list->items) flatten(item, into);
+  else if (const auto* tuple = value.get<ir::TupleConstant>())
+    for (const auto& item : tuple->items) flatten(item, into);
+  else
+    into.push_back(value);
 }
 
 class Cases {
  public:
-  Cases(const std::filesystem::path& helper, std::filesystem::path out) : loader_({.helper = helper}), frontend_(load_options(helper)), out_(std::move(out)) {}
+  Cases(const std::filesystem::path& helper, std::filesystem::path out)
+      : loader_({.helper = helper}), frontend_(load_options(helper)), out_(std::move(out)) {}
 
   json run(const json& entry) {
     json results = json::array();
@@ -97,9 +109,12 @@ class Cases {
     return options;
   }
 
-  struct Outcome { std::string outcome, detail; };
+  struct Outcome {
+    std::string outcome, detail;
+  };
 
-  Outcome convert_and_run(const json& entry, const Model& model, const Report& checked, int opset, std::optional<std::vector<Expected>>& expected) {
+  Outcome convert_and_run(const json& entry, const Model& model, const Report& checked, int opset,
+                          std::optional<std::vector<Expected>>& expected) {
     const auto file = out_ / (entry.at("id").get<std::string>() + "@" + std::to_string(opset) + ".onnx");
     Outcome outcome;
     try {
@@ -126,7 +141,8 @@ class Cases {
     if (!report.convertible()) {
       std::string reason;
       for (const auto& finding : report.findings)
-        if (finding.severity == Severity::error && reason.empty()) reason = finding.id + " " + finding.op + ": " + finding.message;
+        if (finding.severity == Severity::error && reason.empty())
+          reason = finding.id + " " + finding.op + ": " + finding.message;
       return {report.verdict == Verdict::needs_input ? "needs_input" : "refused", reason};
     }
     if (const std::string unnamed = not_in_rows(model, report); !unnamed.empty()) return {"disagree", unnamed};
@@ -148,8 +164,11 @@ class Cases {
     const auto examples = examples::read(std::filesystem::path(entry.at("inputs").get<std::string>()), examples::Elements::read);
     const auto& arrays = *examples.value.get<ir::DictConstant>();
     ir::Constants recorded;
-    for (std::size_t i = 0; i < entry.at("input_dtypes").size(); ++i) recorded.push_back(array(arrays, "in_" + std::to_string(i)));
-    Variation variation{.specials = {}, .kept = entry.at("kept_inputs").get<std::set<std::size_t>>(), .seed = std::hash<std::string>{}(entry.at("id"))};
+    for (std::size_t i = 0; i < entry.at("input_dtypes").size(); ++i)
+      recorded.push_back(array(arrays, "in_" + std::to_string(i)));
+    Variation variation{.specials = {},
+                        .kept = entry.at("kept_inputs").get<std::set<std::size_t>>(),
+                        .seed = std::hash<std::string>{}(entry.at("id"))};
     for (const auto& input : entry.at("specials")) {
       auto& specials = variation.specials.emplace_back();
       for (const auto& special : input) specials.push_back(std::stod(special.get<std::string>()));
@@ -164,8 +183,10 @@ class Cases {
     }
     const auto runs = frontend_.run(*model.state().file, model.path(), "forward", calls, 0);
     for (std::size_t i = runs.size(); i-- > 0;) {
-      if (runs[i].result) flatten(*runs[i].result, made[i].outputs);
-      else made.erase(made.begin() + static_cast<std::ptrdiff_t>(i));  // PyTorch itself refuses these
+      if (runs[i].result)
+        flatten(*runs[i].result, made[i].outputs);
+      else
+        made.erase(made.begin() + static_cast<std::ptrdiff_t>(i));  // PyTorch itself refuses these
     }
     return made;
   }
@@ -176,7 +197,8 @@ class Cases {
     throw ModelError("has no array " + name);
   }
 
-  Outcome run_one(const json& entry, const Model& model, const std::filesystem::path& file, const std::vector<Expected>& expected) {
+  Outcome run_one(const json& entry, const Model& model, const std::filesystem::path& file,
+                  const std::vector<Expected>& expected) {
     std::optional<verification::Session> session;
     try {
       session = runtime_.open(file);
@@ -186,7 +208,8 @@ class Cases {
     if (expected.empty()) return {"no_oracle", "TorchScript takes none of the inputs"};
     for (const Expected& wanted : expected) {
       ir::Constants given, got;
-      for (const std::string& input : session->inputs()) given.push_back(wanted.inputs.at(std::stoul(input.substr(input.find('_') + 1))));
+      for (const std::string& input : session->inputs())
+        given.push_back(wanted.inputs.at(std::stoul(input.substr(input.find('_') + 1))));
       try {
         got = session->run(given);
       } catch (const ModelError& error) {
@@ -194,13 +217,15 @@ class Cases {
       }
       ir::Constants flat;
       for (const auto& value : got) flatten(value, flat);
-      if (const std::string difference = compare(entry, model, wanted, flat); !difference.empty()) return {"wrong", std::string(name(wanted.set)) + ": " + difference};
+      if (const std::string difference = compare(entry, model, wanted, flat); !difference.empty())
+        return {"wrong", std::string(name(wanted.set)) + ": " + difference};
     }
     return {"match", ""};
   }
 
   std::string compare(const json& entry, const Model& model, const Expected& wanted, const ir::Constants& got) {
-    if (got.size() != wanted.outputs.size()) return std::to_string(got.size()) + " outputs for " + std::to_string(wanted.outputs.size());
+    if (got.size() != wanted.outputs.size())
+      return std::to_string(got.size()) + " outputs for " + std::to_string(wanted.outputs.size());
     const bool random = !entry.at("nondeterministic").get<std::string>().empty();
     const auto open = entry.at(wanted.set == InputSet::recorded ? "ties" : "open_outputs").get<std::set<std::size_t>>();
     for (std::size_t i = 0; i < got.size(); ++i) {

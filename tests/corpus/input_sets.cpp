@@ -13,13 +13,15 @@ namespace {
 using ir::DType;
 using Bytes = std::vector<std::uint8_t>;
 
-template <class T> std::vector<T> elements(const Bytes& bytes) {
+template <class T>
+std::vector<T> elements(const Bytes& bytes) {
   std::vector<T> all(bytes.size() / sizeof(T));
   if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
   return all;
 }
 
-template <class T> Bytes bytes_of(const std::vector<T>& all) {
+template <class T>
+Bytes bytes_of(const std::vector<T>& all) {
   Bytes bytes(all.size() * sizeof(T));
   if (!all.empty()) std::memcpy(bytes.data(), all.data(), bytes.size());
   return bytes;
@@ -32,8 +34,12 @@ class Maker {
   Bytes make(DType dtype, const Bytes& recorded, const std::vector<double>& specials) {
     specials_ = specials;
     switch (dtype) {
-      case DType::f64: return floats<double>(recorded, [](double x) { return x; }, [](double x) { return x; });
-      case DType::f32: return floats<float>(recorded, [](float x) { return static_cast<double>(x); }, [](double x) { return static_cast<float>(x); });
+      case DType::f64:
+        return floats<double>(
+            recorded, [](double x) { return x; }, [](double x) { return x; });
+      case DType::f32:
+        return floats<float>(
+            recorded, [](float x) { return static_cast<double>(x); }, [](double x) { return static_cast<float>(x); });
       case DType::f16: return floats<std::uint16_t>(recorded, ir::from_half, ir::to_half);
       case DType::bf16: return floats<std::uint16_t>(recorded, ir::from_bfloat, ir::to_bfloat);
       case DType::i64: return integers<std::int64_t>(recorded);
@@ -47,7 +53,8 @@ class Maker {
   }
 
  private:
-  template <class Held, class Read, class Write> Bytes floats(const Bytes& recorded, Read read, Write write) {
+  template <class Held, class Read, class Write>
+  Bytes floats(const Bytes& recorded, Read read, Write write) {
     auto all = elements<Held>(recorded);
     if (set_ == InputSet::negatives) {
       std::shuffle(all.begin(), all.end(), random_);
@@ -61,7 +68,8 @@ class Maker {
     return bytes_of(all);
   }
 
-  template <class Held> Bytes integers(const Bytes& recorded) {
+  template <class Held>
+  Bytes integers(const Bytes& recorded) {
     auto all = elements<Held>(recorded);
     if (all.empty()) return recorded;
     const auto [least, most] = std::minmax_element(all.begin(), all.end());
@@ -113,7 +121,8 @@ ir::Constants widened(const ir::Constants& inputs) {
     auto& view = *input.get<ir::TensorView>();
     if (view.dtype != DType::f16) continue;
     std::vector<float> wide;
-    for (const std::uint16_t half : elements<std::uint16_t>(view.storage->data)) wide.push_back(static_cast<float>(ir::from_half(half)));
+    for (const std::uint16_t half : elements<std::uint16_t>(view.storage->data))
+      wide.push_back(static_cast<float>(ir::from_half(half)));
     auto storage = std::make_shared<ir::Storage>();
     storage->data = bytes_of(wide);
     storage->bytes = storage->data.size();

@@ -11,8 +11,8 @@
 
 namespace compatcheck::corpus {
 
-// negatives: other order, sign and magnitude; ties: rounded; special: NaN, infinities and -0 here and there. Integers take other values
-// within the range of the recorded ones, so that indices stay indices.
+// negatives: other order, sign and magnitude; ties: rounded; special: NaN, infinities and -0 here and there. Integers take other
+// values within the range of the recorded ones, so that indices stay indices.
 enum class InputSet : std::uint8_t { recorded, negatives, ties, special };
 inline constexpr std::array input_sets = {InputSet::recorded, InputSet::negatives, InputSet::ties, InputSet::special};
 std::string_view name(InputSet set);

@@ -23,31 +23,42 @@ TEST(Model, the_model_s_opset_decides) {
   const std::string profile = "operators: {Relu: {versions: 14}, Abs: {versions: 7-12}}\n";
   EXPECT_EQ(judged(profile, relu, 13), "no CC102: it takes Relu in models of opset 14 on, not of 13");
   EXPECT_EQ(judged(profile, relu, 26), "yes");
-  EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Abs(x) }", 13), "no CC102: it takes Abs in models of opset 7 to 12, not of 13");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Abs(x) }", 13),
+            "no CC102: it takes Abs in models of opset 7 to 12, not of 13");
 }
 
 TEST(Since, the_newest_translator_that_is_not_newer) {
-  const std::string profile = "match: since\noperators: {AveragePool: {versions: 1}, Relu: {versions: [1]}, BatchNormalization: {versions: [14, 1]}, Equal: {versions: 13}}\n";
-  const auto pool = [](const char* attributes) { return std::string("(float[1,2,8,8] x) => (y) { y = AveragePool<kernel_shape = [2, 2]") + attributes + ">(x) }"; };
+  const std::string profile =
+      "match: since\noperators: {AveragePool: {versions: 1}, Relu: {versions: [1]}, BatchNormalization: {versions: [14, 1]}, "
+      "Equal: {versions: 13}}\n";
+  const auto pool = [](const char* attributes) {
+    return std::string("(float[1,2,8,8] x) => (y) { y = AveragePool<kernel_shape = [2, 2]") + attributes + ">(x) }";
+  };
   EXPECT_EQ(judged(profile, relu, 14), "yes") << "only types came";
   EXPECT_EQ(judged(profile, pool(""), 19), "yes") << "it says nothing new";
-  EXPECT_EQ(judged(profile, pool(", dilations = [1, 2]"), 19), "unknown CC102: its translator of AveragePool is of version 1, the node of version 19: dilations is new");
+  EXPECT_EQ(judged(profile, pool(", dilations = [1, 2]"), 19),
+            "unknown CC102: its translator of AveragePool is of version 1, the node of version 19: dilations is new");
   EXPECT_THAT(judged(profile, pool(""), 22), HasSubstr("unknown CC102")) << "its meaning changed";
   EXPECT_EQ(judged(profile, "(float[2] x, float[2] z) => (y) { y = Equal(x, z) }", 11), "yes") << "all are newer";
 }
 
 TEST(Types, by_parameter_name_and_place) {
-  const std::string profile = "operators:\n  Relu: {types: {T: [f32]}}\n  Cast: {types: {T2: {not: [f64]}}}\n  Identity: {types: {V: {not: [seq]}}}\n  Gather: {types: {indices: [i32]}}\n";
+  const std::string profile =
+      "operators:\n  Relu: {types: {T: [f32]}}\n  Cast: {types: {T2: {not: [f64]}}}\n  Identity: {types: {V: {not: [seq]}}}\n  "
+      "Gather: {types: {indices: [i32]}}\n";
   EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "no CC103: X of Relu is f64; it takes f32");
-  EXPECT_EQ(judged(profile, "(float[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"), "no CC103: output of Cast is f64; it takes all but f64");
-  EXPECT_EQ(judged(profile, "(seq(float[2]) x) => (y) { y = Identity(x) }"), "no CC103: input of Identity is seq(f32); it takes all but seq");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"),
+            "no CC103: output of Cast is f64; it takes all but f64");
+  EXPECT_EQ(judged(profile, "(seq(float[2]) x) => (y) { y = Identity(x) }"),
+            "no CC103: input of Identity is seq(f32); it takes all but seq");
   EXPECT_THAT(judged(profile, "(float[2] x, int64[1] i) => (y) { y = Gather(x, i) }"), HasSubstr("indices of Gather is i64"));
 }
 
 TEST(Types, what_goes_without_saying) {
   const std::string profile = "dtypes: [f32]\noperators: {Relu: yes, Abs: {types: {T: [f64]}}}\n";
   EXPECT_EQ(judged(profile, relu), "yes");
-  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "unknown CC105: X of Relu is f64, and its list tells no types");
+  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"),
+            "unknown CC105: X of Relu is f64, and its list tells no types");
   EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Abs(x) }"), "yes");
 }
 
@@ -55,20 +66,26 @@ TEST(Types, that_an_operand_alone_can_have_go_without_saying) {
   const std::string profile = "dtypes: [f32]\noperators: {Gather: yes, Add: yes, Shape: yes}\n";
   EXPECT_EQ(judged(profile, "(float[2] x, int64[1] i) => (y) { y = Gather(x, i) }"), "yes") << "indices are never f32";
   EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Shape(x) }"), "yes");
-  EXPECT_EQ(judged(profile, "(int64[2] x, int64[1] i) => (y) { y = Gather(x, i) }"), "unknown CC105: data of Gather is i64, and its list tells no types");
-  EXPECT_EQ(judged(profile, "(int64[2] x) => (y) { y = Add(x, x) }"), "unknown CC105: A of Add is i64, and its list tells no types");
-  EXPECT_EQ(judged("dtypes: [f32]\noperators: {DequantizeLinear: yes}\n", "(uint8[2] x, float s, uint8 z) => (y) { y = DequantizeLinear(x, s, z) }"),
+  EXPECT_EQ(judged(profile, "(int64[2] x, int64[1] i) => (y) { y = Gather(x, i) }"),
+            "unknown CC105: data of Gather is i64, and its list tells no types");
+  EXPECT_EQ(judged(profile, "(int64[2] x) => (y) { y = Add(x, x) }"),
+            "unknown CC105: A of Add is i64, and its list tells no types");
+  EXPECT_EQ(judged("dtypes: [f32]\noperators: {DequantizeLinear: yes}\n",
+                   "(uint8[2] x, float s, uint8 z) => (y) { y = DequantizeLinear(x, s, z) }"),
             "unknown CC105: x of DequantizeLinear is u8, and its list tells no types");
   EXPECT_EQ(judged("dtypes: [f32]\noperators: {SequenceAt: yes}\n", "(seq(float[2]) s, int64 i) => (y) { y = SequenceAt(s, i) }"),
             "unknown CC105: input_sequence of SequenceAt is seq(f32), and its list tells no types");
 }
 
 TEST(Types, that_are_others_to_the_engine) {
-  const std::string profile = "reads: {f64: f32}\noperators: {Relu: {types: {T: [f32]}}, Cast: {types: {T1: [f32], T2: [f32]}, note: slow}}\n";
+  const std::string profile =
+      "reads: {f64: f32}\noperators: {Relu: {types: {T: [f32]}}, Cast: {types: {T1: [f32], T2: [f32]}, note: slow}}\n";
   EXPECT_EQ(judged(profile, relu), "yes");
   EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "yes: f64 is f32 to it");
-  EXPECT_EQ(judged(profile, "(float[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"), "yes: slow; f64 is f32 to it") << "one that only gives it, too";
-  EXPECT_EQ(judged(profile, "(float16[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"), "no CC103: input of Cast is f16; it takes f32");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"), "yes: slow; f64 is f32 to it")
+      << "one that only gives it, too";
+  EXPECT_EQ(judged(profile, "(float16[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"),
+            "no CC103: input of Cast is f16; it takes f32");
 }
 
 TEST(Types, casts_of_the_engine) {
@@ -85,22 +102,30 @@ TEST(Conditions, on_attributes_inputs_and_outputs) {
       "  ReduceSum: {when: {axes: {constant: true}}}\n"
       "  Pad: {when: {axes: {none: true}, mode: constant}}\n";
   EXPECT_EQ(judged(profile, "(float[1,2,8,8] x) => (y) { y = MaxPool<kernel_shape = [2, 2]>(x) }"), "yes");
-  EXPECT_EQ(judged(profile, "(float[1,2,8] x) => (y) { y = MaxPool<kernel_shape = [2]>(x) }"), "no CC104: of MaxPool, the rank of X must be 4 or 5, and is 3");
+  EXPECT_EQ(judged(profile, "(float[1,2,8] x) => (y) { y = MaxPool<kernel_shape = [2]>(x) }"),
+            "no CC104: of MaxPool, the rank of X must be 4 or 5, and is 3");
   EXPECT_EQ(judged(profile, "(float[1,2,8,8] x) => (y) { y = MaxPool<kernel_shape = [2, 2], dilations = [1, 2]>(x) }"),
             "no CC104: of MaxPool, each of dilations must be 1, and is 2");
-  EXPECT_EQ(judged(profile, "(float[1,2,8,8] x) => (y, i) { y, i = MaxPool<kernel_shape = [2, 2]>(x) }"), "no CC104: of MaxPool, Indices must not be used");
+  EXPECT_EQ(judged(profile, "(float[1,2,8,8] x) => (y, i) { y, i = MaxPool<kernel_shape = [2, 2]>(x) }"),
+            "no CC104: of MaxPool, Indices must not be used");
   EXPECT_EQ(judged(profile, "(float x) => (y) { y = MaxPool<kernel_shape = [2, 2]>(x) }").substr(0, 8), "no CC104") << "rank 0";
   EXPECT_EQ(judged(profile, "(float[8] x, int64[1] k) => (y, i) { y, i = TopK(x, k) }"), "unknown CC104: of TopK, K isn't known");
-  EXPECT_EQ(judged(profile, "(float[8] x, int64[1] a) => (y) { y = ReduceSum(x, a) }"), "no CC104: of ReduceSum, axes must be a constant, and is computed");
+  EXPECT_EQ(judged(profile, "(float[8] x, int64[1] a) => (y) { y = ReduceSum(x, a) }"),
+            "no CC104: of ReduceSum, axes must be a constant, and is computed");
   EXPECT_EQ(judged(profile, "(float[8] x) => (y) { y = ReduceSum(x) }"), "yes") << "not given";
-  EXPECT_EQ(judged(profile, "(float[8] x, int64[2] p) => (y) { y = Pad(x, p) }"), "yes") << "the default of mode; no axes at this opset";
-  EXPECT_EQ(judged(profile, "(float[8] x, int64[2] p) => (y) { y = Pad<mode = \"reflect\">(x, p) }"), "no CC104: of Pad, mode must be constant, and is reflect");
+  EXPECT_EQ(judged(profile, "(float[8] x, int64[2] p) => (y) { y = Pad(x, p) }"), "yes")
+      << "the default of mode; no axes at this opset";
+  EXPECT_EQ(judged(profile, "(float[8] x, int64[2] p) => (y) { y = Pad<mode = \"reflect\">(x, p) }"),
+            "no CC104: of Pad, mode must be constant, and is reflect");
 }
 
 TEST(Conditions, the_first_entry_that_takes_decides) {
-  const std::string profile = "operators:\n  Hardmax: [{when: {axis: -1}}, {unknown: \"the axis must be fixed\"}]\n  Relu: {note: \"slowly\"}\n  Abs: unknown\n  Neg: {no: \"it was forgotten\"}\n";
+  const std::string profile =
+      "operators:\n  Hardmax: [{when: {axis: -1}}, {unknown: \"the axis must be fixed\"}]\n  Relu: {note: \"slowly\"}\n  Abs: "
+      "unknown\n  Neg: {no: \"it was forgotten\"}\n";
   EXPECT_EQ(judged(profile, "(float[2,3] x) => (y) { y = Hardmax(x) }"), "yes");
-  EXPECT_EQ(judged(profile, "(float[2,3] x) => (y) { y = Hardmax<axis = 0>(x) }"), "unknown CC104: of Hardmax: the axis must be fixed");
+  EXPECT_EQ(judged(profile, "(float[2,3] x) => (y) { y = Hardmax<axis = 0>(x) }"),
+            "unknown CC104: of Hardmax: the axis must be fixed");
   EXPECT_EQ(judged(profile, relu), "yes: slowly");
   EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Abs(x) }"), "unknown CC105: whether it takes Abs isn't known");
   EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Neg(x) }"), "no CC101: it lacks Neg: it was forgotten");
@@ -110,8 +135,11 @@ TEST(Conditions, what_would_settle_them) {
   EXPECT_EQ(settled("operators: {Relu: unknown}\n", relu), SettledBy::nothing) << "the engine isn't known";
   EXPECT_EQ(settled("operators: {Relu: {unknown: \"it depends\"}}\n", relu), SettledBy::nothing);
   EXPECT_EQ(settled("operators: {}\n", relu), SettledBy::nothing);
-  EXPECT_EQ(settled("operators: {Relu: {when: {X: {size: {1: 3}}}}}\n", "(float[2,N] x) => (y) { y = Relu(x) }"), SettledBy::inputs);
-  EXPECT_EQ(settled("operators: {TopK: {when: {K: {each: {max: 3}}}}}\n", "(float[8] x, int64[1] k) => (y, i) { y, i = TopK(x, k) }"), SettledBy::values);
+  EXPECT_EQ(settled("operators: {Relu: {when: {X: {size: {1: 3}}}}}\n", "(float[2,N] x) => (y) { y = Relu(x) }"),
+            SettledBy::inputs);
+  EXPECT_EQ(
+      settled("operators: {TopK: {when: {K: {each: {max: 3}}}}}\n", "(float[8] x, int64[1] k) => (y, i) { y, i = TopK(x, k) }"),
+      SettledBy::values);
 }
 
 TEST(Unlisted, is_what_the_profile_says) {
@@ -124,12 +152,16 @@ TEST(Functions, become_their_bodies_where_no_entry_takes_the_node) {
   const std::string mish = "(float[2] x) => (y) { y = Mish(x) }";
   EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Cast: yes}\n", cast_like, 19), "yes");
   EXPECT_EQ(judged("unlisted: no\noperators: {Cast: yes}\n", cast_like, 19), "no CC101: it lacks CastLike");
-  EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Mul: yes, Tanh: yes}\n", mish, 18), "no CC101: in the body of Mish, in the body of Softplus, it lacks Exp");
+  EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Mul: yes, Tanh: yes}\n", mish, 18),
+            "no CC101: in the body of Mish, in the body of Softplus, it lacks Exp");
 }
 
 // ONNX Runtime's CPU has kernels of Gelu and Celu for f32 alone.
 TEST(Functions, stay_nodes_where_the_engine_behind_takes_them) {
-  const std::string own = "engine: acme\nversion: \"1\"\nunlisted: no\nfunctions: true\n", operators = "operators: {Mul: yes, Div: yes, Add: yes, Erf: yes, Sqrt: yes, Constant: yes, Cast: yes, CastLike: yes, Max: yes, Min: yes, Elu: yes, Sum: yes, Tanh: yes, Pow: yes}\n";
+  const std::string own = "engine: acme\nversion: \"1\"\nunlisted: no\nfunctions: true\n",
+                    operators =
+                        "operators: {Mul: yes, Div: yes, Add: yes, Erf: yes, Sqrt: yes, Constant: yes, Cast: yes, CastLike: yes, "
+                        "Max: yes, Min: yes, Elu: yes, Sum: yes, Tanh: yes, Pow: yes}\n";
   const auto said = [&](const std::string& behind, const std::string& body) {
     const std::string text = own + behind + operators;
     const Profile profile = read_own_profile({text, "acme.yaml"});
@@ -149,7 +181,8 @@ TEST(Functions, that_the_model_carries_are_their_bodies) {
       "<domain: \"acme\", opset_import: [\"\" : 17]> Twice (a) => (b) { b = Add(a, a) }";
   const auto nodes = nodes_from(model);
   const auto table = mapping::Table::shipped();
-  const auto with_add = profile_from("engine: acme\nversion: \"1\"\nunlisted: no\noperators: {Add: yes}\n"), without = profile_from("engine: acme\nversion: \"1\"\nunlisted: no\noperators: {}\n");
+  const auto with_add = profile_from("engine: acme\nversion: \"1\"\nunlisted: no\noperators: {Add: yes}\n"),
+             without = profile_from("engine: acme\nversion: \"1\"\nunlisted: no\noperators: {}\n");
   EXPECT_EQ(Judge(with_add, table.onnx_changes())(nodes.front(), 17).support, Support::yes);
   EXPECT_EQ(Judge(without, table.onnx_changes())(nodes.front(), 17).message, "in the body of acme::Twice, it lacks Add");
 }

@@ -37,7 +37,7 @@ TEST(Partitions, a_chain_that_is_cut_twice) {
 
 TEST(Partitions, all_that_can_be_reached_comes_before_the_next_unsupported_node) {
   Drawn drawn;
-  drawn.add(false, {});      // both unsupported nodes run first, then all the rest
+  drawn.add(false, {});  // both unsupported nodes run first, then all the rest
   drawn.add(true, {1});
   drawn.add(false, {});
   drawn.add(true, {3});
@@ -67,7 +67,7 @@ Drawn with_body(bool body_taken) {
   body->outputs = inner.outputs;
   body->nodes.push_back(std::move(inner));
   drawn.add(true, {}).attributes.push_back({"then_branch", body});
-  drawn.supported.push_back(body_taken);   // after its node, as they are visited
+  drawn.supported.push_back(body_taken);  // after its node, as they are visited
   drawn.add(true, {3});
   return drawn;
 }

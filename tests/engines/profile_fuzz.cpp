@@ -15,10 +15,12 @@ namespace {
 
 using namespace compatcheck;
 
-// Inputs and outputs that are left out, variadic, sequences, of unknown size; attributes of every kind; a body; a function; no schema.
+// Inputs and outputs that are left out, variadic, sequences, of unknown size; attributes of every kind; a body; a function; no
+// schema.
 std::vector<engines::Node> nodes() {
   ::onnx::ModelProto model;
-  const char* text = R"(<ir_version: 8, opset_import: ["" : 17, "acme" : 1]> g (float[1,3,N,8] x, double[2] d, int64[1] k, bool b, seq(float[2]) s) => (r) {
+  const char* text =
+      R"(<ir_version: 8, opset_import: ["" : 17, "acme" : 1]> g (float[1,3,N,8] x, double[2] d, int64[1] k, bool b, seq(float[2]) s) => (r) {
     c = Constant<value_ints = [1, 2]>()
     w = Conv<kernel_shape = [2, 2], auto_pad = "SAME_UPPER">(x, x)
     m, i = MaxPool<kernel_shape = [2, 2]>(w)

@@ -18,7 +18,8 @@ inline Profile profile_from(const std::string& text) { return decode(encode(read
 
 inline std::vector<Node> nodes_from(const std::string& text) {
   ::onnx::ModelProto model;
-  if (const auto status = ::onnx::OnnxParser::Parse(model, text.c_str()); !status.IsOK()) throw std::runtime_error(status.ErrorMessage());
+  if (const auto status = ::onnx::OnnxParser::Parse(model, text.c_str()); !status.IsOK())
+    throw std::runtime_error(status.ErrorMessage());
   ::onnx::shape_inference::InferShapes(model);
   return nodes_of(model);
 }
@@ -31,7 +32,9 @@ inline Verdict verdict_of(const std::string& profile_text, const std::string& bo
   return Judge(profile, table.onnx_changes())(nodes.front(), opset);
 }
 
-inline SettledBy settled(const std::string& profile_text, const std::string& body) { return verdict_of(profile_text, body, 17).settled_by; }
+inline SettledBy settled(const std::string& profile_text, const std::string& body) {
+  return verdict_of(profile_text, body, 17).settled_by;
+}
 
 // "no CC103: X of Conv is f64; it takes f32", "yes".
 inline std::string judged(const std::string& profile_text, const std::string& body, int opset = 17) {

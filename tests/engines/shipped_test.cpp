@@ -1,4 +1,5 @@
-// The shipped profiles: whether they say what their sources say. Their names are ONNX's: none would be read (and compiled in) else.
+// The shipped profiles: whether they say what their sources say. Their names are ONNX's: none would be read (and compiled in)
+// else.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -38,7 +39,9 @@ std::vector<std::string> gaps(const Profile& profile, int opset) {
     const auto* schema = onnx::find(name, opset);
     if (!schema || schema->deprecated || std::ranges::find(profile.initializers, name) != profile.initializers.end()) continue;
     const auto* op = profile.find(name);
-    const auto holds = [&](const Entry& entry) { return std::ranges::any_of(entry.versions, [&](Versions one) { return one.holds(schema->since); }); };
+    const auto holds = [&](const Entry& entry) {
+      return std::ranges::any_of(entry.versions, [&](Versions one) { return one.holds(schema->since); });
+    };
     if (!op || std::ranges::none_of(op->entries, holds)) names.push_back(std::string(name));
   }
   return names;
@@ -52,13 +55,15 @@ TEST(OrtCpu, gaps) {
   std::set<std::string> came;
   const auto before = gaps(profile, 21), after = gaps(profile, 22);
   std::ranges::set_difference(after, before, std::inserter(came, came.end()));
-  EXPECT_THAT(came, ElementsAre("GlobalLpPool", "MaxRoiPool", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "RoiAlign"));
+  EXPECT_THAT(came, ElementsAre("GlobalLpPool", "MaxRoiPool", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+                                "RandomUniformLike", "RoiAlign"));
 }
 
 // Those that have an entry of their own which isn't no.
 int listed(const Profile& profile, std::string_view domain = {}) {
   return static_cast<int>(std::ranges::count_if(profile.operators, [&](const auto& op) {
-    return mapping::split_domain(op.name).first == domain && std::ranges::any_of(op.entries, [](const Entry& entry) { return entry.support != Support::no; });
+    return mapping::split_domain(op.name).first == domain &&
+           std::ranges::any_of(op.entries, [](const Entry& entry) { return entry.support != Support::no; });
   }));
 }
 
@@ -79,7 +84,8 @@ TEST(Shipped, as_many_operators_as_the_sources_have) {
 // ONNX Runtime's CUDA provider has no kernel of these at opset 17, its CPU provider has.
 TEST(OrtCuda, gaps) {
   const auto missing = gaps(profile_of("ort-cuda"), 17);
-  for (const char* name : {"Acos", "Tan", "Sinh", "Mean", "Hardmax", "Unique", "BitShift", "DFT", "STFT"}) EXPECT_THAT(missing, testing::Contains(name));
+  for (const char* name : {"Acos", "Tan", "Sinh", "Mean", "Hardmax", "Unique", "BitShift", "DFT", "STFT"})
+    EXPECT_THAT(missing, testing::Contains(name));
 }
 
 }  // namespace

@@ -15,11 +15,14 @@ nlohmann::json line_of(const Report& report) {
   std::string reason;
   for (const auto& finding : report.findings)
     if (finding.target && reason.empty()) reason = finding.id + " " + finding.message;
-  return {{"converts", report.convertible()}, {"support", word(report.targets.front().support)},
-          {"lowest", report.targets.front().lowest_opset.value_or(0)}, {"reason", reason}};
+  return {{"converts", report.convertible()},
+          {"support", word(report.targets.front().support)},
+          {"lowest", report.targets.front().lowest_opset.value_or(0)},
+          {"reason", reason}};
 }
 
-void look_at(const ListedModel& listed, const std::filesystem::path& out, const std::string& target, const std::vector<int>& opsets) {
+void look_at(const ListedModel& listed, const std::filesystem::path& out, const std::string& target,
+             const std::vector<int>& opsets) {
   CheckOptions options;
   options.inputs = listed.inputs;
   options.targets = {target};
@@ -44,5 +47,6 @@ int main(int argc, char** argv) {
   const std::filesystem::path out = argv[2];
   const auto opsets = opsets_of(argv[4]);
   std::filesystem::create_directories(out);
-  for_each_listed(argv[1], [&](const ListedModel& listed) { look_at(listed, out, argv[3], opsets); }, failure);
+  for_each_listed(
+      argv[1], [&](const ListedModel& listed) { look_at(listed, out, argv[3], opsets); }, failure);
 }

@@ -26,13 +26,16 @@ class ValuesTest : public testing::Test {
     return value;
   }
   onnx::ValueId call(const char* op, std::vector<onnx::ValueId> inputs) {
-    onnx::Node node{.op = op, .domain = {}, .inputs = std::move(inputs), .outputs = {floats({3, 2})}, .attributes = {}, .name = {}};
+    onnx::Node node{
+        .op = op, .domain = {}, .inputs = std::move(inputs), .outputs = {floats({3, 2})}, .attributes = {}, .name = {}};
     return model_.graph.nodes.emplace_back(std::move(node)).outputs.front();
   }
   // Of the last node.
   Verdict verdict() const {
     const auto table = mapping::Table::shipped();
-    const Profile profile = profile_from("engine: acme\nversion: \"1\"\noperators: {Add: {when: {B: {constant: true}}}, Abs: yes, Gemm: yes, RandomNormalLike: yes}\n");
+    const Profile profile = profile_from(
+        "engine: acme\nversion: \"1\"\noperators: {Add: {when: {B: {constant: true}}}, Abs: yes, Gemm: yes, RandomNormalLike: "
+        "yes}\n");
     return look_at(model_, profile, table.onnx_changes(), {}).nodes.back().verdict;
   }
 

@@ -9,7 +9,8 @@ using namespace compatcheck;
 
 namespace {
 
-template <class Read> void read_or_refuse(Read&& read) {
+template <class Read>
+void read_or_refuse(Read&& read) {
   try {
     read();
   } catch (const ModelError&) {

@@ -11,10 +11,10 @@ namespace {
 
 using namespace std::string_literals;
 using testing::Folder;
-using testing::Records;
-using testing::zip;
 using ::testing::HasSubstr;
+using testing::Records;
 using ::testing::ThrowsMessage;
+using testing::zip;
 
 std::string found(const std::string& bytes, const std::string& name = "model.pt") {
   const Folder folder;
@@ -28,11 +28,20 @@ std::string sentence(const std::string& bytes) {
 
 // As torch.save writes them, cut to what matters.
 const std::string state_dict_pickle =
-    "\x80\x02" "ccollections\nOrderedDict\nq\x00)Rq\x01(X\x08\x00\x00\x00net.biasq\x02" "ctorch._utils\n_rebuild_tensor_v2\nq\x03"
-    "((X\x07\x00\x00\x00storageq\x04" "ctorch\nFloatStorage\nq\x05X\x01\x00\x00\x00" "0q\x06X\x03\x00\x00\x00" "cpuq\x07K\x0atq\x08QK\x00K\x0a\x85q\x09K\x01\x85q\x0a\x89)Rtq\x0bRu."s;
-const std::string module_pickle = "\x80\x02" "cmy_models.net\nSuperNet\nq\x00)\x81q\x01}q\x02(X\x08\x00\x00\x00trainingq\x03\x88ub."s;
+    "\x80\x02"
+    "ccollections\nOrderedDict\nq\x00)Rq\x01(X\x08\x00\x00\x00net.biasq\x02"
+    "ctorch._utils\n_rebuild_tensor_v2\nq\x03"
+    "((X\x07\x00\x00\x00storageq\x04"
+    "ctorch\nFloatStorage\nq\x05X\x01\x00\x00\x00"
+    "0q\x06X\x03\x00\x00\x00"
+    "cpuq\x07K\x0atq\x08QK\x00K\x0a\x85q\x09K\x01\x85q\x0a\x89)Rtq\x0bRu."s;
+const std::string module_pickle =
+    "\x80\x02"
+    "cmy_models.net\nSuperNet\nq\x00)\x81q\x01}q\x02(X\x08\x00\x00\x00trainingq\x03\x88ub."s;
 const std::string checkpoint_with_module =
-    "\x80\x02}q\x00(X\x05\x00\x00\x00" "epochq\x01K\x03X\x05\x00\x00\x00modelq\x02" "cmodels.yolo\nModel\nq\x03)\x81u."s;
+    "\x80\x02}q\x00(X\x05\x00\x00\x00"
+    "epochq\x01K\x03X\x05\x00\x00\x00modelq\x02"
+    "cmodels.yolo\nModel\nq\x03)\x81u."s;
 const std::string legacy_magic = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19."s;
 
 TEST(Detect, TorchScript) {
@@ -58,7 +67,9 @@ TEST(Detect, ArchivesThatAreNot) {
 TEST(Detect, OtherFiles) {
   EXPECT_EQ(found(legacy_magic + "\x80\x02M\xe9\x03." + "\x80\x02}." + state_dict_pickle + "\x80\x02]." + "raw"), "state_dict");
   EXPECT_EQ(found(legacy_magic + "\x80\x02M\xe9\x03." + "\x80\x02}." + module_pickle), "pickled_module");
-  EXPECT_EQ(found("\x08\x08\x12\x07pytorch\x1a\x05" "1.2.3:\x10"s), "onnx");
+  EXPECT_EQ(found("\x08\x08\x12\x07pytorch\x1a\x05"
+                  "1.2.3:\x10"s),
+            "onnx");
   std::string tar(1024, '\0');
   tar.replace(0, 8, "sys_info");
   tar.replace(257, 5, "ustar");
@@ -78,9 +89,10 @@ TEST(Detect, GraphsAsText) {
 }
 
 TEST(Detect, SentencesSayWhatToDo) {
-  EXPECT_THAT(sentence(zip({{"m/data.pkl", state_dict_pickle}})),
-              "holds weights without code (a state_dict): build the model, load_state_dict them, then in Python, make TorchScript "
-              "of the model: torch.jit.trace(model.eval(), inputs).save(\"model.pt\"), or torch.jit.script(model)");
+  EXPECT_THAT(
+      sentence(zip({{"m/data.pkl", state_dict_pickle}})),
+      "holds weights without code (a state_dict): build the model, load_state_dict them, then in Python, make TorchScript "
+      "of the model: torch.jit.trace(model.eval(), inputs).save(\"model.pt\"), or torch.jit.script(model)");
   EXPECT_THAT(sentence(zip({{"m/data.pkl", module_pickle}})), HasSubstr("(my_models.net.SuperNet)"));
   EXPECT_THAT(sentence(zip({{"m/data.pkl", checkpoint_with_module}})), HasSubstr("(models.yolo.Model)"));
 }

@@ -19,9 +19,9 @@ constexpr std::uint64_t seed = 20;
 ir::TypeRef input_type(const Json& described) {
   if (described.contains("dtype")) {
     static const std::map<std::string, ir::DType> dtypes = {
-        {"float32", ir::DType::f32}, {"float64", ir::DType::f64}, {"float16", ir::DType::f16}, {"bfloat16", ir::DType::bf16},
-        {"int64", ir::DType::i64}, {"int32", ir::DType::i32}, {"uint8", ir::DType::u8}, {"bool", ir::DType::boolean},
-        {"complex64", ir::DType::c64}};
+        {"float32", ir::DType::f32},   {"float64", ir::DType::f64},  {"float16", ir::DType::f16},
+        {"bfloat16", ir::DType::bf16}, {"int64", ir::DType::i64},    {"int32", ir::DType::i32},
+        {"uint8", ir::DType::u8},      {"bool", ir::DType::boolean}, {"complex64", ir::DType::c64}};
     ir::TensorType tensor;
     tensor.dtype = dtypes.at(described["dtype"]);
     tensor.sizes.emplace();
@@ -53,7 +53,8 @@ bool has_dict(const Json& described) { return described.dump().find("{\"dict\"")
 void set_input_types(ir::Graph& graph, const Json& inputs) {
   const auto values = graph.inputs();
   // A graph that isn't normalised takes the module first. Arguments at the end may have been left to their defaults.
-  const std::size_t self = !values.empty() && (ir::is(values[0]->type(), ir::TypeKind::module) || ir::is(values[0]->type(), ir::TypeKind::named));
+  const std::size_t self =
+      !values.empty() && (ir::is(values[0]->type(), ir::TypeKind::module) || ir::is(values[0]->type(), ir::TypeKind::named));
   for (std::size_t i = 0; i < inputs.size() && self + i < values.size(); ++i)
     if (const ir::TypeRef type = input_type(inputs[i])) values[self + i]->set_type(type);
 }
@@ -101,7 +102,9 @@ class Execution : public ::testing::TestWithParam<Json> {
     }());
     return shared;
   }
-  std::filesystem::path file() const { return std::filesystem::path(COMPATCHECK_TEST_MODELS) / GetParam()["file"].get<std::string>(); }
+  std::filesystem::path file() const {
+    return std::filesystem::path(COMPATCHECK_TEST_MODELS) / GetParam()["file"].get<std::string>();
+  }
 };
 
 // Which it says in its steps.

@@ -38,15 +38,30 @@ protocol::Reply load(const protocol::Model& model) {
   ++loads;
   const std::string& name = model.display_name;
   if (says(name, "segv")) ::raise(SIGSEGV);
-  if (says(name, "abort")) { std::fputs("terminate called: too much\n", stderr); std::abort(); }
-  if (says(name, "exit")) { std::puts("giving up"); std::exit(7); }
-  if (says(name, "hang")) for (;;) ::pause();
-  if (says(name, "spin")) for (;;) static_cast<void>(::getpid());
+  if (says(name, "abort")) {
+    std::fputs("terminate called: too much\n", stderr);
+    std::abort();
+  }
+  if (says(name, "exit")) {
+    std::puts("giving up");
+    std::exit(7);
+  }
+  if (says(name, "hang"))
+    for (;;) ::pause();
+  if (says(name, "spin"))
+    for (;;) static_cast<void>(::getpid());
   if (says(name, "eat")) eat_memory();
   if (says(name, "slow")) ::usleep(200000);  // longer than the front end waits between two looks at the bounds
-  if (says(name, "chatter")) for (int i = 0; i < 40000; ++i) std::fputs(std::string(1000, 'x').c_str(), stderr);
-  if (says(name, "garbage")) { ::send(protocol::helper_socket, "this is not a frame, but long enough", 36, MSG_NOSIGNAL); ::pause(); }
-  if (says(name, "half")) { ::send(protocol::helper_socket, "ckcehck1\x00\x01\0\0\0\0\0\0half", 20, MSG_NOSIGNAL); ::_exit(0); }
+  if (says(name, "chatter"))
+    for (int i = 0; i < 40000; ++i) std::fputs(std::string(1000, 'x').c_str(), stderr);
+  if (says(name, "garbage")) {
+    ::send(protocol::helper_socket, "this is not a frame, but long enough", 36, MSG_NOSIGNAL);
+    ::pause();
+  }
+  if (says(name, "half")) {
+    ::send(protocol::helper_socket, "ckcehck1\x00\x01\0\0\0\0\0\0half", 20, MSG_NOSIGNAL);
+    ::_exit(0);
+  }
   if (says(name, "cut")) return protocol::LoadReply{{'C', 'C', 'S', 'N', frontend::snapshot_version, 0, 5}};
   if (says(name, "other")) return protocol::SchemasReply{};
   if (says(name, "refuse")) throw ModelError("record data/1 is damaged");

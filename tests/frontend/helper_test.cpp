@@ -27,12 +27,21 @@ class HelperTest : public ::testing::Test {
     folder.write("build-version", "2.13.0+cpu\n");
   }
   LoadOptions options() const {
-    return {.libtorch = folder.path(), .helper = COMPATCHECK_FAKE_HELPER, .op_libraries = {}, .schemas = {},
-            .timeout_seconds = 30, .memory_mb = 256, .cancelled = {}};
+    return {.libtorch = folder.path(),
+            .helper = COMPATCHECK_FAKE_HELPER,
+            .op_libraries = {},
+            .schemas = {},
+            .timeout_seconds = 30,
+            .memory_mb = 256,
+            .cancelled = {}};
   }
-  std::filesystem::path model(const std::string& name) const { return folder.write(name + ".pt", testing::zip(testing::torchscript_records())); }
+  std::filesystem::path model(const std::string& name) const {
+    return folder.write(name + ".pt", testing::zip(testing::torchscript_records()));
+  }
 
-  struct Seen { std::string pid, loads, path, read; };
+  struct Seen {
+    std::string pid, loads, path, read;
+  };
   static Seen seen(const Loaded& loaded) {
     const auto& program = std::get<ir::Program>(loaded.content);
     return {program.producer, program.notes.at(0).subject, program.notes.at(0).message, program.libtorch_version};
@@ -40,7 +49,8 @@ class HelperTest : public ::testing::Test {
   Seen load(Frontend& frontend, const std::string& name) const { return seen(frontend.load(model(name))); }
   void fails(const std::string& name, const std::string& message) {
     Frontend frontend(options());
-    EXPECT_THAT([&] { frontend.load(model(name)); }, ThrowsMessage<ModelError>((folder.path() / (name + ".pt")).string() + ": " + message));
+    EXPECT_THAT([&] { frontend.load(model(name)); },
+                ThrowsMessage<ModelError>((folder.path() / (name + ".pt")).string() + ": " + message));
     EXPECT_EQ(load(frontend, "sound").loads, "1") << "no fresh helper after " << name;
   }
 
@@ -60,7 +70,8 @@ TEST_F(HelperTest, BoundsWithoutEndAreNoBounds) {
   auto patient = options();
   for (const double seconds : {1e10, 1e300, std::numeric_limits<double>::infinity()}) {
     patient.timeout_seconds = seconds;
-    for (const std::uint64_t megabytes : {std::uint64_t{1} << 44, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
+    for (const std::uint64_t megabytes :
+         {std::uint64_t{1} << 44, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
       patient.memory_mb = megabytes;
       Frontend frontend(patient);
       EXPECT_EQ(load(frontend, "slow").loads, "1") << seconds << " s, " << megabytes << " MB";
@@ -87,9 +98,11 @@ TEST_F(HelperTest, DamagedAnswersAreModelErrors) {
 
 TEST_F(HelperTest, ReportedErrorsKeepTheirKind) {
   Frontend frontend(options());
-  EXPECT_THAT([&] { load(frontend, "refuse"); }, ThrowsMessage<ModelError>((folder.path() / "refuse.pt").string() + ": record data/1 is damaged"));
+  EXPECT_THAT([&] { load(frontend, "refuse"); },
+              ThrowsMessage<ModelError>((folder.path() / "refuse.pt").string() + ": record data/1 is damaged"));
   EXPECT_THAT([&] { load(frontend, "usage"); }, ThrowsMessage<UsageError>("libacme.so: not found"));
-  EXPECT_THAT([&] { load(frontend, "foreign"); }, ThrowsMessage<ModelError>((folder.path() / "foreign.pt").string() + ": Unknown type name"));
+  EXPECT_THAT([&] { load(frontend, "foreign"); },
+              ThrowsMessage<ModelError>((folder.path() / "foreign.pt").string() + ": Unknown type name"));
   EXPECT_EQ(load(frontend, "sound").loads, "4");
 }
 
@@ -177,17 +190,20 @@ TEST_F(HelperTest, BytesReachItAsAFile) {
   EXPECT_EQ(seen(loaded).read, "read");
   EXPECT_THAT(seen(loaded).path, ::testing::StartsWith("/proc/self/fd/"));
   EXPECT_EQ(loaded.file_bytes, bytes.size());
-  EXPECT_THAT([&] { frontend.load_bytes(testing::as_bytes("junk"), "<stdin>"); }, ThrowsMessage<ModelError>(HasSubstr("<stdin>: is not")));
+  EXPECT_THAT([&] { frontend.load_bytes(testing::as_bytes("junk"), "<stdin>"); },
+              ThrowsMessage<ModelError>(HasSubstr("<stdin>: is not")));
 }
 
 TEST_F(HelperTest, TextNeedsNoHelper) {
   LoadOptions none = options();
   none.helper = folder.path() / "absent";
   Frontend frontend(none);
-  const Loaded loaded = frontend.load(folder.write("g.txt", "graph(%x : Tensor):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n"));
+  const Loaded loaded =
+      frontend.load(folder.write("g.txt", "graph(%x : Tensor):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n"));
   EXPECT_EQ(loaded.format, Format::graph_text);
   EXPECT_EQ(std::get<ir::Graph>(loaded.content).top()->first()->op(), "aten::relu");
-  EXPECT_THAT([&] { frontend.load(model("a")); }, ThrowsMessage<UsageError>(HasSubstr("absent as the TorchScript helper program, which is not there")));
+  EXPECT_THAT([&] { frontend.load(model("a")); },
+              ThrowsMessage<UsageError>(HasSubstr("absent as the TorchScript helper program, which is not there")));
 }
 
 TEST_F(HelperTest, AnotherLibtorchIsAUsageError) {
@@ -196,7 +212,8 @@ TEST_F(HelperTest, AnotherLibtorchIsAUsageError) {
   EXPECT_THAT([&] { load(frontend, "a"); }, ThrowsMessage<UsageError>(HasSubstr("this compatcheck works with 2.13")));
   ::unsetenv("FAKE_ABI");
   ::setenv("FAKE_DEAD", "1", 1);
-  EXPECT_THAT([&] { load(frontend, "a"); }, ThrowsMessage<UsageError>(HasSubstr("does not run with the libtorch in " + (folder.path() / "lib").string())));
+  EXPECT_THAT([&] { load(frontend, "a"); },
+              ThrowsMessage<UsageError>(HasSubstr("does not run with the libtorch in " + (folder.path() / "lib").string())));
   ::unsetenv("FAKE_DEAD");
   EXPECT_NO_THROW(load(frontend, "a"));
 }

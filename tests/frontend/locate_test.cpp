@@ -12,8 +12,8 @@
 namespace compatcheck::frontend {
 namespace {
 
-using testing::Folder;
 using ::testing::AllOf;
+using testing::Folder;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -21,7 +21,8 @@ using ::testing::ThrowsMessage;
 class Environment {
  public:
   void set(const std::string& name, const std::string& value) {
-    if (!before_.contains(name)) before_[name] = std::getenv(name.c_str()) ? std::optional<std::string>(std::getenv(name.c_str())) : std::nullopt;
+    if (!before_.contains(name))
+      before_[name] = std::getenv(name.c_str()) ? std::optional<std::string>(std::getenv(name.c_str())) : std::nullopt;
     ::setenv(name.c_str(), value.c_str(), 1);
   }
   ~Environment() {
@@ -47,7 +48,8 @@ LoadOptions with_helper(const std::filesystem::path& file) {
 class LocateTest : public ::testing::Test {
  protected:
   LocateTest() {
-    for (const char* name : {"COMPATCHECK_LIBTORCH", "LIBTORCH", "COMPATCHECK_HELPER", "VIRTUAL_ENV", "CONDA_PREFIX"}) environment.set(name, "");
+    for (const char* name : {"COMPATCHECK_LIBTORCH", "LIBTORCH", "COMPATCHECK_HELPER", "VIRTUAL_ENV", "CONDA_PREFIX"})
+      environment.set(name, "");
     environment.set("HOME", (folder.path() / "home").string());
     environment.set("PATH", "/nonexistent");
   }
@@ -77,7 +79,8 @@ TEST_F(LocateTest, NamedByOptionOrVariable) {
 TEST_F(LocateTest, WhatIsNamedMustServe) {
   const auto old = libtorch("old", "2.4.0");
   EXPECT_THAT([&] { find_libtorch(with_libtorch(old)); },
-              ThrowsMessage<UsageError>("--libtorch names " + old.string() + ", which is libtorch 2.4.0; this compatcheck works with 2.13"));
+              ThrowsMessage<UsageError>("--libtorch names " + old.string() +
+                                        ", which is libtorch 2.4.0; this compatcheck works with 2.13"));
   environment.set("COMPATCHECK_LIBTORCH", folder.path().string());
   EXPECT_THAT([&] { find_libtorch({}); },
               ThrowsMessage<UsageError>("COMPATCHECK_LIBTORCH names " + folder.path().string() +
@@ -112,7 +115,8 @@ TEST_F(LocateTest, HelpersThatAreNamed) {
   EXPECT_EQ(find_helper({}), helper);
   environment.set("COMPATCHECK_HELPER", "/nonexistent/helper");
   EXPECT_THAT([&] { find_helper({}); },
-              ThrowsMessage<UsageError>("COMPATCHECK_HELPER names /nonexistent/helper as the TorchScript helper program, which is not there"));
+              ThrowsMessage<UsageError>(
+                  "COMPATCHECK_HELPER names /nonexistent/helper as the TorchScript helper program, which is not there"));
 }
 
 }  // namespace

@@ -64,25 +64,46 @@ TEST(PickleTree, Numbers) {
 TEST(PickleTree, Containers) {
   EXPECT_EQ(read(")"), "()");
   EXPECT_EQ(read("K\x01K\x02\x86"), "(1, 2)");
-  EXPECT_EQ(read("](K\x01K\x02""eK\x03""a"), "[1, 2, 3]");
-  EXPECT_EQ(read("}(X\x01\x00\x00\x00""aK\x01X\x01\x00\x00\x00""bK\x02u"s), "{'a', 1, 'b', 2}");
+  EXPECT_EQ(read("](K\x01K\x02"
+                 "eK\x03"
+                 "a"),
+            "[1, 2, 3]");
+  EXPECT_EQ(read("}(X\x01\x00\x00\x00"
+                 "aK\x01X\x01\x00\x00\x00"
+                 "bK\x02u"s),
+            "{'a', 1, 'b', 2}");
   EXPECT_EQ(read("(K\x01(K\x02tK\x03t"), "(1, (2), 3)");
-  EXPECT_EQ(read("K\x01""2\x86"), "(1, 1)");
-  EXPECT_EQ(read("K\x01K\x02""0"), "1");
-  EXPECT_EQ(read("K\x01(K\x02K\x03""1"), "1");
+  EXPECT_EQ(read("K\x01"
+                 "2\x86"),
+            "(1, 1)");
+  EXPECT_EQ(read("K\x01K\x02"
+                 "0"),
+            "1");
+  EXPECT_EQ(read("K\x01(K\x02K\x03"
+                 "1"),
+            "1");
 }
 
 TEST(PickleTree, TheMemo) {
-  EXPECT_EQ(read("]q\x05K\x01""ah\x05\x86"), "([1], [1])");
-  EXPECT_EQ(read("]r\x00\x01\x00\x00j\x00\x01\x00\x00K\x01""a\x86"s), "([1], [1])");
-  EXPECT_EQ(read("\x8c\x01""a\x94\x8c\x01""b\x94h\x00\x87"s), "('a', 'b', 'a')");
+  EXPECT_EQ(read("]q\x05K\x01"
+                 "ah\x05\x86"),
+            "([1], [1])");
+  EXPECT_EQ(read("]r\x00\x01\x00\x00j\x00\x01\x00\x00K\x01"
+                 "a\x86"s),
+            "([1], [1])");
+  EXPECT_EQ(read("\x8c\x01"
+                 "a\x94\x8c\x01"
+                 "b\x94h\x00\x87"s),
+            "('a', 'b', 'a')");
 }
 
 TEST(PickleTree, CallsStayCalls) {
   EXPECT_EQ(read("cos\nsystem\nX\x04\x00\x00\x00true\x85R"s), "call(os.system, ('true'))");
   EXPECT_EQ(read("ccollections\nOrderedDict\n)R(K\x01K\x02u"), "call(collections.OrderedDict, ()) + 1, 2");
   EXPECT_EQ(read("cm\nC\n)\x81}b"), "object(m.C, ()) with state");
-  EXPECT_EQ(read("\x8c\x01m\x8c\x01""C\x93)\x81"), "object(m.C, ())");
+  EXPECT_EQ(read("\x8c\x01m\x8c\x01"
+                 "C\x93)\x81"),
+            "object(m.C, ())");
   EXPECT_EQ(read("X\x03\x00\x00\x00keyQ"s), "persistent('key')");
 }
 
@@ -90,10 +111,32 @@ TEST(PickleTree, WhatIsWrong) {
   const auto fails = [](const std::string& body, const std::string& message) {
     EXPECT_THAT([&] { read(body); }, ThrowsMessage<ModelError>(message));
   };
-  const std::string damaged = "its pickle is damaged", cut = "its pickle is cut short or damaged", many = "its pickle holds more than 100,000 values",
+  const std::string damaged = "its pickle is damaged", cut = "its pickle is cut short or damaged",
+                    many = "its pickle holds more than 100,000 values",
                     old = "its pickle is of an old protocol or damaged; save it with torch.save as it is by default";
-  for (const char* body : {"", "\x86", "K\x01\x86", "h\x01", "t", "e", "(", "a", "K\x01""a", "R", "b", "}K\x01""s", "](K\x01""u", "q\x01", "0", "2", "Q", "\x93",
-                           "K\x01K\x02\x93", "K\x01(\x86"})
+  for (const char* body : {"",
+                           "\x86",
+                           "K\x01\x86",
+                           "h\x01",
+                           "t",
+                           "e",
+                           "(",
+                           "a",
+                           "K\x01"
+                           "a",
+                           "R",
+                           "b",
+                           "}K\x01"
+                           "s",
+                           "](K\x01"
+                           "u",
+                           "q\x01",
+                           "0",
+                           "2",
+                           "Q",
+                           "\x93",
+                           "K\x01K\x02\x93",
+                           "K\x01(\x86"})
     fails(body, damaged);
   fails("X\xff\xff\xff\xff", cut);
   fails("\x8d\xff\xff\xff\xff\xff\xff\xff\xff", cut);
@@ -107,18 +150,27 @@ TEST(PickleTree, WhatIsWrong) {
     fails(body, many);
   }
   std::string puts = ")";
-  for (std::uint32_t i = 0; i < 200000; ++i) puts += "r"s + static_cast<char>(i) + static_cast<char>(i >> 8) + static_cast<char>(i >> 16) + '\0';
+  for (std::uint32_t i = 0; i < 200000; ++i)
+    puts += "r"s + static_cast<char>(i) + static_cast<char>(i >> 8) + static_cast<char>(i >> 16) + '\0';
   fails(puts, many);
 }
 
 TEST(PickleTree, EveryTruncationIsRefused) {
-  const std::string pickle = "\x80\x02(X\x01\x00\x00\x00""aK\x01""cm\nf\nG\x40\x04\x00\x00\x00\x00\x00\x00\x8a\x02\x01\x02]q\x07(NNet."s;
+  const std::string pickle =
+      "\x80\x02(X\x01\x00\x00\x00"
+      "aK\x01"
+      "cm\nf\nG\x40\x04\x00\x00\x00\x00\x00\x00\x8a\x02\x01\x02]q\x07(NNet."s;
   EXPECT_NO_THROW(read_pickle(as_bytes(pickle)));
-  for (std::size_t size = 0; size < pickle.size(); ++size) EXPECT_THROW(read_pickle(as_bytes(pickle.substr(0, size))), ModelError) << size;
+  for (std::size_t size = 0; size < pickle.size(); ++size)
+    EXPECT_THROW(read_pickle(as_bytes(pickle.substr(0, size))), ModelError) << size;
 }
 
 TEST(PickledNames, FreshAndFromTheMemo) {
-  const std::string pickle = "\x80\x04\x8c\x01m\x94\x8c\x01""A\x93h\x00\x8c\x01""B\x93""cn\nC\n."s;
+  const std::string pickle =
+      "\x80\x04\x8c\x01m\x94\x8c\x01"
+      "A\x93h\x00\x8c\x01"
+      "B\x93"
+      "cn\nC\n."s;
   const PickledNames names = names_in_pickle(as_bytes(pickle));
   EXPECT_THAT(names.classes, ::testing::ElementsAre("m.A", "m.B", "n.C"));
   EXPECT_TRUE(names.whole);

@@ -69,7 +69,10 @@ std::string deflated_zip(const Records& records) { return make(records, false, t
 std::string zip64(const Records& records) { return make(records, true); }
 
 Records torchscript_records() {
-  return {{"m/data.pkl", "\x80\x02."}, {"m/code/__torch__.py", "class Net(Module):\n"}, {"m/constants.pkl", "\x80\x02)."}, {"m/version", "3\n"}};
+  return {{"m/data.pkl", "\x80\x02."},
+          {"m/code/__torch__.py", "class Net(Module):\n"},
+          {"m/constants.pkl", "\x80\x02)."},
+          {"m/version", "3\n"}};
 }
 
 Folder::Folder() {

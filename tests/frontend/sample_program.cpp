@@ -18,7 +18,8 @@ std::shared_ptr<const ir::Storage> stored_in_file() {
   return storage;
 }
 
-ir::TensorView tensor(std::shared_ptr<const ir::Storage> storage, std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides) {
+ir::TensorView tensor(std::shared_ptr<const ir::Storage> storage, std::vector<std::int64_t> sizes,
+                      std::vector<std::int64_t> strides) {
   ir::TensorView view;
   view.sizes = std::move(sizes);
   view.strides = std::move(strides);
@@ -52,7 +53,9 @@ std::vector<Constant> one_of_each() {
           {ir::TensorView{}},
           {ir::ListConstant{ir::simple_type(TypeKind::integer), {{std::int64_t{1}}, {std::int64_t{2}}}}},
           {ir::TupleConstant{ir::tuple_of({ir::simple_type(TypeKind::floating), ir::simple_type(TypeKind::none)}), {{1.5}, {}}}},
-          {ir::DictConstant{ir::simple_type(TypeKind::string), ir::tensor_type(), {{{std::string("k")}, {tensor(stored_in_file(), {2, 3}, {3, 1})}}}}},
+          {ir::DictConstant{ir::simple_type(TypeKind::string),
+                            ir::tensor_type(),
+                            {{{std::string("k")}, {tensor(stored_in_file(), {2, 3}, {3, 1})}}}}},
           {ir::ObjectConstant{0}},
           {ir::EnumConstant{"__torch__.Colour", "red", std::make_shared<Constant>(Constant{std::int64_t{7}})}},
           {ir::DeviceConstant{"cuda:0"}},
@@ -101,7 +104,8 @@ ir::Program sample_program() {
   program.classes[net.name] = net;
   ir::Function forward;
   forward.name = "__torch__.Net.forward";
-  forward.parameters = {{"x", ir::tensor_type(), std::nullopt}, {"times", ir::simple_type(TypeKind::integer), Constant{std::int64_t{3}}}};
+  forward.parameters = {{"x", ir::tensor_type(), std::nullopt},
+                        {"times", ir::simple_type(TypeKind::integer), Constant{std::int64_t{3}}}};
   forward.returns = {ir::tensor_type()};
   forward.graph = sample_graph();
   program.functions.emplace(forward.name, std::move(forward));

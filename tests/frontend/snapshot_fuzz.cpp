@@ -7,7 +7,8 @@
 
 using namespace compatcheck;
 
-template <class Decode> static void attempt(Decode&& decode) {
+template <class Decode>
+static void attempt(Decode&& decode) {
   try {
     decode();
   } catch (const ModelError&) {

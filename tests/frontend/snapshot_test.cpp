@@ -44,7 +44,9 @@ TEST(Snapshot, EveryKindOfConstantComesBack) {
   const ir::Graph graph = sample_graph(), back = decode_graph(encode(graph));
   std::vector<ir::Constant> before, after;
   const auto collect = [](std::vector<ir::Constant>& into) {
-    return [&into](const ir::Node* node) { for (const auto& attribute : node->attributes()) into.push_back(attribute.value); };
+    return [&into](const ir::Node* node) {
+      for (const auto& attribute : node->attributes()) into.push_back(attribute.value);
+    };
   };
   ir::for_each_node(*graph.top(), collect(before));
   ir::for_each_node(*back.top(), collect(after));
@@ -79,7 +81,10 @@ TEST(Snapshot, ProgramsComeBack) {
   EXPECT_EQ(back.library_schemas, program.library_schemas);
   EXPECT_TRUE(back.traced);
   const auto& function = back.functions.at("__torch__.Net.forward");
-  EXPECT_EQ(function.parameters.at(1).default_value->get<std::int64_t>() ? *function.parameters[1].default_value->get<std::int64_t>() : 0, 3);
+  EXPECT_EQ(function.parameters.at(1).default_value->get<std::int64_t>()
+                ? *function.parameters[1].default_value->get<std::int64_t>()
+                : 0,
+            3);
 }
 
 TEST(Snapshot, EveryTruncationIsAModelError) {
@@ -107,7 +112,8 @@ TEST(Snapshot, OtherVersionsAndContentsAreRefused) {
   EXPECT_THROW(decode_program(bytes), ModelError);
   bytes[4] = snapshot_version + 1;
   EXPECT_THAT([&] { decode_graph(bytes); },
-              ::testing::ThrowsMessage<ModelError>("the loader speaks another version of the snapshot: it belongs to another compatcheck"));
+              ::testing::ThrowsMessage<ModelError>(
+                  "the loader speaks another version of the snapshot: it belongs to another compatcheck"));
   bytes[4] = snapshot_version;
   bytes.push_back(0);
   EXPECT_THROW(decode_graph(bytes), ModelError);

@@ -9,8 +9,8 @@ namespace compatcheck::frontend {
 namespace {
 
 using testing::as_bytes;
-using testing::Records;
 using ::testing::HasSubstr;
+using testing::Records;
 using ::testing::ThrowsMessage;
 
 const Records sample = {{"net/data.pkl", "pickle"}, {"net/data/0", std::string(1000, 'w')}, {"net/version", "3"}};
@@ -68,8 +68,7 @@ TEST(Zip, DeflatedRecordsSurviveDamage) {
 
 TEST(Zip, RefusesEveryTruncation) {
   for (const std::string& bytes : {testing::zip(sample), testing::zip64(sample)})
-    for (std::size_t size = 0; size < bytes.size(); ++size)
-      EXPECT_THROW(directory_of(bytes.substr(0, size)), ModelError) << size;
+    for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_THROW(directory_of(bytes.substr(0, size)), ModelError) << size;
 }
 
 TEST(Zip, SaysThatTheDirectoryIsMissing) {

@@ -1,6 +1,8 @@
 // A whole check, and conversion, of a graph given as text.
 #pragma once
 
+#include <unistd.h>
+
 #include <array>
 #include <filesystem>
 #include <iostream>
@@ -9,8 +11,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include <unistd.h>
 
 #include "compatcheck/check.h"
 #include "compatcheck/convert.h"
@@ -21,7 +21,8 @@ namespace compatcheck::hostile {
 inline constexpr std::array opsets{9, 17};
 
 // Refuses it with ModelError, or reports; whatever else is thrown is a defect.
-template <class Work> void on_text(const std::string& text, Work&& work) {
+template <class Work>
+void on_text(const std::string& text, Work&& work) {
   static Loader loader;
   std::optional<Model> model;
   try {
@@ -45,7 +46,8 @@ inline void convert_text(const std::string& text) {
     for (const int opset : opsets) {
       std::filesystem::remove(file);
       Report report = check(model, {.opset = opset});
-      const std::string said = "opset " + std::to_string(opset) + ": the check says " + (report.convertible() ? "yes" : "no") + ", the conversion ";
+      const std::string said =
+          "opset " + std::to_string(opset) + ": the check says " + (report.convertible() ? "yes" : "no") + ", the conversion ";
       try {
         ConvertOptions options;
         options.opset = opset;

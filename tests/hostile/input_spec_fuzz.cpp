@@ -17,13 +17,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // One a line, as in COMPATCHECK_INPUT.
   std::vector<std::string> texts(1);
   for (std::size_t i = 0; i < size; ++i) {
-    if (data[i] == '\n') texts.emplace_back();
-    else texts.back() += static_cast<char>(data[i]);
+    if (data[i] == '\n')
+      texts.emplace_back();
+    else
+      texts.back() += static_cast<char>(data[i]);
   }
   try {
     for (const auto& input : analysis::match_inputs(texts, graph)) symbolic::to_string(input.fact);
   } catch (const UsageError& error) {
-    for (const auto& text : texts)   // what() ends at a NUL
+    for (const auto& text : texts)  // what() ends at a NUL
       if (std::string(error.what()).find(text.c_str()) != std::string::npos) return 0;
     std::cerr << error.what() << '\n';
     std::abort();

@@ -9,19 +9,59 @@ namespace {
 using ir::TypeKind;
 using Names = std::vector<std::string>;
 
-constexpr const char* integers[] = {"0", "1", "-1", "2", "3", "-2", "4", "7", "64", "65", "1000000", "2147483648", "4611686018427387904",
-                                    "9223372036854775807", "-9223372036854775808", "-9223372036854775807"};
+constexpr const char* integers[] = {"0",
+                                    "1",
+                                    "-1",
+                                    "2",
+                                    "3",
+                                    "-2",
+                                    "4",
+                                    "7",
+                                    "64",
+                                    "65",
+                                    "1000000",
+                                    "2147483648",
+                                    "4611686018427387904",
+                                    "9223372036854775807",
+                                    "-9223372036854775808",
+                                    "-9223372036854775807"};
 constexpr const char* floats[] = {"0.", "1.", "-1.", "0.5", "1e308", "-1e308", "inf", "nan", "1e-308", "9.3e18"};
-constexpr const char* texts[] = {"floor", "trunc", "same", "valid", "sum", "mean", "none", "xy", "ij", "reduced", "complete", "r", "ij,jk->ik",
-                                 "a...b,...->b...", "...", "ii->i", ",->", "->", "cpu", "cuda:0", "", "fro", "nuc", "reflect", "circular"};
-constexpr const char* tensor_types[] = {"Tensor", "Float()", "Float(0)", "Float(3)", "Float(2, 3)", "Float(1, 3, 8, 8)", "Float(*, 3, *)", "Long()",
-                                        "Long(0)", "Long(4)", "Bool(2, 3)", "Byte(2)", "Half(4, 4)", "ComplexFloat(2, 2)", "Double(1)",
-                                        "Float(9223372036854775807, 2)", "Float(4611686018427387904)", "Long(2, 2, 2, 2, 2, 2)", "QUInt8(1, 3, 4, 4)"};
+constexpr const char* texts[] = {"floor", "trunc", "same",    "valid",    "sum", "mean",      "none",
+                                 "xy",    "ij",    "reduced", "complete", "r",   "ij,jk->ik", "a...b,...->b...",
+                                 "...",   "ii->i", ",->",     "->",       "cpu", "cuda:0",    "",
+                                 "fro",   "nuc",   "reflect", "circular"};
+constexpr const char* tensor_types[] = {"Tensor",
+                                        "Float()",
+                                        "Float(0)",
+                                        "Float(3)",
+                                        "Float(2, 3)",
+                                        "Float(1, 3, 8, 8)",
+                                        "Float(*, 3, *)",
+                                        "Long()",
+                                        "Long(0)",
+                                        "Long(4)",
+                                        "Bool(2, 3)",
+                                        "Byte(2)",
+                                        "Half(4, 4)",
+                                        "ComplexFloat(2, 2)",
+                                        "Double(1)",
+                                        "Float(9223372036854775807, 2)",
+                                        "Float(4611686018427387904)",
+                                        "Long(2, 2, 2, 2, 2, 2)",
+                                        "QUInt8(1, 3, 4, 4)"};
 // Type and value.
-constexpr std::pair<const char*, const char*> tensor_constants[] = {
-    {"Long()", "{3}"}, {"Long()", "{-9223372036854775808}"}, {"Long(0)", "[ CPULongType{0} ]"}, {"Long(3)", " 1  2  3 [ CPULongType{3} ]"},
-    {"Float()", "{0.5}"}, {"Float()", "{inf}"}, {"Double()", "{1e300}"}, {"Float(2)", " 0.5  1.5 [ CPUFloatType{2} ]"}, {"Bool()", "{1}"},
-    {"Long(2)", " 9223372036854775807  -1 [ CPULongType{2} ]"}, {"Float(5, 5, 3, 3)", "<Tensor>"}, {"Float(4, 2)", "<Tensor>"}};
+constexpr std::pair<const char*, const char*> tensor_constants[] = {{"Long()", "{3}"},
+                                                                    {"Long()", "{-9223372036854775808}"},
+                                                                    {"Long(0)", "[ CPULongType{0} ]"},
+                                                                    {"Long(3)", " 1  2  3 [ CPULongType{3} ]"},
+                                                                    {"Float()", "{0.5}"},
+                                                                    {"Float()", "{inf}"},
+                                                                    {"Double()", "{1e300}"},
+                                                                    {"Float(2)", " 0.5  1.5 [ CPUFloatType{2} ]"},
+                                                                    {"Bool()", "{1}"},
+                                                                    {"Long(2)", " 9223372036854775807  -1 [ CPULongType{2} ]"},
+                                                                    {"Float(5, 5, 3, 3)", "<Tensor>"},
+                                                                    {"Float(4, 2)", "<Tensor>"}};
 
 class Writer {
  public:
@@ -31,7 +71,8 @@ class Writer {
   std::string write() {
     std::string inputs;
     for (int i = 0; i < 4; ++i) inputs += "%" + add("Tensor") + " : " + choices_.of(tensor_types) + ", ";
-    inputs += "%" + add("int") + " : int, %" + add("bool") + " : bool, %" + add("int[]") + " : int[], %" + add("Tensor[]") + " : Tensor[]";
+    inputs += "%" + add("int") + " : int, %" + add("bool") + " : bool, %" + add("int[]") + " : int[], %" + add("Tensor[]") +
+              " : Tensor[]";
     std::size_t calls = 0;
     do call(2);
     while (choices_.any() && ++calls < most_calls_);
@@ -62,7 +103,8 @@ class Writer {
     const std::string type = ir::to_string(element) + "[]";
     if (const std::string name = known(type); !name.empty() && choices_.one_in(3)) return name;
     std::string items;
-    for (std::size_t count = choices_.below(6); count > 0; --count) items += (items.empty() ? "%" : ", %") + argument(indent, element);
+    for (std::size_t count = choices_.below(6); count > 0; --count)
+      items += (items.empty() ? "%" : ", %") + argument(indent, element);
     const std::string name = "v" + std::to_string(next_++);
     line(indent, "%" + name + " : " + type + " = prim::ListConstruct(" + items + ")");
     values_[type].push_back(name);
@@ -76,15 +118,24 @@ class Writer {
         const auto& [spelled, value] = choices_.of(tensor_constants);
         return constant(indent, spelled, value);
       }
-      case TypeKind::optional: return choices_.one_in(2) ? constant(indent, "NoneType", "None") : argument(indent, *type.elements[0]);
+      case TypeKind::optional:
+        return choices_.one_in(2) ? constant(indent, "NoneType", "None") : argument(indent, *type.elements[0]);
       case TypeKind::list: return list(indent, *type.elements[0]);
       case TypeKind::floating: return constant(indent, "float", choices_.of(floats));
-      case TypeKind::boolean: return choices_.one_in(4) ? known_or(indent, "bool", "False") : constant(indent, "bool", choices_.one_in(2) ? "True" : "False");
+      case TypeKind::boolean:
+        return choices_.one_in(4) ? known_or(indent, "bool", "False")
+                                  : constant(indent, "bool", choices_.one_in(2) ? "True" : "False");
       case TypeKind::string: return constant(indent, "str", "\"" + std::string(choices_.of(texts)) + "\"");
-      case TypeKind::number: return choices_.one_in(2) ? constant(indent, "float", choices_.of(floats)) : constant(indent, "int", choices_.of(integers));
+      case TypeKind::number:
+        return choices_.one_in(2) ? constant(indent, "float", choices_.of(floats))
+                                  : constant(indent, "int", choices_.of(integers));
       case TypeKind::device: return constant(indent, "Device", "\"cpu\"");
-      case TypeKind::none: case TypeKind::generator: case TypeKind::layout: case TypeKind::memory_format: return constant(indent, "NoneType", "None");
-      case TypeKind::any: case TypeKind::var: return argument(indent, *ir::simple_type(choices_.one_in(2) ? TypeKind::tensor : TypeKind::integer));
+      case TypeKind::none:
+      case TypeKind::generator:
+      case TypeKind::layout:
+      case TypeKind::memory_format: return constant(indent, "NoneType", "None");
+      case TypeKind::any:
+      case TypeKind::var: return argument(indent, *ir::simple_type(choices_.one_in(2) ? TypeKind::tensor : TypeKind::integer));
       default: return choices_.one_in(4) ? known_or(indent, "int", "5") : constant(indent, "int", choices_.of(integers));
     }
   }

@@ -16,7 +16,10 @@ class Choices {
   bool any() const { return at_ < bytes_.size(); }
   std::size_t below(std::size_t bound);
   bool one_in(std::size_t n) { return below(n) == 1; }
-  template <class Items> const auto& of(const Items& items) { return items[below(std::size(items))]; }
+  template <class Items>
+  const auto& of(const Items& items) {
+    return items[below(std::size(items))];
+  }
 
  private:
   std::span<const std::uint8_t> bytes_;
@@ -24,6 +27,7 @@ class Choices {
 };
 
 // `op` names the operator of every call; empty: any.
-std::string random_calls(Choices& choices, const schema::Registry& registry, std::string_view op = {}, std::size_t most_calls = 12);
+std::string random_calls(Choices& choices, const schema::Registry& registry, std::string_view op = {},
+                         std::size_t most_calls = 12);
 
 }  // namespace compatcheck::hostile

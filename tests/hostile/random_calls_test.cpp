@@ -1,4 +1,6 @@
 // Every operator that libtorch ships, called with what fits its schema and with nothing else in mind.
+#include "hostile/random_calls.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,7 +8,6 @@
 #include <string>
 
 #include "hostile/check_text.h"
-#include "hostile/random_calls.h"
 
 namespace compatcheck::hostile {
 namespace {
@@ -17,7 +18,8 @@ unsigned setting(const char* name, unsigned otherwise) {
   return given ? static_cast<unsigned>(std::stoul(given)) : otherwise;
 }
 
-template <class Judge> void on_random_calls(unsigned rounds, std::size_t most_calls, Judge&& judge) {
+template <class Judge>
+void on_random_calls(unsigned rounds, std::size_t most_calls, Judge&& judge) {
   const schema::Registry registry;
   rounds = setting("COMPATCHECK_RANDOM_ROUNDS", rounds);
   std::mt19937 random(setting("COMPATCHECK_RANDOM_SEED", 11));

@@ -22,13 +22,15 @@ Model load_text(const std::string& text, const LoadOptions& options = {}) {
 
 // Writes, branches and arithmetic, so that every pass has something to do.
 std::string ordinary(int blocks) {
-  std::string text = "graph(%x0 : Float(*, 3), %c : bool):\n  %one : int = prim::Constant[value=1]()\n  %zero : int = prim::Constant[value=0]()\n";
+  std::string text =
+      "graph(%x0 : Float(*, 3), %c : bool):\n  %one : int = prim::Constant[value=1]()\n  %zero : int = "
+      "prim::Constant[value=0]()\n";
   for (int i = 0; i < blocks; ++i) {
     const std::string n = std::to_string(i), next = std::to_string(i + 1);
     text += "  %s" + n + " : int = aten::size(%x" + n + ", %one)\n  %t" + n + " : int = aten::add(%s" + n + ", %one)\n  %r" + n +
-            " : Tensor = aten::relu(%x" + n + ")\n  %w" + n + " : Tensor = aten::add_(%r" + n + ", %t" + n + ", %one)\n  %x" + next +
-            " : Tensor = prim::If(%c)\n    block0():\n      %a" + n + " : Tensor = aten::neg(%w" + n + ")\n      -> (%a" + n +
-            ")\n    block1():\n      -> (%w" + n + ")\n";
+            " : Tensor = aten::relu(%x" + n + ")\n  %w" + n + " : Tensor = aten::add_(%r" + n + ", %t" + n + ", %one)\n  %x" +
+            next + " : Tensor = prim::If(%c)\n    block0():\n      %a" + n + " : Tensor = aten::neg(%w" + n + ")\n      -> (%a" +
+            n + ")\n    block1():\n      -> (%w" + n + ")\n";
   }
   return text + "  return (%x" + std::to_string(blocks) + ")\n";
 }
@@ -50,7 +52,8 @@ std::string endless() {
 }
 
 // Calls `work` with watches that are cancelled at the first look, the second … until it comes to its end.
-template <class Work> int looks_of(Work&& work) {
+template <class Work>
+int looks_of(Work&& work) {
   for (int allowed = 0;; ++allowed) {
     int looks = 0;
     const ir::Watch watch([&] { return looks++ == allowed; }, 1e9);
@@ -67,10 +70,11 @@ TEST(Watch, NormalisingLooksInsideOfPasses) {
   const std::string text = ordinary(60);
   const schema::Registry schemas;
   EXPECT_GT(looks_of([&](const ir::Watch& watch) {
-    passes::NormalizeOptions options;
-    options.watch = watch;
-    passes::normalize(ir::parse_graph(text), schemas, options);
-  }), 60);
+              passes::NormalizeOptions options;
+              options.watch = watch;
+              passes::normalize(ir::parse_graph(text), schemas, options);
+            }),
+            60);
 }
 
 TEST(Watch, FactsAndVerdictsLook) {
@@ -80,20 +84,23 @@ TEST(Watch, FactsAndVerdictsLook) {
   ir::Graph graph = ir::parse_graph(ordinary(300));
   schema::resolve(graph, schemas);
   const auto facts = conversion::state_facts(graph, {}, table, schemas, registry);
-  EXPECT_GT(looks_of([&](const ir::Watch& watch) { conversion::state_facts(graph, {}, table, schemas, registry, nullptr, watch); }), 5);
+  EXPECT_GT(
+      looks_of([&](const ir::Watch& watch) { conversion::state_facts(graph, {}, table, schemas, registry, nullptr, watch); }), 5);
   EXPECT_GT(looks_of([&](const ir::Watch& watch) {
-    ir::Graph copy = graph.clone();
-    conversion::fold_with_facts(copy, facts, schemas, watch);
-  }), 5);
+              ir::Graph copy = graph.clone();
+              conversion::fold_with_facts(copy, facts, schemas, watch);
+            }),
+            5);
   const auto handlers = handlers::shipped_handlers();
   const auto moved = conversion::moved_attributes(table);
   const std::unordered_map<const ir::Node*, std::string> writes;
   EXPECT_GT(looks_of([&](const ir::Watch& watch) {
-    const conversion::Context context{table, schemas, registry, handlers, moved, facts, writes, nullptr, watch};
-    conversion::Assessor assessor(graph, context);
-    assessor.assess(17);
-    assessor.lowest_opset();
-  }), 5);
+              const conversion::Context context{table, schemas, registry, handlers, moved, facts, writes, nullptr, watch};
+              conversion::Assessor assessor(graph, context);
+              assessor.assess(17);
+              assessor.lowest_opset();
+            }),
+            5);
 }
 
 TEST(Watch, AnotherThreadCancelsLoading) {
@@ -116,7 +123,11 @@ TEST(Watch, CancelledAtAnyProgressCall) {
   for (int allowed = 0;; ++allowed) {
     const auto cancel = std::make_shared<std::atomic<bool>>(false);
     int calls = 0;
-    RunOptions run{.progress = [&](const Progress&) { if (calls++ == allowed) *cancel = true; }, .cancel = cancel};
+    RunOptions run{.progress =
+                       [&](const Progress&) {
+                         if (calls++ == allowed) *cancel = true;
+                       },
+                   .cancel = cancel};
     LoadOptions load_options;
     load_options.run = run;
     CheckOptions check_options;
@@ -149,7 +160,8 @@ TEST(Watch, TimeIsBounded) {
   CheckOptions no_time;
   no_time.timeout_seconds = 0;
   const Model model = load_text(ordinary(10));
-  EXPECT_EQ(reason([&] { check(model, no_time); }), "graph.ir: working through the model's graph was stopped after 0 s (--timeout gives it more)");
+  EXPECT_EQ(reason([&] { check(model, no_time); }),
+            "graph.ir: working through the model's graph was stopped after 0 s (--timeout gives it more)");
 }
 
 }  // namespace

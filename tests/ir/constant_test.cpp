@@ -42,12 +42,14 @@ TEST(Constant, TakesTheTypeOfItsValue) {
 }
 
 TEST(Constant, PrintedTensors) {
-  EXPECT_EQ(reals(constant("Float(3)", "    1.5000     2.0000  3000.0000 [ CPUFloatType{3} ]")), (std::vector<double>{1.5, 2, 3000}));
+  EXPECT_EQ(reals(constant("Float(3)", "    1.5000     2.0000  3000.0000 [ CPUFloatType{3} ]")),
+            (std::vector<double>{1.5, 2, 3000}));
   EXPECT_FLOAT_EQ(reals(constant("Float(2, 2)", "0.01 *  1.0000  2.0000  3.0000  4.0000 [ CPUFloatType{2,2} ]"))[3], 0.04);
   // The first index runs fastest where torch prints matrices one by one.
-  EXPECT_EQ(reals(constant("Long(2, 2, 1, 2)",
-                           "(1,1,.,.) =   1  2  (2,1,.,.) =   5  6  (1,2,.,.) =   3  4  (2,2,.,.) =   7  8 [ CPULongType{2,2,1,2} ]")),
-            (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(
+      reals(constant("Long(2, 2, 1, 2)",
+                     "(1,1,.,.) =   1  2  (2,1,.,.) =   5  6  (1,2,.,.) =   3  4  (2,2,.,.) =   7  8 [ CPULongType{2,2,1,2} ]")),
+      (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(reals(constant("Long(2, 3)", "Columns 1 to 2  1  2   4  5  Columns 3 to 3  3   6 [ CPULongType{2,3} ]")),
             (std::vector<double>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(reals(constant("Float(0)", "[ CPUFloatType{0} ]")), std::vector<double>{});
@@ -75,8 +77,8 @@ TEST(Constant, EqualityIsDeep) {
 
 TEST(Constant, PrintsAsItReads) {
   for (const char* text : {"None", "True", "1", "1.", "-0.", "1e-05", "0.1", "1.+2.j", "[1, 2]", "(1, \"a\")", "(1,)", "()",
-                           "{\"a\": [1.5, 2.]}", "annotate(int[], [])", "annotate(Dict(str, Tensor), {})", "torch.device(\"cuda:0\")",
-                           "[annotate(float[], []), annotate(float[], [])]", "object(3)"}) {
+                           "{\"a\": [1.5, 2.]}", "annotate(int[], [])", "annotate(Dict(str, Tensor), {})",
+                           "torch.device(\"cuda:0\")", "[annotate(float[], []), annotate(float[], [])]", "object(3)"}) {
     Scanner scanner(text, "text", [](const Fault& fault) { throw std::runtime_error(fault.told); });
     EXPECT_EQ(print(read_literal(scanner)), text);
     EXPECT_TRUE(scanner.at_end()) << text;

@@ -27,7 +27,9 @@ constexpr const char* loop = R"(graph(%x : Tensor, %n : int):
 
 Node* find(const Graph& graph, std::string_view op) {
   Node* found = nullptr;
-  for_each_node(*graph.top(), [&](Node* node) { if (node->is(op)) found = node; });
+  for_each_node(*graph.top(), [&](Node* node) {
+    if (node->is(op)) found = node;
+  });
   return found;
 }
 
@@ -142,7 +144,8 @@ TEST(Graph, VerifyNamesWhatIsBroken) {
   };
   Graph order = parse_graph(loop);
   find(order, "prim::Loop")->move_before(order.top()->first());
-  EXPECT_NE(fault(order).find("%true is used where it isn't defined, at %y : Tensor = prim::Loop"), std::string::npos) << fault(order);
+  EXPECT_NE(fault(order).find("%true is used where it isn't defined, at %y : Tensor = prim::Loop"), std::string::npos)
+      << fault(order);
 
   Graph scope = parse_graph(loop);
   scope.top()->return_node()->replace_input(0, find(scope, "aten::neg")->output());

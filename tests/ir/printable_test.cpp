@@ -16,15 +16,19 @@ TEST(Printable, ControlCharactersAreSpelled) {
   EXPECT_EQ(printable("\x1b[31mred\x7f"), "\\x1b[31mred\\x7f");
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(printable("one\ntwo\r\tthree"), "one\\ntwo\\r\\tthree");
-  EXPECT_EQ(printable("\xc2\x9b" "31m"), "\\u009b31m");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\u009b31m");
   EXPECT_EQ(printable("\xc2\xa0"), "\xc2\xa0");
 }
 
 TEST(Printable, WhatIsNoUtf8IsSpelled) {
-  EXPECT_EQ(printable("\x9b" "31m"), "\\x9b31m");
+  EXPECT_EQ(printable("\x9b"
+                      "31m"),
+            "\\x9b31m");
   EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
-  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                  // overlong
-  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");          // a surrogate
+  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                    // overlong
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond Unicode
   EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");
 }

@@ -30,7 +30,8 @@ TEST(TextErrors, WholeMessages) {
   EXPECT_EQ(error_of("graph(%x : Tensor):\n  %c : str = prim::Constant[value=\"ab]()\n  return (%x)"),
             "net.txt:2:35: this string doesn't end on its line\n  %c : str = prim::Constant[value=\"ab]()\n"
             "                                  ^");
-  EXPECT_EQ(error_of("graph(%x : Tensor):\n  return (%x)\nreturn"), "net.txt:3:1: expected the end of the graph, found 'return'\nreturn\n^");
+  EXPECT_EQ(error_of("graph(%x : Tensor):\n  return (%x)\nreturn"),
+            "net.txt:3:1: expected the end of the graph, found 'return'\nreturn\n^");
   EXPECT_EQ(error_of(""), "net.txt:1:1: expected 'graph(', as print(model.graph) writes, found the end of the text\n\n^");
 }
 
@@ -38,13 +39,19 @@ TEST(TextErrors, IntegersBeyond64Bits) {
   EXPECT_EQ(error_of("graph():\n  %c : int = prim::Constant[value=9223372036854775808]()\n  return (%c)"),
             "net.txt:2:35: an integer beyond 64 bits\n  %c : int = prim::Constant[value=9223372036854775808]()\n"
             "                                  ^");
-  for (const std::string_view constant : {"%c : int = prim::Constant[value=-9223372036854775809]", "%c : int[] = prim::Constant[value=[1, 99999999999999999999]]",
-                                          "%c : float = prim::Constant[value=99999999999999999999]", "%c : Float(99999999999999999999) = prim::Constant[value={1}]",
-                                          "%c : Long() = prim::Constant[value={99999999999999999999}]", "%c : int = prim::Constant[value=0, k=99999999999999999999]"})
-    EXPECT_NE(error_of("graph():\n  " + std::string(constant) + "()\n  return (%c)").find("an integer beyond 64 bits"), std::string::npos) << constant;
-  for (const std::string_view constant : {"%c : int = prim::Constant[value=-9223372036854775808]", "%c : float = prim::Constant[value=1e20]",
-                                          "%c : float = prim::Constant[value=1e400]", "%c : Tensor = prim::Constant[value={18446744073709551615}]",
-                                          "%c : Tensor = prim::Constant[value= 1e+20 [ CPUFloatType{1} ]]", "%c : float = prim::Constant[value=99999999999999999999.]"})
+  for (const std::string_view constant :
+       {"%c : int = prim::Constant[value=-9223372036854775809]", "%c : int[] = prim::Constant[value=[1, 99999999999999999999]]",
+        "%c : float = prim::Constant[value=99999999999999999999]", "%c : Float(99999999999999999999) = prim::Constant[value={1}]",
+        "%c : Long() = prim::Constant[value={99999999999999999999}]",
+        "%c : int = prim::Constant[value=0, k=99999999999999999999]"})
+    EXPECT_NE(error_of("graph():\n  " + std::string(constant) + "()\n  return (%c)").find("an integer beyond 64 bits"),
+              std::string::npos)
+        << constant;
+  for (const std::string_view constant :
+       {"%c : int = prim::Constant[value=-9223372036854775808]", "%c : float = prim::Constant[value=1e20]",
+        "%c : float = prim::Constant[value=1e400]", "%c : Tensor = prim::Constant[value={18446744073709551615}]",
+        "%c : Tensor = prim::Constant[value= 1e+20 [ CPUFloatType{1} ]]",
+        "%c : float = prim::Constant[value=99999999999999999999.]"})
     EXPECT_EQ(error_of("graph():\n  " + std::string(constant) + "()\n  return (%c)"), "no error") << constant;
 }
 
@@ -52,7 +59,8 @@ TEST(TextErrors, BlocksThatDontFit) {
   EXPECT_EQ(error_of("graph(%c : bool):\n  %y : int = prim::If(%c)\n    block0():\n      -> ()\n  return (%y)"),
             "net.txt:2:14: an If needs one condition and two blocks\n  %y : int = prim::If(%c)\n             ^");
   EXPECT_NE(error_of("graph(%c : bool):\n  %y : int = prim::Loop(%c)\n  return (%y)").find("a Loop needs"), std::string::npos);
-  EXPECT_NE(error_of("graph(%c : bool):\n  return (%c)\nwith prim::fork_0 = graph():\n  return ()").find("no node is called prim::fork_0"),
+  EXPECT_NE(error_of("graph(%c : bool):\n  return (%c)\nwith prim::fork_0 = graph():\n  return ()")
+                .find("no node is called prim::fork_0"),
             std::string::npos);
 }
 
@@ -80,7 +88,8 @@ TEST(TextErrors, DepthIsBounded) {
 
 TEST(TextErrors, TruncatedAnywhereIsAnError) {
   const std::string text =
-      "graph(%x.1 : Float(2, strides=[1], requires_grad=0, device=cpu)):\n  %c : int[] = prim::Constant[value=[1, 2]]() # a.py:1:2\n"
+      "graph(%x.1 : Float(2, strides=[1], requires_grad=0, device=cpu)):\n  %c : int[] = prim::Constant[value=[1, 2]]() # "
+      "a.py:1:2\n"
       "  %t : Float(2) = prim::Constant[value= 1  2 [ CPUFloatType{2} ]]()\n  %b : bool = ^F[a=1](2)(%x.1), scope: __module.a\n"
       "  %y : Tensor = prim::If(%b)\n    block0():\n      -> (%x.1)\n    block1():\n      -> (%t)\n  return (%y)";
   EXPECT_EQ(error_of(text), "no error");

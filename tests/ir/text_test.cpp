@@ -103,10 +103,13 @@ TEST(Text, PythonOperators) {
 }
 
 TEST(Text, HandWrittenShortcuts) {
-  const Graph graph = parse_graph("Exported graph: graph(%x, %y : int):\n  %a, %b : int = acme::f(%x) %c = acme::g(%a, %b)\n  acme::log(%c)\n  return (%c, %y)");
+  const Graph graph = parse_graph(
+      "Exported graph: graph(%x, %y : int):\n  %a, %b : int = acme::f(%x) %c = acme::g(%a, %b)\n  acme::log(%c)\n  return (%c, "
+      "%y)");
   graph.verify();
-  EXPECT_EQ(print(graph), "graph(%x : Tensor,\n      %y : int):\n  %a : Tensor, %b : int = acme::f(%x)\n"
-                          "  %c : Tensor = acme::g(%a, %b)\n   = acme::log(%c)\n  return (%c, %y)\n");
+  EXPECT_EQ(print(graph),
+            "graph(%x : Tensor,\n      %y : int):\n  %a : Tensor, %b : int = acme::f(%x)\n"
+            "  %c : Tensor = acme::g(%a, %b)\n   = acme::log(%c)\n  return (%c, %y)\n");
 }
 
 TEST(Text, SubgraphsBecomeBlocks) {

@@ -10,13 +10,42 @@ namespace {
 std::string again(std::string_view text) { return to_string(*parse_type(text)); }
 
 TEST(Type, SpellingSurvives) {
-  for (const char* text :
-       {"Tensor", "Tensor?", "Tensor[]", "Tensor?[]", "int[]", "int[][]?", "Float(2, 3)", "Float(*, 3)", "Float(*)", "Float()",
-        "FloatTensor", "Half(2, 3, strides=[3, 1], requires_grad=0, device=cpu)", "Long(requires_grad=1, device=cuda:0)",
-        "BFloat16Tensor(device=cpu)", "Float8_e4m3fn(2)", "Tensor(*, *)", "(int, Tensor)", "()", "(())", "((), (int))", "Dict(str, Tensor)",
-        "Future[Tensor]", "Union(int, str, NoneType)", "Await[(int, float)]", "RRef[Tensor]", "NamedTuple(x : Tensor, y : int)",
-        "NamedTuple[__torch__.Point](x : Tensor)", "__torch__.a.b.___torch_mangle_0.Net", "Scalar", "Device", "Any", "list",
-        "tuple", "AnyClassType", "Generator", "Dict(str, (int, Float(2)?)[])"})
+  for (const char* text : {"Tensor",
+                           "Tensor?",
+                           "Tensor[]",
+                           "Tensor?[]",
+                           "int[]",
+                           "int[][]?",
+                           "Float(2, 3)",
+                           "Float(*, 3)",
+                           "Float(*)",
+                           "Float()",
+                           "FloatTensor",
+                           "Half(2, 3, strides=[3, 1], requires_grad=0, device=cpu)",
+                           "Long(requires_grad=1, device=cuda:0)",
+                           "BFloat16Tensor(device=cpu)",
+                           "Float8_e4m3fn(2)",
+                           "Tensor(*, *)",
+                           "(int, Tensor)",
+                           "()",
+                           "(())",
+                           "((), (int))",
+                           "Dict(str, Tensor)",
+                           "Future[Tensor]",
+                           "Union(int, str, NoneType)",
+                           "Await[(int, float)]",
+                           "RRef[Tensor]",
+                           "NamedTuple(x : Tensor, y : int)",
+                           "NamedTuple[__torch__.Point](x : Tensor)",
+                           "__torch__.a.b.___torch_mangle_0.Net",
+                           "Scalar",
+                           "Device",
+                           "Any",
+                           "list",
+                           "tuple",
+                           "AnyClassType",
+                           "Generator",
+                           "Dict(str, (int, Float(2)?)[])"})
     EXPECT_EQ(again(text), text);
 }
 
@@ -61,7 +90,8 @@ TEST(DType, NamesAndNumbersAreTorchs) {
     EXPECT_EQ(static_cast<int>(*dtype), number);
     EXPECT_EQ(dtype_from_name(name(*dtype)), dtype);
     EXPECT_EQ(dtype_from_torch_name(torch_name(*dtype)), dtype);
-    EXPECT_EQ(is_floating(*dtype) + is_complex(*dtype) + is_integral(*dtype) + is_quantized(*dtype), *dtype == DType::boolean ? 0 : 1);
+    EXPECT_EQ(is_floating(*dtype) + is_complex(*dtype) + is_integral(*dtype) + is_quantized(*dtype),
+              *dtype == DType::boolean ? 0 : 1);
   }
   EXPECT_EQ(dtype_from_number(6), DType::f32);
   EXPECT_EQ(dtype_from_number(18), std::nullopt);  // a bit type

@@ -16,12 +16,13 @@ Tables shipped_tables() {
 }
 
 bool same(const Validity& a, const Validity& b) {
-  return a.required == b.required && std::ranges::equal(a.when, b.when, [](const Conditions& x, const Conditions& y) { return equal(x, y); });
+  return a.required == b.required &&
+         std::ranges::equal(a.when, b.when, [](const Conditions& x, const Conditions& y) { return equal(x, y); });
 }
 
 bool same(const OperatorRows& a, const OperatorRows& b) {
-  return a.name == b.name && a.alias == b.alias && a.schema == b.schema && a.schema_place.line == b.schema_place.line && a.facts == b.facts &&
-         same(a.valid, b.valid) && a.place.line == b.place.line &&
+  return a.name == b.name && a.alias == b.alias && a.schema == b.schema && a.schema_place.line == b.schema_place.line &&
+         a.facts == b.facts && same(a.valid, b.valid) && a.place.line == b.place.line &&
          std::ranges::equal(a.history, b.history, [](const Entry& x, const Entry& y) {
            return x.opset == y.opset && equal(x.rows, y.rows) && x.place.file == y.place.file && x.place.line == y.place.line &&
                   x.place.column == y.place.column;
@@ -59,8 +60,10 @@ TEST(Encoding, EveryField) {
       "  schema: \"acme::f.a(Tensor a) -> Tensor\"\n"
       "  facts: same\n"
       "  valid: {when: {a: {each: {min: 1}}}, requires: [r]}\n"
-      "  9: {to: [A, d::B], inputs: [], requires: [r], lifted: l, random: true, approximate: p, complex: true, attributes: {k: {ints: a}, l: [-1, 2.5], m: [true], n: [s]},\n"
-      "      when: [{a: {each: {length: {not: ~}}, elements: 1, min: -.5, max: .inf, none: true, constant: false, used: true, dtype: [f32], rank: known, size: {-2: known, 3: {max: 4}}}},\n"
+      "  9: {to: [A, d::B], inputs: [], requires: [r], lifted: l, random: true, approximate: p, complex: true, attributes: {k: "
+      "{ints: a}, l: [-1, 2.5], m: [true], n: [s]},\n"
+      "      when: [{a: {each: {length: {not: ~}}, elements: 1, min: -.5, max: .inf, none: true, constant: false, used: true, "
+      "dtype: [f32], rank: known, size: {-2: known, 3: {max: 4}}}},\n"
       "             {b: {equals: [x], rank: [1, 2]}}]}\n";
   Tables tables;
   tables.operators = read_operators(yaml::Source(text, "t.yaml")).items;

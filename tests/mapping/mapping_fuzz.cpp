@@ -17,7 +17,8 @@ void check(bool holds, const char* what) {
   std::abort();
 }
 
-template <class Item> void check_places(const FileContents<Item>& contents, const yaml::Source& source) {
+template <class Item>
+void check_places(const FileContents<Item>& contents, const yaml::Source& source) {
   for (const Defect& defect : contents.defects) {
     check(defect.place.line >= 1 && defect.place.column >= 1, "a defect without a place");
     yaml::describe(defect.place, defect.message, yaml::line_of(source.text(), defect.place.line));

@@ -10,11 +10,12 @@ using Status = Lookup::Status;
 class Overlay : public ::testing::Test {
  protected:
   schema::Registry schemas;
-  Table table = table_of({.operators = "aten::relu: {facts: same, 7: Relu, 14: [{refuse: r, hint: h, when: {self: {rank: 0}}}, Relu], 20: Relu}\n"
-                                       "aten::mul: {7: Mul}\n"
-                                       "aten::multiply: {alias: aten::mul}\n"
-                                       "aten::add: {7: Add}\n"
-                                       "aten::add.Scalar: {7: {to: [Cast, Add]}}\n"});
+  Table table = table_of(
+      {.operators = "aten::relu: {facts: same, 7: Relu, 14: [{refuse: r, hint: h, when: {self: {rank: 0}}}, Relu], 20: Relu}\n"
+                    "aten::mul: {7: Mul}\n"
+                    "aten::multiply: {alias: aten::mul}\n"
+                    "aten::add: {7: Add}\n"
+                    "aten::add.Scalar: {7: {to: [Cast, Add]}}\n"});
 
   std::string to(std::string_view op, int opset, std::string_view overload = {}) {
     const Lookup found = table.find(op, overload, opset, schemas);
@@ -68,7 +69,10 @@ TEST_F(Overlay, AliasesFollowTheirTarget) {
 }
 
 TEST_F(Overlay, OperatorsOfNobodyAndTheirSchemas) {
-  table.overlay_text("acme::fused_bias: {schema: \"acme::fused_bias(Tensor x, Tensor b) -> Tensor\", 9: {to: acme.ops::FusedBias, inputs: [x, b]}}", "my.yaml");
+  table.overlay_text(
+      "acme::fused_bias: {schema: \"acme::fused_bias(Tensor x, Tensor b) -> Tensor\", 9: {to: acme.ops::FusedBias, inputs: [x, "
+      "b]}}",
+      "my.yaml");
   EXPECT_EQ(to("acme::fused_bias", 9), "user acme.ops::FusedBias");
   EXPECT_EQ(to("acme::fused_bias", 8), "missing");
   EXPECT_EQ(table.schemas(), std::vector<std::string>{"acme::fused_bias(Tensor x, Tensor b) -> Tensor"});
@@ -83,12 +87,15 @@ TEST_F(Overlay, OfACopyLeavesTheOriginal) {
 }
 
 TEST_F(Overlay, TellsEveryDefectAndLeavesTheirOperatorsOut) {
-  const auto defects = table.overlay_text("aten::relu: {9: my::Relu}\naten::mul: {9: {too: Mul}}\naten::add: {9: 3}\n", "my.yaml");
+  const auto defects =
+      table.overlay_text("aten::relu: {9: my::Relu}\naten::mul: {9: {too: Mul}}\naten::add: {9: 3}\n", "my.yaml");
   std::vector<std::string> told;
-  for (const Defect& defect : defects) told.push_back(yaml::describe(defect.place, defect.message, table.source_line(defect.place)));
-  EXPECT_EQ(told, (std::vector<std::string>{
-                      "my.yaml:2:17: unknown key `too` in a row; did you mean `to`?\naten::mul: {9: {too: Mul}}\n                ^",
-                      "my.yaml:3:16: `3` isn't the name of an ONNX operator\naten::add: {9: 3}\n               ^"}));
+  for (const Defect& defect : defects)
+    told.push_back(yaml::describe(defect.place, defect.message, table.source_line(defect.place)));
+  EXPECT_EQ(told,
+            (std::vector<std::string>{
+                "my.yaml:2:17: unknown key `too` in a row; did you mean `to`?\naten::mul: {9: {too: Mul}}\n                ^",
+                "my.yaml:3:16: `3` isn't the name of an ONNX operator\naten::add: {9: 3}\n               ^"}));
   EXPECT_EQ(to("aten::relu", 9), "user my::Relu");
   EXPECT_EQ(to("aten::mul", 9), "Mul");
 }
@@ -97,7 +104,8 @@ TEST_F(Overlay, UsersRowsAreThoseThatTheyName) {
   table.overlay_text("aten::add: {9: my::Add}\naten::relu: {9: my::Relu}", "my.yaml");
   std::vector<std::string> names;
   for (const OperatorRows* rows : table.users()) names.push_back(rows->name);
-  EXPECT_EQ(names, (std::vector<std::string>{"aten::add", "aten::relu"})) << "not aten::add.Scalar, to which aten::add was carried over";
+  EXPECT_EQ(names, (std::vector<std::string>{"aten::add", "aten::relu"}))
+      << "not aten::add.Scalar, to which aten::add was carried over";
 }
 
 std::string error_of_file(const std::filesystem::path& file) {

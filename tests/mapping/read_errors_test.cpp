@@ -29,34 +29,52 @@ TEST(ReadErrors, OfOperators) {
   EXPECT_EQ(first_error("- a\n"), "t.yaml:1:1: a table is a map from operators to their rows\n- a\n^");
   EXPECT_EQ(first_error("relu: {7: Relu}"),
             "t.yaml:1:1: `relu` isn't an operator's name; write namespace::name or namespace::name.overload\nrelu: {7: Relu}\n^");
-  EXPECT_EQ(first_error("aten::relu: Relu"), "t.yaml:1:13: after an operator come opsets: aten::relu: {9: Relu}\naten::relu: Relu\n            ^");
-  EXPECT_EQ(first_error("aten::relu: {}"), "t.yaml:1:1: `aten::relu` says nothing: no opset, no alias, no `missing`\naten::relu: {}\n^");
-  EXPECT_EQ(first_error("aten::relu: {to: Relu}"), "t.yaml:1:14: `to` belongs under the opset from which it holds: 9: {to: …}\naten::relu: {to: Relu}\n             ^");
-  EXPECT_EQ(first_error("aten::relu: {fact: same, 7: Relu}"),
-            "t.yaml:1:14: unknown key `fact` in an operator; did you mean `facts`?\naten::relu: {fact: same, 7: Relu}\n             ^");
-  EXPECT_EQ(first_error("aten::relu: {6: Relu}"), "t.yaml:1:14: opset 6: opsets are 7 to 26\naten::relu: {6: Relu}\n             ^");
-  EXPECT_EQ(first_error("aten::relu: {99999999999: Relu}"), "t.yaml:1:14: opset 99999999999: opsets are 7 to 26\naten::relu: {99999999999: Relu}\n             ^");
-  EXPECT_EQ(first_error("aten::relu: {9: Relu, 7: Relu}"), "t.yaml:1:23: opset 7 stands after opset 9; entries go upward\naten::relu: {9: Relu, 7: Relu}\n                      ^");
+  EXPECT_EQ(first_error("aten::relu: Relu"),
+            "t.yaml:1:13: after an operator come opsets: aten::relu: {9: Relu}\naten::relu: Relu\n            ^");
+  EXPECT_EQ(first_error("aten::relu: {}"),
+            "t.yaml:1:1: `aten::relu` says nothing: no opset, no alias, no `missing`\naten::relu: {}\n^");
+  EXPECT_EQ(first_error("aten::relu: {to: Relu}"),
+            "t.yaml:1:14: `to` belongs under the opset from which it holds: 9: {to: …}\naten::relu: {to: Relu}\n             ^");
+  EXPECT_EQ(
+      first_error("aten::relu: {fact: same, 7: Relu}"),
+      "t.yaml:1:14: unknown key `fact` in an operator; did you mean `facts`?\naten::relu: {fact: same, 7: Relu}\n             ^");
+  EXPECT_EQ(first_error("aten::relu: {6: Relu}"),
+            "t.yaml:1:14: opset 6: opsets are 7 to 26\naten::relu: {6: Relu}\n             ^");
+  EXPECT_EQ(first_error("aten::relu: {99999999999: Relu}"),
+            "t.yaml:1:14: opset 99999999999: opsets are 7 to 26\naten::relu: {99999999999: Relu}\n             ^");
+  EXPECT_EQ(
+      first_error("aten::relu: {9: Relu, 7: Relu}"),
+      "t.yaml:1:23: opset 7 stands after opset 9; entries go upward\naten::relu: {9: Relu, 7: Relu}\n                      ^");
   EXPECT_EQ(first_error("aten::relu: {7: }"), "t.yaml:1:14: opset 7 says nothing\naten::relu: {7: }\n             ^");
   EXPECT_EQ(first_error("aten::relu: {7: []}"), "t.yaml:1:17: an empty list of rows\naten::relu: {7: []}\n                ^");
   EXPECT_EQ(first_error("aten::relu: {alias: aten::b, 7: Relu}"),
-            "t.yaml:1:14: an alias has the history and the facts of the other operator; nothing stands beside it\naten::relu: {alias: aten::b, 7: Relu}\n             ^");
+            "t.yaml:1:14: an alias has the history and the facts of the other operator; nothing stands beside it\naten::relu: "
+            "{alias: aten::b, 7: Relu}\n             ^");
   EXPECT_EQ(first_error("aten::relu: {alias: aten::b, valid: {requires: x}}"),
-            "t.yaml:1:14: an alias has the history and the facts of the other operator; nothing stands beside it\naten::relu: {alias: aten::b, valid: {requires: x}}\n             ^");
-  EXPECT_EQ(first_error("aten::relu: {valid: {wen: {}}, 7: Relu}"), "t.yaml:1:22: unknown key `wen` in `valid`; did you mean `when`?\naten::relu: {valid: {wen: {}}, 7: Relu}\n                     ^");
+            "t.yaml:1:14: an alias has the history and the facts of the other operator; nothing stands beside it\naten::relu: "
+            "{alias: aten::b, valid: {requires: x}}\n             ^");
+  EXPECT_EQ(first_error("aten::relu: {valid: {wen: {}}, 7: Relu}"),
+            "t.yaml:1:22: unknown key `wen` in `valid`; did you mean `when`?\naten::relu: {valid: {wen: {}}, 7: Relu}\n          "
+            "           ^");
   EXPECT_EQ(first_error("aten::relu: {alias: b}"),
-            "t.yaml:1:21: `b` isn't an operator's name; write namespace::name or namespace::name.overload\naten::relu: {alias: b}\n                    ^");
-  EXPECT_EQ(first_error("aten::relu: {hint: x, 7: Relu}"), "t.yaml:1:14: `hint` goes with `missing` or `refuse`\naten::relu: {hint: x, 7: Relu}\n             ^");
+            "t.yaml:1:21: `b` isn't an operator's name; write namespace::name or namespace::name.overload\naten::relu: {alias: "
+            "b}\n                    ^");
+  EXPECT_EQ(first_error("aten::relu: {hint: x, 7: Relu}"),
+            "t.yaml:1:14: `hint` goes with `missing` or `refuse`\naten::relu: {hint: x, 7: Relu}\n             ^");
   EXPECT_EQ(first_error("aten::relu: {missing: x, 7: Relu}"),
-            "t.yaml:1:14: `missing` at every opset, yet there are entries for opsets\naten::relu: {missing: x, 7: Relu}\n             ^");
+            "t.yaml:1:14: `missing` at every opset, yet there are entries for opsets\naten::relu: {missing: x, 7: Relu}\n        "
+            "     ^");
   EXPECT_EQ(first_error("aten::relu: {7: [{missing: x}, Relu]}"),
-            "t.yaml:1:18: `missing` holds for every call and stands alone; beside other rows it is `refuse`\naten::relu: {7: [{missing: x}, Relu]}\n                 ^");
-  EXPECT_EQ(first_error("aten::a: {7: Relu}\naten::a: {7: Relu}\n"), "t.yaml:2:1: `aten::a` stands here a second time; first on line 1\naten::a: {7: Relu}\n^");
+            "t.yaml:1:18: `missing` holds for every call and stands alone; beside other rows it is `refuse`\naten::relu: {7: "
+            "[{missing: x}, Relu]}\n                 ^");
+  EXPECT_EQ(first_error("aten::a: {7: Relu}\naten::a: {7: Relu}\n"),
+            "t.yaml:2:1: `aten::a` stands here a second time; first on line 1\naten::a: {7: Relu}\n^");
 }
 
 TEST(ReadErrors, OfRows) {
   EXPECT_EQ(row_error("{hint: x}"), "14: a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
-  EXPECT_EQ(row_error("{function: \"<domain: \\\"a\\\"> F (x) => (x) {}\", missing: x}"), "14: a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
+  EXPECT_EQ(row_error("{function: \"<domain: \\\"a\\\"> F (x) => (x) {}\", missing: x}"),
+            "14: a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
   EXPECT_EQ(row_error("{to: F, inline: \"F (x) => (x) {}\"}"), "15: `to` is implied by the ONNX functions of the row");
   EXPECT_EQ(row_error("{to: F, refuse: x}"), "14: a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
   EXPECT_EQ(row_error("[[F]]"), "15: a row is an ONNX operator, or a map with `to`, `function`, `inline`, `missing` or `refuse`");
@@ -67,7 +85,8 @@ TEST(ReadErrors, OfRows) {
   EXPECT_EQ(row_error("{to: F, hint: x}"), "22: `hint` goes with `missing` or `refuse`");
   EXPECT_EQ(row_error("{missing: x, inputs: [a]}"), "27: `inputs` goes with `to`, `function` or `inline`");
   EXPECT_EQ(row_error("{refuse: x, random: true}"), "26: `random` goes with `to`, `function` or `inline`");
-  EXPECT_EQ(row_error("{missing: x, when: {a: 1}}"), "27: `when` doesn't go with `missing`, which holds for every call; use `refuse`");
+  EXPECT_EQ(row_error("{missing: x, when: {a: 1}}"),
+            "27: `when` doesn't go with `missing`, which holds for every call; use `refuse`");
   EXPECT_EQ(row_error("{missing: }"), "24: `missing` must be text");
   EXPECT_EQ(row_error("{to: F, random: yes}"), "30: `random` is true or false");
   EXPECT_EQ(row_error("{to: F, inputs: [\"x\"]}"), "31: `inputs`: the name of an argument is wanted");
@@ -84,18 +103,22 @@ TEST(ReadErrors, OfListsOfSeveralTypes) {
 }
 
 TEST(ReadErrors, OfDomains) {
-  EXPECT_EQ(first_error("domains: {ai.onnx.ml: 99}"), "t.yaml:1:23: ONNX has ai.onnx.ml up to version 5\ndomains: {ai.onnx.ml: 99}\n                      ^");
+  EXPECT_EQ(first_error("domains: {ai.onnx.ml: 99}"),
+            "t.yaml:1:23: ONNX has ai.onnx.ml up to version 5\ndomains: {ai.onnx.ml: 99}\n                      ^");
   EXPECT_EQ(first_error("domains: {ai.onnx.ml: 5, acme: 99}"), "no error");
 }
 
 TEST(ReadErrors, OfAttributes) {
   EXPECT_EQ(row_error("{to: F, attributes: [a]}"), "34: `attributes` maps ONNX attributes to arguments or constants");
   EXPECT_EQ(row_error("{to: F, attributes: {a b: 1}}"), "35: `a b` isn't the name of an attribute");
-  EXPECT_EQ(row_error("{to: F, attributes: {a: \"linear\"}}"), "38: an argument's name is wanted; a string as it is: {constant: \"linear\"}");
+  EXPECT_EQ(row_error("{to: F, attributes: {a: \"linear\"}}"),
+            "38: an argument's name is wanted; a string as it is: {constant: \"linear\"}");
   EXPECT_EQ(row_error("{to: F, attributes: {a: ~}}"), "38: an argument, or a constant, is wanted");
   EXPECT_EQ(row_error("{to: F, attributes: {a: {flaot: x}}}"), "39: `flaot` isn't a kind of argument; did you mean `float`?");
-  EXPECT_EQ(row_error("{to: F, attributes: {a: {float: x, int: y}}}"), "38: one key is wanted: `constant`, or the kind of an argument");
-  EXPECT_EQ(row_error("{to: F, attributes: {a: {int: 1.5}}}"), "44: `int`: the name of an argument is wanted, or a constant that is int");
+  EXPECT_EQ(row_error("{to: F, attributes: {a: {float: x, int: y}}}"),
+            "38: one key is wanted: `constant`, or the kind of an argument");
+  EXPECT_EQ(row_error("{to: F, attributes: {a: {int: 1.5}}}"),
+            "44: `int`: the name of an argument is wanted, or a constant that is int");
   EXPECT_EQ(row_error("{to: F, attributes: {a: [[1]]}}"), "39: a single value is wanted");
   EXPECT_EQ(row_error("{to: F, attributes: {a: 99999999999999999999}}"), "38: `99999999999999999999` is out of range");
 }

@@ -58,22 +58,26 @@ TEST(Read, WhatPyTorchDemands) {
 }
 
 TEST(Read, StructuralOperators) {
-  const auto read = read_structural(yaml::Source("prim::If: blocks\nprim::dtype: {known: a dtype}\nprim::Print: {dropped: output}\n", "t.yaml"));
+  const auto read = read_structural(
+      yaml::Source("prim::If: blocks\nprim::dtype: {known: a dtype}\nprim::Print: {dropped: output}\n", "t.yaml"));
   ASSERT_EQ(read.items.size(), 3u);
   EXPECT_EQ(read.items[0].structure, Structure::resolved);
   EXPECT_EQ(read.items[1].structure, Structure::known);
   EXPECT_EQ(read.items[1].why, "a dtype");
   EXPECT_EQ(read.items[2].structure, Structure::dropped);
-  const auto wrong = read_structural(yaml::Source("prim::a: {knwon: a}\nprim::b: {known: a, dropped: b}\nprim::c: []\n", "t.yaml"));
+  const auto wrong =
+      read_structural(yaml::Source("prim::a: {knwon: a}\nprim::b: {known: a, dropped: b}\nprim::c: []\n", "t.yaml"));
   std::vector<std::string> told;
   for (const Defect& defect : wrong.defects) told.push_back(defect.message);
-  EXPECT_EQ(told, (std::vector<std::string>{"unknown key `knwon` in a structural operator; did you mean `known`?",
-                                            "a reason is wanted, or one of `known` and `dropped` with it", "the reason must be text"}));
+  EXPECT_EQ(told,
+            (std::vector<std::string>{"unknown key `knwon` in a structural operator; did you mean `known`?",
+                                      "a reason is wanted, or one of `known` and `dropped` with it", "the reason must be text"}));
 }
 
 TEST(Read, AliasAndSchema) {
   EXPECT_EQ(only_operator("aten::multiply: {alias: aten::mul}").alias, "aten::mul");
-  EXPECT_EQ(only_operator("acme::f.x: {schema: \"acme::f.x(Tensor a) -> Tensor\", 9: acme::F}").schema, "acme::f.x(Tensor a) -> Tensor");
+  EXPECT_EQ(only_operator("acme::f.x: {schema: \"acme::f.x(Tensor a) -> Tensor\", 9: acme::F}").schema,
+            "acme::f.x(Tensor a) -> Tensor");
 }
 
 TEST(Read, ConstantInputs) {
@@ -88,7 +92,8 @@ TEST(Read, ConstantInputs) {
 }
 
 TEST(Read, Functions) {
-  const OperatorRows rows = only_operator("aten::f:\n  9:\n    function: |\n      <domain: \"acme\">\n      F (x) => (y) { y = Relu (x) }\n");
+  const OperatorRows rows =
+      only_operator("aten::f:\n  9:\n    function: |\n      <domain: \"acme\">\n      F (x) => (y) { y = Relu (x) }\n");
   const Row& row = rows.history.front().rows.front();
   EXPECT_EQ(row.to, std::vector<std::string>{"acme::F"});
   EXPECT_TRUE(row.one_to_one());
@@ -98,7 +103,9 @@ TEST(Read, Functions) {
 }
 
 TEST(Read, InputsAndAttributes) {
-  const Row row = only_row("{to: F, inputs: [a, b], attributes: {n: arg, k: 3, x: 0.5, l: [1, 2], s: {constant: \"lin\"}, v: {constant: [1.5]}, f: {float: alpha}}}");
+  const Row row = only_row(
+      "{to: F, inputs: [a, b], attributes: {n: arg, k: 3, x: 0.5, l: [1, 2], s: {constant: \"lin\"}, v: {constant: [1.5]}, f: "
+      "{float: alpha}}}");
   ASSERT_EQ(row.inputs.value().size(), 2u);
   EXPECT_EQ(row.inputs->at(1).argument, "b");
   ASSERT_EQ(row.attributes.size(), 7u);
@@ -118,7 +125,9 @@ TEST(Read, Requires) {
 }
 
 TEST(Read, OnnxChanges) {
-  const auto contents = read_onnx_changes(yaml::Source("Clip:\n  6-11: {extended: inputs, moved: {min: min, value: constant_value}}\nRoiAlign: {10-16: {meaning: shifted}}", "c.yaml"));
+  const auto contents = read_onnx_changes(yaml::Source(
+      "Clip:\n  6-11: {extended: inputs, moved: {min: min, value: constant_value}}\nRoiAlign: {10-16: {meaning: shifted}}",
+      "c.yaml"));
   ASSERT_TRUE(contents.defects.empty());
   ASSERT_EQ(contents.items.size(), 2u);
   EXPECT_EQ(contents.items[0].op, "Clip");

@@ -51,9 +51,7 @@ TEST_F(Look, OutFormsHaveTheFunctionalRows) {
   EXPECT_EQ(find("aten::relu", 9, "out").op->name, "aten::relu");
 }
 
-TEST_F(Look, AliasesHaveTheOthersRows) {
-  EXPECT_EQ(find("aten::multiply", 9, "Tensor").op->name, "aten::mul");
-}
+TEST_F(Look, AliasesHaveTheOthersRows) { EXPECT_EQ(find("aten::multiply", 9, "Tensor").op->name, "aten::mul"); }
 
 TEST_F(Look, AnEntryHoldsUntilTheNext) {
   EXPECT_EQ(find("aten::sort", 9).status, Status::missing);
@@ -111,7 +109,8 @@ TEST_F(Look, SourceLinesOfPlaces) {
 }
 
 TEST(TableAliases, InACircleAreUnknown) {
-  const Table table = table_of({.operators = "aten::a: {alias: aten::b}\naten::b: {alias: aten::a}\naten::c: {alias: aten::z}\n"});
+  const Table table =
+      table_of({.operators = "aten::a: {alias: aten::b}\naten::b: {alias: aten::a}\naten::c: {alias: aten::z}\n"});
   EXPECT_EQ(table.find("aten::a", "", 9, schema::Registry()).status, Status::unknown);
   EXPECT_EQ(table.find("aten::c", "", 9, schema::Registry()).status, Status::unknown);
 }

@@ -14,7 +14,8 @@ namespace compatcheck::mapping {
 // The one operator of the text; a defect fails the test.
 inline OperatorRows only_operator(const std::string& text) {
   const auto contents = read_operators(yaml::Source(text, "t.yaml"));
-  for (const Defect& defect : contents.defects) ADD_FAILURE() << yaml::describe(defect.place, defect.message, yaml::line_of(text, defect.place.line));
+  for (const Defect& defect : contents.defects)
+    ADD_FAILURE() << yaml::describe(defect.place, defect.message, yaml::line_of(text, defect.place.line));
   return contents.items.size() == 1 ? contents.items.front() : OperatorRows();
 }
 
@@ -32,7 +33,8 @@ inline Table table_of(const TableText& text) {
   Tables tables;
   const auto take = [&](const std::string& file, const std::string& source, auto& items, auto read) {
     auto contents = read(yaml::Source(source, file));
-    for (const Defect& defect : contents.defects) ADD_FAILURE() << yaml::describe(defect.place, defect.message, yaml::line_of(source, defect.place.line));
+    for (const Defect& defect : contents.defects)
+      ADD_FAILURE() << yaml::describe(defect.place, defect.message, yaml::line_of(source, defect.place.line));
     items = std::move(contents.items);
     tables.sources.emplace_back(file, source);
   };

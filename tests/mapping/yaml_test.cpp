@@ -66,12 +66,14 @@ TEST(Yaml, BytesThatAreNoText) {
 }
 
 TEST(Yaml, Bounds) {
-  EXPECT_EQ(error(std::string(200, '[')), "t.yaml:1:13: nested more than 24 deep\n" + std::string(133, '[') + "…\n" + std::string(12, ' ') + "^");
+  EXPECT_EQ(error(std::string(200, '[')),
+            "t.yaml:1:13: nested more than 24 deep\n" + std::string(133, '[') + "…\n" + std::string(12, ' ') + "^");
   EXPECT_EQ(error("a: " + std::string(4093, 'x') + "\n"), "no error");
   EXPECT_EQ(error("a: " + std::string(400, 'x') + " &y"), "no error");
   EXPECT_EQ(error("{ä: " + std::string(400, 'x') + ", b: &y z" + std::string(400, 'x') + "}"),
             "t.yaml:1:410: anchors (&) are not part of the table language\n"
-            "…" + std::string(114, 'x') + ", b: &y z" + std::string(118, 'x') + "…\n" + std::string(120, ' ') + "^");
+            "…" +
+                std::string(114, 'x') + ", b: &y z" + std::string(118, 'x') + "…\n" + std::string(120, ' ') + "^");
   EXPECT_EQ(error("a: " + std::string(4094, 'x') + "\n").substr(0, 45), "t.yaml:1:4097: a line of more than 4096 bytes");
   const std::string huge((1 << 20) + 1, ' ');
   EXPECT_EQ(error(huge).substr(0, 45), "t.yaml:1:1: a table of more than 1024 KiB\n   ");

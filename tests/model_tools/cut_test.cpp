@@ -15,7 +15,8 @@ using testing::UnorderedElementsAre;
 
 ::onnx::GraphProto graph_of(const char* text) { return onnx_file::read_text<::onnx::GraphProto>(text); }
 
-template <class Failure, class Work> std::string message_of(Work&& work) {
+template <class Failure, class Work>
+std::string message_of(Work&& work) {
   try {
     work();
   } catch (const Failure& failure) {
@@ -42,7 +43,8 @@ TEST(Cut, TakesWhatLiesBetween) {
 
 TEST(Cut, NamesAllInputsThatAreMissing) {
   const GraphIndex index(chain);
-  EXPECT_EQ(message_of<UsageError>([&] { cut(index, {"k"}, {"y"}); }), "--from lacks inputs of the model that y needs: x (read by Abs (number 0)), m (read by Mul (number 2))");
+  EXPECT_EQ(message_of<UsageError>([&] { cut(index, {"k"}, {"y"}); }),
+            "--from lacks inputs of the model that y needs: x (read by Abs (number 0)), m (read by Mul (number 2))");
 }
 
 TEST(Cut, TellsWhatNothingReads) {
@@ -53,7 +55,8 @@ TEST(Cut, TellsWhatNothingReads) {
 TEST(Cut, RefusesWhatNothingGives) {
   const auto graph = graph_of("g (float[2] x) => (float[2] y) { y = Add(x, z) }");
   const GraphIndex index(graph);
-  EXPECT_EQ(message_of<ModelError>([&] { cut(index, {"x"}, {"y"}); }), "isn't valid ONNX: node Add (number 0) reads 'z', which nothing gives");
+  EXPECT_EQ(message_of<ModelError>([&] { cut(index, {"x"}, {"y"}); }),
+            "isn't valid ONNX: node Add (number 0) reads 'z', which nothing gives");
 }
 
 TEST(GraphIndex, KnowsWhatVaries) {
@@ -84,12 +87,14 @@ TEST(GraphIndex, ModulesAreThePathsOfNodes) {
   EXPECT_THAT(index.nodes_of("layer.1"), IsEmpty());
   EXPECT_THAT(index.read_by({1, 2}), ElementsAre("a", "m"));
   EXPECT_THAT(index.given_by({1, 2}), ElementsAre("c"));
-  EXPECT_THAT(index.modules(), ElementsAre("embed", "encoder", "encoder.layer", "encoder.layer.1", "encoder.layer.1.act", "encoder.layer.10"));
+  EXPECT_THAT(index.modules(),
+              ElementsAre("embed", "encoder", "encoder.layer", "encoder.layer.1", "encoder.layer.1.act", "encoder.layer.10"));
 }
 
 TEST(GraphIndex, RefusesAValueGivenTwice) {
   const auto graph = graph_of("g (float[2] x) => (float[2] y) { y = Abs(x) y = Neg(x) }");
-  EXPECT_EQ(message_of<ModelError>([&] { GraphIndex index(graph); }), "isn't valid ONNX: 'y' is given twice, also by node Neg (number 1)");
+  EXPECT_EQ(message_of<ModelError>([&] { GraphIndex index(graph); }),
+            "isn't valid ONNX: 'y' is given twice, also by node Neg (number 1)");
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ using namespace compatcheck;
 
 namespace {
 
-template <class Work> void do_or_refuse(Work&& work) {
+template <class Work>
+void do_or_refuse(Work&& work) {
   try {
     work();
   } catch (const ModelError&) {

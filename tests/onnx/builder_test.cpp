@@ -10,7 +10,8 @@ namespace {
 using ir::DType;
 using testing::ElementsAre;
 
-const MovedAttributes moved{{"ReduceSum", {{"axes", "axes"}}}, {"TopK", {{"k", "K"}}}, {"Clip", {{"min", "min"}, {"max", "max"}}}};
+const MovedAttributes moved{
+    {"ReduceSum", {{"axes", "axes"}}}, {"TopK", {{"k", "K"}}}, {"Clip", {{"min", "min"}, {"max", "max"}}}};
 
 // A model under construction at one opset, with inputs of given dtypes.
 struct Made {
@@ -50,9 +51,15 @@ TEST(Builder, AttributesAreOfTheirTypes) {
   const Value x = made.input(DType::f32);
   EXPECT_EQ(refusal([&] { made.builder.node("Cast", {x}, {}, DType::i64); }), "Cast wants its attribute to");
   EXPECT_EQ(refusal([&] { made.builder.node("Cast", {x}, {{"to", 99}}, DType::i64); }), "Cast: 99 is the number of no dtype");
-  EXPECT_EQ(refusal([&] { made.builder.node("Elu", {x}, {{"alpha", "much"}}); }), "the attribute alpha of Elu is FLOAT, and STRING is given");
-  EXPECT_EQ(refusal([&] { made.builder.node("Transpose", {x}, {{"perm", 1}}); }), "the attribute perm of Transpose is INTS, and INT is given");
-  EXPECT_EQ(refusal([&] { made.builder.node("Elu", {x}, {{"alpha", 2}}); }), "not refused");   // whole numbers are floats
+  EXPECT_EQ(refusal([&] {
+              made.builder.node("Elu", {x}, {{"alpha", "much"}});
+            }),
+            "the attribute alpha of Elu is FLOAT, and STRING is given");
+  EXPECT_EQ(refusal([&] {
+              made.builder.node("Transpose", {x}, {{"perm", 1}});
+            }),
+            "the attribute perm of Transpose is INTS, and INT is given");
+  EXPECT_EQ(refusal([&] { made.builder.node("Elu", {x}, {{"alpha", 2}}); }), "not refused");  // whole numbers are floats
 }
 
 TEST(Builder, AxesOfConstantsAreThereAndStandOnce) {
@@ -66,7 +73,9 @@ TEST(Builder, AxesOfConstantsAreThereAndStandOnce) {
 
 TEST(Builder, AnInputThatWasAnAttributeTakesAConstant) {
   Made old(9), newer(10);
-  const auto topk = [](Made& made, const Value& k) { made.builder.nodes("TopK", {made.input(DType::f32)}, 2, {{"k", k}, {"axis", 1}}); };
+  const auto topk = [](Made& made, const Value& k) {
+    made.builder.nodes("TopK", {made.input(DType::f32)}, 2, {{"k", k}, {"axis", 1}});
+  };
   topk(old, old.builder.ints({3}));
   EXPECT_EQ(std::get<std::int64_t>(old.last().attribute("k")->value), 3);
   EXPECT_EQ(refusal([&] { topk(old, old.input(DType::i64)); }), "TopK takes k as a constant before opset 10");
@@ -83,9 +92,12 @@ TEST(Builder, AFloatThatBecameAnInputHasTheTensorsDtype) {
 
 TEST(Builder, ANewerAttributeMayBeGivenAtItsDefault) {
   Made made(8);
-  made.builder.node("MaxPool", {made.input(DType::f32)}, {{"kernel_shape", Ints{2, 2}}, {"ceil_mode", 0}, {"dilations", Ints{1, 1}}});
+  made.builder.node("MaxPool", {made.input(DType::f32)},
+                    {{"kernel_shape", Ints{2, 2}}, {"ceil_mode", 0}, {"dilations", Ints{1, 1}}});
   EXPECT_EQ(made.last().attributes.size(), 1u);
-  EXPECT_EQ(refusal([&] { made.builder.node("MaxPool", {made.input(DType::f32)}, {{"kernel_shape", Ints{2, 2}}, {"ceil_mode", 1}}); }),
+  EXPECT_EQ(refusal([&] {
+              made.builder.node("MaxPool", {made.input(DType::f32)}, {{"kernel_shape", Ints{2, 2}}, {"ceil_mode", 1}});
+            }),
             "MaxPool has no ceil_mode before opset 10");
 }
 
@@ -108,14 +120,18 @@ TEST(Builder, WhatAnOperatorGivesIsOfItsTypes) {
   const auto fill = [](DType dtype) { return Arguments{{"value", make_tensor(dtype, {1}, Ints{1})}}; };
   EXPECT_EQ(made.builder.node("ConstantOfShape", {sizes}, fill(DType::bf16), DType::bf16).dtype, DType::bf16);
   EXPECT_EQ(made.operators(), (std::vector<std::string>{"ConstantOfShape"}));
-  Made older(13);   // in a wider dtype
+  Made older(13);  // in a wider dtype
   const Value made_of_wide = older.builder.node("ConstantOfShape", {older.input(DType::i64)}, fill(DType::bf16), DType::bf16);
   EXPECT_EQ(made_of_wide.dtype, DType::bf16);
   EXPECT_EQ(older.operators(), (std::vector<std::string>{"ConstantOfShape", "Cast"}));
   EXPECT_EQ(std::get<TensorData>(older.model.graph.nodes.front().attribute("value")->value).dtype, DType::f32);
   Made oldest(12);
-  EXPECT_EQ(refusal([&] { oldest.builder.node("ConstantOfShape", {oldest.input(DType::i64)}, fill(DType::bf16), DType::bf16); }), "ONNX has no tensors of bf16 before opset 13");
-  EXPECT_EQ(refusal([&] { made.builder.node("EyeLike", {made.input(DType::f32)}, {{"dtype", data_type(DType::c64)}}, DType::c64); }), "EyeLike gives no c64");
+  EXPECT_EQ(refusal([&] { oldest.builder.node("ConstantOfShape", {oldest.input(DType::i64)}, fill(DType::bf16), DType::bf16); }),
+            "ONNX has no tensors of bf16 before opset 13");
+  EXPECT_EQ(refusal([&] {
+              made.builder.node("EyeLike", {made.input(DType::f32)}, {{"dtype", data_type(DType::c64)}}, DType::c64);
+            }),
+            "EyeLike gives no c64");
 }
 
 // Its tensors would be of one dtype in the file and of another for whoever reads them.
@@ -125,9 +141,15 @@ TEST(Builder, ListsKeepTheDtypeOfWhatTheyHold) {
   EXPECT_EQ(made.builder.node("SequenceAt", {list, made.builder.integer(0)}).dtype, DType::i8);
   EXPECT_EQ(made.operators(), (std::vector<std::string>{"SplitToSequence", "SequenceAt"}));
   const Value small = made.input(DType::bf16);
-  EXPECT_EQ(refusal([&] { made.builder.node("SplitToSequence", {small, made.builder.integer(2)}, {}, DType::bf16); }), "SplitToSequence takes no bf16 before opset 24");
+  EXPECT_EQ(refusal([&] {
+              made.builder.node("SplitToSequence", {small, made.builder.integer(2)}, {}, DType::bf16);
+            }),
+            "SplitToSequence takes no bf16 before opset 24");
   EXPECT_EQ(refusal([&] { made.builder.node("SequenceConstruct", {small}); }), "SequenceConstruct takes no bf16");
-  EXPECT_EQ(refusal([&] { made.builder.node("SequenceEmpty", {}, {{"dtype", data_type(DType::bf16)}}, DType::bf16); }), "SequenceEmpty gives no sequence of bf16");
+  EXPECT_EQ(refusal([&] {
+              made.builder.node("SequenceEmpty", {}, {{"dtype", data_type(DType::bf16)}}, DType::bf16);
+            }),
+            "SequenceEmpty gives no sequence of bf16");
 }
 
 // A Loop that carries one value of the dtype, and gives it after each round, too.
@@ -155,8 +177,10 @@ TEST(Builder, WhatALoopDoesntTakeGoesRoundInAWiderDtype) {
   EXPECT_EQ(older.model.values[body.outputs[1]].dtype, DType::f32);
   EXPECT_EQ(body.nodes.front().inputs.front(), body.inputs[2]);
   EXPECT_EQ(refusal([&] { looped(oldest, DType::bf16); }), "ONNX has no tensors of bf16 before opset 13");
-  EXPECT_EQ(refusal([&] { Made(12).builder.control("Loop", {}, {}, {DType::f32}, {true}); }), "Loop takes no lists of tensors before opset 13");
-  EXPECT_EQ(refusal([&] { Made(13).builder.control("If", {}, {}, {DType::bf16}, {true}); }), "If takes no lists of bf16 tensors before opset 16");
+  EXPECT_EQ(refusal([&] { Made(12).builder.control("Loop", {}, {}, {DType::f32}, {true}); }),
+            "Loop takes no lists of tensors before opset 13");
+  EXPECT_EQ(refusal([&] { Made(13).builder.control("If", {}, {}, {DType::bf16}, {true}); }),
+            "If takes no lists of bf16 tensors before opset 16");
 }
 
 TEST(Builder, MixedDtypesAreADefect) {
@@ -168,7 +192,7 @@ TEST(Builder, MixedDtypesAreADefect) {
 
 TEST(Builder, TheRangeIsThatOfTheVersionsAsked) {
   Made made(12);
-  made.builder.node("Add", {made.input(DType::f32), made.input(DType::f32)});   // 7 to 12
+  made.builder.node("Add", {made.input(DType::f32), made.input(DType::f32)});  // 7 to 12
   EXPECT_EQ(made.builder.range().from, 7);
   EXPECT_EQ(made.builder.range().to, 12);
   EXPECT_TRUE(made.builder.at_least(11));

@@ -67,7 +67,9 @@ TEST(Cleanup, WhatABodyReadsFromOutsideStays) {
     bodies.push_back(made.builder.begin_body());
     made.builder.end_body({made.builder.node(op, {outside})});
   }
-  made.output(made.builder.control("If", {condition}, {{"then_branch", bodies[0]}, {"else_branch", bodies[1]}}, {DType::f32}, {false}).front());
+  made.output(
+      made.builder.control("If", {condition}, {{"then_branch", bodies[0]}, {"else_branch", bodies[1]}}, {DType::f32}, {false})
+          .front());
   remove_dead(made.model);
   EXPECT_THAT(made.operators(), ElementsAre("Exp", "If", "Abs", "Neg"));
 }
@@ -75,9 +77,14 @@ TEST(Cleanup, WhatABodyReadsFromOutsideStays) {
 TEST(Cleanup, ABatchNormGoesIntoItsConv) {
   Made made;
   const Value x = made.input();
-  const auto floats = [&](std::vector<std::int64_t> dims, std::vector<double> numbers) { return made.builder.constant(make_tensor(DType::f32, dims, numbers)); };
-  const Value scale = floats({2}, {2, 3}), offset = floats({2}, {1, 0}), mean = floats({2}, {4, 5}), variance = floats({2}, {1, 9});
-  const auto norm = [&](const Value& value) { return made.builder.node("BatchNormalization", {value, scale, offset, mean, variance}, {{"epsilon", 0.0}}); };
+  const auto floats = [&](std::vector<std::int64_t> dims, std::vector<double> numbers) {
+    return made.builder.constant(make_tensor(DType::f32, dims, numbers));
+  };
+  const Value scale = floats({2}, {2, 3}), offset = floats({2}, {1, 0}), mean = floats({2}, {4, 5}),
+              variance = floats({2}, {1, 9});
+  const auto norm = [&](const Value& value) {
+    return made.builder.node("BatchNormalization", {value, scale, offset, mean, variance}, {{"epsilon", 0.0}});
+  };
   made.output(norm(made.builder.node("Conv", {x, floats({2, 1, 1}, {1, 10})})));
   const Value read_twice = made.builder.node("Conv", {x, floats({2, 1, 1}, {7, 7})});
   made.output(made.builder.node("Add", {norm(read_twice), read_twice}));
@@ -89,20 +96,22 @@ TEST(Cleanup, ABatchNormGoesIntoItsConv) {
       if (initializer.value == made.model.graph.nodes[0].inputs[input]) return as_floats(initializer.data).value();
     return std::vector<double>();
   };
-  EXPECT_THAT(held(1), ElementsAre(2, 10));    // times scale / sqrt(variance)
-  EXPECT_THAT(held(2), ElementsAre(-7, -5));   // offset - mean * that
+  EXPECT_THAT(held(1), ElementsAre(2, 10));   // times scale / sqrt(variance)
+  EXPECT_THAT(held(2), ElementsAre(-7, -5));  // offset - mean * that
 }
 
 TEST(Cleanup, WhatFollowsFromWeightsAloneIsComputed) {
   Made made;
   const Value x = made.input();
-  const auto floats = [&](std::vector<std::int64_t> dims, std::vector<double> numbers) { return made.builder.constant(make_tensor(DType::f32, dims, numbers)); };
+  const auto floats = [&](std::vector<std::int64_t> dims, std::vector<double> numbers) {
+    return made.builder.constant(make_tensor(DType::f32, dims, numbers));
+  };
   const Value v = floats({2, 2}, {3, 4, 6, 8}), g = floats({2, 1}, {1, 2});
-  const Value norm = made.builder.node("ReduceL2", {v}, {{"axes", Ints{1}}, {"keepdims", 1}});   // 5, 10
+  const Value norm = made.builder.node("ReduceL2", {v}, {{"axes", Ints{1}}, {"keepdims", 1}});  // 5, 10
   const Value weight = made.builder.node("Mul", {v, made.builder.node("Div", {g, norm})});
   made.output(made.builder.node("MatMul", {x, made.builder.node("Transpose", {weight}, {{"perm", Ints{1, 0}}})}));
-  made.output(made.builder.node("Mul", {v, g}));                                                 // an output keeps its node
-  made.output(made.builder.node("Add", {floats({2, 1}, {1, 2}), floats({1, 2}, {1, 2})}));       // grows
+  made.output(made.builder.node("Mul", {v, g}));                                            // an output keeps its node
+  made.output(made.builder.node("Add", {floats({2, 1}, {1, 2}), floats({1, 2}, {1, 2})}));  // grows
   fold_weights(made.model, -1);
   remove_dead(made.model);
   EXPECT_THAT(made.operators(), ElementsAre("MatMul", "Mul", "Add"));

@@ -24,16 +24,19 @@ class Write : public testing::Test {
     std::filesystem::create_directories(folder_);
     std::vector<float> numbers(600 * 700);
     std::iota(numbers.begin(), numbers.end(), 0.f);
-    std::ofstream(folder_ / "weights").write(reinterpret_cast<const char*>(numbers.data()), static_cast<std::streamsize>(numbers.size() * 4));
+    std::ofstream(folder_ / "weights")
+        .write(reinterpret_cast<const char*>(numbers.data()), static_cast<std::streamsize>(numbers.size() * 4));
     weights_ = open((folder_ / "weights").c_str(), O_RDONLY);
-    storage_ = std::make_shared<ir::Storage>(ir::Storage{.file_offset = 0, .bytes = numbers.size() * 4, .in_file = true, .data = {}, .record = {}});
+    storage_ = std::make_shared<ir::Storage>(
+        ir::Storage{.file_offset = 0, .bytes = numbers.size() * 4, .in_file = true, .data = {}, .record = {}});
   }
   void TearDown() override {
     close(weights_);
     std::filesystem::remove_all(folder_);
   }
 
-  TensorData weight(std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides, std::int64_t offset = 0, DType as = DType::f32) const {
+  TensorData weight(std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides, std::int64_t offset = 0,
+                    DType as = DType::f32) const {
     ir::TensorView view;
     view.sizes = sizes;
     view.strides = std::move(strides);
@@ -95,9 +98,11 @@ TEST_F(Write, ExternalDataLiesBesideTheModel) {
 }
 
 TEST_F(Write, NothingIsLeftOfAFailure) {
-  TensorData beyond = weight({4}, {1}, 600 * 700 - 2);   // the file ends before
+  TensorData beyond = weight({4}, {1}, 600 * 700 - 2);  // the file ends before
   EXPECT_THROW(written(beyond), ModelError);
-  EXPECT_THROW(written(weight({4}, {1}), {.external_data = ExternalData::never, .progress = [](auto, auto) { throw Cancelled("cancelled"); }}), Cancelled);
+  EXPECT_THROW(written(weight({4}, {1}),
+                       {.external_data = ExternalData::never, .progress = [](auto, auto) { throw Cancelled("cancelled"); }}),
+               Cancelled);
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
   EXPECT_THAT(names, testing::ElementsAre("weights"));

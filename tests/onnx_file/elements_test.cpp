@@ -19,7 +19,9 @@ using Type = ::onnx::TensorProto;
 }
 
 // The numbers that a type's bytes are, by least and highest: of one element each.
-double value_of(int data_type, std::vector<std::uint8_t> bytes) { return statistics_of(raw(data_type, 1, std::move(bytes)), nullptr, {})->max.value(); }
+double value_of(int data_type, std::vector<std::uint8_t> bytes) {
+  return statistics_of(raw(data_type, 1, std::move(bytes)), nullptr, {})->max.value();
+}
 
 TEST(Elements, EveryTypeIsDecoded) {
   EXPECT_EQ(value_of(Type::FLOAT16, {0x00, 0x3c}), 1);

@@ -8,7 +8,8 @@
 
 namespace compatcheck::onnx_file {
 
-template <class Message> Message read_text(const char* text) {
+template <class Message>
+Message read_text(const char* text) {
   Message message;
   const auto status = ::onnx::OnnxParser::Parse(message, text);
   if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());

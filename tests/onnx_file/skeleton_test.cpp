@@ -11,7 +11,8 @@ namespace compatcheck::onnx_file {
 namespace {
 
 std::shared_ptr<const frontend::InputFile> file_of(const std::string& bytes) {
-  return std::make_shared<const frontend::InputFile>(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  return std::make_shared<const frontend::InputFile>(
+      std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
 }
 
 ::onnx::TensorProto tensor(const std::string& name, std::size_t bytes) {
@@ -86,9 +87,9 @@ std::string model_of(const std::string& graph) { return std::string("\x08\x08", 
 // Two bytes each in the file, hundreds in memory.
 TEST(Skeleton, BoundsTheMemoryOfEmptyMessages) {
   const auto empty = [](char field) { return std::string{static_cast<char>(field << 3 | 2), '\0'}; };
-  EXPECT_THAT(message_of(model_of(repeated(empty(1), 4 << 20))), testing::HasSubstr("512 MB of memory"));                    // nodes
-  EXPECT_THAT(message_of(model_of(repeated(empty(13), 8 << 20))), testing::HasSubstr("512 MB of memory"));                   // value_info
-  const std::string inputs = repeated(empty(1), 16 << 20);                                                                   // of one node
+  EXPECT_THAT(message_of(model_of(repeated(empty(1), 4 << 20))), testing::HasSubstr("512 MB of memory"));   // nodes
+  EXPECT_THAT(message_of(model_of(repeated(empty(13), 8 << 20))), testing::HasSubstr("512 MB of memory"));  // value_info
+  const std::string inputs = repeated(empty(1), 16 << 20);                                                  // of one node
   EXPECT_THAT(message_of(model_of(onnx::length_head(1, inputs.size()) + inputs)), testing::HasSubstr("512 MB of memory"));
 }
 
@@ -107,7 +108,8 @@ TEST(Skeleton, ReadingEndsWhenItsCallerSays) {
 }
 
 TEST(Skeleton, RefusesWhatIsNoModel) {
-  for (const std::string& bytes : {std::string(), std::string("\x08\x08"), std::string("\x08\x08\x3a\x7f"), std::string("hello, world")})
+  for (const std::string& bytes :
+       {std::string(), std::string("\x08\x08"), std::string("\x08\x08\x3a\x7f"), std::string("hello, world")})
     EXPECT_THROW(Skeleton::read(file_of(bytes), {}), ModelError);
 }
 

@@ -26,9 +26,10 @@ ir::Value* value_named(const ir::Graph& graph, std::string_view name) {
 class AliasTest : public testing::Test {
  protected:
   void read(const std::string& inputs, const std::string& body, const std::string& outputs) {
-    graph_ = ir::parse_graph("graph(" + inputs + ", %other : Tensor):\n  %zero : int = prim::Constant[value=0]()\n  %own : "
-                             "Tensor = aten::tanh(%other)\n  %written : Tensor = aten::zero_(%own)\n" + body + "  return (" +
-                             outputs + ")\n");
+    graph_ = ir::parse_graph("graph(" + inputs +
+                             ", %other : Tensor):\n  %zero : int = prim::Constant[value=0]()\n  %own : "
+                             "Tensor = aten::tanh(%other)\n  %written : Tensor = aten::zero_(%own)\n" +
+                             body + "  return (" + outputs + ")\n");
     schema::resolve(graph_, registry_);
     aliases_.emplace(graph_, nullptr);
   }

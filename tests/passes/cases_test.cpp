@@ -38,7 +38,8 @@ namespace {
 using Run = std::size_t (*)(ir::Graph&, const schema::Registry&);
 
 // A pass that spends.
-template <class Pass> std::size_t with_budget(Pass&& pass) {
+template <class Pass>
+std::size_t with_budget(Pass&& pass) {
   Budget budget{.unrolled = 1000};
   return pass(budget);
 }
@@ -53,15 +54,23 @@ const std::map<std::string, Run> passes_by_name = {
     {"lower_tuples", [](ir::Graph& g, const schema::Registry&) { return lower_tuples(g); }},
     {"numbers_as_operands", [](ir::Graph& g, const schema::Registry&) { return numbers_as_operands(g); }},
     {"pool_constants", [](ir::Graph& g, const schema::Registry&) { return pool_constants(g); }},
-    {"fold_constants", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_constants(g, nullptr, b); }); }},
-    {"fold_lists", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_lists(g, nullptr, b); }); }},
-    {"read_lists", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return read_lists(g, nullptr, b); }); }},
+    {"fold_constants",
+     [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_constants(g, nullptr, b); }); }},
+    {"fold_lists",
+     [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_lists(g, nullptr, b); }); }},
+    {"read_lists",
+     [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return read_lists(g, nullptr, b); }); }},
     {"prune_branches", [](ir::Graph& g, const schema::Registry&) { return prune_branches(g); }},
     {"simplify_loops", [](ir::Graph& g, const schema::Registry&) { return simplify_loops(g); }},
-    {"unroll_loops", [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return unroll_loops(g, b); }); }},
-    {"merge_common_subexpressions", [](ir::Graph& g, const schema::Registry&) { return merge_common_subexpressions(g, nullptr); }},
+    {"unroll_loops",
+     [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return unroll_loops(g, b); }); }},
+    {"merge_common_subexpressions",
+     [](ir::Graph& g, const schema::Registry&) { return merge_common_subexpressions(g, nullptr); }},
     {"remove_dead_code", [](ir::Graph& g, const schema::Registry&) { return remove_dead_code(g, nullptr); }},
-    {"part_inputs", [](ir::Graph& g, const schema::Registry&) { return part_inputs(g, {"images.0", "images.1"}); }},
+    {"part_inputs",
+     [](ir::Graph& g, const schema::Registry&) {
+       return part_inputs(g, {"images.0", "images.1"});
+     }},
     {"settle_reshapes", [](ir::Graph& g, const schema::Registry& r) { return settle_reshapes(g, r); }},
     {"functionalize_writes", [](ir::Graph& g, const schema::Registry& r) { return functionalize_writes(g, nullptr, r); }},
 };
@@ -99,8 +108,10 @@ TEST_P(Cases, BecomeWhatTheySay) {
     }
     ir::Graph expected = ir::parse_graph(test.after.empty() ? test.before : test.after);
     EXPECT_EQ(canonical(graph), canonical(expected));
-    if (test.after.empty()) EXPECT_EQ(changes, 0u);
-    else EXPECT_GT(changes, 0u);
+    if (test.after.empty())
+      EXPECT_EQ(changes, 0u);
+    else
+      EXPECT_GT(changes, 0u);
   }
 }
 

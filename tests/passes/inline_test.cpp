@@ -67,7 +67,7 @@ TEST(Inline, MethodsWithTheirModulesAndCallers) {
   ASSERT_TRUE(weight->attribute("path"));
   EXPECT_EQ(*weight->attribute("path")->get<std::string>(), "other.weight");
   EXPECT_EQ(result.steps, (std::vector<std::string>{"inlined 2 calls", "made constants of 2 plain attributes",
-                                                   "made constants of 2 tensor and list attributes"}));
+                                                    "made constants of 2 tensor and list attributes"}));
 }
 
 TEST(Inline, InterfacesAreResolvedByTheObject) {
@@ -117,7 +117,8 @@ ir::Program tower(int levels, int calls, const std::string& extra = {}) {
     std::string body = "  %f : Function = prim::Constant[name=\"f" + std::to_string(level - 1) + "\"]()\n";
     for (int call = 0; call < calls; ++call)
       body += "  %x" + std::to_string(call + 1) + " : Tensor = prim::CallFunction(%f, %x" + std::to_string(call) + ")\n";
-    add_function(program, "f" + std::to_string(level), "graph(%x0 : Tensor):\n" + body + "  return (%x" + std::to_string(calls) + ")\n");
+    add_function(program, "f" + std::to_string(level),
+                 "graph(%x0 : Tensor):\n" + body + "  return (%x" + std::to_string(calls) + ")\n");
   }
   add_method(program, "__torch__.Net", "forward",
              "graph(%self : __torch__.Net, %x : Tensor):\n  %f : Function = prim::Constant[name=\"f" + std::to_string(levels) +
@@ -133,7 +134,8 @@ TEST(Inline, CallsThatDoubleAtEveryLevel) {
 }
 
 TEST(Inline, CopiesOfLongConstantsCount) {
-  const std::string text = "  %t : str = prim::Constant[value=\"" + std::string(1 << 20, 'a') + "\"]()\n  %k : Tensor = acme::keep(%x, %t)\n";
+  const std::string text =
+      "  %t : str = prim::Constant[value=\"" + std::string(1 << 20, 'a') + "\"]()\n  %k : Tensor = acme::keep(%x, %t)\n";
   EXPECT_EQ(refusal(tower(12, 2, text)), "inlining the model's calls gives more than 400000 nodes");
 }
 
@@ -167,8 +169,8 @@ TEST(Inline, ForkAndWait) {
 
 ir::Program with_forward(const std::string& body) {
   ir::Program program;
-  add_module(program, "__torch__.Net", {{"count", {std::int64_t{3}}}, {"buf", tensor_constant({2})},
-                                        {"training", {true}}, {"alias", {}}});
+  add_module(program, "__torch__.Net",
+             {{"count", {std::int64_t{3}}}, {"buf", tensor_constant({2})}, {"training", {true}}, {"alias", {}}});
   program.objects[0].attributes[3] = program.objects[0].attributes[1];  // the same storage
   program.classes["__torch__.Net"].attributes[3].type = ir::tensor_type();
   add_method(program, "__torch__.Net", "forward", "graph(%self : __torch__.Net, %x : Tensor):\n" + body);
@@ -182,63 +184,63 @@ std::vector<std::string> reasons(const Normalized& result) {
 }
 
 TEST(Attributes, TrainingReadsAsFalse) {
-  const Normalized result = normalized(with_forward(
-      "  %t : bool = prim::GetAttr[name=\"training\"](%self)\n"
-      "  %y : Tensor = prim::If(%t)\n"
-      "    block0():\n"
-      "      %1 : int = prim::Constant[value=1]()\n"
-      "      %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
-      "      %c : Tensor = aten::add_(%b, %1, %1)\n"
-      "      -> (%c)\n"
-      "    block1():\n"
-      "      -> (%x)\n"
-      "  return (%y)\n"));
+  const Normalized result =
+      normalized(with_forward("  %t : bool = prim::GetAttr[name=\"training\"](%self)\n"
+                              "  %y : Tensor = prim::If(%t)\n"
+                              "    block0():\n"
+                              "      %1 : int = prim::Constant[value=1]()\n"
+                              "      %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+                              "      %c : Tensor = aten::add_(%b, %1, %1)\n"
+                              "      -> (%c)\n"
+                              "    block1():\n"
+                              "      -> (%x)\n"
+                              "  return (%y)\n"));
   EXPECT_TRUE(operators(result.graph).empty());
   EXPECT_TRUE(result.unresolved_writes.empty());
   EXPECT_EQ(result.steps[0], "read `training` as false in 1 place, saved as true");
 }
 
 TEST(Attributes, WrittenOnesStayReads) {
-  const Normalized result = normalized(with_forward(
-      "  %1 : int = prim::Constant[value=1]()\n"
-      "  %c : int = prim::GetAttr[name=\"count\"](%self)\n"
-      "  %d : int = aten::add(%c, %1)\n"
-      "   = prim::SetAttr[name=\"count\"](%self, %d)\n"
-      "  %y : Tensor = aten::add(%x, %c, %1)\n"
-      "  return (%y)\n"));
+  const Normalized result =
+      normalized(with_forward("  %1 : int = prim::Constant[value=1]()\n"
+                              "  %c : int = prim::GetAttr[name=\"count\"](%self)\n"
+                              "  %d : int = aten::add(%c, %1)\n"
+                              "   = prim::SetAttr[name=\"count\"](%self, %d)\n"
+                              "  %y : Tensor = aten::add(%x, %c, %1)\n"
+                              "  return (%y)\n"));
   EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"prim::GetAttr", "aten::add", "prim::SetAttr", "aten::add"}));
   EXPECT_EQ(reasons(result), (std::vector<std::string>{"writes attribute count, which keeps its value between calls"}));
 }
 
 TEST(Attributes, AWriteThatNothingReadsGoes) {
-  const Normalized result = normalized(with_forward(
-      "   = prim::SetAttr[name=\"buf\"](%self, %x)\n"
-      "  %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
-      "  %y : Tensor = aten::relu(%b)\n"
-      "  return (%y)\n"));
+  const Normalized result =
+      normalized(with_forward("   = prim::SetAttr[name=\"buf\"](%self, %x)\n"
+                              "  %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+                              "  %y : Tensor = aten::relu(%b)\n"
+                              "  return (%y)\n"));
   EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"aten::relu"}));
   EXPECT_EQ(result.graph.top()->last()->input(0), result.graph.inputs()[0]);
 }
 
 TEST(Attributes, InPlaceWritesCountAlsoThroughAnotherName) {
-  const Normalized result = normalized(with_forward(
-      "  %1 : int = prim::Constant[value=1]()\n"
-      "  %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
-      "  %c : Tensor = aten::add_(%b, %1, %1)\n"
-      "  %a : Tensor = prim::GetAttr[name=\"alias\"](%self)\n"
-      "  %y : Tensor = aten::mul(%x, %a)\n"
-      "  return (%y)\n"));
+  const Normalized result =
+      normalized(with_forward("  %1 : int = prim::Constant[value=1]()\n"
+                              "  %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+                              "  %c : Tensor = aten::add_(%b, %1, %1)\n"
+                              "  %a : Tensor = prim::GetAttr[name=\"alias\"](%self)\n"
+                              "  %y : Tensor = aten::mul(%x, %a)\n"
+                              "  return (%y)\n"));
   EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"prim::GetAttr", "aten::add_", "prim::GetAttr", "aten::mul"}));
   EXPECT_EQ(reasons(result), (std::vector<std::string>{"writes attribute buf, which keeps its value between calls"}));
 }
 
 TEST(Attributes, ACounterThatNothingReadsIsDead) {
-  const Normalized result = normalized(with_forward(
-      "  %1 : int = prim::Constant[value=1]()\n"
-      "  %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
-      "  %c : Tensor = aten::add_(%b, %1, %1)\n"
-      "  %y : Tensor = aten::relu(%x)\n"
-      "  return (%y)\n"));
+  const Normalized result =
+      normalized(with_forward("  %1 : int = prim::Constant[value=1]()\n"
+                              "  %b : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
+                              "  %c : Tensor = aten::add_(%b, %1, %1)\n"
+                              "  %y : Tensor = aten::relu(%x)\n"
+                              "  return (%y)\n"));
   EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"aten::relu"}));
 }
 
@@ -259,10 +261,12 @@ TEST(Attributes, WhatEachCallFillsAnewIsNoState) {
   const std::string kept = "writes attribute buf, which keeps its value between calls";
   EXPECT_EQ(reasons(normalized(with_forward("  %1 : int = prim::Constant[value=1]()\n"
                                             "  %a : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
-                                            "  %z : Tensor = aten::mul(%x, %a)\n" + filled + "  return (%z, %b)\n"))),
+                                            "  %z : Tensor = aten::mul(%x, %a)\n" +
+                                            filled + "  return (%z, %b)\n"))),
             std::vector<std::string>{kept});
-  EXPECT_EQ(reasons(normalized(with_forward(filled + "  %a : Tensor = prim::GetAttr[name=\"alias\"](%self)\n  return (%a, %b)\n"))),
-            std::vector<std::string>{kept});
+  EXPECT_EQ(
+      reasons(normalized(with_forward(filled + "  %a : Tensor = prim::GetAttr[name=\"alias\"](%self)\n  return (%a, %b)\n"))),
+      std::vector<std::string>{kept});
 }
 
 }  // namespace

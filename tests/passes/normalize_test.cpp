@@ -77,8 +77,8 @@ TEST(Normalize, AListFilledInALoopOfKnownLength) {
       "  %y : Tensor = aten::stack(%l, %0)\n"
       "  return (%y)\n");
   EXPECT_EQ(operators(result.graph),
-            (std::multiset<std::string>{"aten::relu", "aten::relu", "aten::relu", "aten::select", "aten::select",
-                                        "aten::select", "aten::stack", "prim::ListConstruct"}));
+            (std::multiset<std::string>{"aten::relu", "aten::relu", "aten::relu", "aten::select", "aten::select", "aten::select",
+                                        "aten::stack", "prim::ListConstruct"}));
   EXPECT_TRUE(result.unresolved_writes.empty());
   EXPECT_EQ(result.steps, (std::vector<std::string>{"unrolled 1 loop", "followed the changes of 1 list or dict"}));
 }

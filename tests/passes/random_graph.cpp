@@ -63,15 +63,20 @@ class Writer {
 
   void step(Scope& scope, int depth) {
     switch (pick(depth < 3 ? 16 : 12)) {
-      case 0: case 1: return compute(scope);
-      case 2: case 3: case 4: return write(scope);
+      case 0:
+      case 1: return compute(scope);
+      case 2:
+      case 3:
+      case 4: return write(scope);
       case 5: return view(scope);
       case 6: return write_half(scope);
       case 7: return make_list(scope);
-      case 8: case 9: return use_list(scope, depth);
+      case 8:
+      case 9: return use_list(scope, depth);
       case 10: return number(scope);
       case 11: return tuple(scope);
-      case 12: case 13: return branch(scope, depth);
+      case 12:
+      case 13: return branch(scope, depth);
       default: return loop(scope, depth);
     }
   }
@@ -160,8 +165,10 @@ class Writer {
       target = result + "u";
       scope.halves.push_back(target);
     }
-    if (pick(2)) line(result + " : Tensor = aten::add_(" + target + ", " + one(scope.halves) + ", %k1)");
-    else line(result + " : Tensor = aten::" + (pick(2) ? "neg_" : "neg") + "(" + target + ")");
+    if (pick(2))
+      line(result + " : Tensor = aten::add_(" + target + ", " + one(scope.halves) + ", %k1)");
+    else
+      line(result + " : Tensor = aten::" + (pick(2) ? "neg_" : "neg") + "(" + target + ")");
     if (pick(2)) scope.halves.push_back(result);
   }
 

@@ -88,18 +88,26 @@ class Machine {
     if (node.is("aten::add")) return join_lists(node);
     if (node.is("aten::slice")) return slice_list(node);
     Items& list = l(node, 0);
-    if (node.is("aten::append")) list.push_back(in(node, 1)), give(node, in(node, 0));
-    else if (node.is("aten::extend")) extend(list, Items(l(node, 1)));
-    else if (node.is("aten::clear")) list.clear();
-    else if (node.is("aten::insert")) list.insert(list.begin() + n(node, 1), in(node, 2));
-    else if (node.is("aten::_set_item")) list[place(list, n(node, 1))] = in(node, 2), give(node, in(node, 0));
-    else if (node.is("aten::__getitem__")) give(node, list[place(list, n(node, 1))]);
-    else if (node.is("aten::len")) give(node, {std::ssize(list)});
+    if (node.is("aten::append"))
+      list.push_back(in(node, 1)), give(node, in(node, 0));
+    else if (node.is("aten::extend"))
+      extend(list, Items(l(node, 1)));
+    else if (node.is("aten::clear"))
+      list.clear();
+    else if (node.is("aten::insert"))
+      list.insert(list.begin() + n(node, 1), in(node, 2));
+    else if (node.is("aten::_set_item"))
+      list[place(list, n(node, 1))] = in(node, 2), give(node, in(node, 0));
+    else if (node.is("aten::__getitem__"))
+      give(node, list[place(list, n(node, 1))]);
+    else if (node.is("aten::len"))
+      give(node, {std::ssize(list)});
     else if (node.is("aten::pop")) {
       const std::size_t at = place(list, n(node, 1));
       give(node, list[at]);
       list.erase(list.begin() + static_cast<std::ptrdiff_t>(at));
-    } else return false;
+    } else
+      return false;
     return true;
   }
 
@@ -131,11 +139,16 @@ class Machine {
     if (node.is("aten::__not__")) return give(node, {!std::get<bool>(in(node, 0).value)}), true;
     if (!std::holds_alternative<std::int64_t>(in(node, 0).value) || node.inputs().size() != 2) return false;
     const std::int64_t a = n(node, 0), b = n(node, 1);
-    if (node.is("aten::add")) give(node, {a + b});
-    else if (node.is("aten::mul")) give(node, {a * b});
-    else if (node.is("aten::lt")) give(node, {a < b});
-    else if (node.is("aten::eq")) give(node, {a == b});
-    else return false;
+    if (node.is("aten::add"))
+      give(node, {a + b});
+    else if (node.is("aten::mul"))
+      give(node, {a * b});
+    else if (node.is("aten::lt"))
+      give(node, {a < b});
+    else if (node.is("aten::eq"))
+      give(node, {a == b});
+    else
+      return false;
     return true;
   }
 
@@ -155,13 +168,17 @@ class Machine {
   std::int64_t relu(const ir::Node&, std::int64_t x, std::size_t) const { return x < 0x7fff ? x : 0; }
   std::int64_t zero(const ir::Node&, std::int64_t, std::size_t) const { return 0; }
   std::int64_t copy(const ir::Node& node, std::int64_t, std::size_t i) const { return operand(node, 1, i); }
-  std::int64_t add(const ir::Node& node, std::int64_t x, std::size_t i) const { return wrap(static_cast<std::uint64_t>(x + operand(node, 1, i))); }
-  std::int64_t mul(const ir::Node& node, std::int64_t x, std::size_t i) const { return wrap(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(operand(node, 1, i))); }
+  std::int64_t add(const ir::Node& node, std::int64_t x, std::size_t i) const {
+    return wrap(static_cast<std::uint64_t>(x + operand(node, 1, i)));
+  }
+  std::int64_t mul(const ir::Node& node, std::int64_t x, std::size_t i) const {
+    return wrap(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(operand(node, 1, i)));
+  }
 
   bool run_tensor(const ir::Node& node) {
     static const std::map<std::string, Element> elementwise = {
-        {"aten::neg", &Machine::neg}, {"aten::relu", &Machine::relu}, {"aten::zero", &Machine::zero},
-        {"aten::add", &Machine::add}, {"aten::mul", &Machine::mul}, {"aten::copy", &Machine::copy},
+        {"aten::neg", &Machine::neg},         {"aten::relu", &Machine::relu},      {"aten::zero", &Machine::zero},
+        {"aten::add", &Machine::add},         {"aten::mul", &Machine::mul},        {"aten::copy", &Machine::copy},
         {"aten::zeros_like", &Machine::zero}, {"aten::full_like", &Machine::copy}, {"aten::fill", &Machine::copy}};
     if (node.inputs().empty() || !std::holds_alternative<Tensor>(in(node, 0).value)) return false;
     const Tensor x = t(node, 0);
@@ -337,9 +354,12 @@ Items run(const ir::Graph& graph, const Items& inputs) { return Machine().block(
 std::string show(const Items& items) {
   std::string text = "[";
   for (const Item& item : items) {
-    if (const auto* number = std::get_if<std::int64_t>(&item.value)) text += std::to_string(*number);
-    else if (const auto* flag = std::get_if<bool>(&item.value)) text += *flag ? "true" : "false";
-    else if (const auto* list = std::get_if<std::shared_ptr<Items>>(&item.value)) text += show(**list);
+    if (const auto* number = std::get_if<std::int64_t>(&item.value))
+      text += std::to_string(*number);
+    else if (const auto* flag = std::get_if<bool>(&item.value))
+      text += *flag ? "true" : "false";
+    else if (const auto* list = std::get_if<std::shared_ptr<Items>>(&item.value))
+      text += show(**list);
     else if (const auto* view = std::get_if<Tensor>(&item.value)) {
       text += "t(";
       for (std::size_t i = 0; i < view->size(); ++i) text += (i ? " " : "") + std::to_string(view->at(i));

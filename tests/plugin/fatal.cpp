@@ -9,12 +9,14 @@ namespace {
 
 void aborting(plugin::Emission&) { std::abort(); }
 void endless(plugin::Emission&) {
-  volatile const bool forever = true;   // a compiler must not know
-  while (forever) {}
+  volatile const bool forever = true;  // a compiler must not know
+  while (forever) {
+  }
 }
 
 void enter(plugin::Registry& registry) {
-  registry.handler("acme::aborting", {.emits = {"Relu"}, .facts = "same", .schema = "acme::aborting(Tensor x) -> Tensor"}, aborting);
+  registry.handler("acme::aborting", {.emits = {"Relu"}, .facts = "same", .schema = "acme::aborting(Tensor x) -> Tensor"},
+                   aborting);
   registry.handler("acme::endless", {.emits = {"Relu"}, .facts = "same", .schema = "acme::endless(Tensor x) -> Tensor"}, endless);
 }
 

@@ -33,7 +33,9 @@ void throwing_a_number(plugin::Emission&) { throw 7; }
 void refusing(plugin::Emission&) { throw plugin::Refusal{"not on a Sunday", "wait"}; }
 void modern(plugin::Emission& e) { e.give(e.node("Gelu", {e.tensor("x")})); }
 void misspelling(plugin::Emission& e) { e.give(e.node("Ad", {e.tensor("x")})); }
-void demanding(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.scalar(DType::f32, static_cast<double>(e.known_size("x", 0)))})); }
+void demanding(plugin::Emission& e) {
+  e.give(e.node("Add", {e.tensor("x"), e.scalar(DType::f32, static_cast<double>(e.known_size("x", 0)))}));
+}
 // Does without what isn't known.
 void contented(plugin::Emission& e) {
   const auto size = e.size("x", 0);
@@ -47,8 +49,12 @@ void permuting_inside(plugin::Emission& e) { e.give(e.transpose(e.node("Abs", {e
 void squeezing(plugin::Emission& e) { e.give(e.squeeze(e.unsqueeze(e.tensor("x"), {0}), {3})); }
 void gathering(plugin::Emission& e) { e.give(e.gather(e.tensor("x"), e.integers({0}), -1)); }
 void overflowing(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::i8, 300), DType::f32)})); }
-void overflowing_half(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::f16, 1e6), DType::f32)})); }
-void halving_an_integer(plugin::Emission& e) { e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::i64, 0.5), DType::f32)})); }
+void overflowing_half(plugin::Emission& e) {
+  e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::f16, 1e6), DType::f32)}));
+}
+void halving_an_integer(plugin::Emission& e) {
+  e.give(e.node("Add", {e.tensor("x"), e.cast(e.scalar(DType::i64, 0.5), DType::f32)}));
+}
 void misnaming(plugin::Emission& e) { e.give(e.node("a::b::c", {e.tensor("x")}, {}, DType::f32)); }
 void unnaming(plugin::Emission& e) { e.give(e.node("", {e.tensor("x")}, {}, DType::f32)); }
 void blank(plugin::Emission& e) { e.give(e.node("acme::a b", {e.tensor("x")}, {}, DType::f32)); }
@@ -60,8 +66,10 @@ void keeping(plugin::Emission& e) {
 void keeping_a_size(plugin::Facts& f) {
   static const plugin::Dim kept = f.shape("x").at(0);
   static bool first = true;
-  if (first) f.by_word("same");
-  else f.tensor(0, f.dtype("x"), {f.shape("x").at(0), plugin::Dim(kept)});
+  if (first)
+    f.by_word("same");
+  else
+    f.tensor(0, f.dtype("x"), {f.shape("x").at(0), plugin::Dim(kept)});
   first = false;
 }
 void an_integer(plugin::Facts& f) { f.integer(0, f.dim(3)); }
@@ -73,7 +81,9 @@ void halves(plugin::Facts& f) {
   f.tensor(0, f.dtype("x"), shape);
 }
 void take_halves(plugin::Emission& e) {
-  e.give(e.node("Slice", {e.tensor("x")}, {{"starts", plugin::Ints{0}}, {"ends", plugin::Ints{1 << 30}}, {"axes", plugin::Ints{0}}, {"steps", plugin::Ints{2}}}));
+  e.give(e.node(
+      "Slice", {e.tensor("x")},
+      {{"starts", plugin::Ints{0}}, {"ends", plugin::Ints{1 << 30}}, {"axes", plugin::Ints{0}}, {"steps", plugin::Ints{2}}}));
 }
 void same(plugin::Facts& f) { f.by_word("same"); }
 void broken_facts(plugin::Facts&) { throw std::runtime_error("facts went wrong"); }
@@ -84,13 +94,17 @@ std::string wide_enough(plugin::Call& call) {
 }
 
 void of_x(plugin::Registry& registry, const std::string& name, void (*handler)(plugin::Emission&)) {
-  registry.handler("acme::" + name, {.emits = {"Add"}, .facts = "same", .schema = "acme::" + name + "(Tensor x) -> Tensor"}, handler);
+  registry.handler("acme::" + name, {.emits = {"Add"}, .facts = "same", .schema = "acme::" + name + "(Tensor x) -> Tensor"},
+                   handler);
 }
 
 void enter(plugin::Registry& registry) {
-  registry.handler("acme::reads", {.emits = {"Add"}, .facts = "same",
-                                   .schema = "acme::reads(Tensor x, int count, float scale, int[] sizes, float[] weights, bool flag, str mode, "
-                                             "Tensor? bias, Tensor[] parts) -> Tensor"}, reads);
+  registry.handler("acme::reads",
+                   {.emits = {"Add"},
+                    .facts = "same",
+                    .schema = "acme::reads(Tensor x, int count, float scale, int[] sizes, float[] weights, bool flag, str mode, "
+                              "Tensor? bias, Tensor[] parts) -> Tensor"},
+                   reads);
   of_x(registry, "forgetful", forgetful);
   of_x(registry, "throwing", throwing);
   of_x(registry, "throwing_a_number", throwing_a_number);
@@ -122,20 +136,23 @@ void enter(plugin::Registry& registry) {
   with_facts("unknowing_facts", "Tensor", [](plugin::Facts&) { throw plugin::Unknown(); });
   registry.handler("acme::halves", {.emits = {"Slice"}, .from = 10, .schema = "acme::halves(Tensor x) -> Tensor"}, take_halves);
   registry.facts("acme::halves", halves);
-  registry.handler("acme::by_word", {.emits = {"Add"}, .schema = "acme::by_word(Tensor x) -> Tensor"}, [](plugin::Emission& e) { e.give(twice(e, "x")); });
+  registry.handler("acme::by_word", {.emits = {"Add"}, .schema = "acme::by_word(Tensor x) -> Tensor"},
+                   [](plugin::Emission& e) { e.give(twice(e, "x")); });
   registry.facts("acme::by_word", same);
   registry.handler("acme::broken_facts", {.emits = {"Add"}, .schema = "acme::broken_facts(Tensor x) -> Tensor"}, contented);
   registry.facts("acme::broken_facts", broken_facts);
-  registry.rows("acme::wide:\n  schema: acme::wide(Tensor x) -> Tensor\n  facts: same\n  9: {to: [Add, Mul], requires: wide_enough}\n");
+  registry.rows(
+      "acme::wide:\n  schema: acme::wide(Tensor x) -> Tensor\n  facts: same\n  9: {to: [Add, Mul], requires: wide_enough}\n");
   registry.handler("acme::wide", {.from = 9}, [](plugin::Emission& e) { e.give(twice(e, "x")); });
   registry.condition("wide_enough", wide_enough);
   registry.handler("aten::relu", {.emits = {"Max", "Mul"}, .from = 9, .to = 12}, [](plugin::Emission& e) {
     e.give(e.node("Mul", {e.node("Max", {e.tensor("self"), e.scalar(e.dtype("self"), 0)}), e.scalar(e.dtype("self"), 1)}));
   });
-  registry.handler("aten::softmax", {.emits = {"Softmax"}, .from = 9}, [](plugin::Emission& e) {   // Softmax changes its meaning at 13
-    if (!e.at_least(13)) throw plugin::Refusal{"only from opset 13", ""};
-    e.give(e.node("Softmax", {e.tensor("self")}, {{"axis", e.axis("dim")}}));
-  });
+  registry.handler("aten::softmax", {.emits = {"Softmax"}, .from = 9},
+                   [](plugin::Emission& e) {  // Softmax changes its meaning at 13
+                     if (!e.at_least(13)) throw plugin::Refusal{"only from opset 13", ""};
+                     e.give(e.node("Softmax", {e.tensor("self")}, {{"axis", e.axis("dim")}}));
+                   });
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ Model of_x(const std::string& op, const std::string& plugin = "good.so", const s
 }
 
 std::string only_finding(const Report& report) {
-  return report.findings.size() == 1 ? std::string(report.findings[0].id) + " " + report.findings[0].message : std::to_string(report.findings.size()) + " findings";
+  return report.findings.size() == 1 ? std::string(report.findings[0].id) + " " + report.findings[0].message
+                                     : std::to_string(report.findings.size()) + " findings";
 }
 
 const OperatorSummary& summary_of(const Report& report, const std::string& op) {
@@ -86,7 +87,9 @@ TEST(Plugin, HandlersHoldAtTheirOpsets) {
   EXPECT_EQ(summary_of(converted(model, 8), "aten::relu").onnx, std::vector<std::string>{"Relu"});
 }
 
-TEST(Plugin, InPlaceFormsFollow) { EXPECT_TRUE(summary_of(check(of_x("aten::relu_"), {.opset = 10}), "aten::relu").emitted.contains("Mul")); }
+TEST(Plugin, InPlaceFormsFollow) {
+  EXPECT_TRUE(summary_of(check(of_x("aten::relu_"), {.opset = 10}), "aten::relu").emitted.contains("Mul"));
+}
 
 TEST(Plugin, AChangeOfMeaningIsTheHandlersToAnswer) {
   const Model model = model_of(R"(graph(%x : Float(2, 3)):
@@ -102,13 +105,15 @@ TEST(Plugin, AChangeOfMeaningIsTheHandlersToAnswer) {
 TEST(Plugin, WhatItsFunctionsDoWrongIsAFinding) {
   const std::string failed = "CC005 plugin " + folder + "good.so failed in its handler of ";
   EXPECT_EQ(only_finding(converted(of_x("acme::throwing"))), failed + "acme::throwing: out of luck");
-  EXPECT_EQ(only_finding(converted(of_x("acme::throwing_a_number"))), failed + "acme::throwing_a_number: something that is no std::exception was thrown");
+  EXPECT_EQ(only_finding(converted(of_x("acme::throwing_a_number"))),
+            failed + "acme::throwing_a_number: something that is no std::exception was thrown");
   EXPECT_EQ(only_finding(converted(of_x("acme::forgetful"))), failed + "acme::forgetful: it gave no output 0");
   EXPECT_THAT(only_finding(converted(of_x("acme::misspelling"))), HasSubstr(failed + "acme::misspelling: "));
   const Report refused = converted(of_x("acme::refusing"));
   EXPECT_EQ(only_finding(refused), "CC005 not on a Sunday (plugin " + folder + "good.so)");
   EXPECT_EQ(refused.findings[0].help, "wait");
-  EXPECT_EQ(only_finding(converted(of_x("acme::modern"), 13)), "CC005 ONNX has no Gelu before opset 20 (plugin " + folder + "good.so)");
+  EXPECT_EQ(only_finding(converted(of_x("acme::modern"), 13)),
+            "CC005 ONNX has no Gelu before opset 20 (plugin " + folder + "good.so)");
 }
 
 TEST(Plugin, WhatItsFunctionsMisuseIsAFinding) {
@@ -125,19 +130,22 @@ TEST(Plugin, WhatItsFunctionsMisuseIsAFinding) {
       {"blank", "`acme::a b` isn't the name of an ONNX operator"},
   };
   for (const auto& [name, why] : cases)
-    EXPECT_THAT(only_finding(converted(of_x(std::string("acme::") + name))), HasSubstr("CC005 plugin " + folder + "good.so failed in its handler of acme::" + name + ": " + why));
+    EXPECT_THAT(only_finding(converted(of_x(std::string("acme::") + name))),
+                HasSubstr("CC005 plugin " + folder + "good.so failed in its handler of acme::" + name + ": " + why));
   EXPECT_FALSE(converted(of_x("acme::permuting_inside")).convertible());
 }
 
 TEST(Plugin, AnUnknownThatItThrowsItselfIsToldAsThat) {
-  EXPECT_EQ(only_finding(converted(of_x("acme::unknowing"))), "CC005 plugin " + folder + "good.so: its handler of acme::unknowing says that something isn't known, and not what");
+  EXPECT_EQ(only_finding(converted(of_x("acme::unknowing"))),
+            "CC005 plugin " + folder + "good.so: its handler of acme::unknowing says that something isn't known, and not what");
   EXPECT_EQ(only_finding(converted(of_x("acme::unknowing_facts"))), "CC005 the dtype of the result isn't known");
 }
 
 TEST(Plugin, HandlesBelongToTheirCall) {
   const Model model = of_x("acme::keeping");
   check(model, {.opset = 17});
-  EXPECT_THAT(only_finding(check(model, {.opset = 9})), HasSubstr("failed in its handler of acme::keeping: a value of another call"));
+  EXPECT_THAT(only_finding(check(model, {.opset = 9})),
+              HasSubstr("failed in its handler of acme::keeping: a value of another call"));
   const Model sizes = of_x("acme::keeping_a_size");
   const auto twice = [&] {
     for (int call = 0; call < 2; ++call) check(sizes);
@@ -147,9 +155,12 @@ TEST(Plugin, HandlesBelongToTheirCall) {
 
 TEST(Plugin, FactsAreOfTheResultsType) {
   const std::string failed = folder + "good.so failed in its facts of acme::";
-  EXPECT_THAT([] { check(of_x("acme::an_integer")); }, ThrowsMessage<TableError>(HasSubstr(failed + "an_integer: output 0 is Tensor, and an integer is stated of it")));
-  const Model model = model_of("graph(%x : Float(3, 5)):\n  %n : int = acme::a_tensor(%x)\n  %y : Tensor = aten::mul(%x, %n)\n  return (%y)\n");
-  EXPECT_THAT([&] { check(model); }, ThrowsMessage<TableError>(HasSubstr(failed + "a_tensor: output 0 is int, and a tensor is stated of it")));
+  EXPECT_THAT([] { check(of_x("acme::an_integer")); },
+              ThrowsMessage<TableError>(HasSubstr(failed + "an_integer: output 0 is Tensor, and an integer is stated of it")));
+  const Model model =
+      model_of("graph(%x : Float(3, 5)):\n  %n : int = acme::a_tensor(%x)\n  %y : Tensor = aten::mul(%x, %n)\n  return (%y)\n");
+  EXPECT_THAT([&] { check(model); },
+              ThrowsMessage<TableError>(HasSubstr(failed + "a_tensor: output 0 is int, and a tensor is stated of it")));
 }
 
 TEST(Plugin, BrokenFactsAreAnError) {
@@ -172,7 +183,8 @@ TEST(Plugin, ItMayDoWithoutWhatIsntKnown) {
 
 TEST(Plugin, FactsOfItsOwn) {
   for (const char* op : {"acme::halves", "acme::by_word"}) {
-    const Report report = check(model_of("graph(%x : Tensor):\n  %h : Tensor = " + std::string(op) + "(%x)\n  %y : Tensor = acme::demanding(%h)\n  return (%y)\n"),
+    const Report report = check(model_of("graph(%x : Tensor):\n  %h : Tensor = " + std::string(op) +
+                                         "(%x)\n  %y : Tensor = acme::demanding(%h)\n  return (%y)\n"),
                                 {.inputs = {"f32:7,4"}});
     EXPECT_TRUE(report.convertible()) << op << ": " << only_finding(report);
     EXPECT_EQ(report.model.outputs.size(), 1u);
@@ -192,8 +204,10 @@ TEST(Plugin, InC) {
 
 TEST(Plugin, UsersRowsWinOverIt) {
   const auto file = std::filesystem::path(testing::TempDir()) / "plugin_test.yaml";
-  std::ofstream(file) << "aten::relu: {11: {missing: \"not any more\"}}\nacme::other: {schema: \"acme::other(Tensor x) -> Tensor\", facts: same, 9: {to: Abs, requires: wide_enough}}\n";
-  const std::string graph = "graph(%x : Float(3, 5)):\n  %a : Tensor = acme::other(%x)\n  %y : Tensor = aten::relu(%a)\n  return (%y)\n";
+  std::ofstream(file) << "aten::relu: {11: {missing: \"not any more\"}}\nacme::other: {schema: \"acme::other(Tensor x) -> "
+                         "Tensor\", facts: same, 9: {to: Abs, requires: wide_enough}}\n";
+  const std::string graph =
+      "graph(%x : Float(3, 5)):\n  %a : Tensor = acme::other(%x)\n  %y : Tensor = aten::relu(%a)\n  return (%y)\n";
   EXPECT_TRUE(check(model_of(graph, "good.so", {file}), {.opset = 10}).convertible());
   EXPECT_FALSE(check(model_of(graph, "good.so", {file}), {.opset = 11}).convertible());
   // Its conditions are known where tables are held against them.
@@ -203,7 +217,8 @@ TEST(Plugin, UsersRowsWinOverIt) {
 
 TEST(Plugin, OpsAndExplainShowIt) {
   const ReferenceOptions options{.plugins = {folder + "good.so"}};
-  EXPECT_THAT(explain("aten::relu", options), AllOf(HasSubstr("9–     Max, Mul"), HasSubstr("good.so(aten::relu from 9):1"), HasSubstr("13–     Relu")));
+  EXPECT_THAT(explain("aten::relu", options),
+              AllOf(HasSubstr("9–     Max, Mul"), HasSubstr("good.so(aten::relu from 9):1"), HasSubstr("13–     Relu")));
   EXPECT_THAT(describe_operators({"acme::halves"}, options), HasSubstr("Slice"));
 }
 
@@ -213,16 +228,20 @@ std::string verdict_of(const Report& report) {
   return told;
 }
 
-// What is remembered of one opset holds at another where nothing differs that was asked for: an opset asked alone says what it says among all.
+// What is remembered of one opset holds at another where nothing differs that was asked for: an opset asked alone says what it
+// says among all.
 void expect_the_same_alone(const Model& model, const std::string& what) {
   std::vector<int> all;
   for (int opset = 7; opset <= 26; ++opset) all.push_back(opset);
   const auto together = check(model, all, {});
-  for (const int opset : all) EXPECT_EQ(verdict_of(check(model, {.opset = opset})), verdict_of(together[static_cast<std::size_t>(opset - 7)])) << what << " at opset " << opset;
+  for (const int opset : all)
+    EXPECT_EQ(verdict_of(check(model, {.opset = opset})), verdict_of(together[static_cast<std::size_t>(opset - 7)]))
+        << what << " at opset " << opset;
 }
 
 TEST(Plugin, AnOpsetAskedAloneSaysWhatItSaysAmongAll) {
-  for (const char* name : {"throwing", "forgetful", "refusing", "misspelling", "demanding", "contented", "permuting", "overflowing", "misnaming", "unknowing", "halves", "wide"})
+  for (const char* name : {"throwing", "forgetful", "refusing", "misspelling", "demanding", "contented", "permuting",
+                           "overflowing", "misnaming", "unknowing", "halves", "wide"})
     expect_the_same_alone(of_x(std::string("acme::") + name), name);
   for (const char* op : {"aten::relu", "aten::relu_", "acme::nosuch"}) expect_the_same_alone(of_x(op), op);
   expect_the_same_alone(of_x("acme::demanding", "good.so", "Tensor"), "an unknown shape");
@@ -230,12 +249,15 @@ TEST(Plugin, AnOpsetAskedAloneSaysWhatItSaysAmongAll) {
 
 TEST(UsersRows, AnOpsetAskedAloneSaysWhatItSaysAmongAll) {
   const std::string schema = "acme::c: {schema: \"acme::c(Tensor x) -> Tensor\", facts: same, ";
-  const auto text = [](const std::string& kind, const std::string& body) { return kind + ": \"<domain: \\\"acme\\\"> c (x) => (y) { " + body + " }\""; };
+  const auto text = [](const std::string& kind, const std::string& body) {
+    return kind + ": \"<domain: \\\"acme\\\"> c (x) => (y) { " + body + " }\"";
+  };
   const std::string rows[] = {
-      schema + "8: {inputs: [x], " + text("function", "y = Max (x, x)") + "}}",            // from 12 on ONNX takes integers
+      schema + "8: {inputs: [x], " + text("function", "y = Max (x, x)") + "}}",  // from 12 on ONNX takes integers
       schema + "8: {inputs: [x], " + text("inline", "y = Max (x, x)") + "}}",
-      schema + "9: {inputs: [x], " + text("function", "y = Relu (x)") + "}, 14: {inputs: [x], " + text("function", "z = Relu (x) y = Neg (z)") + "}}",
-      schema + "13: {inputs: [x], " + text("inline", "y = Transpose (x)") + "}}",          // another shape than is stated
+      schema + "9: {inputs: [x], " + text("function", "y = Relu (x)") + "}, 14: {inputs: [x], " +
+          text("function", "z = Relu (x) y = Neg (z)") + "}}",
+      schema + "13: {inputs: [x], " + text("inline", "y = Transpose (x)") + "}}",  // another shape than is stated
       schema + "9: {to: Cast, inputs: [x], attributes: {to: 7}}, 19: {to: Cast, inputs: [x], attributes: {to: 99}}}",
       schema + "9: {to: Elu, inputs: [x]}, 20: {to: Gelu, inputs: [x], when: {x: {dtype: f32}}}}",
       schema + "11: [{refuse: \"not this\", when: {x: {rank: 2}}}, acme::C]}",
@@ -245,12 +267,15 @@ TEST(UsersRows, AnOpsetAskedAloneSaysWhatItSaysAmongAll) {
   for (const std::string& row : rows) {
     std::ofstream(file) << row << "\n";
     for (const char* x : {"Long(3, 5)", "Float(3, 5)", "Tensor"})
-      expect_the_same_alone(model_of("graph(%x : " + std::string(x) + "):\n  %y : Tensor = acme::c(%x)\n  %z : Tensor = aten::neg(%y)\n  return (%z)\n", "good.so", {file}), row + " of " + x);
+      expect_the_same_alone(model_of("graph(%x : " + std::string(x) +
+                                         "):\n  %y : Tensor = acme::c(%x)\n  %z : Tensor = aten::neg(%y)\n  return (%z)\n",
+                                     "good.so", {file}),
+                            row + " of " + x);
   }
 }
 
 TEST(Plugin, ModelsOutliveTheirLoaderAndServeThreads) {
-  const Model model = of_x("acme::contented");   // its loader is gone: the library must not be
+  const Model model = of_x("acme::contented");  // its loader is gone: the library must not be
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&, i] {
@@ -260,7 +285,9 @@ TEST(Plugin, ModelsOutliveTheirLoaderAndServeThreads) {
 }
 
 void expect_unusable(const std::string& plugin, const std::string& reason) {
-  EXPECT_THAT([&] { Loader({.plugins = {folder + plugin}}); }, ThrowsMessage<TableError>(AllOf(HasSubstr(folder + plugin), HasSubstr(reason)))) << plugin;
+  EXPECT_THAT([&] { Loader({.plugins = {folder + plugin}}); },
+              ThrowsMessage<TableError>(AllOf(HasSubstr(folder + plugin), HasSubstr(reason))))
+      << plugin;
 }
 
 TEST(PluginErrors, OfTheLibrary) {

@@ -28,7 +28,8 @@ TEST_F(BaselineTest, WhatTheBaselineKnowsDoesNotCount) {
 
 TEST_F(BaselineTest, MoreThanTheBaselineCountsWhole) {
   Policy applied({.baseline = baseline_of(two_missing()), .baseline_source = "baseline.json"});
-  Report more = report({finding("CC001", Severity::error, "aten::foo", {"head", "head", "tail.0", "tail.1"}), finding("CC001", Severity::error, "aten::new", {"head"})});
+  Report more = report({finding("CC001", Severity::error, "aten::foo", {"head", "head", "tail.0", "tail.1"}),
+                        finding("CC001", Severity::error, "aten::new", {"head"})});
   applied.apply(more);
   EXPECT_EQ(more.findings[0].baseline, BaselineState::grown);
   EXPECT_EQ(more.findings[1].baseline, BaselineState::added);
@@ -52,7 +53,8 @@ TEST_F(BaselineTest, LessThanTheBaselineIsANoteAndPruningTakesItOut) {
 // With --fail-on composite. Once they are in, they are known to runs with another gate, too.
 TEST_F(BaselineTest, NotesThatFailTheGateAreInIt) {
   const auto made = [](FailOn fail_on) {
-    Report given = report({finding("CC004", Severity::note, "aten::foo", {"head"}), finding("CC012", Severity::note, "aten::size", {"head"})});
+    Report given = report(
+        {finding("CC004", Severity::note, "aten::foo", {"head"}), finding("CC012", Severity::note, "aten::size", {"head"})});
     given.verdict = Verdict::yes;
     given.gate.fail_on = fail_on;
     return given;
@@ -93,7 +95,8 @@ TEST_F(BaselineTest, AModelMetTwiceIsOneModel) {
     EXPECT_TRUE(same.gate.passed) << path;
   }
   EXPECT_EQ(to_json(applied.baseline_of_run()), to_json(baseline));
-  Report twice = report({finding("CC001", Severity::error, "aten::foo", {"head"}), finding("CC001", Severity::error, "aten::foo", {"head"})});
+  Report twice = report(
+      {finding("CC001", Severity::error, "aten::foo", {"head"}), finding("CC001", Severity::error, "aten::foo", {"head"})});
   EXPECT_EQ(baseline_of(std::move(twice)).entries()[0].nodes, 2);
 }
 
@@ -107,7 +110,8 @@ TEST_F(BaselineTest, WritingKeepsWhatTheRunHasNotJudged) {
   writing.apply(given);
   writing.apply(unread);
   EXPECT_EQ(writing.baseline_of_run().entries().size(), 5u);
-  Policy again({.baseline_source = "baseline.json", .accept_all = true, .replaced = writing.baseline_of_run(), .today = "2026-06-15"});
+  Policy again(
+      {.baseline_source = "baseline.json", .accept_all = true, .replaced = writing.baseline_of_run(), .today = "2026-06-15"});
   Report mended = report({});
   again.apply(mended);
   EXPECT_EQ(to_json(again.baseline_of_run()), to_json(before));
@@ -142,18 +146,23 @@ TEST_F(BaselineTest, NumbersBeyondAllBoundsStayThere) {
 TEST_F(BaselineTest, DamagedBaselinesNameThePlace) {
   const auto error = [&](const std::string& text) { return refusal([&] { read_baseline(write(text, "b.json")); }); };
   const auto entry = [&](const std::string& rest) {
-    return error(R"({"kind": "compatcheck baseline", "version": 1, "entries": [{"model": "a", "rule": "CC001", "op": "x", "module": "", )" + rest + "}]}");
+    return error(
+        R"({"kind": "compatcheck baseline", "version": 1, "entries": [{"model": "a", "rule": "CC001", "op": "x", "module": "", )" +
+        rest + "}]}");
   };
   EXPECT_EQ(entry(R"("opset": 17, "nodes": 1)"), "");
   const std::string file = (folder_ / "b.json").string();
   EXPECT_EQ(error("{}"), file + ": no baseline of compatcheck: expected a key \"kind\" with \"compatcheck baseline\"");
   EXPECT_EQ(error("[1]"), error("{}"));
   EXPECT_EQ(error("{\n<<<<<<< HEAD\n"), file + ": line 2, column 1: no JSON, so no baseline of compatcheck");
-  EXPECT_EQ(error(R"({"kind": "compatcheck baseline", "version": 2})"), file + ": version: expected 1, the version of baselines that this version of compatcheck reads");
+  EXPECT_EQ(error(R"({"kind": "compatcheck baseline", "version": 2})"),
+            file + ": version: expected 1, the version of baselines that this version of compatcheck reads");
   EXPECT_EQ(entry(R"("opset": 17, "nodes": 1e999)"), file + ": holds a number that is beyond all bounds");
   EXPECT_EQ(entry(R"("opset": 17)"), file + ": entries[0]: expected a key \"nodes\"");
   for (const char* wrong : {"1.5", "true", "-1", "\"1\"", "null", "99999999999", "1e2"})
-    EXPECT_EQ(entry(R"("opset": 17, "nodes": )" + std::string(wrong)), file + ": entries[0].nodes: expected a whole number from 0 to 2147483647") << wrong;
+    EXPECT_EQ(entry(R"("opset": 17, "nodes": )" + std::string(wrong)),
+              file + ": entries[0].nodes: expected a whole number from 0 to 2147483647")
+        << wrong;
   EXPECT_EQ(entry(R"("opset": 17, "nodes": 0)"), file + ": entries[0].nodes: expected at least one node");
   EXPECT_EQ(entry(R"("opset": true, "nodes": 1)"), file + ": entries[0].opset: expected a whole number from 0 to 2147483647");
   EXPECT_EQ(refusal([&] { read_baseline(folder_); }), folder_.string() + " is a folder, not a file");

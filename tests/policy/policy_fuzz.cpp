@@ -51,8 +51,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   PolicyOptions options{.baseline_source = "baseline.json", .today = "2026-06-15"};
   try {
-    if (text.find("\"kind\"") != std::string_view::npos) options.baseline = policy::parse_baseline(text);
-    else options.configuration = policy::parse_configuration(text, "compatcheck.yaml", {});
+    if (text.find("\"kind\"") != std::string_view::npos)
+      options.baseline = policy::parse_baseline(text);
+    else
+      options.configuration = policy::parse_configuration(text, "compatcheck.yaml", {});
   } catch (const Error&) {
     return 0;
   }

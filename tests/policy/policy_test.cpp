@@ -1,10 +1,9 @@
 // compatcheck.yaml and allow-lists, over reports made by hand.
-#include <fstream>
-#include <thread>
-
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include <gmock/gmock.h>
+#include <fstream>
+#include <thread>
 
 #include "compatcheck/check.h"
 #include "policy/sample.h"
@@ -60,7 +59,10 @@ TEST_F(PolicyTest, AnEntryWithAModuleTakesItsSitesAlone) {
 }
 
 TEST_F(PolicyTest, AnEnginesNodesArePartedWithTheirSites) {
-  struct Case { const char* module; int allowed, left; };
+  struct Case {
+    const char* module;
+    int allowed, left;
+  };
   for (const Case& each : {Case{"head", 1, 5}, Case{"tail.*", 1, 5}, Case{"[ht]*", 2, 4}, Case{"*", 6, 0}, Case{"gone", 0, 6}}) {
     Policy applied = policy("allow:\n  - {op: 'aten::foo', module: '" + std::string(each.module) + "', reason: x}\n");
     Report given = report({engine_finding()});
@@ -102,7 +104,7 @@ TEST_F(PolicyTest, MaxMissingGoesByOperatorsNotByRules) {
     Policy applied = policy("allow:\n  - {rule: " + std::string(all ? "'*'" : "CC001") + ", reason: x}\n");
     Report given = two_missing();
     given.findings[1].id = "CC007";
-    given.findings.push_back(finding("CC006", Severity::error, "aten::asked", {"head"}));   // of no missing operator
+    given.findings.push_back(finding("CC006", Severity::error, "aten::asked", {"head"}));  // of no missing operator
     given.gate.fail_on = FailOn::never;
     given.gate.max_missing = 0;
     applied.apply(given);
@@ -148,7 +150,10 @@ TEST_F(PolicyTest, AnEngineIsNamedWithItsVersionOrWithout) {
     Report given = report({engine, finding("CC101", Severity::warning, "aten::foo", {"head"})});
     given.targets.emplace_back().target = "tensorrt@10.15";
     applied.apply(given);
-    EXPECT_EQ(std::count_if(given.findings.begin(), given.findings.end(), [](const Finding& each) { return each.suppressed.has_value(); }), 1) << target;
+    EXPECT_EQ(std::count_if(given.findings.begin(), given.findings.end(),
+                            [](const Finding& each) { return each.suppressed.has_value(); }),
+              1)
+        << target;
   }
 }
 
@@ -183,18 +188,22 @@ TEST_F(PolicyTest, AnUnusedEntryIsAFindingOfEachOpsetWhereOneIsEnough) {
 }
 
 TEST_F(PolicyTest, AnEntryBehindOneThatTookAllIsUnused) {
-  Policy applied = policy("allow:\n  - {rule: CC001, reason: x}\n  - {op: 'aten::foo', reason: y}\n  - {op: 'aten::foo', module: gone, reason: z}\n");
+  Policy applied = policy(
+      "allow:\n  - {rule: CC001, reason: x}\n  - {op: 'aten::foo', reason: y}\n  - {op: 'aten::foo', module: gone, reason: z}\n");
   Report given = two_missing();
   applied.apply(given);
   applied.finish({&given, 1});
   ASSERT_EQ(given.findings.size(), 4u);
-  EXPECT_THAT(given.findings[2].message, testing::EndsWith("compatcheck.yaml:3: an entry before it allows every finding of aten::foo"));
+  EXPECT_THAT(given.findings[2].message,
+              testing::EndsWith("compatcheck.yaml:3: an entry before it allows every finding of aten::foo"));
   EXPECT_THAT(given.findings[3].message, testing::EndsWith("compatcheck.yaml:4: no finding is of aten::foo in gone"));
 }
 
 TEST_F(PolicyTest, RulesSayWhatAnExpiredEntryIs) {
-  for (const auto& [rule, passes, findings] : {std::tuple{"error", false, 2u}, std::tuple{"note", true, 2u}, std::tuple{"off", true, 1u}}) {
-    Policy applied = policy("rules: {CC902: " + std::string(rule) + "}\nallow:\n  - {rule: CC004, reason: x, expires: 2026-01-01}\n");
+  for (const auto& [rule, passes, findings] :
+       {std::tuple{"error", false, 2u}, std::tuple{"note", true, 2u}, std::tuple{"off", true, 1u}}) {
+    Policy applied =
+        policy("rules: {CC902: " + std::string(rule) + "}\nallow:\n  - {rule: CC004, reason: x, expires: 2026-01-01}\n");
     Report given = report({finding("CC004", Severity::note, "aten::foo", {"head"})});
     given.verdict = Verdict::yes;
     applied.apply(given);
@@ -217,8 +226,9 @@ TEST_F(PolicyTest, AnEntryHoldsOnItsLastDayAndIsAFindingAfterIt) {
 
 TEST_F(PolicyTest, RulesRaiseLowerAndSwitchOffWhatIsNoError) {
   Policy applied = policy("rules: {CC004: off, CC008: note, 'CC1*': error}\n");
-  Report given = report({finding("CC004", Severity::note, "aten::a", {""}), finding("CC008", Severity::warning, "aten::b", {""}),
-                         finding("CC101", Severity::warning, "aten::c", {""}), finding("CC008", Severity::error, "aten::d", {""})});
+  Report given =
+      report({finding("CC004", Severity::note, "aten::a", {""}), finding("CC008", Severity::warning, "aten::b", {""}),
+              finding("CC101", Severity::warning, "aten::c", {""}), finding("CC008", Severity::error, "aten::d", {""})});
   given.verdict = Verdict::yes;
   applied.apply(given);
   ASSERT_EQ(given.findings.size(), 3u);
@@ -229,27 +239,37 @@ TEST_F(PolicyTest, RulesRaiseLowerAndSwitchOffWhatIsNoError) {
 }
 
 TEST_F(PolicyTest, WrongConfigurationsNameTheirPlace) {
-  EXPECT_NE(error_of("fail-on: missing\n").find("compatcheck.yaml:1:1: unknown key `fail-on` in the configuration; did you mean `fail_on`?"), std::string::npos);
+  EXPECT_NE(error_of("fail-on: missing\n")
+                .find("compatcheck.yaml:1:1: unknown key `fail-on` in the configuration; did you mean `fail_on`?"),
+            std::string::npos);
   EXPECT_NE(error_of("version: 2\n").find("version 1"), std::string::npos);
   EXPECT_NE(error_of("rules: {CC044: off}\n").find("there is no rule CC044; did you mean"), std::string::npos);
-  EXPECT_NE(error_of("rules: {'CC7*': off}\n").find("compatcheck.yaml:1:9: there is no rule CC7*; did you mean `CC0*`?"), std::string::npos);
+  EXPECT_NE(error_of("rules: {'CC7*': off}\n").find("compatcheck.yaml:1:9: there is no rule CC7*; did you mean `CC0*`?"),
+            std::string::npos);
   EXPECT_NE(error_of("rules: {'CC00[4': off}\n").find("a `[` without its `]`"), std::string::npos);
-  EXPECT_NE(error_of("allow:\n  - {rule: 'XX*', reason: x}\n").find("compatcheck.yaml:2:12: there is no rule XX*"), std::string::npos);
-  EXPECT_NE(error_of("allow:\n  - {op: 'aten::linalg_pin[v', reason: x}\n").find("compatcheck.yaml:2:10: a `[` without its `]`"), std::string::npos);
+  EXPECT_NE(error_of("allow:\n  - {rule: 'XX*', reason: x}\n").find("compatcheck.yaml:2:12: there is no rule XX*"),
+            std::string::npos);
+  EXPECT_NE(error_of("allow:\n  - {op: 'aten::linalg_pin[v', reason: x}\n").find("compatcheck.yaml:2:10: a `[` without its `]`"),
+            std::string::npos);
   EXPECT_NE(error_of("rules: {CC004: of}\n").find("did you mean `off`?"), std::string::npos);
   EXPECT_NE(error_of("rules: {CC001: off}\n").find("CC001 says that a model doesn't convert"), std::string::npos);
   EXPECT_NE(error_of("rules: {'CC*': note}\n").find("stays an error"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: 'aten::foo'}\n").find("`reason` is wanted"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: 'aten::foo', reason: ''}\n").find("`reason` must not be empty"), std::string::npos);
   for (const char* blank : {"' '", "\"\\t\"", "\"\\u00a0\\u200b\"", "\"\\u3000\""}) {
-    EXPECT_NE(error_of("allow:\n  - {op: x, reason: " + std::string(blank) + "}\n").find("`reason` must not be empty"), std::string::npos) << blank;
-    EXPECT_NE(error_of("allow:\n  - {op: x, reason: y, owner: " + std::string(blank) + "}\n").find("`owner` must not be empty"), std::string::npos) << blank;
+    EXPECT_NE(error_of("allow:\n  - {op: x, reason: " + std::string(blank) + "}\n").find("`reason` must not be empty"),
+              std::string::npos)
+        << blank;
+    EXPECT_NE(error_of("allow:\n  - {op: x, reason: y, owner: " + std::string(blank) + "}\n").find("`owner` must not be empty"),
+              std::string::npos)
+        << blank;
   }
   EXPECT_EQ(error_of("allow:\n  - {op: '[]x]*[![:alpha:]]', reason: später, owner: 田}\n"), "");
   EXPECT_NE(error_of("allow:\n  - {reason: x}\n").find("names an operator or a rule"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: x, reason: x, expires: 2027-02-30}\n").find("2027-02-30 is no day"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: x, reason: x, opset: 6}\n").find("6 is no opset from 7 to 26"), std::string::npos);
-  EXPECT_NE(error_of("allow:\n  - {op: x, reason: x, scope: y}\n").find("unknown key `scope` in an allow entry"), std::string::npos);
+  EXPECT_NE(error_of("allow:\n  - {op: x, reason: x, scope: y}\n").find("unknown key `scope` in an allow entry"),
+            std::string::npos);
   EXPECT_NE(error_of("- a\n").find("a configuration is a map"), std::string::npos);
   EXPECT_THROW(read_configuration(folder_ / "absent.yaml"), UsageError);
 }
@@ -261,7 +281,8 @@ TEST_F(PolicyTest, SettingsAreTheOptionsTheyStandFor) {
   EXPECT_EQ(read.settings[0].option, "--opset");
   EXPECT_EQ(read.settings[0].values, std::vector<std::string>{"11,17"});
   EXPECT_EQ(read.settings[0].source, file.string() + ":2");
-  EXPECT_EQ(read.settings[1].values, (std::vector<std::string>{"tensorrt", (folder_ / "npu.yaml").string(), (folder_ / "npu").string()}));
+  EXPECT_EQ(read.settings[1].values,
+            (std::vector<std::string>{"tensorrt", (folder_ / "npu.yaml").string(), (folder_ / "npu").string()}));
   EXPECT_EQ(read.settings[2].values, std::vector<std::string>{(folder_ / "rows.yaml").string()});
 }
 
@@ -270,10 +291,15 @@ std::string error_of_allowed(const Configuration& configuration, const std::vect
 }
 
 TEST_F(PolicyTest, AnEntrysEngineIsShippedOrOfAProfileThatIsNamed) {
-  const auto profile = write("engine: npu\nversion: '2.1'\ntitle: NPU\nsource: its manual\ndate: 2026-01-01\noperators: {}\n", "npu.yaml");
-  const auto reading = [&](const std::string& target) { return read_configuration(write("allow:\n  - {op: x, target: " + target + ", reason: y}\n")); };
+  const auto profile =
+      write("engine: npu\nversion: '2.1'\ntitle: NPU\nsource: its manual\ndate: 2026-01-01\noperators: {}\n", "npu.yaml");
+  const auto reading = [&](const std::string& target) {
+    return read_configuration(write("allow:\n  - {op: x, target: " + target + ", reason: y}\n"));
+  };
   EXPECT_EQ(error_of_allowed(reading("tensorrt")), "");
-  EXPECT_NE(error_of_allowed(reading("tensort")).find("compatcheck.yaml:2: --target tensort: no such engine; did you mean `tensorrt`?"), std::string::npos);
+  EXPECT_NE(
+      error_of_allowed(reading("tensort")).find("compatcheck.yaml:2: --target tensort: no such engine; did you mean `tensorrt`?"),
+      std::string::npos);
   EXPECT_NE(error_of_allowed(reading("npu")).find("no such engine; known are"), std::string::npos);
   EXPECT_EQ(error_of_allowed(reading("npu"), {"tensorrt", profile.string()}), "");
   EXPECT_EQ(error_of_allowed(reading("npu@2"), {profile.string()}), "");

@@ -1,13 +1,13 @@
 // Configurations in a folder of their own, and reports made by hand.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "compatcheck/policy.h"
 
@@ -64,14 +64,15 @@ inline Report report(std::vector<Finding> findings) {
   for (const auto& each : findings) {
     if (each.id != "CC001") continue;
     ++made.summary.missing;
-    made.operators.emplace_back().op = each.op;   // missing, until it is said to be another class
+    made.operators.emplace_back().op = each.op;  // missing, until it is said to be another class
   }
   made.findings = std::move(findings);
   return made;
 }
 
 inline Report two_missing() {
-  return report({finding("CC001", Severity::error, "aten::foo", {"head", "tail.0", "tail.1"}), finding("CC001", Severity::error, "aten::bar", {"head"})});
+  return report({finding("CC001", Severity::error, "aten::foo", {"head", "tail.0", "tail.1"}),
+                 finding("CC001", Severity::error, "aten::bar", {"head"})});
 }
 
 // Two calls, and four nodes that stand for none.

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
-
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "compatcheck/check.h"
 #include "compatcheck/render.h"
@@ -37,13 +36,15 @@ Report report_of(std::vector<Finding> findings) {
 }
 
 TEST(Formats, SameBytesTwice) {
-  for (const Format format : {Format::text, Format::json, Format::jsonl, Format::sarif, Format::junit, Format::github, Format::gitlab, Format::markdown, Format::allowlist_yaml})
+  for (const Format format : {Format::text, Format::json, Format::jsonl, Format::sarif, Format::junit, Format::github,
+                              Format::gitlab, Format::markdown, Format::allowlist_yaml})
     EXPECT_EQ(render(sample_report(), format), render(sample_report(), format));
 }
 
 TEST(GitHub, EscapesWhatItWouldObey) {
   const std::string lines = render(sample_report(), Format::github);
-  EXPECT_THAT(lines, HasSubstr("title=CC001 a|b<c>&\"'`*_[x](http%3A//y) @z #1 %250A %3A%3Awarning%3A%3A \\x1b[31m%0A]]> (net.pt%2C opset 11)::a message"));
+  EXPECT_THAT(lines, HasSubstr("title=CC001 a|b<c>&\"'`*_[x](http%3A//y) @z #1 %250A %3A%3Awarning%3A%3A \\x1b[31m%0A]]> "
+                               "(net.pt%2C opset 11)::a message"));
   for (std::size_t at = 0; at < lines.size(); at = lines.find('\n', at) + 1) EXPECT_THAT(lines.substr(at), StartsWith("::"));
 }
 
@@ -54,7 +55,9 @@ TEST(GitHub, SaysHowManyMoreThereAre) {
   const std::string many = render(report_of(std::vector(50, sample_finding("CC101", Severity::warning, 1))), Format::github);
   EXPECT_EQ(occurrences(many, "::warning "), 10U);
   EXPECT_THAT(many, HasSubstr("::warning title=compatcheck::41 more warnings;"));
-  EXPECT_EQ(occurrences(render(report_of(std::vector(9, sample_finding("CC001", Severity::error, 1))), Format::github), "::error "), 9U);
+  EXPECT_EQ(
+      occurrences(render(report_of(std::vector(9, sample_finding("CC001", Severity::error, 1))), Format::github), "::error "),
+      9U);
 }
 
 TEST(Sarif, HoldsItsReadersLimits) {
@@ -69,7 +72,8 @@ TEST(Sarif, HoldsItsReadersLimits) {
   const Json run = Json::parse(text)["runs"][0];
   EXPECT_LE(run["results"].size(), 25'000U);
   EXPECT_GT(run["results"].size(), 1'000U);
-  EXPECT_THAT(run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"].get<std::string>(), EndsWith(" results left out: a file holds no more"));
+  EXPECT_THAT(run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"].get<std::string>(),
+              EndsWith(" results left out: a file holds no more"));
   EXPECT_EQ(run["properties"]["findings"]["error"], 1);
 }
 
@@ -94,7 +98,7 @@ std::vector<std::string> fingerprints_of(const std::vector<Report>& reports, For
 }
 
 TEST(Sarif, HasOneRunWhateverIsInIt) {
-  EXPECT_EQ(Json::parse(render(sample_report(), Format::sarif))["runs"].size(), 1U);   // with two engines
+  EXPECT_EQ(Json::parse(render(sample_report(), Format::sarif))["runs"].size(), 1U);  // with two engines
   EXPECT_EQ(Json::parse(render(std::vector<Report>{}, Format::sarif))["runs"].size(), 1U);
 }
 
@@ -119,14 +123,15 @@ TEST(Ranges, FormatsForTrackersTellTheReportThatDecides) {
   std::vector<Report> reports{report_at("m.pt", 11, false), report_at("m.pt", 12, true), report_at("m.pt", 13, true)};
   for (Report& report : reports) report.gate.one_opset_is_enough = true;
   EXPECT_EQ(exit_code_of(reports), exit_passed);
-  EXPECT_THAT(render(reports, Format::junit), AllOf(HasSubstr("m.pt opset 12"), Not(HasSubstr("m.pt opset 11")), Not(HasSubstr("<failure"))));
+  EXPECT_THAT(render(reports, Format::junit),
+              AllOf(HasSubstr("m.pt opset 12"), Not(HasSubstr("m.pt opset 11")), Not(HasSubstr("<failure"))));
   EXPECT_THAT(render(reports, Format::github), AllOf(HasSubstr("m.pt opset 12"), Not(HasSubstr("::error"))));
   EXPECT_EQ(Json::parse(render(reports, Format::gitlab)).size(), 0U);
   EXPECT_EQ(Json::parse(render(reports, Format::sarif))["runs"][0]["results"].size(), 0U);
   EXPECT_EQ(Json::parse(render(reports, Format::json))["reports"].size(), 3U);
   EXPECT_EQ(Json::parse(render(reports, Format::json))["exit_code"], exit_passed);
   EXPECT_THAT(render(reports, Format::text), EndsWith("\nexit 0 (--fail-on unconvertible)\n"));
-  for (Report& report : reports) report.gate.one_opset_is_enough = false;   // a list: all of them
+  for (Report& report : reports) report.gate.one_opset_is_enough = false;  // a list: all of them
   EXPECT_EQ(exit_code_of(reports), exit_findings);
   EXPECT_EQ(Json::parse(render(reports, Format::gitlab)).size(), 1U);
   EXPECT_EQ(occurrences(render(reports, Format::junit), "<failure"), 1U);
@@ -141,15 +146,20 @@ TEST(Names, OfModelsOfOneFileNameAreTheirPaths) {
 
 TEST(Sarif, FingerprintsOutliveEdits) {
   const auto fingerprint = [](const Finding& finding) {
-    return Json::parse(render(report_of({finding}), Format::sarif))["runs"][0]["results"][0]["partialFingerprints"]["compatcheck/v1"].get<std::string>();
+    return Json::parse(
+               render(report_of({finding}), Format::sarif))["runs"][0]["results"][0]["partialFingerprints"]["compatcheck/v1"]
+        .get<std::string>();
   };
   const Finding before = sample_finding("CC001", Severity::error, 2);
   Finding moved = before;
   for (Site& site : moved.sites) site.line += 10, site.index += 3, site.args = "foo(y)";
   moved.message = "other words";
   EXPECT_EQ(fingerprint(before), fingerprint(moved));
-  for (const auto change : {+[](Finding& f) { f.id = "CC002"; }, +[](Finding& f) { f.op = "aten::bar"; }, +[](Finding& f) { f.overload = "out"; },
-                            +[](Finding& f) { f.target = "tvm"; }, +[](Finding& f) { for (Site& site : f.sites) site.module = "head"; }}) {
+  for (const auto change : {+[](Finding& f) { f.id = "CC002"; }, +[](Finding& f) { f.op = "aten::bar"; },
+                            +[](Finding& f) { f.overload = "out"; }, +[](Finding& f) { f.target = "tvm"; },
+                            +[](Finding& f) {
+                              for (Site& site : f.sites) site.module = "head";
+                            }}) {
     Finding changed = before;
     change(changed);
     EXPECT_NE(fingerprint(before), fingerprint(changed));
@@ -163,13 +173,15 @@ TEST(Junit, FailsWhatTheGateFails) {
     report.gate = gate;
     return render(report, Format::junit);
   };
-  const auto error = sample_finding("CC001", Severity::error, 1), note = sample_finding("CC004", Severity::note, 1), warning = sample_finding("CC901", Severity::warning, 0);
+  const auto error = sample_finding("CC001", Severity::error, 1), note = sample_finding("CC004", Severity::note, 1),
+             warning = sample_finding("CC901", Severity::warning, 0);
   EXPECT_EQ(occurrences(suite({error}, {.passed = true, .fail_on = FailOn::never}), "<failure"), 0U);
   EXPECT_EQ(occurrences(suite({error}, {.passed = false, .fail_on = FailOn::unconvertible}), "<failure"), 1U);
   EXPECT_EQ(occurrences(suite({error, note}, {.passed = false, .fail_on = FailOn::composite}), "type=\"CC001\""), 1U);
   EXPECT_EQ(occurrences(suite({note}, {.passed = false, .fail_on = FailOn::composite}), "<failure type=\"CC004\""), 1U);
   EXPECT_EQ(occurrences(suite({warning}, {.passed = false, .fail_on = FailOn::warning}), "<failure type=\"CC901\""), 1U);
-  EXPECT_EQ(occurrences(suite({}, {.passed = false, .fail_on = FailOn::unconvertible}), "<failure type=\"gate\""), 1U);   // its rule is off
+  EXPECT_EQ(occurrences(suite({}, {.passed = false, .fail_on = FailOn::unconvertible}), "<failure type=\"gate\""),
+            1U);  // its rule is off
   // One of a case, as schemas have it.
   EXPECT_EQ(occurrences(suite({error, error}, {.passed = false, .fail_on = FailOn::unconvertible}), "<failure"), 1U);
 }
@@ -180,7 +192,8 @@ TEST(Text, QuietlyShowsWhatFailsTheGate) {
   EXPECT_THAT(render(report, Format::text, {.quiet = true}), AllOf(HasSubstr("CC004"), HasSubstr("CC001")));
   report.gate = {.passed = false, .fail_on = FailOn::never, .max_missing = 0};
   report.summary.missing = 1;
-  EXPECT_THAT(render(report, Format::text, {.quiet = true}), AllOf(Not(HasSubstr("CC004")), HasSubstr("CC001"), HasSubstr("(--fail-on never, --max-missing 0)")));
+  EXPECT_THAT(render(report, Format::text, {.quiet = true}),
+              AllOf(Not(HasSubstr("CC004")), HasSubstr("CC001"), HasSubstr("(--fail-on never, --max-missing 0)")));
 }
 
 TEST(Text, WhatInputsWouldTellIsNotKnown) {
@@ -192,10 +205,13 @@ TEST(Text, WhatInputsWouldTellIsNotKnown) {
   open.targets[0].support = Support::unknown;
   Report other = open;
   other.opset = 12;
-  EXPECT_THAT(render(std::vector{open, other}, Format::text), AllOf(HasSubstr("from which opset it converts whole isn't known"), HasSubstr("lowest opset not known"), Not(HasSubstr("no opset"))));
+  EXPECT_THAT(render(std::vector{open, other}, Format::text),
+              AllOf(HasSubstr("from which opset it converts whole isn't known"), HasSubstr("lowest opset not known"),
+                    Not(HasSubstr("no opset"))));
   open.summary = {};
   other.summary = {};
-  EXPECT_THAT(render(std::vector{open, other}, Format::text), AllOf(HasSubstr("converts whole at no opset"), Not(HasSubstr("not known"))));   // then no engine takes it
+  EXPECT_THAT(render(std::vector{open, other}, Format::text),
+              AllOf(HasSubstr("converts whole at no opset"), Not(HasSubstr("not known"))));  // then no engine takes it
 }
 
 TEST(Junit, HasNoLetterThatXmlForbids) {
@@ -208,13 +224,14 @@ TEST(Junit, HasNoLetterThatXmlForbids) {
 
 TEST(Markdown, HasNoMarkupOfAModel) {
   const std::string page = render(sample_report(), Format::markdown);
-  EXPECT_THAT(page, HasSubstr("a\\|b&lt;c>&amp;\"'\\`\\*\\_[x\\](http&#58;//y) &#64;z &#35;1 %0A ::warning:: \\\\x1b[31m\\\\n]]>"));
+  EXPECT_THAT(page,
+              HasSubstr("a\\|b&lt;c>&amp;\"'\\`\\*\\_[x\\](http&#58;//y) &#64;z &#35;1 %0A ::warning:: \\\\x1b[31m\\\\n]]>"));
   EXPECT_THAT(page, Not(HasSubstr("\x1b")));
 }
 
 TEST(Allowlist, HasAnEntryForEachThatFails) {
   const std::string entries = render(sample_report(), Format::allowlist_yaml);
-  EXPECT_EQ(occurrences(entries, "- rule: "), 3U);   // neither the note nor what is allowed already
+  EXPECT_EQ(occurrences(entries, "- rule: "), 3U);  // neither the note nor what is allowed already
   EXPECT_THAT(entries, HasSubstr("  - rule: CC101\n    op: aten::foo\n    target: \"tensorrt@10.15\"\n    reason: \"\""));
   EXPECT_THAT(entries, HasSubstr("  - rule: CC006\n    reason: \"\""));
   EXPECT_THAT(entries, HasSubstr("op: \"a|b<c>&\\\"'`?_?x](http://y) @z #1 %0A ::warning:: ??31m?]]>\""));
@@ -226,8 +243,10 @@ TEST(Text, FitsSixtyColumns) {
     std::size_t most = 0;
     for (std::size_t at = 0; at < page.size();) {
       const std::size_t end = page.find('\n', at);
-      most = std::max<std::size_t>(most, static_cast<std::size_t>(std::count_if(page.begin() + static_cast<std::ptrdiff_t>(at), page.begin() + static_cast<std::ptrdiff_t>(end),
-                                                                                [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; })));
+      most = std::max<std::size_t>(
+          most, static_cast<std::size_t>(std::count_if(page.begin() + static_cast<std::ptrdiff_t>(at),
+                                                       page.begin() + static_cast<std::ptrdiff_t>(end),
+                                                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; })));
       at = end + 1;
     }
     return most;
@@ -250,10 +269,11 @@ TEST(Text, SumsUpWhatBlocksMostModels) {
   other.model.path = "other.pt";
   other.operators.erase(other.operators.begin() + 1);
   const std::vector reports{one, other, failure_report("junk.pt", std::runtime_error("no model"))};
-  EXPECT_THAT(render(reports, Format::text), EndsWith("missing in most models\n"
-                                                      "  aten::foo                          2 models      10 nodes\n"
-                                                      "  aten::bar                           1 model        1 node\n"
-                                                      "\n0 of 3 models convert · 1 not checked\nexit 3 (--fail-on conditional, --max-missing 1)\n"));
+  EXPECT_THAT(render(reports, Format::text),
+              EndsWith("missing in most models\n"
+                       "  aten::foo                          2 models      10 nodes\n"
+                       "  aten::bar                           1 model        1 node\n"
+                       "\n0 of 3 models convert · 1 not checked\nexit 3 (--fail-on conditional, --max-missing 1)\n"));
 }
 
 TEST(SourceFiles, AreFoundByTheEndsOfTheirPaths) {
@@ -266,10 +286,12 @@ TEST(SourceFiles, AreFoundByTheEndsOfTheirPaths) {
   EXPECT_EQ(files.find("net.py"), std::nullopt);
   EXPECT_EQ(files.find("../" + root.filename().string() + "/models/net.py"), std::nullopt);
   EXPECT_EQ(files.find(""), std::nullopt);
-  const Site site{.index = 0, .module = "", .file = "/x/models/net.py", .line = 3, .function = "", .args = ""}, elsewhere{.index = 0, .module = "", .file = "/x/other.py", .line = 3, .function = "", .args = ""};
+  const Site site{.index = 0, .module = "", .file = "/x/models/net.py", .line = 3, .function = "", .args = ""},
+      elsewhere{.index = 0, .module = "", .file = "/x/other.py", .line = 3, .function = "", .args = ""};
   EXPECT_EQ(files.place(sample_report(), &site).line, 3);
   EXPECT_EQ(files.place(sample_report(), &elsewhere).file, "models/net.pt");
-  EXPECT_EQ(files.place(report_at((std::filesystem::current_path() / "models" / "net.pt").string(), 17, true), nullptr).file, "models/net.pt");
+  EXPECT_EQ(files.place(report_at((std::filesystem::current_path() / "models" / "net.pt").string(), 17, true), nullptr).file,
+            "models/net.pt");
   EXPECT_EQ(files.place(report_at("/elsewhere/net.pt", 17, true), nullptr).file, "/elsewhere/net.pt");
   EXPECT_EQ(report::SourceFiles({}).find("models/net.py"), std::nullopt);
   std::filesystem::remove_all(root);

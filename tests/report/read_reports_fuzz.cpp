@@ -10,7 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const auto reports = read_reports({reinterpret_cast<const char*>(data), size});
     if (reports.empty()) return 0;
-    for (const Format format : {Format::text, Format::sarif, Format::junit, Format::github, Format::gitlab, Format::markdown, Format::allowlist_yaml}) render(reports, format);
+    for (const Format format :
+         {Format::text, Format::sarif, Format::junit, Format::github, Format::gitlab, Format::markdown, Format::allowlist_yaml})
+      render(reports, format);
     const std::string saved = render(reports, Format::jsonl);
     if (render(read_reports(saved), Format::jsonl) != saved) __builtin_trap();
   } catch (const ModelError&) {

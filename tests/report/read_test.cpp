@@ -2,10 +2,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
-
-#include <nlohmann/json.hpp>
 
 #include "compatcheck/check.h"
 #include "compatcheck/render.h"
@@ -18,9 +17,13 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 using Json = nlohmann::ordered_json;
 
-std::vector<Report> several() { return {sample_report(), failure_report("junk.pt", std::runtime_error("no model\nat all")), sample_report()}; }
+std::vector<Report> several() {
+  return {sample_report(), failure_report("junk.pt", std::runtime_error("no model\nat all")), sample_report()};
+}
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) { return text.replace(text.find(from), from.size(), to); }
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
 
 TEST(Read, GivesBackEveryField) {
   for (const Format format : {Format::json, Format::jsonl}) {
@@ -35,7 +38,8 @@ TEST(Read, GivesBackEveryField) {
 
 TEST(Read, RendersAsTheReportItself) {
   const auto reports = several(), read = read_reports(render(reports, Format::json));
-  for (const Format format : {Format::text, Format::sarif, Format::junit, Format::github, Format::gitlab, Format::markdown, Format::allowlist_yaml}) {
+  for (const Format format :
+       {Format::text, Format::sarif, Format::junit, Format::github, Format::gitlab, Format::markdown, Format::allowlist_yaml}) {
     EXPECT_EQ(render(read, format, {.verbosity = 2}), render(reports, format, {.verbosity = 2}));
     EXPECT_EQ(render(read.front(), format, {.verbosity = 2}), render(reports.front(), format, {.verbosity = 2}));
   }
@@ -43,9 +47,11 @@ TEST(Read, RendersAsTheReportItself) {
 
 TEST(Read, RefusesWhatWasCutShort) {
   const std::string lines = render(several(), Format::jsonl);
-  EXPECT_EQ(read_reports(std::string_view(lines).substr(0, lines.size() - 1)).size(), 3U);   // whole, but for the newline
+  EXPECT_EQ(read_reports(std::string_view(lines).substr(0, lines.size() - 1)).size(), 3U);  // whole, but for the newline
   const std::string one = render(sample_report(), Format::jsonl);
-  const auto refuses = [](const std::string& text, const std::string& message) { EXPECT_THAT([&] { read_reports(text); }, ThrowsMessage<ModelError>(message)); };
+  const auto refuses = [](const std::string& text, const std::string& message) {
+    EXPECT_THAT([&] { read_reports(text); }, ThrowsMessage<ModelError>(message));
+  };
   refuses(lines.substr(0, lines.size() - 2), "line 3: is no JSON object, or cut short");
   refuses(lines.substr(0, 100), "line 1: is no JSON object, or cut short");
   refuses(lines + "{\"schema_ver\n", "line 4: is no JSON object, or cut short");
@@ -70,12 +76,15 @@ TEST(Read, TakesKeysThatItDoesNotKnow) {
 
 TEST(Read, NamesThePlaceOfWhatIsWrong) {
   const std::string saved = render(sample_report(), Format::json);
-  const auto refuses = [](const std::string& text, const std::string& message) { EXPECT_THAT([&] { read_reports(text); }, ThrowsMessage<ModelError>(HasSubstr(message))); };
+  const auto refuses = [](const std::string& text, const std::string& message) {
+    EXPECT_THAT([&] { read_reports(text); }, ThrowsMessage<ModelError>(HasSubstr(message)));
+  };
   refuses(replaced(saved, "\"opset\"", "\"opsat\""), "expected a key \"opset\"");
   refuses(replaced(saved, "\"verdict\": \"no\"", "\"verdict\": \"perhaps\""), "verdict: expected one of yes, no, needs_input");
   refuses(replaced(saved, "\"nodes\": 12", "\"nodes\": -1"), "summary.nodes: expected a whole number from 0 to 2147483647");
   refuses(replaced(saved, "\"nodes\": 12", "\"nodes\": 2147483648"), "summary.nodes: expected a whole number");
-  refuses(replaced(saved, "\"coverage_nodes\": 0.3", "\"coverage_nodes\": 1.3"), "summary.coverage_nodes: expected a number from 0 to 1");
+  refuses(replaced(saved, "\"coverage_nodes\": 0.3", "\"coverage_nodes\": 1.3"),
+          "summary.coverage_nodes: expected a number from 0 to 1");
   refuses(replaced(saved, "\"line\": 1", "\"line\": \"1\""), "findings[0].sites[0].line: expected a whole number");
   refuses(replaced(saved, "\"theirs.yaml:4\"", "\"theirs.yaml\""), "operators[0].rows[1].place: expected FILE:LINE");
   refuses(render(several(), Format::json).replace(0, 1, "["), "is no saved report");
@@ -90,9 +99,12 @@ TEST(Read, NamesThePlaceOfWhatIsWrong) {
 
 TEST(Read, HoldsAGraphTogether) {
   const std::string saved = render(sample_report(), Format::jsonl);
-  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[1,0,\"ok\",[2]]")); }, ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1][3][0]: expected a place in a list of 2")));
-  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[2,0,\"ok\",[0]]")); }, ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1][0]: expected a place in a list of 2")));
-  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[1,0,\"ok\"]")); }, ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1]: expected an item 3")));
+  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[1,0,\"ok\",[2]]")); },
+              ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1][3][0]: expected a place in a list of 2")));
+  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[2,0,\"ok\",[0]]")); },
+              ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1][0]: expected a place in a list of 2")));
+  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[1,0,\"ok\"]")); },
+              ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1]: expected an item 3")));
 }
 
 // The places of all values, as JSON pointers.
@@ -110,7 +122,9 @@ std::vector<Json::json_pointer> places(const Json& json) {
 void read_and_render(const std::string& text) {
   try {
     const auto reports = read_reports(text);
-    for (const Format format : {Format::text, Format::sarif, Format::junit, Format::github, Format::gitlab, Format::markdown, Format::allowlist_yaml}) render(reports, format);
+    for (const Format format :
+         {Format::text, Format::sarif, Format::junit, Format::github, Format::gitlab, Format::markdown, Format::allowlist_yaml})
+      render(reports, format);
     const std::string saved = render(reports, Format::jsonl);
     EXPECT_EQ(render(read_reports(saved), Format::jsonl), saved);
   } catch (const ModelError&) {
@@ -119,7 +133,8 @@ void read_and_render(const std::string& text) {
 
 TEST(Read, EndsWithReportsOrAModelErrorWhateverAValueIs) {
   const Json report = Json::parse(render(sample_report(), Format::json));
-  const Json others[] = {nullptr, true, -1, 0, 2147483647, 1e300, "", "text", Json::array(), Json::object(), Json::array({report})};
+  const Json others[] = {
+      nullptr, true, -1, 0, 2147483647, 1e300, "", "text", Json::array(), Json::object(), Json::array({report})};
   for (const auto& place : places(report)) {
     for (const Json& other : others) {
       Json changed = report;

@@ -66,7 +66,8 @@ TEST(Match, ConvertsWhereTorchScriptDoes) {
   EXPECT_EQ(overload_of("%x : Tensor, %d : Tensor, %b : bool", "aten::select(%x, %d, %d)"), "int");
   EXPECT_EQ(overload_of("%x : Tensor, %s : Tensor[], %b : bool", "aten::reshape(%x, %s)"), "default");
   EXPECT_EQ(overload_of("%x : Tensor, %i : Tensor?[]", "aten::index(%x, %i)"), "Tensor");
-  EXPECT_EQ(overload_of("%x : Tensor, %k : int, %n : NoneType, %b : bool", "aten::mean(%x, %k, %b, %n)"), "dim");  // int for int[1]?
+  EXPECT_EQ(overload_of("%x : Tensor, %k : int, %n : NoneType, %b : bool", "aten::mean(%x, %k, %b, %n)"),
+            "dim");  // int for int[1]?
   EXPECT_EQ(overload_of("%x : Tensor, %k : NoneType", "aten::sum(%x, %k)"), "default");
   EXPECT_EQ(overload_of("%x : Tensor", "aten::softmax(%x)"), "none");
 }

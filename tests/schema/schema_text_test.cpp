@@ -56,7 +56,9 @@ TEST(SchemaText, PartsOfASchema) {
   EXPECT_EQ(add.arguments[3].alias_set, "a");
   EXPECT_TRUE(add.writes() && add.is_out());
 
-  const Schema pool = parse("aten::pool(Tensor self, int[2] kernel, SymInt[2] stride=[], int[1]? dim=None, float[] f=[1, 2.5], int[2] pad=0) -> Tensor");
+  const Schema pool = parse(
+      "aten::pool(Tensor self, int[2] kernel, SymInt[2] stride=[], int[1]? dim=None, float[] f=[1, 2.5], int[2] pad=0) -> "
+      "Tensor");
   EXPECT_EQ(pool.arguments[1].list_size, 2u);
   EXPECT_EQ(pool.arguments[3].list_size, 1u);
   EXPECT_EQ(ir::print(*pool.arguments[4].default_value), "[1., 2.5]");
@@ -89,7 +91,8 @@ std::string error_of(std::string_view text) {
 TEST(SchemaText, WholeMessages) {
   EXPECT_EQ(error_of("acme::f(Tensor x, y) -> Tensor"),
             "schema:1:20: expected the argument's name, found ')'\nacme::f(Tensor x, y) -> Tensor\n                   ^");
-  EXPECT_EQ(error_of("acme::f(Tensor x)"), "schema:1:18: expected '->' after the arguments, found the end of the text\nacme::f(Tensor x)\n                 ^");
+  EXPECT_EQ(error_of("acme::f(Tensor x)"),
+            "schema:1:18: expected '->' after the arguments, found the end of the text\nacme::f(Tensor x)\n                 ^");
   EXPECT_NE(error_of("acme::f(int[0] x) -> Tensor").find("expected a list's size from 1 to 64"), std::string::npos);
   EXPECT_NE(error_of("f(" + std::string(100000, '(')).find("deep"), std::string::npos);
 }

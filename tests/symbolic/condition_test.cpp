@@ -13,7 +13,8 @@ const Registry& registry() {
 }
 
 // The first row of a table text that states one for `op`, applied to the call in a graph.
-Verdict verdict(const std::string& when, const std::map<std::string, std::string>& inputs, const std::string& call, std::string_view op) {
+Verdict verdict(const std::string& when, const std::map<std::string, std::string>& inputs, const std::string& call,
+                std::string_view op) {
   auto table = mapping::Table::shipped();
   table.overlay_text(std::string(op) + ":\n  7: {to: Identity, " + when + "}\n", "test.yaml");
   const Statement statement = state(inputs, call);
@@ -23,8 +24,11 @@ Verdict verdict(const std::string& when, const std::map<std::string, std::string
   return applies(found.rows.front(), Call(node, statement.facts), registry(), schemas);
 }
 
-Truth add(const std::string& when, const std::map<std::string, std::string>& inputs, const std::string& alpha = "int = prim::Constant[value=1]()") {
-  return verdict("when: " + when, inputs, "  %1 : " + alpha + "\n  %2 : Tensor = aten::add(%x, %x, %1)\n  return (%2)", "aten::add").truth;
+Truth add(const std::string& when, const std::map<std::string, std::string>& inputs,
+          const std::string& alpha = "int = prim::Constant[value=1]()") {
+  return verdict("when: " + when, inputs, "  %1 : " + alpha + "\n  %2 : Tensor = aten::add(%x, %x, %1)\n  return (%2)",
+                 "aten::add")
+      .truth;
 }
 
 const std::map<std::string, std::string> fixed = {{"x", "f32[2,3]"}}, named = {{"x", "f32[batch,3]"}}, open = {{"x", "?"}};
@@ -65,7 +69,7 @@ TEST(Condition, Sizes) {
   EXPECT_EQ(add("{self: {size: {1: 4}}}", named), Truth::no);
   EXPECT_EQ(add("{self: {size: {0: known}}}", named), Truth::no);
   EXPECT_EQ(add("{self: {size: {0: 2}}}", named), Truth::unknown);
-  EXPECT_EQ(add("{self: {size: {0: 0}}}", named), Truth::no);           // a size is at least 1
+  EXPECT_EQ(add("{self: {size: {0: 0}}}", named), Truth::no);  // a size is at least 1
   EXPECT_EQ(add("{self: {size: {0: {min: 1}}}}", named), Truth::yes);
   EXPECT_EQ(add("{self: {size: {0: {min: 2}}}}", named), Truth::unknown);
   EXPECT_EQ(add("{self: {size: {2: 1}}}", named), Truth::no);
@@ -84,7 +88,9 @@ TEST(Condition, CombinesThreeValues) {
 
 // Of sum(self), whose overload has neither dim nor keepdim.
 Truth sum(const std::string& when) {
-  return verdict("when: " + when, fixed, "  %1 : NoneType = prim::Constant()\n  %2 : Tensor = aten::sum(%x, %1)\n  return (%2)", "aten::sum").truth;
+  return verdict("when: " + when, fixed, "  %1 : NoneType = prim::Constant()\n  %2 : Tensor = aten::sum(%x, %1)\n  return (%2)",
+                 "aten::sum")
+      .truth;
 }
 
 TEST(Condition, WhatTheOverloadLacksHasItsDefaultElsewhere) {
@@ -104,15 +110,18 @@ TEST(Condition, OfOutputs) {
 }
 
 TEST(Condition, UnknownNamesTheInputThatSettlesIt) {
-  const auto result = verdict("when: {self: {dtype: f32}}", {{"x", "anything"}}, "  %1 : int = prim::Constant[value=1]()\n  %2 : Tensor = aten::add(%x, %x, %1)\n  return (%2)", "aten::add");
+  const auto result =
+      verdict("when: {self: {dtype: f32}}", {{"x", "anything"}},
+              "  %1 : int = prim::Constant[value=1]()\n  %2 : Tensor = aten::add(%x, %x, %1)\n  return (%2)", "aten::add");
   EXPECT_EQ(result.truth, Truth::unknown);
   EXPECT_EQ(result.wants, std::vector<std::uint32_t>{0});
 }
 
 Verdict adaptive(const std::string& input, const std::string& size) {
-  return verdict("requires: adaptive_output_divides", {{"x", input}},
-                 "  %1 : int[] = prim::Constant[value=" + size + "]()\n  %2 : Tensor = aten::adaptive_avg_pool2d(%x, %1)\n  return (%2)",
-                 "aten::adaptive_avg_pool2d");
+  return verdict(
+      "requires: adaptive_output_divides", {{"x", input}},
+      "  %1 : int[] = prim::Constant[value=" + size + "]()\n  %2 : Tensor = aten::adaptive_avg_pool2d(%x, %1)\n  return (%2)",
+      "aten::adaptive_avg_pool2d");
 }
 
 TEST(Condition, AdaptiveOutputDivides) {
@@ -131,10 +140,15 @@ Truth lstm(int weights) {
   std::map<std::string, std::string> inputs = {{"h", "f32[1,2,8]"}, {"w", "f32[32,8]"}, {"x", "f32[5,2,8]"}};
   for (int i = 0; i < weights; ++i) names += i ? ", %w" : "%w";
   return verdict("requires: lstm_without_projection", inputs,
-                 "  %1 : bool = prim::Constant[value=1]()\n  %2 : bool = prim::Constant[value=0]()\n  %3 : int = prim::Constant[value=1]()\n"
+                 "  %1 : bool = prim::Constant[value=1]()\n  %2 : bool = prim::Constant[value=0]()\n  %3 : int = "
+                 "prim::Constant[value=1]()\n"
                  "  %4 : float = prim::Constant[value=0.]()\n  %5 : Tensor[] = prim::ListConstruct(%h, %h)\n"
-                 "  %6 : Tensor[] = prim::ListConstruct(" + names + ")\n"
-                 "  %7 : Tensor, %8 : Tensor, %9 : Tensor = aten::lstm(%x, %5, %6, %1, %3, %4, %2, %2, %2)\n  return (%7)", "aten::lstm").truth;
+                 "  %6 : Tensor[] = prim::ListConstruct(" +
+                     names +
+                     ")\n"
+                     "  %7 : Tensor, %8 : Tensor, %9 : Tensor = aten::lstm(%x, %5, %6, %1, %3, %4, %2, %2, %2)\n  return (%7)",
+                 "aten::lstm")
+      .truth;
 }
 
 TEST(Condition, LstmWithoutProjection) {
@@ -144,7 +158,8 @@ TEST(Condition, LstmWithoutProjection) {
 
 Truth element_of(const std::string& list) {
   return verdict("requires: list_of_numbers", {{"x", "f32[1]"}},
-                 "  %1 : int = prim::Constant[value=0]()\n" + list + "\n  return (%3)", "aten::__getitem__").truth;
+                 "  %1 : int = prim::Constant[value=0]()\n" + list + "\n  return (%3)", "aten::__getitem__")
+      .truth;
 }
 
 TEST(Condition, ListOfNumbers) {

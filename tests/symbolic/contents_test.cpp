@@ -7,8 +7,10 @@ namespace compatcheck::symbolic {
 namespace {
 
 const std::string numbers =
-    "  %zero : int = prim::Constant[value=0]()\n  %one : int = prim::Constant[value=1]()\n  %two : int = prim::Constant[value=2]()\n"
-    "  %minus : int = prim::Constant[value=-1]()\n  %no : bool = prim::Constant[value=0]()\n  %none : NoneType = prim::Constant()\n"
+    "  %zero : int = prim::Constant[value=0]()\n  %one : int = prim::Constant[value=1]()\n  %two : int = "
+    "prim::Constant[value=2]()\n"
+    "  %minus : int = prim::Constant[value=-1]()\n  %no : bool = prim::Constant[value=0]()\n  %none : NoneType = "
+    "prim::Constant()\n"
     "  %half : float = prim::Constant[value=0.5]()\n  %f32 : int = prim::Constant[value=6]()\n";
 
 std::string output(const std::string& input, const std::string& body) { return state({{"x", input}}, numbers + body).output(); }
@@ -34,7 +36,8 @@ TEST(Contents, ShapesAsVectors) {
 
 TEST(Contents, ScalesInFloats) {
   const std::string body =
-      "  %h : int = aten::size(%x, %one)\n  %t : Tensor = prim::NumToTensor(%h)\n  %f : Tensor = aten::to(%t, %f32, %no, %no, %none)\n"
+      "  %h : int = aten::size(%x, %one)\n  %t : Tensor = prim::NumToTensor(%h)\n  %f : Tensor = aten::to(%t, %f32, %no, %no, "
+      "%none)\n"
       "  %m : Tensor = aten::mul(%f, %half)\n  %r : Tensor = aten::floor(%m)\n  %i : int = aten::Int(%r)\n"
       "  %l : int[] = prim::ListConstruct(%i)\n  %z : Tensor = aten::zeros(%l, %none, %none, %none, %none)\n  return (%z)";
   EXPECT_EQ(output("f32[1,7]", body), "f32[3]");
@@ -44,7 +47,8 @@ TEST(Contents, ScalesInFloats) {
 TEST(Contents, OfWhatIsWrittenAreForgotten) {
   const std::string body =
       "  %h : int = aten::size(%x, %one)\n  %t : Tensor = prim::NumToTensor(%h)\n  %w : Tensor = aten::add_(%t, %one, %one)\n"
-      "  %i : int = aten::Int(%t)\n  %l : int[] = prim::ListConstruct(%i)\n  %z : Tensor = aten::zeros(%l, %none, %none, %none, %none)\n  return (%z)";
+      "  %i : int = aten::Int(%t)\n  %l : int[] = prim::ListConstruct(%i)\n  %z : Tensor = aten::zeros(%l, %none, %none, %none, "
+      "%none)\n  return (%z)";
   EXPECT_EQ(output("f32[1,7]", body), "f32[?]");
 }
 

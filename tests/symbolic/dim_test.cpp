@@ -85,14 +85,18 @@ TEST(Dim, SizesAreAtLeastOne) {
 TEST(Dim, NormalFormKeepsValues) {
   std::mt19937 random(7);
   const auto below = [&](int bound) { return static_cast<int>(random() % static_cast<unsigned>(bound)); };
-  struct Pair { Dim dim; std::int64_t value; };
+  struct Pair {
+    Dim dim;
+    std::int64_t value;
+  };
   for (int round = 0; round < 3000; ++round) {
     const Sizes sizes = {{"a", 1 + below(9)}, {"b", 1 + below(9)}, {"c", 1 + below(9)}};
     std::vector<Pair> made;
     for (const auto& [name, size] : sizes) made.push_back({Dim::symbol(name), size});
     for (const std::int64_t number : {0, 1, 2, 3, -1, 7}) made.push_back({Dim(number), number});
     for (int step = 0; step < 12; ++step) {
-      const Pair x = made[static_cast<std::size_t>(below(static_cast<int>(made.size())))], y = made[static_cast<std::size_t>(below(static_cast<int>(made.size())))];
+      const Pair x = made[static_cast<std::size_t>(below(static_cast<int>(made.size())))],
+                 y = made[static_cast<std::size_t>(below(static_cast<int>(made.size())))];
       if (std::abs(x.value) > 100'000 || std::abs(y.value) > 100'000) continue;
       switch (below(5)) {
         case 0: made.push_back({x.dim + y.dim, x.value + y.value}); break;
@@ -100,18 +104,23 @@ TEST(Dim, NormalFormKeepsValues) {
         case 2: made.push_back({x.dim * y.dim, x.value * y.value}); break;
         case 3:
           if (y.value == 0) continue;
-          made.push_back({floor_div(x.dim, y.dim), static_cast<std::int64_t>(std::floor(static_cast<double>(x.value) / static_cast<double>(y.value)))});
+          made.push_back({floor_div(x.dim, y.dim),
+                          static_cast<std::int64_t>(std::floor(static_cast<double>(x.value) / static_cast<double>(y.value)))});
           break;
         default:
           if (y.value == 0) continue;
-          made.push_back({modulo(x.dim, y.dim), x.value - y.value * static_cast<std::int64_t>(std::floor(static_cast<double>(x.value) / static_cast<double>(y.value)))});
+          made.push_back({modulo(x.dim, y.dim),
+                          x.value - y.value * static_cast<std::int64_t>(
+                                                  std::floor(static_cast<double>(x.value) / static_cast<double>(y.value)))});
       }
       const Pair& last = made.back();
       const auto value = evaluate(last.dim, sizes);
-      ASSERT_TRUE(!value || *value == last.value) << last.dim.to_string() << " of " << x.dim.to_string() << " and " << y.dim.to_string();
+      ASSERT_TRUE(!value || *value == last.value)
+          << last.dim.to_string() << " of " << x.dim.to_string() << " and " << y.dim.to_string();
       ASSERT_TRUE(!provably_equal(last.dim, x.dim) || last.value == x.value) << last.dim.to_string();
       ASSERT_TRUE(!provably_different(last.dim, x.dim) || last.value != x.value) << last.dim.to_string();
-      for (const std::int64_t bound : {-2, 0, 1, 5}) ASSERT_TRUE(!provably_at_least(last.dim, bound) || last.value >= bound) << last.dim.to_string();
+      for (const std::int64_t bound : {-2, 0, 1, 5})
+        ASSERT_TRUE(!provably_at_least(last.dim, bound) || last.value >= bound) << last.dim.to_string();
     }
   }
 }

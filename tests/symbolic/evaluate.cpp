@@ -31,17 +31,23 @@ class Expression {
   std::int64_t sum() {
     std::int64_t result = product();
     for (;;) {
-      if (take("+")) result += product();
-      else if (take("-")) result -= product();
-      else return result;
+      if (take("+"))
+        result += product();
+      else if (take("-"))
+        result -= product();
+      else
+        return result;
     }
   }
   std::int64_t product() {
     std::int64_t result = factor();
     for (;;) {
-      if (take("//")) result = floor_quotient(result, factor());
-      else if (take("*")) result *= factor();
-      else return result;
+      if (take("//"))
+        result = floor_quotient(result, factor());
+      else if (take("*"))
+        result *= factor();
+      else
+        return result;
     }
   }
   std::int64_t factor() {
@@ -52,7 +58,8 @@ class Expression {
       return inner;
     }
     std::string word;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.')) word += text_[at_++];
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.'))
+      word += text_[at_++];
     if (word.empty()) throw std::runtime_error("can't read " + text_);
     if (std::isdigit(static_cast<unsigned char>(word[0]))) return std::stoll(word);
     const auto size = sizes_.find(word);

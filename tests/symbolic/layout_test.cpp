@@ -1,6 +1,7 @@
+#include "symbolic/layout.h"
+
 #include <gtest/gtest.h>
 
-#include "symbolic/layout.h"
 #include "symbolic/statement.h"
 
 namespace compatcheck::symbolic {
@@ -31,14 +32,17 @@ TEST(Layout, ViewsAreTheSameMemory) {
   EXPECT_EQ(layout("f32[n,3]", transposed + "  return (%t)"), "x: 1, 3");
   EXPECT_EQ(layout("f32[4,n]", "  %r : Tensor = aten::select(%x, %0, %2)\n  return (%r)"), "x + 2*n: 1 in order");
   EXPECT_EQ(layout("f32[4,3]", "  %r : Tensor = aten::slice(%x, %0, %1, %none, %2)\n  return (%r)"), "x + 3: 6, 1");
-  EXPECT_EQ(layout("f32[4,3]", transposed + "  %l : Tensor[] = aten::unbind(%t, %0)\n  %a : Tensor, %b : Tensor, %c : Tensor = prim::ListUnpack(%l)\n  return (%c)"), "x + 2: 3");
+  EXPECT_EQ(layout("f32[4,3]", transposed + "  %l : Tensor[] = aten::unbind(%t, %0)\n  %a : Tensor, %b : Tensor, %c : Tensor = "
+                                            "prim::ListUnpack(%l)\n  return (%c)"),
+            "x + 2: 3");
 }
 
 TEST(Layout, ReshapeIsAViewWhereStridesAllowOne) {
   const std::string reshape = "  %s : int[] = prim::Constant[value=[2, 6]]()\n  %r : Tensor = aten::reshape(";
   EXPECT_EQ(layout("f32[4,3]", reshape + "%x, %s)\n  return (%r)"), "x: 6, 1 in order");
   EXPECT_EQ(layout("f32[4,3]", transposed + reshape + "%t, %s)\n  return (%r)"), "new: 6, 1 in order");
-  const std::string parted = "  %s : int[] = prim::Constant[value=[3, 2, 2]]()\n  %r : Tensor = aten::reshape(%t, %s)\n  return (%r)";
+  const std::string parted =
+      "  %s : int[] = prim::Constant[value=[3, 2, 2]]()\n  %r : Tensor = aten::reshape(%t, %s)\n  return (%r)";
   EXPECT_EQ(layout("f32[4,3]", transposed + parted), "x: 1, 6, 3");
 }
 
@@ -47,18 +51,23 @@ TEST(Layout, ElementwiseOperatorsKeepTheOrder) {
   EXPECT_EQ(layout("f32[4,3]", transposed + added + "  return (%r)"), "new: 1, 3");
   EXPECT_EQ(layout("f32[n,3]", transposed + added + "  return (%r)"), "new: 1, 3");
   EXPECT_EQ(layout("f32[4,3]", transposed + added + "  %c : Tensor = aten::clone(%r, %none)\n  return (%c)"), "new: 1, 3");
-  EXPECT_EQ(layout("f32[4,3]", transposed + added + "  %c : Tensor = aten::contiguous(%r, %0)\n  return (%c)"), "new: 4, 1 in order");
+  EXPECT_EQ(layout("f32[4,3]", transposed + added + "  %c : Tensor = aten::contiguous(%r, %0)\n  return (%c)"),
+            "new: 4, 1 in order");
   EXPECT_EQ(layout("f32[4,4]", transposed + "  %r : Tensor = aten::add(%x, %t, %1)\n  return (%r)"), "new: 4, 1 in order");
   EXPECT_EQ(layout("f32[4,4]", transposed + "  %r : Tensor = aten::add(%t, %x, %1)\n  return (%r)"), "new: 1, 4");
 }
 
 TEST(Layout, ContiguousIsTheTensorItselfWhereItLiesSo) {
-  EXPECT_EQ(layout("f32[4,3]", "  %p : Tensor = aten::slice(%x, %0, %1, %none, %1)\n  %r : Tensor = aten::contiguous(%p, %0)\n  return (%r)"), "x + 3: 3, 1 in order");
+  EXPECT_EQ(layout("f32[4,3]",
+                   "  %p : Tensor = aten::slice(%x, %0, %1, %none, %1)\n  %r : Tensor = aten::contiguous(%p, %0)\n  return (%r)"),
+            "x + 3: 3, 1 in order");
   EXPECT_EQ(layout("f32", "  %r : Tensor = aten::contiguous(%x, %0)\n  return (%r)"), "x in order");
 }
 
 TEST(Layout, SaysWhoseItIsThatNobodyStates) {
-  EXPECT_EQ(layout("f32[4,3]", transposed + "  %r : Tensor = aten::cumprod(%t, %0, %none)\n  %s : Tensor = aten::relu(%r)\n  return (%s)"), "? aten::cumprod");
+  EXPECT_EQ(layout("f32[4,3]",
+                   transposed + "  %r : Tensor = aten::cumprod(%t, %0, %none)\n  %s : Tensor = aten::relu(%r)\n  return (%s)"),
+            "? aten::cumprod");
 }
 
 }  // namespace

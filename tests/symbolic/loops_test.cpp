@@ -8,8 +8,10 @@ namespace {
 
 TEST(Loops, ATextThatChangesIsNotTheFirst) {
   const Statement statement = state({{"n", "int"}},
-      "  %true : bool = prim::Constant[value=1]()\n  %a : str = prim::Constant[value=\"a\"]()\n  %b : str = prim::Constant[value=\"b\"]()\n"
-      "  %r : str, %s : str = prim::Loop(%n, %true, %a, %a)\n    block0(%i : int, %t : str, %u : str):\n      -> (%true, %b, %u)\n  return (%r, %s)");
+                                    "  %true : bool = prim::Constant[value=1]()\n  %a : str = prim::Constant[value=\"a\"]()\n  "
+                                    "%b : str = prim::Constant[value=\"b\"]()\n"
+                                    "  %r : str, %s : str = prim::Loop(%n, %true, %a, %a)\n    block0(%i : int, %t : str, %u : "
+                                    "str):\n      -> (%true, %b, %u)\n  return (%r, %s)");
   EXPECT_FALSE(std::holds_alternative<ConstantFact>(statement.facts.of(statement.graph.outputs()[0]).value));
   EXPECT_TRUE(std::holds_alternative<ConstantFact>(statement.facts.of(statement.graph.outputs()[1]).value));
 }
@@ -25,10 +27,12 @@ TEST(Loops, WhatChangesLate) {
     block += ", %b" + n + " : Tensor";
     if (i > 0) back += ", %b" + std::to_string(i - 1);
   }
-  const Statement statement = state({{"x", "f32[2,3]"}, {"n", "int"}},
-      "  %true : bool = prim::Constant[value=1]()\n  %zero : int = prim::Constant[value=0]()\n  " + outputs + " = prim::Loop(%n, %true" + given +
-      ")\n    block0(" + block + "):\n      %l : Tensor[] = prim::ListConstruct(%b0, %b0)\n      %grown : Tensor = aten::cat(%l, %zero)\n      -> (" +
-      back + ")\n  return (%r0, %r" + std::to_string(places - 1) + ")");
+  const Statement statement = state(
+      {{"x", "f32[2,3]"}, {"n", "int"}},
+      "  %true : bool = prim::Constant[value=1]()\n  %zero : int = prim::Constant[value=0]()\n  " + outputs +
+          " = prim::Loop(%n, %true" + given + ")\n    block0(" + block +
+          "):\n      %l : Tensor[] = prim::ListConstruct(%b0, %b0)\n      %grown : Tensor = aten::cat(%l, %zero)\n      -> (" +
+          back + ")\n  return (%r0, %r" + std::to_string(places - 1) + ")");
   EXPECT_EQ(statement.output(0), "f32[?, 3]");
   EXPECT_NE(statement.output(1), "f32[2, 3]");
 }

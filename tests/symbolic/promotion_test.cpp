@@ -11,7 +11,9 @@ namespace {
 
 std::string spell(std::optional<ir::DType> dtype) { return dtype ? std::string(ir::name(*dtype)) : "-"; }
 
-Fact tensor(const std::string& dtype, Shape shape) { return {.value = TensorFact{.dtype = ir::dtype_from_name(dtype), .shape = std::move(shape)}}; }
+Fact tensor(const std::string& dtype, Shape shape) {
+  return {.value = TensorFact{.dtype = ir::dtype_from_name(dtype), .shape = std::move(shape)}};
+}
 
 Fact number(const std::string& kind) {
   if (kind == "complex") return {.value = ConstantFact{ir::Constant{std::complex<double>(0, 1)}}};

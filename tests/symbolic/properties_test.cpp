@@ -6,7 +6,8 @@
 namespace compatcheck::symbolic {
 namespace {
 
-const std::map<std::string, std::string> floats = {{"x", "f32[2,batch]"}}, bytes = {{"x", "u8[2,batch]"}}, open = {{"x", "anything"}};
+const std::map<std::string, std::string> floats = {{"x", "f32[2,batch]"}}, bytes = {{"x", "u8[2,batch]"}},
+                                         open = {{"x", "anything"}};
 
 std::string asked(const std::string& call, const std::map<std::string, std::string>& inputs) {
   return state(inputs, "  %y : " + call + "\n  return (%y)").output();

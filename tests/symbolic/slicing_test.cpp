@@ -8,13 +8,15 @@ namespace compatcheck::symbolic {
 namespace {
 
 std::string constant(const std::string& name, const std::string& value) {
-  return value == "None" ? "  %" + name + " : NoneType = prim::Constant()\n" : "  %" + name + " : int = prim::Constant[value=" + value + "]()\n";
+  return value == "None" ? "  %" + name + " : NoneType = prim::Constant()\n"
+                         : "  %" + name + " : int = prim::Constant[value=" + value + "]()\n";
 }
 
 // x[start:end:step]
 std::string sliced(const std::string& input, const std::string& start, const std::string& end, const std::string& step = "1") {
   return state({{"x", input}}, constant("d", "0") + constant("s", start) + constant("e", end) + constant("t", step) +
-                                   "  %r : Tensor = aten::slice(%x, %d, %s, %e, %t)\n  return (%r)").output();
+                                   "  %r : Tensor = aten::slice(%x, %d, %s, %e, %t)\n  return (%r)")
+      .output();
 }
 
 // Every start, end and step around small sizes, as Python's range counts.
@@ -28,7 +30,8 @@ TEST(Slice, CountsAsPython) {
           std::int64_t count = 0;
           for (; from < to; from += step) ++count;
           ASSERT_EQ(sliced("f32[" + std::to_string(size) + "]", std::to_string(start), std::to_string(end), std::to_string(step)),
-                    "f32[" + std::to_string(count) + "]") << size << " [" << start << ":" << end << ":" << step << "]";
+                    "f32[" + std::to_string(count) + "]")
+              << size << " [" << start << ":" << end << ":" << step << "]";
         }
 }
 

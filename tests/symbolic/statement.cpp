@@ -16,7 +16,9 @@ Fact parse_fact(const std::string& text) {
   for (std::size_t at = open + 1; text[at] != ']';) {
     const std::size_t end = text.find_first_of(",]", at);
     const std::string size = text.substr(at, end - at);
-    tensor.shape->push_back(size == "?" ? Dim::unknown() : std::isdigit(static_cast<unsigned char>(size[0])) ? Dim(std::stoll(size)) : Dim::symbol(size));
+    tensor.shape->push_back(size == "?"                                         ? Dim::unknown()
+                            : std::isdigit(static_cast<unsigned char>(size[0])) ? Dim(std::stoll(size))
+                                                                                : Dim::symbol(size));
     at = text[end] == ',' ? end + 1 : end;
   }
   return {.value = std::move(tensor)};
@@ -42,7 +44,9 @@ std::string Statement::output(std::size_t i) const {
 
 const ir::Node& Statement::node(std::string_view op) const {
   const ir::Node* found = nullptr;
-  ir::for_each_node(*graph.top(), [&](const ir::Node* node) { if (!found && node->is(op)) found = node; });
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    if (!found && node->is(op)) found = node;
+  });
   if (!found) throw std::runtime_error("no " + std::string(op));
   return *found;
 }

@@ -26,7 +26,8 @@ TEST(Compare, WithinToleranceOfTheExpectedValue) {
 }
 
 TEST(Compare, MeasuresOverFiniteElements) {
-  const auto made = compare(tensor<float>(DType::f32, {4}, {3, 4, infinity, nan}), tensor<float>(DType::f32, {4}, {3, 5, infinity, nan}), {0, 10});
+  const auto made = compare(tensor<float>(DType::f32, {4}, {3, 4, infinity, nan}),
+                            tensor<float>(DType::f32, {4}, {3, 5, infinity, nan}), {0, 10});
   EXPECT_TRUE(made.passed());
   EXPECT_EQ(made.nonfinite, 2U);
   EXPECT_DOUBLE_EQ(made.max_abs, 1);

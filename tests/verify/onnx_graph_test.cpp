@@ -63,7 +63,8 @@ TEST_F(OnnxGraphTest, ANameThatSeveralBodiesUseIsRightInEach) {
 }
 
 TEST_F(OnnxGraphTest, WeightsGoIntoTheSegmentThatReadsThem) {
-  auto model = model_of("<ir_version: 8, opset_import: [\"\" : 17]> g (float[1000] x) => (float[1000] y) { a = Add(x, w) y = Abs(a) }");
+  auto model =
+      model_of("<ir_version: 8, opset_import: [\"\" : 17]> g (float[1000] x) => (float[1000] y) { a = Add(x, w) y = Abs(a) }");
   *model.mutable_graph()->add_initializer() = weight(1000);
   const OnnxGraph onnx = graph(model);
   EXPECT_EQ(onnx.weight_bytes_of("a"), 4000u);

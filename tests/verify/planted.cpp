@@ -1,6 +1,7 @@
 // compatcheck verify --bisect with a wrong handler: aten::atan becomes Tanh. For check_bisect.py, which makes the models.
 //
-//   planted MODEL FOLDER BYTES [INPUT...]   FOLDER: for the failing case; BYTES: of intermediate values held at a time; INPUT: as --input
+//   planted MODEL FOLDER BYTES [INPUT...]   FOLDER: for the failing case; BYTES: of intermediate values held at a time; INPUT: as
+//   --input
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -24,7 +25,7 @@ int main(int argc, char** argv) {
     VerifyOptions options;
     options.repro = argv[2];
     options.memory = std::stoull(argv[3]);
-    options.convert.timeout_seconds = 3600;   // sanitized builds take their time
+    options.convert.timeout_seconds = 3600;  // sanitized builds take their time
     for (int i = 4; i < argc; ++i) options.convert.inputs.emplace_back(argv[i]);
     const Verification verification = verify(model, options);
     std::fputs(render(verification, Format::json).c_str(), stdout);

@@ -38,7 +38,8 @@ TEST(Runtime, SaysItsVersion) {
 }
 
 TEST(Runtime, RunsWhatItIsGiven) {
-  const auto session = open(model("g (float[n] x, float[n] y) => (float[n] sum, float[n] product) { sum = Add(x, y) product = Mul(x, y) }"));
+  const auto session =
+      open(model("g (float[n] x, float[n] y) => (float[n] sum, float[n] product) { sum = Add(x, y) product = Mul(x, y) }"));
   EXPECT_EQ(session.inputs(), (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(session.outputs(), (std::vector<std::string>{"sum", "product"}));
   const auto results = session.run({{tensor<float>(DType::f32, {2}, {1, 2})}, {tensor<float>(DType::f32, {2}, {3, 4})}});
@@ -48,8 +49,9 @@ TEST(Runtime, RunsWhatItIsGiven) {
 
 TEST(Runtime, EveryDtypeComesBack) {
   const std::vector<std::pair<std::string, DType>> types = {
-      {"float", DType::f32}, {"double", DType::f64}, {"float16", DType::f16}, {"bfloat16", DType::bf16}, {"int64", DType::i64}, {"int32", DType::i32},
-      {"int16", DType::i16}, {"int8", DType::i8}, {"uint8", DType::u8}, {"bool", DType::boolean}};
+      {"float", DType::f32}, {"double", DType::f64},  {"float16", DType::f16}, {"bfloat16", DType::bf16},
+      {"int64", DType::i64}, {"int32", DType::i32},   {"int16", DType::i16},   {"int8", DType::i8},
+      {"uint8", DType::u8},  {"bool", DType::boolean}};
   for (const auto& [name, dtype] : types) {
     const auto session = open(model("g (" + name + "[2, k] x) => (" + name + "[2, k] y) { y = Identity(x) }"));
     std::vector<std::uint8_t> bytes(2 * 3 * ir::element_bytes(dtype));
@@ -72,8 +74,10 @@ TEST(Runtime, EmptyTensorsAndScalars) {
 }
 
 TEST(Runtime, SequencesAreLists) {
-  const auto session = open(model("g (seq(float[n]) x) => (seq(float[n]) y, float[m] z) { y = SequenceErase(x) z = ConcatFromSequence<axis = 0>(x) }"));
-  const ir::Constant list{ir::ListConstant{nullptr, {{tensor<float>(DType::f32, {1}, {1})}, {tensor<float>(DType::f32, {2}, {2, 3})}}}};
+  const auto session = open(
+      model("g (seq(float[n]) x) => (seq(float[n]) y, float[m] z) { y = SequenceErase(x) z = ConcatFromSequence<axis = 0>(x) }"));
+  const ir::Constant list{
+      ir::ListConstant{nullptr, {{tensor<float>(DType::f32, {1}, {1})}, {tensor<float>(DType::f32, {2}, {2, 3})}}}};
   const auto results = session.run({list});
   const auto* erased = results.at(0).get<ir::ListConstant>();
   ASSERT_TRUE(erased);
@@ -83,8 +87,10 @@ TEST(Runtime, SequencesAreLists) {
 }
 
 TEST(Runtime, OptionalsWithoutAValueAreNone) {
-  const auto session = open(model("g (bool c) => (optional(float[1]) y) { y = If(c) <then_branch = t () => (optional(float[1]) a) { a = Optional<type = float[1]>() },"
-                                  " else_branch = e () => (optional(float[1]) b) { k = Constant<value = float[1] {1.0}>() b = Optional(k) }> }"));
+  const auto session =
+      open(model("g (bool c) => (optional(float[1]) y) { y = If(c) <then_branch = t () => (optional(float[1]) a) { a = "
+                 "Optional<type = float[1]>() },"
+                 " else_branch = e () => (optional(float[1]) b) { k = Constant<value = float[1] {1.0}>() b = Optional(k) }> }"));
   EXPECT_TRUE(session.run({{true}}).at(0).is_none());
   EXPECT_TRUE(session.run({{false}}).at(0).get<ir::TensorView>());
 }
@@ -100,9 +106,7 @@ TEST(Runtime, ItsOwnWordsComeThrough) {
   }
 }
 
-TEST(Runtime, SaysWhereItLooked) {
-  EXPECT_THROW(Runtime("/nowhere"), UsageError);
-}
+TEST(Runtime, SaysWhereItLooked) { EXPECT_THROW(Runtime("/nowhere"), UsageError); }
 
 }  // namespace
 }  // namespace compatcheck::verification

@@ -6,16 +6,30 @@ namespace compatcheck::engines {
 using mapping::all;
 using mapping::is;
 
-template <class Archive, is<Versions> T> void transfer(Archive& archive, T& v) { all(archive, v.first, v.last); }
-template <class Archive, is<TypeList> T> void transfer(Archive& archive, T& t) { all(archive, t.of, t.excluded, t.names); }
-template <class Archive, is<Entry> T> void transfer(Archive& archive, T& e) {
+template <class Archive, is<Versions> T>
+void transfer(Archive& archive, T& v) {
+  all(archive, v.first, v.last);
+}
+template <class Archive, is<TypeList> T>
+void transfer(Archive& archive, T& t) {
+  all(archive, t.of, t.excluded, t.names);
+}
+template <class Archive, is<Entry> T>
+void transfer(Archive& archive, T& e) {
   all(archive, e.versions, e.types, e.when, e.support, e.words, e.note, e.place);
 }
-template <class Archive, is<Behind> T> void transfer(Archive& archive, T& b) { all(archive, b.engine, b.place); }
-template <class Archive, is<OperatorEntries> T> void transfer(Archive& archive, T& o) { all(archive, o.name, o.entries); }
-template <class Archive, is<Profile> T> void transfer(Archive& archive, T& p) {
-  all(archive, p.engine, p.title, p.version, p.source, p.date, p.opsets, p.ir, p.match, p.unlisted, p.functions, p.behind, p.initializers,
-      p.own, p.dtypes, p.reads, p.casts, p.fallback, p.operators);
+template <class Archive, is<Behind> T>
+void transfer(Archive& archive, T& b) {
+  all(archive, b.engine, b.place);
+}
+template <class Archive, is<OperatorEntries> T>
+void transfer(Archive& archive, T& o) {
+  all(archive, o.name, o.entries);
+}
+template <class Archive, is<Profile> T>
+void transfer(Archive& archive, T& p) {
+  all(archive, p.engine, p.title, p.version, p.source, p.date, p.opsets, p.ir, p.match, p.unlisted, p.functions, p.behind,
+      p.initializers, p.own, p.dtypes, p.reads, p.casts, p.fallback, p.operators);
 }
 
 std::string encode(const Profile& profile) {

@@ -30,7 +30,9 @@ std::span<const onnx::Schema> schemas_of(const Source& source, const Node& node)
   const auto schemas = onnx::versions(op, domain);
   if (!schemas.empty()) return schemas;
   const auto known = onnx::operator_names(domain);
-  fail(source, node, "ONNX has no operator " + in_quotes(node.text) + mapping::did_you_mean(op, known) + (domain.empty() ? " (one that only the engine has goes to `own`)" : ""));
+  fail(source, node,
+       "ONNX has no operator " + in_quotes(node.text) + mapping::did_you_mean(op, known) +
+           (domain.empty() ? " (one that only the engine has goes to `own`)" : ""));
 }
 
 // "inputs.2": 2.
@@ -55,7 +57,9 @@ std::vector<std::string_view> operands_of(const std::vector<const onnx::Schema*>
   return names;
 }
 
-bool contains(const std::vector<std::string_view>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+bool contains(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
 
 std::string listed(const std::vector<std::string_view>& names) {
   std::string text;
@@ -67,15 +71,16 @@ std::string listed(const std::vector<std::string_view>& names) {
 
 void check_operator(const Source& source, const Node& name) { schemas_of(source, name); }
 
-OperatorNames::OperatorNames(const Source& source, const Node& name, Match match) : op_(name.text), match_(match), schemas_(schemas_of(source, name)) {}
+OperatorNames::OperatorNames(const Source& source, const Node& name, Match match)
+    : op_(name.text), match_(match), schemas_(schemas_of(source, name)) {}
 
 bool OperatorNames::meets(const onnx::Schema& schema, Versions versions) const {
   switch (match_) {
     case Match::kernel: return versions.holds(schema.since);
-    case Match::since: return versions.first <= highest_opset;   // a translator is used for nodes of any version
+    case Match::since: return versions.first <= highest_opset;  // a translator is used for nodes of any version
     case Match::model: break;
   }
-  if (!schema.domain.empty()) return true;   // opsets of models are those of ONNX's own domain
+  if (!schema.domain.empty()) return true;  // opsets of models are those of ONNX's own domain
   const onnx::Schema* next = &schema + 1;
   const int last = next == schemas_.data() + schemas_.size() ? highest_opset : next->since - 1;
   return versions.first <= last && schema.since <= versions.last;
@@ -83,13 +88,16 @@ bool OperatorNames::meets(const onnx::Schema& schema, Versions versions) const {
 
 void OperatorNames::check(const Source& source, const Node& node, Versions versions) const {
   if (schemas_.empty() || std::ranges::any_of(schemas_, [&](const auto& schema) { return meets(schema, versions); })) return;
-  fail(source, node, op_ + " has versions " + numbers(schemas_) + ": none " + (match_ == Match::model ? "in models of opset " : "of version ") + node.text);
+  fail(source, node,
+       op_ + " has versions " + numbers(schemas_) + ": none " + (match_ == Match::model ? "in models of opset " : "of version ") +
+           node.text);
 }
 
 NamesInForce OperatorNames::in(const std::vector<Versions>& versions) const {
   std::vector<const onnx::Schema*> all;
   for (const auto& schema : schemas_)
-    if (versions.empty() || std::ranges::any_of(versions, [&](Versions one) { return meets(schema, one); })) all.push_back(&schema);
+    if (versions.empty() || std::ranges::any_of(versions, [&](Versions one) { return meets(schema, one); }))
+      all.push_back(&schema);
   return {op_, std::move(all)};
 }
 
@@ -102,7 +110,10 @@ void NamesInForce::check_type(const Source& source, const Node& name) const {
       return;
     }
   const auto known = operands_of(schemas_, true);
-  if (!contains(known, name.text)) fail(source, name, in_quotes(name.text) + " is no type parameter, input or output of " + op_ + mapping::did_you_mean(name.text, known) + " (" + listed(known) + ")");
+  if (!contains(known, name.text))
+    fail(source, name,
+         in_quotes(name.text) + " is no type parameter, input or output of " + op_ + mapping::did_you_mean(name.text, known) +
+             " (" + listed(known) + ")");
 }
 
 void NamesInForce::check_condition(const Source& source, const mapping::Condition& condition) const {
@@ -113,7 +124,9 @@ void NamesInForce::check_condition(const Source& source, const mapping::Conditio
   std::ranges::sort(known);
   known.erase(std::ranges::unique(known).begin(), known.end());
   if (!contains(known, condition.argument))
-    fail(source, condition.place, in_quotes(condition.argument) + " is no attribute, input or output of " + op_ + mapping::did_you_mean(condition.argument, known) + " (" + listed(known) + ")");
+    fail(source, condition.place,
+         in_quotes(condition.argument) + " is no attribute, input or output of " + op_ +
+             mapping::did_you_mean(condition.argument, known) + " (" + listed(known) + ")");
 }
 
 }  // namespace compatcheck::engines

@@ -1,5 +1,5 @@
-// What a profile names, held against ONNX's own schemas: a misspelt operator, version, type or attribute would be a limit that never
-// holds. Operators of other domains have no schema, so all is free there.
+// What a profile names, held against ONNX's own schemas: a misspelt operator, version, type or attribute would be a limit that
+// never holds. Operators of other domains have no schema, so all is free there.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ class NamesInForce {
   // None: not known, everything may be a name.
   NamesInForce(std::string op, std::vector<const onnx::Schema*> schemas) : op_(std::move(op)), schemas_(std::move(schemas)) {}
 
-  void check_type(const mapping::yaml::Source& source, const mapping::yaml::Node& name) const;   // "T", "X", "inputs.0"
+  void check_type(const mapping::yaml::Source& source, const mapping::yaml::Node& name) const;  // "T", "X", "inputs.0"
   void check_condition(const mapping::yaml::Source& source, const mapping::Condition& condition) const;
 
  private:
@@ -42,11 +42,11 @@ class OperatorNames {
   NamesInForce in(const std::vector<Versions>& versions) const;
 
  private:
-  bool meets(const onnx::Schema& schema, Versions versions) const;   // one of `schemas_`
+  bool meets(const onnx::Schema& schema, Versions versions) const;  // one of `schemas_`
 
   std::string op_;
   Match match_;
-  std::span<const onnx::Schema> schemas_;   // empty: not ONNX's
+  std::span<const onnx::Schema> schemas_;  // empty: not ONNX's
 };
 
 }  // namespace compatcheck::engines

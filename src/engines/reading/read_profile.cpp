@@ -21,8 +21,9 @@ using mapping::yaml::fail;
 using mapping::yaml::Node;
 using mapping::yaml::Source;
 
-constexpr std::array<std::string_view, 18> profile_keys = {"engine", "title", "version", "source", "date", "opsets", "ir", "match", "unlisted",
-                                                           "functions", "behind", "initializers", "own", "dtypes", "reads", "casts", "fallback", "operators"};
+constexpr std::array<std::string_view, 18> profile_keys = {
+    "engine",    "title",  "version",      "source", "date",   "opsets", "ir",    "match",    "unlisted",
+    "functions", "behind", "initializers", "own",    "dtypes", "reads",  "casts", "fallback", "operators"};
 constexpr std::array<std::string_view, 6> entry_keys = {"versions", "types", "when", "unknown", "no", "note"};
 constexpr std::string_view places[] = {"inputs.", "outputs."};
 
@@ -47,7 +48,9 @@ std::string date(const Source& source, const Node& node) {
     const auto [end, error] = std::from_chars(said.data() + at, said.data() + at + size, value);
     return error == std::errc() && end == said.data() + at + size ? value : 0;
   };
-  if (!spelled || !std::chrono::year_month_day(std::chrono::year(static_cast<int>(part(0, 4))), std::chrono::month(part(5, 2)), std::chrono::day(part(8, 2))).ok())
+  if (!spelled || !std::chrono::year_month_day(std::chrono::year(static_cast<int>(part(0, 4))), std::chrono::month(part(5, 2)),
+                                               std::chrono::day(part(8, 2)))
+                       .ok())
     fail(source, node, "`" + said + "` is no date: 2026-10-01");
   return said;
 }
@@ -114,10 +117,12 @@ bool names_values(std::string_view name) {
 }
 
 std::vector<TypeList> types(const Source& source, const Node& node) {
-  if (!node.is_map() || node.pairs.empty()) fail(source, node, "`types` maps type parameters, inputs or outputs to types: {T: [f32]}");
+  if (!node.is_map() || node.pairs.empty())
+    fail(source, node, "`types` maps type parameters, inputs or outputs to types: {T: [f32]}");
   std::vector<TypeList> made;
   for (const auto& [key, value] : node.pairs) {
-    if (!names_values(key.text)) fail(source, key, "`" + key.text + "` isn't the name of a type parameter, an input or an output");
+    if (!names_values(key.text))
+      fail(source, key, "`" + key.text + "` isn't the name of a type parameter, an input or an output");
     TypeList one{.of = key.text, .excluded = value.is_map(), .names = {}};
     if (value.is_map() && (value.pairs.size() != 1 || value.pairs.front().first.text != "not"))
       fail(source, value, "a list of types is wanted, or {not: [f64]}");
@@ -148,21 +153,31 @@ Entry entry(const Source& source, const Node& node, const OperatorNames& known) 
   Entry made;
   made.place = source.place(node);
   if (node.is_scalar() && !node.quoted) {
-    if (node.text == "yes" && match != Match::model) fail(source, node, "an entry says its `versions` where they decide (`match`)");
+    if (node.text == "yes" && match != Match::model)
+      fail(source, node, "an entry says its `versions` where they decide (`match`)");
     made.support = node.text == "yes" ? Support::yes : node.text == "no" ? Support::no : Support::unknown;
     if (node.text == "yes" || node.text == "no" || node.text == "unknown") return made;
   }
-  if (!node.is_map() || node.pairs.empty()) fail(source, node, "an entry is yes, no, unknown, or says for what it holds: {versions: 13, types: {T: [f32]}}");
+  if (!node.is_map() || node.pairs.empty())
+    fail(source, node, "an entry is yes, no, unknown, or says for what it holds: {versions: 13, types: {T: [f32]}}");
   for (const auto& [key, value] : node.pairs) {
-    if (key.text == "versions") made.versions = versions_of(source, value, known);
-    else if (key.text == "types") made.types = types(source, value);
-    else if (key.text == "when") made.when = mapping::reading::conditions(source, value);
-    else if (key.text == "unknown") set_support(made, source, key, value, Support::unknown);
-    else if (key.text == "no") set_support(made, source, key, value, Support::no);
-    else if (key.text == "note") made.note = text(source, value, "`note`");
-    else unknown_key(source, key, "an entry", entry_keys);
+    if (key.text == "versions")
+      made.versions = versions_of(source, value, known);
+    else if (key.text == "types")
+      made.types = types(source, value);
+    else if (key.text == "when")
+      made.when = mapping::reading::conditions(source, value);
+    else if (key.text == "unknown")
+      set_support(made, source, key, value, Support::unknown);
+    else if (key.text == "no")
+      set_support(made, source, key, value, Support::no);
+    else if (key.text == "note")
+      made.note = text(source, value, "`note`");
+    else
+      unknown_key(source, key, "an entry", entry_keys);
   }
-  if (match != Match::model && made.versions.empty() && made.support == Support::yes) fail(source, node, "an entry says its `versions` where they decide (`match`)");
+  if (match != Match::model && made.versions.empty() && made.support == Support::yes)
+    fail(source, node, "an entry says its `versions` where they decide (`match`)");
   check_names(source, node, made, known);
   return made;
 }
@@ -198,7 +213,8 @@ std::vector<std::string> own(const Source& source, const Node& node) {
   return made;
 }
 
-template <class Value> Value one_of(const Source& source, const Node& node, std::span<const std::pair<std::string_view, Value>> words) {
+template <class Value>
+Value one_of(const Source& source, const Node& node, std::span<const std::pair<std::string_view, Value>> words) {
   std::string known;
   for (const auto& [word, value] : words) {
     if (node.is_scalar() && node.text == word) return value;
@@ -207,7 +223,8 @@ template <class Value> Value one_of(const Source& source, const Node& node, std:
   fail(source, node, "one of these is wanted: " + known);
 }
 
-constexpr std::pair<std::string_view, Match> match_words[] = {{"kernel", Match::kernel}, {"since", Match::since}, {"model", Match::model}};
+constexpr std::pair<std::string_view, Match> match_words[] = {
+    {"kernel", Match::kernel}, {"since", Match::since}, {"model", Match::model}};
 constexpr std::pair<std::string_view, Support> unlisted_words[] = {{"no", Support::no}, {"unknown", Support::unknown}};
 
 std::vector<std::pair<std::string, std::string>> casts(const Source& source, const Node& node, const std::string& key) {
@@ -219,40 +236,63 @@ std::vector<std::pair<std::string, std::string>> casts(const Source& source, con
 
 void set(Profile& made, const Source& source, const Node& key, const Node& value) {
   const std::string& word = key.text;
-  if (word == "engine") made.engine = text(source, value, "`engine`");
-  else if (word == "title") made.title = text(source, value, "`title`");
-  else if (word == "version") made.version = text(source, value, "`version`");
-  else if (word == "source") made.source = text(source, value, "`source`");
-  else if (word == "date") made.date = date(source, value);
-  else if (word == "opsets") made.opsets = versions(source, value, std::nullopt);
-  else if (word == "ir") made.ir = only_number(source, value, "an IR version");
-  else if (word == "match") made.match = one_of<Match>(source, value, match_words);
-  else if (word == "unlisted") made.unlisted = one_of<Support>(source, value, unlisted_words);
-  else if (word == "functions") made.functions = boolean(source, value, word);
-  else if (word == "behind") made.behind = {text(source, value, "`behind`"), source.place(value)};
-  else if (word == "initializers") made.initializers = initializers(source, value);
-  else if (word == "own") made.own = own(source, value);
-  else if (word == "dtypes") made.dtypes = dtypes(source, value);
-  else if (word == "casts") made.casts = casts(source, value, word);
-  else if (word == "reads") made.reads = casts(source, value, word);
-  else if (word == "fallback") made.fallback = text(source, value, "`fallback`");
-  else if (word != "operators") unknown_key(source, key, "an engine profile", profile_keys);
+  if (word == "engine")
+    made.engine = text(source, value, "`engine`");
+  else if (word == "title")
+    made.title = text(source, value, "`title`");
+  else if (word == "version")
+    made.version = text(source, value, "`version`");
+  else if (word == "source")
+    made.source = text(source, value, "`source`");
+  else if (word == "date")
+    made.date = date(source, value);
+  else if (word == "opsets")
+    made.opsets = versions(source, value, std::nullopt);
+  else if (word == "ir")
+    made.ir = only_number(source, value, "an IR version");
+  else if (word == "match")
+    made.match = one_of<Match>(source, value, match_words);
+  else if (word == "unlisted")
+    made.unlisted = one_of<Support>(source, value, unlisted_words);
+  else if (word == "functions")
+    made.functions = boolean(source, value, word);
+  else if (word == "behind")
+    made.behind = {text(source, value, "`behind`"), source.place(value)};
+  else if (word == "initializers")
+    made.initializers = initializers(source, value);
+  else if (word == "own")
+    made.own = own(source, value);
+  else if (word == "dtypes")
+    made.dtypes = dtypes(source, value);
+  else if (word == "casts")
+    made.casts = casts(source, value, word);
+  else if (word == "reads")
+    made.reads = casts(source, value, word);
+  else if (word == "fallback")
+    made.fallback = text(source, value, "`fallback`");
+  else if (word != "operators")
+    unknown_key(source, key, "an engine profile", profile_keys);
 }
 
 bool is_engine_name(std::string_view name) {
-  return !name.empty() && std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.'; });
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
 }
 
 }  // namespace
 
 bool is_profile(const Source& source) {
   const Node root = mapping::yaml::parse(source);
-  return std::ranges::any_of(root.pairs, [](const auto& pair) { return std::ranges::find(profile_keys, pair.first.text) != profile_keys.end(); });
+  return std::ranges::any_of(
+      root.pairs, [](const auto& pair) { return std::ranges::find(profile_keys, pair.first.text) != profile_keys.end(); });
 }
 
 Profile read_profile(const Source& source) {
   const Node root = mapping::yaml::parse(source);
-  if (!root.is_map()) fail(source, mapping::Place{source.name(), std::max(root.line, 1), std::max(root.column, 1)}, "an engine profile is a map: engine, version, match, operators …");   // an empty one has no place
+  if (!root.is_map())
+    fail(source, mapping::Place{source.name(), std::max(root.line, 1), std::max(root.column, 1)},
+         "an engine profile is a map: engine, version, match, operators …");  // an empty one has no place
   Profile made;
   const Node* entries = nullptr;
   for (const auto& [key, value] : root.pairs) {
@@ -262,7 +302,7 @@ Profile read_profile(const Source& source) {
   if (!is_engine_name(made.engine)) fail(source, root, "`engine` is a name of small letters, digits, '-', '_' and '.'");
   if (made.version.empty()) fail(source, root, "`version` is wanting");
   if (!entries) fail(source, root, "`operators` is wanting");
-  made.operators = operators(source, *entries, made.match);   // `match` says how they are read
+  made.operators = operators(source, *entries, made.match);  // `match` says how they are read
   if (made.title.empty()) made.title = made.engine;
   return made;
 }

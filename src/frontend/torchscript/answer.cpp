@@ -14,7 +14,8 @@ namespace {
 // Of the library that is loaded, which may be another than the one we were built with.
 std::string libtorch_version() {
   const std::uint64_t version = aoti_torch_abi_version();
-  return std::to_string(version >> 56) + "." + std::to_string((version >> 48) & 0xff) + "." + std::to_string((version >> 40) & 0xff);
+  return std::to_string(version >> 56) + "." + std::to_string((version >> 48) & 0xff) + "." +
+         std::to_string((version >> 40) & 0xff);
 }
 
 protocol::Reply reply(const protocol::HelloRequest&) {

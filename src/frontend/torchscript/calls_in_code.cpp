@@ -1,7 +1,7 @@
 #include "frontend/torchscript/calls_in_code.h"
 
-#include <torch/csrc/jit/frontend/parser.h>
 #include <torch/csrc/jit/frontend/lexer.h>
+#include <torch/csrc/jit/frontend/parser.h>
 #include <torch/csrc/jit/frontend/tree_views.h>
 
 #include <algorithm>
@@ -62,7 +62,8 @@ class VariableUses {
     } else if (tree->kind() == torch::jit::TK_ASSIGN) {
       const torch::jit::Assign assign(tree);
       if (assign.rhs().present() && assign.lhs().kind() == torch::jit::TK_TUPLE_LITERAL)
-        if (const auto name = variable(assign.rhs().get().tree())) unpacked_[*name] = torch::jit::TupleLiteral(assign.lhs().tree()).inputs().size();
+        if (const auto name = variable(assign.rhs().get().tree()))
+          unpacked_[*name] = torch::jit::TupleLiteral(assign.lhs().tree()).inputs().size();
     }
     for (const TreeRef& inner : tree->trees()) walk(inner);
   }
@@ -163,10 +164,12 @@ class Scan {
       const auto known = types_.find(*name);
       return known == types_.end() ? std::string() : known->second;
     }
-    if (tree->kind() == '.') return attribute_type(torch::jit::Select(tree).value().tree(), torch::jit::Select(tree).selector().name());
+    if (tree->kind() == '.')
+      return attribute_type(torch::jit::Select(tree).value().tree(), torch::jit::Select(tree).selector().name());
     if (tree->kind() == torch::jit::TK_APPLY) {
       const torch::jit::Apply call(tree);
-      if (variable(call.callee().tree()) == "getattr" && call.inputs().size() == 2 && call.inputs()[1].kind() == torch::jit::TK_STRINGLITERAL)
+      if (variable(call.callee().tree()) == "getattr" && call.inputs().size() == 2 &&
+          call.inputs()[1].kind() == torch::jit::TK_STRINGLITERAL)
         return attribute_type(call.inputs()[0].tree(), torch::jit::StringLiteral(call.inputs()[1].tree()).text());
     }
     return {};
@@ -194,9 +197,12 @@ std::vector<TreeRef> definitions(const std::shared_ptr<torch::jit::Source>& sour
   torch::jit::Parser parser(source);
   auto& lexer = parser.lexer();
   while (lexer.cur().kind != torch::jit::TK_EOF) {
-    if (lexer.cur().kind == torch::jit::TK_CLASS_DEF) found.push_back(parser.parseClass());
-    else if (lexer.cur().kind == torch::jit::TK_DEF) found.push_back(parser.parseFunction(/*is_method=*/false));
-    else lexer.next();
+    if (lexer.cur().kind == torch::jit::TK_CLASS_DEF)
+      found.push_back(parser.parseClass());
+    else if (lexer.cur().kind == torch::jit::TK_DEF)
+      found.push_back(parser.parseFunction(/*is_method=*/false));
+    else
+      lexer.next();
   }
   return found;
 }

@@ -14,16 +14,16 @@ namespace compatcheck::frontend::torchscript {
 
 // What the code does with a call's result.
 struct ResultUse {
-  std::string type;           // as the code states it, "List[Tensor]"; empty if it doesn't
-  std::size_t targets = 1;    // `a, b = f(x)`; 0: the result is dropped
-  bool unpacked = false;      // `a, b, = f(x)`: the result is a list or a tuple
-  bool subscripted = false;   // `f(x)[0]`: a list
+  std::string type;          // as the code states it, "List[Tensor]"; empty if it doesn't
+  std::size_t targets = 1;   // `a, b = f(x)`; 0: the result is dropped
+  bool unpacked = false;     // `a, b, = f(x)`: the result is a list or a tuple
+  bool subscripted = false;  // `f(x)[0]`: a list
 };
 
 // All calls of one operator, or of one method of one class, taken together.
 struct CallShape {
-  std::size_t fewest = 0, most = 0;              // positional arguments
-  std::map<std::string, std::size_t> keywords;   // and how many calls give each
+  std::size_t fewest = 0, most = 0;             // positional arguments
+  std::map<std::string, std::size_t> keywords;  // and how many calls give each
   std::size_t calls = 0;
   ResultUse use;
 
@@ -31,8 +31,8 @@ struct CallShape {
 };
 
 struct CallsInCode {
-  std::map<std::string, CallShape> operators;                            // "my_lib::scale"
-  std::map<std::string, std::map<std::string, CallShape>> methods;       // by class, by name
+  std::map<std::string, CallShape> operators;                       // "my_lib::scale"
+  std::map<std::string, std::map<std::string, CallShape>> methods;  // by class, by name
 };
 
 // "ops.ns.name" and "torch.name" in the text, as "ns::name" and "aten::name"; and custom classes' qualified names.

@@ -61,8 +61,12 @@ void DebugRanges::read_records() {
     const auto& fields = record.toTupleRef().elements();
     // Before tags existed a record was (offset, range); then (offset, range, tag).
     const auto& range = fields.at(torch::jit::kSourceRangeIndex).toTupleRef().elements();
-    ranges_.push_back({static_cast<std::size_t>(fields.at(torch::jit::kByteOffsetIndex).toInt()), add_text(range.at(0), string_table),
-                       static_cast<std::size_t>(range.at(1).toInt()), static_cast<std::size_t>(range.at(2).toInt()), {}, false});
+    ranges_.push_back({static_cast<std::size_t>(fields.at(torch::jit::kByteOffsetIndex).toInt()),
+                       add_text(range.at(0), string_table),
+                       static_cast<std::size_t>(range.at(1).toInt()),
+                       static_cast<std::size_t>(range.at(2).toInt()),
+                       {},
+                       false});
   }
   std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.offset < b.offset; });
   text_of_tuple_.clear();  // its keys die with the pickle's values
@@ -103,7 +107,8 @@ std::size_t DebugRanges::add_text(const c10::IValue& source, bool string_table) 
 
 DebugRanges::Range* DebugRanges::range_at(std::size_t offset) {
   read();
-  auto next = std::upper_bound(ranges_.begin(), ranges_.end(), offset, [](std::size_t place, const Range& range) { return place < range.offset; });
+  auto next = std::upper_bound(ranges_.begin(), ranges_.end(), offset,
+                               [](std::size_t place, const Range& range) { return place < range.offset; });
   return next == ranges_.begin() ? nullptr : &*(next - 1);
 }
 

@@ -42,8 +42,8 @@ class DebugRanges : public torch::jit::SourceRangeUnpickler {
     std::int64_t first_line = 0;
     bool is_stack = false;
     // Made when first asked for:
-    std::vector<std::size_t> begins;             // of each piece, in bytes
-    std::vector<std::string_view> functions;     // that each piece stands in
+    std::vector<std::size_t> begins;          // of each piece, in bytes
+    std::vector<std::string_view> functions;  // that each piece stands in
     std::shared_ptr<torch::jit::Source> source;
   };
   struct Range {

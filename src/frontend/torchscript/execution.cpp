@@ -54,11 +54,13 @@ Values as_graph_takes(const Values& inputs, std::size_t wanted) {
   return flat;
 }
 
-Values interpret(const std::string& file, const ir::Graph& graph, ExecutionModel& model, Values inputs, Interpreter::Watch watch = {}) {
-  ConstantSources sources{.file = file,
-                          .object = [&model](std::uint32_t number) { return model.object(number); },
-                          .classes = [&model]() -> torch::jit::CompilationUnit& { return model.classes(); },
-                          .body = [&model](const std::string& name) -> const ir::Graph& { return model.program().functions.at(name).graph; }};
+Values interpret(const std::string& file, const ir::Graph& graph, ExecutionModel& model, Values inputs,
+                 Interpreter::Watch watch = {}) {
+  ConstantSources sources{
+      .file = file,
+      .object = [&model](std::uint32_t number) { return model.object(number); },
+      .classes = [&model]() -> torch::jit::CompilationUnit& { return model.classes(); },
+      .body = [&model](const std::string& name) -> const ir::Graph& { return model.program().functions.at(name).graph; }};
   return Interpreter(graph, std::move(sources), std::move(watch)).run(std::move(inputs));
 }
 
@@ -70,7 +72,8 @@ class Session {
   }
 
   // Throws ModelError with the last attempt's reason.
-  template <class Run> auto first_that_runs(const std::vector<ir::TypeRef>& types, Run&& run) {
+  template <class Run>
+  auto first_that_runs(const std::vector<ir::TypeRef>& types, Run&& run) {
     const RandomInputs random(types, seed_);
     std::string reason;
     for (std::size_t attempt = 0; attempt < random.attempts(); ++attempt) {
@@ -101,7 +104,8 @@ class Session {
   std::vector<ir::TypeRef> graph_types() {
     std::vector<ir::TypeRef> types = input_types(graph_);
     const auto& recorded = live().program().recorded_inputs;
-    for (std::size_t i = 0; i < types.size() && types.size() == recorded.size(); ++i) types[i] = most_telling({types[i], recorded[i].type});
+    for (std::size_t i = 0; i < types.size() && types.size() == recorded.size(); ++i)
+      types[i] = most_telling({types[i], recorded[i].type});
     return types;
   }
 
@@ -111,7 +115,8 @@ class Session {
     Values all = as_graph_takes(inputs, input_types(graph_).size());
     if (all.size() + 1 == graph_.inputs().size()) all.insert(all.begin(), IValue(interpreted_->module()._ivalue()));
     at::manual_seed(seed_);
-    return torchscript::interpret(model_.path, graph_, *interpreted_, std::move(all), {.defined = observe, .finished = {}, .kept = {}});
+    return torchscript::interpret(model_.path, graph_, *interpreted_, std::move(all),
+                                  {.defined = observe, .finished = {}, .kept = {}});
   }
 
   ExecutionModel& live() {
@@ -142,7 +147,8 @@ class Session {
 Values arguments_of(const ir::Constant& call, ExecutionModel& model) {
   const auto* held = call.get<ir::TupleConstant>();
   if (!held) throw InternalError("a request to run holds no arguments");
-  ConstantReader reader({.file = {}, .object = {}, .classes = [&]() -> torch::jit::CompilationUnit& { return model.classes(); }, .body = {}});
+  ConstantReader reader(
+      {.file = {}, .object = {}, .classes = [&]() -> torch::jit::CompilationUnit& { return model.classes(); }, .body = {}});
   Values given;
   for (const ir::Constant& argument : held->items) given.push_back(reader.read(argument).deepcopy());
   return given;
@@ -161,7 +167,8 @@ std::uint64_t bytes_of(const IValue& value) {
 // What a run leaves of the values that are asked for, execution by execution of their block.
 class Collecting {
  public:
-  Collecting(const protocol::ValuesRequest& request, const ir::Graph& graph) : most_(request.most_bytes), blocks_(blocks_in_order(graph)), values_(values_in_order(graph)) {
+  Collecting(const protocol::ValuesRequest& request, const ir::Graph& graph)
+      : most_(request.most_bytes), blocks_(blocks_in_order(graph)), values_(values_in_order(graph)) {
     for (std::size_t i = 0; i < values_.size(); ++i) positions_.emplace(values_[i], i);
     for (std::size_t i = 0; i < blocks_.size(); ++i) numbers_.emplace(blocks_[i], i);
     reply_.executions.resize(blocks_.size());
@@ -177,9 +184,10 @@ class Collecting {
   }
 
   Interpreter::Watch watch() {
-    Interpreter::Watch watch{.defined = [this](const ir::Value& value, const IValue& held) { reply_.bytes[positions_.at(&value)] += bytes_of(held); },
-                             .finished = [this](const ir::Block& block, const Interpreter::Held& held) { finished(block, held); },
-                             .kept = {}};
+    Interpreter::Watch watch{
+        .defined = [this](const ir::Value& value, const IValue& held) { reply_.bytes[positions_.at(&value)] += bytes_of(held); },
+        .finished = [this](const ir::Block& block, const Interpreter::Held& held) { finished(block, held); },
+        .kept = {}};
     for (const Asked& asked : asked_) watch.kept.insert(asked.values.begin(), asked.values.end());
     return watch;
   }
@@ -202,11 +210,13 @@ class Collecting {
     const std::size_t number = numbers_.at(&block);
     const std::uint64_t execution = reply_.executions[number]++;
     for (Asked& asked : asked_) {
-      if (number != asked.wanted->block || execution < asked.wanted->first || execution >= asked.wanted->end || reply_.too_many) continue;
+      if (number != asked.wanted->block || execution < asked.wanted->first || execution >= asked.wanted->end || reply_.too_many)
+        continue;
       for (const ir::Value* value : asked.values) taken_ += bytes_of(held(*value));
       if (taken_ > most_) return forget();
       ir::TupleConstant made;
-      for (const ir::Value* value : asked.values) made.items.push_back(is_uninitialized(held(*value)) ? ir::Constant{} : result_of(held(*value)));
+      for (const ir::Value* value : asked.values)
+        made.items.push_back(is_uninitialized(held(*value)) ? ir::Constant{} : result_of(held(*value)));
       asked.taken.items.push_back({std::move(made)});
     }
   }
@@ -233,7 +243,9 @@ class Collecting {
 protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& request) {
   const PlainExecution plain;
   Session session(request.model, request.graph, request.seed);
-  struct Ran { Values given, after, outputs; };
+  struct Ran {
+    Values given, after, outputs;
+  };
   const Ran expected = session.first_that_runs(session.argument_types(request.method), [&](const Values& inputs) {
     Ran ran{copy_of(inputs), inputs, {}};
     ran.outputs = {session.live().module().get_method(request.method)(ran.after)};
@@ -246,7 +258,8 @@ protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& req
   } catch (const std::exception& error) {
     return {false, "the graph doesn't run: " + short_reason(error)};
   }
-  std::string unequal = difference("output", expected.outputs, outputs.size() == 1 ? outputs : Values{c10::ivalue::Tuple::create(outputs)});
+  std::string unequal =
+      difference("output", expected.outputs, outputs.size() == 1 ? outputs : Values{c10::ivalue::Tuple::create(outputs)});
   if (unequal.empty() && request.inputs_after) unequal = difference("input after the call", expected.after, inputs);
   return {unequal.empty(), unequal};
 }

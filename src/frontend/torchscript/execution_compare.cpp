@@ -17,19 +17,26 @@ constexpr double relative = 1e-5;
 class Flatten {
  public:
   void visit(const std::string& path, const IValue& value) {
-    if (value.isTensor() && value.toTensor().defined()) add(path, value);
-    else if (value.isList()) visit_all(path, value.toListRef());
-    else if (value.isTuple()) visit_all(path, value.toTupleRef().elements());
-    else if (value.isGenericDict()) visit_dict(path, value);
-    else if (value.isObject()) visit_object(path, value);
-    else add(path, value);
+    if (value.isTensor() && value.toTensor().defined())
+      add(path, value);
+    else if (value.isList())
+      visit_all(path, value.toListRef());
+    else if (value.isTuple())
+      visit_all(path, value.toTupleRef().elements());
+    else if (value.isGenericDict())
+      visit_dict(path, value);
+    else if (value.isObject())
+      visit_object(path, value);
+    else
+      add(path, value);
   }
   std::vector<Leaf> take() && { return std::move(all_); }
 
  private:
   void add(const std::string& path, const IValue& value) { all_.push_back({path, value}); }
   static std::string join(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
-  template <class Items> void visit_all(const std::string& path, const Items& items) {
+  template <class Items>
+  void visit_all(const std::string& path, const Items& items) {
     std::size_t i = 0;
     for (const IValue& item : items) visit(join(path, std::to_string(i++)), item);
   }
@@ -50,7 +57,8 @@ class Flatten {
   std::set<const void*> seen_;
 };
 
-template <class... Parts> std::string text(const Parts&... parts) {
+template <class... Parts>
+std::string text(const Parts&... parts) {
   std::ostringstream out;
   (out << ... << parts);
   return out.str();
@@ -64,8 +72,10 @@ std::string compare_values(const at::Tensor& expected, const at::Tensor& found) 
   }
   if (expected.numel() == 0) return {};
   const bool exact = !expected.is_floating_point() && !expected.is_complex();
-  const at::Tensor wide = expected.is_complex() ? at::view_as_real(expected.to(at::kComplexDouble).resolve_conj()) : expected.to(at::kDouble);
-  const at::Tensor other = found.is_complex() ? at::view_as_real(found.to(at::kComplexDouble).resolve_conj()) : found.to(at::kDouble);
+  const at::Tensor wide =
+      expected.is_complex() ? at::view_as_real(expected.to(at::kComplexDouble).resolve_conj()) : expected.to(at::kDouble);
+  const at::Tensor other =
+      found.is_complex() ? at::view_as_real(found.to(at::kComplexDouble).resolve_conj()) : found.to(at::kDouble);
   const at::Tensor finite = wide.masked_select(at::isfinite(wide));
   const double largest = finite.numel() ? finite.abs().max().item<double>() : 0;
   const double precision = expected.scalar_type() == at::kHalf ? 1e-2 : expected.scalar_type() == at::kBFloat16 ? 5e-2 : relative;

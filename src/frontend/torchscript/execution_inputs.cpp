@@ -18,22 +18,26 @@ using Sizes = std::vector<std::int64_t>;
 
 // What tensors hold; floats are from one to two where integers are below two, else normally distributed.
 enum class Integers : std::uint8_t { below_ten, below_two, falling_from_four, ones, zeros };
-constexpr std::array all_integers = {Integers::below_ten, Integers::below_two, Integers::falling_from_four, Integers::ones, Integers::zeros};
+constexpr std::array all_integers = {Integers::below_ten, Integers::below_two, Integers::falling_from_four, Integers::ones,
+                                     Integers::zeros};
 
 // Where a model doesn't tell the rank of its inputs.
 const std::vector<Sizes>& guessed_sizes() {
-  static const std::vector<Sizes> all = {{1, 3, 64, 64}, {2, 8}, {2, 3, 32, 32}, {2, 8, 16}, {4, 4}, {1, 1, 28, 28}, {8}, {1, 3, 224, 224}, {1, 16}, {2, 8, 8}, {}};
+  static const std::vector<Sizes> all = {{1, 3, 64, 64},   {2, 8},  {2, 3, 32, 32}, {2, 8, 16}, {4, 4}, {1, 1, 28, 28}, {8},
+                                         {1, 3, 224, 224}, {1, 16}, {2, 8, 8},      {}};
   return all;
 }
 
 bool tells_all(const ir::TensorType& tensor) {
-  return tensor.dtype && tensor.sizes && std::all_of(tensor.sizes->begin(), tensor.sizes->end(), [](const auto& size) { return size.has_value(); });
+  return tensor.dtype && tensor.sizes &&
+         std::all_of(tensor.sizes->begin(), tensor.sizes->end(), [](const auto& size) { return size.has_value(); });
 }
 
 // How much a type says of the tensors in it.
 int telling(const ir::TypeRef& type) {
   if (!type) return -1;
-  if (type->kind == TypeKind::tensor) return (tells_all(type->tensor) ? 4 : 0) + (type->tensor.sizes ? 2 : 0) + (type->tensor.dtype ? 1 : 0);
+  if (type->kind == TypeKind::tensor)
+    return (tells_all(type->tensor) ? 4 : 0) + (type->tensor.sizes ? 2 : 0) + (type->tensor.dtype ? 1 : 0);
   int sum = 0;
   for (const ir::TypeRef& element : type->elements) sum += std::max(telling(element), 0);
   return sum;
@@ -48,15 +52,19 @@ bool has_unknown_rank(const ir::TypeRef& type) {
 class Maker {
  public:
   Maker(std::uint64_t seed, Integers integers, Sizes guess, at::ScalarType guessed_dtype, bool give_optional)
-      : generator_(at::detail::createCPUGenerator(seed)), integers_(integers), guess_(std::move(guess)),
-        guessed_dtype_(guessed_dtype), give_optional_(give_optional) {}
+      : generator_(at::detail::createCPUGenerator(seed)),
+        integers_(integers),
+        guess_(std::move(guess)),
+        guessed_dtype_(guessed_dtype),
+        give_optional_(give_optional) {}
 
   IValue make(const ir::TypeRef& type) {
     if (!type) return tensor({});
     switch (type->kind) {
       case TypeKind::tensor: return tensor(type->tensor);
       case TypeKind::integer: return std::int64_t{2};
-      case TypeKind::floating: case TypeKind::number: return 0.5;
+      case TypeKind::floating:
+      case TypeKind::number: return 0.5;
       case TypeKind::boolean: return true;
       case TypeKind::complex: return c10::complex<double>(0.5, 0.25);
       case TypeKind::none: return {};
@@ -92,8 +100,10 @@ class Maker {
     const Sizes shape = sizes(type);
     if (dtype == at::kBool) return at::randint(0, 2, shape, generator_, at::kLong).to(at::kBool);
     if (c10::isIntegralType(dtype, false)) return integers(shape).to(dtype);
-    if (c10::isQIntType(dtype)) return at::quantize_per_tensor(at::randn(shape, generator_), 0.05, dtype == at::kQUInt8 ? 128 : 0, dtype);
-    if (integers_ == Integers::below_two && !c10::isComplexType(dtype)) return at::rand(shape, generator_, at::kDouble).add(1).to(dtype);
+    if (c10::isQIntType(dtype))
+      return at::quantize_per_tensor(at::randn(shape, generator_), 0.05, dtype == at::kQUInt8 ? 128 : 0, dtype);
+    if (integers_ == Integers::below_two && !c10::isComplexType(dtype))
+      return at::rand(shape, generator_, at::kDouble).add(1).to(dtype);
     return at::randn(shape, generator_, c10::isComplexType(dtype) ? at::kComplexDouble : at::kDouble).to(dtype);
   }
 
@@ -124,7 +134,8 @@ class Maker {
 }  // namespace
 
 ir::TypeRef most_telling(const std::vector<ir::TypeRef>& types) {
-  const auto best = std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return telling(a) < telling(b); });
+  const auto best =
+      std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return telling(a) < telling(b); });
   return best == types.end() ? nullptr : *best;
 }
 

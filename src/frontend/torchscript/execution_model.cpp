@@ -42,7 +42,8 @@ void ExecutionModel::match(const ir::Constant& constant, const IValue& value) {
     const auto& attributes = program().classes.at(object.class_name).attributes;
     const auto held = value.toObject();
     for (std::size_t i = 0; i < attributes.size(); ++i)
-      if (const auto slot = held->type()->findAttributeSlot(attributes[i].name)) match(object.attributes[i], held->getSlot(*slot));
+      if (const auto slot = held->type()->findAttributeSlot(attributes[i].name))
+        match(object.attributes[i], held->getSlot(*slot));
   } else if (const auto* list = constant.get<ir::ListConstant>(); list && value.isList()) {
     const auto items = value.toListRef();
     for (std::size_t i = 0; i < std::min(items.size(), list->items.size()); ++i) match(list->items[i], items[i]);
@@ -76,7 +77,8 @@ IValue ExecutionModel::pack(const ir::Object& object) const {
     return made_by(weight.is_quantized() ? "linear_prepack" : "linear_prepack_fp16", {weight, bias});
   const std::string dims = std::to_string(std::max<std::int64_t>(weight.dim() - 2, 1)) + "d_prepack";
   if (part("transpose").toBool())
-    return made_by("conv_transpose" + dims, {weight, bias, part("stride"), part("padding"), part("output_padding"), part("dilation"), part("groups")});
+    return made_by("conv_transpose" + dims,
+                   {weight, bias, part("stride"), part("padding"), part("output_padding"), part("dilation"), part("groups")});
   return made_by("conv" + dims, {weight, bias, part("stride"), part("padding"), part("dilation"), part("groups")});
 }
 

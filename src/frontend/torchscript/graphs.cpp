@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t deepest = 900;  // below snapshot.h's deepest_nesting
 using torch::jit::AttributeKind;
 
-template <class Items, class Convert> ir::Constant list(const Items& items, ir::TypeKind element, Convert&& convert) {
+template <class Items, class Convert>
+ir::Constant list(const Items& items, ir::TypeKind element, Convert&& convert) {
   ir::ListConstant made{ir::simple_type(element), {}};
   for (const auto& item : items) made.items.push_back({convert(item)});
   return {std::move(made)};
@@ -65,7 +66,8 @@ void Graphs::convert_node(const torch::jit::Node& from, ir::Block* into) {
   for (const torch::jit::Value* input : from.inputs()) inputs.push_back(value_of_.at(input));
   ir::Node* node = graph_->create(from.kind().toQualString(), inputs);
   into->append(node);
-  if (from.kind() == c10::prim::Constant) convert_constant(from, node);
+  if (from.kind() == c10::prim::Constant)
+    convert_constant(from, node);
   else
     for (const c10::Symbol name : from.attributeNames()) node->set_attribute(name.toUnqualString(), attribute(from, name));
   for (const torch::jit::Value* output : from.outputs()) take_name(*output, node->add_output(types_.convert(output->type())));
@@ -75,7 +77,8 @@ void Graphs::convert_node(const torch::jit::Node& from, ir::Block* into) {
 
 void Graphs::convert_constant(const torch::jit::Node& from, ir::Node* into) {
   ir::Constant value;
-  if (from.hasAttribute(c10::attr::value)) value = attribute(from, c10::attr::value);
+  if (from.hasAttribute(c10::attr::value))
+    value = attribute(from, c10::attr::value);
   else if (const auto type = from.output()->type()->cast<c10::FunctionType>()) {
     value = {ir::FunctionConstant{type->function()->qualname().qualifiedName()}};
     called_.push_back(type->function());
@@ -103,7 +106,8 @@ ir::Constant Graphs::attribute(const torch::jit::Node& from, c10::Symbol name) {
     case AttributeKind::fs: return list(from.fs(name), TypeKind::floating, same);
     case AttributeKind::is: return list(from.is(name), TypeKind::integer, same);
     case AttributeKind::ss: return list(from.ss(name), TypeKind::string, same);
-    case AttributeKind::cs: return list(from.cs(name), TypeKind::complex, [](const auto& item) { return std::complex<double>(item); });
+    case AttributeKind::cs:
+      return list(from.cs(name), TypeKind::complex, [](const auto& item) { return std::complex<double>(item); });
     case AttributeKind::ts: return list(from.ts(name), TypeKind::tensor, tensor);
     case AttributeKind::ty: return {type(from.ty(name))};
     case AttributeKind::tys: return list(from.tys(name), TypeKind::string, type);

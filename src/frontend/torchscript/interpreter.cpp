@@ -39,8 +39,8 @@ IValue as_written(const ir::Node& node, const IValue& result, const IValue& firs
   return result.toTensor().to(first.toTensor().scalar_type());
 }
 
-// As libtorch's executor (CanonicalizeOps): of these operators a constant without dimensions promotes as a number. Not what passes
-// made of an attribute, whose path it tells.
+// As libtorch's executor (CanonicalizeOps): of these operators a constant without dimensions promotes as a number. Not what
+// passes made of an attribute, whose path it tells.
 bool takes_number(const ir::Node& node) {
   const bool adds = node.is("aten::add") || node.is("aten::sub"), multiplies = node.is("aten::mul") || node.is("aten::div");
   if (!(adds && node.inputs().size() == 3) && !(multiplies && node.inputs().size() == 2)) return false;
@@ -54,7 +54,9 @@ IValue numbers_of(const at::Tensor& tensor, std::int64_t element) {
   if (tensor.dim() > 0) {
     std::vector<IValue> items;
     for (std::int64_t i = 0; i < tensor.size(0); ++i) items.push_back(numbers_of(tensor[i], element));
-    c10::TypePtr type = element == 0 ? c10::TypePtr(c10::IntType::get()) : element == 1 ? c10::TypePtr(c10::FloatType::get()) : c10::TypePtr(c10::BoolType::get());
+    c10::TypePtr type = element == 0   ? c10::TypePtr(c10::IntType::get())
+                        : element == 1 ? c10::TypePtr(c10::FloatType::get())
+                                       : c10::TypePtr(c10::BoolType::get());
     for (std::int64_t depth = 1; depth < tensor.dim(); ++depth) type = c10::ListType::create(type);
     return make_list(type, items);
   }
@@ -78,8 +80,10 @@ std::string short_reason(const std::exception& error) {
   if (text.starts_with("The following operation failed")) {
     text.resize(text.find_last_not_of(" \n") + 1);
     const auto at = text.rfind(raised), line = text.rfind('\n');
-    if (at != text.npos) text.erase(0, at + raised.size());
-    else if (line != text.npos) text.erase(0, line);
+    if (at != text.npos)
+      text.erase(0, at + raised.size());
+    else if (line != text.npos)
+      text.erase(0, line);
   }
   text.erase(0, text.find_first_not_of(" \n"));
   return text.substr(0, text.find('\n'));
@@ -118,7 +122,8 @@ void Interpreter::define(const ir::Value& value, IValue held) {
 
 void Interpreter::define_outputs(const ir::Node& node, Values held) {
   if (held.size() != node.outputs().size())
-    throw ModelError("gives " + std::to_string(held.size()) + " values, the graph takes " + std::to_string(node.outputs().size()));
+    throw ModelError("gives " + std::to_string(held.size()) + " values, the graph takes " +
+                     std::to_string(node.outputs().size()));
   for (std::size_t i = 0; i < held.size(); ++i) define(*node.output(i), std::move(held[i]));
 }
 
@@ -131,7 +136,8 @@ Interpreter::Values Interpreter::inputs_of(const ir::Node& node) const {
 
 void Interpreter::bind(const ir::Block& block, const Values& inputs) {
   if (block.inputs().size() != inputs.size())
-    throw ModelError("the graph takes " + std::to_string(block.inputs().size()) + " inputs, not " + std::to_string(inputs.size()));
+    throw ModelError("the graph takes " + std::to_string(block.inputs().size()) + " inputs, not " +
+                     std::to_string(inputs.size()));
   for (std::size_t i = 0; i < inputs.size(); ++i) define(*block.inputs()[i], inputs[i]);
 }
 
@@ -197,13 +203,21 @@ const IValue& Interpreter::constant(const ir::Node& node) {
 }
 
 bool Interpreter::run_structural(const ir::Node& node) {
-  if (node.is("prim::Constant")) define(*node.output(), constant(node));
-  else if (node.is("prim::unchecked_cast") || node.is("prim::unchecked_unwrap_optional")) define(*node.output(), get(node.input(0)));
-  else if (node.is("prim::Uninitialized")) define(*node.output(), IValue::uninitialized());
-  else if (node.is("prim::isinstance")) define(*node.output(), is_instance(node));
-  else if (node.is("prim::Print")) return true;
-  else if (node.is("prim::RaiseException")) throw ModelError("the model raises " + (get(node.input(0)).isString() ? get(node.input(0)).toStringRef() : std::string("an exception")));
-  else return false;
+  if (node.is("prim::Constant"))
+    define(*node.output(), constant(node));
+  else if (node.is("prim::unchecked_cast") || node.is("prim::unchecked_unwrap_optional"))
+    define(*node.output(), get(node.input(0)));
+  else if (node.is("prim::Uninitialized"))
+    define(*node.output(), IValue::uninitialized());
+  else if (node.is("prim::isinstance"))
+    define(*node.output(), is_instance(node));
+  else if (node.is("prim::Print"))
+    return true;
+  else if (node.is("prim::RaiseException"))
+    throw ModelError("the model raises " +
+                     (get(node.input(0)).isString() ? get(node.input(0)).toStringRef() : std::string("an exception")));
+  else
+    return false;
   return true;
 }
 
@@ -212,7 +226,9 @@ bool Interpreter::run_container(const ir::Node& node) {
     const ir::TypeRef& type = node.output()->type();
     const bool known = ir::is(type, ir::TypeKind::list) && !type->elements.empty();
     Values items = inputs_of(node);
-    const c10::TypePtr element = known ? constants_.type(*type->elements[0]) : items.empty() ? c10::TypePtr(c10::TensorType::get()) : items[0].type();
+    const c10::TypePtr element = known           ? constants_.type(*type->elements[0])
+                                 : items.empty() ? c10::TypePtr(c10::TensorType::get())
+                                                 : items[0].type();
     define(*node.output(), make_list(element, items));
   } else if (node.is("prim::tolist")) {
     define(*node.output(), numbers_of(get(node.input(0)).toTensor(), get(node.input(2)).toInt()));
@@ -222,7 +238,8 @@ bool Interpreter::run_container(const ir::Node& node) {
     const auto type = constants_.type(*node.output()->type())->cast<c10::DictType>();
     if (!type) throw ModelError("a dict of unknown type");
     c10::impl::GenericDict dict(type->getKeyType(), type->getValueType());
-    for (std::size_t i = 0; i + 1 < node.inputs().size(); i += 2) dict.insert_or_assign(get(node.input(i)), get(node.input(i + 1)));
+    for (std::size_t i = 0; i + 1 < node.inputs().size(); i += 2)
+      dict.insert_or_assign(get(node.input(i)), get(node.input(i + 1)));
     define(*node.output(), dict);
   } else if (node.is("prim::ListUnpack")) {
     const auto items = get(node.input(0)).toListRef();
@@ -238,7 +255,8 @@ bool Interpreter::run_container(const ir::Node& node) {
     const auto& items = get(node.input(0)).toTupleRef().elements();
     const auto *begin = node.attribute("beg"), *end = node.attribute("end");
     if (!begin || !end) throw ModelError("a slice without bounds");
-    define(*node.output(), c10::ivalue::Tuple::create(Values(items.begin() + *begin->get<std::int64_t>(), items.begin() + *end->get<std::int64_t>())));
+    define(*node.output(), c10::ivalue::Tuple::create(
+                               Values(items.begin() + *begin->get<std::int64_t>(), items.begin() + *end->get<std::int64_t>())));
   } else {
     return false;
   }

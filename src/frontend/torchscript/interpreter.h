@@ -63,7 +63,7 @@ class Interpreter {
   ConstantReader constants_;
   Operators operators_;
   Watch watch_;
-  Values values_;  // by Value::id()
+  Values values_;                                                                 // by Value::id()
   std::unordered_map<const ir::Node*, std::vector<const ir::Value*>> last_used_;  // that the node is the last to read
   std::unordered_map<const ir::Node*, c10::IValue> constants_read_;
 };

@@ -111,12 +111,15 @@ at::Tensor ConstantReader::tensor(const ir::TensorView& view) {
 c10::IValue ConstantReader::list(const ir::ListConstant& held) {
   std::vector<c10::IValue> items;
   for (const ir::Constant& item : held.items) items.push_back(read(item));
-  const c10::TypePtr element = held.element ? type(*held.element) : items.empty() ? c10::TypePtr(c10::TensorType::get()) : items[0].type();
+  const c10::TypePtr element = held.element    ? type(*held.element)
+                               : items.empty() ? c10::TypePtr(c10::TensorType::get())
+                                               : items[0].type();
   return make_list(element, items);
 }
 
 c10::IValue ConstantReader::dict(const ir::DictConstant& held) {
-  c10::impl::GenericDict made(held.key ? type(*held.key) : c10::AnyType::get(), held.value ? type(*held.value) : c10::AnyType::get());
+  c10::impl::GenericDict made(held.key ? type(*held.key) : c10::AnyType::get(),
+                              held.value ? type(*held.value) : c10::AnyType::get());
   for (const auto& [key, value] : held.items) made.insert(read(key), read(value));
   return made;
 }

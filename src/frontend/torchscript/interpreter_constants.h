@@ -21,9 +21,9 @@ namespace compatcheck::frontend::torchscript {
 
 // What constants refer to beyond themselves.
 struct ConstantSources {
-  std::string file;                                     // storages' places are in it
-  std::function<c10::IValue(std::uint32_t)> object;     // of Program::objects
-  std::function<torch::jit::CompilationUnit&()> classes;  // of the loaded module
+  std::string file;                                          // storages' places are in it
+  std::function<c10::IValue(std::uint32_t)> object;          // of Program::objects
+  std::function<torch::jit::CompilationUnit&()> classes;     // of the loaded module
   std::function<const ir::Graph&(const std::string&)> body;  // of Program::functions, for what libtorch doesn't know by name
 };
 

@@ -27,14 +27,15 @@ void fill_by_name(c10::ivalue::Object& object, const c10::IValue& state) {
 
 }  // namespace
 
-ModuleReader::ModuleReader(const Archive& archive, caffe2::serialize::PyTorchStreamReader& reader, Sources& sources, Weights& weights,
-                           const Stubs& stubs)
+ModuleReader::ModuleReader(const Archive& archive, caffe2::serialize::PyTorchStreamReader& reader, Sources& sources,
+                           Weights& weights, const Stubs& stubs)
     : reader_(reader),
       weights_(weights),
       archive_(archive),
       unit_(std::make_shared<torch::jit::CompilationUnit>()),
-      importer_(unit_, &constants_, [&sources](const std::string& qualifier) { return sources.load(qualifier); },
-                static_cast<std::size_t>(reader.version())) {
+      importer_(
+          unit_, &constants_, [&sources](const std::string& qualifier) { return sources.load(qualifier); },
+          static_cast<std::size_t>(reader.version())) {
   stubs.define_classes(unit_);
 }
 
@@ -97,13 +98,15 @@ c10::intrusive_ptr<c10::ivalue::Object> ModuleReader::make_object(const c10::Str
   const auto attributes = state.toGenericDict();
   for (std::size_t i = 0; i < cls->numAttributes(); ++i) {
     const auto found = attributes.find(cls->getAttributeName(i));
-    if (found == attributes.end()) throw ModelError("an object of " + cls->name()->qualifiedName() + " lacks its attribute " + cls->getAttributeName(i));
+    if (found == attributes.end())
+      throw ModelError("an object of " + cls->name()->qualifiedName() + " lacks its attribute " + cls->getAttributeName(i));
     object->setSlot(i, found->value());
   }
   return object;
 }
 
-void ModuleReader::set_state(const c10::intrusive_ptr<c10::ivalue::Object>& object, torch::jit::Function& method, const c10::IValue& state) {
+void ModuleReader::set_state(const c10::intrusive_ptr<c10::ivalue::Object>& object, torch::jit::Function& method,
+                             const c10::IValue& state) {
   try {
     StateSetter().run(method, object, state);
   } catch (const StateNotSet& why) {

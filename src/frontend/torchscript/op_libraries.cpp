@@ -1,8 +1,7 @@
 #include "frontend/torchscript/op_libraries.h"
 
-#include <torch/csrc/jit/runtime/operator.h>
-
 #include <dlfcn.h>
+#include <torch/csrc/jit/runtime/operator.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -35,7 +34,8 @@ bool load_python_for(const std::filesystem::path& torch) {
   std::vector<std::string> names;
   for (auto folder = torch; folder.has_relative_path(); folder = folder.parent_path()) {
     const std::string name = folder.filename().string();
-    if (name.starts_with("python3.")) names = {"lib" + name + ".so.1.0", (folder.parent_path() / ("lib" + name + ".so.1.0")).string()};
+    if (name.starts_with("python3."))
+      names = {"lib" + name + ".so.1.0", (folder.parent_path() / ("lib" + name + ".so.1.0")).string()};
   }
   for (int minor = 14; names.empty() && minor >= 9; --minor) names.push_back("libpython3." + std::to_string(minor) + ".so.1.0");
   for (const std::string& name : names)
@@ -48,12 +48,15 @@ void load_op_library(const std::string& path) {
   const std::string absolute = std::filesystem::absolute(path).string();
   if (load(absolute)) return;
   const std::string first = said();
-  const bool wants_python = first.find("Py") != first.npos || first.find("torch_python") != first.npos || first.find("THPVariable") != first.npos;
+  const bool wants_python =
+      first.find("Py") != first.npos || first.find("torch_python") != first.npos || first.find("THPVariable") != first.npos;
   if (wants_python && load_python_for(libtorch_folder()) && load(absolute)) return;
   std::string message = "the operator library " + path + " can't be loaded: " + first;
   if (wants_python)
-    message += ". It is a Python extension, and libpython or libtorch_python wasn't found; instead state the operator's schema in a table "
-               "(`schema:` in its row): the library isn't needed to check a model";
+    message +=
+        ". It is a Python extension, and libpython or libtorch_python wasn't found; instead state the operator's schema in a "
+        "table "
+        "(`schema:` in its row): the library isn't needed to check a model";
   throw UsageError(message);
 }
 

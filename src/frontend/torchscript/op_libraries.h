@@ -9,8 +9,8 @@ namespace compatcheck::frontend::torchscript {
 // Of every operator that libtorch knows now, sorted.
 std::vector<std::string> registered_schemas();
 
-// Each once in the life of the process. Gives the schemas of the operators that these registered. Throws UsageError with what the linker
-// said and what to do.
+// Each once in the life of the process. Gives the schemas of the operators that these registered. Throws UsageError with what the
+// linker said and what to do.
 std::vector<std::string> load_op_libraries(const std::vector<std::string>& paths);
 
 }  // namespace compatcheck::frontend::torchscript

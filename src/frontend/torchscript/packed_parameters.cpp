@@ -90,7 +90,8 @@ PackedParameters convolution_from_call(const std::string& op, const std::vector<
 
 PackedParameters parts_of_state(const std::string& class_name, const c10::IValue& state) {
   const bool tuple = state.isTuple();
-  if (ends_with_class(class_name, "LinearPackedParamsBase") && tuple && state.toTupleRef().size() == 2) return linear(elements(state));
+  if (ends_with_class(class_name, "LinearPackedParamsBase") && tuple && state.toTupleRef().size() == 2)
+    return linear(elements(state));
   if (class_name.find(".Conv") != class_name.npos && tuple) return convolution_from_state(state);
   if (ends_with_class(class_name, "EmbeddingPackedParamsBase") && tuple && state.toTupleRef().size() == 4)
     return {{"version", "tensors", "doubles", "longs"}, elements(state)};

@@ -15,13 +15,18 @@ namespace op = pickle_opcode;
 
 struct Mark {};
 struct Opaque {};
-struct Global { std::string_view name; };
-struct Numbers { std::vector<std::int64_t> values; };  // a tuple of ints
+struct Global {
+  std::string_view name;
+};
+struct Numbers {
+  std::vector<std::int64_t> values;
+};  // a tuple of ints
 using Item = std::variant<Opaque, Mark, std::string_view, std::int64_t, Global, Numbers, PickledStorage>;
 
 class Scan {
  public:
-  Scan(std::span<const std::uint8_t> pickle, const std::string& record) : bytes_(pickle.size()), steps_(pickle), record_(record) {}
+  Scan(std::span<const std::uint8_t> pickle, const std::string& record)
+      : bytes_(pickle.size()), steps_(pickle), record_(record) {}
 
   PickledWeights run() {
     for (;;) {
@@ -33,7 +38,9 @@ class Scan {
   }
 
  private:
-  [[noreturn]] void damaged() const { throw ModelError("record " + record_ + " is damaged: it isn't a pickle that torch writes"); }
+  [[noreturn]] void damaged() const {
+    throw ModelError("record " + record_ + " is damaged: it isn't a pickle that torch writes");
+  }
 
   Item take() {
     if (stack_.empty()) damaged();
@@ -112,24 +119,42 @@ class Scan {
       case op::mark: push(Mark{}); break;
       case op::pop: drop(1); break;
       case op::binint: push(std::int64_t{static_cast<std::int32_t>(step.number)}); break;
-      case op::binint1: case op::binint2: push(static_cast<std::int64_t>(step.number)); break;
+      case op::binint1:
+      case op::binint2: push(static_cast<std::int64_t>(step.number)); break;
       case op::long1: push(long_number(step.text)); break;
       case op::binunicode: push(step.text); break;
-      case op::binfloat: case op::none: case op::newtrue: case op::newfalse: case op::empty_dict: case op::empty_list: push(Opaque{}); break;
+      case op::binfloat:
+      case op::none:
+      case op::newtrue:
+      case op::newfalse:
+      case op::empty_dict:
+      case op::empty_list: push(Opaque{}); break;
       case op::empty_tuple: push(Numbers{}); break;
       case op::binpersid: read_persistent_id(); break;
-      case op::reduce: case op::build: case op::newobj: drop(2); push(Opaque{}); break;
-      case op::appends: case op::setitems: drop_to_mark(); break;
+      case op::reduce:
+      case op::build:
+      case op::newobj:
+        drop(2);
+        push(Opaque{});
+        break;
+      case op::appends:
+      case op::setitems: drop_to_mark(); break;
       case op::append: drop(1); break;
       case op::setitem: drop(2); break;
-      case op::dict: case op::list: drop_to_mark(); push(Opaque{}); break;
+      case op::dict:
+      case op::list:
+        drop_to_mark();
+        push(Opaque{});
+        break;
       case op::tuple: make_marked_tuple(); break;
       case op::tuple1: make_tuple(1); break;
       case op::tuple2: make_tuple(2); break;
       case op::tuple3: make_tuple(3); break;
       case op::global: push(Global{step.second}); break;
-      case op::get: case op::long_get: get(step.number); break;
-      case op::put: case op::long_put: put(step.number); break;
+      case op::get:
+      case op::long_get: get(step.number); break;
+      case op::put:
+      case op::long_put: put(step.number); break;
       default: damaged();
     }
   }

@@ -11,9 +11,9 @@
 namespace compatcheck::frontend::torchscript {
 
 struct PickledStorage {
-  std::string type;     // "FloatStorage"
-  std::string key;      // the record's name below data/ or constants/
-  std::string device;   // "cuda:0"
+  std::string type;    // "FloatStorage"
+  std::string key;     // the record's name below data/ or constants/
+  std::string device;  // "cuda:0"
   std::int64_t elements = 0;
 };
 

@@ -38,8 +38,12 @@ class MappedReader : public caffe2::serialize::ReadAdapterInterface {
 class ProgramReader {
  public:
   ProgramReader(const Archive& archive, PyTorchStreamReader& reader, Sources& sources, const Stubs& stubs)
-      : archive_(archive), sources_(sources), weights_(archive, reader), module_(archive, reader, sources, weights_, stubs),
-        values_(program_, types_, weights_), graphs_(program_, types_, values_, sources) {}
+      : archive_(archive),
+        sources_(sources),
+        weights_(archive, reader),
+        module_(archive, reader, sources, weights_, stubs),
+        values_(program_, types_, weights_),
+        graphs_(program_, types_, values_, sources) {}
 
   ir::Program read() {
     const auto root = module_.read();
@@ -73,8 +77,10 @@ class ProgramReader {
     const auto cls = type->cast<c10::ClassType>();
     if (!cls || is_opaque_class(*cls) || is_packed_parameters(*cls)) return;
     for (std::size_t i = 0; i < cls->numAttributes(); ++i)
-      made.attributes.push_back({cls->getAttributeName(i), types_.convert(cls->getAttribute(i)), made.is_module && cls->is_parameter(i), made.is_module && cls->is_buffer(i)});
-    for (std::size_t i = 0; i < cls->numConstants(); ++i) made.constants[cls->getConstantName(i)] = values_.convert(cls->getConstant(i));
+      made.attributes.push_back({cls->getAttributeName(i), types_.convert(cls->getAttribute(i)),
+                                 made.is_module && cls->is_parameter(i), made.is_module && cls->is_buffer(i)});
+    for (std::size_t i = 0; i < cls->numConstants(); ++i)
+      made.constants[cls->getConstantName(i)] = values_.convert(cls->getConstant(i));
     for (torch::jit::Function* method : cls->methods()) {
       if (!method->isGraphFunction()) continue;
       made.methods[method->name()] = method->qualname().qualifiedName();
@@ -126,7 +132,8 @@ std::string readable(const std::string& message) {
   std::string text = message.substr(0, std::min(message.find("\nException raised from"), message.find("\nframe #")));
   const auto first = text.find_first_not_of('\n');
   const auto last = text.find_last_not_of(" \n");
-  return "libtorch can't load it: " + (first == text.npos ? std::string("it doesn't say why") : text.substr(first, last + 1 - first));
+  return "libtorch can't load it: " +
+         (first == text.npos ? std::string("it doesn't say why") : text.substr(first, last + 1 - first));
 }
 
 // Old operators are replaced by upgraders, which libtorch compiles at a cost that few models need to bear.

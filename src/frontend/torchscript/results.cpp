@@ -20,7 +20,11 @@ ir::Constant tensor(at::Tensor held) {
   storage->bytes = held.nbytes();
   storage->data.resize(held.nbytes());
   if (held.nbytes() > 0) std::memcpy(storage->data.data(), held.const_data_ptr(), held.nbytes());
-  return {ir::TensorView{.dtype = *dtype, .sizes = held.sizes().vec(), .strides = held.strides().vec(), .storage = std::move(storage), .quantizer = nullptr}};
+  return {ir::TensorView{.dtype = *dtype,
+                         .sizes = held.sizes().vec(),
+                         .strides = held.strides().vec(),
+                         .storage = std::move(storage),
+                         .quantizer = nullptr}};
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace compatcheck::frontend::torchscript {
 
-// Tensors come contiguous, quantized ones as the real numbers they stand for, sparse ones dense. Throws ModelError for what no caller
-// can compare: objects, generators.
+// Tensors come contiguous, quantized ones as the real numbers they stand for, sparse ones dense. Throws ModelError for what no
+// caller can compare: objects, generators.
 ir::Constant result_of(const c10::IValue& value);
 
 }  // namespace compatcheck::frontend::torchscript

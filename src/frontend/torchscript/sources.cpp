@@ -9,8 +9,8 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-constexpr std::size_t longest_text = 200;      // of a source line, for the report
-constexpr std::size_t deepest_type = 1000;     // libtorch takes minutes for List[List[... of many thousands
+constexpr std::size_t longest_text = 200;   // of a source line, for the report
+constexpr std::size_t deepest_type = 1000;  // libtorch takes minutes for List[List[... of many thousands
 constexpr std::uint64_t most_code_bytes = 64 << 20;
 
 std::string path_of(std::string qualifier) {
@@ -23,15 +23,18 @@ std::string path_of(std::string qualifier) {
 void Sources::check(const std::string& name, std::string_view code) {
   std::size_t depth = 0;
   for (std::size_t at = code.find_first_of("[]\n"); at != code.npos; at = code.find_first_of("[]\n", at + 1)) {
-    if (code[at] == '[') ++depth;
-    else depth = code[at] == ']' && depth > 0 ? depth - 1 : 0;
+    if (code[at] == '[')
+      ++depth;
+    else
+      depth = code[at] == ']' && depth > 0 ? depth - 1 : 0;
     if (depth > deepest_type) throw ModelError("brackets in " + name + " are nested more than 1000 deep");
   }
 }
 
 std::string_view Sources::bytes(const Record& record) {
   if (record.unpacked > most_code_bytes)
-    throw ModelError("record " + record.name + " has " + std::to_string(record.unpacked) + " bytes; code of more than 64 MB isn't read");
+    throw ModelError("record " + record.name + " has " + std::to_string(record.unpacked) +
+                     " bytes; code of more than 64 MB isn't read");
   if (!record.compressed) {
     const auto data = archive_.contents(record);
     return {reinterpret_cast<const char*>(data.data()), data.size()};

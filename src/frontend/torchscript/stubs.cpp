@@ -15,21 +15,30 @@ namespace {
 
 constexpr std::size_t most_attempts = 40;
 
-bool registered(const std::string& name) {
-  return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name)).empty();
-}
+bool registered(const std::string& name) { return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name)).empty(); }
 
 void refuse_to_run(torch::jit::Stack&) { throw ModelError("an operator whose library isn't loaded can't be run"); }
 
 torch::jit::Operator stand_in(const c10::FunctionSchema& schema) {
-  return {schema.name(), schema.overload_name(), schema.arguments(), schema.returns(), torch::jit::Operation(refuse_to_run),
+  return {schema.name(),
+          schema.overload_name(),
+          schema.arguments(),
+          schema.returns(),
+          torch::jit::Operation(refuse_to_run),
           c10::AliasAnalysisKind::CONSERVATIVE};
 }
 
 std::string type_in_schema(const std::string& script) {
-  static const std::map<std::string, std::string> names = {
-      {"Tensor", "Tensor"}, {"List[Tensor]", "Tensor[]"}, {"int", "int"}, {"float", "float"}, {"bool", "bool"}, {"str", "str"},
-      {"List[int]", "int[]"}, {"List[float]", "float[]"}, {"Optional[Tensor]", "Tensor?"}, {"Dict[str, Tensor]", "Dict(str, Tensor)"}};
+  static const std::map<std::string, std::string> names = {{"Tensor", "Tensor"},
+                                                           {"List[Tensor]", "Tensor[]"},
+                                                           {"int", "int"},
+                                                           {"float", "float"},
+                                                           {"bool", "bool"},
+                                                           {"str", "str"},
+                                                           {"List[int]", "int[]"},
+                                                           {"List[float]", "float[]"},
+                                                           {"Optional[Tensor]", "Tensor?"},
+                                                           {"Dict[str, Tensor]", "Dict(str, Tensor)"}};
   const auto found = names.find(script);
   if (found != names.end()) return found->second;
   if (!script.starts_with("Tuple[") || !script.ends_with("]")) return {};
@@ -77,7 +86,8 @@ std::vector<c10::Argument> results_of(const std::string& type) { return torch::j
 std::vector<c10::Argument> arguments_of(const CallShape& shape) {
   std::vector<c10::Argument> arguments;
   const auto add = [&](const std::string& argument, bool keyword, bool optional) {
-    arguments.emplace_back(argument, c10::AnyType::get(), std::nullopt, optional ? std::optional(c10::IValue()) : std::nullopt, keyword);
+    arguments.emplace_back(argument, c10::AnyType::get(), std::nullopt, optional ? std::optional(c10::IValue()) : std::nullopt,
+                           keyword);
   };
   for (std::size_t i = 0; i < shape.most; ++i) add("arg" + std::to_string(i), false, i >= shape.fewest);
   for (const auto& [keyword, calls] : shape.keywords) add(keyword, true, calls < shape.calls);
@@ -96,8 +106,8 @@ c10::TypePtr method_result(const std::string& results) {
   return types.size() == 1 ? types.front() : c10::TypePtr(c10::TupleType::create(types));
 }
 
-void define_method(torch::jit::CompilationUnit& unit, const c10::ClassTypePtr& cls, const std::string& name, const CallShape& shape,
-                   const c10::TypePtr& result) {
+void define_method(torch::jit::CompilationUnit& unit, const c10::ClassTypePtr& cls, const std::string& name,
+                   const CallShape& shape, const c10::TypePtr& result) {
   std::vector<c10::Argument> arguments = arguments_of(shape);
   arguments.insert(arguments.begin(), c10::Argument("self", cls));
   auto graph = std::make_shared<torch::jit::Graph>();
@@ -114,9 +124,12 @@ ir::TypeRef common_type(const ir::TypeRef& a, const ir::TypeRef& b) {
   if (ir::is(a, ir::TypeKind::tensor) && ir::is(b, ir::TypeKind::tensor)) return ir::tensor_type();
   if (ir::is(a, ir::TypeKind::none)) return ir::is(b, ir::TypeKind::optional) ? b : ir::optional_of(b);
   if (ir::is(b, ir::TypeKind::none)) return ir::is(a, ir::TypeKind::optional) ? a : ir::optional_of(a);
-  if (ir::is(a, ir::TypeKind::optional) && !ir::is(b, ir::TypeKind::optional)) return ir::optional_of(common_type(a->elements[0], b));
+  if (ir::is(a, ir::TypeKind::optional) && !ir::is(b, ir::TypeKind::optional))
+    return ir::optional_of(common_type(a->elements[0], b));
   if (ir::is(b, ir::TypeKind::optional)) return common_type(b, a);
-  const auto number = [](const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating); };
+  const auto number = [](const ir::TypeRef& type) {
+    return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating);
+  };
   return ir::simple_type(number(a) && number(b) ? ir::TypeKind::number : ir::TypeKind::any);
 }
 
@@ -186,7 +199,8 @@ void Stubs::define_classes(const std::shared_ptr<torch::jit::CompilationUnit>& u
     unit->register_type(cls);
     const auto methods = methods_.find(name);
     if (methods == methods_.end()) continue;
-    for (const auto& [method, stub] : methods->second) define_method(*unit, cls, method, stub.shape, method_result(stub.results[stub.tried]));
+    for (const auto& [method, stub] : methods->second)
+      define_method(*unit, cls, method, stub.shape, method_result(stub.results[stub.tried]));
   }
 }
 
@@ -255,7 +269,8 @@ std::string Stubs::assumed_schema(const std::string& name, const Stub& op, const
     if (i) text += ", ";
     if (argument.kwarg_only() && !keywords) text += "*, ", keywords = true;
     ir::TypeRef type = types[i] ? types[i] : ir::simple_type(ir::TypeKind::any);
-    if (argument.default_value() && !ir::is(type, ir::TypeKind::optional) && !ir::is(type, ir::TypeKind::any)) type = ir::optional_of(type);
+    if (argument.default_value() && !ir::is(type, ir::TypeKind::optional) && !ir::is(type, ir::TypeKind::any))
+      type = ir::optional_of(type);
     text += (writes && i == 0 ? "Tensor(a!)" : ir::to_string(*type)) + " " + argument.name();
     if (argument.default_value()) text += "=None";
   }
@@ -269,7 +284,8 @@ void Stubs::describe(ir::Program& program) const {
   for (const auto& [name, op] : operators_) {
     const std::string assumed = assumed_schema(name, op, program);
     program.stub_schemas.push_back(assumed);
-    program.notes.push_back({Kind::stub_operator, name, "nobody registered " + name + "; its schema was assumed from its calls: " + assumed});
+    program.notes.push_back(
+        {Kind::stub_operator, name, "nobody registered " + name + "; its schema was assumed from its calls: " + assumed});
   }
   for (const std::string& name : classes_)
     program.notes.push_back({Kind::opaque_class, name, "nobody registered the class " + name + "; its objects are opaque"});

@@ -53,9 +53,9 @@ class Stubs {
 
   Sources& sources_;
   schema::Registry shipped_;
-  std::map<std::string, std::vector<std::string>> users_;   // by operator
+  std::map<std::string, std::vector<std::string>> users_;  // by operator
   std::set<std::string> looked_up_;
-  std::vector<std::string> known_;                          // registered schemas: users' and shipped
+  std::vector<std::string> known_;  // registered schemas: users' and shipped
   std::set<std::string> classes_;
   std::map<std::string, Stub> operators_;
   std::map<std::string, std::map<std::string, Stub>> methods_;  // by class

@@ -47,7 +47,8 @@ void Types::count_parts(const ir::Type& type) {
     const auto counted = parts_.find(element.get());
     parts += counted == parts_.end() ? 1 : counted->second;
   }
-  if (parts > most_type_parts) throw ModelError("a type of the model holds more than " + std::to_string(most_type_parts) + " others");
+  if (parts > most_type_parts)
+    throw ModelError("a type of the model holds more than " + std::to_string(most_type_parts) + " others");
   if (parts > 1) parts_[&type] = parts;
 }
 
@@ -81,9 +82,12 @@ ir::TypeRef Types::make(const c10::TypePtr& type) {
   using ir::TypeKind;
   switch (type->kind()) {
     case Kind::TensorType: return ir::tensor_type(tensor_type(type->expectRef<c10::TensorType>()));
-    case Kind::IntType: case Kind::SymIntType: return ir::simple_type(TypeKind::integer);
-    case Kind::FloatType: case Kind::SymFloatType: return ir::simple_type(TypeKind::floating);
-    case Kind::BoolType: case Kind::SymBoolType: return ir::simple_type(TypeKind::boolean);
+    case Kind::IntType:
+    case Kind::SymIntType: return ir::simple_type(TypeKind::integer);
+    case Kind::FloatType:
+    case Kind::SymFloatType: return ir::simple_type(TypeKind::floating);
+    case Kind::BoolType:
+    case Kind::SymBoolType: return ir::simple_type(TypeKind::boolean);
     case Kind::ComplexType: return ir::simple_type(TypeKind::complex);
     case Kind::NumberType: return ir::simple_type(TypeKind::number);
     case Kind::StringType: return ir::simple_type(TypeKind::string);
@@ -99,7 +103,9 @@ ir::TypeRef Types::make(const c10::TypePtr& type) {
     case Kind::AnyListType: return ir::simple_type(TypeKind::any_list);
     case Kind::AnyTupleType: return ir::simple_type(TypeKind::any_tuple);
     case Kind::AnyClassType: return ir::simple_type(TypeKind::any_class);
-    case Kind::CapsuleType: case Kind::QuantizerType: case Kind::PyObjectType: return ir::simple_type(TypeKind::capsule);
+    case Kind::CapsuleType:
+    case Kind::QuantizerType:
+    case Kind::PyObjectType: return ir::simple_type(TypeKind::capsule);
     case Kind::FunctionType: return ir::simple_type(TypeKind::function);
     case Kind::ListType: return contained(TypeKind::list, type);
     case Kind::DictType: return contained(TypeKind::dict, type);

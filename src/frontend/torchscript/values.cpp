@@ -6,7 +6,7 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-constexpr std::size_t deepest = 900;          // below snapshot.h's deepest_nesting
+constexpr std::size_t deepest = 900;  // below snapshot.h's deepest_nesting
 constexpr std::size_t most_values = 2'000'000;
 constexpr std::size_t text_of_a_value = 128;  // a longer text counts as several values
 

@@ -36,7 +36,8 @@ std::size_t number_bytes(std::string_view storage_type) {
 }
 
 void swap_bytes(std::span<std::uint8_t> bytes, std::size_t width) {
-  for (std::size_t at = 0; width > 1 && at + width <= bytes.size(); at += width) std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
+  for (std::size_t at = 0; width > 1 && at + width <= bytes.size(); at += width)
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
 }
 
 bool plain(const at::Tensor& tensor) {
@@ -74,7 +75,8 @@ std::shared_ptr<torch::jit::DeserializationStorageContext> Weights::map(const st
   return context;
 }
 
-void Weights::map_storage(const PickledStorage& named, const std::string& folder, torch::jit::DeserializationStorageContext& context) {
+void Weights::map_storage(const PickledStorage& named, const std::string& folder,
+                          torch::jit::DeserializationStorageContext& context) {
   const std::string name = folder + named.key;
   if (named.elements < 0) throw ModelError("record " + name + " has a negative length");
   if (named.elements == 0) return;
@@ -107,8 +109,8 @@ c10::Storage Weights::storage_of(const Record& record, const PickledStorage& nam
       const auto bytes = archive_.contents(record);
       made->data.assign(bytes.begin(), bytes.end());
     }
-    storage = c10::Storage(c10::Storage::use_byte_size_t(), record.bytes,
-                           at::DataPtr(archive_.contents(record).data(), at::kCPU), nullptr, false);
+    storage = c10::Storage(c10::Storage::use_byte_size_t(), record.bytes, at::DataPtr(archive_.contents(record).data(), at::kCPU),
+                           nullptr, false);
   }
   if (named.device != "cpu") devices_.insert(named.device);
   origins_.emplace(storage.unsafeGetStorageImpl(), Origin{made, named.device});

@@ -34,8 +34,10 @@ class Weights {
   void check(const at::Tensor& tensor) const;
   ir::Constant convert(const at::Tensor& tensor);
 
-  const std::set<std::string>& devices() const { return devices_; }     // other than cpu, on which tensors were saved
-  const std::vector<std::string>& unpacked() const { return unpacked_; }  // records that couldn't stay in the file: compressed, big-endian
+  const std::set<std::string>& devices() const { return devices_; }  // other than cpu, on which tensors were saved
+  const std::vector<std::string>& unpacked() const {
+    return unpacked_;
+  }  // records that couldn't stay in the file: compressed, big-endian
 
  private:
   struct Origin {

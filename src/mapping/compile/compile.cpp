@@ -18,9 +18,11 @@ int compile(const std::filesystem::path& folder, const std::filesystem::path& fi
     return 1;
   }
   std::ofstream out(file, std::ios::binary);
-  out << "// Generated from mappings/.\n#include <string_view>\n\nnamespace compatcheck::mapping {\n\nnamespace {\nconstexpr char bytes[] =\n";
+  out << "// Generated from mappings/.\n#include <string_view>\n\nnamespace compatcheck::mapping {\n\nnamespace {\nconstexpr "
+         "char bytes[] =\n";
   write_literal(out, encode(tables));
-  out << "  ;\n}  // namespace\n\nstd::string_view shipped_bytes() { return {bytes, sizeof bytes - 1}; }\n\n}  // namespace compatcheck::mapping\n";
+  out << "  ;\n}  // namespace\n\nstd::string_view shipped_bytes() { return {bytes, sizeof bytes - 1}; }\n\n}  // namespace "
+         "compatcheck::mapping\n";
   out.close();
   if (!out) std::cerr << file.string() << ": can't be written\n";
   return out ? 0 : 1;

@@ -80,7 +80,9 @@ inline void transfer(Reader& in, std::string& value) { value = in.text(); }
 inline void transfer(Writer& out, bool value) { out.number(value); }
 inline void transfer(Reader& in, bool& value) { value = in.number() != 0; }
 // Zigzag: small negative numbers stay short.
-inline void transfer(Writer& out, std::int64_t value) { out.number((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63)); }
+inline void transfer(Writer& out, std::int64_t value) {
+  out.number((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
+}
 inline void transfer(Reader& in, std::int64_t& value) {
   const std::uint64_t coded = in.number();
   value = static_cast<std::int64_t>((coded >> 1) ^ (~(coded & 1) + 1));
@@ -90,56 +92,99 @@ inline void transfer(Reader& in, int& value) { value = static_cast<int>(in.numbe
 inline void transfer(Writer& out, double value) { out.number(std::bit_cast<std::uint64_t>(value)); }
 inline void transfer(Reader& in, double& value) { value = std::bit_cast<double>(in.number()); }
 
-template <class Enum> requires std::is_enum_v<Enum> void transfer(Writer& out, Enum value) { out.number(static_cast<std::uint64_t>(value)); }
-template <class Enum> requires std::is_enum_v<Enum> void transfer(Reader& in, Enum& value) { value = static_cast<Enum>(in.number()); }
+template <class Enum>
+  requires std::is_enum_v<Enum>
+void transfer(Writer& out, Enum value) {
+  out.number(static_cast<std::uint64_t>(value));
+}
+template <class Enum>
+  requires std::is_enum_v<Enum>
+void transfer(Reader& in, Enum& value) {
+  value = static_cast<Enum>(in.number());
+}
 
-template <class T> void transfer(Writer& out, const std::vector<T>& values);
-template <class T> void transfer(Reader& in, std::vector<T>& values);
-template <class T> void transfer(Writer& out, const std::optional<T>& value);
-template <class T> void transfer(Reader& in, std::optional<T>& value);
-template <class A, class B> void transfer(Writer& out, const std::pair<A, B>& value);
-template <class A, class B> void transfer(Reader& in, std::pair<A, B>& value);
+template <class T>
+void transfer(Writer& out, const std::vector<T>& values);
+template <class T>
+void transfer(Reader& in, std::vector<T>& values);
+template <class T>
+void transfer(Writer& out, const std::optional<T>& value);
+template <class T>
+void transfer(Reader& in, std::optional<T>& value);
+template <class A, class B>
+void transfer(Writer& out, const std::pair<A, B>& value);
+template <class A, class B>
+void transfer(Reader& in, std::pair<A, B>& value);
 inline void transfer(Writer& out, const std::shared_ptr<const Predicate>& value);
 inline void transfer(Reader& in, std::shared_ptr<const Predicate>& value);
 inline void transfer(Writer& out, const Literal& value);
 inline void transfer(Reader& in, Literal& value);
 
-template <class Archive, class... Fields> void all(Archive& archive, Fields&... fields) { (transfer(archive, fields), ...); }
+template <class Archive, class... Fields>
+void all(Archive& archive, Fields&... fields) {
+  (transfer(archive, fields), ...);
+}
 
 // `T` is const when writing.
-template <class T, class Plain> concept is = std::same_as<std::remove_const_t<T>, Plain>;
+template <class T, class Plain>
+concept is = std::same_as<std::remove_const_t<T>, Plain>;
 
-template <class Archive, is<Place> T> void transfer(Archive& archive, T& place) {
-  if constexpr (std::same_as<Archive, Writer>) archive.file(place.file);
-  else place.file = archive.file();
+template <class Archive, is<Place> T>
+void transfer(Archive& archive, T& place) {
+  if constexpr (std::same_as<Archive, Writer>)
+    archive.file(place.file);
+  else
+    place.file = archive.file();
   all(archive, place.line, place.column);
 }
-template <class Archive, is<Predicate::Size> T> void transfer(Archive& archive, T& size) { all(archive, size.dim, size.known, size.value); }
-template <class Archive, is<Predicate> T> void transfer(Archive& archive, T& p) {
+template <class Archive, is<Predicate::Size> T>
+void transfer(Archive& archive, T& size) {
+  all(archive, size.dim, size.known, size.value);
+}
+template <class Archive, is<Predicate> T>
+void transfer(Archive& archive, T& p) {
   all(archive, p.any_of, p.equals, p.each, p.length, p.elements, p.negated, p.min, p.max, p.none, p.constant, p.used, p.dtype,
       p.rank_known, p.rank, p.sizes);
 }
-template <class Archive, is<Condition> T> void transfer(Archive& archive, T& c) { all(archive, c.argument, c.predicate, c.place); }
-template <class Archive, is<Binding> T> void transfer(Archive& archive, T& b) { all(archive, b.kind, b.argument, b.constant, b.constant_is_list); }
+template <class Archive, is<Condition> T>
+void transfer(Archive& archive, T& c) {
+  all(archive, c.argument, c.predicate, c.place);
+}
+template <class Archive, is<Binding> T>
+void transfer(Archive& archive, T& b) {
+  all(archive, b.kind, b.argument, b.constant, b.constant_is_list);
+}
 
-template <class T> void transfer(Writer& out, const std::vector<T>& values) {
+template <class T>
+void transfer(Writer& out, const std::vector<T>& values) {
   out.number(values.size());
   for (const T& value : values) transfer(out, value);
 }
-template <class T> void transfer(Reader& in, std::vector<T>& values) {
+template <class T>
+void transfer(Reader& in, std::vector<T>& values) {
   values.clear();
   for (std::uint64_t count = in.number(); count > 0; --count) transfer(in, values.emplace_back());
 }
-template <class T> void transfer(Writer& out, const std::optional<T>& value) {
+template <class T>
+void transfer(Writer& out, const std::optional<T>& value) {
   transfer(out, value.has_value());
   if (value) transfer(out, *value);
 }
-template <class T> void transfer(Reader& in, std::optional<T>& value) {
-  if (in.number() != 0) transfer(in, value.emplace());
-  else value.reset();
+template <class T>
+void transfer(Reader& in, std::optional<T>& value) {
+  if (in.number() != 0)
+    transfer(in, value.emplace());
+  else
+    value.reset();
 }
-template <class A, class B> void transfer(Writer& out, const std::pair<A, B>& value) { all(out, value.first, value.second); }
-template <class A, class B> void transfer(Reader& in, std::pair<A, B>& value) { all(in, value.first, value.second); }
+template <class A, class B>
+void transfer(Writer& out, const std::pair<A, B>& value) {
+  all(out, value.first, value.second);
+}
+template <class A, class B>
+void transfer(Reader& in, std::pair<A, B>& value) {
+  all(in, value.first, value.second);
+}
 
 inline void transfer(Writer& out, const std::shared_ptr<const Predicate>& value) {
   transfer(out, value != nullptr);
@@ -153,11 +198,16 @@ inline void transfer(Reader& in, std::shared_ptr<const Predicate>& value) {
 }
 inline void transfer(Writer& out, const Literal& value) {
   out.number(value.index());
-  std::visit([&]<class T>(const T& held) {
-    if constexpr (!std::same_as<T, std::monostate>) transfer(out, held);
-  }, value);
+  std::visit(
+      [&]<class T>(const T& held) {
+        if constexpr (!std::same_as<T, std::monostate>) transfer(out, held);
+      },
+      value);
 }
-template <class T> void read_as(Reader& in, Literal& value) { transfer(in, value.emplace<T>()); }
+template <class T>
+void read_as(Reader& in, Literal& value) {
+  transfer(in, value.emplace<T>());
+}
 inline void transfer(Reader& in, Literal& value) {
   switch (in.number()) {
     case 0: value = std::monostate{}; break;

@@ -7,23 +7,36 @@
 
 namespace compatcheck::mapping {
 
-template <class Archive, is<Body> T> void transfer(Archive& archive, T& b) {
+template <class Archive, is<Body> T>
+void transfer(Archive& archive, T& b) {
   all(archive, b.is_inlined, b.text, b.place);
   if constexpr (std::same_as<Archive, Reader>) b.functions = std::make_shared<const onnx::FunctionText>(b.text);
 }
-template <class Archive, is<Row> T> void transfer(Archive& archive, T& r) {
-  all(archive, r.kind, r.to, r.body, r.inputs, r.attributes, r.when, r.required, r.reason, r.hint, r.lifted, r.approximate, r.random,
-      r.complex, r.place);
+template <class Archive, is<Row> T>
+void transfer(Archive& archive, T& r) {
+  all(archive, r.kind, r.to, r.body, r.inputs, r.attributes, r.when, r.required, r.reason, r.hint, r.lifted, r.approximate,
+      r.random, r.complex, r.place);
 }
-template <class Archive, is<Entry> T> void transfer(Archive& archive, T& e) { all(archive, e.opset, e.rows, e.user, e.place); }
-template <class Archive, is<Validity> T> void transfer(Archive& archive, T& v) { all(archive, v.when, v.required); }
-template <class Archive, is<OperatorRows> T> void transfer(Archive& archive, T& o) {
+template <class Archive, is<Entry> T>
+void transfer(Archive& archive, T& e) {
+  all(archive, e.opset, e.rows, e.user, e.place);
+}
+template <class Archive, is<Validity> T>
+void transfer(Archive& archive, T& v) {
+  all(archive, v.when, v.required);
+}
+template <class Archive, is<OperatorRows> T>
+void transfer(Archive& archive, T& o) {
   all(archive, o.name, o.alias, o.schema, o.schema_place, o.facts, o.valid, o.history, o.place);
 }
-template <class Archive, is<OnnxChange> T> void transfer(Archive& archive, T& c) {
+template <class Archive, is<OnnxChange> T>
+void transfer(Archive& archive, T& c) {
   all(archive, c.op, c.from, c.to, c.change, c.why, c.moved, c.place);
 }
-template <class Archive, is<Listed> T> void transfer(Archive& archive, T& l) { all(archive, l.name, l.why, l.structure, l.place); }
+template <class Archive, is<Listed> T>
+void transfer(Archive& archive, T& l) {
+  all(archive, l.name, l.why, l.structure, l.place);
+}
 
 std::string encode(const Tables& tables) {
   std::vector<std::string> files;
@@ -46,7 +59,8 @@ std::string encode(const Tables& tables) {
   whole.text(operators.take());
   whole.text(lists.take());
   for (const std::string& file : files) {
-    const auto source = std::find_if(tables.sources.begin(), tables.sources.end(), [&](const auto& s) { return s.first == file; });
+    const auto source =
+        std::find_if(tables.sources.begin(), tables.sources.end(), [&](const auto& s) { return s.first == file; });
     whole.text(source == tables.sources.end() ? std::string_view() : std::string_view(source->second));
   }
   return whole.take();

@@ -17,19 +17,19 @@ std::string encode(const Tables& tables);
 
 class EncodedTables {
  public:
-  explicit EncodedTables(std::string_view bytes);   // `bytes` must outlive it
+  explicit EncodedTables(std::string_view bytes);  // `bytes` must outlive it
   explicit EncodedTables(std::string&& bytes);
 
   std::size_t size() const { return size_; }
-  std::string_view name(std::size_t i) const { return slots_[i].name; }   // sorted
+  std::string_view name(std::size_t i) const { return slots_[i].name; }  // sorted
   const OperatorRows& rows(std::size_t i) const;
-  const OperatorRows* find(std::string_view name) const;                  // null if it isn't there
+  const OperatorRows* find(std::string_view name) const;  // null if it isn't there
 
   const std::vector<OnnxChange>& changes() const { return lists().changes; }
   const std::vector<Listed>& structural() const { return lists().structural; }
   const std::vector<Listed>& plumbing() const { return lists().plumbing; }
-  const std::vector<std::string>& schemas() const { return lists().schemas; }   // that rows state
-  std::string_view source(std::string_view file) const;                   // a file's text; empty if it isn't there
+  const std::vector<std::string>& schemas() const { return lists().schemas; }  // that rows state
+  std::string_view source(std::string_view file) const;                        // a file's text; empty if it isn't there
 
  private:
   struct Slot {
@@ -50,7 +50,7 @@ class EncodedTables {
   std::unique_ptr<Slot[]> slots_;
   std::size_t size_ = 0;
   std::string_view list_bytes_;
-  std::vector<std::string_view> sources_;   // one a file
+  std::vector<std::string_view> sources_;  // one a file
   mutable std::once_flag lists_decoded_;
   mutable Lists lists_;
 };

@@ -63,7 +63,8 @@ Tables read_folder(const fs::path& folder, const std::string& prefix, std::vecto
   take(folder / "plumbing.yaml", tables.plumbing, read_list);
   const auto by_name = [](const auto& item) -> const std::string& { return item.name; };
   sort_and_check(tables.operators, by_name, defects);
-  sort_and_check(tables.changes, [](const OnnxChange& change) { return std::pair(change.op, change.to); }, defects);
+  sort_and_check(
+      tables.changes, [](const OnnxChange& change) { return std::pair(change.op, change.to); }, defects);
   sort_and_check(tables.structural, by_name, defects);
   sort_and_check(tables.plumbing, by_name, defects);
   return tables;
@@ -72,8 +73,10 @@ Tables read_folder(const fs::path& folder, const std::string& prefix, std::vecto
 std::string describe(const std::vector<Defect>& defects, const Tables& tables) {
   std::string text;
   for (const Defect& defect : defects) {
-    const auto source = std::find_if(tables.sources.begin(), tables.sources.end(), [&](const auto& s) { return s.first == defect.place.file; });
-    const std::string_view line = source == tables.sources.end() ? std::string_view() : yaml::line_of(source->second, defect.place.line);
+    const auto source =
+        std::find_if(tables.sources.begin(), tables.sources.end(), [&](const auto& s) { return s.first == defect.place.file; });
+    const std::string_view line =
+        source == tables.sources.end() ? std::string_view() : yaml::line_of(source->second, defect.place.line);
     text += (text.empty() ? "" : "\n") + yaml::describe(defect.place, defect.message, line);
   }
   return text;

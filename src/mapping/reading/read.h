@@ -5,23 +5,24 @@
 #include <string_view>
 #include <vector>
 
+#include "mapping/reading/yaml.h"
 #include "mapping/row.h"
 #include "mapping/table.h"
-#include "mapping/reading/yaml.h"
 
 namespace compatcheck::mapping {
 
 // What a file says, and what is wrong in it; an operator with a defect is left out.
-template <class Item> struct FileContents {
+template <class Item>
+struct FileContents {
   std::vector<Item> items;
   std::vector<Defect> defects;
-  std::vector<std::pair<std::string, int>> domains{};   // of operators: versions of custom ONNX domains
+  std::vector<std::pair<std::string, int>> domains{};  // of operators: versions of custom ONNX domains
 };
 
-FileContents<OperatorRows> read_operators(const yaml::Source& source);    // mappings/operators/*.yaml, users' files
-FileContents<OnnxChange> read_onnx_changes(const yaml::Source& source);   // mappings/onnx_changes.yaml
-FileContents<Listed> read_list(const yaml::Source& source);               // mappings/plumbing.yaml
-FileContents<Listed> read_structural(const yaml::Source& source);         // mappings/structural.yaml
+FileContents<OperatorRows> read_operators(const yaml::Source& source);   // mappings/operators/*.yaml, users' files
+FileContents<OnnxChange> read_onnx_changes(const yaml::Source& source);  // mappings/onnx_changes.yaml
+FileContents<Listed> read_list(const yaml::Source& source);              // mappings/plumbing.yaml
+FileContents<Listed> read_structural(const yaml::Source& source);        // mappings/structural.yaml
 
 namespace reading {
 
@@ -34,7 +35,7 @@ Validity validity(const yaml::Source& source, const yaml::Node& node);
 std::string text(const yaml::Source& source, const yaml::Node& node, std::string_view what);
 bool boolean(const yaml::Source& source, const yaml::Node& node, std::string_view key);
 bool is_identifier(std::string_view text);
-bool is_onnx_name(std::string_view name);   // "Relu", or "domain::Name"
+bool is_onnx_name(std::string_view name);  // "Relu", or "domain::Name"
 // "`key` isn't a key of WHAT; did you mean …".
 [[noreturn]] void unknown_key(const yaml::Source& source, const yaml::Node& key, std::string_view what,
                               std::span<const std::string_view> known);

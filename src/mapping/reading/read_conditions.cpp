@@ -8,14 +8,14 @@
 
 namespace compatcheck::mapping::reading {
 
+using yaml::fail;
 using yaml::Node;
 using yaml::Source;
-using yaml::fail;
 
 namespace {
 
-constexpr std::array<std::string_view, 13> predicate_keys = {"equals", "each", "min",  "max",  "length",   "none", "constant",
-                                                             "dtype",  "rank", "size", "elements", "used", "not"};
+constexpr std::array<std::string_view, 13> predicate_keys = {"equals", "each", "min",  "max",      "length", "none", "constant",
+                                                             "dtype",  "rank", "size", "elements", "used",   "not"};
 constexpr std::array<std::string_view, 5> dtype_classes = {"floating", "integral", "complex", "bool", "quantized"};
 
 Predicate predicate(const Source& source, const Node& node);
@@ -39,7 +39,8 @@ double number(const Source& source, const Node& node, std::string_view key) {
 
 std::string dtype(const Source& source, const Node& node) {
   const std::string name = text(source, node, "a dtype");
-  if (ir::dtype_from_name(name) || std::find(dtype_classes.begin(), dtype_classes.end(), name) != dtype_classes.end()) return name;
+  if (ir::dtype_from_name(name) || std::find(dtype_classes.begin(), dtype_classes.end(), name) != dtype_classes.end())
+    return name;
   std::vector<std::string_view> known(dtype_classes.begin(), dtype_classes.end());
   for (int i = 0; i < 30; ++i)
     if (const auto type = ir::dtype_from_number(i)) known.push_back(ir::name(*type));
@@ -92,18 +93,30 @@ void set(Predicate& made, const Source& source, const Node& key, const Node& val
       made.rank = shared(source, value);
       check_numbers(source, value, *made.rank, "a rank");
     }
-  } else if (word == "each") made.each = shared(source, value);
-  else if (word == "length") made.length = shared(source, value);
-  else if (word == "elements") made.elements = shared(source, value);
-  else if (word == "not") made.negated = shared(source, value);
-  else if (word == "min") made.min = number(source, value, word);
-  else if (word == "max") made.max = number(source, value, word);
-  else if (word == "none") made.none = boolean(source, value, word);
-  else if (word == "constant") made.constant = boolean(source, value, word);
-  else if (word == "used") made.used = boolean(source, value, word);
-  else if (word == "dtype") made.dtype = dtypes(source, value);
-  else if (word == "size") made.sizes = sizes(source, value);
-  else unknown_key(source, key, "a condition", predicate_keys);
+  } else if (word == "each")
+    made.each = shared(source, value);
+  else if (word == "length")
+    made.length = shared(source, value);
+  else if (word == "elements")
+    made.elements = shared(source, value);
+  else if (word == "not")
+    made.negated = shared(source, value);
+  else if (word == "min")
+    made.min = number(source, value, word);
+  else if (word == "max")
+    made.max = number(source, value, word);
+  else if (word == "none")
+    made.none = boolean(source, value, word);
+  else if (word == "constant")
+    made.constant = boolean(source, value, word);
+  else if (word == "used")
+    made.used = boolean(source, value, word);
+  else if (word == "dtype")
+    made.dtype = dtypes(source, value);
+  else if (word == "size")
+    made.sizes = sizes(source, value);
+  else
+    unknown_key(source, key, "a condition", predicate_keys);
 }
 
 Predicate predicate(const Source& source, const Node& node) {

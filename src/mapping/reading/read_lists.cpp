@@ -6,9 +6,9 @@
 
 namespace compatcheck::mapping {
 
+using yaml::fail;
 using yaml::Node;
 using yaml::Source;
-using yaml::fail;
 
 namespace {
 
@@ -36,13 +36,18 @@ OnnxChange change(const Source& source, const std::string& op, const Node& key, 
   for (const auto& [word, said] : value.pairs) {
     if (word.text == "moved") {
       if (!said.is_map()) fail(source, said, "`moved` maps attributes to the inputs that they became");
-      for (const auto& [attribute, input] : said.pairs) made.moved.emplace_back(attribute.text, reading::text(source, input, "an input"));
+      for (const auto& [attribute, input] : said.pairs)
+        made.moved.emplace_back(attribute.text, reading::text(source, input, "an input"));
       continue;
     }
-    if (word.text == "types") made.change = Change::types;
-    else if (word.text == "extended") made.change = Change::extended;
-    else if (word.text == "meaning") made.change = Change::meaning;
-    else reading::unknown_key(source, word, "a version step", change_words);
+    if (word.text == "types")
+      made.change = Change::types;
+    else if (word.text == "extended")
+      made.change = Change::extended;
+    else if (word.text == "meaning")
+      made.change = Change::meaning;
+    else
+      reading::unknown_key(source, word, "a version step", change_words);
     if (!made.why.empty()) fail(source, word, "a step has one class");
     made.why = reading::text(source, said, "the reason");
   }
@@ -51,7 +56,8 @@ OnnxChange change(const Source& source, const std::string& op, const Node& key, 
 }
 
 // Calls `take(key, value)` for every pair of the top map, collecting what it throws.
-template <class Item, class Take> FileContents<Item> each_pair(const Source& source, std::string_view shape, Take&& take) {
+template <class Item, class Take>
+FileContents<Item> each_pair(const Source& source, std::string_view shape, Take&& take) {
   FileContents<Item> contents;
   try {
     const Node root = yaml::parse(source);
@@ -71,33 +77,40 @@ template <class Item, class Take> FileContents<Item> each_pair(const Source& sou
 }  // namespace
 
 FileContents<OnnxChange> read_onnx_changes(const Source& source) {
-  return each_pair<OnnxChange>(source, "a map from ONNX operators to their version steps", [&](auto& items, const Node& op, const Node& steps) {
-    if (!steps.is_map()) fail(source, steps, "version steps are wanted: {7-13: {types: …}}");
-    for (const auto& [key, value] : steps.pairs) items.push_back(change(source, op.text, key, value));
-  });
+  return each_pair<OnnxChange>(source, "a map from ONNX operators to their version steps",
+                               [&](auto& items, const Node& op, const Node& steps) {
+                                 if (!steps.is_map()) fail(source, steps, "version steps are wanted: {7-13: {types: …}}");
+                                 for (const auto& [key, value] : steps.pairs)
+                                   items.push_back(change(source, op.text, key, value));
+                               });
 }
 
 FileContents<Listed> read_list(const Source& source) {
-  return each_pair<Listed>(source, "a map from names to why they are on this list", [&](auto& items, const Node& name, const Node& why) {
-    items.push_back({name.text, reading::text(source, why, "the reason"), Structure::resolved, source.place(name)});
-  });
+  return each_pair<Listed>(
+      source, "a map from names to why they are on this list", [&](auto& items, const Node& name, const Node& why) {
+        items.push_back({name.text, reading::text(source, why, "the reason"), Structure::resolved, source.place(name)});
+      });
 }
 
 FileContents<Listed> read_structural(const Source& source) {
-  return each_pair<Listed>(source, "a map from operators to what becomes of them", [&](auto& items, const Node& name, const Node& said) {
-    Listed made{.name = name.text, .why = {}, .structure = Structure::resolved, .place = source.place(name)};
-    const Node* why = &said;
-    if (said.is_map()) {
-      if (said.pairs.size() != 1) fail(source, said, "a reason is wanted, or one of `known` and `dropped` with it");
-      const auto& [word, reason] = said.pairs.front();
-      if (word.text == "known") made.structure = Structure::known;
-      else if (word.text == "dropped") made.structure = Structure::dropped;
-      else reading::unknown_key(source, word, "a structural operator", structural_words);
-      why = &reason;
-    }
-    made.why = reading::text(source, *why, "the reason");
-    items.push_back(std::move(made));
-  });
+  return each_pair<Listed>(
+      source, "a map from operators to what becomes of them", [&](auto& items, const Node& name, const Node& said) {
+        Listed made{.name = name.text, .why = {}, .structure = Structure::resolved, .place = source.place(name)};
+        const Node* why = &said;
+        if (said.is_map()) {
+          if (said.pairs.size() != 1) fail(source, said, "a reason is wanted, or one of `known` and `dropped` with it");
+          const auto& [word, reason] = said.pairs.front();
+          if (word.text == "known")
+            made.structure = Structure::known;
+          else if (word.text == "dropped")
+            made.structure = Structure::dropped;
+          else
+            reading::unknown_key(source, word, "a structural operator", structural_words);
+          why = &reason;
+        }
+        made.why = reading::text(source, *why, "the reason");
+        items.push_back(std::move(made));
+      });
 }
 
 }  // namespace compatcheck::mapping

@@ -10,9 +10,9 @@
 
 namespace compatcheck::mapping {
 
+using yaml::fail;
 using yaml::Node;
 using yaml::Source;
-using yaml::fail;
 
 namespace reading {
 
@@ -61,7 +61,8 @@ int opset(const Source& source, const Node& key) {
   int number = 0;
   const auto [end, error] = std::from_chars(key.text.data(), key.text.data() + key.text.size(), number);
   if (error != std::errc() || number < lowest_opset || number > highest_opset)
-    fail(source, key, "opset " + key.text + ": opsets are " + std::to_string(lowest_opset) + " to " + std::to_string(highest_opset));
+    fail(source, key,
+         "opset " + key.text + ": opsets are " + std::to_string(lowest_opset) + " to " + std::to_string(highest_opset));
   return number;
 }
 
@@ -85,7 +86,8 @@ Entry entry(const Source& source, const Node& key, const Node& value) {
 
 std::string operator_name(const Source& source, const Node& node, std::string_view what) {
   const std::string name = reading::text(source, node, what);
-  if (!is_operator_name(name)) fail(source, node, "`" + name + "` isn't an operator's name; write namespace::name or namespace::name.overload");
+  if (!is_operator_name(name))
+    fail(source, node, "`" + name + "` isn't an operator's name; write namespace::name or namespace::name.overload");
   return name;
 }
 
@@ -112,7 +114,9 @@ std::string facts(const Source& source, const Node& node) {
 
 OperatorRows operator_rows(const Source& source, const Node& key, const Node& value) {
   static constexpr std::array<std::string_view, 6> words = {"alias", "facts", "hint", "missing", "schema", "valid"};
-  static constexpr std::array<std::string_view, 12> row_words = {"to", "function", "inline", "refuse", "when", "requires", "inputs", "attributes", "lifted", "random", "approximate", "complex"};
+  static constexpr std::array<std::string_view, 12> row_words = {"to",     "function", "inline",      "refuse",
+                                                                 "when",   "requires", "inputs",      "attributes",
+                                                                 "lifted", "random",   "approximate", "complex"};
   OperatorRows made;
   made.name = operator_name(source, key, "an operator's name");
   made.place = source.place(key);
@@ -123,7 +127,8 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
   for (const auto& [word, said] : value.pairs) {
     if (is_number(word.text)) {
       if (!made.history.empty() && made.history.back().opset >= opset(source, word))
-        fail(source, word, "opset " + word.text + " stands after opset " + std::to_string(made.history.back().opset) + "; entries go upward");
+        fail(source, word,
+             "opset " + word.text + " stands after opset " + std::to_string(made.history.back().opset) + "; entries go upward");
       made.history.push_back(entry(source, word, said));
     } else if (word.text == "alias") {
       made.alias = operator_name(source, said, "`alias`");
@@ -133,7 +138,9 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
     } else if (word.text == "schema") {
       made.schema = reading::text(source, said, "`schema`");
       // Of a Python function its own name will do: "MyAdd(Tensor a, Tensor b) -> Tensor".
-      if (made.name.starts_with("prim::PythonOp.") && made.schema.substr(0, made.schema.find('(')).find("::") == std::string::npos) made.schema.insert(0, "prim::PythonOp.");
+      if (made.name.starts_with("prim::PythonOp.") &&
+          made.schema.substr(0, made.schema.find('(')).find("::") == std::string::npos)
+        made.schema.insert(0, "prim::PythonOp.");
       made.schema_place = source.place(said);
     } else if (word.text == "valid") {
       made.valid = reading::validity(source, said);
@@ -163,7 +170,10 @@ std::vector<std::pair<std::string, int>> domains(const Source& source, const Nod
   if (!node.is_map() || node.pairs.empty()) fail(source, node, "`domains` maps ONNX domains to their versions: {acme.ops: 2}");
   std::vector<std::pair<std::string, int>> made;
   for (const auto& [key, value] : node.pairs) {
-    if (!is_custom_domain(key.text)) fail(source, key, "`" + key.text + "` isn't a custom domain" + (onnx::is_own_domain(key.text) ? ": the opset is ONNX's own version" : ""));
+    if (!is_custom_domain(key.text))
+      fail(source, key,
+           "`" + key.text + "` isn't a custom domain" +
+               (onnx::is_own_domain(key.text) ? ": the opset is ONNX's own version" : ""));
     int version = 0;
     const auto [end, error] = std::from_chars(value.text.data(), value.text.data() + value.text.size(), version);
     if (!value.is_scalar() || value.quoted || error != std::errc() || end != value.text.data() + value.text.size() || version < 1)
@@ -189,8 +199,10 @@ FileContents<OperatorRows> read_operators(const Source& source) {
     if (root.is_null()) return contents;
     if (!root.is_map()) fail(source, root, "a table is a map from operators to their rows");
     for (const auto& [key, value] : root.pairs) try {
-        if (key.text == "domains") contents.domains = domains(source, value);
-        else contents.items.push_back(operator_rows(source, key, value));
+        if (key.text == "domains")
+          contents.domains = domains(source, value);
+        else
+          contents.items.push_back(operator_rows(source, key, value));
       } catch (const yaml::DefectError& error) {
         contents.defects.push_back(error.defect);
       }

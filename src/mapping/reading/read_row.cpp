@@ -12,19 +12,26 @@
 
 namespace compatcheck::mapping::reading {
 
+using yaml::fail;
 using yaml::Node;
 using yaml::Source;
-using yaml::fail;
 
 namespace {
 
-constexpr std::array<std::string_view, 14> row_keys = {"to",     "function",   "inline", "missing", "refuse",      "hint",   "when", "requires",
-                                                       "inputs", "attributes", "lifted", "random",  "approximate", "complex"};
+constexpr std::array<std::string_view, 14> row_keys = {"to",     "function", "inline",      "missing", "refuse",
+                                                       "hint",   "when",     "requires",    "inputs",  "attributes",
+                                                       "lifted", "random",   "approximate", "complex"};
 
 constexpr std::array<std::pair<std::string_view, ArgumentKind>, 9> kinds = {{
-    {"value", ArgumentKind::value},     {"int", ArgumentKind::integer},  {"float", ArgumentKind::floating},
-    {"ints", ArgumentKind::integers},   {"floats", ArgumentKind::floats}, {"string", ArgumentKind::string},
-    {"bool", ArgumentKind::boolean},    {"dtype", ArgumentKind::dtype},  {"none", ArgumentKind::none},
+    {"value", ArgumentKind::value},
+    {"int", ArgumentKind::integer},
+    {"float", ArgumentKind::floating},
+    {"ints", ArgumentKind::integers},
+    {"floats", ArgumentKind::floats},
+    {"string", ArgumentKind::string},
+    {"bool", ArgumentKind::boolean},
+    {"dtype", ArgumentKind::dtype},
+    {"none", ArgumentKind::none},
 }};
 
 std::string onnx_name(const Source& source, const Node& node) {
@@ -34,7 +41,8 @@ std::string onnx_name(const Source& source, const Node& node) {
 }
 
 std::string argument_name(const Source& source, const Node& node, std::string_view where) {
-  if (!node.is_scalar() || !is_identifier(node.text)) fail(source, node, std::string(where) + ": the name of an argument is wanted");
+  if (!node.is_scalar() || !is_identifier(node.text))
+    fail(source, node, std::string(where) + ": the name of an argument is wanted");
   return node.text;
 }
 
@@ -67,7 +75,8 @@ std::vector<Literal> literals(const Source& source, const Node& node) {
 Binding of_kind(const Source& source, const Node& key, const Node& value, ArgumentKind kind) {
   Binding made;
   made.kind = kind;
-  const bool text = value.is_scalar() && (value.quoted || is_identifier(value.text)) && value.text != "true" && value.text != "false";
+  const bool text =
+      value.is_scalar() && (value.quoted || is_identifier(value.text)) && value.text != "true" && value.text != "false";
   if (text && !value.quoted) {
     made.argument = value.text;
     return made;
@@ -77,8 +86,10 @@ Binding of_kind(const Source& source, const Node& key, const Node& value, Argume
   const std::string& word = key.text;
   const auto fits = [&](const Literal& one) {
     switch (kind) {
-      case ArgumentKind::integer: case ArgumentKind::integers: return std::holds_alternative<std::int64_t>(one);
-      case ArgumentKind::floating: case ArgumentKind::floats: return std::holds_alternative<std::int64_t>(one) || std::holds_alternative<double>(one);
+      case ArgumentKind::integer:
+      case ArgumentKind::integers: return std::holds_alternative<std::int64_t>(one);
+      case ArgumentKind::floating:
+      case ArgumentKind::floats: return std::holds_alternative<std::int64_t>(one) || std::holds_alternative<double>(one);
       case ArgumentKind::string: return std::holds_alternative<std::string>(one);
       case ArgumentKind::boolean: return std::holds_alternative<bool>(one);
       default: return false;
@@ -86,7 +97,11 @@ Binding of_kind(const Source& source, const Node& key, const Node& value, Argume
   };
   const bool list = kind == ArgumentKind::integers || kind == ArgumentKind::floats;
   if (list != made.constant_is_list || !std::all_of(made.constant.begin(), made.constant.end(), fits))
-    fail(source, value, "`" + word + "`: the name of an argument is wanted" + (kind == ArgumentKind::value || kind == ArgumentKind::dtype || kind == ArgumentKind::none ? std::string() : ", or a constant that is " + word));
+    fail(source, value,
+         "`" + word + "`: the name of an argument is wanted" +
+             (kind == ArgumentKind::value || kind == ArgumentKind::dtype || kind == ArgumentKind::none
+                  ? std::string()
+                  : ", or a constant that is " + word));
   if (kind == ArgumentKind::floating || kind == ArgumentKind::floats)
     for (Literal& one : made.constant)
       if (const auto* whole = std::get_if<std::int64_t>(&one)) one = static_cast<double>(*whole);
@@ -95,7 +110,9 @@ Binding of_kind(const Source& source, const Node& key, const Node& value, Argume
 
 // An ONNX attribute, and a tensor, hold things of one type.
 void demand_one_type(const Source& source, const Node& list, const std::vector<Literal>& members) {
-  const auto type_of = [](const Literal& one) { return std::holds_alternative<double>(one) ? Literal(std::int64_t{}).index() : one.index(); };
+  const auto type_of = [](const Literal& one) {
+    return std::holds_alternative<double>(one) ? Literal(std::int64_t{}).index() : one.index();
+  };
   for (std::size_t i = 0; i < members.size(); ++i)
     if (std::holds_alternative<std::monostate>(members[i]) || type_of(members[i]) != type_of(members.front()))
       fail(source, list.items[i], "a list holds numbers, or strings, or booleans: members of one type");
@@ -126,7 +143,8 @@ Binding binding(const Source& source, const Node& node) {
   }
   const Literal constant = literal(source, node);
   if (const auto* name = std::get_if<std::string>(&constant)) {
-    if (node.quoted || !is_identifier(*name)) fail(source, node, "an argument's name is wanted; a string as it is: {constant: \"" + *name + "\"}");
+    if (node.quoted || !is_identifier(*name))
+      fail(source, node, "an argument's name is wanted; a string as it is: {constant: \"" + *name + "\"}");
     made.argument = *name;
     return made;
   }
@@ -140,10 +158,15 @@ std::vector<Binding> inputs(const Source& source, const Node& node) {
   const auto one = [&](const Node& item) {
     if (item.is_scalar() && item.quoted) fail(source, item, "`inputs`: the name of an argument is wanted");
     Binding made;
-    if (item.is_null()) made.kind = ArgumentKind::none;
-    else made = binding(source, item);
-    const bool text = std::any_of(made.constant.begin(), made.constant.end(), [](const Literal& l) { return !std::holds_alternative<double>(l) && !std::holds_alternative<std::int64_t>(l) && !std::holds_alternative<bool>(l); });
-    if (text || (made.constant_is_list && made.constant.empty())) fail(source, item, "`inputs`: an argument is wanted, or a number or a list of numbers");
+    if (item.is_null())
+      made.kind = ArgumentKind::none;
+    else
+      made = binding(source, item);
+    const bool text = std::any_of(made.constant.begin(), made.constant.end(), [](const Literal& l) {
+      return !std::holds_alternative<double>(l) && !std::holds_alternative<std::int64_t>(l) && !std::holds_alternative<bool>(l);
+    });
+    if (text || (made.constant_is_list && made.constant.empty()))
+      fail(source, item, "`inputs`: an argument is wanted, or a number or a list of numbers");
     return made;
   };
   if (!node.is_list()) return {one(node)};
@@ -167,8 +190,10 @@ Place text_place(const Source& source, const Node& node) {
   const std::string first = node.text.substr(0, node.text.find('\n'));
   for (const int line : {node.line + 1, node.line}) {
     const std::string_view shown = yaml::line_of(source.text(), line);
-    const auto at = first.empty() ? std::string_view::npos : shown.find(first, line == node.line ? static_cast<std::size_t>(node.column - 1) : 0);
-    if (at != std::string_view::npos && (line == node.line || shown.find_first_not_of(' ') == at + std::min(first.find_first_not_of(' '), first.size())))
+    const auto at = first.empty() ? std::string_view::npos
+                                  : shown.find(first, line == node.line ? static_cast<std::size_t>(node.column - 1) : 0);
+    if (at != std::string_view::npos &&
+        (line == node.line || shown.find_first_not_of(' ') == at + std::min(first.find_first_not_of(' '), first.size())))
       return {source.name(), line, static_cast<int>(at) + 1};
   }
   return source.place(node);
@@ -198,26 +223,41 @@ void check_combination(const Source& source, const Node& node, const Row& row) {
     if (row.body) refuse({"to"}, "is implied by the ONNX functions of the row");
   } else {
     refuse({"inputs", "attributes", "lifted", "random", "approximate", "complex"}, "goes with `to`, `function` or `inline`");
-    if (row.kind == Row::Kind::missing) refuse({"when", "requires"}, "doesn't go with `missing`, which holds for every call; use `refuse`");
+    if (row.kind == Row::Kind::missing)
+      refuse({"when", "requires"}, "doesn't go with `missing`, which holds for every call; use `refuse`");
   }
 }
 
 void set(Row& row, const Source& source, const Node& key, const Node& value) {
   const std::string_view word = key.text;
-  if (word == "to") row.to = onnx_names(source, value);
-  else if (word == "missing") row.kind = Row::Kind::missing, row.reason = text(source, value, "`missing`");
-  else if (word == "refuse") row.kind = Row::Kind::refuse, row.reason = text(source, value, "`refuse`");
-  else if (word == "hint") row.hint = text(source, value, "`hint`");
-  else if (word == "when") row.when = conditions(source, value);
-  else if (word == "requires") row.required = names(source, value, "`requires`");
-  else if (word == "function" || word == "inline") row.body = body(source, key, value);
-  else if (word == "inputs") row.inputs = inputs(source, value);
-  else if (word == "attributes") row.attributes = attributes(source, value);
-  else if (word == "lifted") row.lifted = text(source, value, "`lifted`");
-  else if (word == "random") row.random = boolean(source, value, "random");
-  else if (word == "approximate") row.approximate = text(source, value, "`approximate`");
-  else if (word == "complex") row.complex = boolean(source, value, "complex");
-  else unknown_key(source, key, "a row", row_keys);
+  if (word == "to")
+    row.to = onnx_names(source, value);
+  else if (word == "missing")
+    row.kind = Row::Kind::missing, row.reason = text(source, value, "`missing`");
+  else if (word == "refuse")
+    row.kind = Row::Kind::refuse, row.reason = text(source, value, "`refuse`");
+  else if (word == "hint")
+    row.hint = text(source, value, "`hint`");
+  else if (word == "when")
+    row.when = conditions(source, value);
+  else if (word == "requires")
+    row.required = names(source, value, "`requires`");
+  else if (word == "function" || word == "inline")
+    row.body = body(source, key, value);
+  else if (word == "inputs")
+    row.inputs = inputs(source, value);
+  else if (word == "attributes")
+    row.attributes = attributes(source, value);
+  else if (word == "lifted")
+    row.lifted = text(source, value, "`lifted`");
+  else if (word == "random")
+    row.random = boolean(source, value, "random");
+  else if (word == "approximate")
+    row.approximate = text(source, value, "`approximate`");
+  else if (word == "complex")
+    row.complex = boolean(source, value, "complex");
+  else
+    unknown_key(source, key, "a row", row_keys);
 }
 
 }  // namespace
@@ -255,12 +295,16 @@ Literal literal(const Source& source, const Node& node) {
 
 Validity validity(const Source& source, const Node& node) {
   static constexpr std::array<std::string_view, 2> keys = {"when", "requires"};
-  if (!node.is_map() || node.pairs.empty()) fail(source, node, "`valid` holds `when` or `requires`: {when: {stride: {each: {min: 1}}}}");
+  if (!node.is_map() || node.pairs.empty())
+    fail(source, node, "`valid` holds `when` or `requires`: {when: {stride: {each: {min: 1}}}}");
   Validity made;
   for (const auto& [key, value] : node.pairs) {
-    if (key.text == "when") made.when = conditions(source, value);
-    else if (key.text == "requires") made.required = names(source, value, "`requires`");
-    else unknown_key(source, key, "`valid`", keys);
+    if (key.text == "when")
+      made.when = conditions(source, value);
+    else if (key.text == "requires")
+      made.required = names(source, value, "`requires`");
+    else
+      unknown_key(source, key, "`valid`", keys);
   }
   return made;
 }
@@ -272,14 +316,16 @@ Row row(const Source& source, const Node& node) {
     made.to = {onnx_name(source, node)};
     return made;
   }
-  if (!node.is_map()) fail(source, node, "a row is an ONNX operator, or a map with `to`, `function`, `inline`, `missing` or `refuse`");
+  if (!node.is_map())
+    fail(source, node, "a row is an ONNX operator, or a map with `to`, `function`, `inline`, `missing` or `refuse`");
   int said = 0;
   for (const auto& [key, value] : node.pairs) {
     set(made, source, key, value);
     said += key.text == "to" || key.text == "missing" || key.text == "refuse" || key.text == "function" || key.text == "inline";
   }
-  if (made.body && made.body->functions && said == 1) made.to = made.body->is_inlined ? made.body->functions->operators() : std::vector<std::string>{made.body->functions->name()};
-  const bool both = made.body && !made.to.empty() && said == 2;   // told below
+  if (made.body && made.body->functions && said == 1)
+    made.to = made.body->is_inlined ? made.body->functions->operators() : std::vector<std::string>{made.body->functions->name()};
+  const bool both = made.body && !made.to.empty() && said == 2;  // told below
   if (said != 1 && !both) fail(source, node, "a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
   check_combination(source, node, made);
   return made;

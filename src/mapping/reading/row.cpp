@@ -10,7 +10,9 @@ bool equal(const std::shared_ptr<const Predicate>& a, const std::shared_ptr<cons
   return a == b || (a && b && mapping::equal(*a, *b));
 }
 
-bool equal(const Predicate::Size& a, const Predicate::Size& b) { return a.dim == b.dim && a.known == b.known && equal(a.value, b.value); }
+bool equal(const Predicate::Size& a, const Predicate::Size& b) {
+  return a.dim == b.dim && a.known == b.known && equal(a.value, b.value);
+}
 
 bool equal(const Binding& a, const Binding& b) {
   return a.kind == b.kind && a.argument == b.argument && a.constant == b.constant && a.constant_is_list == b.constant_is_list;
@@ -25,13 +27,16 @@ bool equal(const std::optional<Body>& a, const std::optional<Body>& b) {
 }
 
 bool equal(const std::optional<std::vector<Binding>>& a, const std::optional<std::vector<Binding>>& b) {
-  return a.has_value() == b.has_value() &&
-         (!a || std::equal(a->begin(), a->end(), b->begin(), b->end(), [](const Binding& x, const Binding& y) { return equal(x, y); }));
+  return a.has_value() == b.has_value() && (!a || std::equal(a->begin(), a->end(), b->begin(), b->end(),
+                                                             [](const Binding& x, const Binding& y) { return equal(x, y); }));
 }
 
-bool equal(const Condition& a, const Condition& b) { return a.argument == b.argument && mapping::equal(a.predicate, b.predicate); }
+bool equal(const Condition& a, const Condition& b) {
+  return a.argument == b.argument && mapping::equal(a.predicate, b.predicate);
+}
 
-template <class T> bool all_equal(const std::vector<T>& a, const std::vector<T>& b) {
+template <class T>
+bool all_equal(const std::vector<T>& a, const std::vector<T>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& x, const T& y) { return equal(x, y); });
 }
 
@@ -56,9 +61,10 @@ bool equal(const Predicate& a, const Predicate& b) {
 bool equal(const Conditions& a, const Conditions& b) { return all_equal(a, b); }
 
 bool equal(const Row& a, const Row& b) {
-  return a.kind == b.kind && a.to == b.to && equal(a.body, b.body) && equal(a.inputs, b.inputs) && all_equal(a.attributes, b.attributes) && all_equal(a.when, b.when) &&
-         a.required == b.required && a.reason == b.reason && a.hint == b.hint && a.lifted == b.lifted && a.approximate == b.approximate &&
-         a.random == b.random && a.complex == b.complex;
+  return a.kind == b.kind && a.to == b.to && equal(a.body, b.body) && equal(a.inputs, b.inputs) &&
+         all_equal(a.attributes, b.attributes) && all_equal(a.when, b.when) && a.required == b.required && a.reason == b.reason &&
+         a.hint == b.hint && a.lifted == b.lifted && a.approximate == b.approximate && a.random == b.random &&
+         a.complex == b.complex;
 }
 
 bool equal(const std::vector<Row>& a, const std::vector<Row>& b) { return all_equal(a, b); }

@@ -41,9 +41,12 @@ std::string printable(std::string_view line) {
   for (std::size_t i = 0; i < line.size();) {
     const std::size_t length = utf8_length(line.substr(i));
     const auto c = static_cast<unsigned char>(line[i]);
-    if (c == '\t') made += ' ';
-    else if (length == 0 || c < 0x20 || c == 0x7F) made += '?';
-    else made += line.substr(i, length);
+    if (c == '\t')
+      made += ' ';
+    else if (length == 0 || c < 0x20 || c == 0x7F)
+      made += '?';
+    else
+      made += line.substr(i, length);
     i += std::max<std::size_t>(1, length);
   }
   return made;
@@ -119,7 +122,8 @@ class Builder : public YAML::EventHandler {
     scalar.quoted = tag == "!";  // yaml-cpp's mark of a scalar that isn't plain
     finish(std::move(scalar));
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
     open(mark, tag, anchor, Node::Kind::list);
   }
   void OnSequenceEnd() override { close(); }

@@ -17,11 +17,11 @@ struct Pair;
 struct Node {
   enum class Kind : std::uint8_t { null, scalar, list, map };
   Kind kind = Kind::null;
-  std::string text;      // scalar
-  bool quoted = false;   // a quoted or block scalar is a string whatever it looks like
+  std::string text;     // scalar
+  bool quoted = false;  // a quoted or block scalar is a string whatever it looks like
   std::vector<Node> items;
-  std::vector<Pair> pairs;  // in the file's order
-  int line = 0, column = 0;                  // from 1, in characters
+  std::vector<Pair> pairs;   // in the file's order
+  int line = 0, column = 0;  // from 1, in characters
 
   bool is_null() const { return kind == Kind::null; }
   bool is_scalar() const { return kind == Kind::scalar; }
@@ -30,7 +30,7 @@ struct Node {
 };
 
 struct Pair {
-  Node first, second;   // key, value
+  Node first, second;  // key, value
 };
 
 // A TableError that can be taken apart again.
@@ -40,7 +40,7 @@ struct DefectError : TableError {
 };
 
 inline constexpr std::size_t max_bytes = 1 << 20;
-inline constexpr std::size_t max_line = 4096;   // bytes; also what keeps columns cheap
+inline constexpr std::size_t max_line = 4096;  // bytes; also what keeps columns cheap
 inline constexpr int max_depth = 24;
 
 // A file's text, for messages.

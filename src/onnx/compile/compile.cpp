@@ -29,7 +29,8 @@ std::string number(float value) {
   return out.str();
 }
 
-template <class Items, class Write> std::string list(const Items& items, Write&& write) {
+template <class Items, class Write>
+std::string list(const Items& items, Write&& write) {
   std::string text = "[";
   for (const auto& item : items) text += (text.size() > 1 ? ", " : "") + write(item);
   return text + "]";
@@ -61,7 +62,8 @@ class File {
          << "using enum Formal::Option;\n";
     std::string table;
     for (const OpSchema& schema : schemas) table += "  " + one(schema) + ",\n";
-    out_ << "\nconstexpr Schema schemas[] = {\n" << table << "};\n\n}  // namespace\n\n"
+    out_ << "\nconstexpr Schema schemas[] = {\n"
+         << table << "};\n\n}  // namespace\n\n"
          << "std::span<const Schema> compiled_schemas() { return schemas; }\n\n}  // namespace compatcheck::onnx\n";
   }
 
@@ -91,7 +93,9 @@ class File {
       std::sort(types.begin(), types.end());
       std::string listed;
       for (const std::string& type : types) listed += quoted(type) + ", ";
-      const char* const option = parameter.GetOption() == OpSchema::Single ? "single" : parameter.GetOption() == OpSchema::Optional ? "optional" : "variadic";
+      const char* const option = parameter.GetOption() == OpSchema::Single     ? "single"
+                                 : parameter.GetOption() == OpSchema::Optional ? "optional"
+                                                                               : "variadic";
       items += "{" + quoted(parameter.GetName()) + ", " + option + ", " + quoted(parameter.GetTypeStr()) + ", " +
                array("std::string_view", listed) + "}, ";
     }

@@ -52,7 +52,8 @@ void write(const YAML::Node& table, std::ostream& out) {
       out << "constexpr RuntimeTypes::Parameter " << name << "[] = {" << parameters << "};\n";
       rows += "  {\"" + op + "\", " + std::to_string(since) + ", " + std::to_string(until) + ", " + name + "},\n";
     }
-  out << "\nconstexpr RuntimeTypes rows[] = {\n" << rows << "};\n\n}  // namespace\n\n"
+  out << "\nconstexpr RuntimeTypes rows[] = {\n"
+      << rows << "};\n\n}  // namespace\n\n"
       << "std::span<const RuntimeTypes> runtime_types() { return rows; }\n\n}  // namespace compatcheck::onnx\n";
 }
 

@@ -21,15 +21,18 @@ std::string refusal(const std::string& file) {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, stack_bytes);
   pthread_t thread;
-  const int failed = pthread_create(&thread, &attributes, [](void* data) -> void* {
-    auto& reading = *static_cast<Reading*>(data);
-    try {
-      read_program(broken(reading.file), {});
-    } catch (const ModelError& error) {
-      reading.refusal = error.what();
-    }
-    return nullptr;
-  }, &reading);
+  const int failed = pthread_create(
+      &thread, &attributes,
+      [](void* data) -> void* {
+        auto& reading = *static_cast<Reading*>(data);
+        try {
+          read_program(broken(reading.file), {});
+        } catch (const ModelError& error) {
+          reading.refusal = error.what();
+        }
+        return nullptr;
+      },
+      &reading);
   pthread_attr_destroy(&attributes);
   if (failed != 0) throw std::runtime_error("no thread");
   pthread_join(thread, nullptr);
@@ -37,29 +40,35 @@ std::string refusal(const std::string& file) {
 }
 
 TEST(Malformed, TensorsAndStoragesOutOfBoundsNameTheirRecord) {
-  for (const char* file : {"tensor_larger.pt", "tensor_overflow.pt", "tensor_negative.pt", "tensor_offset.pt", "tensor_offset_negative.pt",
-                           "tensor_strides.pt", "tensor_strides_negative.pt"})
+  for (const char* file : {"tensor_larger.pt", "tensor_overflow.pt", "tensor_negative.pt", "tensor_offset.pt",
+                           "tensor_offset_negative.pt", "tensor_strides.pt", "tensor_strides_negative.pt"})
     EXPECT_THAT(refusal(file), HasSubstr("a tensor in record data/0 reaches outside its storage")) << file;
-  for (const char* file : {"storage_larger.pt", "storage_huge.pt", "storage_negative.pt", "storage_beyond.pt", "storage_short.pt", "no_storage.pt"})
+  for (const char* file :
+       {"storage_larger.pt", "storage_huge.pt", "storage_negative.pt", "storage_beyond.pt", "storage_short.pt", "no_storage.pt"})
     EXPECT_THAT(refusal(file), HasSubstr("record data/0")) << file;
 }
 
 TEST(Malformed, EachIsRefusedWithAReason) {
-  for (const char* file : {"empty.pt", "junk.pt", "cut0.5.pt", "lying_directory.pt", "no_data_pickle.pt", "no_class.pt", "code_syntax.pt",
-                           "code_name.pt", "code_type.pt", "code_bytes.pt", "code_empty.pt", "version_future.pt", "version_word.pt", "pickle_empty.pt",
-                           "pickle_junk.pt", "pickle_deep.pt", "pickle_doubling.pt", "pickle_memo.pt", "pickle_stack.pt", "pickle_number.pt",
-                           "pickle_command.pt", "deep_type.pt", "inflated_code.pt"}) {
+  for (const char* file : {"empty.pt",           "junk.pt",         "cut0.5.pt",       "lying_directory.pt",
+                           "no_data_pickle.pt",  "no_class.pt",     "code_syntax.pt",  "code_name.pt",
+                           "code_type.pt",       "code_bytes.pt",   "code_empty.pt",   "version_future.pt",
+                           "version_word.pt",    "pickle_empty.pt", "pickle_junk.pt",  "pickle_deep.pt",
+                           "pickle_doubling.pt", "pickle_memo.pt",  "pickle_stack.pt", "pickle_number.pt",
+                           "pickle_command.pt",  "deep_type.pt",    "inflated_code.pt"}) {
     const std::string reason = refusal(file);
     EXPECT_FALSE(reason.empty()) << file;
     EXPECT_THAT(reason, testing::Not(HasSubstr("frame #"))) << file;  // libtorch's C++ stack
   }
 }
 
-TEST(Malformed, CodeThatDoesntCompileShowsThePlace) { EXPECT_THAT(refusal("code_name.pt"), HasSubstr("code/__torch__/broken.py\", line 9")); }
+TEST(Malformed, CodeThatDoesntCompileShowsThePlace) {
+  EXPECT_THAT(refusal("code_name.pt"), HasSubstr("code/__torch__/broken.py\", line 9"));
+}
 
 // Neither an endless nor a greedy __setstate__ is run.
 TEST(Malformed, SetstateThatComputesIsSkipped) {
-  for (const char* file : {"setstate.pt", "setstate_endless.pt", "setstate_hoarding.pt", "setstate_greedy.pt", "setstate_doubling.pt"}) {
+  for (const char* file :
+       {"setstate.pt", "setstate_endless.pt", "setstate_hoarding.pt", "setstate_greedy.pt", "setstate_doubling.pt"}) {
     const ir::Program program = read_program(broken(file), {});
     EXPECT_EQ(notes(program, ir::LoadNote::Kind::setstate_skipped).size(), 1u) << file;
   }

@@ -50,7 +50,8 @@ inline std::vector<const ir::Object*> objects_of(const ir::Program& program, con
 }
 
 // Tensors that objects hold, by attribute name.
-inline void for_each_tensor(const ir::Program& program, const std::function<void(const std::string&, const ir::TensorView&)>& visit) {
+inline void for_each_tensor(const ir::Program& program,
+                            const std::function<void(const std::string&, const ir::TensorView&)>& visit) {
   for (const ir::Object& object : program.objects)
     for (std::size_t i = 0; i < object.attributes.size(); ++i)
       if (const auto* tensor = object.attributes[i].get<ir::TensorView>())
@@ -64,7 +65,8 @@ inline std::string file_bytes(const std::string& path) {
 
 // What a storage holds, wherever it is.
 inline std::string bytes_of(const ir::Storage& storage, const std::string& file) {
-  return storage.in_file ? file.substr(storage.file_offset, storage.bytes) : std::string(storage.data.begin(), storage.data.end());
+  return storage.in_file ? file.substr(storage.file_offset, storage.bytes)
+                         : std::string(storage.data.begin(), storage.data.end());
 }
 
 }  // namespace compatcheck::frontend::torchscript

@@ -128,7 +128,8 @@ TEST(Program, ParametersAndBuffersAreTold) {
   ASSERT_FALSE(norms.empty());
   for (const ir::ClassAttribute& attribute : program.classes.at(norms[0]->class_name).attributes) {
     EXPECT_EQ(attribute.is_parameter, attribute.name == "weight" || attribute.name == "bias") << attribute.name;
-    EXPECT_EQ(attribute.is_buffer, attribute.name.starts_with("running_") || attribute.name == "num_batches_tracked") << attribute.name;
+    EXPECT_EQ(attribute.is_buffer, attribute.name.starts_with("running_") || attribute.name == "num_batches_tracked")
+        << attribute.name;
   }
 }
 

@@ -73,7 +73,8 @@ TEST(Stubs, UnknownClassesAreOpaque) {
 TEST(Stubs, MethodsOfUnknownClassesStayCalls) {
   const ir::Program program = read("custom_class_method-traced");
   std::size_t calls = 0;
-  for (const ir::Node* node : nodes(program, "prim::CallMethod")) calls += *node->attribute("name")->get<std::string>() == "linear_dynamic";
+  for (const ir::Node* node : nodes(program, "prim::CallMethod"))
+    calls += *node->attribute("name")->get<std::string>() == "linear_dynamic";
   EXPECT_EQ(calls, 2u);
 }
 

@@ -37,7 +37,8 @@ TEST(Weights, OfFrozenFilesAreConstants) {
 
 TEST(Weights, SharedStoragesAreShared) {
   std::map<const ir::Storage*, int> users;
-  for_each_tensor(read("shared_storages-traced"), [&](const std::string&, const ir::TensorView& tensor) { ++users[tensor.storage.get()]; });
+  for_each_tensor(read("shared_storages-traced"),
+                  [&](const std::string&, const ir::TensorView& tensor) { ++users[tensor.storage.get()]; });
   EXPECT_TRUE(std::any_of(users.begin(), users.end(), [](const auto& user) { return user.second > 1; }));
 }
 
@@ -63,7 +64,8 @@ TEST(Weights, CompressedAndBigEndianArchivesAreUnpacked) {
     const ir::Program program = read_program(broken(file), {});
     EXPECT_EQ(notes(program, Kind::fallback_loader).size(), 1u);
     std::map<std::string, std::string> found;
-    for_each_tensor(program, [&](const std::string& name, const ir::TensorView& tensor) { found[name] = bytes_of(*tensor.storage, {}); });
+    for_each_tensor(program,
+                    [&](const std::string& name, const ir::TensorView& tensor) { found[name] = bytes_of(*tensor.storage, {}); });
     EXPECT_EQ(found, sound);
   }
 }
