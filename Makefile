@@ -2,11 +2,14 @@
 #
 #   make          build/compatcheck and the TorchScript helper program beside it
 #   make demo     makes BERT with random weights, shows its report at opset 11 and converts it
-#   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer
+#   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
+#                 threads under ThreadSanitizer
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
-#   make corpus   the whole operator corpus at every opset; writes reports/coverage.md and .json
+#   make corpus   the whole operator corpus at every opset, and every operator in every pair of dtypes; writes reports/coverage.md and .json
+#   make programs random programs against TorchScript, PROGRAMS of them; failures go to build/programs
 #   make bench    speed and memory as ratios
-#   make format   clang-format
+#   make format   clang-format; with CHECK=1 it changes nothing and fails where it would
+#   make tidy     clang-tidy over our code (about an hour of one core); FILES=REGEX chooses
 #   make clean    removes the build folders, not what is cached
 #
 # DEMO_MODEL and DEMO_OPSET choose another demonstration. A libtorch of your own: make CMAKE_PREFIX_PATH=/path/to/libtorch
@@ -14,11 +17,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-asan fuzz corpus bench format clean
+.PHONY: all demo test test-asan test-tsan fuzz corpus programs bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
 FUZZ_SECONDS ?= 60
+PROGRAMS ?= 20000
 jobs := $(shell nproc)
 
 # Looked up when a recipe runs, after set-up.
@@ -51,6 +55,12 @@ test-asan:
 	@$(cmake) --build --preset asan
 	@$(environment)/bin/ctest --preset asan -j $(jobs) -LE corpus
 
+test-tsan:
+	@tools/setup.sh test
+	@$(cmake) --preset tsan --log-level=WARNING
+	@$(cmake) --build --preset tsan --target thread_tests
+	@$(environment)/bin/ctest --preset tsan
+
 fuzz:
 	@tools/setup.sh fuzz
 	@$(cmake) --preset fuzz --log-level=WARNING
@@ -62,7 +72,14 @@ corpus:
 	@$(cmake) --preset release --log-level=WARNING
 	@$(cmake) --build --preset release
 	@$(environment)/bin/ctest --preset release -j $(jobs) -L corpus -E corpus_sample
+	@$(cmake) --build --preset release --target dtype_calls_whole
 	@$(cmake) --build --preset release --target coverage
+
+programs: all
+	@tools/setup.sh test
+	@$(cmake) --build --preset release --target convert_cases
+	@$(python) tests/programs/run_programs.py --program build/tests/convert_cases --helper build/libexec/compatcheck-torchscript \
+	  --first 1000000 --count $(PROGRAMS) --jobs $(jobs) --reasons --failures build/programs
 
 bench: all
 	@tools/setup.sh test
@@ -71,7 +88,13 @@ bench: all
 
 format:
 	@tools/setup.sh format
-	@git ls-files '*.h' '*.cpp' | xargs clang-format-16 -i
+	@git ls-files '*.h' '*.cpp' | xargs $(environment)/bin/clang-format $(if $(CHECK),--dry-run -Werror,-i)
+
+tidy:
+	@tools/setup.sh tidy
+	@$(cmake) --preset release --log-level=WARNING
+	@$(cmake) --build --preset release --target product
+	@tools/tidy.sh build $(jobs) '$(FILES)'
 
 clean:
-	rm -rf build build-debug build-asan build-fuzz
+	rm -rf build build-debug build-asan build-tsan build-fuzz

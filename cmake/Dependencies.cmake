@@ -6,6 +6,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(spdlog REQUIRED)
 find_package(Onnx REQUIRED)
 
 # The environment's Python, for generators and tests.

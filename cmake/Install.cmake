@@ -1,5 +1,5 @@
 # The product: the program, the TorchScript helper program in libexec, and one static library with every room, for
-# find_package(compatcheck). Of other libraries it needs Debian's yaml-cpp, zlib and protobuf, and the onnx that was built for
+# find_package(compatcheck). Of other libraries it needs Debian's yaml-cpp, zlib, spdlog and protobuf, and the onnx that was built for
 # it, which comes along.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

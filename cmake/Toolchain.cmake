@@ -1,5 +1,6 @@
 # The language, the warnings, and what makes building fast.
 option(COMPATCHECK_ASAN "Build our own code with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(COMPATCHECK_TSAN "Build our own code with ThreadSanitizer: for the tests of threads" OFF)
 option(COMPATCHECK_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
@@ -40,6 +41,10 @@ endforeach()
 
 if(COMPATCHECK_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(COMPATCHECK_TSAN)
+  add_compile_options(-fsanitize=thread -O0 -g1)  # a run takes seconds at any level, and building takes most of the time
+  add_link_options(-fsanitize=thread)
 endif()
 if(COMPATCHECK_ASAN OR COMPATCHECK_FUZZ)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)

@@ -5,7 +5,8 @@
 #   tools/setup.sh models    build, and a Python that can make the models of tests and demonstration
 #   tools/setup.sh test      models, and the Python packages and browser of the tests
 #   tools/setup.sh fuzz      build, and clang with libFuzzer
-#   tools/setup.sh format    clang-format alone
+#   tools/setup.sh format    a Python environment with clang-format, and nothing else
+#   tools/setup.sh tidy      test, and clang-tidy
 #   tools/setup.sh packages  of build, Debian's packages alone: the part that wants root
 #   tools/setup.sh paths     installs nothing; prints where things are or will be, for CMake
 #
@@ -25,11 +26,11 @@ fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
 
 build_packages=(
   g++ make ninja-build ccache mold
-  protobuf-compiler libprotobuf-dev zlib1g-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev
+  protobuf-compiler libprotobuf-dev zlib1g-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev
 )
 # 16 is the first clang of Debian 12 that takes the library of g++ 12 in C++20 whole.
 fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)
-format_packages=(clang-format-16)
+tidy_packages=(clang-tidy-16)
 browser_packages=(chromium fonts-dejavu-core)
 
 debian_packages() {
@@ -185,6 +186,20 @@ compile_onnx() {
     "$venv/bin/cmake" --build "$work/build" --target install
 }
 
+# --- torchvision -----------------------------------------------------------------------------------------------------
+
+torchvision_folder() { printf '%s/torchvision-%s' "$cache" "$TORCHVISION"; }
+
+install_torchvision() {
+  local target
+  target=$(torchvision_folder)
+  if [ -d "$target" ]; then return; fi
+  say "installing torchvision $TORCHVISION"
+  rm -rf "$target.new"
+  pip_install --no-deps --target "$target.new" "torchvision==$TORCHVISION" "pillow==$PILLOW"
+  mv "$target.new" "$target"
+}
+
 # --- What each purpose needs -----------------------------------------------------------------------------------------
 
 setup_packages() {
@@ -209,18 +224,27 @@ setup_models() {
 }
 
 setup_test() {
-  setup_models "${browser_packages[@]}"
+  setup_models "${browser_packages[@]}" "$@"
   python_packages onnx "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
   python_packages test --no-deps $PYTHON_TEST $PYTHON_BROWSER $PYTHON_CORPUS
   python_packages ci --no-deps $PYTHON_CI
+  install_clang_format
+  install_torchvision
 }
 
 setup_fuzz() {
   setup_build "${fuzz_packages[@]}"
 }
 
+install_clang_format() { python_packages format --no-deps "clang-format==$CLANG_FORMAT"; }
+
 setup_format() {
-  debian_packages "${format_packages[@]}"
+  create_environment
+  install_clang_format
+}
+
+setup_tidy() {
+  setup_test "${tidy_packages[@]}"
 }
 
 purpose=${1:-build}
@@ -228,10 +252,11 @@ torch_site=$(active_torch)
 venv="$cache/$(environment_name)"
 case "$purpose" in
   paths)
-    printf '%s=%s\n' cache "$cache" environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)"
+    printf '%s=%s\n' cache "$cache" environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)" \
+      torchvision "$(torchvision_folder)"
     ;;
   packages) setup_packages ;;   # the cache is left to who builds
-  build | models | test | fuzz | format)
+  build | models | test | fuzz | format | tidy)
     mkdir -p "$cache"
     # One set-up at a time; a second one waits, and then finds everything done.
     exec 9>"$cache/lock"

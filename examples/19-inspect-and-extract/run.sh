@@ -19,7 +19,7 @@ echo "== parts: by values, by modules"
 "$program" extract "$out/model.onnx" --from head --to head -o "$out/head.onnx"
 echo "== a cut that misses an input"
 code=0
-"$program" extract "$out/model.onnx" --from /stem/Relu_output_0 --to output_0 -o "$out/missed.onnx" 2>"$out/missed.txt" || code=$?
+"$program" extract "$out/model.onnx" --from /stem/Relu_output_0 --to head -o "$out/missed.onnx" 2>"$out/missed.txt" || code=$?
 cat "$out/missed.txt"
 echo "exit $code"
 test $code -eq 2

@@ -42,6 +42,14 @@ std::string render_totals(std::span<const Report> reports, const RenderOptions& 
 // no report or was cut short, naming the line and the keys.
 std::vector<Report> read_reports(std::string_view text);
 
+// The findings of the text report alone, by section; with `quiet` those that fail the gate. Empty: there are none.
+std::string render_findings(const Report& report, const RenderOptions& options = {});
+
+// What convert() wrote, as text: "opset 17 · 69 nodes · 46.8 MB", and a line each of dynamic dimensions, functions and external
+// data where there are any; without an end of line.
+std::string render(const WrittenModel& written);
+
+// text, json, jsonl, junit or markdown; UsageError for others.
 std::string render(const Verification& verification, Format format, const RenderOptions& options = {});
 
 std::string render(const Inspection& inspection, ReferenceFormat format, const RenderOptions& options = {});

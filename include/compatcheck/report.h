@@ -23,6 +23,20 @@ struct TensorInfo {
   std::string name;
   std::string dtype;                              // "f32"; for what is no tensor its TorchScript type ("int[]"); "?" if unknown
   std::optional<std::vector<std::string>> shape;  // absent: unknown rank, or no tensor
+  bool assumed = false;                           // an input, in whole or in part: ModelInfo::assumed says why
+};
+
+// What an input, or a member of one that is a tuple, is taken to be, as neither the file nor the caller states it.
+struct AssumedInput {
+  struct Reason {
+    std::vector<std::string> what;  // "f32", "rank 4", "3 in dimension 1"
+    std::string op;                 // that demands it; empty: nothing decides, and every reader takes it
+    std::string module, file;       // where that stands
+    int line = 0;
+  };
+  TensorInfo tensor;
+  std::string option;  // what says the same, to be changed: "x=f32:x0,3,x2,x3" of --input; empty where it can't be said so
+  std::vector<Reason> because;
 };
 
 struct ModelInfo {
@@ -36,6 +50,7 @@ struct ModelInfo {
     std::uint64_t count = 0, bytes = 0;
   } parameters;
   std::vector<TensorInfo> inputs, outputs;
+  std::vector<AssumedInput> assumed;  // inputs of which readers told what the file doesn't
   std::vector<std::string> steps;     // normalisations that changed something
   std::vector<std::string> warnings;  // what was given that contradicts the file
 };
@@ -145,6 +160,21 @@ struct GraphSummary {
   std::vector<Node> nodes;
 };
 
+// What convert() wrote.
+struct WrittenModel {
+  int opset = 0;
+  std::uint64_t nodes = 0;                        // of the model's graph and of the bodies in it, not of functions
+  std::uint64_t initializers = 0;                 // weights and constants
+  std::uint64_t bytes = 0;                        // of the model's file
+  std::vector<std::string> dynamic_dimensions{};  // by name, in the order of the inputs and outputs
+  std::vector<std::string> functions{};           // local functions: "acme.ops::FusedBias"
+  struct ExternalFile {
+    std::string file;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<ExternalFile> external_files{};  // beside the model's file
+};
+
 struct Report {
   static constexpr const char* schema_version = "1.0";
   struct {
@@ -162,6 +192,7 @@ struct Report {
   std::optional<GraphSummary> graph;        // on request
   Gate gate;
   std::optional<std::string> settings;  // settings_digest(), where a later run shall see whether the report is still true
+  std::optional<WrittenModel> written;  // of convert(): absent where nothing was written
   int exit_code = 0;
   // Why the model could not be checked (failure_report): then only tool, model.path and exit_code say something.
   std::optional<std::string> error;

@@ -16,18 +16,25 @@
 
 namespace compatcheck {
 
+// What makes the exit code 1: any error; errors but for sizes that TorchScript itself doesn't take; warnings, too; nothing.
+enum class VerifyFailOn : std::uint8_t { error, mismatch, warning, never };
+
 struct VerifyOptions {
-  ConvertOptions convert;              // how the model was, or is to be, converted: opset, inputs, dims
-  std::filesystem::path ort_library;   // libonnxruntime.so or its folder; empty: searched for
-  std::optional<double> rtol, atol;    // instead of those of the output's dtype
-  std::optional<double> least_cosine;  // --require cosine>=X
-  std::uint64_t seed = 0;              // of the inputs
-  // Each with inputs of its own; named dimensions without a size of theirs take turns in 2 and 3, and in multiples of these where
-  // TorchScript refuses so small ones. Given examples (inputs_from) are run once. At least 1.
+  ConvertOptions convert{};                             // how the model was, or is to be, converted: opset, inputs, dims
+  std::filesystem::path ort_library{};                  // libonnxruntime.so or its folder; empty: searched for
+  std::vector<std::filesystem::path> ort_custom_ops{};  // libraries of custom operators, for ONNX Runtime 1.14 and above
+  VerifyFailOn fail_on = VerifyFailOn::error;
+  std::optional<double> rtol{};  // instead of that of the output's dtype
+  std::optional<double> atol{};
+  std::optional<double> least_cosine{};  // --require cosine>=X
+  std::uint64_t seed = 0;                // of the inputs
+  // At least, each with inputs of its own. Dimensions that are named and not fixed (`convert.dims`) have a size that the file was
+  // traced with, or at which its windows fit; then all of them have another one together, and each by itself. Examples
+  // (inputs_from) are run as they are, and for other sizes with elements repeated or cut off. At least 1.
   int runs = 3;
   bool bisect = false;               // of a mismatch, find the operator that makes it
-  std::filesystem::path repro;       // --repro: a folder for the smallest failing case; implies `bisect`
-  std::filesystem::path dump;        // --dump: a folder for the ONNX model's values in the first run, and their statistics
+  std::filesystem::path repro{};     // --repro: a folder for the smallest failing case; implies `bisect`
+  std::filesystem::path dump{};      // --dump: a folder for the ONNX model's values in the first run, and their statistics
   std::uint64_t memory = 256 << 20;  // bytes of intermediate values that are held at a time, on each side
 };
 
@@ -43,6 +50,7 @@ struct OutputVerification {
   std::uint64_t ties = 0;                                     // indices that differ and name what is equally large
   double noise_abs = 0;  // how far TorchScript differs from itself: in a second call, and where the comparison failed, on inputs
                          // whose last bits are others
+  std::uint64_t within_noise = 0;  // elements out of tolerance that don't count: no further than rounding takes the model itself
   bool passed = true;
   std::string difference;  // of the first run that fails: "3 of 40 values, 0.5 for 0.25 at [1, 2]"
 };
@@ -66,6 +74,15 @@ struct Bisection {
   std::string note;            // what else there is to say
 };
 
+// A dimension with a name, and how its size was changed.
+struct NamedDimension {
+  enum class Variation : std::uint8_t { alone, together, fixed, none };
+  std::string name;
+  Variation variation = Variation::none;  // together: not without others; fixed: by the options
+  std::vector<std::int64_t> sizes;        // at which both sides ran, in order
+  std::string reason;                     // why it can't vary
+};
+
 struct RunInputs {
   std::map<std::string, std::int64_t> sizes;  // of named dimensions
   std::vector<TensorInfo> inputs;
@@ -77,8 +94,12 @@ struct Verification {
   std::string runtime;       // ONNX Runtime's version
   std::optional<int> opset;  // of the conversion; of a file by others it isn't read
   std::uint64_t seed = 0;
+  std::vector<AssumedInput> assumed;  // inputs of which readers told what the file doesn't
   std::vector<RunInputs> runs;
-  bool passed = false;
+  std::vector<NamedDimension> dimensions;
+  bool passed = false;  // no finding is an error
+  VerifyFailOn fail_on = VerifyFailOn::error;
+  int violations = 0;  // findings that `fail_on` counts
   std::vector<OutputVerification> outputs;
   std::vector<Finding> findings;      // CC2xx
   std::string note;                   // on how it was run; empty if there is nothing to say

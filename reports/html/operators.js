@@ -9,13 +9,15 @@ const operatorOutcomes = {
 };
 const outcomeOfOperator = op => Object.keys(operatorOutcomes).find(name => operatorOutcomes[name].holds(op));
 
+const emittedNodes = op => Object.values(op.emitted).reduce((sum, count) => sum + count, 0);
+
 function operatorDetail(report, reveal) {
   return op => {
-    const emitted = Object.entries(op.emitted);
+    const emitted = Object.entries(op.emitted), calls = op.nodes - op.blocked;
     const findings = report.findings.map((finding, place) => ({finding, place})).filter(({finding}) => finding.op === op.op && finding.overload === op.overload);
     const line = (name, ...value) => element("div", null, element("dt", null, name), element("dd", null, ...value));
     return element("dl", {class: "facts"},
-      emitted.length > 0 && line("ONNX nodes", emitted.map(([name, count]) => `${name} ${number(count)}`).join(" · ")),
+      emitted.length > 0 && line("ONNX nodes", emittedNodes(op) !== calls && `${plural(calls, "call")} → ${plural(emittedNodes(op), "node")}: `, emitted.map(([name, count]) => `${name} ${number(count)}`).join(" · ")),
       op.rows?.length > 0 && line("Rows", op.rows.map(row => element("div", null, code(row.place), ` ${plural(row.nodes, "node")}`,
         row.lifted && element("span", {class: "quiet"}, ` · beyond PyTorch's exporter: ${row.lifted}`)))),
       op.mapping && line("Your row", code(`${op.mapping.source}:${op.mapping.line}`)),
@@ -38,6 +40,7 @@ function operatorsPart(report, reveal) {
     {label: "Available from", value: op => op.available_from, cell: op => op.available_from ?? "–", numeric: true},
     {label: "Blocked", value: op => op.blocked, cell: op => number(op.blocked), numeric: true},
     {label: "Nodes", value: op => op.nodes, cell: op => number(op.nodes), numeric: true},
+    {label: "In ONNX", value: emittedNodes, cell: op => emittedNodes(op) ? number(emittedNodes(op)) : "–", numeric: true},
   ]});
   table.sortBy(7, true);
 

@@ -80,12 +80,15 @@ function modelPart(report) {
   const shape = ({shape: sizes}) => sizes ? "[" + sizes.map(size => size ?? "?").join(", ") + "]" : "";
   const ends = (title, list) => list.length > 0 && element("div", null, element("h3", null, title),
     element("ul", {class: "plain"}, list.map(end => element("li", null, code(end.name), " ", element("span", {class: "quiet"}, end.dtype, " ", shape(end))))));
+  const because = ({what, op, file, line}) => what.join(", ") + ": " + (op ? op + (file ? ` at ${file}:${line}` : "") : "no reader decides, and every one takes it");
+  const assumed = (model.assumed ?? []).map(input => `${input.name}: ${input.dtype}${shape(input)} (${input.because.map(because).join("; ")})`);
   const lines = (title, list) => list?.length > 0 && element("div", null, element("h3", null, title), element("ul", {class: "plain"}, list.map(line => element("li", null, line))));
   const facts = [["Path", model.path], ["Identity", model.identity], ["SHA-256", model.sha256], ["Format", model.description || model.format],
     ["Size", `${bytes(model.bytes)}, of which parameters ${bytes(model.parameters.bytes)}`], ["Parameters", number(model.parameters.count)],
     ["Made by", `${tool.name} ${tool.version}, libtorch ${tool.libtorch}, onnx ${tool.onnx}`]];
   return section("model", "Model",
     lines("Warnings", model.warnings),
+    lines("Assumed inputs (--input overrides)", assumed),
     element("div", {class: "halves"}, ends("Inputs", model.inputs), ends("Outputs", model.outputs)),
     lines("Normalising steps", model.steps),
     element("h3", null, "File"),

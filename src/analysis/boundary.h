@@ -1,4 +1,4 @@
-// The edge of the library: what leaves it is an Error, whatever was thrown inside.
+// The edge of the library: what leaves it is an Error, whatever was thrown inside; or what a caller's function threw, as it was.
 #pragma once
 
 #include <exception>
@@ -6,14 +6,32 @@
 #include <string>
 
 #include "compatcheck/error.h"
+#include "process/callback.h"
 
 namespace compatcheck::analysis {
+
+// A function of the library may call another: the outermost is the edge.
+class Inside {
+ public:
+  Inside() { ++depth_; }
+  ~Inside() { --depth_; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  static bool outermost() { return depth_ == 1; }
+
+ private:
+  inline static thread_local int depth_ = 0;
+};
 
 // `doing` opens the message: "net.pt", "the report".
 template <class Work>
 auto guarded(const std::string& doing, Work&& work) -> decltype(work()) {
+  const Inside inside;
   try {
     return work();
+  } catch (const process::CallbackFailed& callback) {
+    if (!Inside::outermost()) throw;
+    std::rethrow_exception(callback.thrown);
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {

@@ -3,7 +3,9 @@
 
 #include "analysis/baked_in.h"
 #include "analysis/boundary.h"
+#include "analysis/deciding_sizes.h"
 #include "analysis/describe.h"
+#include "analysis/dropped_assertions.h"
 #include "analysis/findings.h"
 #include "analysis/gate.h"
 #include "analysis/graph_summary.h"
@@ -16,6 +18,8 @@
 #include "frontend/naming.h"
 #include "frontend/sha256.h"
 #include "onnx/proto.h"
+#include "process/callback.h"
+#include "process/log.h"
 
 namespace compatcheck {
 namespace {
@@ -69,8 +73,9 @@ Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, 
 
 Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& prepared, const conversion::Context& context,
                  conversion::Assessor& assessor, std::vector<Finding> others, const CheckOptions& options,
-                 const Model::State& state, analysis::Targets& targets) {
-  const auto assessment = assessor.assess(opset);
+                 const Model::State& state, analysis::Targets& targets, analysis::DecidingSizes& sizes) {
+  auto assessment = assessor.assess(opset);
+  sizes.leave_to_inputs(assessment, opset);
   Report report = report_of(info, state.program ? state.program->libtorch_version : "");
   report.opset = opset;
   report.export_type = options.export_type;
@@ -84,7 +89,8 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
     report.verdict = Verdict::no;
     others.push_back(*std::move(whole.fault));
   }
-  report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset, std::move(others));
+  report.findings =
+      analysis::collect_findings(prepared.graph, assessment, context, report.opset, std::move(others), prepared.write_causes);
   if (options.graph) report.graph = analysis::summarize_graph(assessment);
   report.gate = analysis::judge(report, {.fail_on = options.fail_on, .max_missing = options.max_missing});
   report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
@@ -100,20 +106,33 @@ void check_opset(int opset) {
 std::vector<Report> check_at(std::span<const int> opsets, const Model::State& state, const CheckOptions& options) {
   for (const int opset : opsets) check_opset(opset);
   const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
+  const logging::Timed stating(state.path + ": facts stated");
   const analysis::Prepared prepared = analysis::prepare(state, options, watch);
+  stating.done();
   const conversion::Context context = analysis::context_of(state, prepared, watch, options.export_type);
   conversion::Assessor assessor(prepared.graph, context);
+  analysis::DecidingSizes sizes(state, options, prepared, watch);
   analysis::Targets targets(state, prepared, assessor, options, watch);
   ModelInfo info = analysis::describe_model(state, prepared);
-  if (options.hash && !std::filesystem::is_regular_file(state.path)) throw UsageError("--hash needs a file, not " + state.path);
+  if (options.hash && !std::filesystem::is_regular_file(state.path))
+    throw UsageError("CheckOptions::hash needs a file, not " + state.path);
   if (options.hash) info.sha256 = frontend::sha256_of_file(state.path);
   const auto lowest = assessor.lowest_opset();
-  const auto baked_in = analysis::collect_baked_in(state, prepared);
+  logging::debug("{}: lowest opset {}", state.path, lowest ? std::to_string(*lowest) : "none");
+  std::vector<Finding> of_model = analysis::collect_baked_in(state, prepared);
+  for (Finding& finding : analysis::collect_dropped_assertions(state, prepared, watch)) of_model.push_back(std::move(finding));
   std::vector<Report> reports;
   for (const int opset : opsets) {
-    if (options.run.progress) options.run.progress({.stage = "check", .done = reports.size(), .total = opsets.size()});
+    process::tell(options.run, {.stage = "check", .done = reports.size(), .total = opsets.size()});
     watch.look();
-    reports.push_back(report_at(opset, info, prepared, context, assessor, baked_in, options, state, targets));
+    const logging::Timed timed(state.path + ": opset " + std::to_string(opset));
+    reports.push_back(report_at(opset, info, prepared, context, assessor, of_model, options, state, targets, sizes));
+    timed.done();
+    logging::info("{}: opset {}: {}, {} findings", state.path, opset,
+                  reports.back().verdict == Verdict::yes  ? "converts"
+                  : reports.back().verdict == Verdict::no ? "doesn't convert"
+                                                          : "needs input",
+                  reports.back().findings.size());
     if (reports.back().summary.unassessed == 0) reports.back().summary.lowest_opset = lowest;
   }
   return reports;

@@ -1,11 +1,20 @@
 // compatcheck::convert: the check, then the same calls emitted for good.
 #include "compatcheck/convert.h"
 
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
 #include "analysis/boundary.h"
 #include "analysis/onnx_model.h"
 #include "analysis/run.h"
+#include "convert/interface.h"
 #include "frontend/naming.h"
+#include "onnx/cleanup.h"
+#include "onnx/proto.h"
 #include "onnx/write.h"
+#include "process/callback.h"
+#include "process/log.h"
 
 namespace compatcheck {
 namespace {
@@ -16,15 +25,66 @@ onnx::ExternalData external_data(ExternalData asked) {
                                         : onnx::ExternalData::automatic;
 }
 
-void write_model(const Model::State& state, const std::filesystem::path& file, const ConvertOptions& options) {
+// Names of dimensions as inputs and outputs have them.
+std::vector<std::string> dynamic_dimensions(const onnx::Model& model) {
+  std::set<onnx::ValueId> weights;  // that are offered as inputs
+  for (const auto& initializer : model.initializers) weights.insert(initializer.value);
+  std::vector<std::string> names;
+  for (const auto* values : {&model.graph.inputs, &model.graph.outputs})
+    for (const onnx::ValueId value : *values)
+      if (const auto& shape = model.values[value].shape; shape && !weights.contains(value))
+        for (const auto& dim : *shape)
+          if (!dim.size && !dim.name.empty() && std::ranges::find(names, dim.name) == names.end()) names.push_back(dim.name);
+  return names;
+}
+
+WrittenModel described(const onnx::Model& model, const onnx::Written& written) {
+  WrittenModel made{
+      .opset = model.opset, .nodes = onnx::node_count(model), .initializers = model.initializers.size(), .bytes = written.bytes};
+  made.dynamic_dimensions = dynamic_dimensions(model);
+  if (!model.functions.empty()) {
+    const auto proto = onnx::to_proto(model);
+    for (const auto& function : proto.functions()) made.functions.push_back(function.domain() + "::" + function.name());
+  }
+  if (!written.external_file.empty()) made.external_files.push_back({written.external_file.string(), written.external_bytes});
+  return made;
+}
+
+// What is known of the values that stand for the graph's.
+std::unordered_map<onnx::ValueId, std::vector<onnx::Dimension>> known_shapes(const onnx::Model& model,
+                                                                             const std::vector<conversion::Stand>& stands,
+                                                                             const symbolic::FactTable& facts) {
+  std::unordered_map<onnx::ValueId, std::vector<onnx::Dimension>> shapes;
+  for (const auto& stand : stands) {
+    const symbolic::Fact& fact = facts.of(stand.value);
+    const auto* tensor = fact.tensor();
+    const onnx::ValueId value = model.left_of(stand.onnx);
+    if (!stand.path.empty() || !tensor || tensor->dtype != model.values[value].dtype) continue;
+    if (auto shape = conversion::shape_of(fact)) shapes.emplace(value, *std::move(shape));
+  }
+  return shapes;
+}
+
+// Writes by one of the ways of onnx::write().
+template <class Write>
+WrittenModel write_model(const Model::State& state, const ConvertOptions& options, Write&& write) {
   const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
   const analysis::Prepared prepared = analysis::prepare(state, analysis::check_options(options), watch);
-  const onnx::Model model = analysis::onnx_model(state, prepared, options, watch);
+  std::vector<conversion::Stand> stands;
+  const onnx::Model model = analysis::onnx_model(state, prepared, options, watch, &stands);
   const auto progress = [&](std::uint64_t done, std::uint64_t total) {
     if (options.run.cancel && *options.run.cancel) throw Cancelled("cancelled");
-    if (options.run.progress) options.run.progress({.stage = "write", .done = done, .total = total});
+    process::tell(options.run, {.stage = "write", .done = done, .total = total});
   };
-  onnx::write(model, state.file ? state.file->descriptor() : -1, file, {external_data(options.external_data), progress});
+  const logging::Timed timed("writing the model");
+  const int weights = state.file ? state.file->descriptor() : -1;
+  const onnx::Written written = write(model, weights,
+                                      onnx::WriteOptions{.external_data = external_data(options.external_data),
+                                                         .shapes = known_shapes(model, stands, prepared.facts),
+                                                         .progress = progress});
+  timed.done();
+  logging::info("{}: wrote {} nodes, {} bytes", state.path, onnx::node_count(model), written.bytes + written.external_bytes);
+  return described(model, written);
 }
 
 // What is written would take the place of what is read.
@@ -33,15 +93,42 @@ void must_be_another(const std::string& model, const std::filesystem::path& file
   if (std::filesystem::equivalent(model, file, error)) throw UsageError(file.string() + ": that is the model itself");
 }
 
+bool accepted(Report& report, const ConvertOptions& options) {
+  if (!report.convertible()) {
+    report.exit_code = exit_findings;
+    return false;
+  }
+  if (options.accept && !process::call(options.accept, report)) report.gate.passed = false;
+  report.exit_code = report.gate.passed ? exit_passed : exit_findings;
+  return report.gate.passed;
+}
+
+template <class Write>
+Report converted(const Model& model, const ConvertOptions& options, Write&& write) {
+  Report report = check(model, analysis::check_options(options));
+  if (accepted(report, options))
+    frontend::naming(model.path(), [&] { report.written = write_model(model.state(), options, write); });
+  return report;
+}
+
 }  // namespace
 
 Report convert(const Model& model, const std::filesystem::path& file, const ConvertOptions& options) {
   return analysis::guarded(model.path(), [&] {
     must_be_another(model.path(), file);
     must_be_another(model.path(), file.string() + ".data");
-    Report report = check(model, analysis::check_options(options));
-    if (report.convertible()) frontend::naming(model.path(), [&] { write_model(model.state(), file, options); });
-    return report;
+    return converted(model, options, [&](const onnx::Model& made, int weights, const onnx::WriteOptions& how) {
+      return onnx::write(made, weights, file, how);
+    });
+  });
+}
+
+Report convert(const Model& model, const WriteBytes& write, const ConvertOptions& options) {
+  return analysis::guarded(model.path(), [&] {
+    return converted(model, options, [&](const onnx::Model& made, int weights, const onnx::WriteOptions& how) {
+      return onnx::write(
+          made, weights, [&](std::span<const std::byte> piece) { process::call(write, piece); }, how);
+    });
   });
 }
 

@@ -1,21 +1,23 @@
 #include "analysis/describe.h"
 
+#include <algorithm>
+
+#include "convert/interface.h"
+
 namespace compatcheck::analysis {
 namespace {
 
 TensorInfo describe(const std::string& name, const ir::Value& value, const symbolic::Fact& fact) {
+  if (const auto* tensor = fact.tensor()) return analysis::describe(name, *tensor);
   TensorInfo info{.name = name, .dtype = "?", .shape = {}};
-  const auto* tensor = fact.tensor();
-  if (!tensor) {
-    if (value.type() && value.type()->kind != ir::TypeKind::tensor) info.dtype = ir::to_string(*value.type());
-    return info;
-  }
-  if (tensor->dtype) info.dtype = ir::name(*tensor->dtype);
-  if (tensor->shape) {
-    info.shape.emplace();
-    for (const auto& dim : *tensor->shape) info.shape->push_back(dim.to_string());
-  }
+  if (value.type() && value.type()->kind != ir::TypeKind::tensor) info.dtype = ir::to_string(*value.type());
   return info;
+}
+
+// Of it or of a member of it.
+bool is_assumed(const std::string& name, const std::vector<AssumedInput>& assumed) {
+  return std::ranges::any_of(
+      assumed, [&](const AssumedInput& each) { return each.tensor.name == name || each.tensor.name.starts_with(name + "."); });
 }
 
 std::string describe_format(const Model::State& model) {
@@ -26,6 +28,16 @@ std::string describe_format(const Model::State& model) {
 }
 
 }  // namespace
+
+TensorInfo describe(const std::string& name, const symbolic::TensorFact& tensor) {
+  TensorInfo info{.name = name, .dtype = "?", .shape = {}};
+  if (tensor.dtype) info.dtype = ir::name(*tensor.dtype);
+  if (tensor.shape) {
+    info.shape.emplace();
+    for (const auto& dim : *tensor.shape) info.shape->push_back(dim.to_string());
+  }
+  return info;
+}
 
 ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
   ModelInfo info;
@@ -39,9 +51,12 @@ ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     info.inputs.push_back(describe(inputs[i]->name().empty() ? "input_" + std::to_string(i) : inputs[i]->name(), *inputs[i],
                                    prepared.facts.of(inputs[i])));
+  for (TensorInfo& input : info.inputs) input.assumed = is_assumed(input.name, prepared.assumed);
+  info.assumed = prepared.assumed;
   const auto outputs = prepared.graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    info.outputs.push_back(describe("output_" + std::to_string(i), *outputs[i], prepared.facts.of(outputs[i])));
+    info.outputs.push_back(describe(conversion::output_name(*outputs[i], "output_" + std::to_string(i)), *outputs[i],
+                                    prepared.facts.of(outputs[i])));
   if (model.program)
     for (const auto& note : model.program->notes) info.steps.push_back(note.message);
   info.steps.insert(info.steps.end(), prepared.steps.begin(), prepared.steps.end());

@@ -9,4 +9,6 @@ namespace compatcheck::analysis {
 
 ModelInfo describe_model(const Model::State& model, const Prepared& prepared);
 
+TensorInfo describe(const std::string& name, const symbolic::TensorFact& tensor);
+
 }  // namespace compatcheck::analysis

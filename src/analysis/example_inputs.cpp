@@ -178,13 +178,15 @@ std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const
   try {
     return Matcher(graph).match(given);
   } catch (const UsageError& error) {
-    throw UsageError("--inputs-from " + file.string() + ": " + error.what());
+    throw UsageError("CheckOptions::inputs_from " + file.string() + ": " + error.what());
   }
 }
 
-std::vector<conversion::InputFact> example_inputs(const std::filesystem::path& file, const ir::Graph& graph) {
-  std::vector<conversion::InputFact> facts;
+ExampleFacts example_inputs(const std::filesystem::path& file, const ir::Graph& graph) {
+  ExampleFacts given;
+  auto& facts = given.facts;
   for (const auto& [name, value] : example_leaves(file, graph, examples::Elements::leave)) {
+    given.names.push_back(name);
     if (value.is_none())
       facts.push_back({name, {.value = symbolic::NoneFact{}}});
     else if (const auto* tensor = value.get<ir::TensorView>())
@@ -194,7 +196,7 @@ std::vector<conversion::InputFact> example_inputs(const std::filesystem::path& f
     else if (value.get<ir::ListConstant>())
       facts.push_back({name, {.value = symbolic::ListFact{.items = std::vector<symbolic::Fact>{}}}});
   }
-  return facts;
+  return given;
 }
 
 }  // namespace compatcheck::analysis

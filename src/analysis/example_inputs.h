@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "convert/facts.h"
@@ -19,8 +20,12 @@ struct ExampleLeaf {
 std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const ir::Graph& graph, examples::Elements elements);
 
 // dtype and sizes of each tensor, None, and the length of each list; of numbers and strings nothing but that they are given, for
-// the next call may have others. Members of tuples, lists and dicts are NAME.0 and NAME.key. Throws UsageError, naming the file,
-// for what it doesn't hold or doesn't fit the model.
-std::vector<conversion::InputFact> example_inputs(const std::filesystem::path& file, const ir::Graph& graph);
+// the next call may have others. Members of tuples, lists and dicts are NAME.0 and NAME.key.
+struct ExampleFacts {
+  std::vector<conversion::InputFact> facts;
+  std::vector<std::string> names;  // of all that is given
+};
+// Throws UsageError, naming the file, for what it doesn't hold or doesn't fit the model.
+ExampleFacts example_inputs(const std::filesystem::path& file, const ir::Graph& graph);
 
 }  // namespace compatcheck::analysis

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
-#include "analysis/input_spec.h"
 #include "analysis/rules.h"
 #include "analysis/scaffold.h"
 #include "analysis/site.h"
+#include "analysis/wanted_input.h"
 #include "convert/foreign.h"
 
 namespace compatcheck::analysis {
@@ -63,11 +64,39 @@ bool says_results(const ir::Node& node) {
   });
 }
 
+// Lists of lists, dictionaries, strings, objects, what a list or dictionary holds, control flow: no ONNX operator takes or gives
+// them, so no row helps.
+bool has_kind(const ir::TypeRef& type, std::initializer_list<ir::TypeKind> kinds) {
+  if (!type) return false;
+  return std::ranges::find(kinds, type->kind) != kinds.end() ||
+         std::ranges::any_of(type->elements, [&](const ir::TypeRef& inner) { return has_kind(inner, kinds); });
+}
+
+bool is_list_of_lists(const ir::TypeRef& type) {
+  return ir::is(type, ir::TypeKind::list) && ir::is(type->elements.front(), ir::TypeKind::list);
+}
+
+bool is_beyond_rows(const ir::Node& node) {
+  if (node.is("prim::PythonOp")) return false;
+  if (node.op().starts_with("prim::") || !node.blocks().empty()) return true;
+  using enum ir::TypeKind;
+  const auto beyond = [](const ir::TypeRef& type) {
+    return is_list_of_lists(type) || has_kind(type, {dict, named, module, any_class});
+  };
+  const auto of_value = [&](const ir::Value* value) { return beyond(value->type()); };
+  const schema::Schema call = schema_of_call(node);
+  const auto of_part = [&](const auto& part) { return beyond(part.type); };
+  const bool no_tensors = std::ranges::none_of(call.arguments, is_tensor) && std::ranges::none_of(call.returns, is_tensor);
+  return no_tensors || std::ranges::any_of(node.inputs(), of_value) || std::ranges::any_of(node.outputs(), of_value) ||
+         std::ranges::any_of(call.arguments, of_part) || std::ranges::any_of(call.returns, of_part);
+}
+
 std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
                     const conversion::Context& context) {
   const bool helps = rule == "CC003" || rule == "CC011" || (rule == "CC001" && outcome.hint.empty());
   if (!helps) return {};
   const ir::Node& node = *outcome.node;
+  if (is_beyond_rows(node)) return {};
   const bool has_facts = !context.table.facts(node.op(), node.overload(), context.schemas).empty() ||
                          context.registry.find_facts(node.op(), node.overload());
   return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator,
@@ -90,6 +119,9 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
     const std::string& overload = outcome.node->overload();
     const std::string name =
         outcome.node->op() + (overload.empty() || !has_several_forms(*outcome.node, context) ? "" : "." + overload);
+    if (is_beyond_rows(*outcome.node))
+      return outcome.hint.empty() ? "keep this step out of the model: ONNX has no operator that takes or gives such values"
+                                  : outcome.hint;
     const std::string scaffold = "`compatcheck explain " + name + " --scaffold yaml`";
     return outcome.hint.empty() ? scaffold + ", or a row in a --mappings file:" : outcome.hint + "; or " + scaffold;
   }
@@ -97,10 +129,16 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
   return rule == "CC007" ? "write the value out of place; `compatcheck explain CC007`" : "";
 }
 
+// Operators that draw numbers in training mode alone.
+bool is_for_training(const ir::Node& node) {
+  return node.op().find("dropout") != std::string::npos || node.op().find("rrelu") != std::string::npos ||
+         node.op().find("attention") != std::string::npos;
+}
+
 class Collector {
  public:
-  Collector(const ir::Graph& graph, const conversion::Context& context, int opset)
-      : graph_(graph), context_(context), opset_(opset) {}
+  Collector(const ir::Graph& graph, const conversion::Context& context, int opset, const Causes& causes)
+      : graph_(graph), context_(context), opset_(opset), causes_(causes) {}
 
   void add(const Numbered& numbered) {
     context_.watch.step();
@@ -108,7 +146,10 @@ class Collector {
     switch (outcome.status) {
       case Status::missing:
       case Status::refused:
-        add_failure(numbered, Severity::error, outcome.reason);
+        if (const Outcome* root = causes_.root_of(outcome))
+          add_dependent(outcome, *root);
+        else
+          add_failure(numbered, Severity::error, outcome.reason);
         add_wanting(numbered);
         break;
       case Status::needs_input: add_wanting(numbered); break;
@@ -118,11 +159,19 @@ class Collector {
         else
           add_notes(numbered);
         break;
-      case Status::unassessed: break;  // counted to the node it hangs on
+      case Status::unassessed:
+        if (const Outcome* root = causes_.root_of(outcome)) add_dependent(outcome, *root);
+        break;
     }
   }
 
   std::vector<Finding> take(std::vector<Finding> findings) {
+    std::map<Finding*, std::map<std::string, int>> hanging;
+    for (const auto& [dependent, nodes] : dependents_) {
+      const auto& [root, op] = dependent;
+      if (const auto finding = failures_.find(root); finding != failures_.end()) hanging[finding->second][op] += nodes;
+    }
+    for (auto& [finding, operators] : hanging) finding->message += "; " + spell_dependents(operators);
     for (auto& [key, finding] : findings_) findings.push_back(std::move(finding));
     for (auto& [input, finding] : wanting_) findings.push_back(std::move(finding));
     sort(findings);
@@ -169,7 +218,26 @@ class Collector {
                            : nullptr;
     const auto rule = rule_of(outcome, onnx);
     Finding& finding = add(rule, severity, numbered, message, help_of(outcome, rule, onnx, context_));
+    failures_.emplace(outcome.node, &finding);
     if (finding.row.empty()) finding.row = row_for(outcome, rule, onnx, context_);
+  }
+
+  // Mended when the root is: it is counted there.
+  void add_dependent(const Outcome& outcome, const Outcome& root) { ++dependents_[{root.node, outcome.node->op()}]; }
+
+  // "and 37 nodes that depend on it: aten::len (20), aten::add (17)".
+  static std::string spell_dependents(const std::map<std::string, int>& operators) {
+    constexpr std::size_t most_shown = 3;
+    std::vector<std::pair<std::string, int>> sorted(operators.begin(), operators.end());
+    std::ranges::stable_sort(sorted, std::ranges::greater{}, &std::pair<std::string, int>::second);
+    int nodes = 0;
+    std::string names;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      nodes += sorted[i].second;
+      if (i < most_shown) names += (i ? ", " : "") + sorted[i].first + " (" + std::to_string(sorted[i].second) + ")";
+    }
+    if (sorted.size() > most_shown) names += " ...";
+    return "and " + std::to_string(nodes) + (nodes == 1 ? " node that depends on it: " : " nodes that depend on it: ") + names;
   }
 
   void add_notes(const Numbered& numbered) {
@@ -177,7 +245,9 @@ class Collector {
     if (!row) return;
     if (row->random)
       add("CC008", Severity::warning, numbered, "the result is random",
-          "fix the randomness outside the model to compare results");
+          is_for_training(*numbered.outcome->node)
+              ? "the model was saved in training mode: call .eval() on it before tracing or scripting, and save it again"
+              : "call .eval() before saving if only training draws these numbers; else pass them to the model as an input");
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
     if (!row->one_to_one() && !row->to.empty()) add("CC004", Severity::note, numbered, "becomes " + mapping::joined(row->to), "");
   }
@@ -195,23 +265,25 @@ class Collector {
   }
 
   void start_wanting(Finding& finding, std::uint32_t input, const Outcome& outcome) {
-    const auto leaves = input_leaves(graph_);
-    const auto leaf =
-        std::find_if(leaves.begin(), leaves.end(), [&](const InputLeaf& candidate) { return candidate.input == input; });
-    const std::string name = leaf == leaves.end() ? std::to_string(input) : leaf->name;
+    const WantedInput wanted = wanted_input(graph_, input, context_.facts);
     finding.id = "CC006";
     finding.severity = Severity::error;
     finding.op = outcome.node->op();
     finding.overload = outcome.node->overload();
-    finding.message = "the dtype and shape of input '" + name + "' decide: " +
-                      (outcome.status == Status::missing ? "whether " + outcome.node->op() + " runs" : outcome.reason);
-    finding.help = "--input " + name + "=f32:1,3,224,224 with its own dtype and sizes, or names for sizes that vary";
+    finding.message =
+        wanted.what +
+        (wanted.what.starts_with("the dtype") || wanted.what.starts_with("the sizes") ? " decide: " : " decides: ") +
+        (outcome.status == Status::missing ? "whether " + outcome.node->op() + " runs" : outcome.reason);
+    finding.help = outcome.hint.starts_with("--input ") ? outcome.hint : wanted.option;  // what was tried, and helps
   }
 
   const ir::Graph& graph_;
   const conversion::Context& context_;
   int opset_;
+  const Causes& causes_;
   std::map<Key, Finding> findings_;
+  std::unordered_map<const ir::Node*, Finding*> failures_;             // the finding of each failing node
+  std::map<std::pair<const ir::Node*, std::string>, int> dependents_;  // by root and operator
   std::map<std::uint32_t, Finding> wanting_;
 };
 
@@ -224,8 +296,10 @@ void sort(std::vector<Finding>& findings) {
 }
 
 std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment,
-                                      const conversion::Context& context, int opset, std::vector<Finding> others) {
-  Collector collector(graph, context, opset);
+                                      const conversion::Context& context, int opset, std::vector<Finding> others,
+                                      const WriteCauses& writes) {
+  const Causes causes(assessment, context, writes);
+  Collector collector(graph, context, opset, causes);
   std::uint32_t index = 0;
   for (const Outcome& outcome : assessment.outcomes) collector.add({&outcome, index++});
   return collector.take(std::move(others));

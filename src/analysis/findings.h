@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "analysis/causes.h"
 #include "compatcheck/report.h"
 #include "convert/assess.h"
 #include "symbolic/fact.h"
@@ -17,7 +18,8 @@ void sort(std::vector<Finding>& findings);
 
 // With `others`, sorted. `graph` is the one that was assessed.
 std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment,
-                                      const conversion::Context& context, int opset, std::vector<Finding> others);
+                                      const conversion::Context& context, int opset, std::vector<Finding> others,
+                                      const WriteCauses& writes);
 
 Summary summarize(const conversion::Assessment& assessment, const std::vector<OperatorSummary>& operators);
 

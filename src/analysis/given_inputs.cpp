@@ -34,9 +34,12 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
                          std::span<const std::pair<std::size_t, ir::Constant>> defaults) {
   GivenInputs given{.facts = match_inputs(options.inputs, graph), .left_out = {}, .warnings = {}};
   check_dims(options.dims, options.inputs);
+  std::vector<std::string> by_example;  // numbers and texts too, whose values the next call may change
   if (!options.inputs_from.empty()) {
     const std::vector<conversion::InputFact> explicitly = given.facts;
-    for (auto& example : example_inputs(options.inputs_from, graph)) {
+    ExampleFacts examples = example_inputs(options.inputs_from, graph);
+    by_example = std::move(examples.names);
+    for (auto& example : examples.facts) {
       const bool spoken_for = std::any_of(explicitly.begin(), explicitly.end(), [&](const auto& other) {
         return covers(other.name, example.name) || covers(example.name, other.name);
       });
@@ -46,8 +49,9 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
   for (const auto& [input, value] : defaults) {
     const std::string& name = graph.inputs()[input]->name();
     if (std::ranges::any_of(given.facts, [&](const auto& fact) { return covers(name, fact.name); })) continue;
+    if (std::ranges::any_of(by_example, [&](const auto& example) { return covers(name, example); })) continue;
     given.facts.push_back({name, symbolic::fact_of(value)});
-    given.left_out.push_back(name);
+    given.left_out.emplace_back(input, value);
   }
   for (const InputLeaf& leaf : input_leaves(graph))
     for (const auto& fact : given.facts)

@@ -15,7 +15,7 @@ namespace compatcheck::analysis {
 
 struct GivenInputs {
   std::vector<conversion::InputFact> facts;
-  std::vector<std::string> left_out;  // inputs that take their default
+  std::vector<std::pair<std::size_t, ir::Constant>> left_out;  // inputs, by number, that take their default
   std::vector<std::string> warnings;  // of another dtype or rank than the graph or its file records; sizes may differ
 };
 

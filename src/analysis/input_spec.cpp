@@ -22,7 +22,7 @@ struct InputSpec {
 };
 
 [[noreturn]] void malformed(std::string_view text, const std::string& why) {
-  throw UsageError("--input " + std::string(text) + ": " + why +
+  throw UsageError("CheckOptions::inputs " + std::string(text) + ": " + why +
                    " (expected [NAME=][DTYPE:]DIM,DIM,… as in x=f32:batch,3,224,224)");
 }
 
@@ -145,16 +145,18 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     InputSpec spec = parse_input(text);
     if (spec.name.empty()) {
       if (position >= leaves.size())
-        throw UsageError("--input " + text + ": more inputs than the model has; " + known_names(leaves));
+        throw UsageError("CheckOptions::inputs " + text + ": more inputs than the model has; " + known_names(leaves));
       spec.name = leaves[position++].name;
     } else if (!find_leaf(spec.name, leaves)) {
-      throw UsageError("--input " + text + ": no input '" + spec.name + "'; " + known_names(leaves));
+      throw UsageError("CheckOptions::inputs " + text + ": no input '" + spec.name + "'; " + known_names(leaves));
     }
     const InputLeaf* leaf = find_leaf(spec.name, leaves);
     const auto number = leaf->name == spec.name ? number_of(spec, leaf->type) : std::nullopt;
     if (leaf->name == spec.name && !spec.none && is_plain(leaf->type) && !number)
-      throw UsageError("--input " + text + ": input '" + spec.name + "' is no tensor, but " + ir::to_string(*leaf->type));
-    if (!given.insert(spec.name).second) throw UsageError("--input " + text + ": input '" + spec.name + "' is given twice");
+      throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is no tensor, but " +
+                       ir::to_string(*leaf->type));
+    if (!given.insert(spec.name).second)
+      throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is given twice");
     facts.push_back({spec.name, number ? *number : fact_of(spec)});
   }
   return facts;
@@ -166,12 +168,12 @@ void check_dims(std::span<const std::string> dims, std::span<const std::string> 
     for (const auto& dim : parse_input(input).dims)
       if (!number(dim)) used.insert(dim);
   for (const std::string_view text : dims) {
-    const std::string option = "--dim " + std::string(text);
+    const std::string option = "CheckOptions::dims " + std::string(text);
     const auto equals = text.find('=');
     const auto size = equals == text.npos ? std::nullopt : number(text.substr(equals + 1));
     const std::string_view name = text.substr(0, equals);
     if (!is_name(name) || !size || *size < 1) throw UsageError(option + ": expected NAME=N, N at least 1");
-    if (!used.contains(name)) throw UsageError(option + ": no --input has a dimension of that name");
+    if (!used.contains(name)) throw UsageError(option + ": no entry of CheckOptions::inputs has a dimension of that name");
     if (!given.emplace(name).second) throw UsageError(option + ": the dimension is given twice");
   }
 }

@@ -5,10 +5,15 @@
 #include "analysis/boundary.h"
 #include "analysis/model_state.h"
 #include "analysis/run.h"
+#include "analysis/stated_schemas.h"
+#include "frontend/foreign.h"
 #include "frontend/naming.h"
 #include "lint/in_force.h"
+#include "passes/assertions.h"
 #include "passes/normalize.h"
 #include "passes/passes.h"
+#include "process/callback.h"
+#include "process/log.h"
 
 namespace compatcheck {
 namespace {
@@ -24,9 +29,7 @@ frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping
           .cancelled = analysis::cancelled_of(options.run)};
 }
 
-void report_stage(const RunOptions& run, std::string_view stage) {
-  if (run.progress) run.progress({.stage = stage, .done = 0, .total = 0});
-}
+void report_stage(const RunOptions& run, std::string_view stage) { process::tell(run, {.stage = stage, .done = 0, .total = 0}); }
 
 // The file's own record of its inputs is finer than the graph's types.
 void apply_recorded_inputs(ir::Graph& graph, const std::vector<ir::RecordedInput>& recorded) {
@@ -71,8 +74,14 @@ Model Loader::State::load(const std::string& path, const Read& read) {
   return analysis::guarded(path, [&] {
     const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
     report_stage(options.run, "load");
+    logging::info("{}: reading it", path);
     frontend::naming(path, [&] { watch.look(); });
-    return finish(read(frontend), path, watch);
+    const logging::Timed reading(path + ": read"), normalizing(path + ": normalized");
+    auto loaded = read(frontend);
+    reading.done();
+    Model model = finish(std::move(loaded), path, watch);
+    normalizing.done();
+    return model;
   });
 }
 
@@ -98,10 +107,14 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   normalize_options.watch = watch;
   const auto* program = std::get_if<ir::Program>(&loaded.content);
   if (!program && options.method != "forward")
-    throw UsageError(path + ": --method " + options.method + ": a graph as text has no methods");
-  if (program)
-    for (const auto* stated : {&program->library_schemas, &program->stub_schemas})
-      for (const auto& schema : *stated) state->schemas.add(schema);
+    throw UsageError(path + ": LoadOptions::method " + options.method + ": a graph as text has no methods");
+  if (program) {
+    for (const auto& schema : program->library_schemas)
+      state->schemas.add(analysis::reconciled(schema, in_force.table.schemas()));
+    for (const auto& schema : program->stub_schemas) state->schemas.add(schema);
+  }
+  if (const auto* text = std::get_if<ir::Graph>(&loaded.content); text && !passes::assertions(*text).empty())
+    state->asserting = text->clone();
   passes::Normalized normalized = frontend::naming(path, [&] {
     if (program) return passes::normalize(*program, state->schemas, normalize_options);
     return passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);
@@ -114,14 +127,26 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   name_inputs_plainly(state->graph);
   schema::resolve(state->graph, state->schemas);
   passes::name_python_functions(state->graph, state->schemas, watch);
+  if (logging::enabled(LogLevel::info))
+    logging::info("{}: {}, {} bytes, {} nodes after {} steps of normalization", path, frontend::name(state->format), state->bytes,
+                  passes::node_count(state->graph), normalized.steps.size());
+  for (const auto& step : normalized.steps) logging::debug("{}: {}", path, step);
   state->defaults = std::move(normalized.defaults);
   state->steps = std::move(normalized.steps);
+  state->dropped_assertions = normalized.dropped_assertions;
   return Model(std::move(state));
 }
 
 std::string identity_of(const std::filesystem::path& file) {
   return analysis::guarded(file.string(), [&] {
     return frontend::naming(file.string(), [&] { return frontend::identity_of(frontend::InputFile(file), file); });
+  });
+}
+
+std::string format_of(const std::filesystem::path& file) {
+  return analysis::guarded(file.string(), [&] {
+    return frontend::naming(
+        file.string(), [&] { return std::string(frontend::name(frontend::recognise(frontend::InputFile(file), file).format)); });
   });
 }
 

@@ -29,6 +29,8 @@ struct Model::State {
   ir::Graph graph;                                             // normalised
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
   std::vector<std::string> steps;
+  bool dropped_assertions = false;     // of branches that only raise, whether facts settle them or not
+  std::optional<ir::Graph> asserting;  // of text with such branches: as it was read
 
   schema::Registry schemas;  // shipped, users' and stubs
   mapping::Table table = mapping::Table::shipped();

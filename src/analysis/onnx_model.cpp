@@ -3,6 +3,7 @@
 #include "convert/assess.h"
 #include "convert/raw.h"
 #include "onnx/cleanup.h"
+#include "process/log.h"
 
 namespace compatcheck::analysis {
 
@@ -14,6 +15,7 @@ CheckOptions check_options(const ConvertOptions& options) {
           .custom_opsets = options.custom_opsets,
           .inline_functions = options.inline_functions,
           .export_type = options.export_type,
+          .fail_on = options.fail_on,
           .timeout_seconds = options.timeout_seconds,
           .run = options.run};
 }
@@ -41,14 +43,19 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
     return made;
   }
   const int weights = model.file ? model.file->descriptor() : -1;
+  const auto step = [&](const char* name, auto&& run) {
+    run();
+    if (logging::enabled(LogLevel::debug)) logging::debug("clean-up {}: {} nodes now", name, onnx::node_count(made));
+  };
   if (options.optimize) {
-    onnx::remove_identities(made);
-    if (options.fold && !options.keep_initializers_as_inputs) onnx::fold_weights(made, weights);
-    if (options.fold) onnx::fuse_batch_norm(made, weights);
-    onnx::merge_equal(made);
+    step("remove_identities", [&] { onnx::remove_identities(made); });
+    if (options.fold && !options.keep_initializers_as_inputs) step("fold_weights", [&] { onnx::fold_weights(made, weights); });
+    if (options.fold) step("fuse_batch_norm", [&] { onnx::fuse_batch_norm(made, weights); });
+    step("merge_equal", [&] { onnx::merge_equal(made); });
   }
-  onnx::remove_dead(made);
-  onnx::guard_padding(made);
+  step("remove_dead", [&] { onnx::remove_dead(made); });
+  step("guard_padding", [&] { onnx::guard_padding(made); });
+  step("guard_fusions", [&] { onnx::guard_fusions(made); });
   if (options.keep_initializers_as_inputs) onnx::offer_weights(made);
   onnx::name_all(made);
   return made;

@@ -13,17 +13,36 @@ using conversion::Outcome;
 using conversion::Status;
 using Name = std::pair<std::string, std::string>;  // operator, overload
 
-bool stands_for_more(const mapping::Row* row, const mapping::Row* other) {
-  return row && (!other || row->to.size() > other->to.size());
-}
+// What calls become: the nodes that the trial emitted, plumbing left out; for a call that wasn't tried, or that needs none, what
+// its row says.
+struct Becomes {
+  std::vector<std::string> onnx;
+  bool several = false;  // of one call
+  bool known = false;
 
-// The row that describes an operator: of its calls, the one that costs most.
-const mapping::Row* widest_row(const std::vector<const Outcome*>& calls) {
-  const mapping::Row* widest = nullptr;
-  for (const Outcome* call : calls)
-    if (call->row && call->row->kind == mapping::Row::Kind::mapped && stands_for_more(call->row, widest)) widest = call->row;
-  return widest;
-}
+  void add(const Outcome& call) {
+    if (call.kept || !call.row || call.row->kind != mapping::Row::Kind::mapped) return;
+    const auto work = std::ranges::count(call.emitted, false, &onnx::Emitted::plumbing);
+    if (work == 0) return add(*call.row);
+    several |= work > 1;
+    known = true;
+    for (const std::string& name : call.row->to)  // in its order
+      if (std::ranges::any_of(call.emitted, [&](const auto& node) { return !node.plumbing && node.op == name; })) add(name);
+    for (const auto& node : call.emitted)
+      if (!node.plumbing) add(node.op);
+  }
+
+  void add(const mapping::Row& row) {
+    several |= !row.one_to_one();
+    known = true;
+    for (const std::string& name : row.to) add(name);
+  }
+
+ private:
+  void add(const std::string& name) {
+    if (std::ranges::find(onnx, name) == onnx.end()) onnx.push_back(name);
+  }
+};
 
 // For an operator all of whose calls are refused: the first row that would map it.
 const mapping::Row* first_mapped(const mapping::Lookup& found) {
@@ -66,7 +85,7 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
     missing |= call->kept.value_or(call->status) == Status::missing;
     if (call->kept && !call->structural) ++summary.kept;
     summary.verified &= call->kept || call->handled || call->structural || call->status != Status::ok;
-    for (const auto& onnx : call->emitted) ++summary.emitted[onnx];
+    for (const auto& node : call->emitted) ++summary.emitted[node.op];
     if (!blocks(call->kept.value_or(call->status))) continue;
     if (!call->kept) ++summary.blocked;
     if (!call->available_from)
@@ -79,18 +98,16 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
     summary.operator_class = OperatorClass::structural;
     return summary;
   }
-  const mapping::Row* row = widest_row(calls);
-  if (!row && !missing) row = first_mapped(context.table.find(name.first, name.second, opset, context.schemas));
-  if (missing || !row) {
+  Becomes becomes;
+  for (const Outcome* call : calls) becomes.add(*call);
+  if (!becomes.known && !missing)
+    if (const auto* row = first_mapped(context.table.find(name.first, name.second, opset, context.schemas))) becomes.add(*row);
+  if (missing || !becomes.known) {
     summary.operator_class = OperatorClass::missing;
     return summary;
   }
-  summary.operator_class = row->one_to_one() ? OperatorClass::one_to_one : OperatorClass::one_to_many;
-  summary.onnx = row->to;
-  for (const Outcome* call : calls)
-    if (call->row && call->row->kind == mapping::Row::Kind::mapped)
-      for (const auto& onnx : call->row->to)
-        if (std::find(summary.onnx.begin(), summary.onnx.end(), onnx) == summary.onnx.end()) summary.onnx.push_back(onnx);
+  summary.operator_class = becomes.several ? OperatorClass::one_to_many : OperatorClass::one_to_one;
+  summary.onnx = std::move(becomes.onnx);
   if (calls.front()->since > 0) summary.since = calls.front()->since;
   return summary;
 }

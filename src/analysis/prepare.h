@@ -20,16 +20,21 @@ struct Prepared {
   ir::Graph graph;
   symbolic::FactTable facts;
   std::vector<std::string> steps, warnings;
+  std::vector<AssumedInput> assumed{};
   std::unordered_map<const ir::Node*, std::string> unresolved_writes;
+  std::unordered_map<const ir::Node*, const ir::Node*> write_causes{};  // of those that stay for another one's sake: that one
   std::map<std::string, int, std::less<>> domain_versions{};
   bool inline_functions = false;
 };
 
-// By the options' inputs. Throws UsageError for one that doesn't fit the model.
+// By the options' inputs, and by what is inferred of others. Throws UsageError for one that doesn't fit the model.
 Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch);
+struct PrepareOptions {
+  bool keep_assertions = false;  // branches that only raise stay, but for those that facts settle
+};
 // Another graph of the model's values: a part of it.
 Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs,
-                 const ir::Watch& watch);
+                 const ir::Watch& watch, const PrepareOptions& how = {});
 // Model and what is prepared must outlive it.
 conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch,
                                ExportType type = ExportType::onnx);

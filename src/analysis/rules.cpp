@@ -63,7 +63,9 @@ constexpr std::array table{
          "normalisation that updates its statistics). A random result can't be compared between runtimes: for verify\n"
          "it is an error.\n"
          "\n"
-         "What to do: call model.eval() before tracing or scripting.\n"},
+         "What to do: call model.eval() before tracing or scripting, and save the model again. Random numbers that inference "
+         "needs,\n"
+         "too, are drawn outside of the model and passed to it as an input.\n"},
     Rule{"CC009", "deprecated-operator", Severity::warning, "The mapping uses an ONNX operator deprecated at this opset",
          "The emitted operator is deprecated at the opset asked for; newer runtimes may drop it.\n"},
     Rule{"CC010", "approximate-mapping", Severity::warning, "The mapping is approximate",
@@ -75,17 +77,27 @@ constexpr std::array table{
          "What to do: compare the two (`compatcheck explain aten::foo`, ONNX's documentation), put the row that the finding\n"
          "prints into a YAML file, and give it with --mappings. Arguments that ONNX has no word for stand under `when`: the row\n"
          "holds for calls that leave them at their default. `compatcheck verify` shows whether the two compute the same.\n"},
-    Rule{"CC012", "baked-in", Severity::note, "Something that tracing may have fixed",
-         "A trace records what one run did. What Python decided from values (branches, int(x.shape[0]), loops over a size) is a "
-         "constant\n"
-         "in it, and nothing in the file says so. Where --input names sizes, compatcheck notes inputs that nothing reads, named\n"
-         "sizes that nothing follows, and numbers equal to the size that the trace saw where a name stands now. Each may be what "
-         "you\n"
-         "want; the verdict doesn't change.\n"
-         "\n"
-         "What to do: `compatcheck verify` runs the model at other sizes; script the model, or trace it without turning sizes "
-         "into\n"
-         "Python numbers.\n"},
+    Rule{
+        "CC012", "baked-in", Severity::note, "Something that tracing may have fixed",
+        "A trace records what one run did. What Python decided from values (branches, int(x.shape[0]), loops over a size) is a "
+        "constant\n"
+        "in it, and nothing in the file says so. Where --input names sizes, compatcheck notes inputs that nothing reads, named\n"
+        "sizes of which only parts are read (x[0] + x[1]), and numbers equal to the size that the trace saw where a name stands\n"
+        "now. A size that an operator reads whole (a mean over it, interpolate(scale_factor=...)) isn't noted. Each may be what "
+        "you\n"
+        "want; the verdict doesn't change.\n"
+        "\n"
+        "What to do: `compatcheck verify` runs the model at other sizes; script the model, or trace it without turning sizes "
+        "into\n"
+        "Python numbers.\n"},
+    Rule{
+        "CC013", "dropped-assertion", Severity::note, "An assertion that the ONNX model doesn't make",
+        "The model's code raises an exception (`raise`, `assert`, torch._assert) under a condition that the inputs' dtypes and\n"
+        "sizes don't settle. ONNX has no exceptions: the check is left out, and for inputs at which TorchScript raises the ONNX\n"
+        "model gives some result, or fails with a message of the runtime's. For all other inputs the two agree.\n"
+        "\n"
+        "What to do: nothing, where such inputs never come. Else check them before the model runs, or state sizes with --input:\n"
+        "assertions that they settle are no longer noted.\n"},
     Rule{"CC101", "engine-lacks-operator", Severity::warning, "An engine lacks the operator",
          "The engine asked for by --target doesn't take this ONNX operator at any version, as far as its profile says; "
          "`compatcheck\n"
@@ -137,11 +149,17 @@ constexpr std::array table{
          "What the ONNX model gives can't be laid beside what TorchScript gives.\n"},
     Rule{"CC204", "dtype", Severity::error, "verify: an output of another dtype", "TorchScript's dtype is the specification.\n"},
     Rule{"CC205", "dynamic-shape", Severity::error, "verify: another size of a named dimension breaks the model",
-         "The model was run at a second size of each named dimension. As an error: the ONNX model fails or differs there, most "
-         "often\n"
-         "because tracing baked a size in as a constant. As a warning: TorchScript itself fails there.\n"
+         "verify runs the model at other sizes of its named dimensions: all of them together, and each by itself. An error means "
+         "that the\n"
+         "ONNX model fails or differs there, or that a dimension named in --input can't change because TorchScript itself fails "
+         "at every\n"
+         "other size. A warning means that a dimension changes only together with others, or that nobody named it in --input.\n"
          "\n"
-         "What to do: script the part that computes with sizes, or give that dimension its size in --input.\n"},
+         "What to do: the help names what keeps the size, a constant of the trace with its line, a tensor of the file or an "
+         "input that is\n"
+         "static. Use x.shape[0] without int(…), script the part that computes with sizes, or name the static input's size, too. "
+         "--dim NAME=N\n"
+         "verifies one size alone; --fail-on mismatch reports a dimension that can't change and doesn't fail.\n"},
     Rule{"CC901", "unused-allow-entry", Severity::warning, "An entry of the allow-list that matches no finding",
          "The configuration allows something that the run didn't find: it is mended, or the entry never meant it. Entries that "
          "speak of a\n"

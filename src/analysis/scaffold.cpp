@@ -191,7 +191,7 @@ std::string row_to_add(const schema::Schema& schema, const RowToAdd& how) {
   const std::string to =
       how.onnx ? std::string(how.onnx->name) : "your.domain::" + (function ? schema.overload : std::string(base_of(schema.name)));
   const std::string bindings = bindings_of(schema, how.onnx).text();
-  const std::string word = how.state_facts ? facts_word_for(schema) : std::string();
+  const std::string word = how.state_facts && !facts_word_for(schema).empty() ? std::string(facts_to_fill) : std::string();
   const int opset = how.onnx ? std::max(how.onnx->since, mapping::lowest_opset) : mapping::lowest_opset;
   return key + ": {" + (how.state_schema ? "schema: \"" + stated + "\", " : "") + (word.empty() ? "" : "facts: " + word + ", ") +
          std::to_string(opset) + ": {to: " + to + (bindings.empty() ? "" : ", ") + bindings + "}}";

@@ -39,7 +39,9 @@ Bindings bindings_of(const schema::Schema& schema,
 // What stands for an argument in a row and in a plugin: "float", "ints"; empty for tensors and what neither holds.
 std::string_view kind_of(const schema::Argument& argument);
 bool is_tensor(const schema::Argument& argument);  // or several, or an optional one
-// The word for the facts that is the best guess, a list of them for several results; empty where no word can be right.
+// What stands for the word that only the user knows: lint asks for it.
+inline constexpr std::string_view facts_to_fill = "TODO";
+// A word for the facts that may be right, a list of them for several results; empty where no word can be.
 std::string facts_word_for(const schema::Schema& schema);
 
 }  // namespace compatcheck::analysis

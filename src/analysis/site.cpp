@@ -1,20 +1,35 @@
 #include "analysis/site.h"
 
 #include "analysis/findings.h"
+#include "ir/origin.h"
 
 namespace compatcheck::analysis {
 namespace {
 
-bool is_torch_itself(const std::string& file) {
-  // "<string>": operators that libtorch itself writes in TorchScript.
-  return file.find("-packages/torch/") != std::string::npos || file.starts_with("torch/") || file == "<string>";
+// The less, the better. The script that called the tracer says less than the place in a library.
+int rank_of(const ir::Location& place, bool behind_tracer) {
+  switch (ir::origin_of(place)) {
+    case ir::Origin::user: return behind_tracer ? 2 : 0;
+    case ir::Origin::library: return behind_tracer ? 4 : 1;
+    case ir::Origin::torch: return behind_tracer ? 4 : 3;
+    case ir::Origin::tracer: return 4;
+    case ir::Origin::archive: return 5;
+  }
+  return 5;
 }
 
-// The innermost place outside torch's own Python code: what the user wrote, or the library that they used.
-const ir::Location* user_place(const ir::LocationRef& innermost) {
-  for (const ir::Location* place = innermost.get(); place; place = place->caller.get())
-    if (!place->file.empty() && !is_torch_itself(place->file)) return place;
-  return innermost.get();
+// The innermost of what the user wrote, else of a library's code, and so on.
+const ir::Location* place_to_name(const ir::LocationRef& innermost) {
+  const ir::Location* found = nullptr;
+  int best = 6;
+  bool behind_tracer = false;
+  for (const ir::Location* place = innermost.get(); place; place = place->caller.get()) {
+    behind_tracer |= ir::origin_of(*place) == ir::Origin::tracer;
+    const int rank = rank_of(*place, behind_tracer);
+    if (rank < best) found = place, best = rank;
+    if (best == 0) break;
+  }
+  return found;
 }
 
 // Its end tells more.
@@ -26,11 +41,14 @@ std::string shortened(const std::string& file) {
 }  // namespace
 
 Site site_of(const ir::Node& node, std::uint32_t index) {
-  Site site{.index = index, .module = node.module(), .file = {}, .line = 0, .function = {}, .args = spell_call(node)};
-  if (const ir::Location* location = user_place(node.location())) {
-    site.file = shortened(location->file);
-    site.line = location->line;
-    site.function = location->function;
+  Site site;
+  site.index = index;
+  site.module = node.module();
+  site.args = spell_call(node);
+  if (const ir::Location* place = place_to_name(node.location())) {
+    site.file = shortened(place->file);
+    site.line = place->line;
+    site.function = place->function;
   }
   return site;
 }

@@ -8,7 +8,8 @@
 
 namespace compatcheck::analysis {
 
-// `index`: the node's number in graph order. The place is the innermost one outside torch's own Python code.
+// `index`: the node's number in graph order. The place is the innermost one in the user's own code; else in a library's,
+// else in torch's; the archive's own code where nothing else is recorded.
 Site site_of(const ir::Node& node, std::uint32_t index);
 
 }  // namespace compatcheck::analysis

@@ -1,7 +1,6 @@
-#include <cctype>
-
 #include "analysis/findings.h"
 #include "ir/text.h"
+#include "ir/value_name.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -43,10 +42,8 @@ std::string spell_value(const ir::Value& value, int depth) {
     for (const ir::Value* item : producer->inputs()) text += (text.size() > 1 ? ", " : "") + spell_value(*item, depth + 1);
     return text + "]";
   }
-  // libtorch's names carry suffixes ("x.1", "weight.23"), or are bare numbers, which say nothing.
-  const std::string name = value.name().substr(0, value.name().find('.'));
-  const bool speaks = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0]));
-  return speaks ? name : "_";
+  const auto name = ir::source_name(value);
+  return name.empty() ? "_" : std::string(name);
 }
 
 }  // namespace

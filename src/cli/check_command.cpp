@@ -21,12 +21,31 @@ std::vector<std::filesystem::path> policy_files(const Options& options) {
   return files;
 }
 
+// Lists what is no model for this run, and takes it away.
+void skip_foreign(std::vector<std::string>& models, bool targets) {
+  std::erase_if(models, [&](const std::string& model) {
+    if (model == "-") return false;
+    std::string format;
+    try {
+      format = format_of(model);
+    } catch (const Error&) {
+      return false;  // the check says why it can't be read
+    }
+    const bool foreign =
+        format != "torchscript" && format != "graph_text" && format != "unknown" && !(format == "onnx" && targets);
+    if (foreign) write_message(model + ": skipped (" + format + ")");
+    return foreign;
+  });
+}
+
 std::vector<std::string> models_to_check(const Options& options) {
   std::vector<std::string> words = options.positional;
   for (const auto& list : options.models_from)
     for (auto& line : listed_models(list)) words.push_back(std::move(line));
   if (words.empty()) throw UsageError("which model? usage: compatcheck check MODEL... (--help lists the options)");
-  std::vector<std::string> models = model_files(words);
+  const bool targets = !options.check.targets.empty();
+  std::vector<std::string> models = model_files(words, {.exclude = options.exclude, .onnx = targets});
+  if (options.skip_foreign) skip_foreign(models, targets);
   if (!options.changed_since.empty()) {
     auto settings = settings_files(options.load, options.check);
     std::ranges::copy(policy_files(options), std::back_inserter(settings));
@@ -128,7 +147,7 @@ class CheckRun {
 
   std::vector<Report> failed(std::size_t model, const std::string& why) const {
     const std::string name = display_name(models_[model]);
-    return {failure_report(name, ModelError(name + ": " + why))};
+    return {failed_report(name, ModelError(name + ": " + why))};
   }
 
   // A plugin has written into it, perhaps.
@@ -209,8 +228,9 @@ int run_check(const Options& given) {
   auto models = models_to_check(options);
   // Reports are written all the same: whoever gathers them wants one of each run.
   if (models.empty())
-    write_message(options.changed_since.empty() ? "no model in this shard"
-                                                : "no model has changed since " + options.changed_since);
+    write_message(options.skip_foreign && options.shard.count == 1 && options.changed_since.empty() ? "no model is left to check"
+                  : options.changed_since.empty()                                                   ? "no model in this shard"
+                                                  : "no model has changed since " + options.changed_since);
   check_report_files(options, models, "the model");
   return CheckRun(options, std::move(models)).run();
 }

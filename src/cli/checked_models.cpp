@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "cli/library_words.h"
 #include "cli/output_file.h"
 #include "cli/read_model.h"
 #include "cli/terminal.h"
+#include "compatcheck/check_onnx.h"
 
 namespace compatcheck::cli {
 namespace {
@@ -34,14 +36,39 @@ PolicyOptions policy_options(const Options& options) {
 
 }  // namespace
 
+namespace {
+
+// By name, or by content where that says nothing; what can't be read is said when it is loaded.
+bool is_onnx(const std::string& file) {
+  if (file == "-") return false;
+  if (file.ends_with(".onnx")) return true;
+  const auto ending = std::filesystem::path(file).extension();
+  for (const char* ours : {".pt", ".pth", ".torchscript", ".ir", ".txt"})
+    if (ending == ours) return false;
+  try {
+    return format_of(file) == "onnx";
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 std::string display_name(const std::string& file) { return file == "-" ? "<stdin>" : file; }
 
 std::vector<Report> check_model(Loader& loader, const std::string& file, const Options& options) {
   try {
+    if (is_onnx(file)) return {check_onnx(file, options.check)};
     return check(read_model(loader, file), options.opsets.values, options.check);
   } catch (const std::exception& error) {
-    return {failure_report(display_name(file), error)};
+    return {failed_report(display_name(file), error)};
   }
+}
+
+Report failed_report(const std::string& path, const std::exception& error) {
+  Report report = failure_report(path, error);
+  report.error = with_flags(*report.error);
+  return report;
 }
 
 CheckedModels::CheckedModels(const Options& options, std::size_t models)

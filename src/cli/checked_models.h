@@ -40,6 +40,8 @@ class CheckedModels {
 
 // Its reports, or why there are none.
 std::vector<Report> check_model(Loader& loader, const std::string& file, const Options& options);
+// In place of reports, with flags in place of the library's names of options.
+Report failed_report(const std::string& path, const std::exception& error);
 std::string display_name(const std::string& file);  // '-' is "<stdin>"
 
 }  // namespace compatcheck::cli

@@ -8,6 +8,8 @@
 #include "cli/arguments.h"
 #include "cli/environment.h"
 #include "cli/option_table.h"
+#include "cli/program_log.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 
 namespace compatcheck::cli {
@@ -59,6 +61,7 @@ int dispatch(std::vector<std::string> arguments) {
     command = find_command("check");
   if (asks_help) return print(help(*command));
   const Options options = parse_arguments(*command, arguments);
+  start_log(options);
   for (const auto& warning : misspelt_variables()) write_message(warning);
   return options.print_configuration ? print(describe_configuration(*command, options)) : command->run(options);
 }
@@ -73,6 +76,7 @@ const Command* find_command(std::string_view name) {
 }
 
 int run(int argc, char** argv) {
+  end_at_signals();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, not the end of the process
   try {
     return dispatch({argv + 1, argv + argc});

@@ -1,3 +1,9 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
 #include "cli/commands.h"
 #include "cli/read_model.h"
 #include "cli/terminal.h"
@@ -8,26 +14,64 @@ namespace {
 
 constexpr double slowest_bytes_a_second = 10e6;  // of a disk
 
+RenderOptions page_of(const Options& options) {
+  return {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity};
+}
+
+// The configuration's rules and allow-list speak of warnings, too.
+bool accept(Report& report, const Options& options) {
+  Policy policy({.configuration = options.configuration});
+  policy.apply(report);
+  return report.gate.passed;
+}
+
+void write_bytes(std::span<const std::byte> bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
+    throw UsageError(std::string("stdout can't be written: ") + std::strerror(errno));
+}
+
+Report written(const Model& model, const Options& options, const ConvertOptions& asked) {
+  if (options.output != "-") return convert(model, options.output, asked);
+  return convert(model, WriteBytes(write_bytes), asked);
+}
+
+// A model that isn't written leaves its report, on stdout where no model goes there.
+void explain_refusal(const Report& report, const Options& options) {
+  const std::string page = render(report, Format::text, page_of(options));
+  if (options.output == "-")
+    std::fputs(page.c_str(), stderr);
+  else
+    write_stdout(page);
+}
+
 int convert_model(const Options& options) {
   if (options.positional.size() != 1)
     throw UsageError("which model? usage: compatcheck convert MODEL -o FILE (--help lists the options)");
   if (options.output.empty()) throw UsageError("where to? compatcheck convert " + options.positional.front() + " -o FILE");
+  if (options.output == "-" && isatty(STDOUT_FILENO))
+    throw UsageError("--output -: stdout is a terminal, which can't show a model; send it to a file or a pipe");
   ProgressLine progress(options.progress);
   const Model model = read_model(options.load, options.positional.front());
   ConvertOptions asked = convert_options(options);
+  asked.accept = [&](Report& report) { return accept(report, options); };
   asked.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");
   };
-  const Report report = convert(model, options.output, asked);
+  const Report report = written(model, options, asked);
   progress.clear();
   for (const auto& warning : report.model.warnings) write_message(options.positional.front() + ": warning: " + warning);
-  if (!report.convertible())
-    write_stdout(render(
-        report, Format::text,
-        {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity}));
-  else if (!options.quiet)
-    write_message(options.output.string() + ": written, opset " + std::to_string(asked.opset));
-  return report.convertible() ? exit_passed : exit_findings;
+  if (!report.written) {
+    explain_refusal(report, options);
+    return exit_findings;
+  }
+  if (options.quiet) return exit_passed;
+  for (const AssumedInput& input : report.model.assumed)
+    write_message(options.positional.front() + ": assumed " +
+                  (input.option.empty() ? input.tensor.name + " of " + input.tensor.dtype : "--input " + input.option) +
+                  "; another --input overrides");
+  write_message((options.output == "-" ? "<stdout>" : options.output.string()) + ": written, " + render(*report.written));
+  std::fputs(render_findings(report, page_of(options)).c_str(), stderr);
+  return exit_passed;
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ std::string help() {
       "  1  findings at or above it\n"
       "  2  usage, configuration, table or plugin error\n"
       "  3  the model could not be read, or an internal error\n"
+      "130  ended by Ctrl-C or SIGTERM\n"
       "\n"
       "compatcheck COMMAND --help lists the options of a command. Each has a twin in the environment: COMPATCHECK_OPSET=11.\n");
 }

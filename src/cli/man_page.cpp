@@ -44,7 +44,8 @@ constexpr const char* exit_codes =
     ".TP\n0\nNothing at or above \\-\\-fail\\-on.\n"
     ".TP\n1\nFindings at or above it; not convertible; a mismatch; a defect; something new.\n"
     ".TP\n2\nUsage, configuration, table or plugin error.\n"
-    ".TP\n3\nThe model could not be read, or an internal error.\n";
+    ".TP\n3\nThe model could not be read, or an internal error.\n"
+    ".TP\n130\nEnded by Ctrl-C or SIGTERM; nothing half-written is left.\n";
 
 std::string program_page() {
   std::string page =

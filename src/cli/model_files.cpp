@@ -1,5 +1,7 @@
 #include "cli/model_files.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iostream>
@@ -24,41 +26,66 @@ bool may_hold_graph(const std::filesystem::path& file) {
   return false;
 }
 
-bool is_model(const std::filesystem::directory_entry& entry) {
+bool is_model(const std::filesystem::directory_entry& entry, bool onnx) {
   std::error_code error;
   const auto type = entry.status(error).type();
   using enum std::filesystem::file_type;
   if (type == fifo || type == socket || type == character || type == block) return false;
   const auto ending = entry.path().extension();
   if (ending == ".txt") return type == regular && may_hold_graph(entry.path());
+  if (ending == ".onnx") return onnx;
   return ending == ".pt" || ending == ".pth" || ending == ".torchscript" || ending == ".ir";  // a link that leads nowhere, too
 }
 
-// Folders that can't be read stand among the models: what is in them isn't checked. Links to folders aren't followed, which may
-// be circles.
-void search(const std::filesystem::path& folder, std::vector<std::string>& found) {
-  std::error_code error;
-  std::vector<std::filesystem::path> folders;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code none;
-    if (entry->is_directory(none)) {
-      const bool hidden = entry->path().filename().string().starts_with('.');  // .git, .venv
-      if (!hidden && !entry->is_symlink(none)) folders.push_back(entry->path());
-    } else if (is_model(*entry)) {
-      found.push_back(entry->path().string());
-    }
-  }
-  if (error) found.push_back(folder.string());
-  for (const auto& each : folders) search(each, found);
-}
+bool matches(const std::string& glob, const std::string& text) { return ::fnmatch(glob.c_str(), text.c_str(), 0) == 0; }
 
-std::vector<std::string> models_in(const std::string& folder) {
-  std::vector<std::string> found;
-  search(folder, found);
-  if (found.empty()) throw UsageError(folder + ": no model in this folder (.pt, .pth, .torchscript, .ir, or .txt with a graph)");
-  std::sort(found.begin(), found.end());
-  return found;
-}
+class Search {
+ public:
+  Search(std::filesystem::path folder, const FolderSearch& how) : top_(std::move(folder)), how_(how) {}
+
+  std::vector<std::string> run() {
+    look_into(top_);
+    if (found_.empty())
+      throw UsageError(top_.string() + ": no model in this folder (.pt, .pth, .torchscript, .ir, " +
+                       (how_.onnx ? ".onnx, " : "") + "or .txt with a graph)" +
+                       (excluded_ ? "; --exclude leaves out " + std::to_string(excluded_) : std::string()));
+    std::sort(found_.begin(), found_.end());
+    return std::move(found_);
+  }
+
+ private:
+  // Folders that can't be read stand among the models: what is in them isn't checked. Links to folders aren't followed, which
+  // may be circles.
+  void look_into(const std::filesystem::path& folder) {
+    std::error_code error;
+    std::vector<std::filesystem::path> folders;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      std::error_code none;
+      if (entry->is_directory(none)) {
+        const bool hidden = entry->path().filename().string().starts_with('.');  // .git, .venv
+        if (!hidden && !entry->is_symlink(none) && !excluded(entry->path())) folders.push_back(entry->path());
+      } else if (is_model(*entry, how_.onnx) && !excluded(entry->path())) {
+        found_.push_back(entry->path().string());
+      }
+    }
+    if (error) found_.push_back(folder.string());
+    for (const auto& each : folders) look_into(each);
+  }
+
+  bool excluded(const std::filesystem::path& path) {
+    const bool hit = std::ranges::any_of(how_.exclude, [&](const std::string& glob) {
+      if (glob.find('/') == std::string::npos) return matches(glob, path.filename().string());
+      return matches(glob, path.string()) || matches(glob, path.lexically_relative(top_).string());
+    });
+    excluded_ += hit;
+    return hit;
+  }
+
+  std::filesystem::path top_;
+  const FolderSearch& how_;
+  std::vector<std::string> found_;
+  std::size_t excluded_ = 0;  // files and folders
+};
 
 // Takes each file once, however its folder is spelled. A link is a name of its own.
 class Names {
@@ -82,7 +109,7 @@ class Names {
 
 }  // namespace
 
-std::vector<std::string> model_files(const std::vector<std::string>& arguments) {
+std::vector<std::string> model_files(const std::vector<std::string>& arguments, const FolderSearch& search) {
   if (std::count(arguments.begin(), arguments.end(), "-") > 1)
     throw UsageError("'-' is given twice; standard input holds one model");
   std::vector<std::string> files;
@@ -90,7 +117,7 @@ std::vector<std::string> model_files(const std::vector<std::string>& arguments) 
   for (const auto& argument : arguments) {
     std::error_code error;
     const bool is_folder = argument != "-" && std::filesystem::is_directory(argument, error);
-    for (auto& file : is_folder ? models_in(argument) : std::vector{argument})
+    for (auto& file : is_folder ? Search(argument, search).run() : std::vector{argument})
       if (file == "-" || names.is_new(file)) files.push_back(std::move(file));
   }
   return files;

@@ -77,6 +77,7 @@ ConvertOptions convert_options(const Options& options) {
   asked.dims = options.check.dims;
   asked.custom_opsets = options.check.custom_opsets;
   asked.export_type = options.check.export_type;
+  asked.fail_on = options.check.fail_on;
   asked.timeout_seconds = options.check.timeout_seconds;
   return asked;
 }
@@ -121,7 +122,12 @@ std::optional<Format> format_by_ending(const std::string& file) {
 }
 
 Format parse_verify_format(const std::string& name) {
-  return choose<Format>("--format " + name, name, {{"text", Format::text}, {"json", Format::json}, {"jsonl", Format::jsonl}});
+  return choose<Format>("--format " + name, name,
+                        {{"text", Format::text},
+                         {"json", Format::json},
+                         {"jsonl", Format::jsonl},
+                         {"junit", Format::junit},
+                         {"markdown", Format::markdown}});
 }
 
 ReferenceFormat parse_reference_format(const std::string& name) {
@@ -147,6 +153,24 @@ FailOn parse_fail_on(const std::string& name) {
                          {"composite", FailOn::composite},
                          {"warning", FailOn::warning},
                          {"never", FailOn::never}});
+}
+
+// A verification passes or differs: it knows no operators that lack a mapping, and none that are composite.
+VerifyFailOn parse_verify_fail_on(const std::string& name) {
+  return choose<VerifyFailOn>("--fail-on " + name, name,
+                              {{"unconvertible", VerifyFailOn::error},
+                               {"mismatch", VerifyFailOn::mismatch},
+                               {"missing", VerifyFailOn::mismatch},
+                               {"conditional", VerifyFailOn::error},
+                               {"composite", VerifyFailOn::error},
+                               {"warning", VerifyFailOn::warning},
+                               {"never", VerifyFailOn::never}});
+}
+
+std::optional<LogLevel> parse_log_level(const std::string& name) {
+  return choose<std::optional<LogLevel>>(
+      "--log " + name, name,
+      {{"off", std::nullopt}, {"warning", LogLevel::warning}, {"info", LogLevel::info}, {"debug", LogLevel::debug}});
 }
 
 ReportFile parse_report(const std::string& text) {

@@ -11,6 +11,7 @@
 #include "compatcheck/convert.h"
 #include "compatcheck/extract.h"
 #include "compatcheck/inspect.h"
+#include "compatcheck/log.h"
 #include "compatcheck/policy.h"
 #include "compatcheck/reference.h"
 #include "compatcheck/render.h"
@@ -63,7 +64,9 @@ struct Options {
   std::filesystem::path baseline, write_baseline;  // of check, as all that follow
   bool prune_baseline = false;
   std::vector<std::filesystem::path> models_from;  // lists of models
-  std::string changed_since;                       // a revision of git
+  std::vector<std::string> exclude;                // globs
+  bool skip_foreign = false;
+  std::string changed_since;  // a revision of git
   Shard shard;
   std::optional<std::size_t> jobs;  // processes that check several models
   bool resume = false;
@@ -73,6 +76,8 @@ struct Options {
   When progress = When::automatic;
   bool quiet = false;
   int verbosity = 0;
+  std::optional<std::optional<LogLevel>> log;  // absent: as `verbosity` says; empty: off
+  std::filesystem::path log_file;
 };
 
 bool is_given(const Options& options, std::string_view name);  // "--format": in whatever place
@@ -89,5 +94,7 @@ Format parse_verify_format(const std::string& name);
 ReferenceFormat parse_reference_format(const std::string& name);
 ExportType parse_export_type(const std::string& name);
 FailOn parse_fail_on(const std::string& name);
+VerifyFailOn parse_verify_fail_on(const std::string& name);
+std::optional<LogLevel> parse_log_level(const std::string& name);
 
 }  // namespace compatcheck::cli

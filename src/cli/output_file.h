@@ -3,7 +3,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+
+#include "process/unfinished.h"
 
 namespace compatcheck::cli {
 
@@ -20,11 +23,10 @@ class OutputFile {
   void finish();
 
  private:
-  struct Temporary;
   void check() const;
 
   std::filesystem::path file_, target_, written_;
-  Temporary* temporary_ = nullptr;  // none: written in place, or finished
+  std::unique_ptr<process::UnfinishedPath> unfinished_;  // null: written in place, or finished
   std::ofstream stream_;
 };
 

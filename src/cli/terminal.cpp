@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 
+#include "cli/library_words.h"
 #include "compatcheck/check.h"
 #include "compatcheck/printable.h"
 
@@ -79,13 +80,22 @@ void ProgressLine::show(const std::string& text) {
 }
 
 void ProgressLine::clear() {
-  if (!shown_) return;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
-  shown_ = false;
+  if (on_) make_room();
 }
 
-void write_message(const std::string& text) { std::fprintf(stderr, "compatcheck: %s\n", printable_lines(text).c_str()); }
+std::atomic<bool> ProgressLine::shown_ = false;
+
+bool ProgressLine::is_shown() { return shown_; }
+
+void ProgressLine::make_room() {
+  if (!shown_.exchange(false)) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+}
+
+void write_message(const std::string& text) {
+  std::fprintf(stderr, "compatcheck: %s\n", printable_lines(with_flags(text)).c_str());
+}
 
 namespace {
 

@@ -1,6 +1,7 @@
 // What stdout and stderr are.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <optional>
@@ -24,10 +25,12 @@ class ProgressLine {
   ~ProgressLine();
   void show(const std::string& text);
   void clear();
+  static bool is_shown();   // for a signal handler, too
+  static void make_room();  // takes away whichever is shown, for a message
 
  private:
   bool on_;
-  bool shown_ = false;
+  static std::atomic<bool> shown_;  // the terminal has one line
 };
 
 // A message on stderr; what a terminal would obey is spelled out.

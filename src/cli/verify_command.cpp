@@ -1,5 +1,11 @@
+#include <algorithm>
+#include <array>
+
 #include "cli/commands.h"
+#include "cli/library_words.h"
+#include "cli/output_file.h"
 #include "cli/read_model.h"
+#include "cli/report_output.h"
 #include "cli/terminal.h"
 #include "cli/workers.h"
 #include "compatcheck/verify.h"
@@ -7,11 +13,21 @@
 namespace compatcheck::cli {
 namespace {
 
-int verify_model(const Options& options) {
+void must_be_format_of_verify(Format format, const std::string& given) {
+  constexpr std::array all{Format::text, Format::json, Format::jsonl, Format::junit, Format::markdown};
+  if (std::ranges::find(all, format) == all.end())
+    throw UsageError("--report " + given + ": verify writes text, json, jsonl, junit and markdown");
+}
+
+int verify_model(const Options& given) {
+  const Options options = with_stdout(given);
   if (options.positional.empty())
     throw UsageError("which model? usage: compatcheck verify MODEL [FILE.onnx] (--help lists the options)");
   if (options.positional.size() > 2)
     throw UsageError("verify takes one model and at most one ONNX file, and '" + options.positional[2] + "' is a third");
+  for (const ReportFile& report : options.reports) must_be_format_of_verify(report.format, report.file.string());
+  must_be_format_of_verify(options.format, "-");
+  check_report_files(options, options.positional, "the model");
   ProgressLine progress(options.progress);
   VerifyOptions asked = options.verify;
   asked.convert = convert_options(options);
@@ -24,9 +40,11 @@ int verify_model(const Options& options) {
   const Model model = read_model(options.load, options.positional.front());
   const Verification made = options.positional.size() == 2 ? verify(model, options.positional[1], asked) : verify(model, asked);
   progress.clear();
-  write_stdout(render(
+  for (const ReportFile& report : options.reports)
+    write_file(report.file, with_flags(render(made, report.format, {.verbosity = options.verbosity})));
+  write_stdout(with_flags(render(  // what keeps a model from being run or compared may be an error
       made, options.format,
-      {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity}));
+      {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity})));
   return made.exit_code;
 }
 

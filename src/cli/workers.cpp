@@ -14,11 +14,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "cli/terminal.h"
 #include "compatcheck/error.h"
+#include "process/unfinished.h"
 
 namespace compatcheck::cli {
 namespace {
@@ -79,10 +81,11 @@ void limit(__rlimit_resource resource, rlim_t value) {
 
 struct Worker {
   pid_t pid = -1;
+  std::unique_ptr<process::RunningProcess> running{};
   int socket = -1;
-  std::optional<std::size_t> item;
+  std::optional<std::size_t> item{};
   Clock::time_point until = Clock::time_point::max();
-  std::string received;
+  std::string received{};
 };
 
 class Workers {
@@ -140,7 +143,8 @@ class Workers {
       serve(ends[1], options_, make_);
     }
     ::close(ends[1]);
-    worker = Worker{pid, ends[0], std::nullopt, Clock::time_point::max(), {}};
+    worker =
+        Worker{.pid = pid, .running = std::make_unique<process::RunningProcess>(pid, process::EndedBy::word), .socket = ends[0]};
     return true;
   }
 

@@ -86,6 +86,8 @@ Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier
   if (!attempt.open) return outcome;
   const symbolic::Verdict& open = *attempt.open;
   const auto blamed = open.blame ? earlier.find(open.blame) : earlier.end();
+  outcome.blamed = open.blame;
+  outcome.of_unknown = open.wants.empty();
   if (blamed != earlier.end() && blamed->second != Status::ok)
     outcome.status = Status::unassessed;
   else if (!open.wants.empty())

@@ -1,13 +1,15 @@
 #include "convert/attempt.h"
 
 #include <algorithm>
-#include <new>
+#include <stdexcept>
 
 #include "compatcheck/error.h"
 #include "convert/branches.h"
+#include "convert/defect.h"
 #include "convert/foreign.h"
 #include "convert/interface.h"
 #include "convert/raw.h"
+#include "convert/row_check.h"
 #include "convert/structural.h"
 #include "symbolic/condition.h"
 #include "symbolic/shapes.h"
@@ -51,6 +53,16 @@ void state_stale(Outcome& outcome, const Lookup& found, const Context& context, 
   outcome.reason = "the entry for opset " + std::to_string(found.since) + " ends at opset " + std::to_string(change.to) +
                    ", where " + change.op + " changed its meaning (" + change.why + ")";
   outcome.hint = "say in the table what holds from opset " + std::to_string(change.to) + " on";
+}
+
+// `names`: joined by commas.
+void state_unspoken(Outcome& outcome, const std::string& names) {
+  const auto comma = names.find(',');
+  const bool several = comma != std::string::npos;
+  outcome.reason = "the row doesn't say what becomes of the argument" + std::string(several ? "s " : " ") + names;
+  outcome.hint = "name " + std::string(several ? "each of them" : "it") +
+                 " in `inputs`, `attributes` or `when`; {none: " + names.substr(0, comma) + "} at the end of `inputs` leaves " +
+                 (several ? "one" : "it") + " out";
 }
 
 // By libtorch, a known library, or one that --op-library loaded. Of others the schemas in force may hold one assumed from their
@@ -211,8 +223,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
       outcome.reason = "a row of several ONNX operators doesn't tell its nodes",
       outcome.hint = "write them as an ONNX function: `inline` in the place of `to`";
     else
-      outcome.reason = "the row doesn't say what becomes of the argument " + argument,
-      outcome.hint = "name it in `inputs`, `attributes` or `when`; {none: " + argument + "} at the end of `inputs` leaves it out";
+      state_unspoken(outcome, argument);
     return;
   }
   onnx::Model model = empty_model(context_, opset);
@@ -236,10 +247,10 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
       attempt.open = wanting.verdict;
   } catch (const symbolic::Impossible& arguments) {
     refuse_impossible(outcome, arguments.reason);
-  } catch (const InternalError& error) {
-    refuse(outcome, &row, std::string("this call can't be converted yet: ") + error.what());
   }
   attempt.range = builder.range();
+  if (outcome.status == Status::ok && !attempt.open && !way.by_plugin())
+    check_row(call, row, outcome.emitted, context_.table, opset);
 }
 
 // What belongs to no row: a refusal is the graph's own.
@@ -254,8 +265,6 @@ void Attempter::on_trial(Attempt& attempt, int opset, Work&& work) {
     attempt.outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
     attempt.open = wanting.verdict;
-  } catch (const InternalError& error) {
-    refuse(attempt.outcome, nullptr, std::string("this can't be converted yet: ") + error.what());
   }
   attempt.range = builder.range();
 }
@@ -349,19 +358,32 @@ void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::
   refuse(outcome, outcome.row, broken);
 }
 
-// A list's end, an attribute or a value that isn't there: the arguments aren't what PyTorch would take.
+// A user's row may hand our own code a call that it isn't written for. A fault under a shipped row is a defect of ours.
 void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
+  const auto misfit = [&](const std::string& reason) {
+    attempt.open.reset();
+    refuse_misfit(attempt.outcome, reason);
+    attempt.range = {opset, opset};
+  };
   try {
     try_rows(attempt, found, call, opset);
+  } catch (const std::length_error& error) {
+    misfit(error.what());
   } catch (const std::exception& error) {
-    if (dynamic_cast<const Error*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) throw;
-    attempt.open.reset();
-    refuse_misfit(attempt.outcome, std::string("the arguments don't fit together (") + error.what() + ")");
-    attempt.range = {opset, opset};
+    if (!found.user || !is_defect(error)) throw;
+    misfit(std::string("its row doesn't fit this call: ") + error.what());
   }
 }
 
 Attempt Attempter::attempt(const ir::Node& node, int opset) {
+  return telling_defects(node, opset, [&] { return attempt_call(node, opset); });
+}
+
+Attempt Attempter::attempt_foreign(const ir::Node& node, int opset) {
+  return telling_defects(node, opset, [&] { return attempt_foreign_call(node, opset); });
+}
+
+Attempt Attempter::attempt_call(const ir::Node& node, int opset) {
   Attempt attempt{.outcome = {}, .open = {}, .range = {mapping::lowest_opset, mapping::highest_opset}};
   Outcome& outcome = attempt.outcome;
   outcome.node = &node;
@@ -393,14 +415,14 @@ Attempt Attempter::attempt(const ir::Node& node, int opset) {
 }
 
 // The call as PyTorch's operator.
-Attempt Attempter::attempt_foreign(const ir::Node& node, int opset) {
+Attempt Attempter::attempt_foreign_call(const ir::Node& node, int opset) {
   Attempt attempt{.outcome = {}, .open = {}, .range = {mapping::lowest_opset, mapping::highest_opset}};
   attempt.outcome.node = &node;
   attempt.outcome.status = Status::ok;
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
     if (context_.export_type == ExportType::raw) {
       demand_raw(node);
-      attempt.outcome.emitted = {foreign_name(node, ExportType::raw)};
+      attempt.outcome.emitted = {{foreign_name(node, ExportType::raw)}};
       return;
     }
     TrialOperands operands(context_, builder, true);

@@ -31,9 +31,11 @@ struct Outcome {
   // ok: written as PyTorch's operator, as the export type has it; and what the call is without that. `reason` and the rest tell
   // why.
   std::optional<Status> kept{};
-  bool impossible = false;           // refused: PyTorch refuses the call, too
-  bool handled = false;              // its nodes were emitted, on trial
-  std::vector<std::string> emitted;  // ok: the ONNX operators of those nodes, plumbing included
+  bool impossible = false;             // refused: PyTorch refuses the call, too
+  bool of_unknown = false;             // refused, unassessed: for want of facts, which no input settles
+  const ir::Node* blamed = nullptr;    // of such: the node whose results nobody states; may be null
+  bool handled = false;                // its nodes were emitted, on trial
+  std::vector<onnx::Emitted> emitted;  // ok: those nodes, those in bodies of If, Loop and Scan included
 };
 
 // What came of it, and the opsets for which it holds.
@@ -49,12 +51,16 @@ class Attempter {
  public:
   Attempter(const ir::Graph& graph, const Context& context) : graph_(graph), context_(context), lookups_(context) {}
 
+  // Throws InternalError, with the call's operator and place, for a defect of ours: a handler that fails by anything but Refusal,
+  // Wanting or Impossible.
   // As ONNX alone, whatever the export type; of the graph's prim::Return, the model's inputs and outputs.
   Attempt attempt(const ir::Node& node, int opset);
   // As PyTorch's operator, in the way of the export type.
   Attempt attempt_foreign(const ir::Node& node, int opset);
 
  private:
+  Attempt attempt_call(const ir::Node& node, int opset);
+  Attempt attempt_foreign_call(const ir::Node& node, int opset);
   template <class Work>
   void on_trial(Attempt& attempt, int opset, Work&& work);
   void try_control(Attempt& attempt, int opset);

@@ -152,7 +152,7 @@ Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::Ope
   if (!overlaid) overlaid = context.handlers.find_overlaid(rows.name, opset, opsets_);
   // A row of a mapping file wins over plugins.
   if (overlaid && (!context.table.is_users(row.place) || row.place.file.starts_with(overlaid->plugin + "(")))
-    handler_ = &overlaid->function;
+    handler_ = &overlaid->function, by_plugin_ = true;
 }
 
 void Way::emit(handlers::Emission& emission) const {

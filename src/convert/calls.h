@@ -34,12 +34,13 @@ class Way {
   Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context, int opset);
   bool exists() const { return handler_ || plain_; }
   bool by_row_alone() const { return !handler_ && plain_; }
+  bool by_plugin() const { return by_plugin_; }
   onnx::OpsetRange opsets() const { return opsets_; }  // at which it is the same, if the row is
   void emit(handlers::Emission& emission) const;
 
  private:
   const handlers::Handler* handler_ = nullptr;
-  bool plain_ = false;
+  bool plain_ = false, by_plugin_ = false;
   onnx::OpsetRange opsets_{mapping::lowest_opset, mapping::highest_opset};
 };
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "convert/calls.h"
+#include "convert/defect.h"
+#include "convert/fact_rules.h"
 #include "convert/type_facts.h"
 #include "convert/written_memory.h"
 #include "passes/functional_form.h"
@@ -67,57 +67,13 @@ void want_input(Fact& fact, std::uint32_t input) {
   if (!complete(fact) && !fact.number()) fact.wants = {input};
 }
 
-bool is_on_tensors(const schema::Schema& schema) {
-  const auto tensor = [](const schema::Argument& argument) { return ir::holds(*argument.type, ir::TypeKind::tensor); };
-  return std::any_of(schema.arguments.begin(), schema.arguments.end(), tensor) ||
-         std::any_of(schema.returns.begin(), schema.returns.end(), tensor);
-}
-
-// The word for its facts that a user's file states; empty if none does.
-std::string_view users_word(std::string_view op, std::string_view overload, const mapping::Table& table) {
-  static const mapping::Table shipped = mapping::Table::shipped();
-  const std::string full = std::string(op) + "." + std::string(overload);
-  std::string_view found;
-  for (const auto* rows : table.users()) {
-    const auto* below = shipped.stated(rows->name);
-    if (rows->facts.empty() || (below && below->facts == rows->facts)) continue;  // what is shipped stays in a user's rows
-    if (!overload.empty() && rows->name == full) return rows->facts;
-    if (rows->name == op) found = rows->facts;
-  }
-  return found;
-}
-
-// What the tables or a family say of an operator on tensors by this name; what a user's file states comes first.
-symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overload, const mapping::Table& table,
-                                   const schema::Registry& schemas, const symbolic::Registry& registry) {
-  if (const auto word = users_word(op, overload, table); !word.empty()) return registry.find_fact_word(word);
-  if (auto function = registry.find_facts(op, overload)) return function;
-  if (const auto word = table.facts(op, overload, schemas); !word.empty()) return registry.find_fact_word(word);
-  const auto* rows = table.find(op, overload, mapping::highest_opset, schemas).op;  // an alias of another operator
-  if (!rows) return nullptr;
-  const auto [base, alias_overload] = mapping::split_overload(rows->name);
-  return registry.find_facts(base, alias_overload);
-}
-
-// How an operator's facts follow from its arguments; null if no rule says.
-symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Table& table, const schema::Registry& schemas,
-                                 const symbolic::Registry& registry) {
-  const bool by_user = is_on_tensors(schema) && !users_word(schema.name, schema.overload, table).empty();
-  if (auto function = registry.find_overload_facts(schema.name, schema.overload); function && !by_user) return function;
-  if (is_on_numbers(schema)) return registry.find_number_facts(schema.name);
-  if (!is_on_tensors(schema)) return schema.overload.empty() ? registry.find_facts(schema.name, {}) : nullptr;
-  const std::string overload = mapping::functional_overload(schema.name, schema.overload, schemas).value_or(schema.overload);
-  if (auto rule = tensor_rule(schema.name, overload, table, schemas, registry)) return rule;
-  const auto functional = schemas.functional_form(schema.name);
-  return functional ? tensor_rule(*functional, overload, table, schemas, registry) : nullptr;
-}
-
 class Statement {
  public:
   Statement(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
             const symbolic::Registry& registry, const ir::Program* program, const ir::Watch& watch)
-      : table_(table), schemas_(schemas), registry_(registry), program_(program), watch_(watch), written_(graph, program, watch) {
-    ir::for_each_node(*graph.top(), [&](const ir::Node*) { visits_left_ += most_visits; });
+      : schemas_(schemas), rules_(table, schemas, registry), program_(program), watch_(watch), written_(graph, program, watch) {
+    ir::for_each_node(*graph.top(), [&](const ir::Node*) { all_visits_ += most_visits; });
+    visits_left_ = all_visits_;
   }
 
   void inputs(const ir::Graph& graph, const std::vector<InputFact>& given) {
@@ -130,10 +86,21 @@ class Statement {
   }
 
   void block(const ir::Block& block) {
-    for (const ir::Node* node : block) this->node(*node);
+    for (const ir::Node* node : block)
+      if (!only_ || only_->contains(node)) this->node(*node);
   }
 
   FactTable take() { return std::move(facts_); }
+  const FactTable& facts() const { return facts_; }
+
+  // Of some nodes alone; null: of all.
+  void only(const std::unordered_set<const ir::Node*>* nodes) {
+    only_ = nodes;
+    visits_left_ = nodes ? most_visits * nodes->size() : all_visits_;
+    large_facts_left_ = most_large_facts;
+  }
+  // As it stood before.
+  void reset(const ir::Value* value, Fact fact) { facts_.set(value, std::move(fact)); }
 
  private:
   Fact input_fact(const std::string& name, std::uint32_t index, const ir::TypeRef& type, const std::vector<InputFact>& given) {
@@ -205,7 +172,7 @@ class Statement {
   void call(const ir::Node& node) {
     std::vector<Fact> results;
     std::string impossible;
-    const symbolic::FactFunction& rule = rule_for(node);
+    const symbolic::FactFunction& rule = rules_.of(node);
     if (rule) results = results_of(rule, node, impossible);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const ir::Value* output = node.output(i);
@@ -213,8 +180,8 @@ class Statement {
       if (std::holds_alternative<std::monostate>(fact.value)) fact = seen_result(node, output->type());
       if (auto* tensor = std::get_if<TensorFact>(&fact.value)) add_seen(*tensor, output->type());
       if (!complete(fact)) derive_unknown(fact, node, rule != nullptr && impossible.empty());
-      keep_written_dtype(fact, node, i);
       fact.impossible = impossible;
+      keep_written_dtype(fact, node, i);
       set(output, std::move(fact));
     }
   }
@@ -247,28 +214,21 @@ class Statement {
     return !list || !list->items || std::ranges::all_of(*list->items, is_fixed);
   }
 
-  // Of arguments that don't fit together nothing follows.
   std::vector<Fact> results_of(const symbolic::FactFunction& rule, const ir::Node& node, std::string& impossible) const {
     try {
       return rule(symbolic::Call(node, facts_));
     } catch (const symbolic::Impossible& arguments) {
       impossible = arguments.reason;
       return {};
-    } catch (const std::logic_error&) {
+    } catch (const std::length_error&) {
       return {};
+    } catch (const std::exception& fault) {
+      if (!is_defect(fault)) throw;
+      // A user's row may name facts that are written for other arguments.
+      const auto* rows = table_.find(node.op(), node.overload(), mapping::highest_opset, schemas_).op;
+      if (rows && table_.is_users(rows->place)) return {};
+      throw defect_at(node, std::nullopt, fault);
     }
-  }
-
-  // A call that fits no overload has no arguments by name.
-  const symbolic::FactFunction& rule_for(const ir::Node& node) {
-    if (!node.schema()) {
-      const auto [known, added] = rules_without_schema_.try_emplace(node.op());
-      if (added && node.op().starts_with("prim::")) known->second = registry_.find_facts(node.op(), {});
-      return known->second;
-    }
-    const auto [known, added] = rules_.try_emplace(node.schema());
-    if (added) known->second = fact_rule(*node.schema(), table_, schemas_, registry_);
-    return known->second;
   }
 
   // What a rule couldn't tell, it couldn't for lack of something in its arguments.
@@ -295,8 +255,22 @@ class Statement {
       return;
     }
     const bool in_place = passes::keeps_first_dtype(node) || (node.op().ends_with('_') && schemas_.functional_form(node.op()));
-    if (output == 0 && in_place && !node.inputs().empty()) take_dtype(*tensor, node.input(0));
+    if (output != 0 || !in_place || node.inputs().empty()) return;
+    const auto promoted = tensor->dtype;
+    take_dtype(*tensor, node.input(0));
+    if (promoted && tensor->dtype && !may_be_written(*promoted, *tensor->dtype) && !writes_sums(node))
+      fact.impossible = "the result is " + std::string(ir::name(*promoted)) + ", which isn't written to a tensor of " +
+                        std::string(ir::name(*tensor->dtype));
   }
+
+  // c10::canCast: to a kind that isn't below.
+  static bool may_be_written(ir::DType result, ir::DType written) {
+    const auto kind = [](ir::DType d) { return ir::is_complex(d) ? 3 : ir::is_floating(d) ? 2 : ir::is_integral(d) ? 1 : 0; };
+    return kind(result) <= kind(written);
+  }
+
+  // Running sums and products are computed in the dtype of what is written.
+  static bool writes_sums(const ir::Node& node) { return node.is("aten::cumsum") || node.is("aten::cumprod"); }
 
   void take_dtype(TensorFact& tensor, const ir::Value* written) const {
     if (const auto* known = facts_.of(written).tensor()) tensor.dtype = known->dtype;
@@ -374,15 +348,13 @@ class Statement {
     return changed;
   }
 
-  const mapping::Table& table_;
   const schema::Registry& schemas_;
-  const symbolic::Registry& registry_;
+  FactRules rules_;
   const ir::Program* program_;
   const ir::Watch& watch_;
-  std::unordered_map<const schema::Schema*, symbolic::FactFunction> rules_;
-  std::unordered_map<std::string, symbolic::FactFunction> rules_without_schema_;
   WrittenMemory written_;
-  std::size_t visits_left_ = 0, large_facts_left_ = most_large_facts;
+  std::size_t all_visits_ = 0, visits_left_ = 0, large_facts_left_ = most_large_facts;
+  const std::unordered_set<const ir::Node*>* only_ = nullptr;
   std::unordered_set<const ir::Value*> unset_;  // prim::Uninitialized, and what is never more than that
   FactTable facts_;
 };
@@ -419,11 +391,64 @@ FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inpu
   return statement.take();
 }
 
+// ---- Trials
+
+class FactTrials::State {
+ public:
+  State(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas, const symbolic::Registry& registry,
+        const ir::Program* program, const ir::Watch& watch)
+      : graph_(graph), statement_(graph, table, schemas, registry, program, watch) {}
+
+  void state(const std::vector<InputFact>& inputs) {
+    statement_.only(nullptr);
+    statement_.inputs(graph_, inputs);
+    statement_.block(*graph_.top());
+  }
+
+  void suppose(const ir::Value* input, Fact fact, const std::unordered_set<const ir::Node*>& nodes) {
+    remember(input);
+    for (const ir::Node* node : nodes) {
+      for (const ir::Value* output : node->outputs()) remember(output);
+      for (const ir::Block* block : node->blocks())
+        for (const ir::Value* value : block->inputs()) remember(value);
+    }
+    statement_.reset(input, std::move(fact));
+    statement_.only(&nodes);
+    statement_.block(*graph_.top());
+  }
+
+  void restore() {
+    for (auto& [value, fact] : before_) statement_.reset(value, std::move(fact));
+    before_.clear();
+  }
+
+  const FactTable& facts() const { return statement_.facts(); }
+
+ private:
+  void remember(const ir::Value* value) { before_.emplace(value, statement_.facts().of(value)); }
+
+  const ir::Graph& graph_;
+  Statement statement_;
+  std::unordered_map<const ir::Value*, Fact> before_;
+};
+
+FactTrials::FactTrials(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
+                       const symbolic::Registry& registry, const ir::Program* program, const ir::Watch& watch)
+    : state_(std::make_unique<State>(graph, table, schemas, registry, program, watch)) {}
+FactTrials::~FactTrials() = default;
+
+void FactTrials::state(const std::vector<InputFact>& inputs) { state_->state(inputs); }
+void FactTrials::suppose(const ir::Value* input, Fact fact, const std::unordered_set<const ir::Node*>& nodes) {
+  state_->suppose(input, std::move(fact), nodes);
+}
+void FactTrials::restore() { state_->restore(); }
+const FactTable& FactTrials::facts() const { return state_->facts(); }
+
 std::vector<std::string> fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas,
-                                         const ir::Watch& watch) {
+                                         const ir::Watch& watch, bool keep_assertions) {
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
   std::vector<std::string> steps{"folded what the inputs' dtypes and shapes settle"};
-  if (!passes::simplify(graph, schemas, known, &steps, watch)) return {};
+  if (!passes::simplify(graph, schemas, known, {&steps, keep_assertions}, watch)) return {};
   return steps;
 }
 

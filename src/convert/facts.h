@@ -1,8 +1,9 @@
 // The opset-independent pass that states the facts of every value, before any emission.
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/graph.h"
@@ -15,7 +16,8 @@
 
 namespace compatcheck::conversion {
 
-// What is said of one model input, from --input, example inputs or the file.
+// What is said of one model input, from --input, example inputs or the file, or assumed. What it leaves open is the caller's to
+// mark (`wants`).
 struct InputFact {
   std::string name;  // the graph's own, "x" or "pair.0" for a member of a tuple
   symbolic::Fact fact;
@@ -28,9 +30,28 @@ symbolic::FactTable state_facts(const ir::Graph& graph, const std::vector<InputF
                                 const schema::Registry& schemas, const symbolic::Registry& registry,
                                 const ir::Program* program = nullptr, const ir::Watch& watch = {});
 
+// Facts of a graph that are tried out: an input's is taken to be this or that, and what follows from it is stated again.
+class FactTrials {
+ public:
+  // What it is given must outlive it.
+  FactTrials(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
+             const symbolic::Registry& registry, const ir::Program* program, const ir::Watch& watch);
+  ~FactTrials();
+
+  void state(const std::vector<InputFact>& inputs);  // of every value, as state_facts does
+  // `nodes`: those whose facts are stated again.
+  void suppose(const ir::Value* input, symbolic::Fact fact, const std::unordered_set<const ir::Node*>& nodes);
+  void restore();  // what suppose() changed
+  const symbolic::FactTable& facts() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
 // Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns what changed, for the
 // report's steps; facts must be stated again after a change.
 std::vector<std::string> fold_with_facts(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas,
-                                         const ir::Watch& watch = {});
+                                         const ir::Watch& watch = {}, bool keep_assertions = false);
 
 }  // namespace compatcheck::conversion

@@ -70,14 +70,24 @@ class Collector {
   Collector(const Context& context, onnx::Builder& builder, const OperandOf& operand_of)
       : context_(context), builder_(builder), operand_of_(operand_of) {}
 
-  void collect(const ir::Value* value, const std::string& name) {
+  // `keyed`: a dictionary's key or a NamedTuple's field names it already.
+  void collect(const ir::Value* value, const std::string& name, bool keyed = false) {
     const ir::Node* maker = value->producer();
-    if (!maker || !maker->op().ends_with("Construct")) return collect(operand_of_(value), context_.facts.of(value), name);
+    if (!maker || !maker->op().ends_with("Construct"))
+      return collect(operand_of_(value), context_.facts.of(value), keyed ? name : output_name(*value, name));
     const auto members = maker->inputs();
-    if (!maker->is("prim::DictConstruct"))
-      for (std::size_t i = 0; i < members.size(); ++i) collect(members[i], name + "." + std::to_string(i));
-    else
-      for (std::size_t i = 0; i + 1 < members.size(); i += 2) collect(members[i + 1], key_name(operand_of_(members[i]), name));
+    if (maker->is("prim::DictConstruct")) {
+      for (std::size_t i = 0; i + 1 < members.size(); i += 2)
+        collect(members[i + 1], key_name(operand_of_(members[i]), name), true);
+      return;
+    }
+    const auto* fields = value->type() ? &value->type()->field_names : nullptr;
+    const bool named = fields && fields->size() == members.size();
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (named)
+        collect(members[i], keyed ? name + "." + (*fields)[i] : (*fields)[i], true);
+      else
+        collect(members[i], name + "." + std::to_string(i), keyed);
   }
 
   std::vector<Output> take() { return std::move(outputs_); }
@@ -157,6 +167,12 @@ class Collector {
 };
 
 }  // namespace
+
+std::string output_name(const ir::Value& value, const std::string& otherwise) {
+  const ir::Node* maker = value.producer();
+  if (!maker || maker->is("prim::Constant") || maker->op().ends_with("Construct") || maker->module().empty()) return otherwise;
+  return std::string(maker->module());
+}
 
 std::optional<std::vector<onnx::Dimension>> shape_of(const Fact& fact) {
   const auto* tensor = fact.tensor();

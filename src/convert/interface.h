@@ -27,6 +27,9 @@ struct Output {
   std::optional<std::vector<onnx::Dimension>> shape;  // null for sequences
 };
 
+// Of one of the graph's outputs: the module that makes it; `otherwise` for what no module but the root makes.
+std::string output_name(const ir::Value& value, const std::string& otherwise);
+
 // The tensors that the graph gives, what lists, tuples and dictionaries hold one by one. Throws Refusal and Wanting.
 using OperandOf = std::function<const handlers::Operand&(const ir::Value*)>;
 std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder,

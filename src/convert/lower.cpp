@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <unordered_map>
 
 #include "compatcheck/error.h"
 #include "convert/branches.h"
 #include "convert/calls.h"
+#include "convert/defect.h"
 #include "convert/foreign.h"
 #include "convert/interface.h"
 #include "convert/structural.h"
@@ -44,6 +46,7 @@ class Lowering {
     explained("the model's inputs", [&] { inputs(); });
     block(*graph_.top());
     explained("the model's outputs", [&] { outputs(); });
+    name_weights();
     return std::move(model_);
   }
 
@@ -60,8 +63,8 @@ class Lowering {
   void inputs() {
     operands_ = declare_inputs(graph_, context_, builder_);
     if (!options_.input_names.empty() && options_.input_names.size() != model_.graph.inputs.size())
-      throw UsageError("--input-names has " + std::to_string(options_.input_names.size()) + " names, the ONNX model has " +
-                       std::to_string(model_.graph.inputs.size()) + " inputs");
+      throw UsageError("ConvertOptions::input_names has " + std::to_string(options_.input_names.size()) +
+                       " names, the ONNX model has " + std::to_string(model_.graph.inputs.size()) + " inputs");
     for (std::size_t i = 0; i < options_.input_names.size(); ++i)
       model_.values[model_.graph.inputs[i]].name = options_.input_names[i];
   }
@@ -70,8 +73,8 @@ class Lowering {
     const auto given =
         collect_outputs(graph_, context_, builder_, [this](const ir::Value* value) -> const Operand& { return operand(value); });
     if (!options_.output_names.empty() && options_.output_names.size() != given.size())
-      throw UsageError("--output-names has " + std::to_string(options_.output_names.size()) + " names, the ONNX model has " +
-                       std::to_string(given.size()) + " outputs");
+      throw UsageError("ConvertOptions::output_names has " + std::to_string(options_.output_names.size()) +
+                       " names, the ONNX model has " + std::to_string(given.size()) + " outputs");
     std::set<onnx::ValueId> taken(model_.graph.inputs.begin(), model_.graph.inputs.end());
     std::set<std::string> names;  // a dictionary's key may be an input's name
     for (const onnx::ValueId input : model_.graph.inputs) names.insert(model_.values[input].name);
@@ -85,12 +88,36 @@ class Lowering {
       }
       onnx::ValueInfo& info = model_.values[value.id];
       if (!options_.output_names.empty() && names.contains(options_.output_names[i]))
-        throw UsageError("--output-names: '" + options_.output_names[i] + "' is the name of an input");
+        throw UsageError("ConvertOptions::output_names: '" + options_.output_names[i] + "' is the name of an input");
       info.name = options_.output_names.empty() ? given[i].name : options_.output_names[i];
       if (options_.output_names.empty())
         for (int count = 1; !names.insert(info.name).second; ++count) info.name = given[i].name + "_" + std::to_string(count);
       if (!info.shape) info.shape = given[i].shape;
       model_.graph.outputs.push_back(value.id);
+    }
+  }
+
+  // By their parameters, also those that were transposed, reshaped or cast on the way.
+  void name_weights() {
+    std::map<std::pair<const ir::Storage*, std::int64_t>, const std::string*> paths;
+    std::map<const ir::Storage*, const std::string*> only;  // null: several parameters lie in it
+    for_each_node(*graph_.top(), [&](const ir::Node* node) {
+      const ir::Constant* path = node->is("prim::Constant") ? node->attribute("path") : nullptr;
+      const ir::Constant* value = path ? ir::constant_of(node->output()) : nullptr;
+      const auto* view = value ? value->get<ir::TensorView>() : nullptr;
+      if (!view) return;
+      paths.emplace(std::pair(view->storage.get(), view->offset), path->get<std::string>());
+      const auto [known, first] = only.emplace(view->storage.get(), path->get<std::string>());
+      if (!first && known->second && *known->second != *path->get<std::string>()) known->second = nullptr;
+    });
+    for (const auto& initializer : model_.initializers) {
+      std::string& name = model_.values[initializer.value].name;
+      if (!name.empty() || !initializer.data.view) continue;
+      const ir::TensorView& view = *initializer.data.view;
+      if (const auto exact = paths.find({view.storage.get(), view.offset}); exact != paths.end())
+        name = *exact->second;
+      else if (const auto part = only.find(view.storage.get()); part != only.end() && part->second)
+        name = *part->second;
     }
   }
 
@@ -144,13 +171,15 @@ class Lowering {
   }
 
   void node(const ir::Node& node) {
-    explained(describe(node), [&] {
-      if (options_.foreign.contains(&node)) return foreign(node);
-      if (node.is("prim::If")) return branch(node);
-      if (node.is("prim::Loop")) return loop(node);
-      if (context_.table.find_structural(node.op())) return structural(node);
-      call(node);
-    });
+    telling_defects(node, options_.opset, [&] { explained(describe(node), [&] { lower(node); }); });
+  }
+
+  void lower(const ir::Node& node) {
+    if (options_.foreign.contains(&node)) return foreign(node);
+    if (node.is("prim::If")) return branch(node);
+    if (node.is("prim::Loop")) return loop(node);
+    if (context_.table.find_structural(node.op())) return structural(node);
+    call(node);
   }
 
   // What can't become ONNX, with what it is of.

@@ -44,8 +44,8 @@ class Raw {
 
   onnx::Model run() {
     const auto inputs = graph_.inputs(), outputs = graph_.outputs();
-    demand_count("--input-names", options_.input_names.size(), inputs.size(), "inputs");
-    demand_count("--output-names", options_.output_names.size(), outputs.size(), "outputs");
+    demand_count("ConvertOptions::input_names", options_.input_names.size(), inputs.size(), "inputs");
+    demand_count("ConvertOptions::output_names", options_.output_names.size(), outputs.size(), "outputs");
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Value made = take(*inputs[i]);
       if (!options_.input_names.empty())

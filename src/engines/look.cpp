@@ -7,15 +7,28 @@
 namespace compatcheck::engines {
 namespace {
 
-std::string out_of_range(const onnx::Model& model, const Profile& profile) {
-  if (profile.opsets && !profile.opsets->holds(model.opset))
+std::string out_of_range(int opset, int ir, const std::string& needs, const Profile& profile) {
+  if (profile.opsets && !profile.opsets->holds(opset))
     return "it takes models of opset " + std::to_string(profile.opsets->first) + " to " + std::to_string(profile.opsets->last) +
-           ", not of " + std::to_string(model.opset);
-  const int ir = onnx::ir_version(model);
+           ", not of " + std::to_string(opset);
   if (profile.ir && ir > *profile.ir)
-    return "it takes files of IR version " + std::to_string(*profile.ir) + " at most, and opset " + std::to_string(model.opset) +
-           " needs " + std::to_string(ir);
+    return "it takes files of IR version " + std::to_string(*profile.ir) + " at most, and " + needs + std::to_string(ir);
   return {};
+}
+
+int opset_of(const ::onnx::ModelProto& model) {
+  for (const auto& one : model.opset_import())
+    if (onnx::is_own_domain(one.domain())) return static_cast<int>(one.version());
+  return 1;
+}
+
+// In the order of nodes_of().
+void for_each_proto(const ::onnx::GraphProto& graph, auto&& visit) {
+  for (const auto& node : graph.node()) {
+    visit(node);
+    for (const auto& attribute : node.attribute())
+      if (attribute.has_g()) for_each_proto(attribute.g(), visit);
+  }
 }
 
 }  // namespace
@@ -29,7 +42,8 @@ Look look_at(const onnx::Model& model, const Profile& profile, std::span<const m
   const Judge judge(profile, changes);
   const Values values = values_of(model);
   Look look;
-  look.out_of_range = out_of_range(model, profile);
+  look.out_of_range =
+      out_of_range(model.opset, onnx::ir_version(model), "opset " + std::to_string(model.opset) + " needs ", profile);
   std::vector<bool> supported;
   onnx::for_each_node(model.graph, [&](const onnx::Node& node) {
     const Node seen = node_of(node, model, values);
@@ -44,6 +58,26 @@ Look look_at(const onnx::Model& model, const Profile& profile, std::span<const m
       one.verdict = judge(seen, model.opset);
     if (!one.foreign && look.out_of_range.empty() && one.verdict.support != Support::yes)
       one.body_taken = judge.takes_body(seen, model.opset);
+    supported.push_back(one.verdict.support == Support::yes);
+    if (!judge.is_initializer(seen)) look.nodes.push_back(std::move(one));
+  });
+  look.partitions = count_partitions(model, supported);
+  return look;
+}
+
+Look look_at(const ::onnx::ModelProto& model, const Profile& profile, std::span<const mapping::OnnxChange> changes) {
+  const Judge judge(profile, changes);
+  const int opset = opset_of(model);
+  Look look;
+  look.out_of_range = out_of_range(opset, static_cast<int>(model.ir_version()), "this one is of ", profile);
+  const std::vector<Node> nodes = nodes_of(model, ModelIs::file);
+  std::vector<bool> supported;
+  for_each_proto(model.graph(), [&](const ::onnx::NodeProto& proto) {
+    const Node& seen = nodes[supported.size()];
+    Looked one{.name = seen.name(), .proto = &proto};
+    one.verdict = look.out_of_range.empty() ? judge(seen, opset)
+                                            : Verdict{.support = Support::no, .rule = "CC102", .message = look.out_of_range};
+    if (look.out_of_range.empty() && one.verdict.support != Support::yes) one.body_taken = judge.takes_body(seen, opset);
     supported.push_back(one.verdict.support == Support::yes);
     if (!judge.is_initializer(seen)) look.nodes.push_back(std::move(one));
   });

@@ -1,6 +1,8 @@
 // An ONNX model as an engine would take it.
 #pragma once
 
+#include <onnx/onnx_pb.h>
+
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -17,8 +19,9 @@ struct Looked {
   const onnx::Node* node = nullptr;
   std::string name;  // "Conv", "com.microsoft::Gelu"
   Verdict verdict{};
-  bool foreign = false;     // not ONNX: what the export type kept
-  bool body_taken = false;  // of no and unknown: the engine takes the body of its ONNX function
+  bool foreign = false;                      // not ONNX: what the export type kept
+  bool body_taken = false;                   // of no and unknown: the engine takes the body of its ONNX function
+  const ::onnx::NodeProto* proto = nullptr;  // instead of `node` where a file was looked at
 };
 
 struct Look {
@@ -35,9 +38,13 @@ using Kept = std::unordered_map<const ir::Node*, Support>;
 Look look_at(const onnx::Model& model, const Profile& profile, std::span<const mapping::OnnxChange> changes,
              const Kept& kept = {});
 
+// The same of a file's model whose types were inferred.
+Look look_at(const ::onnx::ModelProto& model, const Profile& profile, std::span<const mapping::OnnxChange> changes);
+
 // Groups of supported nodes as ONNX Runtime makes them: going through the graph in the order of its edges, all supported nodes
 // that can be reached come before the next unsupported one; what was taken until then is a group. Bodies have groups of their
 // own, unless all of the node is supported. `supported`: of for_each_node's order.
 int count_partitions(const onnx::Model& model, const std::vector<bool>& supported);
+int count_partitions(const ::onnx::ModelProto& model, const std::vector<bool>& supported);
 
 }  // namespace compatcheck::engines

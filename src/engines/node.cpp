@@ -1,7 +1,9 @@
 #include "engines/node.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <utility>
 
 #include "onnx/proto.h"
 
@@ -23,12 +25,12 @@ void read_outputs(const onnx::Graph& graph, Values& values) {
       if (const auto* body = std::get_if<std::shared_ptr<onnx::Graph>>(&attribute.value)) read_outputs(**body, values);
 }
 
-bool is_random(const onnx::Node& node) {
-  return node.op.starts_with("Random") || node.op == "Bernoulli" || node.op == "Multinomial" || node.op == "Dropout";
+bool is_random(std::string_view op) {
+  return op.starts_with("Random") || op == "Bernoulli" || op == "Multinomial" || op == "Dropout";
 }
 
 bool folds_from_constants(const onnx::Node& node, const Values& values) {
-  if (!onnx::is_own_domain(node.domain) || is_random(node)) return false;
+  if (!onnx::is_own_domain(node.domain) || is_random(node.op)) return false;
   const bool has_bodies = std::ranges::any_of(node.attributes, [](const auto& attribute) {
     return std::holds_alternative<std::shared_ptr<onnx::Graph>>(attribute.value);
   });
@@ -92,43 +94,104 @@ Attribute attribute_of(const ::onnx::AttributeProto& proto) {
   }
 }
 
-using Types = std::map<std::string, const ::onnx::TypeProto*>;
+// Null where the elements aren't in the message, or are many.
+std::optional<std::vector<double>> small_elements(const ::onnx::TensorProto& proto) {
+  if (!proto.unknown_fields().empty() || proto.data_location() == ::onnx::TensorProto::EXTERNAL) return std::nullopt;
+  const auto dtype = onnx::dtype_from_data_type(proto.data_type());
+  std::int64_t elements = 1;
+  for (const auto dim : proto.dims())
+    if (dim < 0 || (elements *= std::max<std::int64_t>(dim, 1)) > most_elements) return std::nullopt;
+  const auto listed = [](const auto& items) { return std::vector<double>(items.begin(), items.end()); };
+  if (proto.float_data_size()) return listed(proto.float_data());
+  if (proto.double_data_size()) return listed(proto.double_data());
+  if (proto.int64_data_size()) return listed(proto.int64_data());
+  if (!dtype) return std::nullopt;
+  onnx::TensorData data{.dtype = *dtype, .dims = {proto.dims().begin(), proto.dims().end()}, .bytes = {}};
+  data.bytes.assign(proto.raw_data().begin(), proto.raw_data().end());
+  if (data.bytes.size() != static_cast<std::size_t>(data.elements()) * ir::element_bytes(*dtype)) return std::nullopt;
+  return small_elements(data);
+}
+
+constexpr int first_version_of_constants = 4;  // of the IR: before it every initializer was an input, too
+
+// A graph, or a body in it, which sees the names around it.
+struct ProtoScope {
+  const ProtoScope* around = nullptr;
+  std::map<std::string, const ::onnx::TypeProto*> types{};
+  std::map<std::string, const ::onnx::TensorProto*> constants{};  // null: of a kind that isn't looked into
+  std::set<std::string> folds{};
+
+  const ::onnx::TypeProto* type(const std::string& name) const {
+    for (const ProtoScope* scope = this; scope; scope = scope->around)
+      if (const auto found = scope->types.find(name); found != scope->types.end()) return found->second;
+    return nullptr;
+  }
+  std::optional<const ::onnx::TensorProto*> constant(const std::string& name) const {
+    for (const ProtoScope* scope = this; scope; scope = scope->around)
+      if (const auto found = scope->constants.find(name); found != scope->constants.end()) return found->second;
+    return std::nullopt;
+  }
+  bool folded(const std::string& name) const {
+    for (const ProtoScope* scope = this; scope; scope = scope->around)
+      if (scope->folds.contains(name)) return true;
+    return false;
+  }
+};
 
 class ProtoNodes {
  public:
-  explicit ProtoNodes(const ::onnx::ModelProto& model) : model_(model) {
-    read_values(model.graph());
-    for_each(model.graph().node(), [&](const ::onnx::NodeProto& node) {
-      for (const auto& input : node.input()) read_.insert(input);
-    });
+  ProtoNodes(const ::onnx::ModelProto& model, ModelIs what) : model_(model), what_(what) {
+    note_reads(model.graph());
+    *around_.mutable_opset_import() = model.opset_import();
+    *around_.mutable_functions() = model.functions();
+    around_.set_ir_version(::onnx::IR_VERSION);
   }
 
   std::vector<Node> take() {
-    std::vector<Node> nodes;
-    for_each(model_.graph().node(), [&](const ::onnx::NodeProto& node) { nodes.push_back(node_of(node)); });
-    return nodes;
+    shared_ = std::make_shared<const ::onnx::ModelProto>(std::move(around_));
+    visit(model_.graph(), nullptr);
+    return std::move(nodes_);
   }
 
  private:
-  template <class Nodes, class Visit>
-  void for_each(const Nodes& nodes, Visit&& visit) {
-    for (const auto& node : nodes) {
-      visit(node);
+  void note_reads(const ::onnx::GraphProto& graph) {
+    for (const auto& output : graph.output()) read_.insert(output.name());
+    for (const auto& node : graph.node()) {
+      for (const auto& input : node.input()) read_.insert(input);
       for (const auto& attribute : node.attribute())
-        if (attribute.has_g()) for_each(attribute.g().node(), visit);
+        if (attribute.has_g()) note_reads(attribute.g());
     }
   }
 
-  void read_values(const ::onnx::GraphProto& graph) {
+  void visit(const ::onnx::GraphProto& graph, const ProtoScope* around) {
+    ProtoScope scope{.around = around};
     for (const auto* values : {&graph.input(), &graph.output(), &graph.value_info()})
-      for (const auto& value : *values) types_[value.name()] = &value.type();
-    for (const auto& output : graph.output()) read_.insert(output.name());
+      for (const auto& value : *values) scope.types[value.name()] = &value.type();
+    for (const auto& initializer : graph.initializer()) scope.constants[initializer.name()] = &initializer;
+    if (model_.ir_version() >= first_version_of_constants)  // a caller may replace its value
+      for (const auto& input : graph.input()) scope.constants.erase(input.name());
     for (const auto& node : graph.node()) {
-      if (node.op_type() == "Constant" && node.output_size() > 0) constants_.insert(node.output(0));
+      note_constant(node, scope);
+      nodes_.push_back(node_of(node, scope));
       for (const auto& attribute : node.attribute())
-        if (attribute.has_g()) read_values(attribute.g());
+        if (attribute.has_g()) visit(attribute.g(), &scope);
     }
-    for (const auto& initializer : graph.initializer()) constants_.insert(initializer.name());
+  }
+
+  void note_constant(const ::onnx::NodeProto& node, ProtoScope& scope) const {
+    if (node.op_type() == "Constant" && node.output_size() > 0) {
+      const auto value = std::ranges::find_if(node.attribute(), [](const auto& attribute) { return attribute.has_t(); });
+      scope.constants[node.output(0)] = value == node.attribute().end() ? nullptr : &value->t();
+    } else if (what_ == ModelIs::file && folds(node, scope)) {
+      scope.folds.insert(node.output().begin(), node.output().end());
+    }
+  }
+
+  static bool folds(const ::onnx::NodeProto& node, const ProtoScope& scope) {
+    if (!onnx::is_own_domain(node.domain()) || is_random(node.op_type())) return false;
+    if (std::ranges::any_of(node.attribute(), [](const auto& attribute) { return attribute.has_g(); })) return false;
+    return std::ranges::all_of(node.input(),
+                               [&](const auto& input) { return input.empty() || scope.constant(input) || scope.folded(input); });
   }
 
   int version_of(const std::string& domain) const {
@@ -138,11 +201,21 @@ class ProtoNodes {
     return 1;
   }
 
-  Operand operand_of(const std::string& name, bool given) const {
-    Operand made{.given = given, .constant = constants_.contains(name)};
-    const auto found = types_.find(name);
-    if (found == types_.end()) return made;
-    const auto* type = found->second;
+  Operand operand_of(const std::string& name, bool given, const ProtoScope& scope) const {
+    Operand made{.given = given};
+    if (name.empty()) return made;
+    const auto constant = scope.constant(name);
+    made.constant = constant.has_value();
+    made.folds = scope.folded(name);
+    if (constant && *constant && what_ == ModelIs::file) {
+      made.elements = small_elements(**constant);
+      made.dtype = onnx::dtype_from_data_type((*constant)->data_type());
+      made.shape.emplace();
+      for (const auto dim : (*constant)->dims()) made.shape->push_back({dim, {}});
+      return made;
+    }
+    const auto* type = scope.type(name);
+    if (!type) return made;
     if (type->has_sequence_type()) {
       made.sequence = true;
       type = &type->sequence_type().elem_type();
@@ -156,20 +229,17 @@ class ProtoNodes {
     return made;
   }
 
-  Node node_of(const ::onnx::NodeProto& proto) const {
+  Node node_of(const ::onnx::NodeProto& proto, const ProtoScope& scope) const {
     Node made;
     made.op = proto.op_type();
     made.domain = proto.domain();
     find_schema(made, version_of(made.domain));
-    for (const auto& input : proto.input()) made.inputs.push_back(operand_of(input, !input.empty()));
+    for (const auto& input : proto.input()) made.inputs.push_back(operand_of(input, !input.empty(), scope));
     for (const auto& output : proto.output())
-      made.outputs.push_back(operand_of(output, !output.empty() && read_.contains(output)));
+      made.outputs.push_back(operand_of(output, !output.empty() && read_.contains(output), scope));
     for (const auto& attribute : proto.attribute()) made.attributes.push_back(attribute_of(attribute));
-    made.alone = [this_node = proto, types = typed(proto), imports = model_.opset_import(), functions = model_.functions()] {
-      ::onnx::ModelProto model;
-      model.set_ir_version(::onnx::IR_VERSION);
-      *model.mutable_opset_import() = imports;
-      *model.mutable_functions() = functions;
+    made.alone = [this_node = proto, types = typed(proto, scope), around = shared_] {
+      ::onnx::ModelProto model = *around;
       model.mutable_graph()->set_name("alone");
       *model.mutable_graph()->add_node() = this_node;
       for (const auto& [name, type] : types) {
@@ -184,16 +254,27 @@ class ProtoNodes {
     return made;
   }
 
-  std::map<std::string, ::onnx::TypeProto> typed(const ::onnx::NodeProto& proto) const {
+  static std::map<std::string, ::onnx::TypeProto> typed(const ::onnx::NodeProto& proto, const ProtoScope& scope) {
     std::map<std::string, ::onnx::TypeProto> types;
-    for (const auto& input : proto.input())
-      if (const auto found = types_.find(input); found != types_.end()) types[input] = *found->second;
+    for (const auto& input : proto.input()) {
+      if (const auto* type = scope.type(input)) {
+        types[input] = *type;
+      } else if (const auto constant = scope.constant(input); constant && *constant) {
+        auto& tensor = *types[input].mutable_tensor_type();
+        tensor.set_elem_type((*constant)->data_type());
+        tensor.mutable_shape();
+        for (const auto dim : (*constant)->dims()) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
+      }
+    }
     return types;
   }
 
   const ::onnx::ModelProto& model_;
-  Types types_;
-  std::set<std::string> read_, constants_;
+  ModelIs what_;
+  ::onnx::ModelProto around_;                         // imports and functions, for models of one node
+  std::shared_ptr<const ::onnx::ModelProto> shared_;  // the same
+  std::vector<Node> nodes_;
+  std::set<std::string> read_;
 };
 
 }  // namespace
@@ -233,6 +314,6 @@ Node node_of(const onnx::Node& node, const onnx::Model& model, const Values& val
   return made;
 }
 
-std::vector<Node> nodes_of(const ::onnx::ModelProto& model) { return ProtoNodes(model).take(); }
+std::vector<Node> nodes_of(const ::onnx::ModelProto& model, ModelIs what) { return ProtoNodes(model, what).take(); }
 
 }  // namespace compatcheck::engines

@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -56,7 +57,9 @@ Values values_of(const onnx::Model& model);
 
 Node node_of(const onnx::Node& node, const onnx::Model& model, const Values& values);
 
-// The nodes of a model whose types were inferred, in order; bodies of If and Loop included.
-std::vector<Node> nodes_of(const ::onnx::ModelProto& model);
+// The nodes of a model whose types were inferred, in order; bodies of If and Loop included. Of a function's body the inputs are
+// arguments; of a file's graph constants are looked into.
+enum class ModelIs : std::uint8_t { body_of_function, file };
+std::vector<Node> nodes_of(const ::onnx::ModelProto& model, ModelIs what = ModelIs::body_of_function);
 
 }  // namespace compatcheck::engines

@@ -86,11 +86,11 @@ Profile profile_of(std::string_view target) {
   const std::string_view engine = target.substr(0, at);
   const Shipped* found = find(engine);
   if (!found)
-    throw UsageError("--target " + std::string(engine) + ": " + unknown_engine(engine) +
+    throw UsageError("CheckOptions::targets " + std::string(engine) + ": " + unknown_engine(engine) +
                      "; or a profile of your own, FILE.yaml (docs/engines.md)");
   if (at != std::string_view::npos && !begins(found->version, target.substr(at + 1)))
-    throw UsageError("--target " + std::string(target) + ": the profile of " + std::string(engine) + " is of version " +
-                     std::string(found->version));
+    throw UsageError("CheckOptions::targets " + std::string(target) + ": the profile of " + std::string(engine) +
+                     " is of version " + std::string(found->version));
   return complete(decode(found->bytes));
 }
 
@@ -104,8 +104,8 @@ std::vector<Profile> profiles_of(std::span<const std::string> targets) {
       profiles.push_back(std::move(profile));
       from.push_back(target);
     } else if (const std::string& first = from[static_cast<std::size_t>(same - profiles.begin())]; !are_one(first, target)) {
-      throw UsageError("--target " + first + " and --target " + target + " are both " + profile.target() +
-                       ": a report tells engines apart by that; give one of them a `version` of its own");
+      throw UsageError("CheckOptions::targets " + first + " and CheckOptions::targets " + target + " are both " +
+                       profile.target() + ": a report tells engines apart by that; give one of them a `version` of its own");
     }
   }
   return profiles;

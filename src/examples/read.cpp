@@ -51,7 +51,7 @@ Examples read(const std::filesystem::path& file, Elements elements) {
       not_examples("is neither a file nor a folder");
     return read(frontend::InputFile(file), elements);
   } catch (const ModelError& error) {
-    throw UsageError("--inputs-from " + file.string() + ": " + error.what());
+    throw UsageError("CheckOptions::inputs_from " + file.string() + ": " + error.what());
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "compatcheck/error.h"
 #include "ir/number_text.h"
+#include "process/log.h"
 
 namespace compatcheck::frontend {
 namespace {
@@ -55,10 +56,10 @@ void Helper::explain(const HelperEnd& end) const {
     case HelperEnd::Cause::crashed: throw ModelError(how_it_crashed(end));
     case HelperEnd::Cause::timed_out:
       throw ModelError("the loader was stopped after " + ir::plainly(options_.timeout_seconds) +
-                       " s without an answer (--timeout gives it more): the model's code may never end");
+                       " s without an answer (LoadOptions::timeout_seconds gives it more): the model's code may never end");
     case HelperEnd::Cause::out_of_memory:
       throw ModelError("the loader was stopped when it used more than " + std::to_string(options_.memory_mb) +
-                       " MB of memory (--memory gives it more)");
+                       " MB of memory (LoadOptions::memory_mb gives it more)");
     case HelperEnd::Cause::cancelled: throw Cancelled("cancelled");
     case HelperEnd::Cause::garbled: break;
   }
@@ -96,6 +97,7 @@ void Helper::start() {
     throw;
   }
   version_ = hello->libtorch;
+  logging::info("started {} with libtorch {} in {}", program.string(), version_, libtorch_.lib.string());
 }
 
 std::optional<protocol::Reply> Helper::try_once(const std::vector<std::uint8_t>& request, const InputFile* file, bool attach) {

@@ -158,6 +158,7 @@ HelperProcess::HelperProcess(const std::filesystem::path& program, const std::fi
   pid_ = Spawn().run(program, libraries, theirs.get(), output.get());
   set_limit(pid_, RLIMIT_STACK, stack_bytes);
   set_limit(pid_, RLIMIT_CORE, 0);
+  running_ = std::make_unique<process::RunningProcess>(pid_, process::EndedBy::kill);
   socket_ = ours.release();
   output_ = output.release();
 }
@@ -183,6 +184,7 @@ void HelperProcess::limit(std::uint64_t data_bytes) const {
 bool HelperProcess::alive() {
   if (pid_ >= 0 && ::waitpid(pid_, nullptr, WNOHANG) == 0) return true;
   pid_ = -1;
+  running_.reset();
   return false;
 }
 
@@ -214,6 +216,7 @@ HelperEnd HelperProcess::end(HelperEnd::Cause cause) {
   if (waited == pid_ && WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   if (waited == pid_ && WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   pid_ = -1;
+  running_.reset();
   end.said = output_tail();
   return end;
 }

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "frontend/protocol.h"
+#include "process/unfinished.h"
 
 namespace compatcheck::frontend {
 
@@ -52,6 +54,7 @@ class HelperProcess {
   std::string output_tail() const;
 
   pid_t pid_ = -1;
+  std::unique_ptr<process::RunningProcess> running_;  // null: it has ended
   int socket_ = -1;
   int output_ = -1;  // what it prints: an anonymous file
 };

@@ -49,7 +49,7 @@ std::optional<fs::path> lib_folder(const fs::path& folder) {
 }
 
 std::string suggestion() {
-  return "\n  give one with --libtorch DIR or COMPATCHECK_LIBTORCH, or activate a Python environment with torch " +
+  return "\n  give one with LoadOptions::libtorch DIR or COMPATCHECK_LIBTORCH, or activate a Python environment with torch " +
          std::string(supported_libtorch());
 }
 
@@ -100,7 +100,7 @@ fs::path find_helper(const LoadOptions& options) {
 }
 
 Libtorch find_libtorch(const LoadOptions& options) {
-  if (!options.libtorch.empty()) return named_libtorch(options.libtorch, "--libtorch");
+  if (!options.libtorch.empty()) return named_libtorch(options.libtorch, "LoadOptions::libtorch");
   for (const char* name : {"COMPATCHECK_LIBTORCH", "LIBTORCH"})
     if (const std::string given = variable(name); !given.empty()) return named_libtorch(given, name);
   std::string looked;

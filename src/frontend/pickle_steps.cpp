@@ -11,10 +11,10 @@ enum class Argument : std::uint8_t { none, one, two, four, eight, counted1, coun
 
 Argument argument_of(std::uint8_t opcode) {
   static const std::array<Argument, 256> table = [] {
-    std::array<Argument, 256> table;
-    table.fill(Argument::unknown);
+    std::array<Argument, 256> arguments;
+    arguments.fill(Argument::unknown);
     const auto set = [&](std::string_view opcodes, Argument argument) {
-      for (const char opcode : opcodes) table[static_cast<std::uint8_t>(opcode)] = argument;
+      for (const char each : opcodes) arguments[static_cast<std::uint8_t>(each)] = argument;
     };
     set(".(012NQRab]}deots)l\x81\x85\x86\x87\x88\x89\x8f\x90\x91\x92\x93\x94\x97\x98u", Argument::none);
     set("Khq\x80\x82", Argument::one);
@@ -30,7 +30,7 @@ Argument argument_of(std::uint8_t opcode) {
     set("\x8d\x8e\x96", Argument::counted8);
     set("FILSVPgp", Argument::line);
     set("ci", Argument::lines2);
-    return table;
+    return arguments;
   }();
   return table[opcode];
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "compatcheck/error.h"
+#include "frontend/libtorch_message.h"
 #include "frontend/protocol.h"
 
 namespace compatcheck::frontend::protocol {
@@ -33,15 +34,6 @@ void use_descriptor(Request& request, int descriptor) {
       request);
 }
 
-// libtorch's exceptions end in a stack of C++ frames, and some begin with an empty line.
-std::string without_frames(std::string text) {
-  for (const char* start : {"\nException raised from ", "\nframe #"})
-    if (const auto at = text.find(start); at != text.npos) text.resize(at);
-  text.erase(0, text.find_first_not_of(" \n"));
-  text.resize(text.find_last_not_of(" \n") + 1);
-  return text.empty() ? "the loader gave up without a reason" : text;
-}
-
 Reply answer_or_error(const std::function<Reply(const Request&)>& answer, const Frame& frame) {
   try {
     Request request = decode_request(frame.bytes);
@@ -51,10 +43,13 @@ Reply answer_or_error(const std::function<Reply(const Request&)>& answer, const 
     return ErrorReply{ErrorKind::usage, error.what()};
   } catch (const InternalError& error) {
     return ErrorReply{ErrorKind::internal, error.what()};
+  } catch (const ModelError& error) {
+    return ErrorReply{ErrorKind::model, error.what()};
   } catch (const std::bad_alloc&) {
-    return ErrorReply{ErrorKind::model, "the loader ran out of the memory it may use (--memory)"};
+    return ErrorReply{ErrorKind::model, "the loader ran out of the memory it may use (LoadOptions::memory_mb)"};
   } catch (const std::exception& error) {
-    return ErrorReply{ErrorKind::model, without_frames(error.what())};
+    const std::string reason = first_sentence(error.what());
+    return ErrorReply{ErrorKind::model, reason.empty() ? "the loader gave up without a reason" : reason};
   }
 }
 

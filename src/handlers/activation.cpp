@@ -3,8 +3,10 @@
 #include <numbers>
 #include <vector>
 
+#include "handlers/double_forms.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -35,12 +37,12 @@ void hardtanh(Emission& e) {
   e.give(clamped(e, x, e.number_value("min_val", x.dtype), e.number_value("max_val", x.dtype)));
 }
 
-void leaky_relu(Emission& e) { e.give(e.node("LeakyRelu", {self(e)}, {{"alpha", e.number("negative_slope")}})); }
+void leaky_relu(Emission& e) { e.give(leaky(e, self(e), e.number("negative_slope"))); }
 
 // The slope where x isn't positive; ONNX Runtime's PRelu is of f32 alone.
 Value with_slope(Emission& e, const Value& x, const Value& slope) {
   if (x.dtype != DType::f64) return e.node("PRelu", {x, slope});
-  return where(e, greater(e, x, constant(e, x, 0)), x, multiply(e, slope, x));
+  return add(e, node(e, "Relu", x), multiply(e, slope, negative_part(e, x)));
 }
 
 // The weight, of one element or one a channel, along dimension 1.
@@ -61,13 +63,11 @@ void prelu(Emission& e) {
 
 void prelu_kernel(Emission& e) { e.give(with_slope(e, self(e), e.tensor("weight"))); }
 
-Value negative_part(Emission& e, const Value& x) { return node(e, "Neg", node(e, "Relu", node(e, "Neg", x))); }
-
 // A random slope in training, the middle one otherwise.
 void rrelu(Emission& e) {
   const Value x = self(e);
   const double lower = e.number("lower"), upper = e.number("upper");
-  if (!e.boolean("training")) return e.give(e.node("LeakyRelu", {x}, {{"alpha", (lower + upper) / 2}}));
+  if (!e.boolean("training")) return e.give(leaky(e, x, (lower + upper) / 2));
   const Value slope = e.node("RandomUniformLike", {x}, {{"low", lower}, {"high", upper}}, x.dtype);
   e.give(add(e, node(e, "Relu", x), multiply(e, slope, negative_part(e, x))));
 }
@@ -76,8 +76,8 @@ void rrelu(Emission& e) {
 void elu(Emission& e) {
   const Value x = self(e);
   const double alpha = e.number("alpha", 1.0), scale = e.number("scale", 1.0), input_scale = e.number("input_scale", 1.0);
-  if (scale == 1 && input_scale == 1) return e.give(e.node("Elu", {x}, {{"alpha", alpha}}));
-  const Value bent = e.node("Elu", {multiply(e, negative_part(e, x), constant(e, x, input_scale))}, {{"alpha", alpha}});
+  if (scale == 1 && input_scale == 1) return e.give(exponential_linear(e, x, alpha));
+  const Value bent = exponential_linear(e, multiply(e, negative_part(e, x), constant(e, x, input_scale)), alpha);
   e.give(multiply(e, add(e, node(e, "Relu", x), bent), constant(e, x, scale)));
 }
 
@@ -85,30 +85,42 @@ void elu(Emission& e) {
 void celu(Emission& e) {
   const Value x = self(e);
   const double alpha = e.number("alpha");
-  if (e.row_has("Celu") && x.dtype == DType::f32) return e.give(e.node("Celu", {x}, {{"alpha", alpha}}));
+  if (e.variant("operator")) return e.give(e.node("Celu", {x}, {{"alpha", alpha}}));
   const Value by = constant(e, x, alpha);
-  e.give(multiply(e, e.node("Elu", {divide(e, x, by)}), by));
+  e.give(multiply(e, exponential_linear(e, divide(e, x, by), 1), by));
+}
+
+void selu(Emission& e) {
+  const Value x = self(e);
+  if (x.dtype != DType::f64) return e.give(node(e, "Selu", x));
+  e.give(multiply(e, exponential_linear(e, x, 1.6732632423543772848), constant(e, x, 1.0507009873554804934)));
 }
 
 void gelu(Emission& e) {
   const Value x = self(e);
   const bool tanh = e.string("approximate") == "tanh";
-  if (e.row_has("Gelu") && x.dtype != DType::f64) return e.give(e.node("Gelu", {x}, {{"approximate", tanh ? "tanh" : "none"}}));
+  if (e.variant("operator")) return e.give(e.node("Gelu", {x}, {{"approximate", tanh ? "tanh" : "none"}}));
   Value bent;
   if (tanh) {
     const Value cube = multiply(e, multiply(e, x, x), x);
     const Value inner = add(e, x, multiply(e, cube, constant(e, x, 0.044715)));
     bent = node(e, "Tanh", multiply(e, inner, constant(e, x, std::sqrt(2 / std::numbers::pi))));
   } else {
-    bent = node(e, "Erf", divide(e, x, constant(e, x, std::numbers::sqrt2)));
+    bent = error_function(e, divide(e, x, constant(e, x, std::numbers::sqrt2)));
   }
   e.give(multiply(e, multiply(e, x, add(e, bent, constant(e, x, 1))), constant(e, x, 0.5)));
 }
 
 void glu(Emission& e) {
   Arguments arguments{{"axis", e.axis("dim")}};
-  if (e.at_least(18)) arguments.push_back({"num_outputs", 2});
-  const Values halves = e.nodes("Split", {self(e)}, 2, arguments);
+  const Value x = self(e);
+  if (const auto size = e.size("self", e.axis("dim"))) {
+    arguments.push_back({"split", Ints(2, *size / 2)});
+  } else if (e.at_least(18)) {  // ONNX Runtime takes no number of outputs for a dimension without elements
+    const Value half = quotient(e, size_at(e, x, e.axis("dim")), e.integers({2}));
+    arguments.push_back({"split", e.build.concat({half, half}, 0)});
+  }
+  const Values halves = e.nodes("Split", {x}, 2, arguments);
   e.give(multiply(e, halves[0], node(e, "Sigmoid", halves[1])));
 }
 
@@ -124,7 +136,7 @@ void log_sigmoid(Emission& e) { e.give(node(e, "Neg", softplus_of(e, node(e, "Ne
 
 void mish(Emission& e) {
   const Value x = self(e);
-  if (e.row_has("Mish") && x.dtype != DType::f64) return e.give(node(e, "Mish", x));
+  if (e.variant("operator")) return e.give(node(e, "Mish", x));
   e.give(multiply(e, x, node(e, "Tanh", softplus_of(e, x))));
 }
 
@@ -148,7 +160,7 @@ void hardsigmoid(Emission& e) { e.give(hard_sigmoid(e, self(e))); }
 
 void hardswish(Emission& e) {
   const Value x = self(e);
-  if (e.row_has("HardSwish") && x.dtype != DType::f64) return e.give(node(e, "HardSwish", x));
+  if (e.variant("operator")) return e.give(node(e, "HardSwish", x));
   e.give(multiply(e, x, hard_sigmoid(e, x)));
 }
 
@@ -169,7 +181,7 @@ void softshrink(Emission& e) {
 
 void threshold(Emission& e) {
   const Value x = self(e);
-  if (e.row_has("Relu")) return e.give(ir::is_floating(x.dtype) ? node(e, "Relu", x) : maximum(e, x, constant(e, x, 0)));
+  if (e.variant("relu")) return e.give(node(e, "Relu", x));
   e.give(where(e, less_equal(e, x, e.number_value("threshold", x.dtype)), e.number_value("value", x.dtype), x));
 }
 
@@ -190,17 +202,18 @@ void register_activation(Registry& registry) {
   registry.handler("aten::_prelu_kernel", prelu_kernel);
   registry.handler("aten::rrelu", rrelu);
   registry.handler("aten::elu", elu);
-  registry.handler("aten::celu", celu);
-  registry.handler("aten::gelu", gelu);
+  registry.handler("aten::celu", celu, {"operator"});
+  registry.handler("aten::selu", selu);
+  registry.handler("aten::gelu", gelu, {"operator"});
   registry.handler("aten::glu", glu);
   registry.handler("aten::log_sigmoid", log_sigmoid);
-  registry.handler("aten::mish", mish);
+  registry.handler("aten::mish", mish, {"operator"});
   registry.handler("aten::softplus", softplus);
   registry.handler("aten::hardsigmoid", hardsigmoid);
-  registry.handler("aten::hardswish", hardswish);
+  registry.handler("aten::hardswish", hardswish, {"operator"});
   registry.handler("aten::hardshrink", hardshrink);
   registry.handler("aten::softshrink", softshrink);
-  registry.handler("aten::threshold", threshold);
+  registry.handler("aten::threshold", threshold, {"relu"});
   registry.handler("aten::tanhshrink", tanhshrink);
 }
 

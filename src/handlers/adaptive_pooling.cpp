@@ -94,7 +94,7 @@ Value average(Emission& e, const Value& input, const std::vector<Way>& ways) {
 void adaptive_average(Emission& e) {
   const Batched input = with_batch(e, "self", dims_of_name(e));
   const auto ways = ways_of(e, input.spatial());
-  if (all(ways, Way::Kind::keep)) return e.give(e.node("Identity", {e.tensor("self")}));
+  if (all(ways, Way::Kind::keep)) return e.give(e.build.again(e.tensor("self")));
   e.give(input.without(e, average(e, input.value, ways)));
 }
 

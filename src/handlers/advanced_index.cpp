@@ -28,6 +28,7 @@ namespace {
 
 // A mask stands for as many vectors of positions as it has dimensions.
 void add_mask(Emission& e, IndexPlan& plan, const Value& mask, const Shape& shape, std::int64_t axis, bool only) {
+  ++plan.masks;
   const bool single = shape.empty();
   const Value places = nonzero_places(e, e.cast(single ? e.build.reshape(mask, {1}) : mask, DType::boolean));
   const std::size_t count = single ? 1 : shape.size();
@@ -85,13 +86,16 @@ IndexPlan plan_indices(Emission& e, bool clamp) {
     if (!tensor || !tensor->dtype || !tensor->shape) e.want("indices", "the rank");
     plan.adjacent &= !gap;
     const Value index = e.as_tensor(items->items.at(i), "indices");
+    const auto indexed = static_cast<std::int64_t>(is_mask(*tensor->dtype) ? tensor->shape->size() : 1);
+    if (plan.shape && axis + indexed > static_cast<std::int64_t>(plan.shape->size()))
+      throw Refusal{"more dimensions are indexed than there are"};
     if (is_mask(*tensor->dtype)) {
       if (tensor->shape->empty()) {
         plan.data = e.build.unsqueeze(plan.data, {axis});
         if (plan.shape) plan.shape->insert(plan.shape->begin() + axis, Dim(1));
       }
       add_mask(e, plan, index, *tensor->shape, axis, given == 1);
-      axis += std::max<std::int64_t>(1, static_cast<std::int64_t>(tensor->shape->size()));
+      axis += std::max<std::int64_t>(1, indexed);
       continue;
     }
     const Value whole = e.cast(index, DType::i64);
@@ -100,8 +104,6 @@ IndexPlan plan_indices(Emission& e, bool clamp) {
     plan.axes.push_back(axis++);
   }
   if (plan.positions.empty()) throw Refusal{"no dimension is indexed"};
-  if (self && plan.axes.back() >= static_cast<std::int64_t>(plan.shape->size()))
-    throw Refusal{"more dimensions are indexed than there are"};
   return plan;
 }
 
@@ -127,8 +129,9 @@ Values broadcast_positions(Emission& e, const IndexPlan& plan) {
 
 // Vectors of one mask have one length, which has no name.
 bool from_one_mask(const IndexPlan& plan) {
-  return std::ranges::all_of(plan.position_shapes,
-                             [](const Shape& shape) { return shape.size() == 1 && shape.front().is_unknown(); });
+  return plan.masks == 1 && std::ranges::all_of(plan.position_shapes, [](const Shape& shape) {
+           return shape.size() == 1 && shape.front().is_unknown();
+         });
 }
 
 // Dimensions of the indices in front go to where the result has them.

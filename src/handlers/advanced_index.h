@@ -11,7 +11,8 @@ struct IndexPlan {
   Ints axes{};                   // of `data`, which the indices replace
   Values positions{};            // one for each axis: i64, not yet broadcast
   std::vector<Shape> position_shapes{};
-  Value tuples{};  // [count, axes] where a single mask gives them all, else absent
+  std::int64_t masks = 0;  // indices that are masks
+  Value tuples{};          // [count, axes] where a single mask gives them all, else absent
   bool adjacent = true;
 
   std::int64_t rank() const { return static_cast<std::int64_t>(shape->size()); }

@@ -67,7 +67,11 @@ void lerp(Emission& e) {
 // ---- Bounds
 
 void clamp(Emission& e) {
-  const DType dtype = e.output_dtype();
+  // In place, too, it is computed in the dtype that bounds promote to.
+  symbolic::Promotion promotion;
+  for (const char* name : {"self", "min", "max"})
+    if (e.given(name)) promotion.add(e.call.fact(name));
+  const DType dtype = e.call.tensor("self") ? promotion.result().value_or(e.output_dtype()) : e.output_dtype();
   const auto bound = [&](const char* name) { return e.given(name) ? e.number_value(name, dtype) : Value{}; };
   e.give(clamped(e, e.tensor("self", dtype), bound("min"), bound("max")));
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -63,9 +64,7 @@ Value of_causality(Emission& e, DType dtype) {
   if (!e.at_least(11))
     throw Refusal{"a causal mask of sizes known only when the model runs needs Range, which came with opset 11",
                   "use opset 11, or name the sizes"};
-  const auto count = [&](std::string_view tensor, std::int64_t axis) {
-    return e.node("Range", {e.build.integer(0), e.build.squeeze(e.size_of(tensor, axis), {0}), e.build.integer(1)});
-  };
+  const auto count = [&](std::string_view tensor, std::int64_t axis) { return counting(e, e.size_of(tensor, axis)); };
   const Value later = e.node("Greater", {count("key", key_rank - 2), e.build.unsqueeze(count("query", rank - 2), {1})});
   return e.node("Where", {later, e.scalar(dtype, -infinity), e.scalar(dtype, 0.0)});
 }
@@ -103,8 +102,7 @@ Value repeated(Emission& e, std::string_view tensor) {
 }
 
 Value dropped(Emission& e, const Value& weights, double probability) {
-  if (e.row_has("Dropout"))
-    return e.node("Dropout", {weights, e.scalar(weights.dtype, probability), e.scalar(DType::boolean, 1)});
+  if (e.at_least(12)) return e.node("Dropout", {weights, e.scalar(weights.dtype, probability), e.scalar(DType::boolean, 1)});
   const Value kept =
       e.node("Less", {e.node("RandomUniformLike", {weights}, {}, weights.dtype), e.scalar(weights.dtype, 1 - probability)});
   const Value factor =
@@ -213,8 +211,7 @@ void native_multi_head(Emission& e) {
 Value layer_norm(Emission& e, const Value& input, std::string_view which) {
   const Value weight = e.tensor("norm_weight_" + std::string(which)), bias = e.tensor("norm_bias_" + std::string(which));
   const double epsilon = e.number("eps");
-  if (e.row_has("LayerNormalization"))
-    return e.node("LayerNormalization", {input, weight, bias}, {{"axis", 2}, {"epsilon", epsilon}});
+  if (e.at_least(17)) return e.node("LayerNormalization", {input, weight, bias}, {{"axis", 2}, {"epsilon", epsilon}});
   const auto mean = [&](const Value& value) { return e.node("ReduceMean", {value}, {{"axes", Ints{2}}, {"keepdims", 1}}); };
   const Value centred = e.node("Sub", {input, mean(input)});
   const Value variance = e.node("Add", {mean(e.node("Mul", {centred, centred})), e.scalar(input.dtype, epsilon)});
@@ -224,7 +221,7 @@ Value layer_norm(Emission& e, const Value& input, std::string_view which) {
 
 Value activated(Emission& e, const Value& value) {
   if (!e.boolean("use_gelu")) return e.node("Relu", {value});
-  if (e.row_has("Gelu")) return e.node("Gelu", {value});
+  if (e.at_least(20)) return e.node("Gelu", {value});
   const Value erf = e.node("Erf", {e.node("Div", {value, e.scalar(value.dtype, std::sqrt(2.0))})});
   const Value half = e.node("Mul", {value, e.scalar(value.dtype, 0.5)});
   return e.node("Mul", {half, e.node("Add", {erf, e.scalar(value.dtype, 1.0)})});

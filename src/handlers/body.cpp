@@ -186,7 +186,7 @@ class PutIn {
       for (Value& value : leaving) {
         const bool made = std::ranges::any_of(
             body->nodes, [&](const onnx::Node& one) { return std::ranges::find(one.outputs, value.id) != one.outputs.end(); });
-        if (!made) value = build_.node("Identity", {value});
+        if (!made) value = build_.again(value);
       }
       const auto before = std::exchange(dtypes, {});
       sequences.clear();

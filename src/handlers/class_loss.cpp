@@ -89,7 +89,7 @@ Value by_operator(Emission& e, std::string_view op, std::int64_t rank) {
 
 void nll_loss(Emission& e) {
   const std::int64_t rank = e.rank("self");
-  if (e.row_has("NegativeLogLikelihoodLoss")) return e.give(by_operator(e, "NegativeLogLikelihoodLoss", rank));
+  if (e.variant("operator")) return e.give(by_operator(e, "NegativeLogLikelihoodLoss", rank));
   e.give(likelihood(e, e.tensor("self"), rank, targets_of(e, rank)));
 }
 
@@ -128,7 +128,7 @@ void smoothed(Emission& e, std::int64_t rank, double smoothing) {
 void cross_entropy_loss(Emission& e) {
   const std::int64_t rank = e.rank("self");
   if (ir::is_floating(e.dtype("target"))) return of_probabilities(e, rank);
-  if (e.row_has("SoftmaxCrossEntropyLoss")) return e.give(by_operator(e, "SoftmaxCrossEntropyLoss", rank));
+  if (e.variant("operator")) return e.give(by_operator(e, "SoftmaxCrossEntropyLoss", rank));
   const double smoothing = e.number("label_smoothing");
   if (smoothing > 0) return smoothed(e, rank, smoothing);
   e.give(likelihood(e, log_softmax(e, e.tensor("self"), class_axis(rank), rank), rank, targets_of(e, rank)));
@@ -138,9 +138,9 @@ void cross_entropy_loss(Emission& e) {
 
 // The sum over other classes of max(0, margin - the target's score + theirs) to the power p; NaN counts nothing, as in PyTorch.
 void multi_margin_loss(Emission& e) {
-  const std::int64_t rank = e.rank("self"), axis = rank - 1;
-  const Value x = e.tensor("self");
-  Ints numbers(static_cast<std::size_t>(e.known_size("self", axis)));
+  const std::int64_t rank = e.rank("self"), axis = std::max<std::int64_t>(rank - 1, 0);
+  const Value x = rank == 0 ? e.build.reshape(e.tensor("self"), {1}) : e.tensor("self");  // of one class
+  Ints numbers(static_cast<std::size_t>(rank == 0 ? 1 : e.known_size("self", axis)));
   std::iota(numbers.begin(), numbers.end(), 0);
   Value target = e.tensor("target");
   if (rank == 2 || e.rank("target") == 0) target = e.build.unsqueeze(target, {e.rank("target")});
@@ -154,15 +154,15 @@ void multi_margin_loss(Emission& e) {
     each = e.node("Mul", {each, reduce(e, "ReduceSum", where(e, mask, weight, none), {axis}, true)});
   }
   Shape shape = e.shape("self");
-  shape.pop_back();
+  if (rank > 0) shape.pop_back();
   e.give(reduce_loss(e, reduce(e, "ReduceMean", each, {axis}, false), shape));
 }
 
 }  // namespace
 
 void register_class_loss(Registry& registry) {
-  registry.handler("aten::nll_loss", nll_loss);
-  registry.handler("aten::cross_entropy_loss", cross_entropy_loss);
+  registry.handler("aten::nll_loss", nll_loss, {"operator"});
+  registry.handler("aten::cross_entropy_loss", cross_entropy_loss, {"operator"});
   registry.handler("aten::multi_margin_loss", multi_margin_loss);
 }
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "symbolic/emptiness.h"
+
 namespace compatcheck::handlers {
 namespace {
 
@@ -28,8 +30,8 @@ Value reduce(Emission& e, std::string_view op, const Value& value, const Ints& a
 }
 
 bool may_be_empty(const Shape& shape, const Ints& axes) {
-  return std::ranges::any_of(axes,
-                             [&](std::int64_t axis) { return !provably_at_least(shape.at(static_cast<std::size_t>(axis)), 1); });
+  return std::ranges::any_of(
+      axes, [&](std::int64_t axis) { return !provably_at_least_if_empty(shape.at(static_cast<std::size_t>(axis)), 1); });
 }
 
 Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes, bool keep) {

@@ -195,6 +195,7 @@ void im2col(Emission& e) {
   const Batched input = with_batch(e, "self", 2);
   const bool known = all_known(input.spatial());
   Value cells = input.value;
+  std::int64_t places = known ? 1 : -1;
   if (!known) cells = pad(e, cells, 4, 2, windows.begin, windows.end);
   for (std::size_t i = 0; i < 2; ++i) {
     const auto axis = static_cast<std::int64_t>(2 + 2 * i);
@@ -204,11 +205,12 @@ void im2col(Emission& e) {
     }
     const std::int64_t size = *input.shape[i + 2].number();
     const std::int64_t count = (size + 2 * windows.begin[i] - windows.extent(i)) / windows.stride[i] + 1;
+    places *= count;
     cells = gather_cells(e, cells, static_cast<std::int64_t>(4 + i), axis, size, cells_of(windows, i, size, count));
   }
   cells = e.build.transpose(cells, {0, 1, 2, 4, 3, 5});
   const std::int64_t channels = number_of(e, input.shape[1], "self", "the number of channels");
-  e.give(input.without(e, e.build.reshape(cells, {0, channels * windows.kernel[0] * windows.kernel[1], -1})));
+  e.give(input.without(e, e.build.reshape(cells, {0, channels * windows.kernel[0] * windows.kernel[1], places})));
 }
 
 // The window cells that each place of dimension `axis` of (…, kernel, count, …) collects, summed.
@@ -233,7 +235,7 @@ void col2im(Emission& e) {
   Value columns = e.tensor("self");
   if (!batched) columns = e.build.unsqueeze(columns, {0});
   Value made;
-  if (e.row_has("Col2Im") && columns.dtype != DType::f64 && ir::is_floating(columns.dtype)) {
+  if (e.variant("operator")) {
     made = e.node("Col2Im", {columns, e.integers(size), e.integers(windows.kernel)},
                   {{"strides", windows.stride}, {"pads", windows.pads()}, {"dilations", windows.dilation}});
   } else {
@@ -258,7 +260,7 @@ void register_convolution(Registry& registry) {
   for (const char* op : {"aten::convolution", "aten::_convolution"}) registry.handler(op, either);
   registry.handler("aten::conv_tbc", time_batch_channels);
   registry.handler("aten::im2col", im2col);
-  registry.handler("aten::col2im", col2im);
+  registry.handler("aten::col2im", col2im, {"operator"});
 }
 
 }  // namespace compatcheck::handlers

@@ -27,7 +27,7 @@ void full(Emission& e) {
 // Below opset 9 as a constant, of which the sizes must be known.
 void eye(Emission& e) {
   const Value rows = int_value(e, "n"), columns = e.call.has("m") ? int_value(e, "m") : rows;
-  if (e.row_has("EyeLike")) {
+  if (e.variant("operator")) {
     const Value like = e.node("ConstantOfShape", {joined(e, {rows, columns})},
                               {{"value", onnx::make_tensor(DType::f32, {1}, Ints{0})}}, DType::f32);
     return e.give(e.node("EyeLike", {like}, {{"dtype", onnx::data_type(DType::f32)}}, DType::f32));
@@ -84,7 +84,7 @@ std::vector<double> coordinates(std::int64_t count, bool align_corners) {
 void affine_grid(Emission& e) {
   const Value theta = e.tensor("theta");
   const bool align = e.boolean("align_corners");
-  if (e.row_has("AffineGrid")) {  // of f16 ONNX Runtime has no kernel, and it doesn't run the operator's own function
+  if (e.variant("operator")) {  // of f16 ONNX Runtime has no kernel, and it doesn't run the operator's own function
     return e.give(e.node("AffineGrid", {widened(e, theta), e.int_vector("size")}, {{"align_corners", align ? 1 : 0}}));
   }
   const Ints size = e.ints("size");
@@ -116,10 +116,10 @@ void register_creation(Registry& registry) {
     registry.handler(op, zeros);
   for (const char* op : {"aten::ones", "aten::new_ones", "aten::ones_like"}) registry.handler(op, ones);
   for (const char* op : {"aten::full", "aten::new_full", "aten::full_like", "aten::fill"}) registry.handler(op, full);
-  registry.handler("aten::eye", eye);
+  registry.handler("aten::eye", eye, {"operator"});
   registry.handler("aten::scalar_tensor", scalar_tensor);
   for (const char* op : {"aten::tensor", "aten::as_tensor"}) registry.handler(op, tensor);
-  registry.handler("aten::affine_grid_generator", affine_grid);
+  registry.handler("aten::affine_grid_generator", affine_grid, {"operator"});
 }
 
 }  // namespace compatcheck::handlers

@@ -9,6 +9,13 @@
 namespace compatcheck::handlers {
 namespace {
 
+Values sizes_before(Emission& e, const Value& value, const Shape& shape, std::size_t count) {
+  Values sizes;
+  for (std::size_t i = 0; i < count; ++i)
+    sizes.push_back(shape[i].is_number() ? e.integers({*shape[i].number()}) : size_at(e, value, static_cast<std::int64_t>(i)));
+  return sizes;
+}
+
 constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
 // ---- The diagonal of two dimensions, which go to the end
@@ -30,9 +37,11 @@ Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t o
   if (offset < 0) value = e.build.slice(value, {-offset}, {to_end}, {rank - 2});
   const Value width = size_at(e, value, rank - 1);
   value = sliced(e, value, rank - 2, e.integers({0}), width);
-  flat.push_back(e.integers({-1}));
-  return sliced(e, reshape_parts(e, value, flat), rank - 2, e.integers({0}), e.integers({to_end}),
-                sum(e, width, e.integers({1})));
+  // Sizes are told, as one may be 0.
+  Values sizes = sizes_before(e, value, shape, static_cast<std::size_t>(rank) - 2);
+  sizes.push_back(product(e, size_at(e, value, rank - 2), width));
+  const Value all = reshape_to(e, value, nullptr, nullptr, [&] { return joined(e, sizes); });
+  return sliced(e, all, rank - 2, e.integers({0}), e.integers({to_end}), sum(e, width, e.integers({1})));
 }
 
 void diagonal(Emission& e) {
@@ -74,12 +83,14 @@ Value embedded(Emission& e, const Value& value, const Shape& shape, std::int64_t
     pads.push_back(n);
     spread = e.node("Pad", {column}, {{"pads", joined(e, pads)}, {"value", zero}});
   }
-  Values flat(rank - 1, e.integers({0})), square = flat;
-  flat.push_back(e.integers({-1}));
+  Values flat = size ? Values(rank - 1, e.integers({0})) : sizes_before(e, value, shape, rank - 1), square = flat;
+  flat.push_back(product(e, n, sum(e, n, e.integers({1}))));
   square.insert(square.end(), {n, n});
-  const Value all =
-      sliced(e, reshape_parts(e, spread, flat), static_cast<std::int64_t>(rank) - 1, e.integers({0}), product(e, n, n));
-  const Value matrix = reshape_parts(e, all, square);
+  const auto reshaped = [&](const Value& from, const Values& sizes) {
+    return size ? reshape_parts(e, from, sizes) : reshape_to(e, from, nullptr, nullptr, [&] { return joined(e, sizes); });
+  };
+  const Value all = sliced(e, reshaped(spread, flat), static_cast<std::int64_t>(rank) - 1, e.integers({0}), product(e, n, n));
+  const Value matrix = reshaped(all, square);
   sizes.back() = shape.back();
   Ints before = none;
   after = none;

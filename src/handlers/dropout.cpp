@@ -22,7 +22,7 @@ void dropout(Emission& e) {
   const Value x = e.tensor("input");
   if (!drops(e)) return e.give(x);
   if (e.number("p") == 1) return e.give(multiply(e, x, e.scalar(x.dtype, 0)));
-  if (!e.row_has("Dropout")) return e.give(kept(e, x, random_mask(e, x)));
+  if (!e.variant("operator")) return e.give(kept(e, x, random_mask(e, x)));
   e.give(e.node("Dropout", {x, e.scalar(DType::f32, e.number("p")), e.scalar(DType::boolean, 1)}));
 }
 
@@ -41,7 +41,7 @@ void native_dropout(Emission& e) {
 }  // namespace
 
 void register_dropout(Registry& registry) {
-  registry.handler("aten::dropout", dropout);
+  registry.handler("aten::dropout", dropout, {"operator"});
   registry.handler("aten::native_dropout", native_dropout);
 }
 

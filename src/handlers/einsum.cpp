@@ -181,14 +181,16 @@ void spell_out(Emission& e, Values values, Equation equation) {
 void einsum(Emission& e) {
   const std::string text = e.string("equation");
   const bool dots = text.find("...") != std::string::npos;
-  if (e.row_has("Einsum") && !dots) return e.give(e.node("Einsum", e.tensors("tensors"), {{"equation", text}}));
+  Values operands = e.tensors("tensors");
+  for (Value& operand : operands) operand = e.cast(operand, e.output_dtype());
+  if (e.variant("operator") && !dots) return e.give(e.node("Einsum", operands, {{"equation", text}}));
   const Equation equation = parse(text, ranks_of(e));
-  if (!e.row_has("Einsum")) return spell_out(e, e.tensors("tensors"), equation);
-  e.give(e.node("Einsum", e.tensors("tensors"), {{"equation", agree(equation) ? text : spelt(equation)}}));
+  if (!e.variant("operator")) return spell_out(e, operands, equation);
+  e.give(e.node("Einsum", operands, {{"equation", agree(equation) ? text : spelt(equation)}}));
 }
 
 }  // namespace
 
-void register_einsum(Registry& registry) { registry.handler("aten::einsum", einsum); }
+void register_einsum(Registry& registry) { registry.handler("aten::einsum", einsum, {"operator"}); }
 
 }  // namespace compatcheck::handlers

@@ -215,7 +215,10 @@ Value clamped(Emission& e, const Value& value, const Value& low, const Value& hi
   };
   const bool kernel =
       value.dtype == DType::f32 || value.dtype == DType::f16 || value.dtype == DType::bf16 || (!is_bool(value) && e.at_least(12));
-  if (kernel && fits(low) && fits(high)) {
+  // Bounds in the wrong order: PyTorch gives the upper one, and ONNX Runtime doesn't load a Clip whose attributes are such.
+  const auto least = low ? constant_number(e, low) : std::nullopt, most = high ? constant_number(e, high) : std::nullopt;
+  const bool crossed = least && most && *least > *most;
+  if (kernel && fits(low) && fits(high) && !crossed) {
     Arguments bounds;
     // Clip's own bounds are the largest finite numbers.
     const double infinity = std::numeric_limits<double>::infinity();

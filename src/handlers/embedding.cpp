@@ -28,7 +28,7 @@ void embedding_renorm(Emission& e) {
   const Value scale = e.node("Div", {e.scalar(rows.dtype, most), e.node("Add", {norm, e.scalar(rows.dtype, 1e-7)})});
   const Value scaled = e.node(
       "Mul", {rows, e.node("Where", {e.node("Greater", {norm, e.scalar(rows.dtype, most)}), scale, e.scalar(rows.dtype, 1)})});
-  if (e.row_has("ScatterND")) return e.give(e.node("ScatterND", {self, e.build.unsqueeze(at, {1}), scaled}));
+  if (e.at_least(11)) return e.give(e.node("ScatterND", {self, e.build.unsqueeze(at, {1}), scaled}));
   e.give(e.node("Scatter", {self, e.node("Expand", {e.build.unsqueeze(at, {1}), sizes_of(e, rows)}), scaled}, {{"axis", 0}}));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compatcheck/error.h"
+#include "symbolic/emptiness.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -67,8 +68,11 @@ Emission::Emission(const symbolic::Call& of, const mapping::Row* row, std::strin
       row_(row),
       facts_word_(facts_word),
       operands_(std::move(operands)),
-      results_(of.node().outputs().size()) {}
+      results_(of.node().outputs().size()) {
+  if (row) build.carry_meaning(row->to);
+}
 
+bool Emission::variant(std::string_view name) const { return row_ && row_->variant == name; }
 bool Emission::row_has(std::string_view onnx_op) const { return row_ && std::ranges::find(row_->to, onnx_op) != row_->to.end(); }
 
 // ---- Facts
@@ -114,7 +118,9 @@ const Shape& Emission::shape(std::string_view tensor) const {
 }
 
 std::optional<std::int64_t> Emission::size(std::string_view tensor, std::int64_t axis) const {
-  return shape(tensor).at(static_cast<std::size_t>(wrap(axis, rank(tensor)))).number();
+  const Shape& sizes = shape(tensor);
+  if (sizes.empty()) throw Refusal{"'" + std::string(tensor) + "' has no dimension " + std::to_string(axis)};
+  return sizes[static_cast<std::size_t>(wrap(axis, rank(tensor)))].number();
 }
 
 std::int64_t Emission::known_size(std::string_view tensor, std::int64_t axis) const {
@@ -234,12 +240,12 @@ const Operand& Emission::input(std::size_t i) const { return operands_(call.node
 Value Emission::as_tensor(const Operand& operand, std::string_view what) {
   if (const Value* tensor = operand.tensor()) return *tensor;
   if (const Number* number = operand.number()) {
-    if (const Value* value = std::get_if<Value>(&number->value)) return *value;
+    if (const Value* value = std::get_if<Value>(&number->value)) return build.size(*value);
     if (const auto* floating = std::get_if<double>(&number->value)) return build.scalar(DType::f64, *floating);
     if (const auto* boolean = std::get_if<bool>(&number->value)) return build.scalar(DType::boolean, std::int64_t{*boolean});
     return build.scalar(DType::i64, std::get<std::int64_t>(number->value));
   }
-  if (const auto* vector = std::get_if<Vector>(&operand.value)) return vector->value;
+  if (const auto* vector = std::get_if<Vector>(&operand.value)) return build.size(vector->value);
   if (const auto* tensor = std::get_if<Quantized>(&operand.value); tensor && !tensor->axis && keeps_scale(call.op()))
     return units(*tensor);
   if (std::holds_alternative<Quantized>(operand.value))
@@ -251,11 +257,12 @@ Value Emission::as_tensor(const Operand& operand, std::string_view what) {
 Value Emission::units(const Quantized& tensor) {
   if (!at_least(10)) throw Refusal{"ONNX has no quantized tensors before opset 10", "use opset 10"};
   scaled_ = tensor;
+  const auto around = build.plumbing();
   return node("DequantizeLinear", {tensor.integers, scalar(DType::f32, 1.0), tensor.zero_point}, {}, DType::f32);
 }
 
 Value Emission::as_vector(const Operand& operand, std::string_view what) {
-  if (const auto* vector = std::get_if<Vector>(&operand.value)) return cast(vector->value, DType::i64);
+  if (const auto* vector = std::get_if<Vector>(&operand.value)) return cast(build.size(vector->value), DType::i64);
   if (const List* list = operand.list()) {
     if (list->items.empty()) return integers({});
     Values parts;
@@ -349,13 +356,24 @@ Value Emission::dim_value(const Dim& dim) {
   return {};
 }
 
-Value Emission::dims_value(const Shape& dims) {
+namespace {
+
+// All sizes as an i64 vector; absent if one can't be had.
+Value computable(Emission& e, const Shape& dims) {
   Values parts;
   for (const Dim& dim : dims) {
-    parts.push_back(dim_value(dim));
-    if (!parts.back()) throw Refusal{"a size of the result, " + dim.to_string() + ", can't be computed from the arguments"};
+    parts.push_back(e.dim_value(dim));
+    if (!parts.back()) return {};
   }
-  return parts.empty() ? integers({}) : build.concat(parts, 0);
+  return parts.empty() ? e.integers({}) : e.build.concat(parts, 0);
+}
+
+}  // namespace
+
+Value Emission::dims_value(const Shape& dims) {
+  if (const Value made = computable(*this, dims)) return made;
+  const auto missing = std::ranges::find_if(dims, [&](const Dim& dim) { return !dim_value(dim); });
+  throw Refusal{"a size of the result, " + missing->to_string() + ", can't be computed from the arguments"};
 }
 
 Value Emission::reshape(const Value& value, const Shape& from, const Shape& to) {
@@ -374,9 +392,16 @@ Value Emission::reshape(const Value& value, const Shape& from, const Shape& to) 
       open.push_back(i), constants.push_back(-1);
   }
   // Reshape reads 0 as "as it was": sizes that are 0 need the same place or are told by another way.
-  if (!zero && open.size() <= 1) return build.reshape(value, constants);
-  if (zero && open.empty() && at_least(14)) return node("Reshape", {value, integers(constants)}, {{"allowzero", 1}});
-  return node("Reshape", {value, dims_value(to)});
+  if (!zero && open.size() <= 1) {
+    // Beside a size that is 0 when the model runs, Reshape can't find out another one.
+    bool kept_empty = false;
+    for (std::size_t i = 0; i < to.size(); ++i) kept_empty |= constants[i] == 0 && !provably_at_least_if_empty(to[i], 1);
+    if (open.size() == 1 && kept_empty && at_least(14))
+      if (const Value sizes = computable(*this, to)) return build.reshape_by(value, sizes, {{"allowzero", 1}});
+    return build.reshape(value, constants);
+  }
+  if (zero && open.empty() && at_least(14)) return build.reshape_by(value, integers(constants), {{"allowzero", 1}});
+  return build.reshape_by(value, dims_value(to), at_least(14) ? Arguments{{"allowzero", 1}} : Arguments{});
 }
 
 // ---- Results
@@ -384,6 +409,7 @@ Value Emission::reshape(const Value& value, const Shape& from, const Shape& to) 
 void Emission::give(std::size_t output, const Value& tensor) {
   if (output >= results_.size()) throw InternalError(std::string(call.op()) + " has no output " + std::to_string(output));
   const Fact& fact = output_fact(output);
+  build.mark_result(tensor);
   if (const auto* number = fact.number(); number || (!fact.tensor() && call.node().output(output)->type() &&
                                                      (ir::is(call.node().output(output)->type(), ir::TypeKind::integer) ||
                                                       ir::is(call.node().output(output)->type(), ir::TypeKind::floating) ||
@@ -398,6 +424,7 @@ void Emission::give(std::size_t output, const Value& tensor) {
   }
   if (scaled_ && fact.tensor() && fact.tensor()->dtype && ir::is_quantized(*fact.tensor()->dtype)) {
     // PyTorch rounds the sum with the zero point: ties go to its even neighbour.
+    const auto rounding = build.plumbing();  // as the dtypes that other calls promote by themselves
     const Value one = scalar(DType::f32, 1.0), sum = node("Add", {tensor, cast(scaled_->zero_point, DType::f32)});
     const Value integers = node("QuantizeLinear", {sum, one, scalar(scaled_->integers.dtype, 0)});
     results_[output] = Operand{Quantized{integers, scaled_->scale, scaled_->zero_point, {}}};
@@ -418,6 +445,7 @@ void Emission::give_list(std::size_t output, const Values& tensors) {
 
 void Emission::give_vector(std::size_t output, const Value& vector) {
   const auto* facts = output_fact(output).list();
+  build.mark_result(vector);
   if (!facts || !facts->items) return give_operand(output, {Vector{vector}});
   List list;
   for (std::size_t i = 0; i < facts->items->size(); ++i)
@@ -428,7 +456,17 @@ void Emission::give_vector(std::size_t output, const Value& vector) {
 void Emission::give_operand(std::size_t output, Operand operand) {
   if (std::holds_alternative<Unresolved>(operand.value) && ir::is(call.node().output(output)->type(), ir::TypeKind::tensor))
     throw Refusal{"the elements of a constant aren't known"};
+  mark_result(operand);
   results_.at(output) = std::move(operand);
+}
+
+void Emission::mark_result(const Operand& operand) {
+  if (const Value* tensor = operand.tensor()) build.mark_result(*tensor);
+  if (const Number* number = operand.number())
+    if (const Value* value = std::get_if<Value>(&number->value)) build.mark_result(*value);
+  if (const auto* vector = std::get_if<Vector>(&operand.value)) build.mark_result(vector->value);
+  if (const List* list = operand.list())
+    for (const Operand& item : list->items) mark_result(item);
 }
 
 }  // namespace compatcheck::handlers

@@ -47,6 +47,7 @@ class Emission {
 
   // ---- The row: it says what, the handler how
   const mapping::Row& row() const { return *row_; }
+  bool variant(std::string_view name) const;                   // the row asks for it by `variant:`
   bool row_has(std::string_view onnx_op) const;                // the row's `to` names it
   std::string_view facts_word() const { return facts_word_; }  // of the operator's `facts:`, or empty
 
@@ -128,6 +129,7 @@ class Emission {
  private:
   [[noreturn]] void want(const symbolic::Fact& fact, std::string message) const;
   const symbolic::Fact& output_fact(std::size_t output) const;
+  void mark_result(const Operand& operand);  // it is no plumbing, were it made of sizes
 
   Value units(const Quantized& tensor);
 

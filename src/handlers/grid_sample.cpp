@@ -23,12 +23,13 @@ Value reflected_into_reach(Emission& e, const Value& grid) {
 // GridSample takes places for integers, which far ones overflow: PyTorch's edge, border or reflection, which repeats after 4,
 // stands for them. Where a place isn't a number PyTorch samples at an edge: the first of pictures, the last of volumes.
 Value within_reach(Emission& e, const Value& grid) {
-  const bool reflected = e.row_has("Mod");
+  const bool or_nan = e.variant("clipped_or_nan") || e.variant("wrapped_or_nan");
+  const bool reflected = e.variant("reflected") || e.variant("wrapped") || e.variant("wrapped_or_nan");
   const Value near =
-      e.row_has("Greater") ? reflected_into_reach(e, grid)
-      : reflected          ? e.node("Mod", {grid, e.scalar(grid.dtype, 4)}, {{"fmod", 1}})
+      e.variant("reflected") ? reflected_into_reach(e, grid)
+      : reflected            ? e.node("Mod", {grid, e.scalar(grid.dtype, 4)}, {{"fmod", 1}})
                   : e.node("Clip", {grid}, {{"min", e.scalar(grid.dtype, -beyond)}, {"max", e.scalar(grid.dtype, beyond)}});
-  if (!e.row_has("IsNaN")) return near;
+  if (or_nan) return near;
   const double edge = reflected ? 1 : beyond;
   const Value of_nan = e.scalar(near.dtype, e.rank("input") == 4 ? -edge : edge);
   return e.node("Where", {is_nan(e, reflected ? near : grid), of_nan, near});
@@ -53,17 +54,18 @@ void grid_sampler(Emission& e) {
                                {{"mode", e.at_least(20) ? newer[mode] : modes[mode]},
                                 {"padding_mode", paddings[padding]},
                                 {"align_corners", e.boolean("align_corners")}});
-  if (!e.row_has("ReduceSum")) return e.give(sampled);
   // PyTorch gives NaN there, by the weights of the cells around; where it looks at the nearest cell or at volumes, 0.
-  if (e.row_has("Add")) return e.give(e.node("Add", {sampled, unplaced(e, grid)}));
+  if (e.variant("clipped_or_nan") || e.variant("wrapped_or_nan")) return e.give(e.node("Add", {sampled, unplaced(e, grid)}));
+  if (!e.variant("clipped_or_zero")) return e.give(sampled);
   e.give(e.node("Where", {is_nan(e, unplaced(e, grid)), e.scalar(sampled.dtype, 0), sampled}));
 }
 
 }  // namespace
 
 void register_grid_sample(Registry& registry) {
-  for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d"})
-    registry.handler(op, grid_sampler);
+  for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d"})
+    registry.handler(op, grid_sampler, {"clipped_or_nan", "clipped_or_zero", "reflected", "wrapped", "wrapped_or_nan"});
+  registry.handler("aten::grid_sampler_3d", grid_sampler, {"clipped_or_zero", "reflected", "wrapped"});
 }
 
 }  // namespace compatcheck::handlers

@@ -79,19 +79,19 @@ void take_along_dim(Emission& e) {
   if (from.empty()) return e.give(self);
   Shape wide = to;
   wide[static_cast<std::size_t>(axis)] = from[static_cast<std::size_t>(axis)];
-  const auto sizes = [&](std::string_view keeps) {
-    return [&e, keeps, axis, &from, &to] {
+  // Expand leaves what is larger, so either has the other's sizes.
+  const auto sizes = [&](std::string_view own, std::string_view other) {
+    return [&e, own, other, axis, &to] {
       Values parts;
       for (std::size_t i = 0; i < to.size(); ++i) {
         const auto d = static_cast<std::int64_t>(i);
-        const bool stretched = d != axis && from[i].number() == 1;
-        parts.push_back(d == axis ? e.size_of(keeps, d) : e.size_of(stretched ? "indices" : "self", d));
+        parts.push_back(e.size_of(d == axis ? own : other, d));
       }
       return joined(e, parts);
     };
   };
-  const Value data = expand_to(e, self, &from, &wide, sizes("self")),
-              places = expand_to(e, at, &index_shape, &to, sizes("indices"));
+  const Value data = expand_to(e, self, &from, &wide, sizes("self", "indices")),
+              places = expand_to(e, at, &index_shape, &to, sizes("indices", "self"));
   if (e.at_least(11)) return e.give(e.node("GatherElements", {data, places}, {{"axis", axis}}));
   const auto known = numbers_of(wide);
   if (!known) e.want("self", "a size");
@@ -161,7 +161,7 @@ void nonzero_numpy(Emission& e) {
 void one_hot(Emission& e) {
   const Value self = e.tensor("self", DType::i64);
   const auto classes = e.call.integer("num_classes");
-  if (e.row_has("Equal")) {
+  if (e.variant("compared")) {
     const Value all = counting(e, e.integers({*classes}));
     return e.give(e.node("Equal", {e.build.unsqueeze(self, {e.rank("self")}), all}));
   }
@@ -225,7 +225,7 @@ void register_indexing(Registry& registry) {
   registry.handler("aten::nonzero_static", nonzero_static);
   registry.handler("aten::nonzero_numpy", nonzero_numpy);
   registry.handler("aten::where", nonzero_numpy);
-  registry.handler("aten::one_hot", one_hot);
+  registry.handler("aten::one_hot", one_hot, {"compared"});
   registry.handler("aten::bucketize", bucketize);
 }
 

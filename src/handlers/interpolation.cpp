@@ -16,17 +16,16 @@ Float step(const Resized& resized, std::int64_t size, std::int64_t places, std::
   return static_cast<Float>(size) / static_cast<Float>(places);
 }
 
-Taps nearest(Filter filter, std::int64_t size, std::int64_t places, std::optional<double> scale) {
+// PyTorch rounds positions down in single precision, also those that it computes in double.
+template <class Float>
+Taps nearest(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
   Taps taps{1, {}, {}};
-  const auto by = step<float>({}, size, places, scale);
+  const auto by = step<Float>({}, size, places, scale);
   for (std::int64_t place = 0; place < places; ++place) {
-    std::int64_t at = place;
-    if (filter == Filter::nearest_exact) {
-      if (size != places) at = static_cast<std::int64_t>(std::floor((static_cast<float>(place) + 0.5) * static_cast<double>(by)));
-    } else if (places == 2 * size)
-      at = place / 2;
-    else if (places != size)
-      at = static_cast<std::int64_t>(std::floor(static_cast<float>(place) * by));
+    const Float middle = resized.filter == Filter::nearest_exact ? Float(0.5) : Float(0);
+    auto at = static_cast<std::int64_t>(std::floor(static_cast<float>((static_cast<Float>(place) + middle) * by)));
+    if (resized.small_image && resized.filter == Filter::nearest && places == 2 * size) at = place / 2;
+    if (resized.small_image && resized.filter == Filter::nearest && places == size) at = place;
     taps.positions.push_back(std::min(at, size - 1));
   }
   return taps;
@@ -131,7 +130,8 @@ Taps weighted(const Resized& resized, std::int64_t size, std::int64_t places, st
 
 Taps taps_of(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
   if (resized.filter == Filter::nearest || resized.filter == Filter::nearest_exact)
-    return nearest(resized.filter, size, places, scale);
+    return resized.in_double && !resized.small_image ? nearest<double>(resized, size, places, scale)
+                                                     : nearest<float>(resized, size, places, scale);
   return resized.in_double ? weighted<double>(resized, size, places, scale) : weighted<float>(resized, size, places, scale);
 }
 

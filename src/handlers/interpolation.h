@@ -16,6 +16,9 @@ struct Resized {
   bool align_corners = false;
   bool antialias = false;
   bool in_double = false;  // f64; all else is computed in f32
+  // nearest: PyTorch's kernel for small images computes in f32; without `_exact` it takes a size that stays, or doubles, as it
+  // is, whatever the factor.
+  bool small_image = false;
 };
 
 // count × places, row by row. A place that needs fewer has weights of 0 on position -1.
@@ -27,7 +30,7 @@ struct Taps {
 
 // `scale`: the factor that the call was given and that coordinates go by.
 Taps taps_of(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale);
-// Nearest positions as ONNX Runtime computes them, asymmetric and half_pixel.
+// Nearest positions as ONNX Runtime computes them, asymmetric and half_pixel, where not all sizes stay.
 std::vector<std::int64_t> resize_positions(Filter filter, std::int64_t size, std::int64_t places, std::optional<double> scale);
 
 }  // namespace compatcheck::handlers

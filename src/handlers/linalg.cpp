@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "handlers/compute.h"
+#include "handlers/double_forms.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -10,11 +11,13 @@ namespace {
 
 // ---- Determinants
 
-void determinant(Emission& e) { e.give(e.node("Det", {e.tensor(e.call.has("A") ? "A" : "self")})); }
-void logdet(Emission& e) { e.give(e.node("Log", {e.node("Det", {e.tensor("self")})})); }
+Value determinant_of(Emission& e, const char* name) { return determinant(e, e.tensor(name), e.shape(name)); }
+
+void det(Emission& e) { e.give(determinant_of(e, e.call.has("A") ? "A" : "self")); }
+void logdet(Emission& e) { e.give(e.node("Log", {determinant_of(e, "self")})); }
 
 void slogdet(Emission& e) {
-  const Value found = e.node("Det", {e.tensor(e.call.has("A") ? "A" : "self")});
+  const Value found = determinant_of(e, e.call.has("A") ? "A" : "self");
   // The sign of NaN is 0.
   const Value zero = e.scalar(found.dtype, 0);
   e.give(0, e.node("Sub",
@@ -109,7 +112,7 @@ void cdist(Emission& e) {
   const Value x1 = e.tensor("x1", dtype), x2 = e.tensor("x2", dtype);
   const Value off = e.node("Sub", {e.build.unsqueeze(x1, {left - 1}), e.build.unsqueeze(x2, {right - 2})});
   const Value made = row_norm(e, off, rank - 1);
-  e.give(e.row_has("MatMul") ? e.node("Add", {made, lost_in_products(e, x1, x2, left, right)}) : made);
+  e.give(e.variant("by_products") ? e.node("Add", {made, lost_in_products(e, x1, x2, left, right)}) : made);
 }
 
 void dist(Emission& e) {
@@ -143,13 +146,13 @@ void renorm(Emission& e) {
 }  // namespace
 
 void register_linalg(Registry& registry) {
-  for (const char* op : {"aten::det", "aten::linalg_det"}) registry.handler(op, determinant);
+  for (const char* op : {"aten::det", "aten::linalg_det"}) registry.handler(op, det);
   registry.handler("aten::logdet", logdet);
   for (const char* op : {"aten::slogdet", "aten::linalg_slogdet"}) registry.handler(op, slogdet);
   registry.handler("aten::cross", cross);
   registry.handler("aten::linalg_diagonal", diagonal);
   for (const char* op : {"aten::vander", "aten::linalg_vander"}) registry.handler(op, vander);
-  registry.handler("aten::cdist", cdist);
+  registry.handler("aten::cdist", cdist, {"by_products"});
   registry.handler("aten::dist", dist);
   registry.handler("aten::pdist", pdist);
   registry.handler("aten::renorm", renorm);

@@ -1,10 +1,12 @@
 // Losses and distances of two tensors, element by element or along a dimension. The order of operations is PyTorch's, so that
 // infinities meet in the same way.
+#include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "symbolic/promotion.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -37,9 +39,17 @@ struct Pair {
   Shape shape;
 };
 
-Pair pair_of(Emission& e) {
-  const DType dtype = e.output_dtype();
+Pair pair_of(Emission& e, DType dtype) {
   return {e.tensor("self", dtype), e.tensor("target", dtype), joint_shape(e, {"self", "target"})};
+}
+Pair pair_of(Emission& e) { return pair_of(e, e.output_dtype()); }
+
+// Both in the dtype that they promote to.
+Pair promoted_pair(Emission& e) { return pair_of(e, result_type(e, {"self", "target"})); }
+
+// The sum of integers is i64.
+Value reduced_in(Emission& e, const Value& value, const Shape& shape, DType dtype) {
+  return reduce_loss(e, e.integer("reduction") == 0 ? value : e.cast(value, dtype), shape);
 }
 
 void mse_loss(Emission& e) {
@@ -49,18 +59,18 @@ void mse_loss(Emission& e) {
 }
 
 void l1_loss(Emission& e) {
-  const auto [self, target, shape] = pair_of(e);
-  e.give(reduce_loss(e, e.node("Abs", {subtract(e, self, target)}), shape));
+  const auto [self, target, shape] = promoted_pair(e);
+  e.give(reduced_in(e, absolute(e, subtract(e, self, target)), shape, e.output_dtype()));
 }
 
 // With c the distance d cut at the bound: c · (d - c/2), over `beta` where it is one.
 void cut_loss(Emission& e, double bound, bool over) {
-  const auto [self, target, shape] = pair_of(e);
+  const auto [self, target, shape] = promoted_pair(e);
   const Value distance = e.node("Abs", {subtract(e, self, target)});
   const Value cut = at_most(e, distance, bound);
   Value made = multiply(e, cut, subtract(e, distance, multiply(e, cut, number(e, cut, 0.5))));
   if (over) made = e.node("Div", {made, number(e, made, bound)});
-  e.give(reduce_loss(e, made, shape));
+  e.give(reduce_loss(e, e.cast(made, e.output_dtype()), shape));
 }
 
 void huber_loss(Emission& e) { cut_loss(e, e.number("delta"), false); }
@@ -134,8 +144,12 @@ void poisson_nll_loss(Emission& e) {
 
 void margin_ranking_loss(Emission& e) {
   const DType dtype = e.output_dtype();
-  const Value off = subtract(e, e.tensor("input1", dtype), e.tensor("input2", dtype));
-  const Value made = add(e, multiply(e, e.node("Neg", {e.tensor("target", dtype)}), off), e.scalar(dtype, e.number("margin")));
+  // Integers wrap around before the margin is added.
+  const DType of_inputs = result_type(e, {"input1", "input2"}), of_all = result_type(e, {"input1", "input2", "target"});
+  const Value off = subtract(e, e.tensor("input1", of_inputs), e.tensor("input2", of_inputs));
+  const Value target = e.cast(negated(e, e.tensor("target")), of_all);
+  const Value product = e.cast(multiply(e, target, e.cast(off, of_all)), dtype);
+  const Value made = add(e, product, e.scalar(dtype, e.number("margin")));
   e.give(reduce_loss(e, e.node("Relu", {made}), joint_shape(e, {"input1", "input2", "target"})));
 }
 
@@ -153,18 +167,26 @@ Value by_target(Emission& e, const Value& one, const Value& minus_one, bool othe
 }
 
 void hinge_embedding_loss(Emission& e) {
-  const Value self = e.tensor("self", e.output_dtype());
-  const Value far = e.node("Relu", {subtract(e, number(e, self, e.number("margin")), self)});
-  e.give(reduce_loss(e, by_target(e, self, far, true), joint_shape(e, {"self", "target"})));
+  const Value self = e.tensor("self");
+  const double margin = is_floating(self) ? e.number("margin") : std::trunc(e.number("margin"));
+  const Value distance = subtract(e, number(e, self, margin), self);
+  const Value zero = number(e, self, 0);
+  const Value far = is_floating(self) ? e.node("Relu", {distance}) : where(e, less(e, distance, zero), zero, distance);
+  e.give(reduced_in(e, by_target(e, self, far, true), joint_shape(e, {"self", "target"}), e.output_dtype()));
 }
 
 void cosine_embedding_loss(Emission& e) {
   const DType dtype = e.output_dtype();
   const std::int64_t axis = e.rank("target");
-  const Value a = e.tensor("input1", dtype), b = e.tensor("input2", dtype);
-  const auto sum = [&](const Value& x, const Value& y) { return reduce(e, "ReduceSum", multiply(e, x, y), {axis}, false); };
-  const auto square = [&](const Value& x) { return add(e, sum(x, x), number(e, x, 1e-12)); };
-  const Value cosine = e.node("Div", {sum(a, b), e.node("Sqrt", {multiply(e, square(a), square(b))})});
+  // Products of integers wrap around, their sums are i64.
+  const auto sum = [&](const char* x, const char* y) {
+    const DType promoted = result_type(e, {x, y}), of_both = promoted == DType::boolean ? DType::i64 : promoted;
+    const Value products = multiply(e, e.tensor(x, of_both), e.tensor(y, of_both));
+    return e.cast(reduce(e, "ReduceSum", is_floating(products) ? products : e.cast(products, DType::i64), {axis}, false), dtype);
+  };
+  const auto square = [&](const char* x) { return add(e, sum(x, x), e.scalar(dtype, 1e-12)); };
+  const Value cosine =
+      e.node("Div", {sum("input1", "input2"), e.node("Sqrt", {multiply(e, square("input1"), square("input2"))})});
   const Value near = subtract(e, number(e, cosine, 1), cosine);
   const Value far = e.node("Relu", {subtract(e, cosine, number(e, cosine, e.number("margin")))});
   e.give(reduce_loss(e, by_target(e, near, far, false), e.shape("target")));
@@ -190,24 +212,26 @@ void cosine_similarity(Emission& e) {
   e.give(reduce(e, "ReduceSum", multiply(e, direction("x1"), direction("x2")), rank == 0 ? Ints{} : Ints{axis}, false));
 }
 
-Value distance(Emission& e, const Value& a, const Value& b, std::int64_t rank, bool keep) {
-  const Value off = add(e, subtract(e, a, b), number(e, a, e.number("eps")));
+// Differences of integers wrap around.
+Value distance(Emission& e, const char* a, const char* b, std::int64_t rank, bool keep) {
+  const DType of_both = result_type(e, {a, b});
+  const Value difference = e.cast(subtract(e, e.tensor(a, of_both), e.tensor(b, of_both)), symbolic::to_float(of_both));
+  const Value off = add(e, difference, number(e, difference, e.number("eps")));
   return vector_norm(e, off, e.number("p"), rank == 0 ? Ints{} : Ints{rank - 1}, keep);
 }
 
 void pairwise_distance(Emission& e) {
-  const DType dtype = e.output_dtype();
-  e.give(distance(e, e.tensor("x1", dtype), e.tensor("x2", dtype), std::max(e.rank("x1"), e.rank("x2")), e.boolean("keepdim")));
+  e.give(distance(e, "x1", "x2", std::max(e.rank("x1"), e.rank("x2")), e.boolean("keepdim")));
 }
 
 void triplet_margin_loss(Emission& e) {
   const DType dtype = e.output_dtype();
-  const Value anchor = e.tensor("anchor", dtype), positive = e.tensor("positive", dtype), negative = e.tensor("negative", dtype);
   Shape shape = joint_shape(e, {"anchor", "positive", "negative"});
   const auto rank = static_cast<std::int64_t>(shape.size());
-  const Value near = distance(e, anchor, positive, rank, false);
-  Value far = distance(e, anchor, negative, rank, false);
-  if (e.boolean("swap")) far = e.node("Min", {far, distance(e, positive, negative, rank, false)});
+  const auto between = [&](const char* a, const char* b) { return e.cast(distance(e, a, b, rank, false), dtype); };
+  const Value near = between("anchor", "positive");
+  Value far = between("anchor", "negative");
+  if (e.boolean("swap")) far = e.node("Min", {far, between("positive", "negative")});
   if (!shape.empty()) shape.pop_back();
   e.give(reduce_loss(e, e.node("Relu", {subtract(e, add(e, near, number(e, near, e.number("margin"))), far)}), shape));
 }

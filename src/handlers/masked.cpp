@@ -111,12 +111,12 @@ Value put_tuples(Emission& e, const IndexPlan& plan, const Value& updates, bool 
 void give_put(Emission& e, const IndexPlan& plan, const Value& values, const Shape& values_shape, bool accumulate) {
   if (plan.axes.empty()) return e.give(expand_to(e, values, &values_shape, &e.shape("self"), [&] { return e.shape_of("self"); }));
   const Value updates = spread_values(e, plan, values, &values_shape);
-  e.give(in_place(e, plan,
-                  e.row_has("ScatterND") ? put_tuples(e, plan, updates, accumulate) : put_rows(e, plan, updates, accumulate)));
+  e.give(
+      in_place(e, plan, e.variant("tuples") ? put_tuples(e, plan, updates, accumulate) : put_rows(e, plan, updates, accumulate)));
 }
 
 void index_put(Emission& e) {
-  if (e.row_has("Where") && e.row().to.size() == 1) return put_one_number(e);
+  if (e.variant("one_number")) return put_one_number(e);
   give_put(e, plan_indices(e), e.tensor("values", e.dtype("self")), shape_of(e, "values"), e.boolean("accumulate"));
 }
 
@@ -192,8 +192,8 @@ void fill_diagonal(Emission& e) {
 void register_masked(Registry& registry) {
   registry.handler("aten::masked_fill", masked_fill);
   registry.handler("aten::masked_scatter", masked_scatter);
-  registry.handler("aten::index_put", index_put);
-  registry.handler("aten::_unsafe_masked_index_put_accumulate", unsafe_masked_put);
+  registry.handler("aten::index_put", index_put, {"one_number", "tuples"});
+  registry.handler("aten::_unsafe_masked_index_put_accumulate", unsafe_masked_put, {"tuples"});
   registry.handler("aten::diagonal_scatter", diagonal_scatter);
   registry.handler("aten::as_strided_scatter", as_strided_scatter);
   registry.handler("aten::fill_diagonal_", fill_diagonal);

@@ -4,6 +4,7 @@
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -33,9 +34,19 @@ Value matrix_product(Emission& e, const Value& a, std::int64_t rank_a, const Val
 // The dtype of a product with `out_dtype`, or the operands'.
 Value operand(Emission& e, std::string_view name) { return e.tensor(name, e.output_dtype()); }
 
+// ONNX Runtime goes wrong about a vector times a matrix without elements: there vectors are matrices, too.
+Value careful_product(Emission& e, std::string_view first, std::string_view second) {
+  const std::int64_t left = e.rank(first), right = e.rank(second);
+  const auto empty = [&](std::string_view name, std::int64_t rank) { return may_be_empty(e.shape(name), all_axes(rank)); };
+  const Value a = operand(e, first), b = operand(e, second);
+  if ((left == 1) == (right == 1) || !(empty(first, left) || empty(second, right))) return matrix_product(e, a, left, b, right);
+  if (left == 1) return e.build.squeeze(matrix_product(e, e.build.unsqueeze(a, {0}), 2, b, right), {right - 2});
+  return e.build.squeeze(matrix_product(e, a, left, e.build.unsqueeze(b, {1}), 2), {left - 1});
+}
+
 template <const char* const* names>
 void product(Emission& e) {
-  e.give(matrix_product(e, operand(e, names[0]), e.rank(names[0]), operand(e, names[1]), e.rank(names[1])));
+  e.give(careful_product(e, names[0], names[1]));
 }
 
 constexpr const char* self_other[] = {"self", "other"};
@@ -88,7 +99,7 @@ void outer(Emission& e) {
 void vecdot(Emission& e) {
   const std::int64_t rank = std::max(e.rank("x"), e.rank("y"));
   const Value products = e.node("Mul", {operand(e, "x"), operand(e, "y")});
-  e.give(reduce(e, "ReduceSum", products, {e.wrap(e.integer("dim"), rank)}, false));
+  e.give(rank == 0 ? products : reduce(e, "ReduceSum", products, {e.wrap(e.integer("dim"), rank)}, false));
 }
 
 // Over the last dimension of both.
@@ -97,7 +108,7 @@ void inner(Emission& e) {
   const Value a = operand(e, "self"), b = operand(e, "other");
   if (left == 0 || right == 0) return e.give(e.node("Mul", {a, b}));
   if (right <= 2) return e.give(matrix_product(e, a, left, transposed(e, b, right), right));
-  const Value flat = e.node("Reshape", {b, e.build.concat({e.integers({-1}), e.size_of("other", right - 1)}, 0)});
+  const Value flat = e.build.reshape_by(b, e.build.concat({e.integers({-1}), e.size_of("other", right - 1)}, 0));
   const Value made = matrix_product(e, a, left, e.build.transpose(flat, {1, 0}), 2);
   e.give(e.reshape(made, {}, e.output_shape()));
 }
@@ -108,7 +119,7 @@ void linear(Emission& e) {
   const std::int64_t rank = e.rank("input"), weights = e.rank("weight");
   const Value x = operand(e, "input"), weight = operand(e, "weight");
   const bool bias = e.given("bias");
-  if (e.row_has("Gemm")) return e.give(e.node("Gemm", {x, weight, bias ? operand(e, "bias") : Value{}}, {{"transB", 1}}));
+  if (e.variant("gemm")) return e.give(e.node("Gemm", {x, weight, bias ? operand(e, "bias") : Value{}}, {{"transB", 1}}));
   Value made = matrix_product(e, x, rank, weights == 2 ? e.build.transpose(weight, {1, 0}) : weight, weights);
   if (bias) made = e.node("Add", {made, operand(e, "bias")});
   e.give(made);
@@ -117,6 +128,16 @@ void linear(Emission& e) {
 // x1 · W · x2 for each output
 void bilinear(Emission& e) {
   const std::int64_t rank = e.rank("input1");
+  if (const auto sizes = numbers_of(e.shape("weight"))) {  // [..., in1] · [in1, out · in2]
+    const std::int64_t out = (*sizes)[0], first = (*sizes)[1], second = (*sizes)[2];
+    const Value weights = e.build.reshape(e.build.transpose(operand(e, "weight"), {1, 0, 2}), {first, out * second});
+    Ints dims(static_cast<std::size_t>(rank) - 1, 0);
+    dims.insert(dims.end(), {out, second});
+    const Value weighed = e.build.reshape(matrix_product(e, operand(e, "input1"), rank, weights, 2), dims);
+    const Value products = e.node("Mul", {weighed, e.build.unsqueeze(operand(e, "input2"), {rank - 1})});
+    const Value made = reduce(e, "ReduceSum", products, {rank}, false);
+    return e.give(e.given("bias") ? e.node("Add", {made, operand(e, "bias")}) : made);
+  }
   const Value left = e.build.unsqueeze(e.build.unsqueeze(operand(e, "input1"), {rank - 1}), {rank});  // [..., 1, 1, in1]
   const Value weighed = matrix_product(e, left, rank + 2, operand(e, "weight"), 3);                   // [..., out, 1, in2]
   const Value right = e.build.unsqueeze(e.build.unsqueeze(operand(e, "input2"), {rank - 1}), {rank});
@@ -142,13 +163,13 @@ void give_sum(Emission& e, const Value& product) {
 void addmm(Emission& e) {
   const Value a = operand(e, "mat1"), b = operand(e, "mat2");
   // ONNX Runtime's Gemm forgets beta where nothing is multiplied.
-  if (e.row_has("Gemm") && e.size("mat1", 1) != 0)
+  if (e.variant("gemm"))
     return e.give(e.node("Gemm", {a, b, operand(e, "self")}, {{"alpha", e.number("alpha")}, {"beta", e.number("beta")}}));
   give_sum(e, matrix_product(e, a, 2, b, 2));
 }
 
 void baddbmm(Emission& e) { give_sum(e, matrix_product(e, operand(e, "batch1"), 3, operand(e, "batch2"), 3)); }
-void addmv(Emission& e) { give_sum(e, matrix_product(e, operand(e, "mat"), 2, operand(e, "vec"), 1)); }
+void addmv(Emission& e) { give_sum(e, careful_product(e, "mat", "vec")); }
 
 void addbmm(Emission& e) {
   give_sum(e, reduce(e, "ReduceSum", matrix_product(e, operand(e, "batch1"), 3, operand(e, "batch2"), 3), {0}, false));
@@ -168,50 +189,60 @@ void addr(Emission& e) {
 
 // ---- Over chosen dimensions
 
+Ints rest_of(std::int64_t rank, const Ints& over) {
+  Ints dims;
+  for (std::int64_t i = 0; i < rank; ++i)
+    if (std::ranges::find(over, i) == over.end()) dims.push_back(i);
+  return dims;
+}
+
+// The contracted dimensions of `name` as long as the other's: PyTorch takes 1 against any size.
+Value stretched(Emission& e, std::string_view name, const Ints& over, std::string_view other, const Ints& over_other) {
+  const Shape &own = e.shape(name), &others = e.shape(other);
+  bool fits = true;
+  Values sizes(own.size(), e.integers({1}));
+  for (std::size_t i = 0; i < over.size(); ++i) {
+    const Dim &from = own[static_cast<std::size_t>(over[i])], &to = others[static_cast<std::size_t>(over_other[i])];
+    const bool longer = from.is_number() && from.number() != 1;
+    if (longer || to.number() == 1 || provably_equal(from, to)) continue;
+    fits = false;
+    sizes[static_cast<std::size_t>(over[i])] = e.size_of(other, over_other[i]);
+  }
+  return fits ? operand(e, name) : e.node("Expand", {operand(e, name), e.build.concat(sizes, 0)});
+}
+
 void tensordot(Emission& e) {
   const std::int64_t left = e.rank("self"), right = e.rank("other");
   Ints over_self = e.ints("dims_self"), over_other = e.ints("dims_other");
   for (std::int64_t& dim : over_self) dim = e.wrap(dim, left);
   for (std::int64_t& dim : over_other) dim = e.wrap(dim, right);
-  const auto rest = [](std::int64_t rank, const Ints& over) {
-    Ints dims;
-    for (std::int64_t i = 0; i < rank; ++i)
-      if (std::ranges::find(over, i) == over.end()) dims.push_back(i);
-    return dims;
+  if (over_self.size() != over_other.size()) throw Refusal{"both tensors are summed over as many dimensions"};
+  const Ints rest_self = rest_of(left, over_self), rest_other = rest_of(right, over_other);
+  const Value self = stretched(e, "self", over_self, "other", over_other),
+              other = stretched(e, "other", over_other, "self", over_self);
+  const auto sizes = [&](std::string_view name, const Ints& dims) {
+    Values made;
+    for (const std::int64_t dim : dims) made.push_back(e.size_of(name, dim));
+    return made;
   };
-  const Ints rest_self = rest(left, over_self), rest_other = rest(right, over_other);
-  const auto size = [&](std::string_view name, const Ints& dims) {
-    Values sizes;
-    for (const std::int64_t dim : dims) sizes.push_back(e.size_of(name, dim));
-    return e.node("ReduceProd", {e.build.concat(sizes, 0)}, {{"axes", Ints{0}}, {"keepdims", 1}});
-  };
-  const auto joined = [](Ints a, const Ints& b) {
+  Values contracted;
+  for (std::size_t i = 0; i < over_self.size(); ++i) {
+    const auto known = e.size("self", over_self[i]);
+    contracted.push_back(known && *known != 1 ? e.integers({*known}) : size_at(e, self, over_self[i]));
+  }
+  // Sizes are told, not left to Reshape: one of them may be 0.
+  const auto shaped = [&](const Value& x, const Value& dims) { return reshape_to(e, x, nullptr, nullptr, [&] { return dims; }); };
+  const Values rows = sizes("self", rest_self), columns = sizes("other", rest_other);
+  const Value count = product_of(e, contracted), row_count = product_of(e, rows), column_count = product_of(e, columns);
+  const auto joined_axes = [](Ints a, const Ints& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   };
-  const auto known = [&](std::string_view name, const Ints& dims) {
-    std::optional<std::int64_t> count = 1;
-    for (const std::int64_t dim : dims) {
-      const auto one = e.size(name, dim);
-      count = one && count ? std::optional(*count * *one) : std::nullopt;
-    }
-    return count;
-  };
-  const auto over = known("self", over_self) ? known("self", over_self) : known("other", over_other);
-  const Value count = over ? e.integers({*over}) : size("self", over_self);
-  const auto matrix = [&](const Value& x, const Value& rows, const Value& columns) {
-    const Value dims = e.build.concat({rows, columns}, 0);
-    if (const auto fixed = e.build.ints_of(dims)) return e.build.reshape(x, *fixed);
-    return e.node("Reshape", {x, dims});
-  };
-  const Value a = matrix(e.build.transpose(operand(e, "self"), joined(rest_self, over_self)), e.integers({-1}), count);
-  const Value b = matrix(e.build.transpose(operand(e, "other"), joined(over_other, rest_other)), count, e.integers({-1}));
-  const Value made = matrix_product(e, a, 2, b, 2);
-  Values dims;
-  for (const std::int64_t dim : rest_self) dims.push_back(e.size_of("self", dim));
-  for (const std::int64_t dim : rest_other) dims.push_back(e.size_of("other", dim));
-  const Value to = dims.empty() ? e.integers({}) : e.build.concat(dims, 0);
-  e.give(e.node("Reshape", {made, to}));
+  const Value a = shaped(e.build.transpose(self, joined_axes(rest_self, over_self)), joined(e, {row_count, count}));
+  const Value b = shaped(e.build.transpose(other, joined_axes(over_other, rest_other)), joined(e, {count, column_count}));
+  Values dims = rows;
+  dims.insert(dims.end(), columns.begin(), columns.end());
+  e.give(shaped(matrix_product(e, a, 2, b, 2), joined(e, dims)));
 }
 
 void kron(Emission& e) {
@@ -238,7 +269,7 @@ void kron(Emission& e) {
     const auto p = e.build.ints_of(x), q = e.build.ints_of(y);
     dims.push_back(p && q ? e.integers({p->front() * q->front()}) : e.node("Mul", {x, y}));
   }
-  e.give(rank == 0 ? made : e.node("Reshape", {made, e.build.concat(dims, 0)}));
+  e.give(rank == 0 ? made : reshape_to(e, made, nullptr, nullptr, [&] { return joined(e, dims); }));
 }
 
 }  // namespace
@@ -256,9 +287,9 @@ void register_matmul(Registry& registry) {
   registry.handler("aten::outer", outer);
   registry.handler("aten::linalg_vecdot", vecdot);
   registry.handler("aten::inner", inner);
-  registry.handler("aten::linear", linear);
+  registry.handler("aten::linear", linear, {"gemm"});
   registry.handler("aten::bilinear", bilinear);
-  registry.handler("aten::addmm", addmm);
+  registry.handler("aten::addmm", addmm, {"gemm"});
   registry.handler("aten::baddbmm", baddbmm);
   registry.handler("aten::addmv", addmv);
   registry.handler("aten::addbmm", addbmm);

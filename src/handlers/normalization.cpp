@@ -27,6 +27,7 @@ std::optional<std::int64_t> channels(Emission& e) {
 
 Value per_channel(Emission& e, std::string_view argument, double otherwise, DType dtype) {
   if (e.call.has(argument) && e.given(argument)) return e.tensor(argument, dtype);
+  const auto marked = e.build.plumbing();  // a constant, but for its size
   if (const auto count = channels(e)) return filled(e, e.integers({*count}), dtype, otherwise);
   return filled(e, e.size_of("input", 1), dtype, otherwise);
 }
@@ -111,7 +112,7 @@ Value nothing(Emission& e, DType dtype) { return e.build.constant({.dtype = dtyp
 
 void batch_norm(Emission& e) {
   require_channels(e);
-  e.give(e.row_has("BatchNormalization") ? by_running_statistics(e) : by_batch_statistics(e).result);
+  e.give(e.variant("running") ? by_running_statistics(e) : by_batch_statistics(e).result);
 }
 
 // With the batch's statistics; whatever else is given is empty.
@@ -120,7 +121,7 @@ void native_batch_norm(Emission& e) {
   const std::size_t outputs = e.call.node().outputs().size();
   for (std::size_t i = 3; i < outputs; ++i)
     if (e.output_used(i)) e.give(i, nothing(e, e.output_dtype(i)));
-  if (e.row_has("BatchNormalization")) {
+  if (e.variant("running")) {
     e.give(0, by_running_statistics(e));
     for (std::size_t i = 1; i < std::min<std::size_t>(outputs, 3); ++i)
       if (e.output_used(i)) e.give(i, nothing(e, e.output_dtype(i)));
@@ -134,7 +135,7 @@ void native_batch_norm(Emission& e) {
 }
 
 void instance_norm(Emission& e) {
-  if (!e.row_has("InstanceNormalization")) return e.give(by_running_statistics(e));
+  if (e.variant("running")) return e.give(by_running_statistics(e));
   const DType dtype = compute_dtype(e);
   const std::int64_t rank = e.rank("input");
   if (dtype != DType::f64) {
@@ -164,7 +165,7 @@ void layer_norm(Emission& e) {
   const Ints axes = normalized_axes(e);
   const bool statistics = e.output_used(1) || e.output_used(2);
   const double epsilon = e.number("eps");
-  if (e.row_has("LayerNormalization")) {
+  if (e.variant("operator")) {
     const DType dtype = compute_dtype(e);
     Values inputs{e.tensor("input", dtype)};
     inputs.push_back(e.given("weight") ? e.tensor("weight", dtype) : filled(e, e.int_vector("normalized_shape"), dtype, 1));
@@ -187,7 +188,7 @@ void rms_norm(Emission& e) {
   const DType dtype = e.dtype("input");
   // Without eps it is the smallest step of the dtype in which PyTorch computes.
   const double epsilon = e.number("eps", dtype == DType::f64 ? 2.220446049250313e-16 : 1.1920928955078125e-07);
-  if (e.row_has("RMSNormalization")) {
+  if (e.variant("operator")) {
     const Value scale = e.given("weight") ? e.tensor("weight", dtype) : filled(e, e.int_vector("normalized_shape"), dtype, 1);
     return e.give(e.node("RMSNormalization", {e.tensor("input"), scale}, {{"axis", axes.front()}, {"epsilon", epsilon}}));
   }
@@ -212,14 +213,14 @@ Value ungrouped(Emission& e, const Value& x, const Value& grouped) {
     known = known && size && *size > 0;
     dims.push_back(size.value_or(0));
   }
-  return known ? e.build.reshape(grouped, dims) : e.node("Reshape", {grouped, e.node("Shape", {x})});
+  return known ? e.build.reshape(grouped, dims) : e.build.reshape_by(grouped, e.node("Shape", {x}));
 }
 
 void group_norm_of(Emission& e, std::int64_t groups) {
   const std::int64_t rank = e.rank("input");
   const double epsilon = e.number("eps");
   const auto place = [&](const Value& vector) { return by_channel(e, vector, rank); };
-  if (e.row_has("GroupNormalization")) {
+  if (e.variant("operator")) {
     const DType dtype = compute_dtype(e);
     return e.give(0, e.node("GroupNormalization",
                             {e.tensor("input", dtype), per_channel(e, "weight", 1, dtype), per_channel(e, "bias", 0, dtype)},
@@ -227,7 +228,7 @@ void group_norm_of(Emission& e, std::int64_t groups) {
   }
   const Value x = widened(e, e.tensor("input"));
   const Value grouped = in_groups(e, x, groups);
-  if (e.row_has("InstanceNormalization") && x.dtype != DType::f64) {
+  if (e.variant("instance") && x.dtype != DType::f64) {
     const auto same = [&](double number) { return filled(e, e.integers({groups}), x.dtype, number); };
     const Value made = e.node("InstanceNormalization", {grouped, same(1), same(0)}, {{"epsilon", epsilon}});
     return e.give(0, scaled(e, ungrouped(e, x, made), place));
@@ -261,6 +262,7 @@ Value length_except(Emission& e, std::string_view tensor, double p) {
 }
 
 void weight_norm(Emission& e) {
+  if (e.dtype("v") != e.dtype("g")) throw Refusal{"'v' and 'g' differ in their dtypes", "give both the same dtype"};
   const Value length = length_except(e, "v", 2);
   e.give(0, e.node("Mul", {e.tensor("v"), e.node("Div", {e.tensor("g"), length})}));
   if (e.output_used(1)) e.give(1, length);
@@ -271,17 +273,18 @@ void norm_except_dim(Emission& e) { e.give(length_except(e, "v", static_cast<dou
 }  // namespace
 
 void register_normalization(Registry& registry) {
-  registry.handler("aten::batch_norm", batch_norm);
-  for (const char* op :
-       {"aten::native_batch_norm", "aten::_native_batch_norm_legit.no_stats", "aten::_native_batch_norm_legit_no_training",
-        "aten::_batch_norm_no_update", "aten::_batch_norm_with_update", "aten::_batch_norm_impl_index"})
+  registry.handler("aten::batch_norm", batch_norm, {"running"});
+  for (const char* op : {"aten::native_batch_norm", "aten::_native_batch_norm_legit_no_training", "aten::_batch_norm_no_update",
+                         "aten::_batch_norm_impl_index"})
+    registry.handler(op, native_batch_norm, {"running"});
+  for (const char* op : {"aten::_native_batch_norm_legit.no_stats", "aten::_batch_norm_with_update"})
     registry.handler(op, native_batch_norm);
-  registry.handler("aten::instance_norm", instance_norm);
-  registry.handler("aten::layer_norm", layer_norm);
-  registry.handler("aten::native_layer_norm", layer_norm);
-  registry.handler("aten::rms_norm", rms_norm);
-  registry.handler("aten::group_norm", group_norm);
-  registry.handler("aten::native_group_norm", native_group_norm);
+  registry.handler("aten::instance_norm", instance_norm, {"running"});
+  registry.handler("aten::layer_norm", layer_norm, {"operator"});
+  registry.handler("aten::native_layer_norm", layer_norm, {"operator"});
+  registry.handler("aten::rms_norm", rms_norm, {"operator"});
+  registry.handler("aten::group_norm", group_norm, {"instance", "operator"});
+  registry.handler("aten::native_group_norm", native_group_norm, {"instance", "operator"});
   registry.handler("aten::_weight_norm", weight_norm);
   registry.handler("aten::_weight_norm_interface", weight_norm);
   registry.handler("aten::norm_except_dim", norm_except_dim);

@@ -84,7 +84,7 @@ Value packed_of(Emission& e, const Padded& padded, std::int64_t rank) {
   const Value there = e.build.reshape(steps_there(e, padded.lengths, size_at(e, padded.steps, 0)), {-1});
   const Value shape = e.node("Shape", {padded.steps});
   const Value rows =
-      e.node("Reshape", {padded.steps, e.build.concat({e.integers({-1}), e.build.slice(shape, {2}, {rank}, {0})}, 0)});
+      e.build.reshape_by(padded.steps, e.build.concat({e.integers({-1}), e.build.slice(shape, {2}, {rank}, {0})}, 0));
   const Value data = e.node("Compress", {rows, there}, {{"axis", 0}});
   // Whoever reads the data as a sequence takes the padded one; the packed one goes if nobody else reads it.
   Values parts{padded.steps, padded.lengths};

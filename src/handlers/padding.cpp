@@ -146,6 +146,7 @@ Value read_inside(Emission& e, Value value, const Pads& pads, Place place) {
 
 // Before opset 19, Pad has no wrap: the ends stand on the other side too.
 Value wrapped_around(Emission& e, Value value, const Pads& pads) {
+  value = cut(e, value, pads.before, pads.after);
   for (std::size_t i = 0; i < pads.before.size(); ++i) {
     const auto axis = static_cast<std::int64_t>(i);
     const std::int64_t before = pads.before[i], after = pads.after[i];
@@ -155,7 +156,7 @@ Value wrapped_around(Emission& e, Value value, const Pads& pads) {
     if (after > 0) parts.push_back(e.build.slice(value, {0}, {after}, {axis}));
     value = e.build.concat(parts, axis);
   }
-  return cut(e, value, pads.before, pads.after);
+  return value;
 }
 
 void pad_from_inside(Emission& e, std::string_view mode) {
@@ -163,9 +164,12 @@ void pad_from_inside(Emission& e, std::string_view mode) {
   const Value self = e.tensor("self");
   const auto pads = known_pads(e);
   if (!pads) return e.give(e.node("Pad", {self}, {{"pads", pads_value(e)}, {"mode", onnx_mode}}));
-  if (mode == "circular" && !e.row_has("Pad")) return e.give(wrapped_around(e, self, *pads));
+  if (e.variant("joined")) return e.give(wrapped_around(e, self, *pads));
   if (!ir::is_floating(self.dtype) && !e.at_least(11)) return e.give(read_inside(e, self, *pads, place));
   const Ints sides = joined(not_negative(pads->before), not_negative(pads->after));
+  // What is cut off doesn't stand on the other side.
+  if (mode == "circular" && !all_zero(sides))
+    return e.give(e.node("Pad", {cut(e, self, pads->before, pads->after)}, {{"pads", sides}, {"mode", onnx_mode}}));
   const Value made = all_zero(sides) ? self : e.node("Pad", {self}, {{"pads", sides}, {"mode", onnx_mode}});
   e.give(cut(e, made, pads->before, pads->after));
 }
@@ -190,7 +194,7 @@ void replication_pad(Emission& e) { pad_from_inside(e, "replicate"); }
 }  // namespace
 
 void register_padding(Registry& registry) {
-  registry.handler("aten::pad", pad);
+  registry.handler("aten::pad", pad, {"joined"});
   registry.handler("aten::constant_pad_nd", pad_constant);
   registry.handler("aten::reflection_pad1d", reflection_pad);
   registry.handler("aten::replication_pad1d", replication_pad);

@@ -279,12 +279,13 @@ std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& cal
   for (const auto& [attribute, binding] : row.attributes) spoken.insert(binding.argument);
   for (const auto& conditions : row.when)
     for (const auto& condition : conditions) spoken.insert(condition.argument);
+  std::vector<std::string> unspoken;
   for (const auto& argument : call.node().schema()->arguments)
     if (is_tensor(argument.type) ? is_dropped(row, call, argument)
                                  : !spoken.contains(argument.name) && !is_ignored(argument.name) && !is_default(call, argument) &&
                                        argument.name != "dtype")
-      return argument.name;
-  return {};
+      unspoken.push_back(argument.name);
+  return mapping::joined(unspoken);
 }
 
 void emit_row(Emission& e) {

@@ -2,6 +2,7 @@
 #include "handlers/pooling.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "handlers/families.h"
 
@@ -52,7 +53,8 @@ Value cells_last(Emission& e, const Value& input, const Ints& sizes, const std::
     flat.push_back(cells[at].count);
   }
   for (std::int64_t i = 0; i < dims; ++i) order.push_back(2 + 2 * i);
-  flat.push_back(-1);
+  flat.push_back(std::accumulate(cells.begin(), cells.end(), std::int64_t{1},
+                                 [](std::int64_t count, const Cells& one) { return count * one.kernel; }));
   return e.build.reshape(e.build.transpose(gathered, order), flat);
 }
 
@@ -250,7 +252,7 @@ void max_unpool(Emission& e) {
   const Value planes = e.build.slice(e.node("Shape", {self}), {0}, {2}, {0});
   const Value zeros = e.node("ConstantOfShape", {e.build.concat({planes, e.integers({cells})}, 0)},
                              {{"value", onnx::make_tensor(self.dtype, {1}, Ints{0})}}, self.dtype);
-  const std::string_view scatter = e.row_has("Scatter") ? "Scatter" : "ScatterElements";
+  const std::string_view scatter = e.at_least(11) ? "ScatterElements" : "Scatter";
   Value made = e.node(scatter, {zeros, e.build.reshape(indices, {0, 0, -1}), e.build.reshape(self, {0, 0, -1})}, {{"axis", 2}});
   Ints dims_of_result{0, 0};
   dims_of_result.insert(dims_of_result.end(), size.begin(), size.end());

@@ -40,7 +40,7 @@ Value looped_power(Emission& e, const Value& base, const Value& exponent) {
   const Value odd = subtract(e, r, multiply(e, half, two));
   // 1 for an even one, else the square: 1 + odd · (square - 1).
   const Value factor = add(e, multiply(e, odd, subtract(e, s, one)), one);
-  e.build.end_body({e.node("Identity", {e.scalar(DType::boolean, 1)}), multiply(e, s, s), half, multiply(e, p, factor)});
+  e.build.end_body({e.build.again(e.scalar(DType::boolean, 1)), multiply(e, s, s), half, multiply(e, p, factor)});
   const std::int64_t bits = 8 * static_cast<std::int64_t>(ir::element_bytes(dtype));
   const Value made = e.build
                          .control("Loop", {e.build.integer(bits), e.scalar(DType::boolean, 1), square, rest, product},
@@ -86,14 +86,17 @@ std::optional<Value> special_power(Emission& e, const Value& x, double exponent)
 }
 
 void pow(Emission& e) {
-  const DType dtype = e.output_dtype();
+  // In place, too, it is computed in what both promote to.
+  const bool numbers = e.call.fact("self").number() && e.call.fact("exponent").number();
+  const bool promotes = e.call.op() == "aten::pow" && !numbers;
+  const DType dtype = promotes ? result_type(e, {"self", "exponent"}) : e.output_dtype();
   e.give(power(e, e.number_value("self", dtype), e.number_value("exponent", dtype)));
 }
 
 // By an exponent that is known when the model runs. PyTorch computes two of them as roots, which of -inf are NaN.
 Value open_power(Emission& e, const Value& base) {
   const Value exponent = e.number_value("exponent", base.dtype), made = e.node("Pow", {base, exponent});
-  if (!e.row_has("Sqrt")) return made;
+  if (!e.variant("roots")) return made;
   const Value root = e.node("Sqrt", {base});
   const auto is = [&](double number) { return equal(e, exponent, e.scalar(base.dtype, number)); };
   return where(e, is(0.5), root, where(e, is(-0.5), e.node("Reciprocal", {root}), made));
@@ -169,7 +172,8 @@ void right_shift(Emission& e) {
 
 void register_power(Registry& registry) {
   for (const char* op : {"aten::pow", "aten::float_power"}) registry.handler(op, pow);
-  for (const char* op : {"aten::pow.Tensor_Scalar", "aten::float_power.Tensor_Scalar"}) registry.handler(op, pow_number);
+  registry.handler("aten::pow.Tensor_Scalar", pow_number, {"roots"});
+  registry.handler("aten::float_power.Tensor_Scalar", pow_number);
   registry.handler("aten::square", square);
   registry.handler("aten::exp2", exp2);
   registry.handler("aten::ldexp", ldexp);

@@ -192,16 +192,19 @@ struct Rounding {
   std::optional<std::int64_t> axis;
 };
 
+// ONNX's range is that of the integers; a narrower one is clamped to.
+bool by_operator(const Emission& e) { return e.variant("quantized") || e.variant("clamped"); }
+
 Value rounded(Emission& e, const Value& input, const Rounding& r) {
   const bool unsigned_ = r.least >= 0;
-  if (!e.row_has("QuantizeLinear")) {
+  if (!by_operator(e)) {
     const Value inverse = e.node("Div", {e.scalar(DType::f32, 1.0), r.scale});
     const Value shifted = e.node("Add", {e.node("Round", {e.node("Mul", {input, inverse})}), r.zero_point});
     const Value kept = e.node("Max", {e.node("Min", {shifted, e.scalar(DType::f32, r.greatest)}), e.scalar(DType::f32, r.least)});
     return e.node("Mul", {e.node("Sub", {kept, r.zero_point}), r.scale});
   }
   Value taken = input;
-  if (e.row_has("Max")) {
+  if (e.variant("clamped")) {
     const auto bound = [&](double number) {
       return e.node("Mul", {e.node("Sub", {e.scalar(DType::f32, number), r.zero_point}), r.scale});
     };
@@ -234,7 +237,7 @@ void fake_quantize_per_channel(Emission& e) {
                     .least = e.number("quant_min"),
                     .greatest = e.number("quant_max"),
                     .axis = axis};
-  if (!e.row_has("QuantizeLinear")) {
+  if (!by_operator(e)) {
     Ints axes;
     for (std::int64_t i = 1; i <= behind; ++i) axes.push_back(i);
     rounding.scale = e.build.unsqueeze(rounding.scale, axes);
@@ -251,9 +254,9 @@ void register_quantized(Registry& registry) {
   registry.handler("aten::dequantize", dequantize);
   registry.handler("aten::int_repr", int_repr);
   registry.handler("aten::q_scale", scale_of);
-  registry.handler("aten::fake_quantize_per_tensor_affine", fake_quantize);
-  registry.handler("aten::fake_quantize_per_tensor_affine.tensor_qparams", fake_quantize);
-  registry.handler("aten::fake_quantize_per_channel_affine", fake_quantize_per_channel);
+  registry.handler("aten::fake_quantize_per_tensor_affine", fake_quantize, {"clamped", "quantized"});
+  registry.handler("aten::fake_quantize_per_tensor_affine.tensor_qparams", fake_quantize, {"clamped", "quantized"});
+  registry.handler("aten::fake_quantize_per_channel_affine", fake_quantize_per_channel, {"quantized"});
 }
 
 }  // namespace compatcheck::handlers

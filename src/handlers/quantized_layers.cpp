@@ -136,7 +136,7 @@ void leaky_relu(Emission& e) { give(e, activated(e, dequantized(e, first_name(e)
 
 void hardswish(Emission& e) {
   const Value x = dequantized(e, first_name(e));
-  if (e.row_has("HardSwish")) return give(e, e.node("HardSwish", {x}));
+  if (e.variant("operator")) return give(e, e.node("HardSwish", {x}));
   give(e, e.node("Mul", {x, e.node("HardSigmoid", {x}, {{"alpha", 1.0 / 6}, {"beta", 0.5}})}));
 }
 
@@ -179,7 +179,7 @@ void elu(Emission& e) {
 
 void celu(Emission& e) {
   const Value x = dequantized(e, "self"), alpha = e.scalar(DType::f32, e.number("alpha"));
-  if (e.row_has("Celu")) return give(e, e.node("Celu", {x}, {{"alpha", e.number("alpha")}}));
+  if (e.variant("operator")) return give(e, e.node("Celu", {x}, {{"alpha", e.number("alpha")}}));
   give(e, e.node("Mul", {e.node("Elu", {e.node("Div", {x, alpha})}, {{"alpha", 1.0}}), alpha}));
 }
 
@@ -208,8 +208,8 @@ void softmax(Emission& e) {
 }  // namespace
 
 void register_quantized_layers(Registry& registry) {
-  const auto all = [&](std::initializer_list<const char*> ops, Handler handler) {
-    for (const char* op : ops) registry.handler("quantized::" + std::string(op), handler);
+  const auto all = [&](std::initializer_list<const char*> ops, Handler handler, const std::vector<std::string>& variants = {}) {
+    for (const char* op : ops) registry.handler("quantized::" + std::string(op), handler, variants);
   };
   all({"add", "add_relu"}, binary<'+'>);
   all({"mul", "mul_relu"}, binary<'*'>);
@@ -223,13 +223,13 @@ void register_quantized_layers(Registry& registry) {
   all({"conv1d_dynamic", "conv_transpose1d_dynamic"}, conv_dynamic);
   all({"sigmoid"}, sigmoid);
   all({"leaky_relu"}, leaky_relu);
-  all({"hardswish"}, hardswish);
+  all({"hardswish"}, hardswish, {"operator"});
   all({"relu6", "clamp"}, clamp);
   all({"max_pool1d"}, quantized_max_pool);
   all({"dropout"}, same);
   all({"softmax"}, softmax);
   all({"elu"}, elu);
-  all({"celu"}, celu);
+  all({"celu"}, celu, {"operator"});
   all({"prelu"}, prelu);
   registry.handler("aten::quantized_max_pool1d", quantized_max_pool);
 }

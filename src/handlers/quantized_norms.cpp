@@ -25,7 +25,7 @@ void layer_norm(Emission& e) {
   const Value x = dequantized(e, "input");
   const std::int64_t rank = e.rank("input"), first = rank - static_cast<std::int64_t>(e.ints("normalized_shape").size());
   const double epsilon = e.number("eps");
-  if (e.row_has("LayerNormalization") && e.given("weight"))
+  if (e.variant("operator"))
     return give(e, e.node("LayerNormalization", {x, e.tensor("weight"), e.optional_tensor("bias")},
                           {{"axis", first}, {"epsilon", epsilon}}));
   Ints axes(static_cast<std::size_t>(rank - first));
@@ -54,7 +54,7 @@ void group_norm(Emission& e) {
   const Value normal = e.node("InstanceNormalization", {parted, filled(1), filled(0)}, {{"epsilon", e.number("eps")}});
   Ints behind;
   for (std::int64_t axis = 2; axis < static_cast<std::int64_t>(shape.size()); ++axis) behind.push_back(axis - 1);
-  give(e, scaled(e, e.node("Reshape", {normal, e.node("Shape", {x})}), behind));
+  give(e, scaled(e, e.build.reshape_by(normal, e.node("Shape", {x})), behind));
 }
 
 void batch_norm(Emission& e) {
@@ -69,7 +69,7 @@ void batch_norm(Emission& e) {
 }  // namespace
 
 void register_quantized_norms(Registry& registry) {
-  registry.handler("quantized::layer_norm", layer_norm);
+  registry.handler("quantized::layer_norm", layer_norm, {"operator"});
   registry.handler("quantized::instance_norm", instance_norm);
   registry.handler("quantized::group_norm", group_norm);
   registry.handler("quantized::batch_norm", batch_norm);

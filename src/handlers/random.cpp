@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "handlers/double_forms.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
 
@@ -90,7 +91,7 @@ void normal(Emission& e) {
 // True with the probability: where a uniform number lies below it.
 void bernoulli(Emission& e) {
   const Value self = e.tensor("self");
-  if (e.row_has("Bernoulli"))
+  if (e.variant("operator"))
     return e.give(
         e.node("Bernoulli", {e.cast(self, drawn_dtype(self.dtype))}, {{"dtype", onnx::data_type(DType::f32)}}, DType::f32));
   const DType dtype = DType::f32;
@@ -120,8 +121,8 @@ void cauchy(Emission& e) {
   const DType dtype = result_dtype(e);
   const Value turn =
       e.node("Mul", {e.node("Sub", {uniform_numbers(e, dtype), e.scalar(dtype, 0.5)}), e.scalar(dtype, std::numbers::pi)});
-  e.give(e.node(
-      "Add", {e.node("Mul", {e.node("Tan", {turn}), e.scalar(dtype, e.number("sigma"))}), e.scalar(dtype, e.number("median"))}));
+  e.give(e.node("Add",
+                {e.node("Mul", {tangent(e, turn), e.scalar(dtype, e.number("sigma"))}), e.scalar(dtype, e.number("median"))}));
 }
 
 // ---- Choices
@@ -132,7 +133,7 @@ void multinomial(Emission& e) {
   const bool vector = e.rank("self") == 1;
   const Value given = e.tensor("self", DType::f32), weights = vector ? e.build.unsqueeze(given, {0}) : given;
   Value made;
-  if (e.row_has("Multinomial")) {
+  if (e.variant("operator")) {
     made = e.node("Multinomial", {e.node("Log", {weights})},
                   {{"sample_size", e.integer("num_samples")}, {"dtype", onnx::data_type(DType::i64)}}, DType::i64);
   } else {
@@ -164,12 +165,12 @@ void register_random(Registry& registry) {
   for (const char* op : {"aten::randint", "aten::randint_like"}) registry.handler(op, randint);
   registry.handler("aten::random", random);
   registry.handler("aten::normal", normal);
-  registry.handler("aten::bernoulli", bernoulli);
+  registry.handler("aten::bernoulli", bernoulli, {"operator"});
   registry.handler("aten::exponential", exponential);
   registry.handler("aten::geometric", geometric);
   registry.handler("aten::log_normal", log_normal);
   registry.handler("aten::cauchy", cauchy);
-  registry.handler("aten::multinomial", multinomial);
+  registry.handler("aten::multinomial", multinomial, {"operator"});
   registry.handler("aten::randperm", randperm);
 }
 

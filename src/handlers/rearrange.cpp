@@ -63,10 +63,11 @@ void repeat_each(Emission& e) {
   const Value apart = e.build.unsqueeze(self.value, {self.axis + 1});
   Values counts(static_cast<std::size_t>(rank + 1), e.integers({1})), sizes;
   counts[static_cast<std::size_t>(self.axis + 1)] = int_value(e, "repeats");
-  for (std::int64_t i = 0; i < self.axis; ++i) sizes.push_back(e.integers({0}));
-  sizes.push_back(e.integers({-1}));
-  for (std::int64_t i = self.axis + 1; i < rank; ++i) sizes.push_back(e.size_of("self", i));
-  e.give(reshape_parts(e, e.node("Tile", {apart, joined(e, counts)}), sizes));
+  const Value repeated = e.node("Tile", {apart, joined(e, counts)});
+  if (rank == 1) return e.give(e.build.reshape(repeated, {-1}));
+  for (std::int64_t i = 0; i < rank; ++i)
+    sizes.push_back(i == self.axis ? product(e, self.count, int_value(e, "repeats")) : e.size_of("self", i));
+  e.give(reshape_to(e, repeated, nullptr, nullptr, [&] { return joined(e, sizes); }));
 }
 
 // Each position as often as `repeats` says: of a table with a row for each and as many columns as the most, the places that hold.
@@ -192,6 +193,8 @@ void roll(Emission& e) {
   const Value self = e.tensor("self");
   const Shape& shape = e.shape("self");
   const Ints dims = e.call.fact("dims").list() || e.call.ints("dims") ? e.ints("dims") : Ints{};
+  if (shifts.size() != std::max<std::size_t>(1, dims.size()))
+    throw symbolic::Impossible{"there must be a shift for each of the dimensions, or one shift"};
   if (dims.empty()) {
     const Value flat = e.build.reshape(self, {-1});
     const Value made = rolled(e, flat, 0, symbolic::product(shape), shifts.at(0), sizes_of(e, flat));
@@ -222,7 +225,7 @@ Ints leading(std::int64_t count, std::initializer_list<std::int64_t> behind) {
 void pixel_shuffle(Emission& e) {
   const Value self = e.tensor("self");
   const std::int64_t factor = e.integer("upscale_factor"), front = e.rank("self") - 3;
-  if (e.row_has("DepthToSpace")) return e.give(e.node("DepthToSpace", {self}, {{"blocksize", factor}, {"mode", "CRD"}}));
+  if (e.variant("operator")) return e.give(e.node("DepthToSpace", {self}, {{"blocksize", factor}, {"mode", "CRD"}}));
   const Value r = e.integers({factor}), channels = quotient(e, e.size_of("self", front), e.integers({factor * factor}));
   const Value height = e.size_of("self", front + 1), width = e.size_of("self", front + 2);
   Values parts = kept(e, front), result = parts;
@@ -255,7 +258,7 @@ void register_rearrange(Registry& registry) {
   registry.handler("aten::flipud", flipud);
   registry.handler("aten::rot90", rot90);
   registry.handler("aten::roll", roll);
-  registry.handler("aten::pixel_shuffle", pixel_shuffle);
+  registry.handler("aten::pixel_shuffle", pixel_shuffle, {"operator"});
   registry.handler("aten::pixel_unshuffle", pixel_unshuffle);
 }
 

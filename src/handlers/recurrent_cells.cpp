@@ -81,9 +81,9 @@ Looped loop_over(Emission& e, const Value& inputs, const Values& states, bool re
   Values before;
   for (const Value& state : states) before.push_back(e.build.body_input(state.dtype));
   const Values after = step(e.build.gather(steps, number, 0), before);
-  Values leaving{e.node("Identity", {go_on})};
+  Values leaving{e.build.again(go_on)};
   leaving.insert(leaving.end(), after.begin(), after.end());
-  leaving.push_back(e.node("Identity", {after.front()}));
+  leaving.push_back(e.build.again(after.front()));
   e.build.end_body(leaving);
   Values given{count, {}};
   given.insert(given.end(), states.begin(), states.end());

@@ -7,7 +7,8 @@
 
 namespace compatcheck::handlers {
 
-void Registry::handler(std::string_view op, Handler function) {
+void Registry::handler(std::string_view op, Handler function, std::vector<std::string> variants) {
+  if (!variants.empty()) variants_.emplace(op, std::move(variants));
   if (!handlers_.emplace(op, std::move(function)).second) throw InternalError("two handlers for " + std::string(op));
 }
 
@@ -51,9 +52,18 @@ const Overlaid* Registry::find_overlaid(std::string_view rows, int opset, onnx::
   return nullptr;
 }
 
+const std::vector<std::string>& Registry::variants(std::string_view rows) const {
+  static const std::vector<std::string> none;
+  auto found = variants_.find(rows);
+  if (found == variants_.end() && !find_exact(rows)) found = variants_.find(mapping::split_overload(rows).first);
+  return found == variants_.end() ? none : found->second;
+}
+
 std::vector<std::string_view> Registry::names() const {
   std::vector<std::string_view> names;
   for (const auto& [name, function] : handlers_) names.push_back(name);
+  for (const auto& [name, function] : numbers_)
+    if (!handlers_.contains(name)) names.push_back(name);
   return names;
 }
 

@@ -24,7 +24,8 @@ class Registry {
  public:
   // By the name of the operator's rows: "aten::cat", or "aten::max.dim" for an overload with rows of its own. Throws
   // InternalError when the name is registered already.
-  void handler(std::string_view op, Handler function);
+  // `variants` are those that its rows may ask for by name, beside its usual way.
+  void handler(std::string_view op, Handler function, std::vector<std::string> variants = {});
   // For the overloads on Python's numbers, which share rows with the operator on tensors: "aten::add" of two ints.
   void number_handler(std::string_view op, Handler function);
   // A plugin's, at these opsets, over all that was registered before; a base name speaks for its overloads.
@@ -36,9 +37,11 @@ class Registry {
   // The last plugin's; `around` is narrowed to the opsets around this one with the same answer.
   const Overlaid* find_overlaid(std::string_view rows, int opset, onnx::OpsetRange& around) const;
   std::vector<std::string_view> names() const;
+  const std::vector<std::string>& variants(std::string_view rows) const;
 
  private:
   std::map<std::string, Handler, std::less<>> handlers_, numbers_;
+  std::map<std::string, std::vector<std::string>, std::less<>> variants_;
   std::vector<Overlaid> overlaid_;  // the later wins
 };
 

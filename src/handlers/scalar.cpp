@@ -198,9 +198,7 @@ void register_scalar(Registry& registry) {
                                                         {"aten::divmod", divmod},
                                                         {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
   for (const auto& [op, handler] : on_numbers) registry.number_handler(op, handler);
-  for (const char* op : {"aten::sqrt", "aten::exp", "aten::sin", "aten::cos", "aten::tan", "aten::asin", "aten::acos",
-                         "aten::atan", "aten::asinh", "aten::acosh", "aten::atanh", "aten::tanh", "aten::erf"})
-    registry.number_handler(op, by_row);
+  for (const char* op : {"aten::sqrt", "aten::exp", "aten::sin", "aten::cos", "aten::tanh"}) registry.number_handler(op, by_row);
   registry.handler("prim::abs", abs);
   registry.handler("aten::__contains__", contains);
   for (const char* op : {"prim::max.self_int", "prim::max.self_float", "prim::max.self_bool"}) registry.handler(op, list_max);

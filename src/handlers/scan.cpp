@@ -18,20 +18,29 @@ void cumsum(Emission& e) {
 
 // ---- Scan
 
-// One slice of `self` for each step, without the dimension.
-Value first_slice(Emission& e, const Value& x, std::int64_t axis) { return e.build.gather(x, e.scalar(DType::i64, 0), axis); }
+// `self` without the dimension, as ONNX Runtime wants it stated for a body.
+std::vector<onnx::Dimension> slice_shape(Emission& e, std::int64_t axis) {
+  std::vector<onnx::Dimension> dims;
+  for (const Dim& dim : e.shape("self")) dims.push_back({dim.number(), {}});
+  dims.erase(dims.begin() + axis);
+  return dims;
+}
 
 // `states` go from step to step; `step` gets them and the slice, and gives them anew. The first `given` of them, as they are
 // after each step, are put together along the axis.
+// States are slices, but for a last one that counts.
 Values scan(Emission& e, const Values& states, const Value& x, std::int64_t axis, std::size_t given,
             const std::function<Values(const Values&, const Value&)>& step) {
   const auto body = e.build.begin_body();
   Values before;
-  for (const Value& state : states) before.push_back(e.build.body_input(state.dtype));
-  const Value slice = e.build.body_input(x.dtype);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const bool counts = i > 0 && i + 1 == states.size();
+    before.push_back(e.build.body_input(states[i].dtype, false, counts ? std::vector<onnx::Dimension>{} : slice_shape(e, axis)));
+  }
+  const Value slice = e.build.body_input(x.dtype, false, slice_shape(e, axis));
   Values after = step(before, slice);
   // A value leaves the body by one name only.
-  for (std::size_t i = 0; i < given; ++i) after.push_back(e.node("Identity", {after[i]}));
+  for (std::size_t i = 0; i < given; ++i) after.push_back(e.build.again(after[i]));
   e.build.end_body(after);
   Values inputs = states;
   inputs.push_back(x);
@@ -44,24 +53,46 @@ Values scan(Emission& e, const Values& states, const Value& x, std::int64_t axis
   return {made.begin() + static_cast<std::ptrdiff_t>(states.size()), made.end()};
 }
 
+// ONNX Runtime's Scan fails where there are no elements: then nothing is to be done. `compute` gives values of `dtypes`, as large
+// as x.
+Values unless_empty(Emission& e, const Value& x, const std::vector<DType>& dtypes, const std::function<Values()>& compute) {
+  if (!may_be_empty(e.shape("self"), all_axes(e.rank("self")))) return compute();
+  const Value empty = e.node("Equal", {e.node("Size", {x}), e.scalar(DType::i64, 0)});
+  const auto nothing = e.build.begin_body();
+  Values none;
+  for (const DType dtype : dtypes) none.push_back(dtype == x.dtype ? e.build.again(x) : e.cast(x, dtype));
+  e.build.end_body(none);
+  const auto steps = e.build.begin_body();
+  Values made = compute();
+  for (Value& value : made) value = e.build.again(value);
+  e.build.end_body(made);
+  return e.build.control("If", {empty}, {{"then_branch", nothing}, {"else_branch", steps}}, dtypes,
+                         std::vector<bool>(dtypes.size(), false));
+}
+
 // What the first step starts from: a number in every place of a slice.
 Value start(Emission& e, const Value& x, std::int64_t axis, DType dtype, double number) {
   Ints dims;
   for (const Dim& dim : e.shape("self")) dims.push_back(dim.number().value_or(-1));
   dims.erase(dims.begin() + axis);
   const bool known = std::ranges::find(dims, -1) == dims.end();
-  return filled(e, known ? e.integers(dims) : e.node("Shape", {first_slice(e, x, axis)}), dtype, number);
+  Ints others = all_axes(e.rank("self"));
+  others.erase(others.begin() + axis);
+  return filled(e, known ? e.integers(dims) : e.build.gather(e.node("Shape", {x}), e.integers(others), 0), dtype, number);
 }
 
 void cumprod(Emission& e) {
   const Value x = e.tensor("self", e.output_dtype());
   if (e.rank("self") == 0) return e.give(x);
   const std::int64_t axis = e.axis("dim");
-  if (e.row_has("CumProd")) return e.give(e.node("CumProd", {x, e.scalar(DType::i64, axis)}));
-  const Value wide = widened(e, x), one = start(e, wide, axis, wide.dtype, 1);
-  e.give(scan(e, {one}, wide, axis, 1, [&](const Values& state, const Value& slice) -> Values {
-           return {e.node("Mul", {state[0], slice})};
-         }).front());
+  if (e.variant("operator")) return e.give(e.node("CumProd", {x, e.scalar(DType::i64, axis)}));
+  const Value wide = widened(e, x);
+  const auto compute = [&] {
+    return scan(e, {start(e, wide, axis, wide.dtype, 1)}, wide, axis, 1, [&](const Values& state, const Value& slice) -> Values {
+      return {e.node("Mul", {state[0], slice})};
+    });
+  };
+  e.give(unless_empty(e, wide, {wide.dtype}, compute).front());
 }
 
 // Of equal ones the last; the first NaN stays until the next NaN.
@@ -76,7 +107,6 @@ void cumulative_extreme(Emission& e) {
   if (dtype == DType::boolean) x = e.cast(x, DType::i32);
   if (dtype == DType::f16 || dtype == DType::bf16) x = e.cast(x, DType::f32);
   const std::int64_t axis = e.axis("dim");
-  const Value first = first_slice(e, x, axis);
   const auto step = [&](const Values& state, const Value& slice) -> Values {
     Value stays = e.node(greatest ? "Less" : "Greater", {slice, state[0]});
     if (is_floating(slice))
@@ -84,7 +114,11 @@ void cumulative_extreme(Emission& e) {
     return {where(e, stays, state[0], slice), where(e, stays, state[1], state[2]),
             e.node("Add", {state[2], e.scalar(DType::i64, 1)})};
   };
-  const auto made = scan(e, {first, start(e, x, axis, DType::i64, 0), e.scalar(DType::i64, 0)}, x, axis, 2, step);
+  const auto compute = [&] {
+    const Value first = e.build.gather(x, e.scalar(DType::i64, 0), axis);
+    return scan(e, {first, start(e, x, axis, DType::i64, 0), e.scalar(DType::i64, 0)}, x, axis, 2, step);
+  };
+  const auto made = unless_empty(e, x, {x.dtype, DType::i64}, compute);
   e.give(0, made[0]);
   e.give(1, made[1]);
 }
@@ -100,7 +134,8 @@ void logcumsumexp(Emission& e) {
     const Value more = e.node("Log", {e.node("Add", {e.node("Exp", {off}), e.scalar(x.dtype, 1)})});
     return {where(e, is_nan(e, off), greater, e.node("Add", {greater, more}))};
   };
-  e.give(scan(e, {start(e, x, axis, x.dtype, -infinity)}, x, axis, 1, step).front());
+  const auto compute = [&] { return scan(e, {start(e, x, axis, x.dtype, -infinity)}, x, axis, 1, step); };
+  e.give(unless_empty(e, x, {x.dtype}, compute).front());
 }
 
 // ---- Differences and areas
@@ -130,10 +165,10 @@ void diff(Emission& e) {
   e.give(x);
 }
 
-// Widths of the steps between samples: differences of x, or dx.
-Value widths(Emission& e, std::int64_t axis, DType dtype) {
-  if (!e.call.has("x")) return e.number_value("dx", dtype);
-  const Value x = e.tensor("x", dtype);
+// Widths of the steps between samples: differences of x in its own dtype, in which integers wrap around, or dx.
+Value widths(Emission& e, std::int64_t axis) {
+  if (!e.call.has("x")) return e.number_value("dx", e.output_dtype());
+  const Value x = e.tensor("x");
   if (e.rank("x") != 1 || e.rank("y") == 1) {
     const std::int64_t at = e.rank("x") == 1 ? 0 : axis;
     return e.node("Sub", {after(e, x, at), before(e, x, at)});
@@ -143,15 +178,42 @@ Value widths(Emission& e, std::int64_t axis, DType dtype) {
   return e.build.reshape(e.node("Sub", {after(e, x, 0), before(e, x, 0)}), dims);
 }
 
-template <bool cumulative>
+// In PyTorch's order, which decides on infinities and where integers wrap around: of steps that are all as wide, the sum of all
+// less half of both ends.
 void trapezoid(Emission& e) {
   const DType dtype = e.output_dtype();
   const std::int64_t axis = e.axis("dim", "y");
-  const Value y = e.tensor("y", dtype);
-  const Value areas = e.node(
-      "Mul",
-      {e.node("Mul", {widths(e, axis, dtype), e.node("Add", {before(e, y, axis), after(e, y, axis)})}), e.scalar(dtype, 0.5)});
-  e.give(cumulative ? e.node("CumSum", {areas, e.scalar(DType::i64, axis)}) : reduce(e, "ReduceSum", areas, {axis}, false));
+  const Value y = e.tensor("y"), half = e.scalar(dtype, 0.5), width = widths(e, axis);
+  const auto sum = [&](const Value& value) {
+    const Value terms = ir::is_floating(value.dtype) ? value : e.cast(value, DType::i64);
+    return e.cast(reduce(e, "ReduceSum", terms, {axis}, false), dtype);
+  };
+  if (e.call.has("x")) {
+    const DType of_both = result_type(e, {"y", "x"});
+    const Value sums = e.cast(e.node("Add", {before(e, y, axis), after(e, y, axis)}), of_both);
+    return e.give(e.node("Mul", {sum(e.node("Mul", {sums, e.cast(width, of_both)})), half}));
+  }
+  // Sums, too, are taken of the ends: of no elements they are zeros.
+  const auto end = [&](std::int64_t from, std::int64_t to) {
+    return reduce(e, "ReduceSum", part(e, y, axis, from, to), {axis}, false);
+  };
+  const Value ends = e.cast(e.node("Add", {end(0, 1), end(-1, to_end)}), dtype);
+  e.give(e.node("Mul", {e.node("Sub", {sum(y), e.node("Mul", {ends, half})}), width}));
+}
+
+void cumulative_trapezoid(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const std::int64_t axis = e.axis("dim", "y");
+  const Value y = e.tensor("y"), width = widths(e, axis), half = e.scalar(dtype, 0.5), along = e.scalar(DType::i64, axis);
+  const Value sums = e.node("Add", {before(e, y, axis), after(e, y, axis)});
+  if (!e.call.has("x")) {
+    const Value areas = e.node("Mul", {e.node("Mul", {width, half}), e.cast(sums, dtype)});
+    return e.give(e.node("CumSum", {areas, along}));
+  }
+  const DType of_both = result_type(e, {"y", "x"});
+  const Value areas = e.node("Mul", {e.cast(sums, of_both), e.cast(width, of_both)});
+  const Value whole = e.node("CumSum", {ir::is_floating(of_both) ? areas : e.cast(areas, DType::i64), along});
+  e.give(e.node("Mul", {e.cast(whole, dtype), half}));
 }
 
 // Central differences over two steps of `spacing`, one-sided ones at the edges.
@@ -201,13 +263,13 @@ void gradient(Emission& e) {
 
 void register_scan(Registry& registry) {
   registry.handler("aten::cumsum", cumsum);
-  registry.handler("aten::cumprod", cumprod);
+  registry.handler("aten::cumprod", cumprod, {"operator"});
   registry.handler("aten::cummax", cumulative_extreme<true>);
   registry.handler("aten::cummin", cumulative_extreme<false>);
   registry.handler("aten::logcumsumexp", logcumsumexp);
   registry.handler("aten::diff", diff);
-  registry.handler("aten::trapezoid", trapezoid<false>);
-  registry.handler("aten::cumulative_trapezoid", trapezoid<true>);
+  registry.handler("aten::trapezoid", trapezoid);
+  registry.handler("aten::cumulative_trapezoid", cumulative_trapezoid);
   registry.handler("aten::gradient", gradient);
 }
 

@@ -118,8 +118,8 @@ Value gathered(Emission& e, const char* op, const Value& values, const Table& ta
 }
 
 Value any_hit(Emission& e, const Writing& w, const Value& hits, const Table& table) {
-  const Value found = gathered(e, "ReduceMax", e.cast(hits, DType::i32), table);
-  return e.cast(filled_up(e, w, found, e.scalar(DType::i32, 0)), DType::boolean);
+  const Value none = e.scalar(DType::i32, 0), found = gathered(e, "ReduceMax", e.cast(hits, DType::i32), table);
+  return e.node("Greater", {filled_up(e, w, found, none), none});  // of no places the maximum is below 0
 }
 
 Value extreme(Emission& e, const Writing& w, Table table, bool include_data, Reduction reduction) {
@@ -164,7 +164,7 @@ DType summing_dtype(DType dtype) {
   return dtype == DType::boolean ? DType::i32 : dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
 }
 
-bool compares(const Emission& e, Reduction reduction) { return reduction != Reduction::none && !e.row_has("ScatterElements"); }
+bool compares(const Emission& e, Reduction reduction) { return reduction != Reduction::none && !e.variant("reduced"); }
 
 Value stretched_index(Emission& e, const Writing& w, const Shape& source_shape) {
   return expand_to(e, w.index, &w.index_shape, &source_shape, [&] { return sizes_of(e, w.source); });
@@ -233,9 +233,17 @@ Reduction reduction_of(const std::string& word) {
   throw Refusal{"there is no reduction " + word};
 }
 
+// At every place of the index one element is written.
+void demand_ranks(const Emission& e, const Writing& w) {
+  const auto fits = [&](std::size_t rank) { return std::max<std::size_t>(1, rank) == w.shape.size(); };
+  if (!fits(w.index_shape.size()) || (e.call.has("src") && !fits(e.shape("src").size())))
+    throw symbolic::Impossible{"'index' and 'src' must have as many dimensions as 'self'"};
+}
+
 void scatter(Emission& e) {
   Writing w = writing_of(e);
   if (has_no_elements(w.index_shape)) return e.give(e.tensor("self"));
+  demand_ranks(e, w);
   if (e.call.has("src"))
     w.source = source_of(e, w, "src");
   else
@@ -246,6 +254,7 @@ void scatter(Emission& e) {
 void scatter_add(Emission& e) {
   Writing w = writing_of(e);
   if (has_no_elements(w.index_shape)) return e.give(e.tensor("self"));
+  demand_ranks(e, w);
   w.source = source_of(e, w, "src");
   give_written(e, written(e, w, Reduction::sum));
 }
@@ -253,6 +262,7 @@ void scatter_add(Emission& e) {
 void scatter_reduce(Emission& e) {
   Writing w = writing_of(e);
   if (has_no_elements(w.index_shape)) return e.give(e.tensor("self"));
+  demand_ranks(e, w);
   w.source = source_of(e, w, "src");
   give_written(e, written(e, w, reduction_of(e.string("reduce")), e.boolean("include_self")));
 }
@@ -350,14 +360,14 @@ void put(Emission& e) {
 }  // namespace
 
 void register_scatter(Registry& registry) {
-  registry.handler("aten::scatter", scatter);
-  registry.handler("aten::scatter_add", scatter_add);
-  registry.handler("aten::scatter_reduce", scatter_reduce);
+  registry.handler("aten::scatter", scatter, {"reduced"});
+  registry.handler("aten::scatter_add", scatter_add, {"reduced"});
+  registry.handler("aten::scatter_reduce", scatter_reduce, {"reduced"});
   registry.handler("aten::index_copy", index_copy);
-  registry.handler("aten::index_add", index_add);
+  registry.handler("aten::index_add", index_add, {"reduced"});
   registry.handler("aten::index_fill", index_fill);
-  registry.handler("aten::index_reduce", index_reduce);
-  registry.handler("aten::put", put);
+  registry.handler("aten::index_reduce", index_reduce, {"reduced"});
+  registry.handler("aten::put", put, {"reduced"});
 }
 
 }  // namespace compatcheck::handlers

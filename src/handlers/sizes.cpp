@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "symbolic/emptiness.h"
+
 namespace compatcheck::handlers {
 namespace {
 
@@ -66,7 +68,7 @@ std::optional<Ints> numbers_of(const Shape& shape) {
   return numbers;
 }
 
-bool may_be_zero(const Dim& dim) { return !provably_at_least(dim, 1); }
+bool may_be_zero(const Dim& dim) { return !provably_at_least_if_empty(dim, 1); }
 
 Value int_value(Emission& e, std::string_view argument) {
   if (const auto known = e.call.integer(argument)) return e.integers({*known});
@@ -125,10 +127,16 @@ Value counting(Emission& e, const Value& count) {
     std::iota(all.begin(), all.end(), 0);
     return e.integers(all);
   }
-  if (e.at_least(11)) return e.node("Range", {e.build.integer(0), e.build.squeeze(count, {0}), e.build.integer(1)});
-  const Value ones =
-      e.node("ConstantOfShape", {count}, {{"value", onnx::make_tensor(DType::boolean, {1}, Ints{1})}}, DType::boolean);
-  return e.build.reshape(e.node("NonZero", {ones}), {-1});
+  // In the place of a constant, as sizes are: plumbing unless the row names it.
+  const auto counted = [&] {
+    if (e.at_least(11)) return e.node("Range", {e.build.integer(0), e.build.squeeze(count, {0}), e.build.integer(1)});
+    const Value ones =
+        e.node("ConstantOfShape", {count}, {{"value", onnx::make_tensor(DType::boolean, {1}, Ints{1})}}, DType::boolean);
+    return e.build.reshape(e.node("NonZero", {ones}), {-1});
+  };
+  if (e.row_has("Range") || e.row_has("NonZero")) return counted();
+  const auto marked = e.build.plumbing();
+  return counted();
 }
 
 // ---- Positions
@@ -153,20 +161,26 @@ Value wrapped_if_needed(Emission& e, const Value& positions, const Value& size) 
 
 namespace {
 
-// Constants tell Reshape everything: at most one size is neither a number nor stays where it is.
-bool needs_no_sizes(const Shape* from, const Shape& to) {
+// Constants tell Reshape everything: at most one size is neither a number nor stays where it is. Beside a size that is 0, Reshape
+// can't find out another one.
+bool needs_no_sizes(const Emission& e, const Shape* from, const Shape& to) {
   std::size_t open = 0;
+  bool empty = false;
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to[i].number() == 0) return false;
-    if (!to[i].is_number() && !(from && i < from->size() && provably_equal((*from)[i], to[i]))) ++open;
+    if (to[i].is_number()) continue;
+    if (from && i < from->size() && provably_equal((*from)[i], to[i]))
+      empty |= may_be_zero(to[i]);
+    else
+      ++open;
   }
-  return open <= 1;
+  return open <= 1 && !(open == 1 && empty && e.build.at_least(14));
 }
 
 }  // namespace
 
 Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes) {
-  if (to && needs_no_sizes(from, *to)) {
+  if (to && needs_no_sizes(e, from, *to)) {
     if (from) return e.reshape(value, *from, *to);
     return to->empty() ? e.build.reshape(value, {}) : e.reshape(value, {}, *to);
   }
@@ -176,7 +190,7 @@ Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape
   const bool zeros = !to || std::ranges::any_of(*to, may_be_zero);
   Arguments attributes;
   if (zeros && e.at_least(14)) attributes.push_back({"allowzero", 1});
-  return e.node("Reshape", {value, dims}, attributes);
+  return e.build.reshape_by(value, dims, attributes);
 }
 
 Value joined(Emission& e, const Values& parts) {
@@ -194,7 +208,7 @@ Value joined(Emission& e, const Values& parts) {
 Value reshape_parts(Emission& e, const Value& value, const Values& parts) {
   const Value dims = joined(e, parts);
   if (const auto known = e.build.ints_of(dims)) return e.build.reshape(value, *known);
-  return e.node("Reshape", {value, dims});
+  return e.build.reshape_by(value, dims);
 }
 
 namespace {

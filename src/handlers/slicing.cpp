@@ -31,7 +31,7 @@ Ints positions(Emission& e, std::int64_t axis, std::int64_t step) {
 void slice(Emission& e) {
   const std::int64_t axis = e.axis("dim");
   const Value self = e.tensor("self");
-  if (e.row_has("Gather")) return e.give(e.build.gather(self, e.integers(positions(e, axis, e.integer("step"))), axis));
+  if (e.variant("gathered")) return e.give(e.build.gather(self, e.integers(positions(e, axis, e.integer("step"))), axis));
   const auto start = e.given("start") ? e.call.integer("start") : 0, end = e.given("end") ? e.call.integer("end") : to_end;
   if (start == 0 && end == to_end && e.call.integer("step") == 1) return e.give(self);
   e.give(sliced(e, self, axis, bound(e, "start", 0), bound(e, "end", to_end), int_value(e, "step")));
@@ -116,7 +116,7 @@ void scatter_steps(Emission& e, std::int64_t axis) {
 // Bounds on either side of the tensor mean its ends; an end before the start, its start.
 void slice_scatter(Emission& e) {
   const std::int64_t axis = e.axis("dim");
-  if (e.row_has("ScatterND")) return scatter_steps(e, axis);
+  if (e.variant("scattered")) return scatter_steps(e, axis);
   Value start = bound(e, "start", 0), end = bound(e, "end", to_end);
   const auto first = e.build.ints_of(start), last = e.build.ints_of(end);
   if (first && last && e.size("self", axis)) {
@@ -124,9 +124,12 @@ void slice_scatter(Emission& e) {
     const auto place = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
     start = e.integers({place(first->front())});
     end = e.integers({std::max(place(first->front()), place(last->front()))});
+  } else if (first && last && (first->front() < 0) == (last->front() < 0)) {
+    end = e.integers({std::max(first->front(), last->front())});
   } else if (!(first && first->front() == 0) && !(last && last->front() == to_end)) {
-    // Where the part begins plus its length: what stands there is as long as the slice.
-    start = wrapped(e, start, e.size_of("self", axis));
+    // Which of the bounds comes first depends on the size: the part begins behind what is kept before it.
+    const Value before = sliced(e, e.tensor("self"), axis, e.integers({0}), start);
+    start = size_at(e, before, axis);
     end = sum(e, start, size_at(e, e.tensor("src"), axis));
   }
   e.give(around(e, axis, e.tensor("src"), start, end));
@@ -135,11 +138,11 @@ void slice_scatter(Emission& e) {
 }  // namespace
 
 void register_slicing(Registry& registry) {
-  registry.handler("aten::slice", slice);
+  registry.handler("aten::slice", slice, {"gathered"});
   registry.handler("aten::select", select);
   registry.handler("aten::narrow", narrow);
   registry.handler("aten::select_scatter", select_scatter);
-  registry.handler("aten::slice_scatter", slice_scatter);
+  registry.handler("aten::slice_scatter", slice_scatter, {"scattered"});
 }
 
 }  // namespace compatcheck::handlers

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numbers>
 
+#include "handlers/double_forms.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"
 
@@ -17,14 +18,6 @@ Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x})
 Value plus(Emission& e, const Value& x, double number) { return add(e, x, constant(e, x, number)); }
 Value times(Emission& e, const Value& x, double number) { return multiply(e, x, constant(e, x, number)); }
 Value is_zero(Emission& e, const Value& x) { return equal(e, x, constant(e, x, 0)); }
-
-// Of small numbers 2 · atanh(x / (x + 2)) keeps the digits.
-Value log_of_one_plus(Emission& e, const Value& x) {
-  const Value plain = node(e, "Log", plus(e, x, 1));
-  if (!e.at_least(9) || x.dtype == DType::f64) return plain;
-  const Value small = times(e, node(e, "Atanh", divide(e, x, plus(e, x, 2))), 2);
-  return where(e, less(e, absolute(e, x), constant(e, x, 0.5)), small, plain);
-}
 
 Value softplus_of_negative(Emission& e, const Value& x) {
   if (x.dtype != DType::f64) return node(e, "Softplus", x);
@@ -58,14 +51,13 @@ void logit(Emission& e) {
   e.give(node(e, "Log", divide(e, x, subtract(e, constant(e, x, 1), x))));
 }
 
-void erfc(Emission& e) {
-  const Value x = single_operand(e);
-  e.give(subtract(e, constant(e, x, 1), node(e, "Erf", x)));
-}
+void erfc(Emission& e) { e.give(complementary_error(e, single_operand(e))); }
 
 void ndtr(Emission& e) {
   const Value x = single_operand(e);
-  e.give(times(e, plus(e, node(e, "Erf", times(e, x, std::numbers::sqrt2 / 2)), 1), 0.5));
+  const Value scaled = times(e, x, std::numbers::sqrt2 / 2);
+  if (x.dtype == DType::f64) return e.give(times(e, complementary_error(e, node(e, "Neg", scaled)), 0.5));
+  e.give(times(e, plus(e, node(e, "Erf", scaled), 1), 0.5));
 }
 
 // -x log x, 0 at 0, -inf below.
@@ -125,7 +117,7 @@ void erfinv(Emission& e) {
   Value x = where(e, greater(e, size, constant(e, y, 0.7)), multiply(e, tail, sign), middle);
   for (int step = 0; step < 2; ++step) {
     const Value slope = times(e, node(e, "Exp", node(e, "Neg", multiply(e, x, x))), 2 / std::sqrt(std::numbers::pi));
-    x = subtract(e, x, divide(e, subtract(e, node(e, "Erf", x), y), slope));
+    x = subtract(e, x, divide(e, subtract(e, error_function(e, x), y), slope));
   }
   e.give(where(e, equal(e, size, one), times(e, y, infinity), x));
 }

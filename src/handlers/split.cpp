@@ -30,7 +30,13 @@ std::optional<Values> split_pieces(Emission& e, const Value& value, std::int64_t
   if (const auto numbers = numbers_of(sizes))
     attributes.push_back({"split", *numbers});
   else if (std::ranges::all_of(sizes, [&](const Dim& size) { return provably_equal(size, sizes.front()); })) {
-    if (e.at_least(18)) attributes.push_back({"num_outputs", static_cast<std::int64_t>(sizes.size())});
+    const auto count = static_cast<std::int64_t>(sizes.size());
+    if (e.at_least(18) && may_be_zero(sizes.front())) {  // then ONNX Runtime takes no number of outputs
+      const Value one = quotient(e, size_at(e, value, axis), e.integers({count}));
+      attributes.push_back({"split", e.build.concat(Values(sizes.size(), one), 0)});
+    } else if (e.at_least(18)) {
+      attributes.push_back({"num_outputs", count});
+    }
   } else
     return std::nullopt;
   return e.nodes("Split", {value}, sizes.size(), attributes);
@@ -47,6 +53,9 @@ Value end_of_all(Emission& e) { return e.integers({std::numeric_limits<std::int6
 
 // ---- Sequences
 
+// ONNX Runtime's SplitToSequence doesn't take every dtype.
+bool one_by_one(const Emission& e) { return e.variant("one_by_one") || e.variant("counted_one_by_one"); }
+
 // Its pieces one by one.
 Value put_together(Emission& e, DType dtype, const Value& count, const std::function<Value(const Value&)>& piece) {
   const Value none = e.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(dtype)}}, dtype);
@@ -54,13 +63,13 @@ Value put_together(Emission& e, DType dtype, const Value& count, const std::func
   const std::vector<onnx::Dimension> single;
   const Value number = e.build.body_input(DType::i64, false, single), go_on = e.build.body_input(DType::boolean, false, single);
   const Value before = e.build.body_input(dtype, true);
-  e.build.end_body({e.node("Identity", {go_on}), e.node("SequenceInsert", {before, piece(number)})});
+  e.build.end_body({e.build.again(go_on), e.node("SequenceInsert", {before, piece(number)})});
   return e.build.control("Loop", {e.build.reshape(count, {}), {}, none}, {{"body", body}}, {dtype}, {true}).front();
 }
 
 // `lengths`: an i64 vector.
 Value cut(Emission& e, const Value& value, std::int64_t axis, const Value& lengths) {
-  if (!e.row_has("SequenceInsert")) return e.node("SplitToSequence", {value, lengths}, {{"axis", axis}}, value.dtype);
+  if (!one_by_one(e)) return e.node("SplitToSequence", {value, lengths}, {{"axis", axis}}, value.dtype);
   const Value ends = e.node("CumSum", {lengths, e.build.integer(0)});
   return put_together(e, value.dtype, e.node("Size", {lengths}), [&](const Value& i) {
     const Value at = e.build.reshape(i, {1}), end = e.build.gather(ends, at, 0);
@@ -81,7 +90,7 @@ void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::f
                 const std::function<Value()>& pieces_of_nothing) {
   const auto sizes = piece_sizes(e, axis);
   if (!sizes) {
-    if (may_be_zero(e.shape("self")[static_cast<std::size_t>(axis)]) || e.row_has("SequenceInsert"))
+    if (may_be_zero(e.shape("self")[static_cast<std::size_t>(axis)]) || one_by_one(e))
       return e.give_operand(
           0, {Sequence{cut(e, value, axis, lengths_of_steps(e, e.size_of("self", axis), step(), pieces_of_nothing()))}});
     const Value each = e.build.squeeze(step(), {0});  // a vector would be the sizes of all pieces
@@ -166,7 +175,7 @@ void give_counted(Emission& e, std::int64_t axis) {
 
 void give_cut(Emission& e, std::int64_t axis) {
   const auto sizes = piece_sizes(e, axis);
-  if (!sizes && e.row_has("Range")) return give_counted(e, axis);
+  if (!sizes && (e.variant("counted") || e.variant("counted_one_by_one"))) return give_counted(e, axis);
   if (!sizes)
     throw Refusal{"how many parts there are is known only when the model runs", "use a number of parts that is a constant"};
   const auto whole = e.size("self", axis);
@@ -197,10 +206,9 @@ void unbind(Emission& e) {
   const Value self = e.tensor("self");
   const auto* list = e.call.facts().of(e.call.node().output()).list();
   if (!list || !list->items) {
-    const Value rows =
-        e.row_has("SequenceInsert")
-            ? put_together(e, self.dtype, e.size_of("self", axis), [&](const Value& i) { return e.build.gather(self, i, axis); })
-            : e.node("SplitToSequence", {self}, {{"axis", axis}, {"keepdims", 0}}, self.dtype);
+    const Value rows = one_by_one(e) ? put_together(e, self.dtype, e.size_of("self", axis),
+                                                    [&](const Value& i) { return e.build.gather(self, i, axis); })
+                                     : e.node("SplitToSequence", {self}, {{"axis", axis}, {"keepdims", 0}}, self.dtype);
     return e.give_operand(0, {Sequence{rows}});
   }
   Values rows = *split_pieces(e, self, axis, std::vector<Dim>(list->items->size(), Dim(1)));
@@ -211,14 +219,15 @@ void unbind(Emission& e) {
 }  // namespace
 
 void register_split(Registry& registry) {
-  for (const char* op : {"aten::split", "aten::split_with_sizes"}) registry.handler(op, split);
-  for (const char* op : {"aten::chunk", "aten::unsafe_chunk", "prim::ConstantChunk"}) registry.handler(op, chunk);
+  for (const char* op : {"aten::split", "aten::split_with_sizes"}) registry.handler(op, split, {"one_by_one"});
+  for (const char* op : {"aten::chunk", "aten::unsafe_chunk"}) registry.handler(op, chunk, {"one_by_one"});
+  registry.handler("prim::ConstantChunk", chunk);
   registry.handler("prim::ConstantSplit", split);
-  registry.handler("aten::tensor_split", tensor_split);
+  registry.handler("aten::tensor_split", tensor_split, {"counted", "counted_one_by_one"});
   registry.handler("aten::hsplit", hsplit);
   registry.handler("aten::vsplit", vsplit);
   registry.handler("aten::dsplit", dsplit);
-  registry.handler("aten::unbind", unbind);
+  registry.handler("aten::unbind", unbind, {"one_by_one"});
 }
 
 }  // namespace compatcheck::handlers

@@ -34,10 +34,21 @@ Chosen median_of(Emission& e, const Value& x, const Shape& dims, std::int64_t ax
   if (!is_floating(x)) {
     const Value middle =
         known ? e.integers({(*known + 1) / 2}) : e.node("Div", {e.node("Add", {size, e.integers({1})}), e.integers({2})});
-    const Ordered lower = first_in_order(e, x, dims, axis, middle, Direction::upwards);
+    Ordered lower = first_in_order(e, x, dims, axis, middle, Direction::upwards);
+    if (dims.size() == 1 && may_be_empty(dims, {0})) {  // of no elements it is what the processor makes of NaN
+      const bool wide = x.dtype == DType::i64 || x.dtype == DType::i32;
+      const std::int64_t least =
+          x.dtype == DType::i64 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int32_t>::min();
+      lower.values = e.build.concat({e.build.reshape(e.scalar(x.dtype, wide ? least : 0), {1}), lower.values}, 0);
+      lower.indices = e.build.concat({e.integers({0}), lower.indices}, 0);
+    }
     return {part(e, lower.values, axis, -1, to_end), part(e, lower.indices, axis, -1, to_end)};
   }
-  const Ordered sorted = first_in_order(e, x, dims, axis, all, Direction::upwards);
+  Ordered sorted = first_in_order(e, x, dims, axis, all, Direction::upwards);
+  if (dims.size() == 1 && may_be_empty(dims, {0})) {  // of no elements it is NaN
+    sorted.values = e.build.concat({sorted.values, e.build.reshape(e.scalar(x.dtype, std::nan("")), {1})}, 0);
+    sorted.indices = e.build.concat({sorted.indices, e.integers({0})}, 0);
+  }
   const Value numbers = count_along(e, e.node("Not", {is_nan(e, x)}), axis), one = e.scalar(DType::i64, 1),
               two = e.scalar(DType::i64, 2);
   const Value middle = e.node("Div", {e.node("Sub", {numbers, one}), two});  // rounds to 0: NaN alone has place 0
@@ -159,15 +170,24 @@ void quantile(Emission& e) {
 void bincount(Emission& e) {
   const Value x = e.tensor("self", DType::i64);
   const Value least = e.node("Sub", {e.int_vector("minlength"), e.integers({1})});
-  const Value all = e.build.concat({x, least}, 0);
-  const Value depth = e.node("Add", {e.node("ReduceMax", {all}, {{"axes", Ints{0}}, {"keepdims", 1}}), e.integers({1})});
+  const auto count = [&](const Value& all) {
+    return e.node("Add", {e.node("ReduceMax", {all}, {{"axes", Ints{0}}, {"keepdims", 1}}), e.integers({1})});
+  };
+  // OneHot wants a class: of no elements there is none.
+  const bool empty = may_be_empty(e.shape("self"), {0});
+  const Value depth = count(e.build.concat(empty ? Values{x, least, e.integers({0})} : Values{x, least}, 0));
+  const auto give = [&](const Value& counts) {
+    e.give(empty ? e.node("Slice", {counts},
+                          {{"starts", Ints{0}}, {"ends", count(e.build.concat({x, least}, 0))}, {"axes", Ints{0}}})
+                 : counts);
+  };
   const DType dtype = e.output_dtype();
   const DType counted = dtype == DType::f64 ? DType::f32 : dtype;
   const Value rows = e.node("OneHot", {x, depth, e.build.constant(onnx::make_tensor(counted, {2}, Ints{0, 1}))});
-  if (!e.given("weights")) return e.give(reduce(e, "ReduceSum", rows, {0}, false));
+  if (!e.given("weights")) return give(reduce(e, "ReduceSum", rows, {0}, false));
   const Value weights = e.build.unsqueeze(e.tensor("weights", dtype), {1});
   const Value none = e.scalar(dtype, 0);
-  e.give(reduce(e, "ReduceSum", where(e, e.cast(rows, DType::boolean), weights, none), {0}, false));
+  give(reduce(e, "ReduceSum", where(e, e.cast(rows, DType::boolean), weights, none), {0}, false));
 }
 
 // ---- Covariances of rows

@@ -130,6 +130,7 @@ std::string spell(const ir::Value& unknown) {
 }  // namespace
 
 Ints strided_positions(const Ints& sizes, const Ints& strides, std::int64_t offset) {
+  if (sizes.size() != strides.size()) throw symbolic::Impossible{"there must be as many strides as sizes"};
   Ints positions{offset};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     Ints next;

@@ -40,10 +40,10 @@ Value picked(Emission& e, const Value& self, std::int64_t diagonal, bool upper) 
 
 void give_triangle(Emission& e, bool upper) {
   const Value self = e.tensor("self");
-  if (e.row_has("Trilu")) return e.give(e.node("Trilu", {self, int_scalar(e, "diagonal")}, {{"upper", upper ? 1 : 0}}));
+  if (e.variant("operator")) return e.give(e.node("Trilu", {self, int_scalar(e, "diagonal")}, {{"upper", upper ? 1 : 0}}));
   const std::int64_t rank = e.rank("self");
   if (rank < 2) throw Refusal{"a triangle is one of matrices, and there are fewer than two dimensions"};
-  if (e.row_has("Gather")) return e.give(picked(e, self, e.integer("diagonal"), upper));
+  if (e.variant("gathered")) return e.give(picked(e, self, e.integer("diagonal"), upper));
   const Value inside = triangle(e, e.size_of("self", rank - 2), e.size_of("self", rank - 1), int_scalar(e, "diagonal"), upper);
   e.give(e.node("Where", {inside, self, e.scalar(self.dtype, 0)}));
 }
@@ -77,8 +77,8 @@ void tril_indices(Emission& e) { give_indices(e, e.call.op() == "aten::triu_indi
 }  // namespace
 
 void register_triangle(Registry& registry) {
-  registry.handler("aten::tril", tril);
-  registry.handler("aten::triu", triu);
+  registry.handler("aten::tril", tril, {"gathered", "operator"});
+  registry.handler("aten::triu", triu, {"gathered", "operator"});
   registry.handler("aten::tril_indices", tril_indices);
 }
 

@@ -1,6 +1,7 @@
 // Angles and hyperbolic functions.
 #include <numbers>
 
+#include "handlers/double_forms.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"
 
@@ -21,7 +22,7 @@ void atan2(Emission& e) {
   const Value width = clamped(e, absolute(e, x64), number(1e-300), number(1e300));
   const Value quotient = e.cast(divide(e, height, where(e, left, negated(e, width), width)), dtype);
   const Value half_turn = where(e, down, constant(e, y, -std::numbers::pi), constant(e, y, std::numbers::pi));
-  e.give(add(e, e.node("Atan", {quotient}), where(e, left, half_turn, constant(e, y, 0))));
+  e.give(add(e, arc_tangent(e, quotient), where(e, left, half_turn, constant(e, y, 0))));
 }
 
 // 0 or pi of real numbers.
@@ -40,13 +41,17 @@ Value hyperbolic_cosine(Emission& e, const Value& x) {
 
 void cosh(Emission& e) {
   const Value x = single_operand(e);
-  e.give(e.row_has("Cosh") && x.dtype != DType::f64 ? e.node("Cosh", {x}) : hyperbolic_cosine(e, x));
+  e.give(e.variant("operator") ? e.node("Cosh", {x}) : hyperbolic_cosine(e, x));
 }
 
 void sinh(Emission& e) {
   const Value x = single_operand(e);
-  e.give(e.row_has("Sinh") && x.dtype != DType::f64 ? e.node("Sinh", {x})
-                                                    : multiply(e, e.node("Tanh", {x}), hyperbolic_cosine(e, x)));
+  e.give(e.variant("operator") ? e.node("Sinh", {x}) : multiply(e, e.node("Tanh", {x}), hyperbolic_cosine(e, x)));
+}
+
+template <Value (*function)(Emission&, const Value&)>
+void elementwise(Emission& e) {
+  e.give(function(e, single_operand(e)));
 }
 
 void degrees(Emission& e) {
@@ -64,10 +69,19 @@ void radians(Emission& e) {
 void register_trigonometry(Registry& registry) {
   registry.handler("aten::atan2", atan2);
   registry.handler("aten::angle", angle);
-  registry.handler("aten::cosh", cosh);
-  registry.handler("aten::sinh", sinh);
+  registry.handler("aten::cosh", cosh, {"operator"});
+  registry.handler("aten::sinh", sinh, {"operator"});
   for (const char* op : {"aten::rad2deg", "aten::degrees"}) registry.handler(op, degrees);
   for (const char* op : {"aten::deg2rad", "aten::radians"}) registry.handler(op, radians);
+  const std::pair<const char*, Handler> functions[] = {
+      {"aten::tan", elementwise<tangent>},        {"aten::asin", elementwise<arc_sine>},
+      {"aten::acos", elementwise<arc_cosine>},    {"aten::atan", elementwise<arc_tangent>},
+      {"aten::asinh", elementwise<area_sine>},    {"aten::acosh", elementwise<area_cosine>},
+      {"aten::atanh", elementwise<area_tangent>}, {"aten::erf", elementwise<error_function>}};
+  for (const auto& [op, handler] : functions) {
+    registry.handler(op, handler);
+    registry.number_handler(op, handler);
+  }
   registry.number_handler("aten::degrees", degrees);
   registry.number_handler("aten::radians", radians);
 }

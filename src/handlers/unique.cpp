@@ -48,7 +48,7 @@ void give_or_nothing(Emission& e, std::size_t output, bool given, const Value& v
 }
 
 Value like_self(Emission& e, const Value& flat) {
-  return e.rank("self") == 1 ? flat : e.node("Reshape", {flat, e.shape_of("self")});
+  return e.rank("self") == 1 ? flat : e.build.reshape_by(flat, e.shape_of("self"));
 }
 
 // What Unique compares as whole numbers.
@@ -73,7 +73,7 @@ void unique_by_order(Emission& e, bool all) {
 }
 
 void unique(Emission& e) {
-  if (!e.row_has("Unique")) return unique_by_order(e, false);
+  if (!e.variant("operator")) return unique_by_order(e, false);
   const Value x = e.tensor("self");
   const auto made = e.nodes("Unique", {comparable(e, x)}, 4, {{"sorted", 1}});
   e.give(0, made[0]);
@@ -83,7 +83,7 @@ void unique(Emission& e) {
 }
 
 void unique_dim(Emission& e) {
-  if (!e.row_has("Unique")) return unique_by_order(e, true);
+  if (!e.variant("operator")) return unique_by_order(e, true);
   const Value x = e.tensor("self");
   const auto made = e.nodes("Unique", {comparable(e, x)}, 4, {{"sorted", 1}, {"axis", e.axis("dim")}});
   e.give(0, made[0]);
@@ -110,9 +110,9 @@ void unique_consecutive(Emission& e) {
 }  // namespace
 
 void register_unique(Registry& registry) {
-  registry.handler("aten::_unique", unique);
-  registry.handler("aten::_unique2", unique);
-  registry.handler("aten::unique_dim", unique_dim);
+  registry.handler("aten::_unique", unique, {"operator"});
+  registry.handler("aten::_unique2", unique, {"operator"});
+  registry.handler("aten::unique_dim", unique_dim, {"operator"});
   registry.handler("aten::unique_consecutive", unique_consecutive);
   registry.handler("aten::unique_dim_consecutive", unique_consecutive);
 }

@@ -39,8 +39,7 @@ Value sizes_around(Emission& e, std::int64_t axis, const Value& middle, std::int
 }
 
 void flatten(Emission& e) {
-  if (e.row_has("Flatten") && (ir::is_floating(e.dtype("self")) || e.at_least(9)))
-    return e.give(e.node("Flatten", {e.tensor("self")}, {{"axis", 1}}));
+  if (e.variant("operator")) return e.give(e.node("Flatten", {e.tensor("self")}, {{"axis", 1}}));
   if (const auto* to = known_output_shape(e); !to || (e.call.rank("self") == 0))
     return e.give(e.build.reshape(e.tensor("self"), {-1}));
   const std::int64_t first = e.axis("start_dim"), last = e.axis("end_dim");
@@ -69,7 +68,7 @@ Value squeezed_if_one(Emission& e, std::int64_t axis) {
   const auto squeezed = e.build.begin_body();
   e.build.end_body({e.node("Squeeze", {self}, {{"axes", Ints{axis}}})});
   const auto kept = e.build.begin_body();
-  e.build.end_body({e.node("Identity", {self})});
+  e.build.end_body({e.build.again(self)});
   return e.build
       .control("If", {e.build.reshape(one, {})}, {{"then_branch", squeezed}, {"else_branch", kept}}, {self.dtype}, {false})
       .front();
@@ -97,6 +96,10 @@ void squeeze(Emission& e) {
   if (axes.size() > 1)
     throw Refusal{"whether the size of dimension " + std::to_string(open.front()) + " is 1 isn't known",
                   "name the size with --input"};
+  if (!e.at_least(11))
+    throw Refusal{"whether the size of dimension " + std::to_string(open.front()) +
+                      " is 1 isn't known, and before opset 11 both branches of If give the same sizes",
+                  "use opset 11, or a fixed size"};
   e.give(squeezed_if_one(e, open.front()));
 }
 
@@ -227,7 +230,7 @@ void register_view(Registry& registry) {
   registry.handler("aten::view_as", view_as);
   registry.handler("aten::reshape_as", view_as);
   registry.handler("aten::_reshape_from_tensor", reshape_from_tensor);
-  registry.handler("aten::flatten", flatten);
+  registry.handler("aten::flatten", flatten, {"operator"});
   registry.handler("aten::ravel", ravel);
   registry.handler("aten::unflatten", unflatten);
   registry.handler("aten::unsqueeze", unsqueeze);

@@ -91,8 +91,8 @@ struct TypeOf {
 }  // namespace
 
 DictConstant::DictConstant() = default;
-DictConstant::DictConstant(TypeRef key, TypeRef value, std::vector<std::pair<Constant, Constant>> items)
-    : key(std::move(key)), value(std::move(value)), items(std::move(items)) {}
+DictConstant::DictConstant(TypeRef key_type, TypeRef value_type, std::vector<std::pair<Constant, Constant>> members)
+    : key(std::move(key_type)), value(std::move(value_type)), items(std::move(members)) {}
 DictConstant::DictConstant(const DictConstant&) = default;
 DictConstant::DictConstant(DictConstant&&) noexcept = default;
 DictConstant& DictConstant::operator=(const DictConstant&) = default;

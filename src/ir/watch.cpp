@@ -26,7 +26,7 @@ void Watch::look() const {
   if (state_->cancelled && state_->cancelled()) throw Cancelled("cancelled");
   if (state_->end && Clock::now() >= *state_->end)
     throw ModelError("working through the model's graph was stopped after " + plainly(state_->seconds) +
-                     " s (--timeout gives it more)");
+                     " s (CheckOptions::timeout_seconds gives it more)");
 }
 
 }  // namespace compatcheck::ir

@@ -30,9 +30,10 @@ void check_arguments(const Context& context, const mapping::OperatorRows& rows);
 void check_onnx(const Context& context, const mapping::OperatorRows& rows);       // `to`, attributes, number of inputs
 void check_bodies(const Context& context, const mapping::OperatorRows& rows);     // ONNX functions written in rows
 void check_functions(const Context& context, std::span<const mapping::OperatorRows* const> all);  // one name, one body
-void check_lists(const Context& context);                                                         // structural and plumbing
 void check_onnx_changes(const Context& context);
 void check_handlers(const Context& context);
+void check_variants(const Context& context, const mapping::OperatorRows& rows);  // known to the operator's handler
+void check_unused_variants(const Context& context);
 
 // The opset below which the entry holds: the next entry, a change of meaning, or one above the highest.
 int end_of(const mapping::Table& table, const mapping::OperatorRows& rows, std::size_t entry);

@@ -35,6 +35,10 @@ bool shadows(const Row& earlier, const Row& later) {
   });
 }
 
+bool stands_at(const mapping::Place& a, const mapping::Place& b) {
+  return a.file == b.file && a.line == b.line && a.column == b.column;
+}
+
 void check_rows(const Context& context, const Entry& entry) {
   for (std::size_t later = 0; later < entry.rows.size(); ++later) {
     const Row& row = entry.rows[later];
@@ -70,9 +74,11 @@ void check_history(const Context& context, const OperatorRows& rows) {
     }
     if (i == 0) continue;
     const Entry& before = rows.history[i - 1];
-    if (before.user == entry.user && mapping::equal(before.rows, entry.rows) &&
-        !context.table.meaning_change(before, entry.opset))
+    if (before.user != entry.user || !mapping::equal(before.rows, entry.rows)) continue;
+    if (!context.table.meaning_change(before, entry.opset))
       context.report(entry.place, "says what opset " + std::to_string(before.opset) + " said already; an entry holds upward");
+    else if (!entry.user && !stands_at(before.rows.front().place, entry.rows.front().place))
+      context.report(entry.place, "repeats the entry for opset " + std::to_string(before.opset) + "; write `same`");
   }
 }
 

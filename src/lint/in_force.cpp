@@ -5,6 +5,7 @@
 #include "mapping/files.h"
 #include "mapping/reading/suggest.h"
 #include "plugin/overlay.h"
+#include "process/log.h"
 
 namespace compatcheck::lint {
 namespace {
@@ -32,7 +33,12 @@ template <class Check>
 std::vector<mapping::Defect> with_names(const InForce& tables, Check check) {
   const auto conditions = tables.registry.condition_names();
   const auto words = tables.registry.fact_words();
-  return check(tables.table, {.schemas = tables.schemas, .conditions = conditions, .fact_words = words, .handlers = {}});
+  const auto handlers = tables.handlers.names();
+  return check(tables.table, {.schemas = tables.schemas,
+                              .conditions = conditions,
+                              .fact_words = words,
+                              .handlers = handlers,
+                              .variants = &tables.handlers});
 }
 
 }  // namespace
@@ -41,9 +47,12 @@ InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::
                           std::vector<mapping::Defect>& defects) {
   InForce tables;
   std::vector<plugins::Plugin> opened;
-  for (const auto& library : plugins)
+  for (const auto& library : plugins) {
+    logging::info("plugin {}", library.string());
     plugins::overlay(opened.emplace_back(plugins::load(library)), tables.table, tables.registry, tables.handlers, defects);
+  }
   for (const auto& file : mapping::table_files(mappings)) {
+    logging::info("mapping table {}", file.string());
     auto unreadable = tables.table.overlay(file);
     std::move(unreadable.begin(), unreadable.end(), std::back_inserter(defects));
   }

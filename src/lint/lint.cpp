@@ -24,6 +24,7 @@ void check_rows(const Context& context, const mapping::OperatorRows& rows) {
   check_arguments(context, rows);
   check_onnx(context, rows);
   check_bodies(context, rows);
+  check_variants(context, rows);
 }
 
 }  // namespace
@@ -41,9 +42,9 @@ std::vector<mapping::Defect> check(const mapping::Table& table, const Known& kno
   const auto operators = table.operators();
   for (const mapping::OperatorRows* rows : operators) check_rows(context, *rows);
   check_functions(context, operators);
-  check_lists(context);
   check_onnx_changes(context);
   check_handlers(context);
+  check_unused_variants(context);
   sort(defects);
   return defects;
 }

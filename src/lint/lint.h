@@ -7,22 +7,19 @@
 #include <string_view>
 #include <vector>
 
+#include "handlers/registry.h"
 #include "mapping/table.h"
 #include "schema/schema.h"
 
 namespace compatcheck::lint {
-
-struct Handler {
-  std::string_view op;  // "aten::pad", or with an overload
-  int opset = 0;        // from which it is written
-};
 
 // What the tables are held against. What is absent isn't checked.
 struct Known {
   const schema::Registry& schemas;                              // with those that the tables state (Table::schemas)
   std::optional<std::span<const std::string_view>> conditions;  // names that `requires` may use
   std::optional<std::span<const std::string_view>> fact_words;
-  std::optional<std::span<const Handler>> handlers;
+  std::optional<std::span<const std::string_view>> handlers;  // operators that have one: "aten::pad", or with an overload
+  const handlers::Registry* variants = nullptr;  // whose handlers' variants rows may ask for; null: not checked
 };
 
 // Every defect, by place.

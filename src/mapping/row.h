@@ -79,6 +79,7 @@ struct Row {
   enum class Kind : std::uint8_t { mapped, missing, refuse };
   Kind kind = Kind::mapped;
   std::vector<std::string> to;  // "Relu", "domain::Name"; of a body what it implies
+  std::string variant;          // the way of the operator's handler; empty: its usual one
   std::optional<Body> body;
   std::optional<std::vector<Binding>> inputs;
   std::vector<std::pair<std::string, Binding>> attributes;

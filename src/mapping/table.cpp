@@ -34,10 +34,20 @@ bool same_arguments(std::span<const schema::Argument> a, std::span<const schema:
                     [](const auto& x, const auto& y) { return x.name == y.name && ir::equal(*x.type, *y.type); });
 }
 
+// A user's row that says again what a row below it says is emitted in the same way.
+void take_variant(Row& row, const OperatorRows& before) {
+  if (!row.variant.empty() || row.kind != Row::Kind::mapped || row.body) return;
+  for (const Entry& entry : before.history)
+    for (const Row& other : entry.rows)
+      if (std::ranges::is_permutation(row.to, other.to)) row.variant = other.variant;
+}
+
 // What a user's file says of an operator holds from its lowest opset up; below, what was there before.
 OperatorRows overlay_rows(OperatorRows user, const OperatorRows* before) {
   for (Entry& entry : user.history) entry.user = true;
   if (!before || user.history.empty()) return user;
+  for (Entry& entry : user.history)
+    for (Row& row : entry.rows) take_variant(row, *before);
   std::vector<Entry> history;
   for (const Entry& entry : before->history)
     if (entry.opset < user.history.front().opset) history.push_back(entry);
@@ -47,18 +57,6 @@ OperatorRows overlay_rows(OperatorRows user, const OperatorRows* before) {
   if (user.schema.empty()) user.schema = before->schema, user.schema_place = before->schema_place;
   if (user.valid.empty()) user.valid = before->valid;
   return user;
-}
-
-// An `inline` row names what carries the meaning, as other rows do.
-void leave_out_plumbing(OperatorRows& rows, std::span<const Listed> plumbing) {
-  for (Entry& entry : rows.history)
-    for (Row& row : entry.rows) {
-      if (!row.body || !row.body->is_inlined) continue;
-      auto kept = row.to;
-      std::erase_if(kept,
-                    [&](const std::string& op) { return std::ranges::find(plumbing, op, &Listed::name) != plumbing.end(); });
-      if (!kept.empty()) row.to = std::move(kept);
-    }
 }
 
 }  // namespace
@@ -129,7 +127,6 @@ std::vector<Defect> Table::overlay_text(std::string_view yaml, const std::string
   auto next = std::make_shared<State>(*state_);
   next->sources.emplace_back(file_name, text);
   for (const auto& [domain, version] : contents.domains) next->domains[domain] = version;
-  for (OperatorRows& rows : contents.items) leave_out_plumbing(rows, plumbing());
   const auto stated_in_file = [&](std::string_view name) {
     return std::any_of(contents.items.begin(), contents.items.end(), [&](const OperatorRows& rows) { return rows.name == name; });
   };
@@ -258,7 +255,6 @@ const Listed* Table::find_structural(std::string_view op) const {
 std::span<const OnnxChange> Table::onnx_changes() const { return state_->base->changes(); }
 const std::map<std::string, int, std::less<>>& Table::domains() const { return state_->domains; }
 std::span<const Listed> Table::structural() const { return state_->base->structural(); }
-std::span<const Listed> Table::plumbing() const { return state_->base->plumbing(); }
 
 std::vector<const OperatorRows*> Table::operators() const {
   std::vector<const OperatorRows*> all;

@@ -40,7 +40,7 @@ enum class Structure : std::uint8_t {
   dropped,   // nothing, and it needs nothing
 };
 
-// A member of mappings/structural.yaml or plumbing.yaml.
+// A member of mappings/structural.yaml.
 struct Listed {
   std::string name;
   std::string why;
@@ -108,7 +108,6 @@ class Table {
   const OnnxChange* meaning_change(const Entry& entry, int opset) const;
   const std::map<std::string, int, std::less<>>& domains() const;  // versions of custom ONNX domains that users' files state
   std::span<const Listed> structural() const;                      // sorted by name
-  std::span<const Listed> plumbing() const;
   std::vector<std::string> schemas() const;                // that rows state, users' last
   std::string_view source_line(const Place& place) const;  // of a table file; empty if there is no such line
 

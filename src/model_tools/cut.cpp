@@ -48,8 +48,8 @@ Cut cut(const GraphIndex& graph, const std::vector<std::string>& from, const std
   for (const auto& name : from)
     if (!met.contains(name)) found.unread.push_back(name);
   if (missing.empty()) return found;
-  std::string message =
-      "--from lacks inputs of the model that " + listed(to) + (to.size() == 1 ? " needs: " : " need: ") + listed(missing);
+  std::string message = "ExtractOptions::from lacks inputs of the model that " + listed(to) +
+                        (to.size() == 1 ? " needs: " : " need: ") + listed(missing);
   if (!found.unread.empty()) message += "; nothing on the way reads " + listed(found.unread);
   throw UsageError(message);
 }

@@ -56,7 +56,9 @@ Names resolve(const GraphIndex& graph, const Names& given, Side side, const char
     if (std::ranges::find(values, value) == values.end()) values.push_back(value);
   };
   for (const std::string& name : given) {
-    if (graph.is_value(name)) {
+    // An output is called as the module that gives it; nothing begins at an output.
+    const bool module = side == Side::from && graph.is_output(name) && !graph.is_input(name) && !graph.nodes_of(name).empty();
+    if (graph.is_value(name) && !module) {
       add(name);
       continue;
     }
@@ -114,14 +116,14 @@ class Extract {
 
   void choose() {
     const bool whole = options_.from.empty() && options_.to.empty();
-    from_ = options_.from.empty() ? index_.needed_inputs() : resolve(index_, options_.from, Side::from, "--from");
+    from_ = options_.from.empty() ? index_.needed_inputs() : resolve(index_, options_.from, Side::from, "ExtractOptions::from");
     if (options_.to.empty())
       for (const auto& output : original_.output()) to_.push_back(output.name());
     else
-      to_ = resolve(index_, options_.to, Side::to, "--to");
+      to_ = resolve(index_, options_.to, Side::to, "ExtractOptions::to");
     for (const std::string& value : to_)
       if (std::ranges::find(from_, value) != from_.end() && !index_.is_output(value))
-        throw UsageError("'" + value + "' is both --from and --to: nothing lies between");
+        throw UsageError("'" + value + "' is in both ExtractOptions::from and ExtractOptions::to: nothing lies between");
     cut_ = cut(index_, from_, to_);
     if (whole) keep_everything();
     if (options_.from.empty() && !whole)
@@ -144,9 +146,10 @@ class Extract {
     Names unknown;
     for (const std::string& name : wanted) {
       const auto producer = index_.producer(name);
-      if (!producer && !index_.is_value(name)) unknown_name(index_, "--add-outputs", name);
+      if (!producer && !index_.is_value(name)) unknown_name(index_, "ExtractOptions::add_outputs", name);
       if (!producer || !cut_.nodes[*producer])
-        throw UsageError("--add-outputs " + name + ": " + (producer ? "no node that is kept gives it" : "is no node's output"));
+        throw UsageError("ExtractOptions::add_outputs " + name + ": " +
+                         (producer ? "no node that is kept gives it" : "is no node's output"));
       if (!outputs.insert(name).second) continue;
       const auto* type = types_.find(skeleton_.model.graph(), name);
       if (all && !(type && is_whole(*type)))

@@ -178,7 +178,8 @@ class Walk {
   void count_listed() {
     if (++listed_ > most_listed)
       throw ModelError("has more than " + std::to_string(most_listed) +
-                       " nodes, attributes and initializers to list: ask for some of its nodes (--op, --node)");
+                       " nodes, attributes and initializers to list: ask for some of its nodes (InspectOptions::operators, "
+                       "InspectOptions::nodes)");
   }
 
   NodeContents describe(const ::onnx::NodeProto& node, const std::string& op, std::uint32_t index, const std::string& scope,

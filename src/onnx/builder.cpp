@@ -81,7 +81,7 @@ void Builder::add_node(Node node) {
   if (!is_own_domain(domain) &&
       std::ranges::find(model_.domains, domain, &std::pair<std::string, int>::first) == model_.domains.end())
     model_.domains.emplace_back(domain, model_.version_of(domain));
-  emitted_.push_back(domain.empty() ? node.op : domain + "::" + node.op);
+  record(node);
   (bodies_.empty() ? model_.graph : *bodies_.back()).nodes.push_back(std::move(node));
 }
 
@@ -126,6 +126,7 @@ Values Builder::append(Call& call, std::size_t outputs, const std::vector<DType>
     made.push_back(value);
   }
   add_node(std::move(call.node));
+  const auto marked = plumbing();  // the casts back
   for (std::size_t i = 0; i < outputs; ++i) {
     const Formal* formal = call.schema ? formal_at(call.schema->outputs, i) : nullptr;
     const auto widened = formal ? call.widened.find(formal->type) : call.widened.end();

@@ -2,6 +2,7 @@
 // input by now is given as one, dtypes that the operator or the runtime doesn't take go through casts that change no value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -76,7 +77,33 @@ struct OpsetRange {
   int from = 0, to = 0;
 };
 
+// What a node is for. Plumbing holds values as the nodes around it take them: dtypes, dimensions, sizes computed when the model
+// runs.
+struct Emitted {
+  std::string op;  // "Conv", or "domain::Name"
+  bool plumbing = false;
+};
+
 class Builder {
+  // In ascending order: of two that apply to a node, the later counts.
+  enum class Role : std::uint8_t {
+    work,      // carries the meaning of the call
+    layout,    // changes how a value is held; work where the row says that the operator is the meaning (aten::reshape: Reshape)
+    plumbing,  // whatever the row says
+  };
+
+  class Marking {
+   public:
+    Marking(Role& role, Role marked) : role_(role), before_(role) { role_ = std::max(role_, marked); }
+    ~Marking() { role_ = before_; }
+    Marking(const Marking&) = delete;
+    Marking& operator=(const Marking&) = delete;
+
+   private:
+    Role& role_;
+    Role before_;
+  };
+
  public:
   Builder(Model& model, const MovedAttributes& moved, OpsetRange all);
 
@@ -100,6 +127,17 @@ class Builder {
                  std::vector<std::optional<ValueInfo>> outputs);
   bool is_untyped(const Value& value) const { return model_.values[value.id].untyped; }
 
+  // ---- Which nodes are plumbing. Casts that widen, changes of dtype and of dimensions by the functions below, and what is
+  // computed from sizes alone, are marked as they are added; other nodes are work.
+  // Nodes added while it lives are plumbing.
+  [[nodiscard]] Marking plumbing() { return {role_, Role::plumbing}; }
+  // The operators that carry the meaning of the call. They must outlive the builder.
+  void carry_meaning(std::span<const std::string> operators) { meaning_ = operators; }
+  // A number that sizes or places something: what is computed from such numbers alone is, too.
+  Value size(const Value& value);
+  // The value is a result of the call: so is what it was computed from, were it sizes.
+  void mark_result(const Value& value);
+
   // ---- Constants: initializers of the model, each once
   Value constant(TensorData data);
   Value ints(const Ints& values);  // i64, one dimension
@@ -113,7 +151,8 @@ class Builder {
   // ---- Folded where the operand is a constant
   Value cast(const Value& value, ir::DType dtype);  // the value itself if it has the dtype
   Value transpose(const Value& value, const Ints& permutation);
-  Value reshape(const Value& value, const Ints& dims);    // dims as Reshape's: one may be -1
+  Value reshape(const Value& value, const Ints& dims);  // dims as Reshape's: one may be -1
+  Value reshape_by(const Value& value, const Value& dims, const Arguments& attributes = {});
   Value unsqueeze(const Value& value, const Ints& axes);  // axes of the result, not negative
   Value squeeze(const Value& value, const Ints& axes);
   Value concat(const Values& parts, std::int64_t axis);  // one part: itself; vectors of constants: folded
@@ -147,8 +186,8 @@ class Builder {
   // Another model of the same opset, to try nodes in.
   Builder in(Model& other) const { return {other, moved_, range_}; }
   void set_origin(const ir::Node* origin) { origin_ = origin; }
-  // Operators added since the last call, in order.
-  std::vector<std::string> take_emitted() { return std::exchange(emitted_, {}); }
+  // Operators added since the last call, in order; those in bodies of If, Loop and Scan before the node that holds the body.
+  std::vector<Emitted> take_emitted();
 
  private:
   struct Call;
@@ -162,6 +201,7 @@ class Builder {
   void carry(const Schema& schema, const std::shared_ptr<Graph>& body);
   std::vector<ir::DType> output_dtypes(const Call& call, std::size_t outputs, std::optional<ir::DType> dtype) const;
   void add_node(Node node);
+  void record(const Node& node);
   Values append(Call& call, std::size_t outputs, const std::vector<ir::DType>& dtypes);
   Value add_constant(TensorData data);
   std::optional<TensorData> known(const Value& value) const;
@@ -171,7 +211,17 @@ class Builder {
   OpsetRange range_;
   std::vector<std::shared_ptr<Graph>> bodies_;
   const ir::Node* origin_ = nullptr;
-  std::vector<std::string> emitted_;
+  struct Added {
+    std::string op;
+    Role role = Role::work;
+    bool of_sizes = false;        // computed from sizes alone, and no result of the call: plumbing whatever its role
+    std::vector<ValueId> inputs;  // of those
+  };
+  std::vector<Added> emitted_;
+  Role role_ = Role::work;
+  std::span<const std::string> meaning_;
+  static constexpr std::size_t from_outside = static_cast<std::size_t>(-1);
+  std::map<ValueId, std::size_t> sizes_;      // values that hold sizes → index into emitted_
   std::map<ValueId, std::size_t> constants_;  // index into initializers
   std::multimap<std::size_t, std::size_t> by_hash_;
   std::map<ValueId, Values> parts_;

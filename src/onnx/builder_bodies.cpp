@@ -32,6 +32,7 @@ DType carried(const Schema& schema, const Value& value) {
 
 // Identity takes sequences from opset 14 on.
 Value Builder::again(const Value& value) {
+  const Marking marked(role_, Role::layout);
   if (!value.sequence || at_least(14)) return node("Identity", {value});
   const Value longer = node("SequenceInsert", {value, constant(make_tensor(value.dtype, {}, Ints{0}))});
   return node("SequenceErase", {longer, integer(-1)});
@@ -62,6 +63,7 @@ void Builder::carry(const Schema& schema, const std::shared_ptr<Graph>& body) {
     return Value{id, model_.values[id].dtype, model_.values[id].kind == ValueInfo::Kind::sequence};
   };
   bodies_.push_back(body);
+  const auto marked = plumbing();
   std::size_t casts = 0;
   for (ValueId& input : body->inputs) {
     const Value inner = value_of(input);
@@ -89,8 +91,12 @@ void Builder::carry(const Schema& schema, const std::shared_ptr<Graph>& body) {
 Values Builder::control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<DType>& dtypes,
                         const std::vector<bool>& sequences) {
   const Schema& found = *schema(op);
+  const auto around = [&](const Value& value, DType dtype) {
+    const auto marked = plumbing();
+    return cast(value, dtype);
+  };
   Node node{.op = std::string(op), .domain = {}, .inputs = {}, .outputs = {}, .attributes = {}, .name = {}, .origin = origin_};
-  for (const Value& input : inputs) node.inputs.push_back(input ? cast(input, carried(found, input)).id : absent);
+  for (const Value& input : inputs) node.inputs.push_back(input ? around(input, carried(found, input)).id : absent);
   for (const auto& [name, body] : bodies) {
     if (const auto* graph = std::get_if<std::shared_ptr<Graph>>(&body.variant())) carry(found, *graph);
     node.attributes.push_back({std::string(name), to_attribute(body)});
@@ -102,9 +108,9 @@ Values Builder::control(std::string_view op, const Values& inputs, const Argumen
     made.push_back({model_.add_value({.kind = kind, .dtype = dtype, .shape = {}, .name = {}}), dtype, sequences[i]});
     node.outputs.push_back(made.back().id);
   }
-  emitted_.emplace_back(op);
+  record(node);
   (bodies_.empty() ? model_.graph : *bodies_.back()).nodes.push_back(std::move(node));
-  for (std::size_t i = 0; i < dtypes.size(); ++i) made[i] = cast(made[i], dtypes[i]);
+  for (std::size_t i = 0; i < dtypes.size(); ++i) made[i] = around(made[i], dtypes[i]);
   return made;
 }
 

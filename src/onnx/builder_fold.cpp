@@ -155,6 +155,7 @@ Value Builder::cast(const Value& value, DType dtype) {
     if (const auto numbers = as_floats(*data)) return constant(make_tensor(dtype, data->dims, *numbers));
   }
   if (!data_type(dtype)) throw Refusal{"ONNX has no tensors of " + std::string(ir::name(dtype))};
+  const Marking marked(role_, Role::layout);
   return node("Cast", {value}, {{"to", data_type(dtype)}}, dtype);
 }
 
@@ -181,7 +182,13 @@ Value Builder::transpose(const Value& value, const Ints& permutation) {
 Value Builder::reshape(const Value& value, const Ints& dims) {
   if (auto data = known(value))
     if (auto made = reshaped(std::move(*data), dims)) return constant(std::move(*made));
+  const Marking marked(role_, Role::layout);
   return node("Reshape", {value, ints(dims)});
+}
+
+Value Builder::reshape_by(const Value& value, const Value& dims, const Arguments& attributes) {
+  const Marking marked(role_, Role::layout);
+  return node("Reshape", {value, dims}, attributes);
 }
 
 Value Builder::unsqueeze(const Value& value, const Ints& axes) {
@@ -196,6 +203,7 @@ Value Builder::unsqueeze(const Value& value, const Ints& axes) {
     if (auto copy = known(value))
       if (auto made = reshaped(std::move(*copy), dims)) return constant(std::move(*made));
   }
+  const Marking marked(role_, Role::layout);
   return node("Unsqueeze", {value}, {{"axes", axes}});
 }
 
@@ -209,6 +217,7 @@ Value Builder::squeeze(const Value& value, const Ints& axes) {
       if (std::ranges::find(axes, static_cast<std::int64_t>(i)) == axes.end()) dims.push_back(data->dims[i]);
     if (auto made = reshaped(std::move(*data), dims)) return constant(std::move(*made));
   }
+  const Marking marked(role_, Role::layout);
   return node("Squeeze", {value}, {{"axes", axes}});
 }
 

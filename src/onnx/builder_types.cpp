@@ -67,9 +67,6 @@ bool moves_elements(std::string_view op) {
   return std::ranges::find(names, op) != std::end(names);
 }
 
-// What the runtime casts by itself: ONNX Runtime runs f16 nodes without a kernel in f32.
-bool runtime_casts(DType dtype) { return dtype == DType::f16; }
-
 // What lists hold keeps its dtype: there is no cast of a list.
 bool holds_sequences(const Schema& schema) {
   return std::ranges::any_of(schema.inputs, is_sequence) || std::ranges::any_of(schema.outputs, is_sequence);
@@ -111,6 +108,7 @@ void Builder::widen(Call& call) {
   }
   if (schema.name == "Cast" || schema.name == "Loop" || schema.name == "If" || schema.name == "Scan") return;
   if (schema.name == "ConstantOfShape") widen_fill(call);
+  const auto marked = plumbing();  // the casts
   const bool fixed = holds_sequences(schema);
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Formal* formal = formal_at(schema.inputs, i);
@@ -120,9 +118,13 @@ void Builder::widen(Call& call) {
       value = cast(value, call.bound.at(formal->type));
       continue;
     }
+    const auto runtime_takes = [&](DType dtype) {
+      const Runs found = runs(schema, model_.opset, formal->type, dtype);
+      narrow({found.since, found.until});
+      return found.yes;
+    };
     const auto serves = [&](DType dtype) {
-      return accepts(*formal, {value.id, dtype, value.sequence}) &&
-             (fixed || value.sequence || has_kernel(schema, formal->type, dtype) || runtime_casts(dtype));
+      return accepts(*formal, {value.id, dtype, value.sequence}) && (fixed || value.sequence || runtime_takes(dtype));
     };
     if (serves(value.dtype)) continue;
     const auto candidates = fixed || value.sequence ? std::span<const DType>() : wider(value.dtype, moves_elements(schema.name));

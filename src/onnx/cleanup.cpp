@@ -199,6 +199,12 @@ void offer_weights(Model& model) {
   }
 }
 
+std::size_t node_count(const Model& model) {
+  std::size_t count = 0;
+  for_each_node(model.graph, [&](const Node&) { ++count; });
+  return count;
+}
+
 void name_all(Model& model) {
   Names nodes, values;
   values.take("");

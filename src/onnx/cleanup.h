@@ -5,6 +5,8 @@
 
 namespace compatcheck::onnx {
 
+std::size_t node_count(const Model& model);  // bodies included
+
 // Nodes and initializers that nothing reads.
 void remove_dead(Model& model);
 // Identity nodes, but for those that give an output its own name.
@@ -18,8 +20,11 @@ void fuse_batch_norm(Model& model, int weights);
 void fold_weights(Model& model, int weights);
 // ONNX Runtime (PadFusion, 1.17 to 1.31) takes zeros that a Pad puts around a MaxPool's input into its `pads`, which count as
 // -infinity; not where auto_pad says that there are none, nor where the MaxPool gives positions, too. Before opset 8, which has
-// no positions, another Pad stands between.
+// no positions, another Pad stands between. An AveragePool with such zeros that are as wide as its window doesn't load; auto_pad
+// keeps them apart there, too.
 void guard_padding(Model& model);
+// Other forms that ONNX Runtime's fusions make wrong (1.31) become equal ones that they leave alone: docs/onnxruntime.md.
+void guard_fusions(Model& model);
 // Weights are inputs too, whose values a caller may replace; constants that came with the conversion aren't.
 void offer_weights(Model& model);
 // Names what has none yet, after modules and operators ("/encoder/layer.0/MatMul_output_0"). All names are unique.

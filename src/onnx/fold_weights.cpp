@@ -122,7 +122,7 @@ class Folding {
     for (Node& node : model_.graph.nodes) {
       const auto made = node.domain.empty() && node.outputs.size() == 1 ? result_of(node) : std::nullopt;
       if (made)
-        add(node.outputs[0], *made);
+        add(node, *made);
       else
         kept.push_back(std::move(node));
     }
@@ -180,7 +180,15 @@ class Folding {
     return Array{data->dims, read_floats(*data, weights_)};
   }
 
-  void add(ValueId value, const Array& array) {
+  // It is called as the weight that it is made of; of several, as the largest.
+  void add(const Node& node, const Array& array) {
+    const ValueId value = node.outputs[0];
+    std::int64_t most = -1;
+    for (const ValueId input : node.inputs)
+      if (const TensorData* data = constant(input); data && data->elements() > most && !model_.values[input].name.empty()) {
+        most = data->elements();
+        model_.values[value].name = model_.values[input].name;
+      }
     constants_[value] = model_.initializers.size();
     model_.initializers.push_back({value, make_tensor(ir::DType::f32, array.dims, array.elements)});
   }

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "ir/graph.h"
 #include "onnx/cleanup.h"
 #include "onnx/weight_copy.h"
 
@@ -65,13 +66,19 @@ class Fusion {
     TensorData scaled = *weight;
     scaled.factors = affine->factor;
     take_factors(scaled);
-    const std::string weight_name = model_.values[conv.inputs[1]].name,
-                      bias_name = conv.inputs.size() > 2 ? model_.values[conv.inputs[2]].name : std::string();
+    const std::string weight_name = model_.values[conv.inputs[1]].name, bias_name = bias_name_of(conv, norm);
     conv.inputs.resize(3, absent);
     conv.inputs[1] = add(std::move(scaled), weight_name);
     conv.inputs[2] = add(make_tensor(ir::DType::f32, {static_cast<std::int64_t>(bias->size())}, *bias), bias_name);
     conv.outputs[0] = norm.outputs[0];
     return true;
+  }
+
+  // A Conv without a bias gets the norm's. Norms may share a constant, so their module names it.
+  std::string bias_name_of(const Node& conv, const Node& norm) const {
+    if (conv.inputs.size() > 2 && conv.inputs[2] != absent) return model_.values[conv.inputs[2]].name;
+    const bool named = norm.origin && !norm.origin->module().empty();
+    return named ? std::string(norm.origin->module()) + ".bias" : model_.values[norm.inputs[2]].name;
   }
 
   // factor = scale / √(variance + epsilon), shift = offset − mean · factor; in double.

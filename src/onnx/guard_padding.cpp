@@ -1,4 +1,4 @@
-// Zeros around the input of a MaxPool, kept from what ONNX Runtime makes of them.
+// Zeros around the input of a pool, kept from what ONNX Runtime makes of them.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -22,6 +22,11 @@ Node padding_of(const Node& pool, const std::vector<std::int64_t>& sizes, Model&
           .origin = pool.origin};
 }
 
+bool rounds_up(const Node& pool) {
+  const NodeAttribute* ceil = pool.attribute("ceil_mode");
+  return ceil && std::get<std::int64_t>(ceil->value) != 0;
+}
+
 bool insert_before(Graph& graph, ValueId value, Node node) {
   for (auto at = graph.nodes.begin(); at != graph.nodes.end(); ++at) {
     if (std::ranges::find(at->outputs, value) != at->outputs.end()) return graph.nodes.insert(at, std::move(node)), true;
@@ -42,14 +47,18 @@ void guard_padding(Model& model) {
   for_each_node(model.graph, [&](Node& node) {
     for (const ValueId output : node.outputs) makers[output] = &node;
     const auto pads = std::ranges::find(node.attributes, "pads", &NodeAttribute::name);
-    if (node.op != "MaxPool" || !node.domain.empty() || node.outputs.size() > 1 || pads == node.attributes.end()) return;
+    const bool averages = node.op == "AveragePool";
+    if ((node.op != "MaxPool" && !averages) || !node.domain.empty() || node.outputs.size() > 1 || pads == node.attributes.end())
+      return;
     const Node* maker = makers.contains(node.inputs[0]) ? makers[node.inputs[0]] : nullptr;
     if (maker && maker->op == "Cast" && makers.contains(maker->inputs[0])) maker = makers[maker->inputs[0]];
     if (!maker || maker->op != "Pad") return;
     const NodeAttribute* mode = maker->attribute("mode");
     if (mode && std::get<std::string>(mode->value) != "constant") return;
     const auto sizes = std::get<std::vector<std::int64_t>>(pads->value);
-    if (std::ranges::count(sizes, 0) == std::ssize(sizes)) {
+    const bool none = std::ranges::count(sizes, 0) == std::ssize(sizes);
+    if (averages && (!none || rounds_up(node))) return;
+    if (none) {
       *pads = {"auto_pad", std::string("VALID")};
     } else if (model.opset >= 8) {
       node.outputs.push_back(model.add_value({.dtype = ir::DType::i64, .shape = {}, .name = {}}));

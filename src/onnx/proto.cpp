@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compatcheck/error.h"
 #include "onnx/function_text.h"
@@ -285,17 +286,86 @@ void infer_shapes(Model& model) {
   }
 }
 
-void check(const ::onnx::ModelProto& skeleton, const Model& model) {
+::onnx::ModelProto check(const ::onnx::ModelProto& skeleton, const Model& model) {
   ::onnx::ModelProto copy = stand_in(skeleton, model);
   try {
     ::onnx::checker::check_model(copy);
     ::onnx::shape_inference::InferShapes(copy, ::onnx::OpSchemaRegistry::Instance(),
                                          ::onnx::ShapeInferenceOptions(true, 1, false));
+    return copy;
   } catch (const std::exception& error) {
     if (skeleton.functions_size() > 0)
       throw TableError(std::string("a function of the mapping rows doesn't fit the calls that it stands for: ") + error.what());
     throw InternalError(std::string("the ONNX model isn't valid: ") + error.what());
   }
+}
+
+namespace {
+
+// The types of a model's values, written where they are missing.
+class TypeStatement {
+ public:
+  TypeStatement(const Model& model, const KnownShapes& shapes) {
+    for (const auto& [value, dims] : shapes) known_.emplace(model.values[value].name, &dims);
+  }
+
+  void state(::onnx::GraphProto& graph, const ::onnx::GraphProto& inferred) {
+    std::unordered_set<std::string> stated;
+    for (const auto* values : {&graph.input(), &graph.output(), &graph.value_info()})
+      for (const auto& value : *values) stated.insert(value.name());
+    std::unordered_map<std::string, const ::onnx::TypeProto*> types;
+    for (const auto& value : inferred.value_info()) types.emplace(value.name(), &value.type());
+    for (const auto& node : graph.node())
+      for (const auto& name : node.output())
+        if (const auto type = types.find(name); type != types.end() && stated.insert(name).second) {
+          auto& made = *graph.add_value_info();
+          made.set_name(name);
+          *made.mutable_type() = *type->second;
+          if (made.type().has_tensor_type()) settle(*made.mutable_type()->mutable_tensor_type(), name);
+        }
+    bodies(graph, inferred);
+  }
+
+ private:
+  // The stand-in has the same nodes.
+  void bodies(::onnx::GraphProto& graph, const ::onnx::GraphProto& inferred) {
+    for (int n = 0; n < std::min(graph.node_size(), inferred.node_size()); ++n)
+      for (int a = 0; a < std::min(graph.node(n).attribute_size(), inferred.node(n).attribute_size()); ++a)
+        if (auto& attribute = *graph.mutable_node(n)->mutable_attribute(a); attribute.has_g())
+          state(*attribute.mutable_g(), inferred.node(n).attribute(a).g());
+  }
+
+  // onnx numbers the sizes that it can't tell ("unk__3"), which says nothing.
+  void settle(::onnx::TypeProto_Tensor& type, const std::string& name) const {
+    const auto found = known_.find(name);
+    const std::vector<Dimension>* known = found == known_.end() ? nullptr : found->second;
+    if (!type.has_shape()) {
+      if (!known) return;
+      for (std::size_t i = 0; i < known->size(); ++i) type.mutable_shape()->add_dim();
+      type.mutable_shape();
+    }
+    auto& shape = *type.mutable_shape();
+    if (known && static_cast<int>(known->size()) != shape.dim_size()) known = nullptr;
+    for (int i = 0; i < shape.dim_size(); ++i) {
+      auto& dim = *shape.mutable_dim(i);
+      if (dim.dim_param().starts_with("unk__")) dim.clear_dim_param();
+      if (dim.has_dim_value() || !dim.dim_param().empty() || !known) continue;
+      const Dimension& fact = (*known)[static_cast<std::size_t>(i)];
+      if (fact.size)
+        dim.set_dim_value(*fact.size);
+      else if (!fact.name.empty())
+        dim.set_dim_param(fact.name);
+    }
+  }
+
+  std::unordered_map<std::string_view, const std::vector<Dimension>*> known_;
+};
+
+}  // namespace
+
+void state_types(::onnx::ModelProto& skeleton, const ::onnx::ModelProto& inferred, const Model& model,
+                 const KnownShapes& shapes) {
+  TypeStatement(model, shapes).state(*skeleton.mutable_graph(), inferred.graph());
 }
 
 }  // namespace compatcheck::onnx

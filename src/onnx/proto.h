@@ -3,6 +3,9 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <unordered_map>
+#include <vector>
+
 #include "onnx/model.h"
 
 namespace compatcheck::onnx {
@@ -16,8 +19,14 @@ namespace compatcheck::onnx {
 int ir_version(const Model& model);  // that its file has
 
 // The skeleton with such initializers stood in for by typed inputs: onnx's checker, then strict inference of types and shapes.
-// Throws InternalError with what onnx says; TableError where the model holds functions, which are users'.
-void check(const ::onnx::ModelProto& skeleton, const Model& model);
+// Throws InternalError with what onnx says; TableError where the model holds functions, which are users'. Gives the stand-in with
+// the types that were inferred.
+::onnx::ModelProto check(const ::onnx::ModelProto& skeleton, const Model& model);
+
+// Writes the types of inner values, for those who look at the file: as they were inferred, and where inference leaves a size open
+// as `shapes` has it.
+using KnownShapes = std::unordered_map<ValueId, std::vector<Dimension>>;
+void state_types(::onnx::ModelProto& skeleton, const ::onnx::ModelProto& inferred, const Model& model, const KnownShapes& shapes);
 
 // Shapes of inner tensors that nobody states, as ONNX's own inference has them.
 void infer_shapes(Model& model);

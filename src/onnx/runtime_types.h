@@ -1,4 +1,4 @@
-// The element types for which ONNX Runtime's CPU provider has kernels: mappings/onnxruntime_types.yaml as static data.
+// The element types with which ONNX Runtime's CPU provider runs operators: mappings/onnxruntime_types.yaml as static data.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,18 @@ struct RuntimeTypes {
     std::span<const ir::DType> dtypes;
   };
   std::string_view op;
-  int since = 0, until = 0;  // versions of the operator that the kernel serves
+  int since = 0, until = 0;  // opsets of the model
   std::span<const Parameter> parameters;
 };
 
-std::span<const RuntimeTypes> runtime_types();  // by operator and version
+std::span<const RuntimeTypes> runtime_types();  // by operator and opset
 
-// Whether a kernel takes `dtype` for the schema's type parameter; true where the data doesn't name the parameter, as what a
-// runtime doesn't tell is left to it.
-bool has_kernel(const Schema& schema, std::string_view type_parameter, ir::DType dtype);
+// Whether the runtime takes `dtype` for the schema's type parameter in a model of this opset; yes where the data doesn't name the
+// parameter, as what wasn't tried is left to the runtime. The answer holds for the opsets `since` to `until`.
+struct Runs {
+  bool yes = true;
+  int since = 0, until = 1000;
+};
+Runs runs(const Schema& schema, int opset, std::string_view type_parameter, ir::DType dtype);
 
 }  // namespace compatcheck::onnx

@@ -23,8 +23,8 @@ struct Far {
 
 class Layout {
  public:
-  explicit Layout(const Model& model) : model_(model), proto_(to_proto(model)) {
-    check(proto_, model);
+  Layout(const Model& model, const WriteOptions& options) : model_(model), proto_(to_proto(model)) {
+    state_types(proto_, check(proto_, model), model, options.shapes);
     for (const Initializer& initializer : model.initializers)
       weights_ += initializer.data.view ? byte_count(initializer.data) : 0;
   }
@@ -112,30 +112,57 @@ class Layout {
   std::uint64_t weights_ = 0;
 };
 
-}  // namespace
-
-void write(const Model& model, int weights, const std::filesystem::path& file, const WriteOptions& options) {
-  Layout layout(model);
-  std::uint64_t done = 0;
-  const auto written = [&](std::uint64_t bytes) {
+// Counts what is written for the caller.
+std::function<void(std::uint64_t)> counting(const Layout& layout, const WriteOptions& options) {
+  return [&layout, &options, done = std::uint64_t{0}](std::uint64_t bytes) mutable {
     done += bytes;
     if (options.progress) options.progress(done, layout.weight_bytes());
   };
-  const std::uint64_t whole = layout.skeleton_bytes() + layout.weight_bytes() + 64 * model.initializers.size();
-  const bool external = options.external_data == ExternalData::always ||
-                        (options.external_data == ExternalData::automatic && whole > most_message_bytes);
-  if (!external && whole > most_message_bytes)
-    throw UsageError("the model is larger than 2 GB, which one ONNX file can't be: use --external-data auto");
+}
+
+bool too_large(const Layout& layout, const Model& model) {
+  return layout.skeleton_bytes() + layout.weight_bytes() + 64 * model.initializers.size() > most_message_bytes;
+}
+
+}  // namespace
+
+Written write(const Model& model, int weights, const std::filesystem::path& file, const WriteOptions& options) {
+  Layout layout(model, options);
+  const bool large = too_large(layout, model);
+  const bool external =
+      options.external_data == ExternalData::always || (options.external_data == ExternalData::automatic && large);
+  if (!external && large)
+    throw UsageError(
+        "the model is larger than 2 GB, which one ONNX file can't be: ConvertOptions::external_data must not be `never`");
   OutputFile out(file);
+  Written written;
   if (!external || layout.weight_bytes() == 0) {
-    layout.write_whole(out, weights, written);
-    return out.finish();
+    layout.write_whole(out, weights, counting(layout, options));
+    written.bytes = out.size();
+    out.finish();
+    return written;
   }
-  const std::filesystem::path data_file = file.string() + ".data";
-  OutputFile data(data_file);
-  layout.write_external(out, data, data_file.filename().string(), weights, written);
+  written.external_file = file.string() + ".data";
+  OutputFile data(written.external_file);
+  layout.write_external(out, data, written.external_file.filename().string(), weights, counting(layout, options));
+  written.bytes = out.size();
+  written.external_bytes = data.size();
   data.finish();
   out.finish();
+  return written;
+}
+
+Written write(const Model& model, int weights, const Piece& piece, const WriteOptions& options) {
+  Layout layout(model, options);
+  if (options.external_data == ExternalData::always)
+    throw UsageError("ConvertOptions::external_data `always` needs a file to write, beside which the weights lie");
+  if (too_large(layout, model))
+    throw UsageError(
+        "the model is larger than 2 GB, which one ONNX file can't be: write it to a file, beside which the weights lie");
+  OutputFile out = OutputFile::nameless();
+  layout.write_whole(out, weights, counting(layout, options));
+  out.read(piece);
+  return {.bytes = out.size()};
 }
 
 }  // namespace compatcheck::onnx

@@ -1,9 +1,13 @@
 // Writing a model file: everything but the weights is laid out first, then the weights go from file to file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
 
 #include "onnx/model.h"
 
@@ -13,13 +17,25 @@ enum class ExternalData : std::uint8_t { automatic, always, never };  // automat
 
 struct WriteOptions {
   ExternalData external_data = ExternalData::automatic;
+  // Of values whose sizes ONNX's own inference may not find: the file states them.
+  std::unordered_map<ValueId, std::vector<Dimension>> shapes{};
   // Called as bytes are written, and may throw to end it: done, total.
-  std::function<void(std::uint64_t, std::uint64_t)> progress;
+  std::function<void(std::uint64_t, std::uint64_t)> progress{};
+};
+
+struct Written {
+  std::uint64_t bytes = 0;
+  std::uint64_t external_bytes = 0;       // in the file beside it
+  std::filesystem::path external_file{};  // empty: there is none
 };
 
 // `weights`: a descriptor of the file in which views lie, or -1. Checks the model first. The file appears whole, under its name,
 // or not at all; so does FILE.data beside it, where there is external data. Throws UsageError where the file can't be written,
 // ModelError where a weight can't be read.
-void write(const Model& model, int weights, const std::filesystem::path& file, const WriteOptions& options = {});
+Written write(const Model& model, int weights, const std::filesystem::path& file, const WriteOptions& options = {});
+
+// The same bytes in order, in pieces, when all are made; nothing lies beside them.
+using Piece = std::function<void(std::span<const std::byte>)>;
+Written write(const Model& model, int weights, const Piece& piece, const WriteOptions& options = {});
 
 }  // namespace compatcheck::onnx

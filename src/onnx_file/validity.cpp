@@ -141,6 +141,18 @@ void ValueTypes::merge(const ::onnx::GraphProto& graph, const ::onnx::GraphProto
   for (std::size_t i = 0; i < std::min(bodies.size(), inferred_bodies.size()); ++i) merge(*bodies[i], *inferred_bodies[i]);
 }
 
+::onnx::ModelProto with_types(const ::onnx::ModelProto& model) {
+  ::onnx::ModelProto inferred = model;
+  if (Calls(model).count(model.graph().node()) > most_calls) return inferred;
+  try {
+    ::onnx::shape_inference::InferShapes(inferred, ::onnx::OpSchemaRegistry::Instance(),
+                                         ::onnx::ShapeInferenceOptions(false, 0, true));
+  } catch (const std::exception&) {
+    return model;
+  }
+  return inferred;
+}
+
 bool is_whole(const ::onnx::TypeProto& type) {
   using Type = ::onnx::TypeProto;
   switch (type.value_case()) {

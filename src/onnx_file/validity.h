@@ -31,6 +31,9 @@ class ValueTypes {
   bool inferred_ = false;
 };
 
+// A copy of the model with the types that ONNX's inference finds, in bodies too; where it fails, with those that are stated.
+::onnx::ModelProto with_types(const ::onnx::ModelProto& model);
+
 // What the checker wants of a type: of a tensor dtype and rank.
 bool is_whole(const ::onnx::TypeProto& type);
 

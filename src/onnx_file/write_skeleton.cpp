@@ -8,6 +8,7 @@
 #include "onnx/output_file.h"
 #include "onnx/weight_copy.h"
 #include "onnx/wire.h"
+#include "process/callback.h"
 
 namespace compatcheck::onnx_file {
 namespace {
@@ -79,7 +80,8 @@ class Writing {
     std::uint64_t whole = lay_out(skeleton_).bytes;
     for (const auto& tensor : apart_) whole += tensor.second.bytes();
     if (external_data_ == ExternalData::never && whole > onnx::most_message_bytes)
-      throw UsageError("the model is larger than 2 GB, which one ONNX file can't be: use --external-data auto");
+      throw UsageError(
+          "the model is larger than 2 GB, which one ONNX file can't be: ExtractOptions::external_data must not be `never`");
     const bool all = external_data_ == ExternalData::always || lay_out(skeleton_).bytes > onnx::most_message_bytes;
     if (all) take_out();
     total_ = whole;
@@ -162,7 +164,7 @@ class Writing {
     return [this](std::uint64_t bytes) {
       done_ += bytes;
       if (run_.cancel && *run_.cancel) throw Cancelled("cancelled");
-      if (run_.progress) run_.progress({.stage = "write", .done = done_, .total = total_});
+      process::tell(run_, {.stage = "write", .done = done_, .total = total_});
     };
   }
 

@@ -56,6 +56,9 @@ constexpr auto promotes = std::to_array<std::string_view>({"aten::add_",
                                                            "aten::clamp_max_",
                                                            "aten::addcmul_",
                                                            "aten::addcdiv_",
+                                                           "aten::addr_",
+                                                           "aten::igamma_",
+                                                           "aten::igammac_",
                                                            "aten::lerp_",
                                                            "aten::__iand__",
                                                            "aten::__ior__",
@@ -64,6 +67,18 @@ constexpr auto promotes = std::to_array<std::string_view>({"aten::add_",
                                                            "aten::__isub__",
                                                            "aten::__imul__",
                                                            "aten::__idiv__"});
+
+// Likewise; their functional forms alone make floats of integers, or i64 of small ones.
+constexpr auto changes_kind = std::to_array<std::string_view>(
+    {"aten::acos_",    "aten::arccos_",  "aten::acosh_",      "aten::arccosh_",   "aten::asin_",   "aten::arcsin_",
+     "aten::asinh_",   "aten::arcsinh_", "aten::atan_",       "aten::arctan_",    "aten::atanh_",  "aten::arctanh_",
+     "aten::cos_",     "aten::cosh_",    "aten::deg2rad_",    "aten::digamma_",   "aten::erf_",    "aten::erfc_",
+     "aten::erfinv_",  "aten::exp_",     "aten::exp2_",       "aten::expm1_",     "aten::i0_",     "aten::lgamma_",
+     "aten::log_",     "aten::log10_",   "aten::log1p_",      "aten::log2_",      "aten::logit_",  "aten::mvlgamma_",
+     "aten::rad2deg_", "aten::igamma_",  "aten::igammac_",    "aten::polygamma_", "aten::rsqrt_",  "aten::reciprocal_",
+     "aten::sigmoid_", "aten::sin_",     "aten::sinc_",       "aten::sinh_",      "aten::sqrt_",   "aten::tan_",
+     "aten::tanh_",    "aten::addr_",    "aten::cumsum_",     "aten::cumprod_",   "aten::square_", "aten::float_power_",
+     "aten::div_",     "aten::divide_",  "aten::true_divide_"});
 
 // They change what the tensor object is, not only what it holds.
 constexpr auto changes_object =
@@ -110,10 +125,13 @@ const schema::Schema* functional_schema(const ir::Node& node, const schema::Regi
 }
 
 bool may_promote(const ir::Node& node) {
-  if (!among(node.op(), promotes)) return false;
   const auto& own = node.input(0)->type()->tensor.dtype;
+  const bool floating = own && ir::is_floating(*own);
+  if (among(node.op(), changes_kind) && !floating) return true;
+  if (!among(node.op(), promotes)) return false;
   const auto others = node.inputs().subspan(1);
   return std::any_of(others.begin(), others.end(), [&](const ir::Value* other) {
+    if (ir::is(other->type(), ir::TypeKind::floating) || ir::is(other->type(), ir::TypeKind::number)) return !floating;
     if (!is_tensor(other)) return false;
     return !own || !other->type()->tensor.dtype || *own != *other->type()->tensor.dtype;
   });
@@ -143,6 +161,14 @@ ir::Value* replace_all(ir::Node* write, ir::Value* current, const schema::Regist
   ir::Value* result = build(write, std::move(op), inputs, registry);
   write->erase();
   return result;
+}
+
+// Running sums and products are computed in the dtype of what they are written to.
+bool computes_as_out(const ir::Node& node) { return node.is("aten::cumsum") || node.is("aten::cumprod"); }
+
+ir::Value* cast_before(ir::Node* node, ir::Value* like, const schema::Registry& registry) {
+  ir::Value* inputs[] = {node->input(0), like};
+  return build(node, "aten::type_as", inputs, registry);
 }
 
 // As the dtype of `like`, which an operator in place keeps.
@@ -176,10 +202,11 @@ ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schem
   if (!out && among(write->op(), replaces_all)) return replace_all(write, current, registry);
   const bool boolean = among(write->op(), answers_bool);
   const schema::Schema* schema = functional_schema(*write, registry);
-  if (out)
+  if (out) {
     write->erase_input(write->inputs().size() - 1);
-  else
-    write->replace_input(0, current);
+    if (computes_as_out(*write)) write->replace_input(0, cast_before(write, current, registry));
+  }
+  if (!out) write->replace_input(0, current);
   const bool promoted = !out && may_promote(*write);
   write->set_op(schema->name);
   write->set_schema(schema);

@@ -9,6 +9,7 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/views.h"
+#include "passes/write_causes.h"
 #include "passes/write_plan.h"
 
 namespace compatcheck::passes {
@@ -265,6 +266,15 @@ std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir:
     unresolved.push_back({node, std::move(why)});
   }
   return unresolved;
+}
+
+std::unordered_map<const ir::Node*, const ir::Node*> write_causes(const ir::Graph& graph, const ir::Program* program,
+                                                                  const schema::Registry& registry, const ir::Watch& watch) {
+  const WritePlan plan(graph, program, registry, watch);
+  std::unordered_map<const ir::Node*, const ir::Node*> causes;
+  for (const ir::Node* node : plan.writes())
+    if (const ir::Node* cause = plan.cause(node)) causes.emplace(node, cause);
+  return causes;
 }
 
 }  // namespace compatcheck::passes

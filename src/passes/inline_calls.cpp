@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compatcheck/error.h"
+#include "ir/origin.h"
 #include "passes/budget.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -27,6 +28,20 @@ std::string join(const std::string& path, const std::string& name) {
   constexpr std::size_t longest_path = 1000;
   if (path.empty()) return name.substr(0, longest_path);
   return path.size() + name.size() > longest_path ? path : path + "." + name;
+}
+
+bool has_source(const ir::LocationRef& innermost) {
+  for (const ir::Location* place = innermost.get(); place; place = place->caller.get())
+    if (ir::origin_of(*place) != ir::Origin::archive) return true;
+  return false;
+}
+
+// Behind the tracer's frames of a recorded stack stands the script that made the file: the caller takes its place.
+ir::LocationRef called_from(const ir::LocationRef& here, const ir::LocationRef& caller) {
+  auto copy = std::make_shared<ir::Location>(*here);
+  const ir::LocationRef next = here->caller;
+  copy->caller = next && ir::origin_of(*next) != ir::Origin::tracer ? called_from(next, caller) : caller;
+  return copy;
 }
 
 const std::string* text_attribute(const ir::Node& node, std::string_view name) {
@@ -254,6 +269,8 @@ class Inliner {
 
   void mark_origin(ir::Node* first, const ir::Node* end, const ir::LocationRef& caller, const std::string& module) {
     std::unordered_map<const ir::Location*, ir::LocationRef> called;
+    // A trace records the whole stack of each node, which says more than where the archive's own code calls.
+    const bool tells = has_source(caller);
     auto mark = [&](ir::Node* node) {
       watch_.step();
       node->set_module(module);
@@ -262,9 +279,8 @@ class Inliner {
       if (!caller) return;
       ir::LocationRef& location = called[node->location().get()];
       if (!location && node->location()) {
-        auto here = std::make_shared<ir::Location>(*node->location());
-        here->caller = caller;
-        location = std::move(here);
+        const bool whole_stack = node->location()->caller != nullptr;
+        location = whole_stack && !tells ? node->location() : called_from(node->location(), caller);
       }
       node->set_location(location ? location : caller);
     };

@@ -1,9 +1,12 @@
 #include "passes/normalize.h"
 
+#include <algorithm>
 #include <array>
 
 #include "compatcheck/error.h"
+#include "passes/assertions.h"
 #include "passes/rewrite.h"
+#include "process/log.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -19,6 +22,7 @@ struct Work {
   ir::Watch watch;
   Budget budget{};
   std::vector<std::string> written_inputs = {};
+  bool keep_assertions = false;
 };
 
 struct Pass {
@@ -63,7 +67,8 @@ constexpr auto passes = std::to_array<Pass>({
      " numbers beforehand", true},
     {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.budget, w.known, w.watch); }, "computed ",
      " other value beforehand", " other values beforehand"},
-    {"drop_assertions", [](Work& w) { return drop_assertions(w.graph, w.watch); }, "dropped ", " assertion", " assertions", true},
+    {"drop_assertions", [](Work& w) { return w.keep_assertions ? 0 : drop_assertions(w.graph, w.watch); }, "dropped ",
+     " assertion", " assertions", true},
     {"prune_branches", [](Work& w) { return prune_branches(w.graph, w.watch); }, "settled ", " branch", " branches", true},
     {"remove_unused", [](Work& w) { return remove_unused(w.graph, w.watch); }, "", "", "", true},
     {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program, w.watch); }, "merged ",
@@ -82,6 +87,8 @@ constexpr auto passes = std::to_array<Pass>({
 std::size_t apply(const Pass& pass, Work& work, const NormalizeOptions& options) {
   work.watch.look();
   const std::size_t changed = pass.run(work);
+  if (changed > 0 && logging::enabled(LogLevel::debug))
+    logging::debug("pass {}: changed {}, {} nodes now", pass.name, changed, node_count(work.graph));
   if (options.verify_between) {
     try {
       work.graph.verify();
@@ -127,10 +134,14 @@ void report_written_inputs(const Work& work, std::vector<std::string>& steps) {
 }
 
 void finish(Normalized& normalized, Work& work, const NormalizeOptions& options) {
+  if (options.keep_assertions) keep_exceptions(work.graph);
   schema::resolve(work.graph, work.registry);
   if (apply(numbers_pass, work, options) > 0) schema::resolve(work.graph, work.registry);
   const Counts counts = run_all(work, options);
-  for (std::size_t i = 0; i < passes.size(); ++i) report(passes[i], counts[i], normalized.steps);
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    report(passes[i], counts[i], normalized.steps);
+    if (passes[i].name == "drop_assertions") normalized.dropped_assertions = counts[i] > 0;
+  }
   report_written_inputs(work, normalized.steps);
   schema::resolve(work.graph, work.registry);
   normalized.unresolved_writes = unresolved_writes(work.graph, work.program, work.registry, work.watch);
@@ -144,7 +155,7 @@ std::string methods_of(const ir::Class& type) {
     for (const auto& [name, function] : type.methods)
       if (name.starts_with("forward") == forward && !name.starts_with("__") && shown++ < 5)
         names += (names.empty() ? "" : ", ") + name;
-  return names.empty() ? "" : "; it has " + names + (shown > 5 ? " and others" : "") + " (--method)";
+  return names.empty() ? "" : "; it has " + names + (shown > 5 ? " and others" : "") + " (LoadOptions::method)";
 }
 
 const ir::Function& find_method(const ir::Program& program, const std::string& method) {
@@ -173,38 +184,54 @@ ir::Graph method_graph(const ir::Program& program, const std::string& method) {
   return graph;
 }
 
+// None, numbers, flags, texts, devices, and lists and tuples of these.
+bool is_plain(const ir::Constant& value) {
+  if (const auto* list = value.get<ir::ListConstant>()) return std::ranges::all_of(list->items, is_plain);
+  if (const auto* tuple = value.get<ir::TupleConstant>()) return std::ranges::all_of(tuple->items, is_plain);
+  return value.is_none() || value.get<bool>() || value.get<std::int64_t>() || value.get<double>() || value.get<std::string>() ||
+         value.get<ir::DeviceConstant>();
+}
+
 std::vector<std::pair<std::size_t, ir::Constant>> defaults_of(const ir::Function& method) {
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;
   for (std::size_t i = 1; i < method.parameters.size(); ++i)
-    if (const auto& value = method.parameters[i].default_value; value && (value->is_none() || value->get<bool>()))
-      defaults.emplace_back(i - 1, *value);
+    if (const auto& value = method.parameters[i].default_value; value && is_plain(*value)) defaults.emplace_back(i - 1, *value);
   return defaults;
 }
 
 }  // namespace
 
+std::size_t node_count(const ir::Graph& graph) {
+  std::size_t count = 0;
+  ir::for_each_node(*graph.top(), [&](const ir::Node*) { ++count; });
+  return count;
+}
+
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options) {
-  Normalized normalized{method_graph(program, options.method), defaults_of(find_method(program, options.method)), {}, {}};
+  Normalized normalized{method_graph(program, options.method), defaults_of(find_method(program, options.method)), {}, {}, false};
   Work work{normalized.graph, &program, registry, {}, options.watch};
+  work.keep_assertions = options.keep_assertions;
   report(inline_pass, apply(inline_pass, work, options), normalized.steps);
   finish(normalized, work, options);
   return normalized;
 }
 
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options) {
-  Normalized normalized{std::move(graph), {}, {}, {}};
+  Normalized normalized{std::move(graph), {}, {}, {}, false};
   Work work{normalized.graph, nullptr, registry, {}, options.watch};
+  work.keep_assertions = options.keep_assertions;
   finish(normalized, work, options);
   return normalized;
 }
 
-bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, std::vector<std::string>* notes,
+bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, const SimplifyOptions& options,
               const ir::Watch& watch) {
   Work work{graph, nullptr, registry, known, watch};
+  work.keep_assertions = options.keep_assertions;
   bool changed = false;
   for (const std::size_t count : run_all(work, {})) changed = changed || count > 0;
   if (changed) schema::resolve(graph, registry);
-  if (notes) report_written_inputs(work, *notes);
+  if (options.notes) report_written_inputs(work, *options.notes);
   return changed;
 }
 

@@ -20,16 +20,18 @@ struct Normalized {
   // attribute `path`, its name in the state_dict. A node with the attribute `inplace` has the dtype of its first
   // argument, whatever promotion would give.
   ir::Graph graph;
-  // Of the method's inputs, those that a call may leave out and that say how to go about, not what with: None and flags.
+  // Of the method's inputs, by number, what a call that leaves them out takes.
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;
   std::vector<std::string> steps;  // what changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;
+  bool dropped_assertions = false;  // branches that only raise are gone
 };
 
 struct NormalizeOptions {
   std::string method = "forward";
   ir::Watch watch;
-  bool verify_between = false;  // ir::Graph::verify after every pass
+  bool keep_assertions = false;  // branches that only raise stay, but for those that are settled
+  bool verify_between = false;   // ir::Graph::verify after every pass
   std::function<void(const ir::Graph&, std::string_view pass)> after_pass;
 };
 
@@ -38,9 +40,15 @@ struct NormalizeOptions {
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options = {});
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options = {});
 
+std::size_t node_count(const ir::Graph& graph);  // nested blocks included
+
 // The passes that fold, prune and unroll, again on a normalised graph, with what has become known of its values since:
 // the facts of inputs. Returns whether anything changed; what the user should know of it is added to `notes`.
-bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known,
-              std::vector<std::string>* notes = nullptr, const ir::Watch& watch = {});
+struct SimplifyOptions {
+  std::vector<std::string>* notes = nullptr;
+  bool keep_assertions = false;
+};
+bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, const SimplifyOptions& options = {},
+              const ir::Watch& watch = {});
 
 }  // namespace compatcheck::passes

@@ -1,6 +1,7 @@
 // What says something about a model rather than computing it: prints, type refinements, devices, assertions.
 #include <algorithm>
 
+#include "passes/assertions.h"
 #include "passes/effects.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -27,13 +28,37 @@ bool adds_nothing(const ir::Value* from, const ir::Value* to) {
   return to->type()->kind == optional || to->type()->kind == any || to->type()->kind == union_of || kind == to->type()->kind;
 }
 
+bool is_exception(const ir::Node& node) { return node.is("prim::RaiseException") || node.is(kept_exception); }
+
 // Whether every run of the block ends in an exception.
 bool only_raises(const ir::Block& block) {
   for (const ir::Node* node : block) {
-    if (node->is("prim::RaiseException")) return true;
+    if (is_exception(*node)) return true;
     if (node->is("prim::If") && only_raises(*node->blocks()[0]) && only_raises(*node->blocks()[1])) return true;
   }
   return false;
+}
+
+// The block that only raises, of an If whose other one may not; null for all other nodes.
+const ir::Block* raising_block(const ir::Node& node) {
+  if (!node.is("prim::If")) return nullptr;
+  const bool first = only_raises(*node.blocks()[0]);
+  return first == only_raises(*node.blocks()[1]) ? nullptr : node.blocks()[first ? 0 : 1];
+}
+
+void add_assertions(const ir::Block& block, std::vector<const ir::Node*>& raising) {
+  for (const ir::Node* node : block) {
+    const ir::Block* raises = raising_block(*node);
+    for (const ir::Block* inner : node->blocks()) {
+      if (inner != raises) {
+        add_assertions(*inner, raising);
+        continue;
+      }
+      ir::for_each_node(*inner, [&](const ir::Node* candidate) {
+        if (is_exception(*candidate)) raising.push_back(candidate);
+      });
+    }
+  }
 }
 
 }  // namespace
@@ -85,13 +110,24 @@ std::size_t drop_assertions(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t dropped = 0;
   // Inner ones first: a branch of nothing but dropped assertions is empty.
   for (ir::Node* node : all_nodes_backwards(graph, watch)) {
-    if (!node->is("prim::If")) continue;
-    const bool first = only_raises(*node->blocks()[0]);
-    if (first == only_raises(*node->blocks()[1])) continue;
-    take_block(node, *node->blocks()[first ? 1 : 0]);
+    const ir::Block* raises = raising_block(*node);
+    if (!raises) continue;
+    take_block(node, *node->blocks()[raises == node->blocks()[0] ? 1 : 0]);
     ++dropped;
   }
   return dropped;
+}
+
+void keep_exceptions(ir::Graph& graph) {
+  ir::for_each_node(*graph.top(), [](ir::Node* node) {
+    if (node->is("prim::RaiseException")) node->set_op(std::string(kept_exception));
+  });
+}
+
+std::vector<const ir::Node*> assertions(const ir::Graph& graph) {
+  std::vector<const ir::Node*> raising;
+  add_assertions(*graph.top(), raising);
+  return raising;
 }
 
 }  // namespace compatcheck::passes

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/value_name.h"
 #include "passes/effects.h"
 #include "passes/functional_form.h"
 #include "passes/list_form.h"
@@ -10,7 +11,7 @@
 namespace compatcheck::passes {
 namespace {
 
-std::string shown(const ir::Value* value) { return "%" + (value->name().empty() ? std::to_string(value->id()) : value->name()); }
+std::string shown(const ir::Value* value) { return ir::described(*value); }
 
 bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
 
@@ -35,7 +36,7 @@ WritePlan::WritePlan(const ir::Graph& graph, const ir::Program* program, const s
       targets_[write] = write->input(*written_by_form(*write, registry_));
       continue;
     }
-    for (std::size_t operand : written_operands(*write)) block(this->family(write->input(operand)), why);
+    for (std::size_t operand : written_operands(*write)) block(this->family(write->input(operand)), why, write);
     own_[write] = std::move(why);
   }
   block_what_grows(graph);
@@ -79,7 +80,13 @@ WritePlan::Family WritePlan::family_written(const ir::Node* write) const {
 std::string WritePlan::obstacle(const ir::Node* write) const {
   if (const auto own = own_.find(write); own != own_.end()) return own->second;
   const auto blocked = blocked_.find(family_written(write));
-  return blocked == blocked_.end() ? std::string() : blocked->second;
+  return blocked == blocked_.end() ? std::string() : blocked->second.why;
+}
+
+const ir::Node* WritePlan::cause(const ir::Node* write) const {
+  if (own_.contains(write)) return nullptr;
+  const auto blocked = blocked_.find(family_written(write));
+  return blocked == blocked_.end() || blocked->second.cause == write ? nullptr : blocked->second.cause;
 }
 
 bool WritePlan::follows(const ir::Value* value) const {
@@ -119,7 +126,7 @@ std::vector<std::string> WritePlan::written_inputs() const {
 
 std::string WritePlan::own_obstacle(const ir::Node& write) const {
   if (write.is("prim::SetAttr") && !ir::constant_of(write.input(0)))
-    return "writes attribute " + std::string(attribute_name(write)) + " of an object that the model makes as it runs";
+    return "writes an attribute of an object that the model makes as it runs";
   if (write.is("prim::SetAttr"))
     return "writes attribute " + std::string(attribute_name(write)) + ", which keeps its value between calls";
   const auto operands = written_operands(write);
@@ -263,9 +270,11 @@ void WritePlan::check(LocationId id, const Writers& writers, const ir::Value* ob
     if (family == other || !clashes(id, observer, made, write)) continue;
     const ir::Value* target = write->input(written_operands(*write)[0]);
     const bool unsure = is_tensor(target) && is_tensor(made) && lifetimes_.made(made) < lifetimes_.made(target);
-    block(other, unsure ? "writes to " + shown(target) + ", which may or may not share memory with " + shown(made)
-                        : "writes to " + shown(target) + ", which is also read as " + shown(observer));
-    block(family, "writes to memory that is also written as " + shown(target));
+    block(other,
+          unsure ? "writes to " + shown(target) + ", which may or may not share memory with " + shown(made)
+                 : "writes to " + shown(target) + ", which is also read as " + shown(observer),
+          observer->producer());
+    block(family, "writes to memory that is also written as " + shown(target), write);
   }
 }
 

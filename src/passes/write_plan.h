@@ -30,6 +30,9 @@ class WritePlan {
   std::span<ir::Node* const> writes() const { return aliases_.writers(); }
   // Why the write stays; empty if it can be expressed.
   std::string obstacle(const ir::Node* write) const;
+  // Another write, for whose sake alone this one stays, or the node whose result may share its memory; null where it stands in
+  // its own way.
+  const ir::Node* cause(const ir::Node* write) const;
 
   const Views& views() const { return views_; }
   // Whether the value is of a family with writes that all can be expressed.
@@ -48,8 +51,12 @@ class WritePlan {
 
   Family family(const ir::Value* value) const { return views_.root(value); }
   Family family_written(const ir::Node* write) const;
-  void block(Family family, const std::string& why) {
-    if (family) blocked_.emplace(family, why);
+  struct Obstacle {
+    std::string why;
+    const ir::Node* cause = nullptr;
+  };
+  void block(Family family, const std::string& why, const ir::Node* cause = nullptr) {
+    if (family) blocked_.emplace(family, Obstacle{why, cause});
   }
   std::string own_obstacle(const ir::Node& write) const;
   std::string obstacle_of_target(const ir::Node& write, const ir::Value* target) const;
@@ -79,7 +86,7 @@ class WritePlan {
   Lifetimes lifetimes_;
   std::unordered_map<const ir::Node*, std::string> own_;     // obstacles by write
   std::unordered_map<const ir::Node*, ir::Value*> targets_;  // by write that has no obstacle of its own
-  std::unordered_map<Family, std::string> blocked_;
+  std::unordered_map<Family, Obstacle> blocked_;
   std::unordered_set<Family> written_;
   std::map<LocationId, std::vector<const ir::Node*>> puts_;  // what puts the memory into a list, dict or object
   std::unordered_map<const ir::Node*, std::vector<ir::Value*>> inside_;

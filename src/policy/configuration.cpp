@@ -296,7 +296,7 @@ std::optional<std::filesystem::path> find_configuration(const std::filesystem::p
         continue;  // or it lies where nobody lets us look
       if (const std::string why = policy::why_no_file(file); !why.empty()) throw UsageError(why);
       if (!std::filesystem::is_regular_file(file, error))
-        throw UsageError(file.string() + " is no regular file; --config reads it all the same, --no-config reads none");
+        throw UsageError(file.string() + " is no regular file; name a configuration, or read none");
       return file;
     }
     if (at == at.parent_path()) return std::nullopt;

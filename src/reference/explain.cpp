@@ -147,7 +147,7 @@ std::string history_json(const Subject& subject) {
 
 std::string page_of(const std::string& subject, const ReferenceOptions& options) {
   if (options.scaffold != Scaffold::none && subject.starts_with("CC"))
-    throw UsageError("--scaffold is for an operator (aten::foo), not for a rule");
+    throw UsageError("ReferenceOptions::scaffold is for an operator (aten::foo), not for a rule");
   if (const auto* rule = analysis::find_rule(subject)) return rule_page(*rule, options);
   if (subject.size() == 5 && subject.starts_with("CC")) {
     std::string ids;

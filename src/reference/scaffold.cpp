@@ -118,6 +118,12 @@ std::string signature(const std::string& name, const schema::Schema& schema) {
          results_of(schema) + ")";
 }
 
+// The word that the tables have for the operator; empty if they have none.
+std::string shipped_facts(const Subject& subject, const lint::InForce& in_force) {
+  return subject.known ? std::string(in_force.table.facts(subject.name, subject.schema.overload, in_force.schemas))
+                       : std::string();
+}
+
 std::string yaml(const Subject& subject, const lint::InForce& in_force) {
   const std::string name = base_of(subject.key), opset = std::to_string(subject.opset);
   std::string text;
@@ -129,11 +135,11 @@ std::string yaml(const Subject& subject, const lint::InForce& in_force) {
       subject.key + ":\n";
   if (!subject.known) text += "  schema: \"" + stated(subject.schema) + "\"   # state its own arguments and results\n";
   const auto word = analysis::facts_word_for(subject.schema);
-  if (!subject.has_facts && !word.empty())
-    text += "  facts: " + word +
-            (word.starts_with('[') ? "   # each result's dtype and shape: " : "   # the result's dtype and shape: ") +
-            (word.find("same") != std::string::npos ? "those of the first tensor; or pointwise, reduce …\n"
-                                                    : "promoted and broadcast; or same, comparison …\n");
+  if (const auto shipped = shipped_facts(subject, in_force); !shipped.empty())
+    text += "  # facts: " + shipped + "   as shipped: how the dtype and shape of the results follow from the arguments\n";
+  else if (!subject.has_facts && !word.empty())
+    text += "  facts: " + std::string(analysis::facts_to_fill) + "   # for example " + word +
+            ": how the dtype and shape of the results follow from the arguments, as docs/mappings.md lists them\n";
   const auto own = analysis::bindings_of(subject.schema);
   if (subject.onnx)
     text += "\n  # ONNX's operator of that name, if it computes the same:\n  " +
@@ -175,8 +181,7 @@ std::string plugin(const Subject& subject) {
     if (const auto read = reading(argument); !read.empty()) reads += "  //   " + read + "\n";
   const auto word = analysis::facts_word_for(subject.schema);
   std::string about = ".emits = {\"Identity\"}";
-  if (!subject.has_facts && !word.empty())
-    about += ", .facts = \"" + (word.starts_with('[') ? word.substr(1, word.size() - 2) : word) + "\"";
+  if (!subject.has_facts && !word.empty()) about += ", .facts = \"" + std::string(analysis::facts_to_fill) + "\"";
   if (!subject.known) about += ",\n                    .schema = \"" + schema::to_string(subject.schema) + "\"";
   return "// " + schema::to_string(subject.schema) +
          (subject.known ? "" : ": state its own arguments and results, here and below") +

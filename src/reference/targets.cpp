@@ -161,7 +161,7 @@ std::vector<std::string> engine_names() {
 }
 
 void check_targets(const std::vector<std::string>& targets) {
-  analysis::guarded("--target", [&] { engines::profiles_of(targets); });
+  analysis::guarded("the engines", [&] { engines::profiles_of(targets); });
 }
 
 }  // namespace compatcheck

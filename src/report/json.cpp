@@ -1,6 +1,7 @@
 #include "report/json.h"
 
 #include "compatcheck/check.h"
+#include "report/assumed.h"
 #include "report/json_parts.h"
 #include "report/totals.h"
 #include "report/words.h"
@@ -22,6 +23,19 @@ Json tensors(const std::vector<TensorInfo>& infos) {
       }
     }
     list.push_back({{"name", info.name}, {"dtype", info.dtype}, {"shape", std::move(shape)}});
+    if (info.assumed) list.back()["assumed"] = true;
+  }
+  return list;
+}
+
+Json assumed_inputs(const std::vector<AssumedInput>& all) {
+  Json list = tensors(tensors_of(all));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].option.empty()) list[i]["option"] = all[i].option;
+    list[i]["because"] = Json::array();
+    for (const auto& reason : all[i].because)
+      list[i]["because"].push_back(
+          {{"what", reason.what}, {"op", reason.op}, {"module", reason.module}, {"file", reason.file}, {"line", reason.line}});
   }
   return list;
 }
@@ -37,6 +51,7 @@ Json model(const ModelInfo& info) {
   json["parameters"] = {{"count", info.parameters.count}, {"bytes", info.parameters.bytes}};
   json["inputs"] = tensors(info.inputs);
   json["outputs"] = tensors(info.outputs);
+  if (!info.assumed.empty()) json["assumed"] = assumed_inputs(info.assumed);
   json["steps"] = info.steps;
   if (!info.warnings.empty()) json["warnings"] = info.warnings;
   return json;

@@ -20,6 +20,7 @@ Json or_null(const std::optional<T>& value) {
 }
 
 Json tensors(const std::vector<TensorInfo>& infos);
+Json assumed_inputs(const std::vector<AssumedInput>& all);
 Json findings(const std::vector<Finding>& all);
 Json object(const Report& report);
 Json list(std::span<const Report> reports);  // {"schema_version", "reports", "totals", "exit_code"}

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "report/assumed.h"
 #include "report/page.h"
 #include "report/parts.h"
 #include "report/phrases.h"
@@ -18,17 +19,18 @@ namespace {
 constexpr std::size_t most_places = 100;
 
 Table classes(const Report& report) {
-  Table table{"Operators", {"class", "operators", "nodes"}, {}};
+  Table table{"Operators", {"class", "operators", "nodes", "ONNX nodes"}, {}};
   for (const auto& [name, operator_class] :
        {std::pair{"one-to-one", OperatorClass::one_to_one}, std::pair{"one-to-many", OperatorClass::one_to_many},
         std::pair{"missing", OperatorClass::missing}}) {
-    long long operators = 0, nodes = 0;
+    long long operators = 0, nodes = 0, emitted = 0;
     for (const auto& op : report.operators) {
       if (op.operator_class != operator_class) continue;
       ++operators;
       nodes += op.nodes;
+      emitted += emitted_nodes(op);
     }
-    table.rows.push_back({{name, number(operators), number(nodes)}});
+    table.rows.push_back({{name, number(operators), number(nodes), number(emitted)}});
   }
   return table;
 }
@@ -63,6 +65,16 @@ Table findings(const Report& report) {
   return table;
 }
 
+Table assumed(const Report& report) {
+  Table table{"Assumed inputs (--input overrides)", {"input", "because"}, {}};
+  for (const AssumedInput& input : report.model.assumed) {
+    std::string because;
+    for (const auto& each : input.because) because += (because.empty() ? "" : "; ") + reason(each);
+    table.rows.push_back({{assumption(input), because}});
+  }
+  return table;
+}
+
 Table engines(const Report& report) {
   Table table{"Engines",
               {"engine", "takes the model", "nodes", "unsupported", "unknown", "partitions", "lowest opset", "profile of"},
@@ -83,7 +95,7 @@ Page page(const Report& report, const ModelNames& names) {
                        " (" + gate_options(report) + ").");
   if (report.targets.size() > 1)
     page.lines.push_back("All engines take it from opset: " + targets_lowest_opset_words(report) + ".");
-  page.tables = {classes(report), engines(report), findings(report)};
+  page.tables = {classes(report), engines(report), findings(report), assumed(report)};
   return page;
 }
 

@@ -13,6 +13,7 @@ std::string full_name(const std::string& op, const std::string& overload) { retu
 
 std::string verdict_name(const Report& report) {
   if (report.error) return "not checked";
+  if (is_onnx(report)) return "ONNX model";
   switch (report.verdict) {
     case Verdict::yes: return "convertible";
     case Verdict::no: return "not convertible";
@@ -20,6 +21,19 @@ std::string verdict_name(const Report& report) {
   }
   return {};
 }
+
+long long emitted_nodes(const OperatorSummary& op) {
+  long long nodes = 0;
+  for (const auto& [onnx, count] : op.emitted) nodes += count;
+  return nodes;
+}
+
+std::string emission_words(const OperatorSummary& op) {
+  const long long nodes = emitted_nodes(op), calls = op.nodes - op.blocked;
+  return nodes == 0 || nodes == calls ? std::string() : count(calls, "call") + " → " + count(nodes, "node");
+}
+
+bool is_onnx(const Report& report) { return report.model.format == "onnx"; }
 
 std::string headline(const Report& report) {
   const Summary& summary = report.summary;
@@ -62,9 +76,12 @@ bool is_decided(const Report& report) {
 
 }  // namespace
 
-std::string lowest_opset_words(const Report& report) { return opset(report.summary.lowest_opset, is_decided(report)); }
+std::string lowest_opset_words(const Report& report) {
+  return is_onnx(report) ? "–" : opset(report.summary.lowest_opset, is_decided(report));
+}
 
 std::string lowest_opset_words(const Report& report, const TargetSummary& target) {
+  if (is_onnx(report)) return "–";
   const bool never_converts = lowest_opset_words(report) == "none";
   return opset(target.lowest_opset, never_converts || (is_decided(report) && target.support != Support::unknown));
 }

@@ -22,11 +22,21 @@ void spell(TargetSummary& target) {
   for (auto& op : target.operators) spell(op.onnx);
 }
 
+void spell(AssumedInput& input) {
+  spell(input.tensor.name);
+  spell(input.option);
+  if (input.tensor.shape)
+    for (std::string& size : *input.tensor.shape) spell(size);
+  for (auto& reason : input.because)
+    for (std::string* text : {&reason.op, &reason.module, &reason.file}) spell(*text);
+}
+
 }  // namespace
 
 Report printable(Report report) {
   spell(report.model.path);
   spell(report.model.description);
+  for (AssumedInput& input : report.model.assumed) spell(input);
   for (std::string& step : report.model.steps) spell(step);
   for (OperatorSummary& op : report.operators) {
     spell(op.op);

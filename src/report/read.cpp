@@ -45,10 +45,29 @@ std::vector<TensorInfo> tensors(const JsonPlace& list) {
     TensorInfo& info = all.emplace_back();
     info.name = each.at("name").text();
     info.dtype = each.at("dtype").text();
+    if (const auto assumed = each.maybe("assumed")) info.assumed = assumed->boolean();
     const auto shape = each.maybe("shape");
     if (!shape) return;
     info.shape.emplace();
     shape->each([&](const JsonPlace& dim) { info.shape->push_back(dimension(dim)); });
+  });
+  return all;
+}
+
+std::vector<AssumedInput> assumed_inputs(const JsonPlace& list) {
+  std::vector<AssumedInput> all;
+  for (TensorInfo& tensor : tensors(list)) all.push_back({.tensor = std::move(tensor), .option = {}, .because = {}});
+  std::size_t index = 0;
+  list.each([&](const JsonPlace& each) {
+    AssumedInput& input = all[index++];
+    input.option = text_or_empty(each.maybe("option"));
+    each.at("because").each([&](const JsonPlace& reason) {
+      input.because.push_back({.what = texts(reason.at("what")),
+                               .op = reason.at("op").text(),
+                               .module = reason.at("module").text(),
+                               .file = reason.at("file").text(),
+                               .line = reason.at("line").count()});
+    });
   });
   return all;
 }
@@ -65,6 +84,7 @@ ModelInfo model(const JsonPlace& json) {
   info.parameters = {parameters.at("count").count<std::uint64_t>(), parameters.at("bytes").count<std::uint64_t>()};
   info.inputs = tensors(json.at("inputs"));
   info.outputs = tensors(json.at("outputs"));
+  if (const auto assumed = json.maybe("assumed")) info.assumed = assumed_inputs(*assumed);
   info.steps = texts(json.at("steps"));
   info.warnings = texts(json.maybe("warnings"));
   return info;

@@ -10,10 +10,13 @@
 #include "report/json.h"
 #include "report/junit.h"
 #include "report/markdown.h"
+#include "report/printable.h"
 #include "report/sarif.h"
 #include "report/schema_text.h"
 #include "report/text.h"
+#include "report/text_parts.h"
 #include "report/verification.h"
+#include "report/written.h"
 
 namespace compatcheck {
 
@@ -43,9 +46,25 @@ std::string render(const Report& report, Format format, const RenderOptions& opt
   return render(std::span(&report, 1), format, options);
 }
 
+std::string render_findings(const Report& report, const RenderOptions& options) {
+  return analysis::guarded("the report",
+                           [&] { return report::findings(report::printable(report), options, report::Style(options.color)); });
+}
+
+std::string render(const WrittenModel& written) {
+  return analysis::guarded("the report", [&] { return report::text(written); });
+}
+
 std::string render(const Verification& verification, Format format, const RenderOptions& options) {
-  return analysis::guarded("the report", [&] {
-    return format == Format::text ? report::text(verification, options) : report::json(verification, format == Format::jsonl);
+  return analysis::guarded("the report", [&]() -> std::string {
+    switch (format) {
+      case Format::text: return report::text(verification, options);
+      case Format::json: return report::json(verification, false);
+      case Format::jsonl: return report::json(verification, true);
+      case Format::junit: return report::junit(verification);
+      case Format::markdown: return report::markdown(verification);
+      default: throw UsageError("a verification is written as text, json, jsonl, junit or markdown");
+    }
   });
 }
 

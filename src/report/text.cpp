@@ -5,6 +5,7 @@
 #include <map>
 
 #include "mapping/row.h"
+#include "report/assumed.h"
 #include "report/phrases.h"
 #include "report/style.h"
 #include "report/text_parts.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr std::size_t widest_bar = 34;
 
 std::string verdict_words(const Report& report, const Style& style) {
+  if (is_onnx(report)) return style(Color::bold, "ONNX MODEL");
   switch (report.verdict) {
     case Verdict::yes: return style(Color::green, style(Color::bold, "CONVERTIBLE"));
     case Verdict::no: return style(Color::red, style(Color::bold, "NOT CONVERTIBLE"));
@@ -34,26 +36,40 @@ constexpr std::array class_lines{ClassLine{OperatorClass::one_to_one, "one-to-on
                                  ClassLine{OperatorClass::one_to_many, "one-to-many", Color::cyan},
                                  ClassLine{OperatorClass::missing, "missing", Color::red}};
 
-// A line is 45 columns and its bar.
+struct ClassTotals {
+  long long operators = 0, nodes = 0, emitted = 0;
+  bool several = false;  // calls become other than one node each
+};
+
+std::string emitted_words(const ClassTotals& totals) {
+  return totals.several ? " → " + count(totals.emitted, "ONNX node") : std::string();
+}
+
+// A line is 45 columns, its bar, and what is emitted.
 std::string bars(const Report& report, const RenderOptions& options, const Style& style) {
-  const std::size_t bar_width = std::clamp<std::size_t>(options.width > 45 ? options.width - 45 : 0, 6, widest_bar);
-  std::map<OperatorClass, std::pair<long long, long long>> totals;  // operators, nodes
+  std::map<OperatorClass, ClassTotals> totals;
   long long most = 1;
   for (const auto& op : report.operators) {
-    auto& [operators, nodes] = totals[op.operator_class];
-    ++operators;
-    nodes += op.nodes;
-    if (op.operator_class != OperatorClass::structural) most = std::max(most, operators);
+    ClassTotals& of_class = totals[op.operator_class];
+    ++of_class.operators;
+    of_class.nodes += op.nodes;
+    of_class.emitted += emitted_nodes(op);
+    of_class.several |= !emission_words(op).empty();
+    if (op.operator_class != OperatorClass::structural) most = std::max(most, of_class.operators);
   }
+  std::size_t beside = 45;
+  for (const auto& line : class_lines) beside = std::max(beside, 45 + columns(emitted_words(totals[line.operator_class])));
+  const std::size_t bar_width = std::clamp<std::size_t>(options.width > beside ? options.width - beside : 0, 6, widest_bar);
   std::string lines;
   for (const auto& line : class_lines) {
-    const auto [operators, nodes] = totals[line.operator_class];
+    const auto& [operators, nodes, emitted, several] = totals[line.operator_class];
     std::size_t cells = static_cast<std::size_t>(operators) * bar_width / static_cast<std::size_t>(most);
     if (operators) cells = std::max<std::size_t>(cells, 1);
     std::string bar;
     for (std::size_t i = 0; i < cells; ++i) bar += "█";
     lines += "  " + pad_right(line.name, 12) + " " + style(line.color, bar) + std::string(bar_width - cells, ' ') + "  " +
-             pad_left(count(operators, "operator"), 13) + "  " + pad_left(count(nodes, "node"), 13) + "\n";
+             pad_left(count(operators, "operator"), 13) + "  " + pad_left(count(nodes, "node"), 13) +
+             style(Color::dim, emitted_words(totals[line.operator_class])) + "\n";
   }
   return lines;
 }
@@ -70,7 +86,7 @@ std::string operator_table(const Report& report, const RenderOptions& options, c
     const std::string name = full_name(op.op, op.overload);
     lines += "  " + pad_right(name, options.width < 80 ? 24 : 44) + " " + pad_left(count(op.nodes, "node"), 12) + "   " +
              (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : mapping::joined(op.onnx)) +
-             kept_words(op) +
+             (emission_words(op).empty() ? "" : style(Color::dim, "  (" + emission_words(op) + ")")) + kept_words(op) +
              (op.verified || op.operator_class == OperatorClass::missing ? "" : style(Color::dim, "  (not verified)")) + "\n";
   }
   return lines;
@@ -88,6 +104,19 @@ std::string users_rows(const Report& report, const Style& style) {
                style(Color::dim, "  (your row, " + use.place + ")") + "\n";
     }
   return lines.empty() ? lines : "\n" + style(Color::bold, "your rows") + "\n" + lines;
+}
+
+// The verdict is about the model with such inputs.
+std::string assumed(const Report& report, const RenderOptions& options, const Style& style) {
+  if (report.model.assumed.empty()) return {};
+  std::string lines = "\n" + style(Color::bold, "assumed") + style(Color::dim, "  --input overrides") + "\n";
+  const std::size_t room = std::max<std::size_t>(options.width, 40);
+  for (const AssumedInput& input : report.model.assumed) {
+    lines += "  " + wrap(assumption(input), room - 2, 4) + "\n";
+    for (const auto& because : input.because) lines += "    " + style(Color::dim, wrap(reason(because), room - 4, 6)) + "\n";
+    if (options.verbosity > 0 && !input.option.empty()) lines += "    --input " + input.option + "\n";
+  }
+  return lines;
 }
 
 std::string steps(const Report& report, const Style& style) {
@@ -145,8 +174,9 @@ std::string report_page(const Report& report, const ModelNames& names, const Ren
   std::string page = wrap(title, options.width, 2) + "\n\n  " + verdict + wrap(headline(report), room, beside) + "\n";
   if (options.quiet)
     return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
-  page += "\n" + bars(report, options, style) + targets_table(report, options, style) + findings(report, options, style) +
-          allowed(report, options, style) + users_rows(report, style);
+  page += (is_onnx(report) ? std::string() : "\n" + bars(report, options, style)) + targets_table(report, options, style) +
+          findings(report, options, style) + allowed(report, options, style) + assumed(report, options, style) +
+          users_rows(report, style);
   if (options.verbosity > 0) page += operator_table(report, options, style);
   if (options.verbosity > 1) page += steps(report, style);
   if (const int rows = unverified(report))

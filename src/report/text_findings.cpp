@@ -14,15 +14,29 @@ constexpr std::size_t finding_indent = 9;
 
 std::size_t name_width(const RenderOptions& options) { return options.width < 80 ? 20 : 30; }
 
+// One line, or two where the file and line leave no room for the rest. `more` stands at the end.
+std::string site_lines(const Site& site, const std::string& more, std::size_t room, const Style& style) {
+  constexpr std::size_t least_rest = 16;
+  const std::string indent(finding_indent, ' '), whole = place(site);
+  const std::size_t end = site.file.empty() ? 0 : site.file.size() + (site.line ? 1 + std::to_string(site.line).size() : 0);
+  const std::string head = whole.substr(0, end);
+  std::string rest = whole.substr(end);
+  const std::size_t taken = columns(head) + columns(more);
+  if (taken + std::min(columns(rest), least_rest) <= room)
+    return indent + style(Color::dim, head + fit(rest, room - taken) + more) + "\n";
+  rest.erase(0, rest.starts_with(" · ") ? std::string_view(" · ").size() : rest.starts_with(" ") ? 1 : 0);
+  return indent + style(Color::dim, head) + "\n" + indent + "  " +
+         style(Color::dim, fit(rest, std::max<std::size_t>(room - columns(more), 22) - 2) + more) + "\n";
+}
+
 std::string sites(const Finding& finding, const RenderOptions& options, const Style& style) {
-  const std::string indent(finding_indent, ' ');
   const std::size_t room = options.width > finding_indent + 20 ? options.width - finding_indent : 20;
   const std::size_t shown = options.verbosity > 0 ? finding.sites.size() : std::min<std::size_t>(finding.sites.size(), 1);
   std::string lines;
   for (std::size_t i = 0; i < shown; ++i) {
     const std::size_t more = i + 1 == shown ? finding.sites.size() - shown : 0;
     const std::string rest = more ? "   (+" + number(static_cast<long long>(more)) + ")" : "";
-    lines += indent + style(Color::dim, fit(place(finding.sites[i]), room - columns(rest)) + rest) + "\n";
+    lines += site_lines(finding.sites[i], rest, room, style);
   }
   return lines;
 }
@@ -62,6 +76,8 @@ std::string finding_lines(const Finding& finding, const RenderOptions& options, 
   return lines;
 }
 
+constexpr const char* assertion_section = "assertions that the ONNX model doesn't make";
+
 struct Section {
   const char* title;
   bool (*belongs)(const Finding&);
@@ -73,6 +89,7 @@ constexpr std::array sections{
     Section{"writes", [](const Finding& f) { return f.id == "CC007"; }},
     Section{"needs input", [](const Finding& f) { return f.id == "CC006"; }},
     Section{"perhaps baked in by tracing", [](const Finding& f) { return f.id == "CC012"; }},
+    Section{assertion_section, [](const Finding& f) { return f.id == "CC013"; }},
     Section{"engines", [](const Finding& f) { return f.target.has_value(); }},
     Section{"errors", [](const Finding& f) { return f.severity == Severity::error; }},
     Section{"warnings", [](const Finding& f) { return f.severity == Severity::warning; }},
@@ -82,17 +99,24 @@ constexpr std::array sections{
 }  // namespace
 
 std::string findings(const Report& report, const RenderOptions& options, const Style& style) {
+  constexpr int most_assertions = 5;  // torch's own code makes many
+  int assertions = 0;
   std::array<std::string, sections.size()> bodies;
   std::string failing_notes;
   for (const auto& finding : report.findings) {
     const bool fails = analysis::fails(finding, report);
     if (finding.suppressed || (options.quiet && !fails)) continue;
     const auto place = std::ranges::find_if(sections, [&](const Section& section) { return section.belongs(finding); });
+    if (finding.id == "CC013" && ++assertions > most_assertions && options.verbosity == 0 && !fails) continue;
     if (place != sections.end())
       bodies[static_cast<std::size_t>(place - sections.begin())] += finding_lines(finding, options, style);
     else if (fails)
       failing_notes += finding_lines(finding, options, style);
   }
+  const auto held = std::ranges::find_if(sections, [](const Section& section) { return section.title == assertion_section; });
+  if (assertions > most_assertions && options.verbosity == 0)
+    bodies[static_cast<std::size_t>(held - sections.begin())] +=
+        "  and " + count(assertions - most_assertions, "more assertion") + " (-v shows all)\n";
   std::string lines;
   for (std::size_t i = 0; i < sections.size(); ++i)
     if (!bodies[i].empty()) lines += "\n" + style(Color::bold, sections[i].title) + "\n" + bodies[i];

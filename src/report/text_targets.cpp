@@ -32,17 +32,18 @@ std::string targets_table(const Report& report, const RenderOptions& options, co
   for (const auto& target : report.targets) {
     const std::string lead = "  " + pad_right(target.target, name_width) + "  " +
                              style(color_of(target.support), pad_right(word(target.support), 7)) + "  ";
+    const std::string opset = is_onnx(report) ? std::string() : lowest(lowest_opset_words(report, target));
     const std::string rest = pad_left(nodes(target), nodes_width) + "   " + pad_left(count(target.partitions, "partition"), 13) +
-                             "   " + lowest(lowest_opset_words(report, target));
+                             (opset.empty() ? "" : "   " + opset);
     const bool fits = name_width + 13 + columns(rest) <= options.width;
     lines += lead +
              (fits ? rest
-                   : "\n" + wrap("    " + nodes(target) + " · " + count(target.partitions, "partition") + " · " +
-                                     lowest(lowest_opset_words(report, target)),
+                   : "\n" + wrap("    " + nodes(target) + " · " + count(target.partitions, "partition") +
+                                     (opset.empty() ? "" : " · " + opset),
                                  options.width, 4)) +
              "\n";
   }
-  if (report.targets.size() > 1)
+  if (report.targets.size() > 1 && !is_onnx(report))
     lines += "  " + style(Color::dim, "all of them: " + lowest(targets_lowest_opset_words(report))) + "\n";
   return lines;
 }

@@ -5,13 +5,35 @@
 #include <cstdio>
 
 #include "compatcheck/printable.h"
+#include "report/assumed.h"
 #include "report/json_parts.h"
 #include "report/style.h"
+#include "verify/conclusion.h"
 
 namespace compatcheck::report {
 namespace {
 
 constexpr std::size_t finding_indent = 9;
+
+std::string word(VerifyFailOn fail_on) {
+  switch (fail_on) {
+    case VerifyFailOn::error: return "unconvertible";
+    case VerifyFailOn::mismatch: return "mismatch";
+    case VerifyFailOn::warning: return "warning";
+    case VerifyFailOn::never: return "never";
+  }
+  return {};
+}
+
+const char* word(NamedDimension::Variation variation) {
+  switch (variation) {
+    case NamedDimension::Variation::alone: return "alone";
+    case NamedDimension::Variation::together: return "together";
+    case NamedDimension::Variation::fixed: return "fixed";
+    case NamedDimension::Variation::none: return "none";
+  }
+  return "";
+}
 
 std::string scientific(double value) {
   char text[32];
@@ -56,6 +78,8 @@ std::string output_lines(const Verification& verification, const Style& style) {
     if (output.snr_db) lines += "  SNR " + std::to_string(std::lround(*output.snr_db)) + " dB";
     if (output.nonfinite) lines += "  " + number(static_cast<long long>(output.nonfinite)) + " not finite";
     if (output.ties) lines += "  " + number(static_cast<long long>(output.ties)) + " ties";
+    if (output.within_noise)
+      lines += "  " + number(static_cast<long long>(output.within_noise)) + " within the model's own rounding noise";
     if (output.noise_abs > 0) lines += "  TorchScript's own noise " + scientific(output.noise_abs);
     lines += "\n";
     if (!output.passed) lines += "      " + output.difference + "\n";
@@ -66,6 +90,7 @@ std::string output_lines(const Verification& verification, const Style& style) {
 std::string finding_lines(const Verification& verification, const RenderOptions& options, const Style& style) {
   std::string lines;
   for (const auto& finding : verification.findings) {
+    if (options.quiet && !verification::violates(finding, verification)) continue;
     const Color color = finding.severity == Severity::error ? Color::red : Color::magenta;
     lines += "  " + style(color, finding.id) + "  " +
              wrap(printable(finding.message), options.width - finding_indent, finding_indent) + "\n";
@@ -98,6 +123,11 @@ std::string first_bad_lines(const Verification& verification, const Style& style
   return lines.empty() ? lines : "\n" + lines;
 }
 
+std::string last_line(const Verification& verification) {
+  const std::string asked = verification.fail_on == VerifyFailOn::error ? "" : " (--fail-on " + word(verification.fail_on) + ")";
+  return "exit " + std::to_string(verification.exit_code) + asked + "\n";
+}
+
 Json first_bad(const FirstBad& bad) {
   Json made = {{"value", bad.value},           {"onnx_node", bad.onnx_nodes.empty() ? std::string() : bad.onnx_nodes.back()},
                {"onnx_nodes", bad.onnx_nodes}, {"op", bad.op},
@@ -116,7 +146,8 @@ Json outputs(const Verification& verification) {
                  {"max_abs", output.max_abs},   {"max_rel", output.max_rel},       {"mean_abs", output.mean_abs},
                  {"p99_abs", output.p99_abs},   {"cosine", output.cosine},         {"snr_db", or_null(output.snr_db)},
                  {"elements", output.elements}, {"mismatched", output.mismatched}, {"nonfinite", output.nonfinite},
-                 {"ties", output.ties},         {"noise_abs", output.noise_abs},   {"passed", output.passed}};
+                 {"ties", output.ties},         {"noise_abs", output.noise_abs},   {"within_noise", output.within_noise},
+                 {"passed", output.passed}};
     if (!output.difference.empty()) made["difference"] = output.difference;
     list.push_back(std::move(made));
   }
@@ -133,10 +164,22 @@ Json runs(const Verification& verification) {
   return list;
 }
 
+Json dimensions(const Verification& verification) {
+  Json list = Json::array();
+  for (const auto& dimension : verification.dimensions) {
+    Json made = {{"name", dimension.name}, {"variation", word(dimension.variation)}, {"sizes", dimension.sizes}};
+    if (!dimension.reason.empty()) made["reason"] = dimension.reason;
+    list.push_back(std::move(made));
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string text(const Verification& verification, const RenderOptions& options) {
   const Style style(options.color);
+  if (options.quiet && verification.report) return render(*verification.report, Format::text, options);
+  if (options.quiet) return finding_lines(verification, options, style) + last_line(verification);
   std::string page = printable(verification.model) + (verification.onnx.empty() ? "" : " · " + printable(verification.onnx)) +
                      (verification.opset ? " · opset " + std::to_string(*verification.opset) : "") + "\n\n";
   std::string line = "  " + verdict(verification, style);
@@ -147,12 +190,14 @@ std::string text(const Verification& verification, const RenderOptions& options)
   }
   page += line + "\n";
   if (verification.report) return page + "\n" + render(*verification.report, Format::text, options);
+  for (const AssumedInput& input : verification.assumed)
+    page += "\n  assumed " + wrap(printable(assumption(input)), options.width - 2, 4) + "   (--input overrides)\n";
   if (!verification.outputs.empty()) page += "\n" + output_lines(verification, style);
   if (!verification.findings.empty()) page += "\n" + finding_lines(verification, options, style);
   if (!verification.note.empty()) page += "\n  note: " + wrap(verification.note, options.width - 2, 2) + "\n";
   page += first_bad_lines(verification, style);
   if (verification.dumped > 0) page += "\n  " + count(static_cast<long long>(verification.dumped), "value") + " saved\n";
-  return page + "\nexit " + std::to_string(verification.exit_code) + "\n";
+  return page + "\n" + last_line(verification);
 }
 
 std::string json(const Verification& verification, bool on_one_line) {
@@ -163,9 +208,11 @@ std::string json(const Verification& verification, bool on_one_line) {
                  {"runtime", verification.runtime},
                  {"seed", verification.seed},
                  {"runs", runs(verification)},
+                 {"dimensions", dimensions(verification)},
                  {"passed", verification.passed},
                  {"outputs", outputs(verification)},
                  {"findings", findings(verification.findings)}};
+  if (!verification.assumed.empty()) object["assumed"] = assumed_inputs(verification.assumed);
   if (!verification.note.empty()) object["note"] = verification.note;
   if (verification.first_bad) object["first_bad"] = first_bad(*verification.first_bad);
   if (verification.dumped > 0) object["dumped"] = verification.dumped;
@@ -173,6 +220,8 @@ std::string json(const Verification& verification, bool on_one_line) {
     object["bisection"] = {
         {"compared", bisection->compared}, {"runs", bisection->runs}, {"bytes", bisection->bytes}, {"note", bisection->note}};
   if (verification.report) object["report"] = report::object(*verification.report);
+  object["gate"] = {
+      {"passed", verification.violations == 0}, {"fail_on", word(verification.fail_on)}, {"violations", verification.violations}};
   object["exit_code"] = verification.exit_code;
   return object.dump(on_one_line ? -1 : 2, ' ', false, replace_bad_utf8) + "\n";
 }

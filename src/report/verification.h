@@ -10,5 +10,7 @@ namespace compatcheck::report {
 
 std::string text(const Verification& verification, const RenderOptions& options);
 std::string json(const Verification& verification, bool on_one_line);
+std::string junit(const Verification& verification);  // a case for each output, named dimension and other finding
+std::string markdown(const Verification& verification);
 
 }  // namespace compatcheck::report

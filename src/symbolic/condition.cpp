@@ -6,6 +6,8 @@
 #include <iterator>
 #include <limits>
 
+#include "symbolic/indices.h"
+
 namespace compatcheck::symbolic {
 namespace {
 
@@ -408,6 +410,7 @@ Verdict accepts(const mapping::Validity& valid, std::string_view facts_word, con
                 const schema::Registry& schemas) {
   const auto demand = call.node().schema() ? registry.find_word_demand(facts_word) : nullptr;
   Verdict total = demand ? demand(call) : yes();
+  combine_all(total, indices_have_dtypes(call));
   combine_all(total, all_hold(valid.when, valid.required, call, registry, schemas));
   return total;
 }

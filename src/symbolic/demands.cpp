@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "symbolic/size_demands.h"
+
 namespace compatcheck::symbolic {
 
 Verdict sizes_known(const Fact& fact, std::string_view name, std::size_t first, std::size_t end) {
@@ -34,6 +36,7 @@ void Demands::at_most(const Dim& size, const Dim& bound, std::string_view what) 
 }
 
 void Demands::equal(const Dim& size, const Dim& wanted, std::string_view what) {
+  demand(size, wanted);
   if (provably_different(size, wanted)) state(false, what, wanted.to_string(), size.to_string());
 }
 
@@ -78,8 +81,9 @@ void Demands::one_dtype(const Call& call, std::initializer_list<std::string_view
 
 void Demands::broadcasts(const Shape& from, const Shape& to, std::string_view what) {
   const auto size_fits = [&](std::size_t i) {
-    const Dim& size = from[i];
-    return !size.is_number() || size.number() == 1 || !provably_different(size, to[to.size() - from.size() + i]);
+    const Dim &size = from[i], &target = to[to.size() - from.size() + i];
+    if (size.number() != 1) demand(size, target, true);
+    return !size.is_number() || size.number() == 1 || !provably_different(size, target);
   };
   bool fits = from.size() <= to.size();
   for (std::size_t i = 0; fits && i < from.size(); ++i) fits = size_fits(i);

@@ -5,6 +5,8 @@
 #include <map>
 #include <vector>
 
+#include "symbolic/emptiness.h"
+
 namespace compatcheck::symbolic {
 
 // A polynomial: product of atoms (sorted) → coefficient, no zero coefficients. An atom is a symbol, or a quotient or
@@ -230,17 +232,27 @@ bool provably_different(const Dim& a, const Dim& b) {
   return difference.is_number() && *difference.number() != 0;
 }
 
-// Where nothing is subtracted but a number, a sum is least with every name at 1.
-bool provably_at_least(const Dim& a, std::int64_t bound) {
-  if (a.is_unknown()) return false;
+namespace {
+
+// Where nothing is subtracted but a number, a sum is least with every name at its least.
+bool at_least(const Terms& terms, std::int64_t bound, bool may_be_empty) {
   std::int64_t least = 0;
-  for (const auto& [atoms, coefficient] : DimTerms::of(a)) {
+  for (const auto& [atoms, coefficient] : terms) {
     const bool named =
         std::none_of(atoms.begin(), atoms.end(), [](const auto& atom) { return is_quotient(atom) || atom.front() == any_mark; });
     if (!atoms.empty() && (coefficient < 0 || !named)) return false;
+    if (may_be_empty && !atoms.empty()) continue;
     if (__builtin_add_overflow(least, coefficient, &least)) return false;
   }
   return least >= bound;
+}
+
+}  // namespace
+
+bool provably_at_least(const Dim& a, std::int64_t bound) { return !a.is_unknown() && at_least(DimTerms::of(a), bound, false); }
+
+bool provably_at_least_if_empty(const Dim& a, std::int64_t bound) {
+  return !a.is_unknown() && at_least(DimTerms::of(a), bound, true);
 }
 
 }  // namespace compatcheck::symbolic

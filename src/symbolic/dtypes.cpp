@@ -3,6 +3,7 @@
 
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
+#include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
@@ -22,6 +23,15 @@ Verdict one_dtype(const Call& call) {
   const auto& arguments = call.node().schema()->arguments;
   for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i)
     if (!arguments[i].keyword_only) demands.one_dtype(call.input(i), arguments[i].name);
+  return demands.verdict();
+}
+
+// A mask may be of bools.
+Verdict one_dtype_but_mask(const Call& call) {
+  Demands demands;
+  const auto& arguments = call.node().schema()->arguments;
+  for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i)
+    if (arguments[i].name != "mask") demands.one_dtype(call.input(i), arguments[i].name);
   return demands.verdict();
 }
 
@@ -65,16 +75,90 @@ Verdict matrices_have_dtype(const Call& call) {
   return demands.verdict();
 }
 
+// One step: of its biases, too.
+Verdict cell_has_dtype(const Call& call) {
+  const Verdict verdict = of_one_dtype(call, {"input", "w_ih", "w_hh", "b_ih", "b_hh"});
+  return verdict.truth == Truth::no ? verdict : matrices_have_dtype(call);
+}
+
+bool is_whole(DType dtype) { return !ir::is_floating(dtype) && !ir::is_complex(dtype); }
+
+bool is_bool(const Fact& fact) {
+  if (const auto* number = fact.number()) return number->kind == NumberFact::Kind::boolean;
+  return fact.tensor() && fact.tensor()->dtype == DType::boolean;
+}
+
+// Of add, sub and rsub: bools aren't subtracted, and `alpha` is of the result's kind.
+Verdict terms_fit(const Call& call) {
+  Demands demands;
+  const Fact &self = call.fact("self"), &other = call.fact("other");
+  if (!self.tensor() && !other.tensor()) return demands.verdict();
+  if (!call.op().ends_with("add") && (is_bool(self) || is_bool(other))) demands.broken("bools aren't subtracted");
+  Promotion promotion;
+  promotion.add(self);
+  promotion.add(other);
+  const auto result = promotion.result();
+  const auto* alpha = call.has("alpha") ? call.fact("alpha").number() : nullptr;
+  if (!result || !alpha) return demands.verdict();
+  if (alpha->kind == NumberFact::Kind::floating && is_whole(*result)) demands.broken("'alpha' is a float, the sum isn't");
+  if (alpha->kind == NumberFact::Kind::boolean && *result != DType::boolean) demands.broken("'alpha' is a bool, the sum isn't");
+  return demands.verdict();
+}
+
+// Of addr: `beta` and `alpha` are floats of floats alone.
+Verdict factors_fit(const Call& call) {
+  Demands demands;
+  bool whole = true;
+  for (const char* name : {"self", "vec1", "vec2"}) whole = whole && call.dtype_of(name) && is_whole(*call.dtype_of(name));
+  for (const char* name : {"beta", "alpha"}) {
+    const auto* number = call.has(name) ? call.fact(name).number() : nullptr;
+    if (whole && number && number->kind == NumberFact::Kind::floating)
+      demands.broken("'" + std::string(name) + "' is a float, the tensors aren't");
+  }
+  return demands.verdict();
+}
+
+Verdict divides_floats(const Call& call) {
+  const auto dividend = call.dtype_of("tensor1"), divisor = call.dtype_of("tensor2");
+  Demands demands;
+  if (dividend && divisor && is_whole(*dividend) && is_whole(*divisor)) demands.broken("integers aren't divided by addcdiv");
+  return demands.verdict();
+}
+
+Verdict limits_fit(const Call& call) {
+  Demands demands;
+  if (call.dtype_of("self") == DType::boolean) demands.broken("'self' holds bools");
+  const bool negative = call.number("min_val").value_or(0) < 0 || call.number("max_val").value_or(0) < 0;
+  if (call.dtype_of("self") == DType::u8 && negative) demands.broken("a limit of unsigned numbers is negative");
+  return demands.verdict();
+}
+
+// No tensor or number among the arguments is a bool.
+Verdict without_bools(const Call& call) {
+  Demands demands;
+  for (const char* name : {"self", "elements", "element", "test_elements", "test_element", "y", "x"})
+    if (call.has(name) && !call.is_none(name) && is_bool(call.fact(name)))
+      demands.broken("'" + std::string(name) + "' is of bools");
+  return demands.verdict();
+}
+
 }  // namespace
 
 void register_dtypes(Registry& registry) {
   registry.condition("one_dtype", one_dtype);
+  registry.condition("one_dtype_but_mask", one_dtype_but_mask);
+  registry.condition("cell_has_dtype", cell_has_dtype);
   registry.condition("source_has_dtype", source_has_dtype);
   registry.condition("weight_has_dtype", weight_has_dtype);
   registry.condition("target_has_dtype", target_has_dtype);
   registry.condition("keys_have_dtype", keys_have_dtype);
   registry.condition("parameters_have_dtype", parameters_have_dtype);
   registry.condition("matrices_have_dtype", matrices_have_dtype);
+  registry.condition("terms_fit", terms_fit);
+  registry.condition("factors_fit", factors_fit);
+  registry.condition("divides_floats", divides_floats);
+  registry.condition("limits_fit", limits_fit);
+  registry.condition("without_bools", without_bools);
 }
 
 }  // namespace compatcheck::symbolic

@@ -23,12 +23,16 @@ struct Indices {
   Shape kept;                            // dimensions that None keeps, in order
 };
 
+[[noreturn]] void refuse_many(const Shape& self) {
+  throw Impossible{"too many indices for a tensor of " + std::to_string(self.size()) + " dimensions"};
+}
+
 std::optional<Indices> read_indices(const Shape& self, const std::vector<const Fact*>& given) {
   Indices indices;
   bool gap = false;
   for (const Fact* fact : given) {
     if (fact->is_none()) {
-      if (indices.read >= self.size()) return std::nullopt;
+      if (indices.read >= self.size()) refuse_many(self);
       indices.kept.push_back(self[indices.read++]);
       gap = indices.first.has_value();
       continue;
@@ -42,7 +46,7 @@ std::optional<Indices> read_indices(const Shape& self, const std::vector<const F
     indices.read += mask ? tensor->shape->size() : 1;
     indices.shape = broadcast(indices.shape, mask ? std::optional(unknown_sizes(1)) : tensor->shape);
   }
-  if (indices.read > self.size()) return std::nullopt;
+  if (indices.read > self.size()) refuse_many(self);
   return indices;
 }
 
@@ -98,6 +102,12 @@ Facts index_select(const Call& call) {
 
 Facts gather(const Call& call) {
   const TensorFact &self = self_of(call), &at = tensor_of(call, "index");
+  const auto rank = [](const Shape& shape) { return std::max<std::size_t>(shape.size(), 1); };
+  const auto empty = [](const Dim& size) { return size.number() == 0; };  // of which PyTorch doesn't look at the rank
+  if (call.op() == "aten::gather" && self.shape && at.shape && rank(*self.shape) != rank(*at.shape) &&
+      std::ranges::none_of(*at.shape, empty))
+    throw Impossible{"the rank of 'index' is " + std::to_string(at.shape->size()) + ", and of 'self' " +
+                     std::to_string(self.shape->size())};
   return {{.value = TensorFact{.dtype = self.dtype, .shape = at.shape, .contents = picked(self, at)}}};
 }
 

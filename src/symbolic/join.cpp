@@ -60,7 +60,10 @@ std::optional<Shape> concatenated(const Tensors& tensors, std::int64_t dim) {
   }
   Shape shape = *first->shape;
   const auto index = wrap_dim(dim, shape.size());
-  if (!index || shape.empty()) return std::nullopt;
+  if (!index || shape.empty()) {
+    if (may_be_skipped(*first)) return std::nullopt;
+    throw Impossible{"tensors of rank " + std::to_string(shape.size()) + " aren't joined along dimension " + std::to_string(dim)};
+  }
   Dim total = 0;
   for (const TensorFact& tensor : tensors) {
     if (is_skipped(tensor)) continue;
@@ -132,10 +135,10 @@ using Widen = void (*)(Shape&);
 Facts widened(const Call& call, Widen widen, std::optional<std::int64_t> dim) {
   auto tensors = tensor_list(call, "tensors");
   if (!tensors) return {tensor_fact(std::nullopt, std::nullopt)};
-  const auto dtype = promoted(*tensors);
   if (std::any_of(tensors->begin(), tensors->end(), [](const auto& tensor) { return !tensor.shape; }))
-    return {tensor_fact(dtype, std::nullopt)};
+    return {tensor_fact(promoted(*tensors), std::nullopt)};
   for (TensorFact& tensor : *tensors) widen(*tensor.shape);
+  const auto dtype = promoted(*tensors);  // with the dimensions that they have now
   if (!dim) dim = tensors->empty() || tensors->front().shape->size() == 1 ? 0 : 1;
   return {tensor_fact(dtype, concatenated(*tensors, *dim))};
 }

@@ -30,11 +30,92 @@ Facts elementwise(const Call& call, std::initializer_list<const char*> arguments
   return reduced(call, margin ? as_float(promotion.result()) : promotion.result(), std::move(shape));
 }
 
+void demand_no_bool(const Call& call, std::initializer_list<const char*> arguments) {
+  Demands demands;
+  for (const char* argument : arguments)
+    if (call.dtype_of(argument) == DType::boolean) demands.broken("bools aren't subtracted: '" + std::string(argument) + "'");
+  demands.hold();
+}
+
+void demand_floating(const Call& call, const char* argument) {
+  const auto dtype = call.dtype_of(argument);
+  Demands demands;
+  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype))
+    demands.broken("'" + std::string(argument) + "' is " + std::string(ir::name(*dtype)) + ", and must be floating");
+  demands.hold();
+}
+
+// Of integers there is no mean, and their sum is i64.
+std::optional<DType> reduced_dtype(const Call& call, std::optional<DType> dtype) {
+  if (!dtype || !ir::is_integral(*dtype) || call.integer("reduction").value_or(0) == 0) return dtype;
+  Demands demands;
+  if (call.integer("reduction") == 1) demands.broken("there is no mean of integers");
+  demands.hold();
+  return DType::i64;
+}
+
 Facts between(const Call& call) { return elementwise(call, {"self", "target"}); }
-Facts poisson(const Call& call) { return elementwise(call, {"input", "target"}, true); }
-Facts margin_ranking(const Call& call) { return elementwise(call, {"input1", "input2", "target"}, true); }
-Facts hinge(const Call& call) { return elementwise(call, {"self", "target"}, true); }
-Facts with_logits(const Call& call) { return elementwise(call, {"self", "target", "weight"}); }
+
+Facts kl_div(const Call& call) {
+  demand_floating(call, "self");
+  demand_floating(call, "target");
+  return between(call);
+}
+
+Facts l1(const Call& call) {
+  demand_no_bool(call, {"self", "target"});
+  Facts facts = between(call);
+  auto* tensor = std::get_if<TensorFact>(&facts.front().value);
+  tensor->dtype = reduced_dtype(call, tensor->dtype);
+  return facts;
+}
+
+// What is computed keeps the dtype of one argument, whatever the others promote to.
+Facts as_argument(const Call& call, std::initializer_list<const char*> arguments, const char* like) {
+  Facts facts = elementwise(call, arguments);
+  std::get_if<TensorFact>(&facts.front().value)->dtype = call.dtype_of(like);
+  return facts;
+}
+
+Facts of_floating_self(const Call& call) {
+  demand_floating(call, "self");
+  return as_argument(call, {"self", "target"}, "self");
+}
+
+// (1 - target) is what the rest is computed in.
+Facts with_logits(const Call& call) {
+  demand_floating(call, "target");
+  return as_argument(call, {"self", "target", "weight"}, "target");
+}
+
+Facts hinge(const Call& call) {
+  demand_no_bool(call, {"self"});
+  Facts facts = as_argument(call, {"self", "target"}, "self");
+  auto* tensor = std::get_if<TensorFact>(&facts.front().value);
+  tensor->dtype = reduced_dtype(call, tensor->dtype);
+  return facts;
+}
+
+// exp(input) is a float before the product with the target is subtracted.
+Facts poisson(const Call& call) {
+  const TensorFact& input = tensor_of(call, "input");
+  if (call.dtype_of("target") == DType::boolean && (input.dtype == DType::boolean || call.boolean("full") == true))
+    demand_no_bool(call, {"target"});
+  if (call.boolean("log_input") == false) demand_no_bool(call, {"input"});
+  const auto shape = broadcast(input.shape, tensor_of(call, "target").shape);
+  Promotion product, promotion;
+  product.add(call.fact("input"));
+  product.add(call.fact("target"));
+  promotion.add(tensor_fact(as_float(input.dtype), input.shape));
+  promotion.add(tensor_fact(product.result(), shape));
+  return reduced(call, promotion.result(), shape);
+}
+
+Facts margin_ranking(const Call& call) {
+  demand_no_bool(call, {"input1", "input2", "target"});
+  return elementwise(call, {"input1", "input2", "target"}, true);
+}
+
 Facts of_self(const Call& call) { return reduced(call, call.dtype_of("self"), tensor_of(call, "self").shape); }
 
 // Of (classes), (batch, classes) or (batch, classes, ...), an index of a class for each element; scores of all to
@@ -60,7 +141,8 @@ void demand_classes(const Call& call) {
   }
   const bool scores = scores_too && target->size() == rank;
   if (!scores) demands.rank(call, "target", rank - 1, rank - 1);
-  for (std::size_t i = 0; i < target->size() && target->size() + 1 >= rank && target->size() <= rank; ++i)
+  demands.hold();
+  for (std::size_t i = 0; i < target->size(); ++i)
     demands.equal((*target)[i], (*self)[scores || i == 0 ? i : i + 1], "dimension " + std::to_string(i) + " of 'target'");
   demands.hold();
 }
@@ -92,19 +174,31 @@ Facts cosine_embedding(const Call& call) {
     demands.rank(call, "input2", *rank + 1, *rank + 1);
     demands.hold();
   }
+  // Sums of squares of integers are floats before they are promoted with those of the other.
   Promotion promotion;
-  promotion.add(call.fact("input1"));
-  promotion.add(call.fact("input2"));
-  return reduced(call, as_float(promotion.result()), tensor_of(call, "target").shape);
+  for (const char* name : {"input1", "input2"})
+    promotion.add(tensor_fact(as_float(call.dtype_of(name)), tensor_of(call, name).shape));
+  return reduced(call, promotion.result(), tensor_of(call, "target").shape);
 }
 
 Facts triplet(const Call& call) {
-  Promotion promotion;
-  for (const char* argument : {"anchor", "positive", "negative"}) promotion.add(call.fact(argument));
+  demand_no_bool(call, {"anchor", "positive", "negative"});
+  // Distances are floats before one is subtracted from the other.
+  std::optional<DType> dtype;
+  bool known = true;
+  for (const char* argument : {"positive", "negative"}) {
+    Promotion pair;
+    pair.add(call.fact("anchor"));
+    pair.add(call.fact(argument));
+    const auto one = as_float(pair.result());
+    known = known && one;
+    dtype = dtype && one ? promote_types(*dtype, *one) : one;
+  }
+  if (!known) dtype.reset();
   auto shape =
       broadcast(broadcast(tensor_of(call, "anchor").shape, tensor_of(call, "positive").shape), tensor_of(call, "negative").shape);
   if (shape && !shape->empty()) shape->pop_back();
-  return reduced(call, as_float(promotion.result()), std::move(shape));
+  return reduced(call, dtype, std::move(shape));
 }
 
 Facts ctc(const Call& call) {
@@ -123,13 +217,20 @@ std::optional<DType> float_of(const Call& call, const char* a, const char* b) {
   return as_float(promotion.result());
 }
 
+// The tensors' dtypes are promoted whether they have dimensions or not.
 Facts cosine_similarity(const Call& call) {
   const auto dim = call.integer("dim");
   const auto shape = broadcast(tensor_of(call, "x1").shape, tensor_of(call, "x2").shape);
-  return {tensor_fact(float_of(call, "x1", "x2"), dim && shape ? reduce_shape(*shape, std::vector{*dim}, false) : std::nullopt)};
+  const auto a = call.dtype_of("x1"), b = call.dtype_of("x2");
+  const auto dtype = a && b ? promote_types(*a, *b) : std::nullopt;
+  Demands demands;
+  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype)) demands.broken("one of the two must be floating");
+  demands.hold();
+  return {tensor_fact(dtype, dim && shape ? reduce_shape(*shape, std::vector{*dim}, false) : std::nullopt)};
 }
 
 Facts pairwise_distance(const Call& call) {
+  demand_no_bool(call, {"x1", "x2"});
   const auto keep = call.boolean("keepdim");
   const auto shape = broadcast(tensor_of(call, "x1").shape, tensor_of(call, "x2").shape);
   return {tensor_fact(float_of(call, "x1", "x2"),
@@ -147,18 +248,29 @@ Facts cdist(const Call& call) {
 }
 
 Facts pdist(const Call& call) {
+  demand_floating(call, "self");
   const Dim n = size_at(tensor_of(call, "self"), 0);
   return {tensor_fact(call.dtype_of("self"), Shape{floor_div(n * (n - Dim(1)), 2)})};
 }
 
-Facts dist(const Call& call) { return {tensor_fact(float_of(call, "self", "other"), Shape{})}; }
+Facts dist(const Call& call) {
+  demand_no_bool(call, {"self", "other"});
+  Promotion promotion;
+  promotion.add(call.fact("self"));
+  promotion.add(call.fact("other"));
+  Demands demands;
+  if (const auto dtype = promotion.result(); dtype && ir::is_integral(*dtype)) demands.broken("there is no norm of integers");
+  demands.hold();
+  return {tensor_fact(promotion.result(), Shape{})};
+}
 
 }  // namespace
 
 void register_loss(Registry& registry) {
-  for (const char* op :
-       {"aten::mse_loss", "aten::l1_loss", "aten::smooth_l1_loss", "aten::huber_loss", "aten::soft_margin_loss", "aten::kl_div"})
-    registry.facts(op, between);
+  for (const char* op : {"aten::mse_loss", "aten::smooth_l1_loss"}) registry.facts(op, between);
+  registry.facts("aten::kl_div", kl_div);
+  registry.facts("aten::l1_loss", l1);
+  for (const char* op : {"aten::huber_loss", "aten::soft_margin_loss"}) registry.facts(op, of_floating_self);
   registry.facts("aten::hinge_embedding_loss", hinge);
   registry.facts("aten::poisson_nll_loss", poisson);
   registry.facts("aten::margin_ranking_loss", margin_ranking);

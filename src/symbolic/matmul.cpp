@@ -74,6 +74,7 @@ Facts linear(const Call& call) {
   const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
   const TensorFact& bias = tensor_of(call, "bias");
   demand_rank(call, "weight", 1, 2);
+  if (input.shape && input.shape->empty()) throw Impossible{"'input' has no dimensions"};
   if (!input.shape || !weight.shape || input.shape->empty()) return {tensor_fact(input.dtype, std::nullopt)};
   demand_equal(input.shape->back(), size_at(weight, weight.shape->size() - 1), "the last dimension of 'input'");
   Shape shape(input.shape->begin(), input.shape->end() - 1);
@@ -109,11 +110,11 @@ Facts outer_product(const Call& call, bool with_self) {
   const char* a = with_self ? "vec1" : "self";
   demand_rank(call, a, 1, 1);
   demand_rank(call, "vec2", 1, 1);
-  Promotion promotion;
-  promotion.add(call.fact("self"));
+  Shape product{size_at(tensor_of(call, a), 0), size_at(tensor_of(call, "vec2"), 0)};
+  Promotion promotion;  // self is expanded first
+  promotion.add(with_self ? tensor_fact(tensor_of(call, "self").dtype, product) : call.fact("self"));
   if (with_self) promotion.add(call.fact("vec1"));
   promotion.add(call.fact("vec2"));
-  Shape product{size_at(tensor_of(call, a), 0), size_at(tensor_of(call, "vec2"), 0)};
   if (with_self) demand_expands(tensor_of(call, "self"), product, "'self'");
   return {tensor_fact(promotion.result(), std::move(product))};
 }
@@ -135,7 +136,12 @@ Facts baddbmm(const Call& call) {
 Facts inner(const Call& call) {
   const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
   if (!self.shape || !other.shape) return {tensor_fact(self.dtype, std::nullopt)};
-  if (self.shape->empty() || other.shape->empty()) return {tensor_fact(self.dtype, broadcast(self.shape, other.shape))};
+  if (self.shape->empty() || other.shape->empty()) {
+    Promotion promotion;
+    promotion.add(call.fact("self"));
+    promotion.add(call.fact("other"));
+    return {tensor_fact(promotion.result(), broadcast(self.shape, other.shape))};
+  }
   demand_equal(other.shape->back(), self.shape->back(), "the last dimension of 'other'");
   Demands demands;
   demands.one_dtype(call, {"self", "other"});
@@ -145,19 +151,18 @@ Facts inner(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
+// Both get dimensions before they are multiplied.
 Facts kron(const Call& call) {
   const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
-  Promotion promotion;
-  promotion.add(call.fact("self"));
-  promotion.add(call.fact("other"));
-  if (!self.shape || !other.shape) return {tensor_fact(promotion.result(), std::nullopt)};
+  const auto dtype = self.dtype && other.dtype ? promote_types(*self.dtype, *other.dtype) : std::nullopt;
+  if (!self.shape || !other.shape) return {tensor_fact(dtype, std::nullopt)};
   Shape shape(std::max(self.shape->size(), other.shape->size()), Dim(1));
   for (const Shape* factor : {&*self.shape, &*other.shape})
     for (std::size_t i = 0; i < factor->size(); ++i) {
       Dim& size = shape[shape.size() - factor->size() + i];
       size = size * (*factor)[i];
     }
-  return {tensor_fact(promotion.result(), std::move(shape))};
+  return {tensor_fact(dtype, std::move(shape))};
 }
 
 Facts tensordot(const Call& call) {
@@ -287,12 +292,46 @@ std::optional<Shape> einsum_shape(std::string equation, const std::vector<const 
   return shape;
 }
 
+// Whether an operand has a letter that neither another operand nor the result has: it is summed by itself, which makes i64 of
+// small integers. A product keeps them.
+bool sums_alone(std::string equation, std::size_t operands) {
+  std::erase(equation, ' ');
+  const auto arrow = equation.find("->");
+  if (arrow == std::string::npos) return false;  // what stands once is in the result
+  for (std::size_t i = 0; i < arrow; ++i) {
+    const char letter = equation[i];
+    if (letter == ',' || letter == '.' || equation.find(letter, arrow) != std::string::npos) continue;
+    const auto in_this = [&](std::size_t at) { return equation.substr(0, at).rfind(',') == equation.substr(0, i).rfind(','); };
+    bool alone = true;
+    for (std::size_t at = 0; at < arrow; ++at) alone = alone && (equation[at] != letter || operands == 1 || in_this(at));
+    if (alone) return true;
+  }
+  return false;
+}
+
 Facts einsum(const Call& call) {
   const auto equation = call.string("equation");
   const auto operands = call.list("tensors");
   const auto* first = operands && !operands->empty() ? operands->front()->tensor() : nullptr;
-  const auto dtype = first ? first->dtype : std::nullopt;
+  Promotion promotion;
+  if (operands)
+    for (const Fact* operand : *operands) promotion.add(*operand);
+  auto dtype = first ? promotion.result() : std::nullopt;
+  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype) && equation && operands &&
+      sums_alone(*equation, operands->size()))
+    dtype = DType::i64;
   return {tensor_fact(dtype, equation && operands ? einsum_shape(*equation, *operands) : std::nullopt)};
+}
+
+// Doubles, whose determinants are computed step by step: a row of the matrix each.
+Verdict doubles_of_few_rows(const Call& call) {
+  constexpr std::int64_t most = 32;
+  const TensorFact& matrices = tensor_of(call, call.has("A") ? "A" : "self");
+  if (matrices.dtype && *matrices.dtype != DType::f64) return {.truth = Truth::no, .message = "it isn't of doubles"};
+  const auto rows = matrices.shape && matrices.shape->size() >= 2 ? matrices.shape->back().number() : std::nullopt;
+  const bool few = matrices.dtype && rows && *rows >= 1 && *rows <= most;
+  return few ? Verdict{.truth = Truth::yes}
+             : Verdict{.truth = Truth::no, .message = "the number of rows isn't known, or above 32"};
 }
 
 Verdict matrices_are_square(const Call& call) {
@@ -310,6 +349,7 @@ void register_matmul(Registry& registry) {
   for (const char* op : {"aten::matmul", "aten::mm", "aten::bmm", "aten::mv", "aten::linalg_matmul"}) registry.facts(op, matmul);
   for (const char* op : {"aten::dot", "aten::vdot"}) registry.facts(op, dot);
   registry.condition("matrices_are_square", matrices_are_square);
+  registry.condition("doubles_of_few_rows", doubles_of_few_rows);
   registry.facts("aten::linear", linear);
   registry.facts("aten::addmm", addmm);
   registry.facts("aten::_addmm_activation", addmm);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "symbolic/emptiness.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 
@@ -74,10 +75,10 @@ Dim truncated_quotient(const Dim& a, const Dim& b) {
   return Dim::unknown();
 }
 Dim larger(const Dim& a, const Dim& b) {
-  return provably_at_least(a - b, 0) ? a : provably_at_least(b - a, 0) ? b : Dim::unknown();
+  return provably_at_least_if_empty(a - b, 0) ? a : provably_at_least_if_empty(b - a, 0) ? b : Dim::unknown();
 }
 Dim smaller(const Dim& a, const Dim& b) {
-  return provably_at_least(a - b, 0) ? b : provably_at_least(b - a, 0) ? a : Dim::unknown();
+  return provably_at_least_if_empty(a - b, 0) ? b : provably_at_least_if_empty(b - a, 0) ? a : Dim::unknown();
 }
 
 Operation operation_of(const Call& call) {
@@ -196,10 +197,15 @@ Facts float_power(const Call& call) {
 // x · 2^other, where the power is a float.
 Facts ldexp(const Call& call) {
   Promotion promotion;
-  const TensorFact& other = tensor_of(call, "other");
+  const TensorFact &self = self_of(call), &other = tensor_of(call, "other");
+  const auto shape = broadcast(self.shape, other.shape);
+  // Whole exponents are read in the dtype of a floating tensor.
+  if (self.dtype && ir::is_floating(*self.dtype) && other.dtype && !ir::is_floating(*other.dtype) &&
+      !ir::is_complex(*other.dtype))
+    return {tensor_fact(self.dtype, shape)};
   promotion.add(call.fact("self"));
   promotion.add(tensor_fact(other.dtype ? std::optional(to_float(*other.dtype)) : std::nullopt, other.shape));
-  return {tensor_fact(promotion.result(), broadcast(self_of(call).shape, other.shape))};
+  return {tensor_fact(promotion.result(), shape)};
 }
 
 Facts frexp(const Call& call) { return {like(self_of(call)), tensor_fact(DType::i32, self_of(call).shape)}; }

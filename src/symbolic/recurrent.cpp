@@ -4,6 +4,7 @@
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
+#include "symbolic/size_demands.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -39,7 +40,50 @@ std::optional<Shape> last_state(const Call& call, std::size_t i) {
   return shape;
 }
 
+// A weight among `params`, where it is a matrix: (gates · hidden, features) or (gates · hidden, hidden).
+const Shape* matrix(const Call& call, std::size_t i) {
+  const auto weights = call.list("params");
+  const auto* weight = weights && i < weights->size() ? (*weights)[i]->tensor() : nullptr;
+  return weight && weight->shape && weight->shape->size() == 2 ? &*weight->shape : nullptr;
+}
+
+void demand_rank(Demands& demands, const TensorFact& tensor, std::size_t least, std::size_t most, const char* what) {
+  if (!tensor.shape || (tensor.shape->size() >= least && tensor.shape->size() <= most)) return;
+  demands.broken("the rank of " + std::string(what) + " doesn't fit, and is " + std::to_string(tensor.shape->size()));
+}
+
+// (layers · directions, batch, hidden), without a batch where the input has none.
+void demand_state(Demands& demands, const Call& call, std::size_t i, const TensorFact& input, std::size_t rank) {
+  const TensorFact hidden = state(call, i);
+  demand_rank(demands, hidden, rank, rank, "hx");
+  if (!hidden.shape || hidden.shape->size() != rank) return;
+  const auto both = call.boolean("bidirectional");
+  const auto layers = call.dim("num_layers");
+  // libtorch takes more states than there are layers, and doesn't look at the batch.
+  if (both && layers) demand(hidden.shape->front(), *layers * Dim(*both ? 2 : 1));
+  const auto batch_first = call.has("batch_first") ? call.boolean("batch_first") : std::nullopt;
+  if (rank == 3 && batch_first && input.shape && input.shape->size() == 3)
+    demand((*hidden.shape)[1], (*input.shape)[*batch_first ? 0 : 1]);
+  const Shape* recurrent = matrix(call, 1);
+  constexpr std::int64_t gates = 4;  // of an LSTM, which alone has a second state
+  if (recurrent && i == 0) demands.equal(hidden.shape->back(), (*recurrent)[1], "the size of the state");
+  if (recurrent && i == 1) demand(hidden.shape->back(), floor_div((*recurrent)[0], gates));
+}
+
+void demand_fitting(const Call& call) {
+  Demands demands;
+  const TensorFact& input = tensor_of(call, "input");
+  const bool packed = call.has("data");
+  if (!packed) demand_rank(demands, input, 2, 3, "input");
+  const Shape* weight = matrix(call, 0);
+  if (weight && input.shape && !input.shape->empty()) demands.equal(input.shape->back(), (*weight)[1], "the number of features");
+  const std::size_t rank = packed ? 3 : input.shape ? input.shape->size() : 0;
+  for (std::size_t i = 0; i < 2 && (rank == 2 || rank == 3); ++i) demand_state(demands, call, i, input, rank);
+  demands.hold();
+}
+
 Facts layers(const Call& call) {
+  demand_fitting(call);
   const auto dtype = input_dtype(call);
   Facts facts{sequence(call, dtype)};
   for (std::size_t i = 0; i + 1 < call.node().outputs().size(); ++i) facts.push_back(tensor_fact(dtype, last_state(call, i)));
@@ -47,6 +91,16 @@ Facts layers(const Call& call) {
 }
 
 Facts cell(const Call& call) {
+  Demands demands;
+  const TensorFact &input = tensor_of(call, "input"), hidden = state(call, 0);
+  demand_rank(demands, input, 1, 2, "input");
+  if (input.shape) demand_rank(demands, hidden, input.shape->size(), input.shape->size(), "hx");
+  if (input.shape && hidden.shape && !input.shape->empty() && input.shape->size() == hidden.shape->size()) {
+    demands.equal(input.shape->back(), size_at(tensor_of(call, "w_ih"), 1), "the number of features");
+    demands.equal(hidden.shape->back(), size_at(tensor_of(call, "w_hh"), 1), "the size of the state");
+    if (input.shape->size() == 2) demand(hidden.shape->front(), input.shape->front());
+  }
+  demands.hold();
   const auto dtype = call.dtype_of("input");
   Facts facts;
   for (std::size_t i = 0; i < call.node().outputs().size(); ++i) facts.push_back(tensor_fact(dtype, state(call, i).shape));

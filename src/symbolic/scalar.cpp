@@ -1,6 +1,7 @@
 // Python's numbers: arithmetic, comparisons, conversions: facts.
 #include <cmath>
 
+#include "symbolic/emptiness.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -89,10 +90,10 @@ Facts remainder(const Call& call) {
   });
 }
 Dim larger(const Dim& a, const Dim& b) {
-  return provably_at_least(a - b, 0) ? a : provably_at_least(b - a, 0) ? b : Dim::unknown();
+  return provably_at_least_if_empty(a - b, 0) ? a : provably_at_least_if_empty(b - a, 0) ? b : Dim::unknown();
 }
 Dim smaller(const Dim& a, const Dim& b) {
-  return provably_at_least(a - b, 0) ? b : provably_at_least(b - a, 0) ? a : Dim::unknown();
+  return provably_at_least_if_empty(a - b, 0) ? b : provably_at_least_if_empty(b - a, 0) ? a : Dim::unknown();
 }
 Facts maximum(const Call& call) {
   return arithmetic(call, larger, [](double a, double b) { return b > a ? b : a; });
@@ -151,8 +152,8 @@ std::optional<bool> is_less(const NumberFact& a, const NumberFact& b, bool or_eq
     return or_equal ? *x <= *y : *x < *y;
   }
   if (!a.integer || !b.integer) return std::nullopt;
-  if (provably_at_least(*b.integer - *a.integer, or_equal ? 0 : 1)) return true;
-  if (provably_at_least(*a.integer - *b.integer, or_equal ? 1 : 0)) return false;
+  if (provably_at_least_if_empty(*b.integer - *a.integer, or_equal ? 0 : 1)) return true;
+  if (provably_at_least_if_empty(*a.integer - *b.integer, or_equal ? 1 : 0)) return false;
   return std::nullopt;
 }
 
@@ -189,7 +190,7 @@ std::optional<bool> truth_of(const NumberFact& number) {
   if (is_float(number)) return number.floating ? std::optional(*number.floating != 0) : std::nullopt;
   if (!number.integer) return std::nullopt;
   if (number.integer->is_number()) return *number.integer->number() != 0;
-  return provably_at_least(*number.integer, 1) ? std::optional(true) : std::nullopt;
+  return provably_at_least_if_empty(*number.integer, 1) ? std::optional(true) : std::nullopt;
 }
 
 Facts truth(const Call& call) { return {boolean(truth_of(operand(call, 0)))}; }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "symbolic/size_demands.h"
+
 namespace compatcheck::symbolic {
 
 std::optional<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank) {
@@ -13,6 +15,7 @@ std::optional<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank) {
 Dim broadcast_dim(const Dim& a, const Dim& b) {
   if (a.number() == 1) return b;
   if (b.number() == 1) return a;
+  demand(a, b, true);
   if (provably_equal(a, b)) return a;
   if (a.is_number() && b.is_number()) throw Impossible{"sizes " + a.to_string() + " and " + b.to_string() + " don't broadcast"};
   if (a.is_number()) return a;  // the other one is this, or 1
@@ -21,6 +24,7 @@ Dim broadcast_dim(const Dim& a, const Dim& b) {
 }
 
 Dim agreed_dim(const Dim& a, const Dim& b) {
+  demand(a, b);
   if (provably_different(a, b)) throw Impossible{"sizes " + a.to_string() + " and " + b.to_string() + " must be equal"};
   if (b.is_number() || a.is_unknown()) return b;
   return a;

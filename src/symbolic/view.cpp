@@ -131,12 +131,13 @@ Facts sum_to_size(const Call& call) {
   auto dtype = self.dtype;
   if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype)) {
     const auto equal = [](const Dim& a, const Dim& b) { return provably_equal(a, b); };
-    const bool unchanged =
-        size && self.shape && std::equal(size->begin(), size->end(), self.shape->begin(), self.shape->end(), equal);
-    const bool summed =
-        size && self.shape &&
-        (size->size() != self.shape->size() || !std::equal(size->begin(), size->end(), self.shape->begin(),
-                                                           [](const Dim& a, const Dim& b) { return !provably_different(a, b); }));
+    // Without dimensions it is a sum, too.
+    const bool unchanged = size && self.shape && !size->empty() &&
+                           std::equal(size->begin(), size->end(), self.shape->begin(), self.shape->end(), equal);
+    const bool summed = size && self.shape &&
+                        (size->empty() || size->size() != self.shape->size() ||
+                         !std::equal(size->begin(), size->end(), self.shape->begin(),
+                                     [](const Dim& a, const Dim& b) { return !provably_different(a, b); }));
     if (!unchanged) dtype = summed ? std::optional(DType::i64) : std::nullopt;
   }
   return {tensor_fact(dtype, size)};
@@ -224,7 +225,10 @@ Facts reverse_dims(const Call& call) {
 Facts permute(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto dims = call.ints("dims");
-  if (!self.shape || !dims || dims->size() != self.shape->size()) return {tensor_fact(self.dtype, std::nullopt)};
+  if (!self.shape || !dims) return {tensor_fact(self.dtype, std::nullopt)};
+  if (dims->size() != self.shape->size())
+    throw Impossible{"a tensor of rank " + std::to_string(self.shape->size()) + " is permuted by " +
+                     std::to_string(dims->size()) + " dimensions"};
   Shape shape;
   for (const std::int64_t dim : *dims) {
     const auto index = wrap_dim(dim, self.shape->size());

@@ -17,7 +17,8 @@
 namespace compatcheck::verification {
 namespace {
 
-constexpr std::uint64_t weight_batch = 1ull << 30;  // bytes that one part of the model carries, about
+// Bytes of weights in one part of the model, which holds them twice while it is opened: a small share of all.
+constexpr std::uint64_t least_weights = 64ull << 20, most_weights = 1ull << 30, weight_parts = 8;
 
 // A value of the graph and the ONNX values that stand for it.
 struct Leaf {
@@ -112,9 +113,12 @@ class Bisection {
   // A part ends when it holds as much as may be held: so there are no more than all bytes divided by that, and one.
   std::vector<Part> divide(const std::vector<Item>& items) const {
     std::vector<Part> parts;
-    std::uint64_t bytes = 0, weights = 0;
+    std::uint64_t bytes = 0, weights = 0, all_weights = 0;
+    for (const Item& item : items)
+      for (const Leaf& leaf : item.leaves) all_weights += in_.onnx.weight_bytes_of(leaf.name);
+    const std::uint64_t most = std::clamp(all_weights / weight_parts, least_weights, most_weights);
     for (std::size_t i = 0; i < items.size(); ++i) {
-      if (parts.empty() || bytes >= in_.memory || weights >= weight_batch) {
+      if (parts.empty() || bytes >= in_.memory || weights >= most) {
         parts.emplace_back().first = i;
         bytes = weights = 0;
       }
@@ -235,8 +239,11 @@ class Bisection {
       const bool empty = value->get<ir::ListConstant>()->items.empty();  // which the runtime's C API can't make
       return empty ? std::nullopt : std::optional(*value);
     }
-    if (auto tensor = as_tensor(*value, in_.onnx.dtype_of(name))) return ir::Constant{std::move(*tensor)};
-    return std::nullopt;
+    const auto dtype = in_.onnx.dtype_of(name);
+    auto tensor = as_tensor(*value, dtype);
+    if (!tensor || (dtype && tensor->dtype != *dtype)) return std::nullopt;
+    if (const auto rank = in_.onnx.rank_of(name); rank && *rank != tensor->sizes.size()) return std::nullopt;
+    return ir::Constant{std::move(*tensor)};
   }
 
   std::optional<BadValue> judge(Part& part, const std::vector<Item>& items, const Sources& sources, const Values& values,
@@ -254,6 +261,7 @@ class Bisection {
       }
     }
     if (unfed && part.is_one()) {  // its bodies may be given what they read
+      if (items[part.first].value->producer()->blocks().empty()) ++made_.unfed;
       for (const ir::Block* body : items[part.first].value->producer()->blocks())
         if (auto inside = scan(*body, sources)) return inside;
       return std::nullopt;

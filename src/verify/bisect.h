@@ -58,6 +58,7 @@ struct Bisected {
   std::uint64_t runs = 0;           // of the graph by TorchScript
   std::uint64_t compared = 0;       // values
   std::uint64_t bytes = 0;          // of all intermediate values
+  std::uint64_t unfed = 0;          // values whose nodes take another dtype or rank than TorchScript gives
 };
 
 // Every ONNX value that stands for one of TorchScript's is computed from TorchScript's own values, so that no error is inherited,

@@ -109,6 +109,7 @@ class Comparing {
     sums_.found += found * found;
     sums_.product += expected * found;
     made_.max_abs = std::max(made_.max_abs, difference);
+    made_.largest = std::max(made_.largest, std::abs(expected));
     if (expected != 0) made_.max_rel = std::max(made_.max_rel, difference / std::abs(expected));
     differences_.push_back(static_cast<float>(difference));
   }
@@ -116,6 +117,7 @@ class Comparing {
   void finish() {
     if (sums_.count == 0) return;
     made_.mean_abs = sums_.difference / static_cast<double>(sums_.count);
+    made_.rms = std::sqrt(sums_.squared_difference / static_cast<double>(sums_.count));
     const auto place = differences_.begin() + static_cast<std::ptrdiff_t>((differences_.size() - 1) * 99 / 100);
     std::nth_element(differences_.begin(), place, differences_.end());
     made_.p99_abs = *place;

@@ -28,7 +28,8 @@ struct Comparison {
   std::uint64_t first_mismatch = 0;    // its index in row-major order, if there is any
   double expected_there = 0, found_there = 0;
   // Over elements that are finite on both sides:
-  double max_abs = 0, mean_abs = 0, p99_abs = 0;
+  double max_abs = 0, mean_abs = 0, p99_abs = 0, rms = 0;
+  double largest = 0;            // |expected|
   double max_rel = 0;            // of |expected|, where that isn't 0
   double cosine = 1;             // of the two as vectors; 1 where both are 0
   std::optional<double> snr_db;  // 10 log10(Σ expected² / Σ difference²); none where nothing differs

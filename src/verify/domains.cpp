@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "symbolic/indices.h"
+
 namespace compatcheck::verification {
 namespace {
 
@@ -53,40 +55,30 @@ class Search {
 
  private:
   void look(const ir::Node& node, const ir::Value* value) {
-    if (node.is("prim::ListConstruct")) look_at_indices(node, value);
+    if (node.is("prim::ListConstruct")) look_at_users(node, value);
     if (node.schema()) look_at_call(Call(node, facts_), value);
     if (passes_elements_on(node))
       for (const ir::Value* output : node.outputs()) waiting_.push_back(output);
   }
 
   // x[i, j]: each member of the list indexes a dimension of its own.
-  void look_at_indices(const ir::Node& list, const ir::Value* value) {
-    for (const ir::Use& use : list.output()->uses()) {
-      const ir::Node& user = *use.user;
-      if (!user.schema() || !among(user.op(), {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}))
-        continue;
-      for (std::size_t i = 0; i < list.inputs().size(); ++i)
-        if (list.input(i) == value) bound(size_of(Call(user, facts_).fact("self"), static_cast<std::int64_t>(i)));
-    }
+  void look_at_users(const ir::Node& list, const ir::Value* value) {
+    for (const ir::Use& use : list.output()->uses()) look_at_indices(*use.user, value);
+  }
+
+  void look_at_indices(const ir::Node& node, const ir::Value* value) {
+    for (const auto& index : symbolic::index_arguments(Call(node, facts_)))
+      if (index.value == value) bound(index.below);
   }
 
   void look_at_call(const Call& call, const ir::Value* value) {
     const auto is = [&](std::string_view argument) { return call.value(argument) == value; };
     const std::string_view op = call.op();
-    if (among(op, {"aten::embedding", "aten::embedding_bag"}) && is("indices"))
-      bound(size_of(call.fact("weight"), 0));
-    else if (is("offsets"))
+    look_at_indices(call.node(), value);
+    if (is("offsets"))
       bound(symbolic::Dim(1));
-    else if (op == "aten::take" && is("index"))
-      bound(size_of(call.fact("self"), -1));
-    else if (is("index") || (is("indices") && op == "aten::take_along_dim"))
-      bound(size_of(call.fact("self"), call.has("dim") ? call.integer("dim") : std::nullopt));
-    else if (among(op, {"aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::cross_entropy_loss",
-                        "aten::multi_margin_loss"}) &&
-             is("target"))
+    else if (op == "aten::cross_entropy_loss" && is("target"))
       bound(size_of(call.fact("self"), call.rank("self") == 1 ? 0 : 1));
-    else if (op == "aten::one_hot" && is("self"))
-      bound(call.dim("num_classes"));
     else if (among(op, {"aten::_pack_padded_sequence", "aten::pack_padded_sequence"}) && is("lengths"))
       domain_.longest = size_of(call.fact("input"), call.boolean("batch_first") == true ? 1 : 0).value_or(symbolic::Dim(1));
     else if (op == "aten::binary_cross_entropy" && (is("self") || is("target")))

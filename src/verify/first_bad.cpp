@@ -1,10 +1,13 @@
 #include "verify/first_bad.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "analysis/onnx_model.h"
 #include "analysis/site.h"
 #include "compatcheck/error.h"
+#include "process/callback.h"
 
 namespace compatcheck::verification {
 namespace {
@@ -13,7 +16,29 @@ namespace {
 struct Known {
   std::vector<NamedStand> stands;
   std::map<std::string, const ir::Node*> origins;  // of ONNX nodes, by name
+  struct Made {
+    std::vector<std::string> read;  // by the node that makes it, weights left out
+    std::optional<ir::DType> dtype;
+    std::optional<std::size_t> rank;
+  };
+  std::map<std::string, Made> made;  // of values, by name
 };
+
+void note_made(const onnx::Model& model, Known& known) {
+  std::set<onnx::ValueId> weights;
+  for (const auto& initializer : model.initializers) weights.insert(initializer.value);
+  onnx::for_each_node(model.graph, [&](const onnx::Node& node) {
+    std::vector<std::string> read;
+    for (const onnx::ValueId input : node.inputs)
+      if (input != onnx::absent && !weights.contains(input)) read.push_back(model.values[input].name);
+    for (const onnx::ValueId output : node.outputs) {
+      const onnx::ValueInfo& info = model.values[output];
+      const bool typed = info.kind == onnx::ValueInfo::Kind::tensor && !info.untyped;
+      known.made[info.name] = {read, typed ? std::optional(info.dtype) : std::nullopt,
+                               typed && info.shape ? std::optional(info.shape->size()) : std::nullopt};
+    }
+  });
+}
 
 Known know(const Mismatch& mismatch, int opset) {
   ConvertOptions options = mismatch.options.convert;
@@ -25,6 +50,7 @@ Known know(const Mismatch& mismatch, int opset) {
     const std::string& name = model.values[model.left_of(stand.onnx)].name;
     if (!name.empty()) known.stands.push_back({stand.value, stand.path, name});
   }
+  note_made(model, known);
   onnx::for_each_node(model.graph, [&](const onnx::Node& node) { known.origins.emplace(node.name, node.origin); });
   return known;
 }
@@ -37,15 +63,26 @@ std::string without_number(const std::string& name) {
   return numbered ? name.substr(0, dash) : name;
 }
 
-// Other exporters name nodes much as we do, in order: their numbers mean the same only where there are as many of the kind.
-void keep_common(std::vector<NamedStand>& stands, const Known& known, const OnnxGraph& onnx) {
+// A name means the same in both only where the value is made of the same, or where there are as many nodes of its kind: numbers
+// in names count them, and other exporters name nodes much as we do. Returns how many values have another dtype or rank than
+// ours, which tells that the names mislead.
+std::size_t keep_common(std::vector<NamedStand>& stands, const Known& known, const OnnxGraph& onnx) {
   std::map<std::string, std::size_t> ours, theirs;
   for (const auto& [name, origin] : known.origins) ++ours[without_number(name)];
   for (const std::string& name : onnx.node_names()) ++theirs[without_number(name)];
+  std::size_t others = 0;
   std::erase_if(stands, [&](const NamedStand& stand) {
+    const auto made = known.made.find(stand.name);
+    if (!onnx.is_made(stand.name) || made == known.made.end()) return false;
+    const auto dtype = onnx.dtype_of(stand.name);
+    const auto rank = onnx.rank_of(stand.name);
+    if ((dtype && made->second.dtype && *dtype != *made->second.dtype) ||
+        (rank && made->second.rank && *rank != *made->second.rank))
+      return ++others, true;
     const std::string kind = without_number(onnx.maker_of(stand.name));
-    return onnx.is_made(stand.name) && ours[kind] != theirs[kind];
+    return ours[kind] != theirs[kind] && onnx.read_for(stand.name) != made->second.read;
   });
+  return others;
 }
 
 std::uint32_t number_of(const ir::Node* wanted, const ir::Graph& graph) {
@@ -100,7 +137,7 @@ void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx, Verification& 
 void explain(const Mismatch& mismatch, Verification& made) {
   const OnnxGraph onnx(mismatch.onnx, mismatch.watch);
   Known known = know(mismatch, onnx.opset());
-  if (onnx.producer() != "compatcheck") keep_common(known.stands, known, onnx);
+  const std::size_t all = known.stands.size(), others = keep_common(known.stands, known, onnx);
   const auto is_inner = [&](const NamedStand& stand) { return onnx.is_made(stand.name); };
   if (std::ranges::none_of(known.stands, is_inner)) {
     made.bisection = {
@@ -113,8 +150,7 @@ void explain(const Mismatch& mismatch, Verification& made) {
     return;
   }
   const auto progress = [&](std::uint64_t runs) {
-    if (mismatch.options.convert.run.progress)
-      mismatch.options.convert.run.progress({.stage = "bisect", .done = runs, .total = 0});
+    process::tell(mismatch.options.convert.run, {.stage = "bisect", .done = runs, .total = 0});
   };
   Bisected bisected = bisect({.model = mismatch.model,
                               .prepared = mismatch.prepared,
@@ -145,6 +181,15 @@ void explain(const Mismatch& mismatch, Verification& made) {
         "each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX "
         "Runtime's graph optimisations are at fault";
   }
+  if (all > known.stands.size())
+    made.bisection->note +=
+        std::string(made.bisection->note.empty() ? "" : "; ") + std::to_string(all - known.stands.size()) + " of " +
+        std::to_string(all) + " values are not paired" +
+        (others > 0 ? ", " + std::to_string(others) + " of them with another dtype or rank in the file" : "") +
+        ": they were converted otherwise than in this run";
+  if (bisected.unfed > 0)
+    made.bisection->note += std::string(made.bisection->note.empty() ? "" : "; ") + std::to_string(bisected.unfed) +
+                            " values are not compared: the file's nodes take another dtype or rank than TorchScript gives";
   if (mismatch.options.repro.empty()) return;
   if (!bisected.bad || bisected.bad->segment.bytes.empty() || bisected.bad->expected.is_none())
     return write_whole(mismatch, onnx, made);

@@ -8,6 +8,7 @@
 #include "compatcheck/error.h"
 #include "onnx/model.h"
 #include "verify/domains.h"
+#include "verify/resize.h"
 
 namespace compatcheck::verification {
 namespace {
@@ -75,8 +76,13 @@ class Maker {
     if (prepared != prepared_.end()) domain_ = domain_of(prepared->second, facts_);
     const Fact& fact = prepared == prepared_.end() ? member_fact : facts_.of(prepared->second);
     if (const ir::Constant* given = example(name)) {
-      if (!given->is_none() && !given->get<ir::ListConstant>()) made_.leaves.emplace_back(name, *given);
-      return typed(*given, type);
+      const auto* view = given->get<ir::TensorView>();
+      const auto* tensor = fact.tensor();
+      const ir::Constant made = view && tensor && tensor->shape && tensor->shape->size() == view->sizes.size()
+                                    ? ir::Constant{resized(*view, other_dims(*view, *tensor->shape))}
+                                    : *given;
+      if (!made.is_none() && !made.get<ir::ListConstant>()) made_.leaves.emplace_back(name, made);
+      return typed(made, type);
     }
     const ir::TypeRef& held = without_optional(type);
     if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number() && !fact.list() &&
@@ -133,7 +139,7 @@ class Maker {
       }
     if (keys.empty())
       throw UsageError("the input " + name + " is a " + ir::to_string(type) +
-                       ", whose keys nothing tells: give one with --inputs-from");
+                       ", whose keys nothing tells: give one with CheckOptions::inputs_from");
     const bool numbers = ir::is(type.elements.at(0), TypeKind::integer);
     ir::DictConstant made(type.elements.at(0), type.elements.at(1), {});
     for (const std::string& key : keys)
@@ -150,12 +156,20 @@ class Maker {
     return value;
   }
 
+  // What a call that leaves it out takes.
+  static std::optional<ir::Constant> default_of(const Fact& fact) {
+    if (const auto* value = std::get_if<symbolic::ConstantFact>(&fact.value)) return value->value;
+    const auto* known = fact.number();
+    if (!known) return std::nullopt;
+    if (known->floating) return ir::Constant{*known->floating};
+    const auto whole = known->integer ? known->integer->number() : std::nullopt;
+    if (!whole) return std::nullopt;
+    return known->kind == symbolic::NumberFact::Kind::boolean ? ir::Constant{*whole != 0} : ir::Constant{*whole};
+  }
+
   ir::Constant leaf(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
     if (fact.tensor() || !type || type->kind == TypeKind::tensor || type->kind == TypeKind::any) return tensor(fact.tensor());
-    if (const auto* known = fact.number()) {  // a default
-      if (known->kind == symbolic::NumberFact::Kind::boolean && known->integer && known->integer->number())
-        return {*known->integer->number() != 0};
-    }
+    if (auto value = default_of(fact)) return *std::move(value);
     switch (type->kind) {
       case TypeKind::integer: return {std::int64_t{2}};
       case TypeKind::floating:
@@ -165,8 +179,16 @@ class Maker {
       case TypeKind::device: return {ir::DeviceConstant{"cpu"}};
       default:
         throw UsageError("the input " + name + " is a " + ir::to_string(*type) +
-                         ", of which no value can be made: give one with --inputs-from");
+                         ", of which no value can be made: give one with CheckOptions::inputs_from");
     }
+  }
+
+  // An example's, but for those of named dimensions.
+  Dims other_dims(const ir::TensorView& example, const symbolic::Shape& shape) const {
+    Dims dims = example.sizes;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (const auto named = sizes_.find(shape[dim].to_string()); named != sizes_.end()) dims[dim] = named->second;
+    return dims;
   }
 
   Dims dims_of(const symbolic::TensorFact* fact) const {
@@ -188,7 +210,8 @@ class Maker {
                             : attempt_ % 2 == 1 && !(fact && fact->shape) ? ir::DType::i64
                                                                           : ir::DType::f32;
     if (ir::is_complex(dtype) || ir::is_quantized(dtype))
-      throw UsageError("no inputs of dtype " + std::string(ir::name(dtype)) + " can be made: give them with --inputs-from");
+      throw UsageError("no inputs of dtype " + std::string(ir::name(dtype)) +
+                       " can be made: give them with CheckOptions::inputs_from");
     std::int64_t count = 1;
     for (const std::int64_t dim : dims) count *= dim;
     const bool whole = dtype == ir::DType::boolean || ir::is_integral(dtype);
@@ -266,19 +289,28 @@ std::vector<std::string> InputMaker::named_dims() const {
   return names;
 }
 
-Sizes InputMaker::recorded_sizes() const {
-  Sizes sizes;
+Sizes InputMaker::seen_sizes(const std::vector<analysis::ExampleLeaf>& examples) const {
+  Sizes seen;
+  const auto take = [&](const symbolic::Shape& shape, const auto& sizes) {
+    if (sizes.size() != shape.size()) return;
+    for (std::size_t dim = 0; dim < shape.size(); ++dim)
+      if (const std::optional<std::int64_t> size = sizes[dim]; size && !shape[dim].is_number() && !shape[dim].is_unknown())
+        seen.try_emplace(shape[dim].to_string(), *size);
+  };
+  for (const ir::Value* input : prepared_.inputs()) {
+    const auto* tensor = facts_.of(input).tensor();
+    if (!tensor || !tensor->shape) continue;
+    const auto example = std::ranges::find(examples, input->name(), &analysis::ExampleLeaf::name);
+    const auto* view = example == examples.end() ? nullptr : example->value.get<ir::TensorView>();
+    if (view) take(*tensor->shape, view->sizes);
+  }
   for (const ir::Value* input : prepared_.inputs()) {
     const auto* tensor = facts_.of(input).tensor();
     const auto given = std::ranges::find(given_.inputs(), input->name(), &ir::Value::name);
     const ir::TypeRef type = given == given_.inputs().end() ? nullptr : (*given)->type();
-    if (!tensor || !tensor->shape || !type || !type->tensor.sizes || type->tensor.sizes->size() != tensor->shape->size())
-      continue;
-    for (std::size_t dim = 0; dim < tensor->shape->size(); ++dim)
-      if (const auto& size = (*type->tensor.sizes)[dim]; size && !(*tensor->shape)[dim].is_number())
-        sizes.try_emplace((*tensor->shape)[dim].to_string(), *size);
+    if (tensor && tensor->shape && type && type->tensor.sizes) take(*tensor->shape, *type->tensor.sizes);
   }
-  return sizes.size() == named_dims().size() ? sizes : Sizes();
+  return seen;
 }
 
 MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed,

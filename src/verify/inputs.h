@@ -11,6 +11,7 @@
 #include "ir/constant.h"
 #include "ir/graph.h"
 #include "symbolic/call.h"
+#include "verify/sizes.h"
 
 namespace compatcheck::verification {
 
@@ -19,8 +20,6 @@ struct MadeCall {
   ir::Constants arguments;
   std::vector<std::pair<std::string, ir::Constant>> leaves;
 };
-
-using Sizes = std::map<std::string, std::int64_t>;  // of named dimensions
 
 // What it is given must outlive it.
 class InputMaker {
@@ -32,13 +31,13 @@ class InputMaker {
 
   // Names of dimensions, in the order in which inputs have them.
   std::vector<std::string> named_dims() const;
-  // What the file itself says of these sizes; empty unless it tells all of them.
-  Sizes recorded_sizes() const;
+  // What the file itself says of these sizes, and examples, which win.
+  Sizes seen_sizes(const std::vector<analysis::ExampleLeaf>& examples) const;
 
   // Models differ in what they refuse: integers out of range, ranks. Attempts vary that, the likely ones first; what is known
   // is never varied. The same arguments give the same inputs. Throws UsageError for a type of which no value can be made.
   static constexpr int attempts = 12;
-  // Examples by name; what they don't hold is made.
+  // Examples by name, their elements repeated or cut off where `sizes` has other ones; what they don't hold is made.
   MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const;
 
  private:

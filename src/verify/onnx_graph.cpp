@@ -1,6 +1,7 @@
 #include "verify/onnx_graph.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "compatcheck/error.h"
@@ -83,6 +84,42 @@ std::optional<ir::DType> OnnxGraph::dtype_of(const std::string& value) const {
   const Origin* origin = state_->model.scopes.find(value);
   const auto* type = origin ? state_->model.types.find(*origin->scope->graph, value) : nullptr;
   return type && type->has_tensor_type() ? onnx::dtype_from_data_type(type->tensor_type().elem_type()) : std::nullopt;
+}
+
+std::optional<std::size_t> OnnxGraph::rank_of(const std::string& value) const {
+  const Origin* origin = state_->model.scopes.find(value);
+  const auto* type = origin ? state_->model.types.find(*origin->scope->graph, value) : nullptr;
+  const bool known = type && type->has_tensor_type() && type->tensor_type().has_shape();
+  return known ? std::optional(static_cast<std::size_t>(type->tensor_type().shape().dim_size())) : std::nullopt;
+}
+
+std::vector<OnnxGraph::Given> OnnxGraph::inputs() const {
+  const auto& graph = state_->model.skeleton.model.graph();
+  std::set<std::string> weights;
+  for (const auto& tensor : graph.initializer()) weights.insert(tensor.name());
+  std::vector<Given> inputs;
+  for (const auto& input : graph.input()) {
+    if (weights.contains(input.name())) continue;
+    Given& given = inputs.emplace_back();
+    given.name = input.name();
+    if (!input.type().has_tensor_type()) continue;
+    const auto& type = input.type().tensor_type();
+    given.dtype = onnx::dtype_from_data_type(type.elem_type());
+    if (!type.has_shape()) continue;
+    given.shape.emplace();
+    for (const auto& dim : type.shape().dim())
+      given.shape->push_back({dim.has_dim_value() ? std::optional(dim.dim_value()) : std::nullopt, dim.dim_param()});
+  }
+  return inputs;
+}
+
+std::vector<std::string> OnnxGraph::read_for(const std::string& value) const {
+  const Origin* origin = state_->maker(value);
+  std::vector<std::string> values;
+  if (!origin) return values;
+  for (const std::string& read : onnx_file::reads_of(*origin->node))
+    if (const Origin* other = Scopes::find(*origin->scope, read); !other || !other->is_initializer()) values.push_back(read);
+  return values;
 }
 
 std::uint64_t OnnxGraph::weight_bytes_of(const std::string& value) const {

@@ -12,6 +12,7 @@
 
 #include "ir/dtype.h"
 #include "ir/watch.h"
+#include "onnx/model.h"
 
 namespace compatcheck::verification {
 
@@ -52,6 +53,16 @@ class OnnxGraph {
   std::vector<MainValue> main_values() const;
   // The node that makes it: its name, or its operator where it has none; empty if none does.
   std::string maker_of(const std::string& value) const;
+  // What the model is to be given: its inputs but for weights; without a type what is no tensor.
+  struct Given {
+    std::string name;
+    std::optional<ir::DType> dtype;
+    std::optional<std::vector<onnx::Dimension>> shape;
+  };
+  std::vector<Given> inputs() const;
+  // The values that the node reads that makes it, weights left out; empty if none does.
+  std::vector<std::string> read_for(const std::string& value) const;
+  std::optional<std::size_t> rank_of(const std::string& value) const;  // by type inference, as the dtype
   // By type inference; nullopt where that doesn't tell.
   std::optional<ir::DType> dtype_of(const std::string& value) const;
   std::uint64_t weight_bytes_of(const std::string& value) const;  // of the node that makes it

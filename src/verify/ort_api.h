@@ -81,6 +81,7 @@ inline constexpr Function<Status*(const Value*, int index, Allocator*, Value**)>
 inline constexpr Function<Status*(const Value*, std::size_t*)> member_count{81};
 inline constexpr Function<Status*(const Value* const*, std::size_t, ValueKind, Value**)> create_container{82};
 inline constexpr Function<Status*(const Value*, int*)> has_value{192};
+inline constexpr Function<Status*(SessionOptions*, const char* library)> register_custom_ops{228};  // since 1.14
 
 inline constexpr Function<void(Status*)> release_status{93};
 inline constexpr Function<void(Session*)> release_session{95};

@@ -1,7 +1,6 @@
 #include "verify/reference.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <set>
 
@@ -11,10 +10,6 @@
 
 namespace compatcheck::verification {
 namespace {
-
-// Some models take no image of 2 × 3: sizes grow until TorchScript runs.
-constexpr std::array<std::int64_t, 5> scales = {1, 4, 16, 64, 112};
-constexpr std::array<std::int64_t, 2> default_sizes = {2, 3};
 
 Sizes given_sizes(const std::vector<std::string>& dims) {
   Sizes sizes;
@@ -40,7 +35,8 @@ void must_be_registered(const Model::State& model) {
   if (names.empty()) return;
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  throw UsageError(model.path + ": TorchScript can't run it without the library that registers " + text + ": --op-library");
+  throw UsageError(model.path + ": TorchScript can't run it without the library that registers " + text +
+                   ": LoadOptions::op_libraries");
 }
 
 }  // namespace
@@ -52,80 +48,44 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
       prepared_(prepared),
       watch_(watch),
       maker_(model.graph, prepared.graph, prepared.facts),
-      frontend_(load_options(model, options)) {
-  if (!options.convert.inputs_from.empty())
-    examples_ = analysis::example_leaves(options.convert.inputs_from, prepared.graph, examples::Elements::read);
+      frontend_(load_options(model, options)),
+      examples_(options.convert.inputs_from.empty()
+                    ? std::vector<analysis::ExampleLeaf>()
+                    : analysis::example_leaves(options.convert.inputs_from, prepared.graph, examples::Elements::read)),
+      plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(examples_), prepared.graph,
+            prepared.facts) {}
+
+Expected Reference::first() {
+  std::vector<Sizes> all = plan_.first();
+  if (has_examples()) all.resize(1);  // their own
+  std::string reason;
+  for (attempt_ = 0; attempt_ < (examples_.empty() ? InputMaker::attempts : 1); ++attempt_)
+    if (auto expected = expect(all, 0, attempt_, true, reason)) return std::move(*expected);
+  must_be_registered(model_);
+  throw ModelError(
+      std::string("TorchScript itself doesn't run on the inputs that were ") +
+      (examples_.empty() ? "made (CheckOptions::inputs_from gives better ones, CheckOptions::dims sizes): " : "given: ") +
+      reason);
 }
 
-int Reference::runs() const { return examples_.empty() ? options_.runs : 1; }
-
-// What --dim says, and what `others` say of the rest.
-Sizes Reference::with_given(Sizes others) const {
-  Sizes sizes = given_sizes(options_.convert.dims);
-  sizes.merge(others);
-  return sizes;
-}
-
-Sizes Reference::small_sizes(int index, std::int64_t scale) const {
-  Sizes sizes;
-  const auto names = maker_.named_dims();
-  for (std::size_t i = 0; i < names.size(); ++i)
-    sizes[names[i]] = scale * default_sizes[(i + static_cast<std::size_t>(index)) % default_sizes.size()];
-  return with_given(std::move(sizes));
-}
-
-// Sizes to try, the likely ones first: small ones, larger ones, then those that the file was traced with and their neighbours.
-// The next runs begin where the last one ran.
-std::vector<Sizes> Reference::candidates(int index) const {
-  const Sizes recorded = maker_.recorded_sizes();
-  const auto names = maker_.named_dims();
-  if (names.empty() || given_sizes(options_.convert.dims).size() >= names.size()) return {with_given({})};
-  std::vector<Sizes> sizes;
-  if (index == 0 || !at_recorded_)
-    for (std::size_t scale = index == 0 ? 0 : first_scale_; scale < (index == 0 ? scales.size() : first_scale_ + 1); ++scale)
-      sizes.push_back(small_sizes(index, scales[scale]));
-  if (recorded.empty() || (index > 0 && !at_recorded_)) return sizes;
-  const auto changed = [&](const auto& change) {
-    Sizes other = recorded;
-    for (auto& [name, size] : other) size = std::max<std::int64_t>(1, change(name, size));
-    return with_given(std::move(other));
-  };
-  if (index == 0) sizes.push_back(with_given(recorded));
-  for (std::size_t turn = 0; index > 0 && turn < names.size(); ++turn) {  // each dimension by itself, in turn
-    const std::string& name = names[(turn + static_cast<std::size_t>(index) - 1) % names.size()];
-    for (const std::int64_t more : {std::int64_t{1}, recorded.contains(name) ? recorded.at(name) : 2, std::int64_t{-1}})
-      sizes.push_back(changed([&](const std::string& of, std::int64_t size) { return of == name ? size + more : size; }));
-  }
-  return sizes;
-}
-
-std::optional<Expected> Reference::expect(int index, Refused& refused) {
-  refused = {};
-  const std::vector<Sizes> all = candidates(index);
+std::optional<Expected> Reference::at(const std::vector<Sizes>& candidates, int run, std::string& reason) {
   // What the first run took is what the model takes: at other sizes few more are worth a try.
-  const int from = index == 0 ? 0 : attempt_,
-            end = index == 0 ? InputMaker::attempts : std::min(attempt_ + 2, InputMaker::attempts);
-  for (int attempt = from; attempt < end; ++attempt) {
-    for (std::size_t at = 0; at < all.size(); ++at) {
-      watch_.look();
-      Expected expected{.call = {}, .sizes = all[at], .result = {}, .again = {}};
-      expected.call = maker_.take(examples_, expected.sizes, options_.seed + static_cast<std::uint64_t>(index), attempt);
-      std::string failure = run(expected, index == 0);
-      if (failure.empty()) {
-        if (index == 0) attempt_ = attempt;
-        if (index == 0) first_scale_ = std::min(at, scales.size() - 1), at_recorded_ = at >= scales.size();
-        return expected;
-      }
-      if (refused.reason.empty()) refused.reason = index == 0 ? std::move(failure) : located(std::move(failure), expected.call);
-    }
-    if (!examples_.empty()) break;
+  const int end = std::min(attempt_ + 2, examples_.empty() ? InputMaker::attempts : attempt_ + 1);
+  for (int attempt = attempt_; attempt < end; ++attempt)
+    if (auto expected = expect(candidates, run, attempt, false, reason)) return expected;
+  return std::nullopt;
+}
+
+std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, int index, int attempt, bool twice,
+                                          std::string& reason) {
+  for (const Sizes& sizes : candidates) {
+    watch_.look();
+    Expected expected{.call = {}, .sizes = sizes, .result = {}, .again = {}};
+    expected.call = maker_.take(examples_, sizes, options_.seed + static_cast<std::uint64_t>(index), attempt);
+    std::string failure = run(expected, twice);
+    if (failure.empty()) return expected;
+    if (reason.empty()) reason = index == 0 ? std::move(failure) : located(std::move(failure), expected.call);
   }
-  if (index == 0) {
-    must_be_registered(model_);
-    throw ModelError(std::string("TorchScript itself doesn't run on the inputs that were ") +
-                     (examples_.empty() ? "made (--inputs-from gives better ones, --dim sizes): " : "given: ") + refused.reason);
-  }
-  refused.sizes = all.front();
   return std::nullopt;
 }
 
@@ -153,20 +113,24 @@ std::string Reference::located(std::string reason, const MadeCall& call) {
   } catch (const ModelError& error) {
     constexpr std::string_view lead = "the graph doesn't run: ";
     const std::string text = error.what();
-    if (const auto at = text.find(lead); at != text.npos) return text.substr(at + lead.size());
+    if (const auto at = text.find(lead); at != text.npos) {
+      const std::string found = text.substr(at + lead.size());
+      const auto equals = found.starts_with("%") ? found.find(" = ") : found.npos;  // "% = aten::add at …"
+      return equals == found.npos ? found : found.substr(equals + 3);
+    }
   }
   return reason;
 }
 
-std::optional<ir::Constant> Reference::nudged_result(const Expected& expected) {
+std::optional<ir::Constant> Reference::nudged_result(const Expected& expected, std::uint64_t draw) {
   Expected other{.call = expected.call, .sizes = expected.sizes, .result = {}, .again = {}, .on_cpu = false};
   const bool floats = std::ranges::any_of(other.call.leaves, [](const auto& leaf) {
     const auto* view = leaf.second.template get<ir::TensorView>();
     return view && ir::is_floating(view->dtype);
   });
   if (!floats) return std::nullopt;
-  for (ir::Constant& argument : other.call.arguments) argument = nudged(argument);
-  for (auto& [name, leaf] : other.call.leaves) leaf = nudged(leaf);
+  for (ir::Constant& argument : other.call.arguments) argument = nudged(argument, draw);
+  for (auto& [name, leaf] : other.call.leaves) leaf = nudged(leaf, draw);
   return run(other, false).empty() ? std::optional(std::move(other.result)) : std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 #include "compatcheck/verify.h"
 #include "frontend/load.h"
 #include "verify/inputs.h"
+#include "verify/sizes.h"
 
 namespace compatcheck::verification {
 
@@ -26,19 +27,20 @@ class Reference {
  public:
   Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared, const ir::Watch& watch);
 
-  int runs() const;  // examples are the user's own: they are run once
+  const SizePlan& plan() const { return plan_; }
+  // The user's own inputs: what they hold is never made anew.
+  bool has_examples() const { return !examples_.empty(); }
 
-  // Inputs that TorchScript takes, and what it makes of them. nullopt: it takes none at the sizes that this run tries first,
-  // `refused`, for this reason. Throws ModelError where already the first run finds none.
-  struct Refused {
-    Sizes sizes;
-    std::string reason;
-  };
-  std::optional<Expected> expect(int run, Refused& refused);
+  // Inputs that TorchScript takes, at sizes that are likely, and what it makes of them. Throws ModelError where it takes none.
+  Expected first();
+
+  // The same at one of these sizes, the first that TorchScript takes; nullopt: it takes none, `reason` is that at the first.
+  // Inputs differ with `run`.
+  std::optional<Expected> at(const std::vector<Sizes>& candidates, int run, std::string& reason);
 
   // The same call on inputs that are rounded differently: how far its result moves is what the model makes of rounding. nullopt:
   // that doesn't run, or it takes no floats.
-  std::optional<ir::Constant> nudged_result(const Expected& expected);
+  std::optional<ir::Constant> nudged_result(const Expected& expected, std::uint64_t draw);
 
   // The arguments of the prepared graph: some are members of the method's.
   ir::Constants prepared_arguments(const MadeCall& call) const;
@@ -47,9 +49,7 @@ class Reference {
   frontend::Frontend& frontend() { return frontend_; }
 
  private:
-  Sizes with_given(Sizes others) const;
-  Sizes small_sizes(int run, std::int64_t scale) const;
-  std::vector<Sizes> candidates(int run) const;
+  std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
   std::string run(Expected& expected, bool twice);
   std::string located(std::string reason, const MadeCall& call);
   std::optional<ir::Constant> run_on_cpu(const MadeCall& call);
@@ -62,9 +62,8 @@ class Reference {
   InputMaker maker_;
   frontend::Frontend frontend_;
   std::vector<analysis::ExampleLeaf> examples_;
-  std::size_t first_scale_ = 0;  // at which the first run succeeded
-  bool at_recorded_ = false;     // or at the sizes that the file records
-  int attempt_ = 0;              // with such inputs
+  SizePlan plan_;
+  int attempt_ = 0;  // of the inputs that TorchScript took first
 };
 
 }  // namespace compatcheck::verification

@@ -1,8 +1,10 @@
 #include "verify/runtime.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "compatcheck/error.h"
 #include "frontend/surroundings.h"
 #include "onnx/model.h"
+#include "process/log.h"
 #include "verify/ort_api.h"
 
 namespace compatcheck::verification {
@@ -34,7 +37,7 @@ fs::path find_library(const fs::path& named) {
     if (const auto found = library_in(place)) return *found;
     throw UsageError(by + " names " + place.string() + ", where there is no libonnxruntime.so");
   };
-  if (!named.empty()) return must(named, "--ort-library");
+  if (!named.empty()) return must(named, "VerifyOptions::ort_library");
   if (const std::string given = frontend::variable("COMPATCHECK_ORT_LIBRARY"); !given.empty())
     return must(given, "COMPATCHECK_ORT_LIBRARY");
   std::vector<fs::path> places;
@@ -48,7 +51,7 @@ fs::path find_library(const fs::path& named) {
     looked += "\n  " + place.string();
   }
   throw UsageError("ONNX Runtime is not there; looked for libonnxruntime.so in" + looked +
-                   "\n  pip install onnxruntime, or name it with --ort-library FILE or COMPATCHECK_ORT_LIBRARY");
+                   "\n  pip install onnxruntime, or name it with VerifyOptions::ort_library FILE or COMPATCHECK_ORT_LIBRARY");
 }
 
 using Api = const void* const*;
@@ -83,14 +86,34 @@ class Held {
 
 struct Runtime::State {
   fs::path library;
+  std::vector<fs::path> custom_ops;
   std::string version;
   Api api = nullptr;
   ort::Env* env = nullptr;  // these three live as long as the process: the library can't be unloaded safely
   ort::MemoryInfo* memory = nullptr;
   ort::Allocator* allocator = nullptr;
+
+  // The runtime keeps the libraries open.
+  void register_custom_ops(ort::SessionOptions* options) const {
+    for (const fs::path& file : custom_ops) try {
+        check(api, ort::register_custom_ops.call(api, options, file.c_str()));
+      } catch (const ModelError& error) {
+        throw UsageError("VerifyOptions::ort_custom_ops " + file.string() + ": " + error.what());
+      }
+  }
 };
 
-Runtime::Runtime(const fs::path& library) {
+namespace {
+
+// "1.14.1": 14
+int version_number(const std::string& version) {
+  const auto dot = version.find('.');
+  return dot == version.npos ? 0 : std::atoi(version.c_str() + dot + 1);
+}
+
+}  // namespace
+
+Runtime::Runtime(const fs::path& library, const std::vector<fs::path>& custom_ops) {
   auto state = std::make_shared<State>();
   state->library = find_library(library);
   void* handle = ::dlopen(state->library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -106,7 +129,21 @@ Runtime::Runtime(const fs::path& library) {
   check(state->api, ort::disable_telemetry.call(state->api, state->env));
   check(state->api, ort::create_cpu_memory.call(state->api, 1, 0, &state->memory));
   check(state->api, ort::default_allocator.call(state->api, &state->allocator));
+  for (const fs::path& file : custom_ops) {
+    std::error_code error;
+    state->custom_ops.push_back(fs::absolute(file, error));
+    if (!fs::is_regular_file(file, error))
+      throw UsageError("VerifyOptions::ort_custom_ops " + file.string() + ": there is no such file");
+  }
+  logging::info("ONNX Runtime {}, {}", state->version, state->library.string());
   state_ = std::move(state);
+  if (custom_ops.empty()) return;
+  if (version_number(state_->version) < 14)
+    throw UsageError("VerifyOptions::ort_custom_ops needs ONNX Runtime 1.14 or later, and " + state_->library.string() + " is " +
+                     state_->version);
+  Held<ort::SessionOptions> tried(state_->api, ort::release_options);
+  check(state_->api, ort::create_session_options.call(state_->api, tried.out()));
+  state_->register_custom_ops(tried.get());
 }
 
 const std::string& Runtime::version() const { return state_->version; }
@@ -278,7 +315,9 @@ Session Runtime::make(const SessionOptions& options, const Create& create) const
                                       options.optimize == Optimize::yes ? ort::Optimization::all : ort::Optimization::none));
   made->ok(ort::set_threads_in_operators.call(api, given.get(), options.threads));
   made->ok(ort::set_threads_between_operators.call(api, given.get(), 1));
+  state_->register_custom_ops(given.get());
   made->ok(create(given.get(), made->session.out()));
+  ::malloc_trim(0);  // weights that the session packed in another form are freed, and would stay in this process
   made->inputs = made->names(ort::input_count, ort::input_name);
   made->outputs = made->names(ort::output_count, ort::output_name);
   for (std::size_t i = 0; i < made->inputs.size(); ++i) made->elements.push_back(made->input_element(i));

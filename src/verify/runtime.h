@@ -46,7 +46,8 @@ class Runtime {
  public:
   // `library`: libonnxruntime.so, or a folder that holds it; empty: COMPATCHECK_ORT_LIBRARY, beside the program, or the wheel of
   // the active Python environment. Throws UsageError saying what was looked for and where.
-  explicit Runtime(const std::filesystem::path& library = {});
+  // `custom_ops`: libraries of operators that each session has besides; UsageError for one that doesn't load.
+  explicit Runtime(const std::filesystem::path& library = {}, const std::vector<std::filesystem::path>& custom_ops = {});
 
   const std::string& version() const;
   const std::filesystem::path& library() const;

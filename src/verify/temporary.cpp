@@ -17,6 +17,7 @@ TemporaryFolder::TemporaryFolder() {
   if (!::mkdtemp(name.data()))
     throw UsageError(name + ": no temporary folder can be made (" + ::strerror(errno) + "); TMPDIR can name another place");
   path_ = name;
+  unfinished_ = std::make_unique<process::UnfinishedPath>(path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {

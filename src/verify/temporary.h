@@ -2,6 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+
+#include "process/unfinished.h"
 
 namespace compatcheck::verification {
 
@@ -15,6 +18,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  std::unique_ptr<process::UnfinishedPath> unfinished_;
 };
 
 }  // namespace compatcheck::verification

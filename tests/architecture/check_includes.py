@@ -17,7 +17,7 @@ KEYWORDS = {"USES", "LINKS", "SOURCES"}
 
 def read_rooms(src):
     """room -> the rooms that it says it uses"""
-    rooms = {"cli": []}  # the program: the public interface only
+    rooms = {"cli": ["process"]}  # the program: beside that the public interface only
     for listing in sorted(src.glob("*/CMakeLists.txt")):
         text = re.sub(r"#.*", "", listing.read_text())
         for name, arguments in ROOM.findall(text):
@@ -99,6 +99,8 @@ def check_folders(root, rooms):
 def main():
     root = Path(sys.argv[1])
     rooms = read_rooms(root / "src")
+    if not rooms or not sources(root / "include"):
+        sys.exit("no rooms, or no public headers: is this the project's root?")
     defects = list(check_cycles(rooms))
     if not defects:  # what is reachable is only known without cycles and unknown rooms
         defects += [*check_folders(root, rooms), *check_rooms(root, rooms), *check_public_headers(root)]

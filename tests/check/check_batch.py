@@ -22,10 +22,11 @@ def expect(condition, message):
 class Batch:
     def __init__(self, program, models, broken):
         self.program = program
-        self.sound = [models / f"{name}.pt" for name in SOUND if (models / f"{name}.pt").exists()]
+        self.sound = [models / f"{name}.pt" for name in SOUND]
         self.slow = models / "bert_base-traced.pt"
         self.broken = [broken / name for name in BROKEN]
-        expect(len(self.sound) >= 4, "the sound models are wanting")
+        wanting = [file for file in [*self.sound, self.slow, *self.broken] if not file.exists()]
+        expect(not wanting, f"models are wanting: {wanting}")
 
     def command(self, *words):
         return [self.program, *map(str, words)]

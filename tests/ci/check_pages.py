@@ -27,7 +27,9 @@ def main():
         for page in sorted((samples.ROOT / "docs").glob("*.md")):
             if page.name not in ("ci.md", "configuration.md"):
                 continue
-            for text in blocks(page, "yaml"):
+            documents = list(blocks(page, "yaml"))
+            failures.expect(documents, f"{page.name}: holds no YAML")
+            for text in documents:
                 file = text.splitlines()[0].removeprefix("# ")
                 document = samples.read_yaml(text)
                 if file in SCHEMAS:

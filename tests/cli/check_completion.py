@@ -11,7 +11,7 @@ CASES = [
     ("lint --", ["--color"], ["--opset"]),
     ("--format ", ["jsonl", "text", "sarif"], ["yaml"]),
     ("model.pt --format ", ["jsonl", "markdown"], ["yaml"]),
-    ("verify --format ", ["jsonl"], ["markdown"]),
+    ("verify --format ", ["jsonl", "markdown"], ["sarif"]),
     ("explain --format ", ["markdown"], ["jsonl"]),
     ("--opset 11 ops --format ", ["markdown"], ["jsonl"]),
     ("completion ", ["bash", "zsh", "fish"], ["check"]),

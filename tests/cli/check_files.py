@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What lies on the disk after a run: links are written through, '-' is stdout, a file that can't be written is no run that passed, saved reports are
 whole or refused, and a signal leaves nothing behind."""
-import argparse, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
+import argparse, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time, zipfile
 
 MODELS = pathlib.Path(__file__).resolve().parent / "models"
 
@@ -92,17 +92,98 @@ def saved_reports(runs, folder):
     runs.expect(run("render", "none", "one", "--format", "jsonl") == one, "a shard without models")
 
 
+def folders(runs, folder):
+    """What of a folder is checked: globs, ONNX files, files that hold something else."""
+    (folder / "models" / "old").mkdir(parents=True)
+    for name in ("relu.ir", "mean.ir", "old/relu.ir"):
+        shutil.copyfile(MODELS / pathlib.Path(name).name, folder / "models" / name)
+    shutil.copyfile(MODELS / "bodies.onnx", folder / "models" / "bodies.onnx")
+
+    def checked(*words, code=0, says=""):
+        return [json.loads(line)["model"]["path"] for line in
+                runs.run("models", "--format", "jsonl", *words, code=code, says=says, cwd=folder).splitlines()]
+
+    everything = ["models/mean.ir", "models/old/relu.ir", "models/relu.ir"]
+    runs.expect(checked() == everything, "a folder")
+    for words, left in ((["--exclude", "old"], ["models/mean.ir", "models/relu.ir"]), (["--exclude", "relu.*"], ["models/mean.ir"]),
+                        (["--exclude", "old/*"], ["models/mean.ir", "models/relu.ir"]), (["--exclude", "models/m*"], everything[1:]),
+                        (["--exclude", "old", "--exclude", "mean.ir"], ["models/relu.ir"]), (["--exclude", "nothing"], everything)):
+        runs.expect(checked(*words) == left, f"{words}: {checked(*words)}")
+    checked("--exclude", "*", code=2, says="no model in this folder")
+    runs.expect(checked("--target", "ort-cpu") == ["models/bodies.onnx", *everything], "ONNX files beside others")
+    with zipfile.ZipFile(folder / "models" / "weights.pth", "w") as archive:
+        # torch.save({}) in its smallest form.
+        archive.writestr("weights/data.pkl", b"\x80\x02}q\x00.")
+        archive.writestr("weights/version", b"3\n")
+    checked(code=3, says="weights.pth: holds weights without code (a state_dict)")
+    runs.expect(checked("--skip-foreign", says="models/weights.pth: skipped (state_dict)") == everything, "--skip-foreign")
+    (folder / "models" / "junk.pt").write_bytes(b"junk")
+    checked("--skip-foreign", code=3, says="junk.pt")
+
+
+def onnx_to_stdout(runs, folder):
+    """The same bytes as in a file, and nothing else; what was written, and warnings, on stderr."""
+    shutil.copyfile(MODELS / "relu.ir", folder / "relu.ir")
+    runs.run("convert", "relu.ir", "-o", "x.onnx", code=0, says="x.onnx: written, opset 17 · 1 node · ", cwd=folder)
+    made = subprocess.run([runs.program, "convert", "relu.ir", "-o", "-"], cwd=folder, capture_output=True)
+    runs.expect(made.returncode == 0 and made.stdout == (folder / "x.onnx").read_bytes(), "-o -: other bytes than those of a file")
+    runs.expect(made.stderr.startswith(b"compatcheck: <stdout>: written, "), f"-o -: {made.stderr}")
+    runs.run("convert", "relu.ir", "-o", "-", "--external-data", "always", code=2, says="--external-data `always` needs a file", cwd=folder)
+    # Dimensions by name; nothing is written where findings fail the gate.
+    runs.run("convert", "relu.ir", "-o", "y.onnx", "--input", "x=f32:batch,width", code=0, says="dynamic dimensions  batch, width", cwd=folder)
+    runs.expect(sorted(path.name for path in folder.iterdir()) == ["relu.ir", "x.onnx", "y.onnx"], f"left {list(folder.iterdir())}")
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def descendants(pid):
+    found = []
+    for tasks in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, tasks.read_text().split()):
+            found += [child, *descendants(child)]
+    return found
+
+
+def wait_for(runs, condition, message):
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    runs.expect(False, message)
+
+
+def commands_end(runs, folder):
+    """Each command that reads a model, while it waits for one on stdin."""
+    for words in (["check", "-"], ["convert", "-", "-o", "x.onnx"], ["verify", "-"], ["inspect", "-"]):
+        process = subprocess.Popen([runs.program, *words, "--log", "off"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_for(runs, lambda: "SigCgt:\t" in (status := pathlib.Path(f"/proc/{process.pid}/status").read_text()) and
+                 int(status.split("SigCgt:\t")[1].split()[0], 16) & 1 << signal.SIGINT - 1, f"{words}: catches no SIGINT")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        runs.expect((process.returncode, out, err) == (130, "", "compatcheck: interrupted (SIGINT)\n"), f"{words}: {process.returncode} {out!r} {err!r}")
+    runs.expect(not list(folder.iterdir()), f"left {list(folder.iterdir())}")
+
+
 def signals(runs, folder):
     """One model comes from a pipe that nobody ends: the run waits with its files open."""
     shutil.copyfile(MODELS / "relu.ir", folder / "relu.ir")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         process = subprocess.Popen([runs.program, "relu.ir", "-", "--report", "out.jsonl", "--jobs", "2"], cwd=folder, stdin=subprocess.PIPE,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and not list(folder.glob("out.jsonl.tmp*")):
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while process.poll() is None and not (list(folder.glob("out.jsonl.tmp*")) and descendants(process.pid)):
             time.sleep(0.01)
+        others = descendants(process.pid)
         process.send_signal(number)
-        runs.expect(process.wait(timeout=60) == -number, f"{number.name}: ended with {process.returncode}")
+        runs.expect(process.wait(timeout=60) == 130, f"{number.name}: ended with {process.returncode}")
+        said = process.stderr.read()
+        runs.expect(said == f"compatcheck: interrupted ({number.name})\n", f"{number.name}: said {said!r}")
         process.stdin.close()
+        wait_for(runs, lambda: not any(alive(pid) for pid in others), f"{number.name}: processes are left")
         runs.expect([path.name for path in folder.iterdir()] == ["relu.ir"], f"{number.name} left {list(folder.iterdir())}")
 
 
@@ -111,7 +192,7 @@ def main():
     parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
     runs = Runs(parser.parse_args().program)
     os.environ["COMPATCHECK_NO_CONFIG"] = "1"  # whatever lies above the temporary folder
-    cases = [links, stdout, full_disk, saved_reports, signals]
+    cases = [links, stdout, full_disk, saved_reports, signals, commands_end, folders, onnx_to_stdout]
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
             case(runs, pathlib.Path(folder))

@@ -23,6 +23,8 @@ def check_tools(program):
     runs = [["inspect", path.name, *more] for path in sorted((HERE / "models").glob("*.onnx")) if path.stem not in ("cut", "unwritten") for more in ([], ["--weights"], ["--op", "Add"])]
     runs += [["inspect", "branch.ir"], ["inspect", "branch.ir", "--op", "aten::relu"], ["diff", "relu.ir", "branch.ir"], ["diff", "saved_before.json", "saved_after.json"],
              ["diff", "functions.onnx", "bodies.onnx"], ["diff", "relu.ir", "bodies.onnx"]]
+    if not any(run[1].endswith(".onnx") for run in runs if run[0] == "inspect"):
+        sys.exit("no ONNX files in tests/cli/models")
     validators = {command: validator_of(program, command) for command in ("inspect", "diff")}
     failed = 0
     for run in runs:
@@ -60,6 +62,8 @@ def main():
         if errors:
             failed += 1
             print(" ".join(run), *errors, sep="\n  ")
+    if not models:
+        sys.exit("no graph texts in tests/cli/models")
     ran, wrong = check_tools(program)
     print(f"{len(runs) + ran - failed - wrong} passed, {failed + wrong} failed")
     return 1 if failed or wrong or not runs else 0

@@ -1,10 +1,12 @@
-"""Grids, and torchvision's operators where torchvision is installed."""
-import itertools
+"""Grids, and torchvision's operators."""
+import itertools, pathlib, sys
 
 import torch
 import torch.nn.functional as F
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "models"))
 from run_layers import Case
+from torchvision_on_cpu import load_torchvision
 
 
 def cases():
@@ -39,18 +41,16 @@ def cases():
     made["cdist_of_far_equal_rows"] = Case(lambda x: torch.cdist(x, x).clamp(min=20), [(far,)])
     bags = torch.tensor([0, 3, 1]), torch.tensor([0, 2, 2])   # the second starts behind the third
     made["unordered_bags"] = Case(lambda w, o: F.embedding_bag(torch.tensor([1, 5, 4, 5, 9]), w, o, mode="max"), [(torch.randn(10, 3), o) for o in bags], opsets=range(9, 27))
-    try:
-        from torchvision import ops
-    except ImportError:
-        return made
+    ops = load_torchvision().ops
+    before_22 = range(7, 22)   # ONNX Runtime has no kernels of RoiAlign and MaxRoiPool as of opset 22
     boxes = torch.rand(12, 2) * 20
     boxes = torch.cat([boxes, boxes + torch.rand(12, 2) * 15 + 0.5], 1)
     made["nms"] = Case(lambda b, s: ops.nms(b, s, 0.4), [(boxes, torch.rand(12)), (boxes.flip(0), torch.rand(12))], ("f32:n,4", "f32:n"), opsets=range(10, 27))
     rois = torch.cat([torch.randint(0, 2, (12, 1)).float(), boxes], 1)
     small = torch.tensor([[0, 3.2, 3.1, 3.3, 3.9], [1, -4.0, -3.0, 5.0, 60.0]])
     for aligned, ratio in itertools.product((False, True), (2, 0, -1)):
-        made[f"roi_align_{aligned}_{ratio}"] = Case(lambda x, r, a=(aligned, ratio): ops.roi_align(x, r, (3, 4), 0.5, a[1], a[0]), [(torch.randn(2, 3, 20, 20), rois), (torch.randn(2, 3, 20, 20), small)], ("f32:2,3,20,20", "f32:n,5"), opsets=range(16 if aligned else 10, 27))
-    made["roi_pool"] = Case(lambda x, r: ops.roi_pool(x, r, (3, 4), 0.5), [(torch.randn(2, 3, 20, 20), rois), (torch.randn(2, 3, 20, 20), small)], ("f32:2,3,20,20", "f32:n,5"))
+        made[f"roi_align_{aligned}_{ratio}"] = Case(lambda x, r, a=(aligned, ratio): ops.roi_align(x, r, (3, 4), 0.5, a[1], a[0]), [(torch.randn(2, 3, 20, 20), rois), (torch.randn(2, 3, 20, 20), small)], ("f32:2,3,20,20", "f32:n,5"), opsets=range(16 if aligned else 10, 27), runs=before_22)
+    made["roi_pool"] = Case(lambda x, r: ops.roi_pool(x, r, (3, 4), 0.5), [(torch.randn(2, 3, 20, 20), rois), (torch.randn(2, 3, 20, 20), small)], ("f32:2,3,20,20", "f32:n,5"), runs=before_22)
     made["deform_conv2d"] = Case(lambda x, o, w, m: ops.deform_conv2d(x, o, w, None, (2, 1), (1, 0), (1, 2), m), [(torch.randn(2, 4, 9, 9), torch.randn(2, 18, 5, 5), torch.randn(6, 4, 3, 3), torch.rand(2, 9, 5, 5))], opsets=range(19, 27))
     made["deform_conv2d_groups"] = Case(lambda x, o, w: ops.deform_conv2d(x, o, w, torch.ones(6)), [(torch.randn(2, 4, 7, 7), torch.randn(2, 36, 5, 5), torch.randn(6, 2, 3, 3))], opsets=range(19, 27))
     return made

@@ -103,7 +103,7 @@ def strides(made):
     made["as_strided_written_in_part"] = Case(written_in_part, x, refused=unknown.format("was written in place"))
     made["as_strided_copied_over"] = Case(copied_over, x)
     made["as_strided_scatter"] = Case(lambda x: torch.as_strided_scatter(x[1:], torch.zeros(2, 2), (2, 2), (3, 2), 4), x, opsets=range(9, 27))
-    made["as_strided_scatter_transposed"] = Case(lambda x: torch.as_strided_scatter(x.t(), torch.zeros(2, 2), (2, 2), (3, 2), 4), x, opsets=range(9, 27), refused="doesn't lie there in order")
+    made["as_strided_scatter_transposed"] = Case(lambda x: torch.as_strided_scatter(x.t(), torch.zeros(2, 2), (2, 2), (3, 2), 4), x, refused="doesn't lie there in order")
 
 
 def resizes(made):
@@ -114,7 +114,7 @@ def resizes(made):
             label = f"resize_{mode}_{corners}_{name}".replace("-", "_")
             made[label] = Case(layer, images((2, 5, 6)))
             if name in ("factor", "factors"):
-                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(7 if mode == "nearest" and name == "factor" else 11, 27), refused="a size of 'input' isn't known" if "nearest" in mode else "")
+                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(7 if "nearest" in mode and name == "factor" else 11, 27), refused="sizes that are known only at run time" if "nearest" in mode else "")
             if name == "size":
                 made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(11, 27))
     for mode, corners, size in itertools.product(("bilinear", "bicubic"), (False, True), ((3, 2), (11, 13), (4, 12))):

@@ -214,6 +214,8 @@ def main():
         for (file, inputs), answer in zip(cases, map(json.loads, answers)):
             if isinstance(answer, str):
                 counts["errors"] += 1
+                wrong += 1
+                print(f"{file.stem}: {answer}")
                 continue
             try:
                 outputs = tensors(torch.jit.load(str(file))(*inputs))

@@ -104,6 +104,7 @@ def judge(subject, file, runs):
         return f"can't run: {str(error)[:300]}"
     names = [i.name for i in session.get_inputs()]
     random = bool(operators & RANDOM)
+    compared = 0
     for what, values in runs:
         given = [np.asarray(v) for leaf, v in zip(subject.inputs.leaves, values) if leaf.is_tensor or isinstance(v, PLAIN)]
         if len(names) != len(given):
@@ -111,13 +112,14 @@ def judge(subject, file, runs):
         want = subject.run(values)
         if want is None:
             continue   # values that PyTorch refuses
+        compared += 1
         try:
             got = flat_results(session.run(None, dict(zip(names, given))))
         except Exception as error:
             return f"{what}: can't run: {str(error)[:300]}"
         if wrong := compare(got, want, range(len(want)) if random else (), least=narrowest(file)):
             return f"{what}: {wrong}"
-    return ""
+    return "" if compared else "PyTorch refuses all inputs: nothing was compared"
 
 
 def ways(subject, fixed_only):

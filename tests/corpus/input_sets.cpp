@@ -115,20 +115,39 @@ ir::Constants make_inputs(const ir::Constants& recorded, InputSet set, const Var
   return made;
 }
 
+namespace {
+
+// The elements as `To`, which `convert` makes of those held.
+template <class Held, class To, class Convert>
+void replace_elements(ir::TensorView& view, DType dtype, Convert convert) {
+  std::vector<To> made;
+  for (const Held held : elements<Held>(view.storage->data)) made.push_back(convert(held));
+  auto storage = std::make_shared<ir::Storage>();
+  storage->data = bytes_of(made);
+  storage->bytes = storage->data.size();
+  view.dtype = dtype;
+  view.storage = std::move(storage);
+}
+
+}  // namespace
+
 ir::Constants widened(const ir::Constants& inputs) {
   ir::Constants made = inputs;
   for (ir::Constant& input : made) {
     auto& view = *input.get<ir::TensorView>();
-    if (view.dtype != DType::f16) continue;
-    std::vector<float> wide;
-    for (const std::uint16_t half : elements<std::uint16_t>(view.storage->data))
-      wide.push_back(static_cast<float>(ir::from_half(half)));
-    auto storage = std::make_shared<ir::Storage>();
-    storage->data = bytes_of(wide);
-    storage->bytes = storage->data.size();
-    view.dtype = DType::f32;
-    view.storage = std::move(storage);
+    const auto as_single = [&](auto read) {
+      replace_elements<std::uint16_t, float>(view, DType::f32,
+                                             [&](std::uint16_t held) { return static_cast<float>(read(held)); });
+    };
+    if (view.dtype == DType::f16) as_single(ir::from_half);
+    if (view.dtype == DType::bf16) as_single(ir::from_bfloat);
   }
+  return made;
+}
+
+ir::Constant as_recorded(const ir::Constant& array, std::string_view dtype) {
+  ir::Constant made = array;
+  if (dtype == "bfloat16") replace_elements<float, std::uint16_t>(*made.get<ir::TensorView>(), DType::bf16, ir::to_bfloat);
   return made;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/constant.h"
@@ -27,7 +28,10 @@ struct Variation {
 // Tensors that carry their elements.
 ir::Constants make_inputs(const ir::Constants& recorded, InputSet set, const Variation& variation);
 
-// Halves as single precision.
+// f16 and bf16 as single precision.
 ir::Constants widened(const ir::Constants& inputs);
+
+// An array of an .npz file in the dtype that the case states: .npz files hold bfloat16 as single precision.
+ir::Constant as_recorded(const ir::Constant& array, std::string_view dtype);
 
 }  // namespace compatcheck::corpus

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Converts the cases of the operator corpus and compares ONNX Runtime with TorchScript.
 
-    run_corpus.py --program BUILD/tests/corpus_cases --helper BUILD/libexec/compatcheck-torchscript --corpus DIR
+    run_corpus.py --program BUILD/tests/corpus_cases --helper BUILD/libexec/compatcheck-torchscript (--corpus DIR | --dtype-calls "ARGS")
                   [--aten REGEX] [--ops REGEX] [--cases REGEX] [--opsets 9,11|all] [--sample N] [--keep DIR] [--jobs 2]
                   [--coverage DIR] [--against FILE]
 
 Each model that converts is run on the recorded inputs and on three more sets that the conversion never saw: negatives and other
 magnitudes, ties, and NaN with infinities; indices take other values within the recorded range. What PyTorch itself refuses is left out.
 Prints what is wrong, what the runtime can't run, and what the reference exporter matches and we don't; ends with 1 if there is anything
-of the first or the last, or if check and convert disagree. --sample N: every Nth case of each operator, at least one.
+of the first or the last, or if check and convert disagree. --dtype-calls: the calls that dtype_calls.py makes with these arguments. --sample N: every Nth case of each operator, at least one.
 """
 import argparse, collections, csv, gzip, json, os, pathlib, re, subprocess, sys, tempfile, threading
 
@@ -175,10 +175,26 @@ def coverage_page(data, cases, baseline):
     return "\n".join(lines) + "\n"
 
 
+def run_all(arguments, cases, opsets, temporary):
+    """id → results"""
+    extra = {"opsets": opsets, **({"keep": True} if arguments.keep else {})}
+    queue = collections.deque({**left_open(case), **extra} for case in cases)
+    results, lock = {}, threading.Lock()
+    workers = [Worker([arguments.program, arguments.helper, os.path.join(arguments.keep or temporary, str(i))], queue, results, lock) for i in range(arguments.jobs)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return results
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("program", "helper", "corpus"):
+    for name in ("program", "helper"):
         parser.add_argument("--" + name, required=True)
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("--corpus")
+    given.add_argument("--dtype-calls", help="arguments of dtype_calls.py but for --out")
     parser.add_argument("--aten", default="", help="cases whose graph has a matching aten operator (whole name without aten::)")
     parser.add_argument("--ops", default="", help="cases of matching OpInfo operators (whole name)")
     parser.add_argument("--cases", default="", help="cases whose id matches")
@@ -193,18 +209,15 @@ def main():
     arguments = parser.parse_args()
     opsets = ALL_OPSETS if arguments.opsets == "all" else [int(opset) for opset in arguments.opsets.split(",")]
 
-    cases = read_cases(arguments)
-    if not cases:
-        sys.exit("no such cases")
-    extra = {"opsets": opsets, **({"keep": True} if arguments.keep else {})}
-    queue = collections.deque({**left_open(case), **extra} for case in cases)
-    results, lock = {}, threading.Lock()
     with tempfile.TemporaryDirectory() as temporary:
-        workers = [Worker([arguments.program, arguments.helper, os.path.join(arguments.keep or temporary, str(i))], queue, results, lock) for i in range(arguments.jobs)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
+        if arguments.dtype_calls is not None:
+            arguments.corpus = os.path.join(temporary, "calls")
+            command = [sys.executable, HERE / "dtype_calls.py", "--out", arguments.corpus, *arguments.dtype_calls.split()]
+            subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"})
+        cases = read_cases(arguments)
+        if not cases:
+            sys.exit("no such cases")
+        results = run_all(arguments, cases, opsets, temporary)
 
     baseline = read_baseline(arguments.baseline)
     count, bad = collections.Counter(), 0

@@ -82,7 +82,7 @@ def main():
         program = subprocess.Popen([options.program, options.helper, folder, "ort-cpu", options.opsets], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         told, _ = program.communicate(lines)
         if program.returncode:
-            return 1
+            sys.exit(f"{options.program} ended with {program.returncode}")
         for line in map(json.loads, told.splitlines()):
             if "error" in line:
                 wrong.append(f"{line['id']}: {line['error']}")

@@ -64,13 +64,13 @@ def attributes(schema, chosen):
     return made
 
 
-def one_node(schema, opset, chosen):
-    """chosen: type parameter -> dtype"""
+def one_node(schema, opset, chosen, optional=False):
+    """chosen: type parameter -> dtype; optional: with the inputs that may be left out"""
     inputs, names = [], []
     required = [f for f in schema.inputs if f.option == defs.OpSchema.FormalParameterOption.Single or f.option == defs.OpSchema.FormalParameterOption.Variadic]
-    last = max((i for i, f in enumerate(schema.inputs) if f in required), default=-1)
+    last = len(schema.inputs) - 1 if optional else max((i for i, f in enumerate(schema.inputs) if f in required), default=-1)
     for i, formal in enumerate(schema.inputs[:last + 1]):
-        if formal.option == defs.OpSchema.FormalParameterOption.Optional:
+        if formal.option == defs.OpSchema.FormalParameterOption.Optional and not optional:
             names.append("")
             continue
         dtype = chosen[formal.type_str]

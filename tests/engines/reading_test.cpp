@@ -168,12 +168,13 @@ TEST(Targets, of_one_name_are_told_apart) {
     }
   };
   EXPECT_EQ(error({one, two}),
-            "--target " + one + " and --target " + two +
+            "CheckOptions::targets " + one + " and CheckOptions::targets " + two +
                 " are both acme@1: a report tells engines apart by that; give one of them a `version` of its own");
   const auto mnn = profile_of("mnn");
   const std::string copy = file_of("mnn2.yaml", "engine: mnn\nversion: \"" + mnn.version + "\"\noperators: {Relu: no}\n");
-  EXPECT_THAT(error({"mnn", copy}), HasSubstr("--target mnn and --target " + copy + " are both " + mnn.target()));
-  EXPECT_THAT(error({copy, "mnn"}), HasSubstr("--target " + copy + " and --target mnn are both"));
+  EXPECT_THAT(error({"mnn", copy}),
+              HasSubstr("CheckOptions::targets mnn and CheckOptions::targets " + copy + " are both " + mnn.target()));
+  EXPECT_THAT(error({copy, "mnn"}), HasSubstr("CheckOptions::targets " + copy + " and CheckOptions::targets mnn are both"));
   EXPECT_EQ(error({one, one, std::filesystem::path(one).parent_path() / "." / "one.yaml"}), "1") << "one file";
   EXPECT_EQ(error({"mnn", mnn.target()}), "1");
   EXPECT_EQ(error({"mnn", one, "tvm"}), "3");

@@ -113,7 +113,8 @@ TEST_F(HelperTest, HangingEndsInTime) {
     Frontend frontend(impatient);
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_THAT([&] { load(frontend, name); },
-                ThrowsMessage<ModelError>(HasSubstr("stopped after 0.5 s without an answer (--timeout gives it more)")));
+                ThrowsMessage<ModelError>(
+                    HasSubstr("stopped after 0.5 s without an answer (LoadOptions::timeout_seconds gives it more)")));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
     EXPECT_EQ(load(frontend, "sound").loads, "1");
   }

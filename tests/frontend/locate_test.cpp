@@ -79,7 +79,7 @@ TEST_F(LocateTest, NamedByOptionOrVariable) {
 TEST_F(LocateTest, WhatIsNamedMustServe) {
   const auto old = libtorch("old", "2.4.0");
   EXPECT_THAT([&] { find_libtorch(with_libtorch(old)); },
-              ThrowsMessage<UsageError>("--libtorch names " + old.string() +
+              ThrowsMessage<UsageError>("LoadOptions::libtorch names " + old.string() +
                                         ", which is libtorch 2.4.0; this compatcheck works with 2.13"));
   environment.set("COMPATCHECK_LIBTORCH", folder.path().string());
   EXPECT_THAT([&] { find_libtorch({}); },

@@ -156,12 +156,12 @@ TEST(Watch, TimeIsBounded) {
   LoadOptions short_load;
   short_load.timeout_seconds = 0.25;
   EXPECT_EQ(reason([&] { load_text(endless(), short_load); }),
-            "graph.ir: working through the model's graph was stopped after 0.25 s (--timeout gives it more)");
+            "graph.ir: working through the model's graph was stopped after 0.25 s (CheckOptions::timeout_seconds gives it more)");
   CheckOptions no_time;
   no_time.timeout_seconds = 0;
   const Model model = load_text(ordinary(10));
   EXPECT_EQ(reason([&] { check(model, no_time); }),
-            "graph.ir: working through the model's graph was stopped after 0 s (--timeout gives it more)");
+            "graph.ir: working through the model's graph was stopped after 0 s (CheckOptions::timeout_seconds gives it more)");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ inline std::vector<std::filesystem::path> sample_graphs() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(COMPATCHECK_SOURCE_DIR "/tests/ir/graphs"))
     files.push_back(entry.path());
+  if (files.empty()) throw std::runtime_error("there are no sample graphs");
   return files;
 }
 

@@ -14,7 +14,7 @@ constexpr std::string_view changes =
     "Clip: {6-11: {extended: \"inputs\", moved: {min: min, max: max}}}\n";
 
 // The defects of these operators, one a line.
-std::string defects_of(const std::string& operators, std::optional<std::span<const Handler>> handlers = std::nullopt) {
+std::string defects_of(const std::string& operators, std::optional<std::span<const std::string_view>> handlers = std::nullopt) {
   const mapping::Table table =
       mapping::table_of({.operators = operators, .changes = std::string(changes), .structural = "prim::If: branches\n"});
   schema::Registry schemas;
@@ -44,6 +44,27 @@ TEST(Lint, GoodRowsHaveNoDefects) {
                  "aten::multiply: {alias: aten::mul}\n"
                  "acme::f: {9: {to: acme.ops::F, inputs: [x], attributes: {k: whatever}}}\n"),
       "");
+}
+
+TEST(Lint, EntriesThatRepeatTheOneBefore) {
+  EXPECT_EQ(defects_of("aten::f: {schema: \"aten::f(Tensor x) -> Tensor\", 10: RoiAlign, 16: RoiAlign}\n"),
+            "1:59: repeats the entry for opset 10; write `same`\n");
+  EXPECT_EQ(defects_of("aten::f: {schema: \"aten::f(Tensor x) -> Tensor\", 10: RoiAlign, 16: same}\n"), "");
+}
+
+TEST(Lint, VariantsAreThoseOfTheHandler) {
+  handlers::Registry registry;
+  registry.handler("aten::relu", [](handlers::Emission&) {}, {"clipped", "compared"});
+  const mapping::Table table = mapping::table_of({.operators = "aten::relu: {7: {to: Max, variant: clipped}, 9: {to: Max, "
+                                                               "variant: cliped}}\naten::exp: {7: {to: Exp, variant: a}}\n"});
+  const schema::Registry schemas;
+  std::vector<std::string> told;
+  for (const mapping::Defect& defect :
+       check(table, {.schemas = schemas, .conditions = {}, .fact_words = {}, .handlers = {}, .variants = &registry}))
+    if (defect.message.find("variant") != std::string::npos) told.push_back(defect.message);
+  EXPECT_EQ(told, (std::vector<std::string>{"no row asks for the variant `compared` of the handler of `aten::relu`",
+                                            "the handler of `aten::relu` has no variant `cliped`; did you mean `clipped`?",
+                                            "the handler of `aten::exp` has no variant `a`"}));
 }
 
 TEST(Lint, QuotesTheLine) {
@@ -233,11 +254,20 @@ TEST(Lint, NumbersOfInputs) {
 }
 
 TEST(Lint, Handlers) {
-  const Handler handlers[] = {{"aten::gelu", 9}, {"aten::gelu", 7}, {"aten::nothing", 9}};
-  EXPECT_EQ(defects_of("aten::gelu: {9: {to: [Div, Erf]}, 20: Gelu}\naten::silu: {7: {to: [Sigmoid, Mul]}}\n", handlers),
-            "1:1: a handler for `aten::nothing` at opset 9, where the tables hold no such operator\n"
-            "1:1: a handler for `aten::gelu` at opset 7, where no row maps it\n"
-            "2:17: a row of several ONNX operators needs a handler, and `aten::silu` has none at opset 7\n");
+  constexpr std::string_view names[] = {"aten::gelu",    "aten::nothing", "aten::pinverse",
+                                        "aten::max.dim", "aten::softmax", "aten::div"};
+  EXPECT_EQ(defects_of("aten::gelu: {9: {to: [Div, Erf]}, 20: Gelu}\n"
+                       "aten::silu: {7: {to: [Sigmoid, Mul]}}\n"
+                       "aten::pinverse: {7: {missing: no decomposition, hint: none}}\n"
+                       "aten::div: {7: {to: [Div, Floor]}}\n"
+                       "aten::max: {7: {to: [ReduceMax, Squeeze]}}\n"
+                       "aten::softmax.int: {7: {to: [Softmax, Cast]}}\n",
+                       names),
+            "1:1: a handler for `aten::max.dim`, which the tables don't name\n"
+            "1:1: a handler for `aten::nothing`, which the tables don't name\n"
+            "2:17: a row of several ONNX operators needs a handler, and `aten::silu` has none\n"
+            "3:1: a handler for `aten::pinverse`, which no row maps at any opset\n"
+            "5:16: a row of several ONNX operators needs a handler, and `aten::max` has none\n");
 }
 
 std::string change_defects(const std::string& text, const std::string& only) {
@@ -345,14 +375,6 @@ TEST(LintUsers, MayRepeatAndEndWithoutAnAnswer) {
   EXPECT_EQ(users_defects("", "torchvision::roi_align: {10: RoiAlign}"), "");
   EXPECT_EQ(users_defects("", "aten::relu: {9: Relu, 11: Relu}"),
             "my.yaml:1:23: says what opset 9 said already; an entry holds upward\n");
-}
-
-TEST(Lint, Plumbing) {
-  const mapping::Table table = mapping::table_of({.operators = "", .plumbing = "Cst: dtypes\n"});
-  const schema::Registry schemas;
-  const auto defects = check(table, {schemas, {}, {}, {}});
-  EXPECT_TRUE(std::ranges::any_of(
-      defects, [](const mapping::Defect& d) { return d.message == "ONNX has no operator `Cst`; did you mean `Cast`?"; }));
 }
 
 }  // namespace

@@ -43,15 +43,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Tables tables;
   auto operators = read_operators(source);
   auto changes = read_onnx_changes(source);
-  auto listed = read_list(source);
   auto structural = read_structural(source);
   check_places(operators, source);
   check_places(changes, source);
-  check_places(listed, source);
   check_places(structural, source);
   tables.operators = std::move(operators.items);
   tables.changes = std::move(changes.items);
-  tables.plumbing = std::move(listed.items);
   tables.structural = std::move(structural.items);
   const EncodedTables encoded(encode(tables));
   check(encoded.size() == tables.operators.size(), "operators were lost");

@@ -46,6 +46,10 @@ TEST(ReadErrors, OfOperators) {
       first_error("aten::relu: {9: Relu, 7: Relu}"),
       "t.yaml:1:23: opset 7 stands after opset 9; entries go upward\naten::relu: {9: Relu, 7: Relu}\n                      ^");
   EXPECT_EQ(first_error("aten::relu: {7: }"), "t.yaml:1:14: opset 7 says nothing\naten::relu: {7: }\n             ^");
+  EXPECT_EQ(
+      first_error("aten::relu: {7: same}"),
+      "t.yaml:1:17: `same` says again what the entry before says, and there is none\naten::relu: {7: same}\n                ^");
+  EXPECT_EQ(row_error("{missing: m, hint: h, variant: v}"), "37: `variant` goes with `to`");
   EXPECT_EQ(first_error("aten::relu: {7: []}"), "t.yaml:1:17: an empty list of rows\naten::relu: {7: []}\n                ^");
   EXPECT_EQ(first_error("aten::relu: {alias: aten::b, 7: Relu}"),
             "t.yaml:1:14: an alias has the history and the facts of the other operator; nothing stands beside it\naten::relu: "

@@ -74,6 +74,16 @@ TEST(Read, StructuralOperators) {
                                       "a reason is wanted, or one of `known` and `dropped` with it", "the reason must be text"}));
 }
 
+TEST(Read, VariantsAndEntriesThatSayTheSame) {
+  EXPECT_EQ(only_row("{to: [Clip, Sub], variant: clipped}").variant, "clipped");
+  EXPECT_FALSE(equal(only_row("{to: Clip, variant: clipped}"), only_row("{to: Clip}")));
+  const OperatorRows rows = only_operator("aten::f: {7: [{to: Relu, when: {a: 1}}, Exp], 9: same, 14: Exp}");
+  ASSERT_EQ(rows.history.size(), 3u);
+  EXPECT_TRUE(equal(rows.history[0].rows, rows.history[1].rows));
+  EXPECT_EQ(rows.history[1].opset, 9);
+  EXPECT_EQ(rows.history[2].rows.size(), 1u);
+}
+
 TEST(Read, AliasAndSchema) {
   EXPECT_EQ(only_operator("aten::multiply: {alias: aten::mul}").alias, "aten::mul");
   EXPECT_EQ(only_operator("acme::f.x: {schema: \"acme::f.x(Tensor a) -> Tensor\", 9: acme::F}").schema,

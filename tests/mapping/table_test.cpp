@@ -25,7 +25,6 @@ class Look : public ::testing::Test {
                    "aten::sigmoid: {7: Sigmoid}\n",
       .changes = "RoiAlign: {10-16: {meaning: shifted}, 16-22: {types: bfloat16}}\nTrilu: {14-20: {extended: e}}\n",
       .structural = "prim::If: branches\n",
-      .plumbing = "Cast: dtypes\n",
   });
 
   Lookup find(std::string_view op, int opset, std::string_view overload = {}) { return table.find(op, overload, opset, schemas); }

@@ -26,7 +26,7 @@ inline Row only_row(const std::string& row) {
 
 struct TableText {
   std::string operators;
-  std::string changes = {}, structural = {}, plumbing = {};
+  std::string changes = {}, structural = {};
 };
 
 inline Table table_of(const TableText& text) {
@@ -41,11 +41,9 @@ inline Table table_of(const TableText& text) {
   take("t.yaml", text.operators, tables.operators, read_operators);
   take("mappings/onnx_changes.yaml", text.changes, tables.changes, read_onnx_changes);
   take("mappings/structural.yaml", text.structural, tables.structural, read_structural);
-  take("mappings/plumbing.yaml", text.plumbing, tables.plumbing, read_list);
   std::ranges::sort(tables.operators, {}, &OperatorRows::name);
   std::ranges::sort(tables.changes, {}, [](const OnnxChange& change) { return std::pair(change.op, change.to); });
   std::ranges::sort(tables.structural, {}, &Listed::name);
-  std::ranges::sort(tables.plumbing, {}, &Listed::name);
   return Table::of(tables);
 }
 

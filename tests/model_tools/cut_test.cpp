@@ -43,8 +43,9 @@ TEST(Cut, TakesWhatLiesBetween) {
 
 TEST(Cut, NamesAllInputsThatAreMissing) {
   const GraphIndex index(chain);
-  EXPECT_EQ(message_of<UsageError>([&] { cut(index, {"k"}, {"y"}); }),
-            "--from lacks inputs of the model that y needs: x (read by Abs (number 0)), m (read by Mul (number 2))");
+  EXPECT_EQ(
+      message_of<UsageError>([&] { cut(index, {"k"}, {"y"}); }),
+      "ExtractOptions::from lacks inputs of the model that y needs: x (read by Abs (number 0)), m (read by Mul (number 2))");
 }
 
 TEST(Cut, TellsWhatNothingReads) {

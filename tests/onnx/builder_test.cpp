@@ -45,6 +45,69 @@ TEST(Builder, AnAttributeThatBecameAnInputIsGivenAsOne) {
   EXPECT_EQ(as_ints(newer.model.initializers.front().data), Ints{1});
 }
 
+// "Relu Cast+": what was emitted, plumbing with a plus.
+std::string emitted(Builder& builder) {
+  std::string text;
+  for (const Emitted& node : builder.take_emitted()) text += (text.empty() ? "" : " ") + node.op + (node.plumbing ? "+" : "");
+  return text;
+}
+
+TEST(Builder, PlumbingIsMarked) {
+  Made made(13);
+  Builder& build = made.builder;
+  const Value x = made.input(DType::f64);
+  // Casts around a node that ONNX Runtime has no kernel for, and what a handler lays out around its work.
+  build.node("Add", {build.unsqueeze(build.cast(x, DType::f32), {0}), build.scalar(DType::f32, 1.0)});
+  EXPECT_EQ(emitted(build), "Cast+ Unsqueeze+ Add");
+  build.cast(build.node("Max", {made.input(DType::i16), made.input(DType::i16)}), DType::f32);
+  EXPECT_EQ(emitted(build), "Cast+ Cast+ Max Cast+ Cast+");
+  const std::vector<std::string> meaning{"Cast"};
+  build.carry_meaning(meaning);
+  build.cast(build.reshape(x, {-1}), DType::f32);
+  build.node("Max", {made.input(DType::i16), made.input(DType::i16)});
+  EXPECT_EQ(emitted(build), "Reshape+ Cast Cast+ Cast+ Max Cast+");
+  {
+    const auto plumbing = build.plumbing();
+    build.node("Relu", {x});
+  }
+  build.node("Abs", {x});
+  EXPECT_EQ(emitted(build), "Relu+ Abs");
+}
+
+TEST(Builder, WhatIsComputedFromSizesAloneIsPlumbing) {
+  Made made(13);
+  Builder& build = made.builder;
+  const Value x = made.input(DType::f32);
+  const auto twice = [&](const Value& tensor) {
+    return build.node("Mul", {build.gather(build.node("Shape", {tensor}), build.ints({0}), 0), build.ints({2})});
+  };
+  // Sizes that fill a tensor are plumbing; the tensor isn't.
+  build.node("Expand", {x, twice(x)});
+  EXPECT_EQ(emitted(build), "Shape+ Gather+ Mul+ Expand");
+  build.node("Mul", {x, build.cast(twice(x), DType::f32)});
+  EXPECT_EQ(emitted(build), "Shape+ Gather+ Mul+ Cast+ Mul");
+  // A number that the call is given sizes something.
+  build.node("Add", {build.size(made.input(DType::i64)), build.integer(1)});
+  EXPECT_EQ(emitted(build), "Add+");
+  // Of a result the sizes are the meaning.
+  const Value other = twice(x);
+  build.mark_result(twice(x));
+  EXPECT_TRUE(other);
+  EXPECT_EQ(emitted(build), "Shape+ Gather+ Mul+ Shape Gather Mul");
+}
+
+TEST(Builder, NodesInBodiesAreCounted) {
+  Made made(13);
+  Builder& build = made.builder;
+  const Value x = made.input(DType::f32), condition = made.input(DType::boolean);
+  const auto then_branch = build.begin_body();
+  build.end_body({build.node("Relu", {x})});
+  const auto else_branch = build.begin_body();
+  build.end_body({build.again(x)});
+  build.control("If", {condition}, {{"then_branch", then_branch}, {"else_branch", else_branch}}, {DType::f32}, {false});
+  EXPECT_EQ(emitted(build), "Relu Identity+ If");
+}
+
 // Rows and plugins of users may say what no schema takes.
 TEST(Builder, AttributesAreOfTheirTypes) {
   Made made(13);

@@ -123,6 +123,8 @@ std::vector<std::filesystem::path> case_files() {
   return files;
 }
 
+TEST(CaseFiles, AreThere) { EXPECT_GT(case_files().size(), 5u); }
+
 INSTANTIATE_TEST_SUITE_P(Passes, Cases, testing::ValuesIn(case_files()),
                          [](const auto& info) { return info.param.stem().string(); });
 

@@ -147,7 +147,7 @@ TEST(Inline, AMethodThatIsNotThere) {
     normalize(program, schemas(), options);
     FAIL();
   } catch (const ModelError& error) {
-    EXPECT_STREQ(error.what(), "the model's class __torch__.Net has no method encode; it has forward (--method)");
+    EXPECT_STREQ(error.what(), "the model's class __torch__.Net has no method encode; it has forward (LoadOptions::method)");
   }
 }
 

@@ -119,13 +119,13 @@ TEST(Normalize, WritesThatStayAreSaid) {
                 "  %v : Tensor = aten::contiguous(%a, %0)\n"
                 "  %w : Tensor = aten::add_(%v, %1, %1)\n"
                 "  return (%a)\n"),
-            "writes to %v, which may or may not share memory with %a");
+            "writes to `v`, which may or may not share memory with `a`");
   EXPECT_EQ(why("graph(%x : Tensor, %s : int[]):\n" + constants +
                 "  %a : Tensor = aten::tanh(%x)\n"
                 "  %v : Tensor = aten::expand(%a, %s, %t)\n"
                 "  %w : Tensor = aten::add_(%v, %1, %1)\n"
                 "  return (%a)\n"),
-            "writes to %v, which is an expanded view, whose elements share memory");
+            "writes to `v`, which is an expanded view, whose elements share memory");
   EXPECT_EQ(why("graph(%x : Tensor, %m : Tensor):\n" + constants +
                 "  %a : Tensor = aten::tanh(%x)\n"
                 "  %w : Tensor = aten::set_(%a, %m)\n"
@@ -137,7 +137,7 @@ TEST(Normalize, WritesThatStayAreSaid) {
                 "  %m : Tensor[] = aten::_set_item(%l, %n, %a)\n"
                 "  %y : Tensor = aten::stack(%l, %0)\n"
                 "  return (%y)\n"),
-            "changes the list %l at an index that isn't known");
+            "changes the list `l` at an index that isn't known");
   EXPECT_EQ(why("graph(%x : Tensor, %c : bool):\n" + constants +
                 "  %a : Tensor = aten::tanh(%x)\n"
                 "  %b : Tensor = aten::exp(%x)\n"
@@ -148,7 +148,7 @@ TEST(Normalize, WritesThatStayAreSaid) {
                 "      -> (%b)\n"
                 "  %w : Tensor = aten::add_(%e, %1, %1)\n"
                 "  return (%a, %e)\n"),
-            "writes to %e, which may or may not share memory with %a");
+            "writes to `e`, which may or may not share memory with `a`");
 }
 
 TEST(Normalize, WritesToInputsAreTold) {

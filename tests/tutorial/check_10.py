@@ -27,6 +27,23 @@ def with_the_library_its_schema_is_known(example):
 
 
 @test
+def the_printed_row_holds_beside_the_library(example):
+    """Once its facts are filled in; where the library has other arguments the error names the difference."""
+    row, rows = error(example.left_json("without.json"))["row"], example.out / "printed.yaml"
+    rows.write_text(row + "\n")
+    holds(example.said(example.out / "model.pt", "--mappings", rows, code=2), "facts: TODO", "fill in")
+    filled = row.replace("TODO", "pointwise")
+    library = ["--op-library", example.out / "libmy_lib.so"]
+    for more in [], library:
+        rows.write_text(filled + "\n")
+        (report,) = example.reports(example.out / "model.pt", "--mappings", rows, *more)
+        equal((report["verdict"], operator(report, "my_lib::my_add")["onnx"]), ("yes", ["your.domain::my_add"]))
+    rows.write_text(filled.replace("Tensor arg1", "str arg1").replace("[arg0, arg1]", "[arg0], attributes: {b: {string: arg1}}") + "\n")
+    said = example.said(example.out / "model.pt", "--mappings", rows, *library, code=2)
+    holds(said, "argument 2 is `arg1: str` in the row, `b: Tensor` in the library")
+
+
+@test
 def the_row_makes_two_nodes(example):
     found = operator(example.left_json("mapped.json"), "my_lib::my_add")
     equal((found["class"], found["onnx"]), ("one_to_many", ["Mul", "Add"]))

@@ -102,6 +102,32 @@ class Long(torch.nn.Module):
         return total.softmax(1).argmax(1), total
 
 
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query, self.key, self.value = (torch.nn.Linear(8, 8) for _ in range(3))
+        self.wide, self.narrow, self.norm = torch.nn.Linear(8, 16), torch.nn.Linear(16, 8), torch.nn.LayerNorm(8)
+
+    def forward(self, x):
+        heads = [part(x).view(x.size(0), x.size(1), 2, 4).transpose(1, 2) for part in (self.query, self.key, self.value)]
+        weights = (heads[0] @ heads[1].transpose(-1, -2) / 2).softmax(-1)
+        x = self.norm(x + (weights @ heads[2]).transpose(1, 2).reshape(x.size(0), x.size(1), 8))
+        return self.norm(x + self.narrow(torch.nn.functional.gelu(self.wide(x))))
+
+
+class Bert(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.table, self.layers = torch.nn.Embedding(50, 8), torch.nn.ModuleList(Layer() for _ in range(3))
+
+    def forward(self, ids):
+        x = self.table(ids)
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
 def line_of(module, marker="# planted"):
     import inspect
     lines, first = inspect.getsourcelines(module)
@@ -174,8 +200,8 @@ def main():
         planted(Healed(), torch.rand(4, 5))
         planted(Long(), torch.rand(4, 100), memory=100_000)
 
-        def changed(what, model, node, op, expected, *options, attribute=None):
-            """An ONNX file of ours in which one node became another."""
+        def changed(what, model, node, op, expected, *options, again=None):
+            """An ONNX file of ours in which one node became another. `again`: the options of verify, where they are others."""
             file = folder / "right.onnx"
             subprocess.run([arguments.program, "convert", model, "-o", file, "-q", *options], check=True)
             proto = onnx.load(file)
@@ -185,7 +211,7 @@ def main():
             found[0].op_type = op
             onnx.save(proto, folder / "wrong.onnx")
             repro = folder / what
-            run = subprocess.run([arguments.program, "verify", model, folder / "wrong.onnx", "--repro", repro, "--format", "json", *options], capture_output=True, text=True, timeout=300)
+            run = subprocess.run([arguments.program, "verify", model, folder / "wrong.onnx", "--repro", repro, "--format", "json", *(options if again is None else again)], capture_output=True, text=True, timeout=300)
             judge(what, run, expected, None, repro)
 
         changed("file-straight", straight, "/Relu", "Sigmoid", "aten::relu")
@@ -198,6 +224,34 @@ def main():
         torch.jit.script(ListInIf()).save(str(lists))
         changed("file-lists", lists, "/Tanh", "Sin", "aten::tanh", "--input", "x=f32:rows,5")
         changed("file-loop-sum", loop, "/Add.*", "Mul", "aten::add", "--input", "x=f32:batch,5")
+
+        bert = folder / "bert.pt"
+        torch.jit.trace(Bert().eval(), torch.zeros(2, 6, dtype=torch.long)).save(str(bert))
+        named = ["--input", "ids=i64:batch,seq"]
+        for what, again in (("bert", None), ("bert-without-input", [])):
+            changed(what, bert, "/layers.1/Erf", "Tanh", "aten::gelu", *named, again=again)
+            report = json.loads(subprocess.run([arguments.program, "verify", bert, folder / "wrong.onnx", "--bisect", "--format", "json", *(named if again is None else again)],
+                                               capture_output=True, text=True).stdout)
+            if report.get("first_bad", {}).get("module") != "layers.1" or "/layers.1/Erf" not in report["first_bad"]["onnx_nodes"]:
+                wrong.append(f"{what}: the wrong layer: {report.get('first_bad')}")
+        # A file whose input has another dtype, and one of another rank.
+        for what, shape, dtype in (("dtype", [2, 6], onnx.TensorProto.INT32), ("rank", [2, 6, 1], onnx.TensorProto.INT64)):
+            proto = onnx.load(folder / "right.onnx")
+            proto.graph.input[0].CopyFrom(onnx.helper.make_tensor_value_info(proto.graph.input[0].name, dtype, shape))
+            proto.graph.ClearField("value_info")
+            proto.graph.node.insert(0, onnx.helper.make_node("Cast", [proto.graph.input[0].name], ["ids_as_read"], name="reading", to=onnx.TensorProto.INT64))
+            for node in proto.graph.node[1:]:
+                node.input[:] = ["ids_as_read" if name == proto.graph.input[0].name else name for name in node.input]
+            if what == "rank":
+                proto.graph.node.insert(1, onnx.helper.make_node("Squeeze", ["ids_as_read", "last"], ["ids_of_rank_2"], name="flattening"))
+                proto.graph.initializer.append(onnx.numpy_helper.from_array(numpy.array([2]), "last"))
+                for node in proto.graph.node[2:]:
+                    node.input[:] = ["ids_of_rank_2" if name == "ids_as_read" else name for name in node.input]
+            onnx.save(proto, folder / "other.onnx")
+            run = subprocess.run([arguments.program, "verify", bert, folder / "other.onnx", "--bisect", "--format", "json"], capture_output=True, text=True)
+            report = json.loads(run.stdout) if run.stdout else {}
+            if run.returncode != 1 or "can't be paired" not in report["findings"][0]["message"]:
+                wrong.append(f"another {what}: {run.stdout[-300:]}{run.stderr[-300:]}")
 
         # Right: nothing to find, and a model that is right by each operator.
         run = subprocess.run([arguments.program, "verify", straight, "--bisect", "--format", "json"], capture_output=True, text=True)

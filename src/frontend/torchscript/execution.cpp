@@ -10,6 +10,7 @@
 #include <set>
 
 #include "compatcheck/error.h"
+#include "frontend/libtorch_message.h"
 #include "frontend/snapshot.h"
 #include "frontend/torchscript/execution_compare.h"
 #include "frontend/torchscript/execution_inputs.h"
@@ -82,7 +83,7 @@ class Session {
         at::manual_seed(seed_);
         return run(inputs);
       } catch (const std::exception& error) {
-        if (reason.empty()) reason = short_reason(error);
+        if (reason.empty()) reason = first_sentence(error.what());
       }
     }
     throw ModelError("can't be run on random inputs: " + reason);
@@ -256,7 +257,7 @@ protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& req
   try {
     outputs = session.interpret(inputs);
   } catch (const std::exception& error) {
-    return {false, "the graph doesn't run: " + short_reason(error)};
+    return {false, "the graph doesn't run: " + first_sentence(error.what())};
   }
   std::string unequal =
       difference("output", expected.outputs, outputs.size() == 1 ? outputs : Values{c10::ivalue::Tuple::create(outputs)});
@@ -301,7 +302,7 @@ protocol::RunReply run(const protocol::RunRequest& request) {
       const IValue result = model.module().get_method(request.method)(std::move(given));
       results.items.push_back({ir::TupleConstant{nullptr, {result_of(result)}}});
     } catch (const std::exception& error) {
-      results.items.push_back({short_reason(error)});
+      results.items.push_back({first_sentence(error.what())});
     }
   }
   return {encode(ir::Constant{std::move(results)})};
@@ -318,7 +319,7 @@ protocol::ValuesReply values(const protocol::ValuesRequest& request) {
   try {
     interpret(request.model.path, graph, model, std::move(given), collecting.watch());
   } catch (const std::exception& error) {
-    throw ModelError("the graph doesn't run: " + short_reason(error));
+    throw ModelError("the graph doesn't run: " + first_sentence(error.what()));
   }
   return collecting.take();
 }

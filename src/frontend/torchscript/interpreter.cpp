@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compatcheck/error.h"
+#include "frontend/libtorch_message.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
@@ -74,21 +75,6 @@ const ir::Node* in_block(const ir::Node* node, const ir::Block* block) {
 
 }  // namespace
 
-std::string short_reason(const std::exception& error) {
-  std::string text = error.what();
-  constexpr std::string_view raised = "RuntimeError: ";  // after TorchScript's own traceback
-  if (text.starts_with("The following operation failed")) {
-    text.resize(text.find_last_not_of(" \n") + 1);
-    const auto at = text.rfind(raised), line = text.rfind('\n');
-    if (at != text.npos)
-      text.erase(0, at + raised.size());
-    else if (line != text.npos)
-      text.erase(0, line);
-  }
-  text.erase(0, text.find_first_not_of(" \n"));
-  return text.substr(0, text.find('\n'));
-}
-
 Interpreter::Interpreter(const ir::Graph& graph, ConstantSources sources, Watch watch)
     : graph_(graph), constants_(std::move(sources)), watch_(std::move(watch)) {
   find_last_uses();
@@ -156,7 +142,7 @@ Interpreter::Values Interpreter::run_block(const ir::Block& block) {
     } catch (const Located&) {
       throw;
     } catch (const std::exception& error) {
-      throw Located(describe(*node) + ": " + short_reason(error));
+      throw Located(describe(*node) + ": " + first_sentence(error.what()));
     }
   }
   Values outputs;

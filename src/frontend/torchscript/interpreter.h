@@ -17,9 +17,6 @@
 
 namespace compatcheck::frontend::torchscript {
 
-// The line of an exception of libtorch's that is for people: no C++ stack, no traceback.
-std::string short_reason(const std::exception& error);
-
 class Interpreter {
  public:
   // Called with every value as it is defined.

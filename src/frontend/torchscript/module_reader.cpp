@@ -9,6 +9,7 @@
 #include "compatcheck/error.h"
 #include "frontend/torchscript/packed_parameters.h"
 #include "frontend/torchscript/state_setter.h"
+#include "frontend/traced_types.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
@@ -64,6 +65,14 @@ std::vector<c10::IValue> ModuleReader::traced_inputs() {
   std::vector<c10::IValue> inputs;
   for (std::size_t i = 0; i < list.size(); ++i) inputs.push_back(list.get(i));
   return inputs;
+}
+
+std::vector<ir::TypeRef> ModuleReader::traced_input_types() {
+  const Record* record = archive_.find("traced_inputs.pkl");
+  if (!record) return {};
+  if (!record->compressed) return traced_types(archive_.contents(*record));
+  const auto [data, size] = reader_.getRecord(record->name);
+  return traced_types({static_cast<const std::uint8_t*>(data.get()), size});
 }
 
 c10::IValue ModuleReader::unpickle(const std::string& name, std::optional<at::Device> device, bool map_weights) {

@@ -26,8 +26,11 @@ class ModuleReader {
 
   // The object that the file holds. Throws ModelError, or libtorch's own exceptions.
   c10::intrusive_ptr<c10::ivalue::Object> read();
-  // The example inputs of forward, on the meta device; empty if the archive has none.
+  // The example inputs of forward, on the meta device; empty if the archive has none. libtorch doesn't make all there are:
+  // quantized ones. Throws what read() throws.
   std::vector<c10::IValue> traced_inputs();
+  // Their types, without making them; null where that doesn't tell.
+  std::vector<ir::TypeRef> traced_input_types();
   const std::vector<ir::LoadNote>& notes() const { return notes_; }
 
  private:

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "compatcheck/error.h"
+#include "frontend/libtorch_message.h"
 #include "frontend/torchscript/graphs.h"
 #include "frontend/torchscript/module_reader.h"
 #include "frontend/torchscript/packed_parameters.h"
@@ -91,11 +92,32 @@ class ProgramReader {
   void read_inputs(const c10::ivalue::Object& root) {
     const auto* forward = root.type()->findMethod("forward");
     if (!forward) return;
-    const auto examples = module_.traced_inputs();
+    const auto types = types_of_examples();
     const auto& arguments = forward->getSchema().arguments();
-    for (std::size_t i = 0; i < examples.size() && i + 1 < arguments.size(); ++i) {
-      const ir::Constant example = values_.convert(examples[i]);
-      program_.recorded_inputs.push_back({arguments[i + 1].name(), ir::type_of(example)});
+    for (std::size_t i = 0; i < types.size() && i + 1 < arguments.size(); ++i)
+      program_.recorded_inputs.push_back({arguments[i + 1].name(), types[i]});
+  }
+
+  // Null where nothing tells it. Examples are no part of the model: it goes without those that can't be read.
+  std::vector<ir::TypeRef> types_of_examples() {
+    try {
+      std::vector<ir::TypeRef> types;
+      for (const c10::IValue& example : module_.traced_inputs()) types.push_back(ir::type_of(values_.convert(example)));
+      return types;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception&) {
+      // libtorch makes no quantized tensor without elements, and sparse ones can't be described.
+    }
+    try {
+      return module_.traced_input_types();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      program_.notes.push_back(
+          {ir::LoadNote::Kind::other, "traced_inputs.pkl",
+           "the example inputs that the model was traced with can't be read: " + first_sentence(error.what())});
+      return {};
     }
   }
 
@@ -127,13 +149,9 @@ class ProgramReader {
   Graphs graphs_;
 };
 
-// libtorch's message without its C++ stack.
 std::string readable(const std::string& message) {
-  std::string text = message.substr(0, std::min(message.find("\nException raised from"), message.find("\nframe #")));
-  const auto first = text.find_first_not_of('\n');
-  const auto last = text.find_last_not_of(" \n");
-  return "libtorch can't load it: " +
-         (first == text.npos ? std::string("it doesn't say why") : text.substr(first, last + 1 - first));
+  const std::string reason = first_sentence(message);
+  return "libtorch can't load it: " + (reason.empty() ? "it doesn't say why" : reason);
 }
 
 // Old operators are replaced by upgraders, which libtorch compiles at a cost that few models need to bear.

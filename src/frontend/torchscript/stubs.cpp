@@ -8,6 +8,7 @@
 #include <array>
 
 #include "compatcheck/error.h"
+#include "frontend/libtorch_message.h"
 #include "frontend/torchscript/packed_parameters.h"
 
 namespace compatcheck::frontend::torchscript {
@@ -167,7 +168,7 @@ void Stubs::add_schema(const std::string& text) {
     registered_.push_back(std::move(schema));
     known_.push_back(text);
   } catch (const std::exception& error) {
-    throw UsageError("schema \"" + text + "\" isn't one that libtorch takes: " + std::string(error.what()).substr(0, 300));
+    throw UsageError("schema \"" + text + "\" isn't one that libtorch takes: " + first_sentence(error.what()));
   }
 }
 

@@ -14,8 +14,8 @@ void transfer(Archive& archive, T& b) {
 }
 template <class Archive, is<Row> T>
 void transfer(Archive& archive, T& r) {
-  all(archive, r.kind, r.to, r.body, r.inputs, r.attributes, r.when, r.required, r.reason, r.hint, r.lifted, r.approximate,
-      r.random, r.complex, r.place);
+  all(archive, r.kind, r.to, r.variant, r.body, r.inputs, r.attributes, r.when, r.required, r.reason, r.hint, r.lifted,
+      r.approximate, r.random, r.complex, r.place);
 }
 template <class Archive, is<Entry> T>
 void transfer(Archive& archive, T& e) {
@@ -51,7 +51,7 @@ std::string encode(const Tables& tables) {
   std::vector<std::string> schemas;
   for (const OperatorRows& rows : tables.operators)
     if (!rows.schema.empty()) schemas.push_back(rows.schema);
-  all(lists, tables.changes, tables.structural, tables.plumbing, schemas);
+  all(lists, tables.changes, tables.structural, schemas);
 
   Writer whole(files);
   whole.number(files.size());
@@ -103,7 +103,7 @@ const OperatorRows* EncodedTables::find(std::string_view name) const {
 const EncodedTables::Lists& EncodedTables::lists() const {
   std::call_once(lists_decoded_, [&] {
     Reader in(list_bytes_, files_);
-    all(in, lists_.changes, lists_.structural, lists_.plumbing, lists_.schemas);
+    all(in, lists_.changes, lists_.structural, lists_.schemas);
   });
   return lists_;
 }

@@ -27,7 +27,6 @@ class EncodedTables {
 
   const std::vector<OnnxChange>& changes() const { return lists().changes; }
   const std::vector<Listed>& structural() const { return lists().structural; }
-  const std::vector<Listed>& plumbing() const { return lists().plumbing; }
   const std::vector<std::string>& schemas() const { return lists().schemas; }  // that rows state
   std::string_view source(std::string_view file) const;                        // a file's text; empty if it isn't there
 
@@ -39,7 +38,7 @@ class EncodedTables {
   };
   struct Lists {
     std::vector<OnnxChange> changes;
-    std::vector<Listed> structural, plumbing;
+    std::vector<Listed> structural;
     std::vector<std::string> schemas;
   };
   void open(std::string_view bytes);

@@ -60,13 +60,11 @@ Tables read_folder(const fs::path& folder, const std::string& prefix, std::vecto
   for (const fs::path& file : yaml_files(folder / "operators")) take(file, tables.operators, read_operators);
   take(folder / "onnx_changes.yaml", tables.changes, read_onnx_changes);
   take(folder / "structural.yaml", tables.structural, read_structural);
-  take(folder / "plumbing.yaml", tables.plumbing, read_list);
   const auto by_name = [](const auto& item) -> const std::string& { return item.name; };
   sort_and_check(tables.operators, by_name, defects);
   sort_and_check(
       tables.changes, [](const OnnxChange& change) { return std::pair(change.op, change.to); }, defects);
   sort_and_check(tables.structural, by_name, defects);
-  sort_and_check(tables.plumbing, by_name, defects);
   return tables;
 }
 

@@ -21,7 +21,6 @@ struct FileContents {
 
 FileContents<OperatorRows> read_operators(const yaml::Source& source);   // mappings/operators/*.yaml, users' files
 FileContents<OnnxChange> read_onnx_changes(const yaml::Source& source);  // mappings/onnx_changes.yaml
-FileContents<Listed> read_list(const yaml::Source& source);              // mappings/plumbing.yaml
 FileContents<Listed> read_structural(const yaml::Source& source);        // mappings/structural.yaml
 
 namespace reading {

@@ -1,4 +1,4 @@
-// The files beside the operators: what ONNX changed, what is plumbing, what is structural.
+// The files beside the operators: what ONNX changed, what is structural.
 #include <array>
 #include <charconv>
 
@@ -83,13 +83,6 @@ FileContents<OnnxChange> read_onnx_changes(const Source& source) {
                                  for (const auto& [key, value] : steps.pairs)
                                    items.push_back(change(source, op.text, key, value));
                                });
-}
-
-FileContents<Listed> read_list(const Source& source) {
-  return each_pair<Listed>(
-      source, "a map from names to why they are on this list", [&](auto& items, const Node& name, const Node& why) {
-        items.push_back({name.text, reading::text(source, why, "the reason"), Structure::resolved, source.place(name)});
-      });
 }
 
 FileContents<Listed> read_structural(const Source& source) {

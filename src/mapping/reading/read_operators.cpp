@@ -66,10 +66,18 @@ int opset(const Source& source, const Node& key) {
   return number;
 }
 
-Entry entry(const Source& source, const Node& key, const Node& value) {
+// The rows of the entry before hold on, where an ONNX operator changed: `22: same`.
+bool restates(const Node& value) { return value.is_scalar() && !value.quoted && value.text == "same"; }
+
+Entry entry(const Source& source, const Node& key, const Node& value, const std::vector<Entry>& before) {
   Entry made;
   made.opset = opset(source, key);
   made.place = source.place(key);
+  if (restates(value)) {
+    if (before.empty()) fail(source, value, "`same` says again what the entry before says, and there is none");
+    made.rows = before.back().rows;
+    return made;
+  }
   if (value.is_null()) fail(source, key, "opset " + key.text + " says nothing");
   if (!value.is_list()) {
     made.rows.push_back(reading::row(source, value));
@@ -129,7 +137,7 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
       if (!made.history.empty() && made.history.back().opset >= opset(source, word))
         fail(source, word,
              "opset " + word.text + " stands after opset " + std::to_string(made.history.back().opset) + "; entries go upward");
-      made.history.push_back(entry(source, word, said));
+      made.history.push_back(entry(source, word, said, made.history));
     } else if (word.text == "alias") {
       made.alias = operator_name(source, said, "`alias`");
       alias = &word;

@@ -18,9 +18,9 @@ using yaml::Source;
 
 namespace {
 
-constexpr std::array<std::string_view, 14> row_keys = {"to",     "function", "inline",      "missing", "refuse",
-                                                       "hint",   "when",     "requires",    "inputs",  "attributes",
-                                                       "lifted", "random",   "approximate", "complex"};
+constexpr std::array<std::string_view, 15> row_keys = {"to",         "variant", "function", "inline",      "missing",
+                                                       "refuse",     "hint",    "when",     "requires",    "inputs",
+                                                       "attributes", "lifted",  "random",   "approximate", "complex"};
 
 constexpr std::array<std::pair<std::string_view, ArgumentKind>, 9> kinds = {{
     {"value", ArgumentKind::value},
@@ -221,8 +221,10 @@ void check_combination(const Source& source, const Node& node, const Row& row) {
   if (row.kind == Row::Kind::mapped) {
     refuse({"hint"}, "goes with `missing` or `refuse`");
     if (row.body) refuse({"to"}, "is implied by the ONNX functions of the row");
+    if (row.body) refuse({"variant"}, "is a way of the operator's handler, which doesn't write ONNX text");
   } else {
     refuse({"inputs", "attributes", "lifted", "random", "approximate", "complex"}, "goes with `to`, `function` or `inline`");
+    refuse({"variant"}, "goes with `to`");
     if (row.kind == Row::Kind::missing)
       refuse({"when", "requires"}, "doesn't go with `missing`, which holds for every call; use `refuse`");
   }
@@ -232,6 +234,8 @@ void set(Row& row, const Source& source, const Node& key, const Node& value) {
   const std::string_view word = key.text;
   if (word == "to")
     row.to = onnx_names(source, value);
+  else if (word == "variant")
+    row.variant = argument_name(source, value, "`variant`");
   else if (word == "missing")
     row.kind = Row::Kind::missing, row.reason = text(source, value, "`missing`");
   else if (word == "refuse")
@@ -323,8 +327,10 @@ Row row(const Source& source, const Node& node) {
     set(made, source, key, value);
     said += key.text == "to" || key.text == "missing" || key.text == "refuse" || key.text == "function" || key.text == "inline";
   }
-  if (made.body && made.body->functions && said == 1)
+  if (made.body && made.body->functions && said == 1) {
     made.to = made.body->is_inlined ? made.body->functions->operators() : std::vector<std::string>{made.body->functions->name()};
+    if (made.to.size() > 1) std::erase(made.to, "Constant");  // an initializer, no node
+  }
   const bool both = made.body && !made.to.empty() && said == 2;  // told below
   if (said != 1 && !both) fail(source, node, "a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
   check_combination(source, node, made);

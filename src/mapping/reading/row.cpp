@@ -61,7 +61,7 @@ bool equal(const Predicate& a, const Predicate& b) {
 bool equal(const Conditions& a, const Conditions& b) { return all_equal(a, b); }
 
 bool equal(const Row& a, const Row& b) {
-  return a.kind == b.kind && a.to == b.to && equal(a.body, b.body) && equal(a.inputs, b.inputs) &&
+  return a.kind == b.kind && a.to == b.to && a.variant == b.variant && equal(a.body, b.body) && equal(a.inputs, b.inputs) &&
          all_equal(a.attributes, b.attributes) && all_equal(a.when, b.when) && a.required == b.required && a.reason == b.reason &&
          a.hint == b.hint && a.lifted == b.lifted && a.approximate == b.approximate && a.random == b.random &&
          a.complex == b.complex;

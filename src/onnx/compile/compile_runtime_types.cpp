@@ -24,7 +24,7 @@ std::string dtype_list(const YAML::Node& names) {
   return text;
 }
 
-// "6-12" or "13".
+// "6-12".
 std::pair<int, int> versions(const std::string& text) {
   const auto dash = text.find('-');
   const int since = std::stoi(text.substr(0, dash));
@@ -43,8 +43,11 @@ void write(const YAML::Node& table, std::ostream& out) {
       const auto [since, until] = versions(kernel.first.as<std::string>());
       std::string parameters;
       for (const auto& parameter : kernel.second) {
-        const std::string name = "d" + std::to_string(number++);
-        out << "constexpr ir::DType " << name << "[] = {" << dtype_list(parameter.second) << "};\n";
+        std::string name = "{}";
+        if (parameter.second.size() > 0) {
+          name = "d" + std::to_string(number++);
+          out << "constexpr ir::DType " << name << "[] = {" << dtype_list(parameter.second) << "};\n";
+        }
         parameters += (parameters.empty() ? "" : ", ") + ("{\"" + parameter.first.as<std::string>() + "\", " + name + "}");
       }
       if (parameters.empty()) continue;

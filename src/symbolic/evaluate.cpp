@@ -1,5 +1,6 @@
 #include "symbolic/evaluate.h"
 
+#include <algorithm>
 #include <cctype>
 #include <stdexcept>
 
@@ -9,6 +10,8 @@ namespace {
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
 
 struct UnknownName {};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 
 // sum: product (('+' | '-') product)*; product: factor (('*' | '//') factor)*; factor: number, name, '-' factor, '(' sum ')'.
 class Expression {
@@ -43,12 +46,17 @@ class Expression {
     std::int64_t result = factor();
     for (;;) {
       if (take("//"))
-        result = floor_quotient(result, factor());
+        result = floor_quotient(result, divisor());
       else if (take("*"))
         result *= factor();
       else
         return result;
     }
+  }
+  std::int64_t divisor() {
+    const std::int64_t result = factor();
+    if (result == 0) throw UnknownName{};
+    return result;
   }
   std::int64_t factor() {
     if (take("-")) return -factor();
@@ -58,8 +66,7 @@ class Expression {
       return inner;
     }
     std::string word;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.'))
-      word += text_[at_++];
+    while (at_ < text_.size() && is_word(text_[at_])) word += text_[at_++];
     if (word.empty()) throw std::runtime_error("can't read " + text_);
     if (std::isdigit(static_cast<unsigned char>(word[0]))) return std::stoll(word);
     const auto size = sizes_.find(word);
@@ -81,6 +88,22 @@ std::optional<std::int64_t> evaluate(const Dim& dim, const Sizes& sizes) {
   } catch (const UnknownName&) {
     return std::nullopt;
   }
+}
+
+std::vector<std::string> names_in(const Dim& dim) {
+  const std::string text = dim.is_unknown() ? std::string() : dim.to_string();
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_word(text[at])) {
+      ++at;
+      continue;
+    }
+    std::string word;
+    while (at < text.size() && is_word(text[at])) word += text[at++];
+    if (!std::isdigit(static_cast<unsigned char>(word[0])) && std::ranges::find(names, word) == names.end())
+      names.push_back(std::move(word));
+  }
+  return names;
 }
 
 }  // namespace compatcheck::symbolic

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "symbolic/dim.h"
 
@@ -12,7 +13,11 @@ namespace compatcheck::symbolic {
 
 using Sizes = std::map<std::string, std::int64_t>;
 
-// nullopt for an unknown dim, or one over other names. Throws std::runtime_error where the text isn't an expression.
+// nullopt for an unknown dim, one over other names, or a division by 0. Throws std::runtime_error where the text isn't an
+// expression.
 std::optional<std::int64_t> evaluate(const Dim& dim, const Sizes& sizes);
+
+// The names that it is spelled with, in order, each once.
+std::vector<std::string> names_in(const Dim& dim);
 
 }  // namespace compatcheck::symbolic

@@ -1,0 +1,13 @@
+// What is inferred of inputs, as the report tells it.
+#pragma once
+
+#include <vector>
+
+#include "compatcheck/report.h"
+#include "inference/infer.h"
+
+namespace compatcheck::analysis {
+
+std::vector<AssumedInput> assumed_inputs(const inference::Inferred& inferred);
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,138 @@
+#include "analysis/causes.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "symbolic/condition.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+using conversion::Outcome;
+using conversion::Status;
+using ir::TypeKind;
+
+// How many values are looked at on the way back from one node.
+constexpr std::size_t most_looks = 4000;
+
+bool is_tensor(const ir::Value* value) { return !value->type() || value->type()->kind == TypeKind::tensor; }
+
+bool is_container(const ir::Value* value) {
+  if (is_tensor(value)) return false;
+  switch (value->type()->kind) {
+    case TypeKind::integer:
+    case TypeKind::floating:
+    case TypeKind::boolean:
+    case TypeKind::number:
+    case TypeKind::none: return false;
+    default: return true;
+  }
+}
+
+// Control flow, and what handles lists, dictionaries, objects or numbers rather than tensors: it fails where what it handles
+// isn't known, whatever its row says.
+bool handles_no_tensors(const ir::Node& node) {
+  if (!node.blocks().empty() || node.op().starts_with("prim::")) return !node.is("prim::PythonOp");
+  if (!node.outputs().empty() && std::ranges::none_of(node.outputs(), is_tensor)) return true;
+  return !node.inputs().empty() && is_container(node.input(0));
+}
+
+bool is_failure(const Outcome& outcome) {
+  return !outcome.kept &&
+         (outcome.status == Status::missing || outcome.status == Status::refused || outcome.status == Status::unassessed);
+}
+
+}  // namespace
+
+Causes::Causes(const conversion::Assessment& assessment, const conversion::Context& context, const WriteCauses& writes)
+    : context_(context), writes_(writes) {
+  CauseOf causes;
+  for (const Outcome& outcome : assessment.outcomes) outcomes_.emplace(outcome.node, &outcome);
+  for (const Outcome& outcome : assessment.outcomes)
+    if (outcome.unresolved_write)
+      for (const ir::Value* input : outcome.node->inputs())
+        if (&input == &outcome.node->inputs().front() || is_container(input)) written_.emplace(input, outcome.node);
+  for (const Outcome& outcome : assessment.outcomes)
+    if (is_failure(outcome) && may_follow(outcome))
+      if (const Node cause = cause_of(outcome)) causes.emplace(outcome.node, cause);
+  for (const auto& [node, cause] : causes)
+    if (const Outcome* root = outcomes_.at(top_of(node, causes)); root->node != node && root->status != Status::unassessed)
+      roots_.emplace(node, root);
+}
+
+const Outcome* Causes::root_of(const Outcome& outcome) const {
+  const auto root = roots_.find(outcome.node);
+  return root == roots_.end() ? nullptr : root->second;
+}
+
+// Where nodes hang on each other in a circle, the first of them stands for all.
+Causes::Node Causes::top_of(Node node, const CauseOf& causes) const {
+  std::unordered_set<Node> seen;
+  auto next = causes.find(node);
+  for (; next != causes.end() && seen.insert(node).second; next = causes.find(node)) node = next->second;
+  if (next == causes.end()) return node;
+  Node first = node;
+  for (Node turn = causes.at(node); turn != node; turn = causes.at(turn))
+    if (outcomes_.at(turn) < outcomes_.at(first)) first = turn;  // they stand in graph order
+  return first;
+}
+
+bool Causes::fails(Node node) const {
+  const auto outcome = outcomes_.find(node);
+  return outcome != outcomes_.end() && is_failure(*outcome->second);
+}
+
+// An operator without a mapping, a broken condition and a write with an obstacle of its own are to be mended where they stand.
+bool Causes::may_follow(const Outcome& outcome) const {
+  if (outcome.unresolved_write) return writes_.contains(outcome.node);
+  if (outcome.status == Status::unassessed || (outcome.status == Status::refused && outcome.of_unknown)) return true;
+  return outcome.status == Status::refused && !outcome.impossible && handles_no_tensors(*outcome.node);
+}
+
+bool Causes::is_settled(const ir::Value* value) const {
+  if (ir::constant_of(value)) return true;
+  const symbolic::Fact& fact = context_.facts.of(value);
+  if (const auto* tensor = fact.tensor()) return tensor->dtype && tensor->shape;
+  return symbolic::is_constant(fact);
+}
+
+Causes::Node Causes::cause_of(const Outcome& outcome) const {
+  const ir::Node& node = *outcome.node;
+  if (const auto write = writes_.find(&node); write != writes_.end()) {
+    if (fails(write->second)) return write->second;
+    const auto results = write->second->outputs();
+    return cause_among({results.begin(), results.end()}, &node);
+  }
+  if (outcome.blamed && outcome.blamed != &node && fails(outcome.blamed)) return outcome.blamed;
+  std::vector<const ir::Value*> waiting(node.inputs().begin(), node.inputs().end());
+  for (const ir::Value* output : node.outputs())
+    if (is_container(output)) waiting.push_back(output);
+  for (const ir::Block* block : node.blocks()) waiting.insert(waiting.end(), block->outputs().begin(), block->outputs().end());
+  return cause_among(std::move(waiting), &node);
+}
+
+// The nearest failure on the way back from the values, by way of what isn't known.
+Causes::Node Causes::cause_among(std::vector<const ir::Value*> waiting, Node self) const {
+  std::unordered_set<const ir::Value*> seen;
+  for (std::size_t at = 0; at < waiting.size() && seen.size() < most_looks; ++at) {
+    context_.watch.step();
+    const ir::Value* value = waiting[at];
+    if (!seen.insert(value).second || is_settled(value)) continue;
+    if (const auto write = written_.find(value); write != written_.end() && write->second != self) return write->second;
+    const ir::Node* producer = value->producer();
+    if (producer == self) continue;
+    if (!producer) {
+      const ir::Node* owner = value->block() ? value->block()->owner() : nullptr;
+      if (owner) waiting.insert(waiting.end(), owner->inputs().begin(), owner->inputs().end());
+      continue;
+    }
+    if (fails(producer)) return producer;
+    waiting.insert(waiting.end(), producer->inputs().begin(), producer->inputs().end());
+    for (const ir::Block* block : producer->blocks())
+      if (value->index() < block->outputs().size())
+        waiting.push_back(block->outputs()[block->outputs().size() - producer->outputs().size() + value->index()]);
+  }
+  return nullptr;
+}
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,39 @@
+// Which failures follow from others: what is told of a model are the ones to mend.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "convert/assess.h"
+
+namespace compatcheck::analysis {
+
+// Of writes that stay for another one's sake: that one.
+using WriteCauses = std::unordered_map<const ir::Node*, const ir::Node*>;
+
+// The assessment, its graph and the context must outlive it.
+class Causes {
+ public:
+  Causes(const conversion::Assessment& assessment, const conversion::Context& context, const WriteCauses& writes);
+
+  // The failure that this one follows from; null if it stands by itself, or is none.
+  const conversion::Outcome* root_of(const conversion::Outcome& outcome) const;
+
+ private:
+  using Node = const ir::Node*;
+  using CauseOf = std::unordered_map<Node, Node>;
+  Node top_of(Node node, const CauseOf& causes) const;
+  bool fails(Node node) const;
+  bool may_follow(const conversion::Outcome& outcome) const;
+  bool is_settled(const ir::Value* value) const;
+  Node cause_of(const conversion::Outcome& outcome) const;
+  Node cause_among(std::vector<const ir::Value*> waiting, Node self) const;
+
+  const conversion::Context& context_;
+  const WriteCauses& writes_;
+  std::unordered_map<Node, const conversion::Outcome*> outcomes_;
+  std::unordered_map<const ir::Value*, Node> written_;  // by the first write that can't be expressed
+  std::unordered_map<Node, const conversion::Outcome*> roots_;
+};
+
+}  // namespace compatcheck::analysis

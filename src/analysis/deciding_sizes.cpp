@@ -1,0 +1,108 @@
+#include "analysis/deciding_sizes.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+using conversion::Outcome;
+using conversion::Status;
+
+bool is_number(const std::string& size) { return !size.empty() && size.find_first_not_of("0123456789") == std::string::npos; }
+
+bool has_names(const AssumedInput& input) {
+  return !input.option.empty() && !std::ranges::all_of(*input.tensor.shape, is_number);
+}
+
+// A picture's sides, and a batch, a sequence's length or the like; and the smallest that branches ask for.
+struct Numbers {
+  const char *front, *spatial;
+};
+constexpr std::array numbers = {Numbers{"16", "224"}, Numbers{"2", "2"}};
+
+std::string with_numbers(const AssumedInput& input, const Numbers& chosen) {
+  std::string text = input.tensor.name + "=" + input.tensor.dtype + ":";
+  const auto& sizes = *input.tensor.shape;
+  for (std::size_t dim = 0; dim < sizes.size(); ++dim)
+    text += (dim ? "," : "") + (is_number(sizes[dim]) ? sizes[dim] : std::string(dim < 2 ? chosen.front : chosen.spatial));
+  return text;
+}
+
+bool fails(const Outcome& outcome) {
+  return (outcome.status == Status::missing || outcome.status == Status::refused) && outcome.wants.empty();
+}
+
+}  // namespace
+
+struct DecidingSizes::Try {
+  Try(const Model::State& model, CheckOptions asked, std::string text, const ir::Watch& watch)
+      : options(std::move(asked)),
+        option(std::move(text)),
+        prepared(prepare(model, options, watch)),
+        context(context_of(model, prepared, watch, options.export_type)),
+        assessor(prepared.graph, context) {}
+
+  CheckOptions options;
+  std::string option;  // "--input x=f32:16,3,224,224"
+  Prepared prepared;
+  conversion::Context context;
+  conversion::Assessor assessor;
+};
+
+DecidingSizes::Call DecidingSizes::call_of(const ir::Node& node) { return {node.op(), node.location().get(), node.module()}; }
+
+DecidingSizes::Calls DecidingSizes::failing(const conversion::Assessment& assessment) {
+  Calls calls;
+  for (const Outcome& outcome : assessment.outcomes)
+    if (outcome.status != Status::ok) calls.insert(call_of(*outcome.node));
+  return calls;
+}
+
+void DecidingSizes::prepare_tries() {
+  for (const Numbers& chosen : numbers) {
+    CheckOptions asked = options_;
+    std::string option;
+    for (const AssumedInput& input : prepared_.assumed) {
+      if (!has_names(input)) continue;
+      asked.inputs.push_back(with_numbers(input, chosen));
+      option += (option.empty() ? "--input " : " --input ") + asked.inputs.back();
+    }
+    tries_.push_back(std::make_shared<Try>(model_, std::move(asked), std::move(option), watch_));
+  }
+}
+
+std::vector<std::uint32_t> DecidingSizes::named_inputs() const {
+  std::vector<std::uint32_t> inputs;
+  for (const ir::Value* input : prepared_.graph.inputs()) {
+    const auto is_of = [&](const AssumedInput& each) {
+      return has_names(each) && (each.tensor.name == input->name() || each.tensor.name.starts_with(input->name() + "."));
+    };
+    if (std::ranges::any_of(prepared_.assumed, is_of)) inputs.push_back(static_cast<std::uint32_t>(input->index()));
+  }
+  return inputs;
+}
+
+void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opset) {
+  const auto inputs = std::ranges::any_of(assessment.outcomes, fails) ? named_inputs() : std::vector<std::uint32_t>();
+  if (inputs.empty()) return;
+  if (tries_.empty()) prepare_tries();
+  for (const auto& each : tries_) {
+    const Calls still = failing(each->assessor.assess(opset));
+    for (Outcome& outcome : assessment.outcomes) {
+      if (!fails(outcome) || still.contains(call_of(*outcome.node))) continue;
+      outcome.wants = inputs;
+      outcome.hint = each->option + ", with your own sizes";
+      if (outcome.status == Status::missing) {
+        outcome.reason += "; sizes say whether it runs";
+      } else {
+        outcome.status = Status::needs_input;
+      }
+    }
+  }
+}
+
+}  // namespace compatcheck::analysis

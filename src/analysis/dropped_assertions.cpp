@@ -1,0 +1,113 @@
+#include "analysis/dropped_assertions.h"
+
+#include <algorithm>
+
+#include "analysis/site.h"
+#include "compatcheck/error.h"
+#include "passes/assertions.h"
+#include "passes/normalize.h"
+#include "passes/passes.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+constexpr std::size_t longest_message = 200;
+
+const std::string* text_of(const ir::Value* value) {
+  const ir::Constant* constant = ir::constant_of(value);
+  return constant ? constant->get<std::string>() : nullptr;
+}
+
+// The message, or of one that is put together while the model runs its pattern.
+std::string message_of(const ir::Value* value) {
+  if (const std::string* text = text_of(value)) return *text;
+  const ir::Node* producer = value->producer();
+  if (producer && (producer->is("aten::format") || producer->is("aten::percentFormat")) && !producer->inputs().empty())
+    return message_of(producer->input(0));
+  if (producer && producer->is("aten::add") && producer->inputs().size() == 2)
+    return message_of(producer->input(0)) + message_of(producer->input(1));
+  return {};
+}
+
+// "AssertionError: the batch is empty".
+std::string exception_of(const ir::Node& raise) {
+  std::string kind, message;
+  if (!raise.inputs().empty()) message = message_of(raise.input(0));
+  if (raise.inputs().size() > 1)
+    if (const std::string* name = text_of(raise.input(1))) kind = name->substr(name->rfind('.') + 1);
+  if (kind.empty() || message.starts_with(kind)) kind = message.empty() ? "an exception" : "";
+  while (message.ends_with(' ') || message.ends_with('\n')) message.pop_back();
+  if (message.ends_with(':')) message.pop_back();
+  std::ranges::replace(message, '\n', ' ');
+  if (message.size() > longest_message) message = message.substr(0, longest_message) + "…";
+  return kind + (kind.empty() || message.empty() ? "" : ": ") + message;
+}
+
+// As the model was loaded, with its assertions.
+ir::Graph asserting_graph(const Model::State& model, const ir::Watch& watch) {
+  passes::NormalizeOptions options;
+  options.method = model.method;
+  options.watch = watch;
+  options.keep_assertions = true;
+  ir::Graph graph = model.program ? passes::normalize(*model.program, model.schemas, options).graph
+                                  : passes::normalize(model.asserting->clone(), model.schemas, options).graph;
+  for (std::size_t i = 0; i < std::min(graph.inputs().size(), model.graph.inputs().size()); ++i) {
+    graph.inputs()[i]->set_name(model.graph.inputs()[i]->name());
+    graph.inputs()[i]->set_type(model.graph.inputs()[i]->type());
+  }
+  return graph;
+}
+
+std::uint32_t count_nodes(const ir::Graph& graph) {
+  std::uint32_t count = 0;
+  ir::for_each_node(*graph.top(), [&](const ir::Node*) { ++count; });
+  return count;
+}
+
+Finding finding_of(const std::string& exception) {
+  Finding finding;
+  finding.id = "CC013";
+  finding.severity = Severity::note;
+  finding.op = "prim::RaiseException";
+  finding.message = "TorchScript may raise here, the ONNX model goes on: " + exception;
+  finding.help = "check the inputs before the model runs, or state with --input the sizes that settle it";
+  return finding;
+}
+
+std::vector<Finding> collect(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
+  ir::Graph graph = asserting_graph(model, watch);
+  std::vector<conversion::InputFact> inputs;
+  std::vector<std::string> names;
+  for (const ir::Value* input : prepared.graph.inputs()) {
+    inputs.push_back({input->name(), prepared.facts.of(input)});
+    names.push_back(input->name());
+  }
+  passes::part_inputs(graph, names);
+  const Prepared asserting = prepare(model, std::move(graph), inputs, watch, {.keep_assertions = true});
+  const std::uint32_t end = count_nodes(prepared.graph);  // its node isn't in the graph that was checked
+  std::vector<Finding> findings;
+  for (const ir::Node* raise : passes::assertions(asserting.graph)) {
+    const std::string exception = exception_of(*raise);
+    Finding wanted = finding_of(exception);
+    auto finding = std::ranges::find(findings, wanted.message, &Finding::message);
+    if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(wanted));
+    ++finding->nodes;
+    finding->sites.push_back(site_of(*raise, end));
+    finding->sites.back().args = "raise";
+  }
+  return findings;
+}
+
+}  // namespace
+
+std::vector<Finding> collect_dropped_assertions(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
+  if (!model.dropped_assertions || !(model.program || model.asserting)) return {};
+  try {
+    return collect(model, prepared, watch);
+  } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them
+    watch.look();
+    return {};
+  }
+}
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,31 @@
+// Which rule states a call's facts: a word in the tables, or a function of the operator's family.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "ir/graph.h"
+#include "mapping/table.h"
+#include "schema/schema.h"
+#include "symbolic/registry.h"
+
+namespace compatcheck::conversion {
+
+// Looked up once for each schema. What it is given must outlive it.
+class FactRules {
+ public:
+  FactRules(const mapping::Table& table, const schema::Registry& schemas, const symbolic::Registry& registry)
+      : table_(table), schemas_(schemas), registry_(registry) {}
+
+  // Null if none. A call that fits no overload has no arguments by name: only rules of prim operators are for it.
+  const symbolic::FactFunction& of(const ir::Node& node);
+
+ private:
+  const mapping::Table& table_;
+  const schema::Registry& schemas_;
+  const symbolic::Registry& registry_;
+  std::unordered_map<const schema::Schema*, symbolic::FactFunction> rules_;
+  std::unordered_map<std::string, symbolic::FactFunction> rules_without_schema_;
+};
+
+}  // namespace compatcheck::conversion

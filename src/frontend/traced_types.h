@@ -1,0 +1,17 @@
+// The types of a traced model's example inputs, read from their pickle without making any: libtorch can't make all of them where
+// their elements aren't in the file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ir/type.h"
+
+namespace compatcheck::frontend {
+
+// Of forward's arguments, in order; null where the pickle doesn't tell (sparse tensors, objects). Throws ModelError for what is
+// no pickle of such a record.
+std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle);
+
+}  // namespace compatcheck::frontend

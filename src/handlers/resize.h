@@ -1,0 +1,41 @@
+// One interpolation while it becomes nodes.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "handlers/emission.h"
+#include "handlers/interpolation.h"
+
+namespace compatcheck::handlers {
+
+// One resized dimension.
+struct Side {
+  Dim size, places;
+  std::optional<double> scale;  // the factor that the call gives and that coordinates go by
+  Value factor;                 // the same, known when the model runs: f64 without dimensions
+};
+
+struct Job {
+  Value input;
+  Shape shape;
+  Resized how;
+  std::vector<Side> sides;
+  Value places;  // i64 vector; made where a node needs it
+  std::size_t dims() const { return sides.size(); }
+};
+
+bool is_nearest(const Job& job);
+bool known(const Side& side);
+bool takes(const Job& job);  // Resize takes the dtype
+Arguments resize_attributes(const Job& job);
+
+// Whether the kernel for small images computes the result. nullopt: that is known when the model runs.
+constexpr std::int64_t small_image_places = 128;
+std::optional<bool> is_small_image(const Job& job);
+
+// By factors that are known when the model runs.
+bool can_go_by_factors(const Job& job);
+Value by_factors(Emission& e, const Job& job);
+
+}  // namespace compatcheck::handlers

@@ -1,0 +1,193 @@
+// Interpolation by factors that are known when the model runs.
+#include <algorithm>
+
+#include "handlers/elementary.h"
+#include "handlers/resize.h"
+#include "handlers/sizes.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+// The size of the result along a dimension, as PyTorch computes it: in double, cut off. An i64 vector of one.
+Value places_by_factor(Emission& e, const Job& job, std::size_t dimension) {
+  const Value size = e.cast(size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2), DType::f64);
+  return e.cast(e.node("Mul", {size, e.build.reshape(job.sides[dimension].factor, {1})}), DType::i64);
+}
+
+// The cells that are nearest: (place or its middle) / factor.
+Value nearest_cells(Emission& e, const Job& job, std::size_t dimension, bool small_image) {
+  const DType dtype = job.how.in_double && !small_image ? DType::f64 : DType::f32;
+  const Value places = places_by_factor(e, job, dimension),
+              size = size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2);
+  Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), dtype), place = e.cast(counting(e, places), dtype);
+  if (job.how.filter == Filter::nearest_exact) {
+    place = e.node("Add", {place, e.scalar(dtype, 0.5)});
+  } else if (small_image) {  // a size that stays, or doubles, is taken as it is
+    step = e.node("Where", {e.node("Equal", {places, product(e, size, e.integers({2}))}), e.scalar(dtype, 0.5), step});
+    step = e.node("Where", {e.node("Equal", {places, size}), e.scalar(dtype, 1.0), step});
+  }
+  const Value cell = e.cast(e.node("Floor", {e.cast(e.node("Mul", {place, step}), DType::f32)}), DType::i64);
+  return minimum(e, cell, difference(e, size, e.integers({1})));
+}
+
+Value nearest_by_factor(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
+  const auto axis = static_cast<std::int64_t>(dimension) + 2;
+  Value cells = nearest_cells(e, job, dimension, is_small_image(job).value_or(false));
+  if (!is_small_image(job) && (job.how.filter == Filter::nearest || job.how.in_double)) {
+    const Value places = sum(e, places_by_factor(e, job, 0), places_by_factor(e, job, 1));
+    const Value small = e.node("Less", {places, e.integers({small_image_places + 1})});
+    cells = e.node("Where", {small, nearest_cells(e, job, dimension, true), cells});
+  }
+  return e.build.gather(input, cells, axis);
+}
+
+// Resize cuts off the size in single precision: where that is too small the factor is the next larger one, and what is too much
+// is sliced off. Neighbouring factors give the same within rounding, places by cells don't.
+Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes) {
+  Values factors{e.build.constant(onnx::make_tensor(DType::f32, {2}, std::vector<double>{1, 1}))}, places;
+  for (std::size_t i = 0; i < job.dims(); ++i) {
+    places.push_back(places_by_factor(e, job, i));
+    const Value cells = size_at(e, job.input, static_cast<std::int64_t>(i) + 2), size = e.cast(cells, DType::f32);
+    Value factor = e.build.reshape(e.cast(job.sides[i].factor, DType::f32), {1});
+    if (job.how.filter == Filter::linear)
+      factor = e.node("Where", {e.node("Equal", {places.back(), cells}), e.scalar(DType::f32, 1.0), factor});
+    const Value too_small = e.node("Less", {e.node("Floor", {e.node("Mul", {size, factor})}), e.cast(places.back(), DType::f32)});
+    factors.push_back(e.node("Where", {too_small, e.node("Mul", {factor, e.scalar(DType::f32, 1.0 + 0x1p-23)}), factor}));
+  }
+  const Value resized =
+      e.node("Resize",
+             {job.input, e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{})),
+              e.build.concat(factors, 0)},
+             attributes);
+  Ints axes;
+  for (std::size_t i = 0; i < job.dims(); ++i) axes.push_back(static_cast<std::int64_t>(i) + 2);
+  return e.node("Slice", {resized, e.integers(Ints(axes.size(), 0)), e.build.concat(places, 0), e.integers(axes)});
+}
+
+// Four cells around each place, as PyTorch weighs them (Keys' kernel, a = -0.75), in single precision.
+Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
+  const auto axis = static_cast<std::int64_t>(dimension) + 2;
+  const auto number = [&](double value) { return e.scalar(DType::f32, value); };
+  const Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), DType::f32),
+              places = places_by_factor(e, job, dimension);
+  const Value middle = e.node("Add", {e.cast(counting(e, places), DType::f32), number(0.5)});
+  const Value place = e.node("Sub", {e.node("Mul", {middle, step}), number(0.5)}), cell = e.node("Floor", {place}),
+              after = e.node("Sub", {place, cell});
+  const Value before = e.node("Sub", {number(1), after}), last = difference(e, size_at(e, input, axis), e.integers({1}));
+  const auto near = [&](const Value& t) {  // 1.25 t³ − 2.25 t² + 1
+    return e.node("Add", {e.node("Mul", {e.node("Mul", {e.node("Sub", {e.node("Mul", {t, number(1.25)}), number(2.25)}), t}), t}),
+                          number(1)});
+  };
+  const auto far = [&](const Value& t) {  // of t + 1: −0.75 t³ + 1.5 t² − 0.75 t
+    return e.node(
+        "Mul",
+        {e.node("Sub", {e.node("Mul", {e.node("Sub", {number(1.5), e.node("Mul", {t, number(0.75)})}), t}), number(0.75)}), t});
+  };
+  const Values weights{far(after), near(after), near(before), far(before)};
+  Ints dims(job.shape.size() - static_cast<std::size_t>(axis), 1);
+  dims.front() = -1;
+  Value sum;
+  for (std::size_t tap = 0; tap < weights.size(); ++tap) {
+    const Value wanted = e.node("Add", {e.cast(cell, DType::i64), e.integers({static_cast<std::int64_t>(tap) - 1})});
+    const Value position = minimum(e, maximum(e, wanted, e.integers({0})), last);
+    const Value part = e.node("Mul", {e.build.gather(input, position, axis), e.build.reshape(weights[tap], dims)});
+    sum = sum ? e.node("Add", {sum, part}) : part;
+  }
+  return sum;
+}
+
+// One Resize in the form that engines know from PyTorch's exporter, but for two cases: ONNX Runtime copies where all sizes stay,
+// whatever the factors, and pytorch_half_pixel takes the first cell for the only one.
+Value cubic_by_factors(Emission& e, const Job& job) {
+  const Value resized = resize_by_factor(e, job,
+                                         {{"mode", "cubic"},
+                                          {"coordinate_transformation_mode", "pytorch_half_pixel"},
+                                          {"cubic_coeff_a", -0.75},
+                                          {"nearest_mode", "floor"}});
+  Value stay, single;
+  for (std::size_t i = 0; i < job.dims(); ++i) {
+    const Value places = places_by_factor(e, job, i);
+    const Value same = e.node("Equal", {places, size_at(e, job.input, static_cast<std::int64_t>(i) + 2)}),
+                one = e.node("Equal", {places, e.integers({1})});
+    stay = stay ? e.node("And", {stay, same}) : same;
+    single = single ? e.node("Or", {single, one}) : one;
+  }
+  const auto by_cells = e.build.begin_body();
+  Value made = e.cast(job.input, DType::f32);
+  for (std::size_t i = job.dims(); i-- > 0;) made = cubic_by_factor(e, job, made, i);
+  e.build.end_body({e.cast(made, job.input.dtype)});
+  const auto as_it_is = e.build.begin_body();
+  e.build.end_body({e.build.again(resized)});
+  return e.build
+      .control("If", {e.build.reshape(e.node("Or", {stay, single}), {})}, {{"then_branch", by_cells}, {"else_branch", as_it_is}},
+               {job.input.dtype}, {false})
+      .front();
+}
+
+}  // namespace
+
+bool is_nearest(const Job& job) { return job.how.filter == Filter::nearest || job.how.filter == Filter::nearest_exact; }
+
+bool known(const Side& side) { return side.size.is_number() && side.places.is_number(); }
+
+bool takes(const Job& job) {
+  switch (job.input.dtype) {
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16: return true;
+    case DType::u8:
+    case DType::i8:
+    case DType::i32: return is_nearest(job);
+    default: return false;
+  }
+}
+
+Arguments resize_attributes(const Job& job) {
+  const bool corners = job.how.align_corners && !is_nearest(job);
+  Arguments attributes{{"mode", is_nearest(job)                    ? "nearest"
+                                : job.how.filter == Filter::linear ? "linear"
+                                                                   : "cubic"},
+                       {"coordinate_transformation_mode", corners                             ? "align_corners"
+                                                          : job.how.filter == Filter::nearest ? "asymmetric"
+                                                                                              : "half_pixel"}};
+  if (is_nearest(job)) attributes.push_back({"nearest_mode", job.how.filter == Filter::nearest ? "floor" : "round_prefer_ceil"});
+  if (job.how.filter == Filter::cubic) attributes.push_back({"cubic_coeff_a", job.how.antialias ? -0.5 : -0.75});
+  if (job.how.antialias) {
+    attributes.push_back({"antialias", 1});
+    attributes.push_back({"exclude_outside", 1});
+  }
+  return attributes;
+}
+
+// Whether the kernel for small images computes the result: it does for two dimensions that come to 128 places at most. nullopt:
+// that is known when the model runs.
+std::optional<bool> is_small_image(const Job& job) {
+  if (job.dims() != 2) return false;
+  std::int64_t places = 0, known_places = 0;
+  for (const Side& side : job.sides) {
+    if (side.places.is_number()) ++known_places, places += *side.places.number();
+  }
+  if (places > small_image_places) return false;
+  return known_places == 2 ? std::optional(true) : std::nullopt;
+}
+
+bool can_go_by_factors(const Job& job) {
+  return is_nearest(job) || (takes(job) && !job.how.antialias && job.how.filter != Filter::lanczos && !job.how.align_corners);
+}
+
+Value by_factors(Emission& e, const Job& job) {
+  if (!e.at_least(11))
+    throw Refusal{"a factor that is known only when the model runs needs Resize as it came with opset 11",
+                  "use opset 11, or a fixed factor"};
+  if (is_nearest(job)) {
+    Value made = job.input;
+    for (std::size_t i = 0; i < job.dims(); ++i) made = nearest_by_factor(e, job, made, i);
+    return made;
+  }
+  if (!can_go_by_factors(job))
+    throw Refusal{"resizing so needs a factor that is known while converting",
+                  "use a fixed factor, or align_corners=False and antialias=False"};
+  return job.how.filter == Filter::cubic ? cubic_by_factors(e, job) : resize_by_factor(e, job, resize_attributes(job));
+}
+
+}  // namespace compatcheck::handlers

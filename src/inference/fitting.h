@@ -1,0 +1,68 @@
+// Which dtypes and ranks the readers of an input take.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "convert/fact_rules.h"
+#include "convert/facts.h"
+#include "inference/infer.h"
+#include "inference/leaves.h"
+
+namespace compatcheck::inference {
+
+// A reader that speaks for a rank: an operand beside the input has the same, or the model asks for this one. Places are in the
+// order of the graph.
+struct Hint {
+  std::size_t place = 0;
+  const ir::Node* reader = nullptr;
+  bool constant = false;  // the operand is a constant, whose dimensions in front may be missing
+};
+
+// One of several things that an input may be, and the first reader that refuses it.
+struct Candidate {
+  symbolic::TensorFact tensor;
+  const ir::Node* refused_by = nullptr;
+  bool for_sure = false;  // the reader runs whatever a branch decides
+  std::vector<Hint> hints{};
+};
+
+// Which calls PyTorch refuses, as facts and the tables' `valid` say.
+class Refusals {
+ public:
+  explicit Refusals(const Sources& sources) : sources_(sources), rules_(sources.table, sources.schemas, sources.registry) {}
+
+  bool refuses(const ir::Node& node, const symbolic::FactTable& facts) const;
+  // States facts and conditions once more, for who listens to their demands.
+  void ask(const ir::Node& node, const symbolic::FactTable& facts);
+
+ private:
+  const Sources& sources_;
+  conversion::FactRules rules_;
+};
+
+class Fitting {
+ public:
+  Fitting(const ir::Graph& graph, const Sources& sources, conversion::FactTrials& trials)
+      : graph_(graph), sources_(sources), trials_(trials), refusals_(sources) {}
+
+  // Fills in what the readers say; `enough`: of how many that are left the nearest readers' word will do. `alike`: other inputs
+  // that are supposed to be the same.
+  void try_out(const Leaf& leaf, std::vector<Candidate>& candidates, std::size_t enough, std::span<const Leaf> alike = {});
+
+ private:
+  struct Cone;
+  void suppose(const Leaf& leaf, std::span<const Leaf> alike, const Cone& cone, Candidate& candidate);
+  bool walk(const ir::Block& block, bool sure, const Cone& cone, Candidate& candidate);
+  bool judge(const ir::Node& node, bool sure, const Cone& cone, Candidate& candidate);
+  void look_for_hints(const ir::Node& node, const Cone& cone, Candidate& candidate) const;
+
+  const ir::Graph& graph_;
+  const Sources& sources_;
+  conversion::FactTrials& trials_;
+  Refusals refusals_;
+};
+
+}  // namespace compatcheck::inference

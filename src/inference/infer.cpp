@@ -1,0 +1,331 @@
+#include "inference/infer.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "inference/fitting.h"
+#include "inference/leaves.h"
+#include "inference/sizes.h"
+
+namespace compatcheck::inference {
+namespace {
+
+using ir::DType;
+using symbolic::Dim;
+using symbolic::Fact;
+using symbolic::TensorFact;
+
+// The likely ones first.
+constexpr std::array dtypes = {DType::f32,  DType::i64, DType::boolean, DType::f64, DType::f16,
+                               DType::bf16, DType::i32, DType::u8,      DType::i16, DType::i8};
+constexpr std::size_t highest_rank = 6;
+constexpr int most_rounds = 12;  // of sizes: each settles what the last one left
+
+// A batch of what the reader takes: what is left open upwards has as many dimensions at least.
+constexpr std::size_t rank_of_batch = 2;
+
+// Readers leave one thing alone; or nothing speaks against what is most likely.
+enum class Strength : std::uint8_t { decisive, likely };
+
+struct Choice {
+  std::size_t candidate = 0;
+  const ir::Node* reader = nullptr;
+};
+
+bool is_left(const Candidate& candidate) { return !candidate.refused_by; }
+
+// What readers refuse that may not run counts where it leaves something.
+void forget_unsure(std::vector<Candidate>& candidates) {
+  if (std::ranges::any_of(candidates, is_left)) return;
+  for (Candidate& candidate : candidates)
+    if (!candidate.for_sure) candidate.refused_by = nullptr;
+}
+
+// Masks and flags, where a reader that works on bits or picks by a mask keeps floats out.
+bool speaks_of_truth(const ir::Node& reader) {
+  const std::string& op = reader.op();
+  return op.starts_with("aten::bitwise_") || op.starts_with("aten::masked_") || op.starts_with("aten::where") ||
+         op.starts_with("aten::__");
+}
+
+std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Strength strength) {
+  const auto left = std::ranges::count_if(candidates, is_left);
+  if (left == 0) return std::nullopt;
+  const bool all = static_cast<std::size_t>(left) == candidates.size();
+  if (all && strength == Strength::decisive) return std::nullopt;
+  std::size_t chosen = 0;
+  while (!is_left(candidates[chosen])) ++chosen;
+  const ir::Node* reader = chosen == 0 ? candidates[1].refused_by : candidates[0].refused_by;
+  constexpr std::size_t truth = 2;
+  if (chosen == 1 && is_left(candidates[truth]) && speaks_of_truth(*reader)) chosen = truth;
+  if (!reader)
+    for (const Candidate& candidate : candidates)
+      if (!reader) reader = candidate.refused_by;
+  return Choice{chosen, all ? nullptr : reader};
+}
+
+// What the first of the hints says.
+std::optional<Choice> hinted(const std::vector<Candidate>& candidates, bool by_constants) {
+  std::optional<Choice> choice;
+  std::size_t first = 0;
+  for (std::size_t rank = 0; rank < candidates.size(); ++rank)
+    for (const Hint& hint : candidates[rank].hints) {
+      if (!is_left(candidates[rank]) || hint.constant != by_constants || (choice && hint.place >= first)) continue;
+      choice = Choice{rank, hint.reader};
+      first = hint.place;
+    }
+  return choice;
+}
+
+// Candidates are in the order of their ranks.
+std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Strength strength) {
+  const auto left = std::ranges::count_if(candidates, is_left);
+  if (left == 0) return std::nullopt;
+  if (const auto choice = hinted(candidates, false)) return choice;
+  std::size_t least = 0, most = highest_rank;
+  while (!is_left(candidates[least])) ++least;
+  while (!is_left(candidates[most])) --most;
+  const auto reader = [&](std::size_t rank) {
+    const ir::Node* above = rank < highest_rank ? candidates[rank + 1].refused_by : nullptr;
+    return above || rank == 0 ? above : candidates[rank - 1].refused_by;
+  };
+  if (left <= 2 && most < highest_rank) return Choice{most, reader(most)};  // with a batch
+  if (strength == Strength::decisive) return std::nullopt;
+  if (const auto choice = hinted(candidates, true)) return choice;
+  if (least == 0) return std::nullopt;
+  std::size_t rank = std::max(least, rank_of_batch);
+  while (rank > least && !is_left(candidates[rank])) --rank;
+  return Choice{rank, candidates[least - 1].refused_by};
+}
+
+std::string in_dimension(std::size_t dim) { return " in dimension " + std::to_string(dim); }
+
+class Inferring {
+ public:
+  Inferring(const ir::Graph& graph, const std::vector<conversion::InputFact>& given, const Sources& sources, Inferred& inferred)
+      : graph_(graph),
+        given_(given),
+        sources_(sources),
+        inferred_(inferred),
+        trials_(graph, sources.table, sources.schemas, sources.registry, sources.program, sources.watch),
+        fitting_(graph, sources, trials_) {}
+
+  bool infer() {
+    state();
+    const std::vector<Leaf> leaves = open_leaves(graph_, trials_.facts());
+    while (settle(leaves, Strength::decisive, false) || settle(leaves, Strength::decisive, true) ||
+           settle(leaves, Strength::likely, false) || settle(leaves, Strength::likely, true)) {
+    }
+    name_sizes(leaves);
+    settle_sizes();
+    return found_;
+  }
+
+ private:
+  void state() {
+    std::vector<conversion::InputFact> all = inferred_.facts;  // over what is given of their members
+    all.insert(all.end(), given_.begin(), given_.end());
+    trials_.state(all);
+  }
+
+  static std::string name_of(const ir::Value* input) {
+    return input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
+  }
+
+  // As it is assumed by now.
+  Fact whole_of(const Leaf& leaf) const {
+    const auto found = std::ranges::find(inferred_.facts, name_of(leaf.input), &conversion::InputFact::name);
+    return found == inferred_.facts.end() ? trials_.facts().of(leaf.input) : found->fact;
+  }
+
+  TensorFact tensor_of(const Leaf& leaf) const {
+    const Fact whole = whole_of(leaf);
+    const Fact* fact = leaf.in(whole);
+    return fact && fact->tensor() ? *fact->tensor() : TensorFact{};
+  }
+
+  // `alike`: others that are open are supposed to be the same, as operands of one operator are.
+  bool settle(const std::vector<Leaf>& leaves, Strength strength, bool alike) {
+    bool any = false;
+    for (const Leaf& leaf : leaves) {
+      const auto others = [&](auto&& open) {
+        std::vector<Leaf> found;
+        if (alike)
+          std::ranges::copy_if(leaves, std::back_inserter(found),
+                               [&](const Leaf& other) { return other.name != leaf.name && open(tensor_of(other)); });
+        return found;
+      };
+      const auto untyped = [](const TensorFact& tensor) { return !tensor.dtype && !tensor.shape; };
+      const auto unranked = [](const TensorFact& tensor) { return !tensor.shape; };
+      if (const auto same = others(untyped); untyped(tensor_of(leaf)) || (!alike && !tensor_of(leaf).dtype))
+        any |= (!alike || !same.empty()) && settle_dtype(leaf, strength, same);
+      if (const auto same = others(unranked); unranked(tensor_of(leaf)))
+        any |= (!alike || !same.empty()) && settle_rank(leaf, strength, same);
+      if (any && (alike || strength == Strength::likely)) return true;  // it may decide for others
+    }
+    return any;
+  }
+
+  bool settle_dtype(const Leaf& leaf, Strength strength, const std::vector<Leaf>& alike) {
+    std::vector<Candidate> candidates;
+    for (const DType dtype : dtypes) candidates.push_back({.tensor = tensor_of(leaf)}), candidates.back().tensor.dtype = dtype;
+    fitting_.try_out(leaf, candidates, 1, alike);
+    forget_unsure(candidates);
+    const auto choice = choose_dtype(candidates, strength);
+    if (!choice) return false;
+    const TensorFact& chosen = candidates[choice->candidate].tensor;
+    assume(leaf, chosen, {std::string(ir::name(*chosen.dtype)), choice->reader});
+    return true;
+  }
+
+  bool settle_rank(const Leaf& leaf, Strength strength, const std::vector<Leaf>& alike) {
+    std::vector<Candidate> candidates;
+    for (std::size_t rank = 0; rank <= highest_rank; ++rank) {
+      candidates.push_back({.tensor = tensor_of(leaf)});
+      candidates.back().tensor.shape = symbolic::Shape(rank, Dim::unknown());
+    }
+    fitting_.try_out(leaf, candidates, 2, alike);
+    forget_unsure(candidates);
+    const auto choice = choose_rank(candidates, strength);
+    if (!choice) return false;
+    assume(leaf, candidates[choice->candidate].tensor, {"rank " + std::to_string(choice->candidate), choice->reader});
+    return true;
+  }
+
+  // ---- Sizes
+
+  void settle_sizes() {
+    Refusals refusals(sources_);
+    for (int round = 0; round < most_rounds && !inferred_.free.empty(); ++round) {
+      SizeSolver solver(inferred_.free);
+      listen(solver, graph_, refusals, trials_.facts(), sources_.watch);
+      const auto settled = solver.solve();
+      if (settled.empty()) return;
+      for (const Settled& size : settled) put(size);
+      state();
+    }
+  }
+
+  std::string free_name(const Leaf& leaf, std::size_t dim) {
+    std::string base = leaf.name;
+    std::ranges::replace_if(
+        base, [](unsigned char c) { return !std::isalnum(c) && c != '_'; }, '_');
+    if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = "input_" + base;
+    if (std::isdigit(static_cast<unsigned char>(base.back()))) base += '_';
+    std::string name = base + std::to_string(dim);
+    while (!taken_.insert(name).second) name += '_';
+    return name;
+  }
+
+  // Members of a list may be of different sizes each.
+  void name_sizes(const std::vector<Leaf>& leaves) {
+    for (const auto* input : graph_.inputs()) taken_.insert(input->name()), take_names(trials_.facts().of(input));
+    for (const Leaf& leaf : leaves) {
+      TensorFact tensor = tensor_of(leaf);
+      if (!tensor.shape || leaf.of_list) continue;
+      bool named = false;
+      for (std::size_t dim = 0; dim < tensor.shape->size(); ++dim) {
+        Dim& size = (*tensor.shape)[dim];
+        if (!size.is_unknown()) continue;
+        inferred_.free.push_back({free_name(leaf, dim), dim >= 2});
+        size = Dim::symbol(inferred_.free.back().name);
+        named = true;
+      }
+      if (named) give(leaf, std::move(tensor));
+    }
+    state();
+  }
+
+  void take_names(const Fact& fact) {
+    if (const auto* tensor = fact.tensor(); tensor && tensor->shape)
+      for (const Dim& size : *tensor->shape)
+        for (const auto& name : symbolic::names_in(size)) taken_.insert(name);
+    if (const auto* list = fact.list(); list && list->items)
+      for (const Fact& item : *list->items) take_names(item);
+  }
+
+  void put(const Settled& settled) {
+    std::erase_if(inferred_.free, [&](const FreeSize& size) { return size.name == settled.name; });
+    const std::vector<Assumption> before = inferred_.assumptions;
+    for (const Assumption& assumption : before) {
+      const Leaf& leaf = assumption.leaf;
+      TensorFact tensor = tensor_of(leaf);
+      if (!tensor.shape || leaf.of_list) continue;
+      bool changed = false;
+      for (std::size_t dim = 0; dim < tensor.shape->size(); ++dim) {
+        Dim& size = (*tensor.shape)[dim];
+        if (!provably_equal(size, Dim::symbol(settled.name))) continue;
+        size = settled.size;
+        if (size.is_number()) note(leaf).reasons.push_back({size.to_string() + in_dimension(dim), settled.reader});
+        changed = true;
+      }
+      if (changed) give(leaf, std::move(tensor));
+    }
+  }
+
+  // ---- What is found
+
+  // What stays open is for --input to say.
+  void give(const Leaf& leaf, TensorFact tensor) {
+    const auto index = static_cast<std::uint32_t>(leaf.input->index());
+    Fact fact{.value = std::move(tensor)};
+    const auto* known = fact.tensor();
+    if (!known->dtype || !known->shape || leaf.of_list) fact.wants = {index};
+    Assumption& assumption = note(leaf);
+    assumption.fact = fact;
+    const std::string name = name_of(leaf.input);
+    Fact whole = leaf.with(whole_of(leaf), std::move(fact));
+    const auto found = std::ranges::find(inferred_.facts, name, &conversion::InputFact::name);
+    if (found == inferred_.facts.end())
+      inferred_.facts.push_back({name, std::move(whole)});
+    else
+      found->fact = std::move(whole);
+    found_ = true;
+  }
+
+  void assume(const Leaf& leaf, TensorFact tensor, Reason reason) {
+    give(leaf, std::move(tensor));
+    note(leaf).reasons.push_back(std::move(reason));
+    state();
+  }
+
+  Assumption& note(const Leaf& leaf) {
+    const auto found =
+        std::ranges::find_if(inferred_.assumptions, [&](const auto& known) { return known.leaf.name == leaf.name; });
+    if (found != inferred_.assumptions.end()) return *found;
+    inferred_.assumptions.push_back({.leaf = leaf, .fact = {}, .reasons = {}});
+    return inferred_.assumptions.back();
+  }
+
+  const ir::Graph& graph_;
+  const std::vector<conversion::InputFact>& given_;
+  const Sources& sources_;
+  Inferred& inferred_;
+  conversion::FactTrials trials_;
+  Fitting fitting_;
+  std::set<std::string> taken_;
+  bool found_ = false;
+};
+
+}  // namespace
+
+bool infer(const ir::Graph& graph, const symbolic::FactTable& facts, const std::vector<conversion::InputFact>& given,
+           const Sources& sources, Inferred& inferred) {
+  if (inferred.free.empty() && open_leaves(graph, facts).empty()) return false;
+  const bool found = Inferring(graph, given, sources, inferred).infer();
+  std::ranges::stable_sort(inferred.assumptions, {}, [](const Assumption& made) { return made.leaf.input->index(); });
+  return found;
+}
+
+std::string spell(const TensorFact& tensor) {
+  std::string text = (tensor.dtype ? std::string(ir::name(*tensor.dtype)) : std::string("f32")) + ":";
+  if (!tensor.shape || tensor.shape->empty()) return text + "scalar";
+  for (std::size_t dim = 0; dim < tensor.shape->size(); ++dim) {
+    const Dim& size = (*tensor.shape)[dim];
+    text += (dim ? "," : "") + (size.is_unknown() ? "d" + std::to_string(dim) : size.to_string());
+  }
+  return text;
+}
+
+}  // namespace compatcheck::inference

@@ -1,0 +1,66 @@
+// What a model's inputs must be that neither the file nor the caller states, by what reads them.
+//
+// Nothing here says what an operator demands: facts and the tables' conditions do. An input is supposed to have each dtype and
+// each rank in turn; what its readers refuse is out (fitting.h). Sizes that nobody states get names, and what facts and
+// conditions demand to be equal tells which of these are numbers, or each other (sizes.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "convert/facts.h"
+#include "inference/leaves.h"
+#include "ir/graph.h"
+#include "ir/program.h"
+#include "ir/watch.h"
+#include "mapping/table.h"
+#include "schema/schema.h"
+#include "symbolic/registry.h"
+
+namespace compatcheck::inference {
+
+// What it is given must outlive it.
+struct Sources {
+  const mapping::Table& table;
+  const schema::Registry& schemas;
+  const symbolic::Registry& registry;
+  const ir::Program* program = nullptr;  // null for graph text
+  const ir::Watch& watch;
+};
+
+// What follows from a reader: "f32", "rank 4", "3 in dimension 1". Null: from no reader, as all take it.
+struct Reason {
+  std::string what;
+  const ir::Node* reader = nullptr;
+};
+
+// Of an input, or of a member of one that is a tuple; of a list, what holds for each member.
+struct Assumption {
+  Leaf leaf;
+  symbolic::Fact fact;  // what was stated, and what is assumed beyond it
+  std::vector<Reason> reasons;
+};
+
+// A size that has but a name. `spatial`: behind batch and channels, where sizes fit together as those of a square picture if
+// nothing else tells.
+struct FreeSize {
+  std::string name;
+  bool spatial = false;
+};
+
+struct Inferred {
+  std::vector<conversion::InputFact> facts;  // of whole inputs, for conversion::state_facts
+  std::vector<Assumption> assumptions;       // in the order of the inputs
+  std::vector<FreeSize> free{};              // sizes that readers may still settle
+};
+
+// `facts`: of the graph, with what is given and inferred. `inferred`: what was found before, of the same inputs, in a graph that
+// has been folded since. Returns whether more was found.
+bool infer(const ir::Graph& graph, const symbolic::FactTable& facts, const std::vector<conversion::InputFact>& given,
+           const Sources& sources, Inferred& inferred);
+
+// As --input says it: "f32:x0,3,224"; sizes that aren't known have no name.
+std::string spell(const symbolic::TensorFact& tensor);
+
+}  // namespace compatcheck::inference

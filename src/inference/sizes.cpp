@@ -1,0 +1,151 @@
+#include "inference/sizes.h"
+
+#include <algorithm>
+
+namespace compatcheck::inference {
+namespace {
+
+using symbolic::Dim;
+using symbolic::evaluate;
+using symbolic::names_in;
+
+// A picture's side that a classifier behind convolutions was made for.
+constexpr std::int64_t longest_side = 1024;
+
+// A size that is nothing but a name.
+std::optional<std::string> plain_name(const Dim& dim) {
+  const auto names = names_in(dim);
+  return names.size() == 1 && dim.to_string() == names.front() ? std::optional(names.front()) : std::nullopt;
+}
+
+std::optional<std::int64_t> whole_root(const Dim& difference, const std::string& name) {
+  const auto at_one = evaluate(difference, {{name, 1}}), at_two = evaluate(difference, {{name, 2}});
+  if (!at_one || !at_two || *at_one == *at_two) return std::nullopt;
+  const std::int64_t slope = *at_two - *at_one, distance = -*at_one;
+  if (distance % slope != 0) return std::nullopt;
+  const std::int64_t root = 1 + distance / slope;
+  return root >= 1 && evaluate(difference, {{name, root}}) == 0 ? std::optional(root) : std::nullopt;
+}
+
+// Pictures as rows of so many numbers, x.view(-1, 400): each is a row, though all that has to fit is their number.
+std::optional<symbolic::SizeDemand> made_flat(const ir::Node& node, const symbolic::FactTable& facts) {
+  constexpr std::size_t picture = 4;  // the rank
+  if (!node.is("aten::view") && !node.is("aten::reshape")) return std::nullopt;
+  const auto* tensor = facts.of(node.input(0)).tensor();
+  const auto sizes = node.schema() ? symbolic::Call(node, facts).ints(node.is("aten::view") ? "size" : "shape") : std::nullopt;
+  if (!tensor || !tensor->shape || tensor->shape->size() < picture || !sizes || sizes->size() != 2 || sizes->front() != -1)
+    return std::nullopt;
+  Dim row = 1;
+  for (std::size_t i = 1; i < tensor->shape->size(); ++i) row = row * (*tensor->shape)[i];
+  return symbolic::SizeDemand{.size = row, .other = Dim((*sizes)[1]), .may_stretch = true};
+}
+
+void listen(SizeSolver& solver, const ir::Block& block, bool for_sure, Refusals& refusals, const symbolic::FactTable& facts,
+            const ir::Watch& watch) {
+  for (const ir::Node* node : block) {
+    watch.step();
+    if (node->is("prim::If")) {
+      const auto* condition = facts.of(node->input(0)).number();
+      const auto known = condition && condition->integer ? condition->integer->number() : std::nullopt;
+      for (std::size_t i = 0; i < 2; ++i)
+        if (!known || *known == static_cast<std::int64_t>(1 - i))
+          listen(solver, *node->blocks()[i], for_sure && known, refusals, facts, watch);
+      continue;
+    }
+    for (const ir::Block* inner : node->blocks()) listen(solver, *inner, false, refusals, facts, watch);
+    const symbolic::Listening listening([&](const symbolic::SizeDemand& demand) { solver.hear(demand, *node, for_sure); });
+    refusals.ask(*node, facts);
+    if (const auto demand = made_flat(*node, facts)) solver.hear(*demand, *node, for_sure);
+  }
+}
+
+}  // namespace
+
+std::optional<std::size_t> SizeSolver::place_of(const std::string& name) const {
+  const auto found = std::ranges::find(free_, name, &FreeSize::name);
+  return found == free_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - free_.begin()));
+}
+
+void SizeSolver::hear(const symbolic::SizeDemand& demand, const ir::Node& reader, bool for_sure) {
+  if (demand.size.is_unknown() || demand.other.is_unknown()) return;
+  heard_.push_back({demand, &reader, for_sure});
+}
+
+std::vector<Settled> SizeSolver::make_equal(const std::string& name, const Dim& other, const ir::Node* reader) const {
+  const auto place = place_of(name);
+  if (!place) return {};
+  if (other.is_number()) return *other.number() >= 1 ? std::vector<Settled>{{name, other, reader}} : std::vector<Settled>();
+  const auto other_name = plain_name(other);
+  if (!other_name || *other_name == name) return {};
+  const auto other_place = place_of(*other_name);
+  if (other_place && *other_place > *place) return {{*other_name, Dim::symbol(name), reader}};  // the earlier name stays
+  return {{name, other, reader}};
+}
+
+// Height and width are taken for equal: the smallest side for which the demand holds, whatever the other names are.
+std::vector<Settled> SizeSolver::find_square(const Heard& heard) const {
+  const Dim difference = heard.demand.size - heard.demand.other;
+  std::vector<std::string> sides;
+  symbolic::Sizes sizes;
+  for (const std::string& name : names_in(difference)) {
+    const auto place = place_of(name);
+    if (place && free_[*place].spatial)
+      sides.push_back(name);
+    else
+      sizes[name] = 2;
+  }
+  symbolic::Sizes others = sizes;
+  for (auto& [name, size] : others) size = 3;
+  for (std::int64_t side = 1; !sides.empty() && side <= longest_side; ++side) {
+    for (const std::string& name : sides) sizes[name] = others[name] = side;
+    if (evaluate(difference, sizes) != 0 || evaluate(difference, others) != 0) continue;
+    std::vector<Settled> settled;
+    for (const std::string& name : sides) settled.push_back({name, Dim(side), heard.reader});
+    return settled;
+  }
+  return {};
+}
+
+std::vector<Settled> SizeSolver::settle(const Heard& heard) const {
+  const auto& [size, other, may_stretch] = heard.demand;
+  if (may_stretch && (size.number() == 1 || other.number() == 1)) return {};
+  for (const auto& [one, another] : {std::pair(size, other), std::pair(other, size)})
+    if (const auto name = plain_name(one))
+      if (auto settled = make_equal(*name, another, heard.reader); !settled.empty()) return settled;
+  if (may_stretch && !size.is_number() && !other.is_number()) return {};
+  const Dim difference = size - other;
+  const auto names = names_in(difference);
+  if (names.size() == 1 && place_of(names.front()))
+    if (const auto root = whole_root(difference, names.front())) return {{names.front(), Dim(*root), heard.reader}};
+  return find_square(heard);
+}
+
+// One demand at a time: what it settles changes the others.
+std::vector<Settled> SizeSolver::settle(bool for_sure, bool may_stretch) const {
+  std::vector<Settled> all;
+  std::vector<std::string> touched;
+  for (const Heard& heard : heard_) {
+    if (heard.for_sure != for_sure || heard.demand.may_stretch != may_stretch) continue;
+    const auto names = names_in(heard.demand.size - heard.demand.other);
+    if (std::ranges::any_of(names, [&](const auto& name) { return std::ranges::find(touched, name) != touched.end(); })) continue;
+    auto settled = settle(heard);
+    if (settled.empty()) continue;
+    touched.insert(touched.end(), names.begin(), names.end());
+    std::ranges::move(settled, std::back_inserter(all));
+  }
+  return all;
+}
+
+std::vector<Settled> SizeSolver::solve() const {
+  for (const bool may_stretch : {false, true})
+    for (const bool for_sure : {true, false})
+      if (auto settled = settle(for_sure, may_stretch); !settled.empty()) return settled;
+  return {};
+}
+
+void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, const symbolic::FactTable& facts,
+            const ir::Watch& watch) {
+  listen(solver, *graph.top(), true, refusals, facts, watch);
+}
+
+}  // namespace compatcheck::inference

@@ -1,0 +1,53 @@
+// Sizes that nobody states: names at first, then what facts and conditions demand of them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inference/fitting.h"
+#include "symbolic/dim.h"
+#include "symbolic/evaluate.h"
+#include "symbolic/size_demands.h"
+
+namespace compatcheck::inference {
+
+// What a name turned out to be, and which reader demands it.
+struct Settled {
+  std::string name;
+  symbolic::Dim size;
+  const ir::Node* reader = nullptr;
+};
+
+class SizeSolver {
+ public:
+  // In the order in which inputs have them.
+  explicit SizeSolver(std::vector<FreeSize> free) : free_(std::move(free)) {}
+
+  // Demands of one node. `for_sure`: it runs whatever a branch decides.
+  void hear(const symbolic::SizeDemand& demand, const ir::Node& reader, bool for_sure);
+  // What the demands heard settle: those that hold for sure first, operands that may stretch last. Empty: nothing more.
+  std::vector<Settled> solve() const;
+
+ private:
+  struct Heard {
+    symbolic::SizeDemand demand;
+    const ir::Node* reader;
+    bool for_sure;
+  };
+  std::vector<Settled> settle(bool for_sure, bool may_stretch) const;
+  std::vector<Settled> settle(const Heard& heard) const;
+  std::vector<Settled> make_equal(const std::string& name, const symbolic::Dim& other, const ir::Node* reader) const;
+  std::vector<Settled> find_square(const Heard& heard) const;
+  std::optional<std::size_t> place_of(const std::string& name) const;  // among the free ones
+
+  std::vector<FreeSize> free_;
+  std::vector<Heard> heard_;
+};
+
+// Hears every demand of the graph.
+void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, const symbolic::FactTable& facts,
+            const ir::Watch& watch);
+
+}  // namespace compatcheck::inference

@@ -1,0 +1,33 @@
+#include "ir/value_name.h"
+
+#include <utility>
+
+namespace compatcheck::ir {
+
+std::string_view source_name(const Value& value) {
+  const std::string_view name = std::string_view(value.name()).substr(0, value.name().find('.'));
+  const auto first_letter = name.find_first_not_of("_0123456789");
+  const bool speaks = first_letter != name.npos && name.find_first_of("0123456789") != 0;
+  return speaks ? name : std::string_view();
+}
+
+std::string described(const Value& value) {
+  if (const auto name = source_name(value); !name.empty()) return "`" + std::string(name) + "`";
+  const Node* producer = value.producer();
+  if (producer && producer->is("prim::Constant")) return "a constant";
+  if (producer && producer->is("prim::GetAttr")) {
+    const Constant* attribute = producer->attribute("name");
+    if (const auto* text = attribute ? attribute->get<std::string>() : nullptr) return "the attribute `" + *text + "`";
+  }
+  for (const auto& [maker, kind] : {std::pair{"prim::ListConstruct", "a list"},
+                                    {"prim::TupleConstruct", "a tuple"},
+                                    {"prim::DictConstruct", "a dict"},
+                                    {"aten::dict", "a dict"},
+                                    {"prim::CreateObject", "an object"}})
+    if (producer && producer->is(maker)) return kind;
+  if (producer) return "the result of " + producer->op();
+  const Node* owner = value.block() ? value.block()->owner() : nullptr;
+  return owner ? "a value that " + owner->op() + " carries" : "input " + std::to_string(value.index() + 1);
+}
+
+}  // namespace compatcheck::ir

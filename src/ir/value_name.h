@@ -1,0 +1,18 @@
+// What a person calls a value.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace compatcheck::ir {
+
+// The variable's name in the user's source; empty where libtorch made the name up. libtorch appends numbers ("x.1") to the
+// user's names, and its own are bare numbers ("9216", "_12").
+std::string_view source_name(const Value& value);
+
+// "`x`", or where the source has no name for it "the result of aten::relu".
+std::string described(const Value& value);
+
+}  // namespace compatcheck::ir

@@ -1,0 +1,18 @@
+// Branches that only raise.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace compatcheck::passes {
+
+// Exceptions by this name count as something that the caller sees: no pass takes them away, but with a branch that never runs.
+inline constexpr std::string_view kept_exception = "prim::KeptException";
+void keep_exceptions(ir::Graph& graph);
+
+// The nodes that raise in the branches that drop_assertions would take away, in order.
+std::vector<const ir::Node*> assertions(const ir::Graph& graph);
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,30 @@
+// Calling the functions that a caller gave: progress, accept, the log's sink.
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include "compatcheck/run.h"
+
+namespace compatcheck::process {
+
+// What a caller's function threw, on its way to the caller. It is no std::exception: nobody between takes it for an error of the
+// library and rewords it. The edge of the library (analysis/boundary.h) throws again what is in it.
+struct CallbackFailed {
+  std::exception_ptr thrown;
+};
+
+template <class Function, class... Arguments>
+decltype(auto) call(const Function& function, Arguments&&... arguments) {
+  try {
+    return function(std::forward<Arguments>(arguments)...);
+  } catch (...) {
+    throw CallbackFailed{std::current_exception()};
+  }
+}
+
+inline void tell(const RunOptions& run, const Progress& progress) {
+  if (run.progress) call(run.progress, progress);
+}
+
+}  // namespace compatcheck::process

@@ -1,0 +1,154 @@
+// The proof of a model as JUnit XML and as markdown.
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "compatcheck/printable.h"
+#include "report/page.h"
+#include "report/phrases.h"
+#include "report/style.h"
+#include "report/verification.h"
+#include "report/words.h"
+#include "report/xml.h"
+#include "verify/conclusion.h"
+
+namespace compatcheck::report {
+namespace {
+
+struct Case {
+  std::string name;
+  std::vector<const Finding*> failures, printed;
+};
+
+// Findings tell what they are about at the front of their message.
+std::vector<Case> cases_of(const Verification& made) {
+  std::vector<Case> cases;
+  std::vector<std::string> leads;
+  for (const auto& output : made.outputs) {
+    cases.push_back({"output " + output.name, {}, {}});
+    leads.push_back("output '" + output.name + "'");
+  }
+  for (const auto& dimension : made.dimensions) {
+    if (dimension.variation == NamedDimension::Variation::fixed) continue;
+    cases.push_back({"dimension " + dimension.name, {}, {}});
+    leads.push_back("the dimension '" + dimension.name + "'");
+  }
+  for (const Finding& finding : made.findings) {
+    const auto lead = std::ranges::find_if(leads, [&](const std::string& each) { return finding.message.starts_with(each); });
+    if (lead == leads.end()) {
+      cases.push_back({finding.id, {}, {}});
+      leads.push_back(finding.message);
+    }
+    Case& place = lead == leads.end() ? cases.back() : cases[static_cast<std::size_t>(lead - leads.begin())];
+    (verification::violates(finding, made) ? place.failures : place.printed).push_back(&finding);
+  }
+  if (made.report) {
+    for (const Finding& finding : made.report->findings)
+      if (finding.severity == Severity::error) cases.push_back({full_name(finding.op, finding.overload), {&finding}, {}});
+    if (cases.empty()) cases.push_back({"conversion", {}, {}});
+  }
+  return cases;
+}
+
+std::string sentence_of(const Finding& finding) { return finding.message + (finding.help.empty() ? "" : " → " + finding.help); }
+
+std::string fixed(const char* form, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, form, value);
+  return text;
+}
+
+std::string headline(const Verification& made) {
+  return made.report ? "not convertible" : made.passed ? "verified" : "not verified";
+}
+
+std::string variation(const NamedDimension& dimension) {
+  switch (dimension.variation) {
+    case NamedDimension::Variation::alone: return "by itself";
+    case NamedDimension::Variation::together: return "with the others only";
+    case NamedDimension::Variation::fixed: return "fixed";
+    case NamedDimension::Variation::none: return "doesn't vary";
+  }
+  return {};
+}
+
+Table outputs(const Verification& made) {
+  Table table{"Outputs", {"output", "type", "passes", "max abs", "max rel", "cosine", "noise", "difference"}, {}};
+  for (const auto& output : made.outputs) {
+    std::vector<std::string> sizes;
+    for (const std::int64_t size : output.shape) sizes.push_back(std::to_string(size));
+    table.rows.push_back({{printable(output.name), output.dtype + shape(sizes), output.passed ? "yes" : "no",
+                           fixed("%.1e", output.max_abs), fixed("%.1e", output.max_rel), fixed("%.6f", output.cosine),
+                           output.noise_abs > 0 ? fixed("%.1e", output.noise_abs) : "", output.difference}});
+  }
+  return table;
+}
+
+Table dimensions(const Verification& made) {
+  Table table{"Named dimensions", {"dimension", "sizes", "varies"}, {}};
+  for (const auto& dimension : made.dimensions) {
+    std::string sizes;
+    for (const std::int64_t size : dimension.sizes) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+    table.rows.push_back({{printable(dimension.name), sizes, variation(dimension)}});
+  }
+  return table;
+}
+
+Table findings_of(const Verification& made) {
+  Table table{"Findings", {"rule", "severity", "what", "what to do"}, {}, "place"};
+  const auto add = [&](const Finding& finding) {
+    std::vector<std::string> places;
+    for (const Site& site : finding.sites) places.push_back(printable(place(site)));
+    table.rows.push_back({{finding.id, std::string(word(finding.severity)), printable(finding.message), printable(finding.help)},
+                          std::move(places)});
+  };
+  for (const Finding& finding : made.findings) add(finding);
+  if (made.report)
+    for (const Finding& finding : made.report->findings)
+      if (finding.severity == Severity::error) add(finding);
+  return table;
+}
+
+}  // namespace
+
+std::string junit(const Verification& made) {
+  std::string cases;
+  int tests = 0, failures = 0;
+  const std::string title = made.model + (made.onnx.empty() ? "" : " " + made.onnx) + " verify";
+  for (const Case& each : cases_of(made)) {
+    ++tests;
+    std::string inner;
+    if (!each.failures.empty()) {
+      ++failures;
+      std::string text;
+      for (const Finding* finding : each.failures) text += finding->id + ": " + sentence_of(*finding) + "\n";
+      inner += "      <failure type=\"" + xml(each.failures.front()->id) + "\" message=\"" + xml(each.failures.front()->message) +
+               "\">" + xml(text) + "</failure>\n";
+    }
+    for (const Finding* finding : each.printed)
+      inner += "      <system-out>" +
+               xml(finding->id + " " + std::string(word(finding->severity)) + ": " + sentence_of(*finding)) + "</system-out>\n";
+    const std::string head = "    <testcase name=\"" + xml(each.name) + "\" classname=\"" + xml(title) + "\"";
+    cases += inner.empty() ? head + "/>\n" : head + ">\n" + inner + "    </testcase>\n";
+  }
+  const std::string counts = "tests=\"" + std::to_string(tests) + "\" failures=\"" + std::to_string(failures) + "\" errors=\"0\"";
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"compatcheck\" " + counts + ">\n  <testsuite name=\"" +
+         xml(title) + "\" " + counts + " skipped=\"0\">\n    <properties>\n      <property name=\"exit_code\" value=\"" +
+         std::to_string(made.exit_code) + "\"/>\n      <property name=\"verdict\" value=\"" + xml(headline(made)) +
+         "\"/>\n    </properties>\n" + cases + "  </testsuite>\n</testsuites>\n";
+}
+
+std::string markdown(const Verification& made) {
+  Page page{printable(made.model) + (made.onnx.empty() ? "" : " · " + printable(made.onnx)) + " · " + headline(made), {}, {}};
+  if (!made.report)
+    page.lines.push_back(count(static_cast<long long>(made.runs.size()), "run") + ", seed " + std::to_string(made.seed) +
+                         ", ONNX Runtime " + made.runtime + ". Exit code " + std::to_string(made.exit_code) + ".");
+  if (!made.note.empty()) page.lines.push_back(printable(made.note));
+  if (made.first_bad)
+    page.lines.push_back("First bad value: " + printable(made.first_bad->op) + ", " + printable(place(made.first_bad->site)) +
+                         ": " + printable(made.first_bad->difference));
+  page.tables = {outputs(made), dimensions(made), findings_of(made)};
+  return markdown(page);
+}
+
+}  // namespace compatcheck::report

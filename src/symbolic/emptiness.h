@@ -1,0 +1,14 @@
+// Sizes while no dimension is taken to have elements.
+#pragma once
+
+#include <cstdint>
+
+#include "symbolic/dim.h"
+
+namespace compatcheck::symbolic {
+
+// As provably_at_least, which takes named sizes to be 1 at least; here they may be 0. For what decides on the way that a model
+// takes, and for nodes that are left out where there is something to work on.
+bool provably_at_least_if_empty(const Dim& a, std::int64_t bound);
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,28 @@
+// Arguments that hold indices or masks: whole numbers or truth values, whatever the tensor that they pick from holds.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "symbolic/registry.h"
+
+namespace compatcheck::symbolic {
+
+struct IndexArgument {
+  enum class Kind : std::uint8_t {
+    indices,           // whole numbers
+    indices_or_masks,  // whole numbers, or truth values that stand for where they hold
+    masks,
+    bits,  // whole numbers or truth values, of which an operator works on the bits
+  } kind = Kind::indices;
+  const ir::Value* value = nullptr;
+  std::optional<Dim> below{};  // what indices stay below, where it is known
+};
+
+// Those of a call, members of lists too.
+std::vector<IndexArgument> index_arguments(const Call& call);
+
+// PyTorch takes no floats there, and numbers for no mask.
+Verdict indices_have_dtypes(const Call& call);
+
+}  // namespace compatcheck::symbolic

@@ -1,0 +1,134 @@
+#include "verify/frozen.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "analysis/site.h"
+#include "ir/constant.h"
+
+namespace compatcheck::verification {
+namespace {
+
+constexpr std::size_t most_visited = 10'000;
+
+std::string place_of(const ir::Node& node) {
+  const Site site = analysis::site_of(node, 0);
+  return node.op() + (site.file.empty() ? "" : " at " + site.file + ":" + std::to_string(site.line));
+}
+
+std::string spell(const std::vector<std::int64_t>& sizes) {
+  std::string text = "[";
+  for (const std::int64_t size : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  return text + "]";
+}
+
+bool contains(const std::vector<std::int64_t>& sizes, std::int64_t size) { return std::ranges::find(sizes, size) != sizes.end(); }
+
+// The nodes that the reason speaks of, as the interpreter names them: operator, file and line.
+std::vector<std::pair<const ir::Node*, std::uint32_t>> failing(const std::string& reason, const ir::Graph& graph) {
+  std::vector<std::pair<const ir::Node*, std::uint32_t>> nodes;
+  std::uint32_t index = 0;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    std::string text = node->op();
+    if (const auto& at = node->location(); at && !at->file.empty()) text += " at " + at->file + ":" + std::to_string(at->line);
+    if (reason.find(text + ":") != reason.npos) nodes.emplace_back(node, index);
+    ++index;
+  });
+  return nodes;
+}
+
+class Search {
+ public:
+  Search(const std::string& name, std::int64_t size, const analysis::Prepared& prepared)
+      : name_(name), size_(size), prepared_(prepared) {}
+
+  // Breadth first: the nearest is the likeliest.
+  std::string run(const std::vector<std::pair<const ir::Node*, std::uint32_t>>& from) {
+    for (const auto& [node, index] : from) add_inputs(*node);
+    while (!waiting_.empty() && seen_.size() < most_visited) {
+      const auto [value, reader] = waiting_.front();
+      waiting_.pop_front();
+      if (std::string found = look(*value, *reader); !found.empty()) return found;
+      if (const ir::Node* producer = value->producer()) add_inputs(*producer);
+    }
+    return {};
+  }
+
+ private:
+  void add_inputs(const ir::Node& node) {
+    for (const ir::Value* input : node.inputs())
+      if (seen_.insert(input).second) waiting_.emplace_back(input, &node);
+  }
+
+  std::string look(const ir::Value& value, const ir::Node& reader) const {
+    if (const ir::Constant* constant = ir::constant_of(&value)) return constant_cause(*constant, reader);
+    const auto inputs = prepared_.graph.inputs();
+    return std::ranges::find(inputs, &value) == inputs.end() ? std::string() : input_cause(value);
+  }
+
+  std::string constant_cause(const ir::Constant& constant, const ir::Node& reader) const {
+    const std::string had = std::to_string(size_) + ", the size that '" + name_ + "' had";
+    if (const auto* tensor = constant.get<ir::TensorView>())
+      return contains(tensor->sizes, size_) ? place_of(reader) + " reads a constant of the file with the shape " +
+                                                  spell(tensor->sizes) + ", which holds " + had
+                                            : "";
+    std::vector<std::int64_t> numbers;
+    if (const auto* number = constant.get<std::int64_t>()) numbers = {*number};
+    if (const auto* list = constant.get<ir::ListConstant>())
+      for (const ir::Constant& item : list->items)
+        if (const auto* number = item.get<std::int64_t>()) numbers.push_back(*number);
+    const auto multiple =
+        std::ranges::find_if(numbers, [&](std::int64_t number) { return number != size_ && number > 0 && number % size_ == 0; });
+    if (contains(numbers, size_))
+      return place_of(reader) + " reads the constant " + had +
+             " when the model was traced: use x.shape[…] or x.size(…) as it is, without "
+             "int(…), or script the model";
+    if (numbers.size() > 0 && multiple != numbers.end())
+      return place_of(reader) + " reads the constant " + std::to_string(*multiple) + ", a multiple of " + had +
+             " when the model was traced: use x.shape[…] or x.size(…) as it is, without int(…), or script the model";
+    return {};
+  }
+
+  std::string input_cause(const ir::Value& input) const {
+    const auto* tensor = prepared_.facts.of(&input).tensor();
+    if (!tensor || !tensor->shape) return {};
+    std::string dims;
+    bool found = false;
+    for (const auto& dim : *tensor->shape) {
+      const bool is_it = !found && dim.number() == size_;
+      found |= is_it;
+      dims += (dims.empty() ? "" : ",") + (is_it ? name_ : dim.to_string());
+    }
+    if (!found) return {};
+    return "the input '" + input.name() + "' is static, with " + std::to_string(size_) + " where '" + name_ +
+           "' may be meant: name that size, too (--input " + input.name() + "=" +
+           (tensor->dtype ? std::string(ir::name(*tensor->dtype)) + ":" : "") + dims + ")";
+  }
+
+  const std::string& name_;
+  std::int64_t size_;
+  const analysis::Prepared& prepared_;
+  std::deque<std::pair<const ir::Value*, const ir::Node*>> waiting_;
+  std::set<const ir::Value*> seen_;
+};
+
+}  // namespace
+
+Frozen explain_frozen(const std::string& reason, const std::string& name, std::int64_t size, const analysis::Prepared& prepared) {
+  Frozen frozen;
+  const auto nodes = failing(reason, prepared.graph);
+  for (const auto& [node, index] : nodes) frozen.sites.push_back(analysis::site_of(*node, index));
+  // The number 1 stands everywhere and tells nothing.
+  if (size > 1) frozen.help = Search(name, size, prepared).run(nodes);
+  if (frozen.help.empty())
+    frozen.help =
+        "a size that tracing took for a constant fits the traced size alone: use x.shape[…] without int(…), or script "
+        "the model";
+  frozen.help += "; --dim " + name + "=" + std::to_string(size) + " verifies this size alone";
+  return frozen;
+}
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,81 @@
+#include "verify/pairing.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "analysis/input_spec.h"
+
+namespace compatcheck::verification {
+namespace {
+
+// Names of --input are letters, digits and underscores; two names of the file stay two.
+class DimNames {
+ public:
+  std::string of(const std::string& name) {
+    const auto known = names_.find(name);
+    if (known != names_.end()) return known->second;
+    std::string made;
+    for (const char c : name) made += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
+    if (made.empty() || std::isdigit(static_cast<unsigned char>(made.front()))) made = "d" + made;
+    while (!taken_.insert(made).second) made += "_";
+    return names_[name] = made;
+  }
+
+ private:
+  std::map<std::string, std::string> names_;
+  std::set<std::string> taken_;
+};
+
+bool contradicts(const OnnxGraph::Given& given, const ir::TypeRef& type) {
+  if (!type || type->kind != ir::TypeKind::tensor) return true;
+  const bool dtype = type->tensor.dtype && given.dtype && *type->tensor.dtype != *given.dtype;
+  const bool rank = type->tensor.sizes && given.shape && type->tensor.sizes->size() != given.shape->size();
+  return dtype || rank;
+}
+
+std::string form(const ir::DType& dtype, std::size_t rank) {
+  return std::string(ir::name(dtype)) + " of rank " + std::to_string(rank);
+}
+
+}  // namespace
+
+std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph) {
+  const auto leaves = analysis::input_leaves(graph);
+  std::vector<std::string> specs;
+  DimNames names;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const OnnxGraph::Given& given = inputs[i];
+    auto leaf = std::ranges::find(leaves, given.name, &analysis::InputLeaf::name);
+    if (leaf == leaves.end() && leaves.size() == inputs.size()) leaf = leaves.begin() + static_cast<std::ptrdiff_t>(i);
+    if (leaf == leaves.end() || !given.dtype || !given.shape || contradicts(given, leaf->type)) continue;
+    std::string dims;
+    for (std::size_t dim = 0; dim < given.shape->size(); ++dim) {
+      const onnx::Dimension& size = (*given.shape)[dim];
+      const bool is_number = size.size && *size.size > 0;
+      dims += (dims.empty() ? "" : ",") +
+              (is_number ? std::to_string(*size.size)
+                         : names.of(size.name.empty() ? given.name + "_" + std::to_string(dim) : size.name));
+    }
+    specs.push_back(leaf->name + "=" + std::string(ir::name(*given.dtype)) + ":" + (dims.empty() ? "scalar" : dims));
+  }
+  return specs;
+}
+
+Unpaired unpaired(const std::vector<OnnxGraph::Given>& inputs, const std::vector<std::string>& names,
+                  const ir::Constants& values) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto given = std::ranges::find(inputs, names[i], &OnnxGraph::Given::name);
+    const auto* view = values[i].get<ir::TensorView>();
+    if (given == inputs.end() || !view || !given->dtype) continue;
+    const std::size_t rank = given->shape ? given->shape->size() : view->sizes.size();
+    if (*given->dtype == view->dtype && rank == view->sizes.size()) continue;
+    return {*given->dtype == view->dtype ? "CC203" : "CC204",
+            "the input '" + names[i] + "' is " + form(*given->dtype, rank) + " in the ONNX file and " +
+                form(view->dtype, view->sizes.size()) + " in the TorchScript model: the two can't be paired"};
+  }
+  return {};
+}
+
+}  // namespace compatcheck::verification

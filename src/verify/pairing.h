@@ -1,0 +1,25 @@
+// Somebody's ONNX file beside the TorchScript model: which input is which, and whether both can be given the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "verify/inputs.h"
+#include "verify/onnx_graph.h"
+
+namespace compatcheck::verification {
+
+// The file's inputs as --input would state them: numbers where it has them, names where a size is dynamic. Only for inputs that
+// are found by name, or by place where both have as many, and not where dtype or rank contradicts what the model records.
+std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph);
+
+// Why the file can't be run on these values; empty if it can. "the input 'ids' is i32 of rank 2, and i64 of rank 2 in …"
+struct Unpaired {
+  std::string rule;  // CC203, CC204
+  std::string reason;
+};
+Unpaired unpaired(const std::vector<OnnxGraph::Given>& inputs, const std::vector<std::string>& names,
+                  const ir::Constants& values);
+
+}  // namespace compatcheck::verification

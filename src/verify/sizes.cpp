@@ -1,0 +1,262 @@
+#include "verify/sizes.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+namespace compatcheck::verification {
+namespace {
+
+using symbolic::Dim;
+
+// Python's arithmetic, as Dim::to_string() spells it.
+class Evaluation {
+ public:
+  Evaluation(std::string_view text, const Sizes& sizes) : text_(text), sizes_(sizes) {}
+
+  std::int64_t sum() {
+    std::int64_t value = product();
+    for (;;) {
+      if (take("+"))
+        value += product();
+      else if (take("-"))
+        value -= product();
+      else
+        return value;
+    }
+  }
+
+ private:
+  std::int64_t product() {
+    std::int64_t value = factor();
+    for (;;) {
+      if (take("//"))
+        value = floor_quotient(value, factor());
+      else if (take("%")) {
+        const std::int64_t divisor = factor();
+        value -= divisor * floor_quotient(value, divisor);
+      } else if (take("*"))
+        value *= factor();
+      else
+        return value;
+    }
+  }
+
+  std::int64_t factor() {
+    if (take("-")) return -factor();
+    if (take("(")) {
+      const std::int64_t value = sum();
+      if (!take(")")) throw std::invalid_argument("no closing parenthesis");
+      return value;
+    }
+    const std::size_t start = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.'))
+      ++at_;
+    const std::string_view word = text_.substr(start, at_ - start);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (!word.empty() && error == std::errc() && end == word.data() + word.size()) return value;
+    const auto named = sizes_.find(std::string(word));
+    if (named == sizes_.end()) throw std::invalid_argument(std::string(word));
+    return named->second;
+  }
+
+  static std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+    if (b == 0) throw std::invalid_argument("division by 0");
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+  }
+
+  bool take(std::string_view word) {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    return true;
+  }
+
+  std::string_view text_;
+  const Sizes& sizes_;
+  std::size_t at_ = 0;
+};
+
+std::optional<std::int64_t> value_at(const Dim& dim, const Sizes& sizes) {
+  try {
+    return evaluate(dim, sizes);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+bool mentions(const Dim& dim, const std::string& name) {
+  if (dim.is_number() || dim.is_unknown()) return false;
+  const std::string text = dim.to_string();
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
+  for (auto at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || !is_letter(text[at - 1])) && (end == text.size() || !is_letter(text[end]))) return true;
+  }
+  return false;
+}
+
+// Operators that slide a window over the last dimensions of their first argument.
+bool slides(const ir::Node& node) {
+  static const std::set<std::string_view> names = {"aten::_convolution",
+                                                   "aten::convolution",
+                                                   "aten::conv1d",
+                                                   "aten::conv2d",
+                                                   "aten::conv3d",
+                                                   "aten::max_pool1d",
+                                                   "aten::max_pool2d",
+                                                   "aten::max_pool3d",
+                                                   "aten::avg_pool1d",
+                                                   "aten::avg_pool2d",
+                                                   "aten::avg_pool3d",
+                                                   "aten::im2col",
+                                                   "aten::max_pool2d_with_indices",
+                                                   "aten::conv_transpose1d",
+                                                   "aten::conv_transpose2d",
+                                                   "aten::conv_transpose3d",
+                                                   "aten::lp_pool1d",
+                                                   "aten::lp_pool2d",
+                                                   "aten::unfold",
+                                                   "aten::reflection_pad1d",
+                                                   "aten::reflection_pad2d",
+                                                   "aten::upsample_nearest2d",
+                                                   "aten::upsample_bilinear2d",
+                                                   "aten::pixel_unshuffle",
+                                                   "aten::pixel_shuffle",
+                                                   "quantized::conv2d",
+                                                   "quantized::conv2d_relu"};
+  return names.contains(node.op());
+}
+
+// Of the windows of a convolution, by its weight.
+std::vector<std::int64_t> extents(const ir::Node& node, const symbolic::FactTable& facts) {
+  std::vector<std::int64_t> sizes;
+  if (node.op().find("conv") == node.op().npos || node.inputs().size() < 2) return sizes;
+  const auto* weight = facts.of(node.inputs()[1]).tensor();
+  if (!weight || !weight->shape) return sizes;
+  for (std::size_t dim = 2; dim < weight->shape->size(); ++dim) sizes.push_back((*weight->shape)[dim].number().value_or(1));
+  return sizes;
+}
+
+// Images that models are made for; at least one is a multiple of every usual stride.
+constexpr std::array<std::int64_t, 9> spatial_sizes = {8, 16, 32, 64, 96, 128, 160, 192, 224};
+constexpr std::array<std::int64_t, 2> small_sizes = {2, 3};
+constexpr std::array<std::int64_t, 5> scales = {1, 4, 16, 64, 112};
+constexpr std::int64_t usual_stride = 32;
+constexpr std::int64_t widest_step = 64;
+
+}  // namespace
+
+std::int64_t evaluate(const Dim& dim, const Sizes& sizes) {
+  if (dim.is_number()) return *dim.number();
+  return Evaluation(dim.to_string(), sizes).sum();
+}
+
+SizePlan::SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, const ir::Graph& graph,
+                   const symbolic::FactTable& facts)
+    : names_(std::move(names)), fixed_(std::move(fixed)), seen_(std::move(seen)) {
+  for (const std::string& name : names_)
+    if (!fixed_.contains(name)) varied_.push_back(name);
+  if (!varied_.empty()) find_windows(graph, facts);
+}
+
+void SizePlan::find_windows(const ir::Graph& graph, const symbolic::FactTable& facts) {
+  std::set<std::string> known;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    for (const ir::Value* output : node->outputs())
+      if (const auto* tensor = facts.of(output).tensor(); tensor && tensor->shape)
+        for (const Dim& dim : *tensor->shape)
+          if (!dim.is_number() && !dim.is_unknown() && known.insert(dim.to_string()).second) followed_.push_back(dim);
+    if (!slides(*node) || node->inputs().empty()) return;
+    const auto* input = facts.of(node->inputs().front()).tensor();
+    if (!input || !input->shape || input->shape->size() < 3) return;
+    const auto extent = extents(*node, facts);
+    for (std::size_t dim = 2; dim < input->shape->size(); ++dim)
+      if (const Dim& size = (*input->shape)[dim]; !size.is_number() && !size.is_unknown())
+        windows_.push_back({size, dim - 2 < extent.size() ? std::max<std::int64_t>(extent[dim - 2], 2) : 2});
+  });
+}
+
+bool SizePlan::is_spatial(const std::string& name) const {
+  return std::ranges::any_of(windows_, [&](const Window& window) { return mentions(window.size, name); });
+}
+
+// The smallest at which every window that hangs on this name alone lies inside of what it slides over.
+std::int64_t SizePlan::plausible(const std::string& name, std::size_t place) const {
+  if (const auto seen = seen_.find(name); seen != seen_.end()) return seen->second;
+  if (!is_spatial(name)) return small_sizes[place % small_sizes.size()];
+  const auto fits = [&](std::int64_t size) {
+    return std::ranges::all_of(windows_, [&](const Window& window) {
+      const auto value = value_at(window.size, {{name, size}});
+      return !value || *value >= window.least;
+    });
+  };
+  const auto found = std::ranges::find_if(spatial_sizes, fits);
+  return found == spatial_sizes.end() ? spatial_sizes.back() : *found;
+}
+
+std::vector<Sizes> SizePlan::first() const {
+  std::vector<Sizes> all;
+  const auto add = [&](const auto& size_of) {
+    Sizes sizes = fixed_;
+    for (std::size_t i = 0; i < names_.size(); ++i) sizes.try_emplace(names_[i], size_of(names_[i], i));
+    if (std::ranges::find(all, sizes) == all.end()) all.push_back(std::move(sizes));
+  };
+  add([&](const std::string& name, std::size_t i) { return plausible(name, i); });
+  add([&](const std::string& name, std::size_t) { return plausible(name, 0); });
+  for (const std::int64_t size : spatial_sizes)
+    if (size >= usual_stride)
+      add([&](const std::string& name, std::size_t i) {
+        return is_spatial(name) ? std::max(size, plausible(name, i)) : plausible(name, i);
+      });
+  for (const std::int64_t scale : scales)
+    add([&](const std::string&, std::size_t i) { return scale * small_sizes[i % small_sizes.size()]; });
+  return all;
+}
+
+// The least by which it grows so that every size that follows it is another: a stride swallows what is less.
+std::int64_t SizePlan::step(const std::string& name, const Sizes& from) const {
+  for (std::int64_t step = 1; step < widest_step; ++step) {
+    Sizes changed = from;
+    changed[name] += step;
+    if (std::ranges::all_of(followed_, [&](const Dim& dim) {
+          if (!mentions(dim, name)) return true;
+          const auto before = value_at(dim, from), after = value_at(dim, changed);
+          return !before || !after || *before != *after;
+        }))
+      return step;
+  }
+  return 1;
+}
+
+std::vector<Sizes> SizePlan::changed(const Sizes& from, const std::vector<std::string>& names, std::int64_t turn) const {
+  std::vector<Sizes> all;
+  const auto add = [&](const auto& change) {
+    Sizes sizes = from;
+    for (const std::string& name : names) sizes[name] = change(name, from.at(name));
+    // 1 is broadcast: it fits where no other size does.
+    if (std::ranges::all_of(names, [&](const std::string& name) { return sizes[name] > 1 && sizes[name] != from.at(name); }) &&
+        std::ranges::find(all, sizes) == all.end())
+      all.push_back(std::move(sizes));
+  };
+  const auto next = [&](const std::string& name, std::int64_t size) { return size + turn * step(name, from); };
+  const auto aligned = [&](const std::string& name, std::int64_t size) {
+    return is_spatial(name) ? (size / usual_stride + turn) * usual_stride : next(name, size);
+  };
+  add(next);
+  if (turn > 1) add([&](const std::string& name, std::int64_t size) { return size + step(name, from); });
+  add(aligned);
+  add([&](const std::string& name, std::int64_t size) { return is_spatial(name) ? 2 * size : next(name, size); });
+  add([](const std::string&, std::int64_t size) { return 2 * size; });
+  add([&](const std::string& name, std::int64_t size) { return size - step(name, from); });
+  add([](const std::string&, std::int64_t size) { return size + 1; });
+  return all;
+}
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,50 @@
+// At which sizes of its named dimensions a model is run: ones that it plausibly sees, and others to show that they vary.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "symbolic/call.h"
+
+namespace compatcheck::verification {
+
+using Sizes = std::map<std::string, std::int64_t>;  // of named dimensions
+
+// "2*(height//2) + 1" at such sizes; throws std::invalid_argument for a name that has none.
+std::int64_t evaluate(const symbolic::Dim& dim, const Sizes& sizes);
+
+class SizePlan {
+ public:
+  // `names` in the order in which inputs have them; `fixed` by the user; `seen` by the trace or in examples.
+  SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, const ir::Graph& graph, const symbolic::FactTable& facts);
+
+  // Sizes to begin with, the likely ones first: those that were seen; else the smallest at which windows fit, then larger ones.
+  std::vector<Sizes> first() const;
+
+  // Those that the user doesn't fix.
+  const std::vector<std::string>& varied() const { return varied_; }
+
+  // Other sizes of these dimensions than `from` has, the likely ones first. `turn`: how far away, from 1.
+  std::vector<Sizes> changed(const Sizes& from, const std::vector<std::string>& names, std::int64_t turn) const;
+
+ private:
+  // A dimension of a value in the graph, and what reads it.
+  struct Window {
+    symbolic::Dim size;
+    std::int64_t least = 1;  // that the window needs
+  };
+  void find_windows(const ir::Graph& graph, const symbolic::FactTable& facts);
+  std::int64_t plausible(const std::string& name, std::size_t place) const;
+  std::int64_t step(const std::string& name, const Sizes& from) const;
+  bool is_spatial(const std::string& name) const;
+
+  std::vector<std::string> names_, varied_;
+  Sizes fixed_, seen_;
+  std::vector<Window> windows_;
+  std::vector<symbolic::Dim> followed_;  // sizes in the graph that hang on named ones
+};
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,133 @@
+#include "verify/variation.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "verify/frozen.h"
+#include "verify/judge.h"
+
+namespace compatcheck::verification {
+namespace {
+
+using Variation = NamedDimension::Variation;
+using Names = std::vector<std::string>;
+
+// "x=f32:batch,3": batch
+std::set<std::string> names_of(const std::vector<std::string>& inputs) {
+  std::set<std::string> names;
+  for (const std::string& text : inputs) {
+    const auto lead = text.find_last_of("=:");
+    for (std::size_t start = lead == text.npos ? 0 : lead + 1; start <= text.size();) {
+      const std::size_t comma = std::min(text.find(',', start), text.size());
+      names.insert(text.substr(start, comma - start));
+      start = comma + 1;
+    }
+  }
+  return names;
+}
+
+class Varying {
+ public:
+  Varying(Reference& reference, const VerifyOptions& options, const analysis::Prepared& prepared, Verification& made,
+          const std::function<bool(const Expected&)>& compare)
+      : reference_(reference), options_(options), prepared_(prepared), made_(made), compare_(compare) {}
+
+  void run(Expected first) {
+    for (const auto& [name, size] : first.sizes)
+      made_.dimensions.push_back({.name = name, .variation = Variation::fixed, .sizes = {size}});
+    const Sizes from = first.sizes;
+    ran_.push_back(from);
+    const bool goes_on = compare_(first);
+    first = {};  // its result may be large
+    const Names& names = reference_.plan().varied();
+    for (const std::string& name : names) dimension(name).variation = Variation::none;
+    if (!goes_on || (!names.empty() && !vary(from, names))) return;
+    while (!reference_.has_examples() && std::ssize(made_.runs) < options_.runs) {
+      std::string reason;
+      const auto expected = reference_.at({ran_[made_.runs.size() % ran_.size()]}, ++runs_, reason);
+      if (!expected || !compare_(*expected)) return;
+    }
+  }
+
+ private:
+  enum class Outcome : std::uint8_t { ran, refused, differs };
+
+  NamedDimension& dimension(const std::string& name) { return *std::ranges::find(made_.dimensions, name, &NamedDimension::name); }
+
+  // False where the runs end.
+  bool vary(const Sizes& from, const Names& names) {
+    std::string reason;
+    const Outcome together = change(from, names, 1, reason);
+    if (together == Outcome::differs) return false;
+    if (names.size() == 1) {
+      if (together == Outcome::refused) tell_frozen(names.front(), from, reason);
+      return true;
+    }
+    Names alone;
+    for (const std::string& name : names) {
+      std::string why;
+      const Outcome by_itself = change(from, {name}, 2, why);
+      if (by_itself == Outcome::differs) return false;
+      if (by_itself == Outcome::ran)
+        alone.push_back(name);
+      else if (together == Outcome::ran)
+        tell_tied(name, why);
+      else
+        tell_frozen(name, from, why);
+    }
+    if (together == Outcome::ran) return true;
+    if (alone.size() > 1 && alone.size() < names.size()) return change(from, alone, 1, reason) != Outcome::differs;
+    if (alone.size() == names.size())
+      add_finding(made_, "CC205", Severity::warning, "named dimensions vary one by one only: together " + reason);
+    return true;
+  }
+
+  Outcome change(const Sizes& from, const Names& names, std::int64_t turn, std::string& reason) {
+    const auto candidates = reference_.plan().changed(from, names, turn);
+    const auto expected = reference_.at(candidates, ++runs_, reason);
+    if (!expected) {
+      reason = "at " + spell(candidates.front()) + " TorchScript itself fails: " + reason;
+      return Outcome::refused;
+    }
+    for (const std::string& name : names) {
+      NamedDimension& each = dimension(name);
+      each.variation = names.size() == 1 || each.variation == Variation::alone ? Variation::alone : Variation::together;
+      if (std::ranges::find(each.sizes, expected->sizes.at(name)) == each.sizes.end())
+        each.sizes.push_back(expected->sizes.at(name));
+    }
+    ran_.push_back(expected->sizes);
+    return compare_(*expected) ? Outcome::ran : Outcome::differs;
+  }
+
+  void tell_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
+    Frozen frozen = explain_frozen(reason, name, from.at(name), prepared_);
+    const bool asked_for = names_of(options_.convert.inputs).contains(name);
+    std::string& why = dimension(name).reason = "the dimension '" + name + "' can't vary: " + reason;
+    Finding& finding = add_finding(made_, "CC205", asked_for ? Severity::error : Severity::warning, why, std::move(frozen.help));
+    finding.nodes = static_cast<int>(frozen.sites.size());
+    finding.sites = std::move(frozen.sites);
+  }
+
+  void tell_tied(const std::string& name, const std::string& reason) {
+    add_finding(made_, "CC205", Severity::warning, "the dimension '" + name + "' varies with the others only: " + reason,
+                "sizes that must be equal should have one name in --input");
+  }
+
+  Reference& reference_;
+  const VerifyOptions& options_;
+  const analysis::Prepared& prepared_;
+  Verification& made_;
+  const std::function<bool(const Expected&)>& compare_;
+  std::vector<Sizes> ran_;
+  int runs_ = 0;
+};
+
+}  // namespace
+
+void vary(Reference& reference, const VerifyOptions& options, Expected first, const analysis::Prepared& prepared,
+          Verification& made, const std::function<bool(const Expected&)>& compare) {
+  Varying(reference, options, prepared, made, compare).run(std::move(first));
+}
+
+}  // namespace compatcheck::verification

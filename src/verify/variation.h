@@ -1,0 +1,17 @@
+// The runs of a verification: the likely sizes of named dimensions, then others of all of them together and of each by itself.
+#pragma once
+
+#include <functional>
+
+#include "analysis/prepare.h"
+#include "compatcheck/verify.h"
+#include "verify/reference.h"
+
+namespace compatcheck::verification {
+
+// `compare` is called with each run, and ends the runs where it returns false. Dimensions that can't vary become findings: errors
+// where --input names them, else warnings, as nobody asked for them.
+void vary(Reference& reference, const VerifyOptions& options, Expected first, const analysis::Prepared& prepared,
+          Verification& made, const std::function<bool(const Expected&)>& compare);
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Models of whose inputs neither the file nor the caller says enough: what is assumed, what is asked for, and what is left out.
+
+Scripted models and traced ones whose example inputs can't be read. Every convertible one is verified as well, without --input.
+"""
+import argparse, json, pathlib, re, subprocess, sys, tempfile, warnings
+from typing import Dict, List, Optional, Tuple
+
+warnings.filterwarnings("ignore")
+import jsonschema
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Classifier(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.head = nn.Conv2d(3, 4, 3), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(self.conv(x).relu().mean([2, 3]))
+
+
+class Pooled(Classifier):
+    def forward(self, x):
+        return self.head(F.adaptive_avg_pool2d(self.conv(x), [2, 2]).mean([2, 3]))
+
+
+class Elementwise(nn.Module):
+    def forward(self, x):
+        return torch.relu(x) * 2
+
+
+class Doubled(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 4)
+
+    def forward(self, pair: Tuple[Tensor, Tensor]):
+        return self.linear(torch.cat([pair[0], pair[1]], 0))
+
+
+class Members(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.words = nn.Linear(6, 6), nn.Embedding(9, 6)
+
+    def forward(self, batch: Dict[str, Tensor]):
+        return self.linear(batch["x"]) + self.words(batch["ids"])
+
+
+class Listed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 4)
+
+    def forward(self, xs: List[Tensor]):
+        return self.linear(xs[0])
+
+
+class Plain(nn.Module):
+    """Numbers and flags that a call must give stay inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 4)
+
+    def forward(self, x, scale: float, flag: bool):
+        y = self.linear(x) * scale
+        return y if flag else -y
+
+
+class Required(nn.Module):
+    """An Optional that a call must give is taken to be a tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 4)
+
+    def forward(self, x, added: Optional[Tensor]):
+        y = self.linear(x)
+        return y if added is None else y + added
+
+
+class Defaults(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+
+    def forward(self, x, flag: bool = False, dim: int = 1, mode: str = "soft", scale: float = 2.0, power: Optional[int] = None):
+        y = self.linear(x)
+        if flag:
+            y = torch.linalg.pinv(y)
+        if mode == "soft":
+            y = y.softmax(dim)
+        else:
+            y = torch.linalg.svdvals(y)
+        if power is not None:
+            y = torch.linalg.matrix_power(y, power)
+        return y * scale
+
+
+class Dequantized(nn.Module):
+    def forward(self, x):
+        return x.dequantize() + 1
+
+
+class BesideQuantized(nn.Module):
+    def forward(self, x, y):
+        return x.dequantize() + y
+
+
+class Dense(nn.Module):
+    def forward(self, x):
+        return x.to_dense() + 1
+
+
+def quantized():
+    return torch.quantize_per_tensor(torch.randn(2, 3), 0.1, 3, torch.quint8)
+
+
+def per_channel():
+    return torch.quantize_per_channel(torch.randn(2, 3), torch.tensor([0.1, 0.2]), torch.tensor([0, 0]), 0, torch.qint8)
+
+
+# name: module, what is assumed of each input
+SCRIPTED = {
+    "classifier": (Classifier(), {"x": "f32:x0,3,x2,x3"}),
+    "pair": (Pair(), {"pair.0": "f32:pair_0_0,6", "pair.1": "f32:pair_1_0,6"}),
+    "members": (Members(), {"batch.x": "f32:batch_x0,6", "batch.ids": None}),
+    "plain": (Plain(), {"x": "f32:x0,6"}),
+    "required": (Required(), {"x": "f32:x0,6", "added": "f32:x0,4"}),
+    "defaults": (Defaults(), {"x": "f32:x0,6"}),
+}
+TRACED = {"quantized": (Dequantized(), (quantized(),)), "per_channel": (Dequantized(), (per_channel(),)), "beside": (BesideQuantized(), (quantized(), torch.randn(2, 3))),
+          "sparse": (Dense(), (torch.randn(3, 3).to_sparse(),)), "rows": (Dense(), (torch.randn(3, 3).to_sparse_csr(),)),
+          "meta": (Doubled(), (torch.randn(2, 3, device="meta"),)), "complex": (Doubled(), (torch.randn(2, 3, dtype=torch.complex64),))}
+
+
+class Checks:
+    def __init__(self, program, folder):
+        self.program, self.folder, self.failures = program, folder, []
+        self.schema = json.loads(self.run("schema")[1])
+
+    def run(self, *arguments):
+        done = subprocess.run([self.program, *map(str, arguments)], text=True, capture_output=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def expect(self, what, got, wanted):
+        if got != wanted:
+            self.failures.append(f"{what}: {got!r}, not {wanted!r}")
+
+    def report(self, model, *arguments):
+        code, out, err = self.run(model, "--format", "json", *arguments)
+        if code == 3:
+            self.failures.append(f"{model.name}: {err.strip()}")
+            return None
+        report = json.loads(out)
+        jsonschema.validate(report, self.schema)
+        return report
+
+    def scripted(self):
+        for name, (module, assumed) in SCRIPTED.items():
+            model = self.folder / f"{name}.pt"
+            torch.jit.script(module.eval()).save(model)
+            report = self.report(model)
+            got = {each["name"]: each.get("option", "=").split("=", 1)[1] for each in report["model"].get("assumed", [])}
+            for input, option in assumed.items():
+                self.expect(f"{name}: {input}", option is None or got.pop(input, None) == option, True) if option else got.pop(input, None)
+            self.expect(f"{name}: others that are assumed", got, {})
+            marked = [each["name"] for each in report["model"]["inputs"] if each.get("assumed")]
+            self.expect(f"{name}: marked", bool(marked), True)
+            self.expect(f"{name}: verdict", report["verdict"], "yes")
+            code, out, err = self.run("convert", model, "-o", self.folder / f"{name}.onnx")
+            self.expect(f"{name}: convert {err}", code, 0)
+            self.expect(f"{name}: convert tells", "assumed --input" in err, True)
+            code, out, err = self.run("verify", model)
+            self.expect(f"{name}: verify {out}{err}", code, 0)
+
+    # The default counts as a constant; --input names another, and then the branches are there.
+    def defaults(self):
+        model = self.folder / "defaults.pt"
+        report = self.report(model)
+        ops = {each["op"] for each in report["operators"]}
+        self.expect("defaults: operators", bool(ops & {"prim::If", "aten::linalg_pinv", "aten::linalg_svd", "aten::linalg_svdvals"}), False)
+        report = self.report(model, "--input", "flag=bool:scalar")
+        self.expect("defaults: a flag that is given", "aten::linalg_pinv" in {each["op"] for each in report["operators"]}, True)
+
+    # What is asked for can be given as it is printed.
+    def asked_for(self):
+        for name, module in {"elementwise": Elementwise(), "pooled": Pooled()}.items():
+            model = self.folder / f"{name}.pt"
+            torch.jit.script(module.eval()).save(model)
+            report = self.report(model)
+            self.expect(f"{name}: verdict", report["verdict"], "needs_input")
+            advice = [each["help"] for each in report["findings"] if each["id"] == "CC006"]
+            self.expect(f"{name}: findings", len(advice), 1)
+            options = re.match(r"(?:--input \S+ ?)+", advice[0])[0].rstrip(" ,").split()
+            self.expect(f"{name}: {options}", self.report(model, *options)["verdict"], "yes")
+
+    def overridden(self):
+        report = self.report(self.folder / "classifier.pt", "--input", "x=f32:1,3,8,8")
+        self.expect("given: assumed", "assumed" in report["model"], False)
+        code, out, err = self.run(self.folder / "classifier.pt")
+        self.expect("text: assumed", "assumed  --input overrides" in out and "aten::conv2d at " in out, True)
+        code, out, err = self.run(self.folder / "classifier.pt", "--format", "markdown")
+        self.expect("markdown: assumed", "Assumed inputs" in out, True)
+
+    # What example inputs can't give never stops a load, and libtorch's words are one sentence.
+    def traced(self):
+        for name, (module, inputs) in TRACED.items():
+            model = self.folder / f"{name}.pt"
+            torch.jit.trace(module.eval(), inputs, check_trace=False).save(model)
+            code, out, err = self.run(model)
+            self.expect(f"{name}: {err}", code in (0, 1), True)
+        report = self.report(self.folder / "beside.pt")
+        self.expect("beside: inputs", [each["dtype"] for each in report["model"]["inputs"]], ["qu8", "f32"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        checks = Checks(arguments.program, pathlib.Path(folder))
+        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.overridden, checks.traced):
+            part()
+    print("\n".join(checks.failures) or "all as expected")
+    return 1 if checks.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

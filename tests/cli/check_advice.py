@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Advice is tried: every help text of a finding that names an opset, a command or a row is followed, and what it promises happens.
+The findings are those of the graphs in models/ at several opsets; the tables' own hints that name an opset are held against the
+tables' histories."""
+import argparse, json, pathlib, re, subprocess, sys, tempfile
+
+import yaml
+
+HERE = pathlib.Path(__file__).resolve().parent
+MODELS = HERE / "models"
+TABLES = HERE.parents[1] / "mappings" / "operators"
+OPSETS = (7, 11, 17)
+FACTS = "for example (\\[[^]]*\\]|\\w+)"
+
+
+class Tool:
+    def __init__(self, program, folder):
+        self.program, self.folder = program, pathlib.Path(folder)
+
+    def run(self, *words):
+        return subprocess.run([self.program, *map(str, words)], cwd=MODELS, capture_output=True, text=True, timeout=120)
+
+    def report(self, *words):
+        made = self.run("check", *words, "--format", "json")
+        assert made.returncode in (0, 1), (words, made.stderr)
+        return json.loads(made.stdout)
+
+
+def key(finding, site):
+    return finding["op"], finding["overload"], site["index"]
+
+
+def failures(report):
+    return {key(finding, site) for finding in report["findings"] if finding["severity"] == "error" and finding["id"] != "CC006"
+            for site in finding["sites"]}
+
+
+def filled(tool, op, text):
+    """The row with a word in the place of TODO: one that the scaffold gives as an example."""
+    if "TODO" not in text:
+        return text
+    made = tool.run("explain", op, "--scaffold", "yaml")
+    found = re.search("facts: TODO   # " + FACTS, made.stdout)
+    return text.replace("TODO", found[1] if found else "same")
+
+
+def try_opset(tool, model, opset, finding):
+    """`--opset N`: the calls convert there."""
+    named = re.match(r"--opset (\d+)", finding["help"])
+    if not named:
+        return 0
+    assert finding["available_from"] == int(named[1]), finding
+    there = failures(tool.report(model, "--opset", named[1]))
+    left = [site for site in finding["sites"] if key(finding, site) in there]
+    assert not left, f"{model} at {opset}: {finding['op']}: opset {named[1]} doesn't help: {left}"
+    return 1
+
+
+def try_commands(tool, finding):
+    """`compatcheck ...` in backticks runs; what a scaffold prints is what lint takes, once it is filled in."""
+    tried = 0
+    for command in re.findall(r"`compatcheck ([^`]*)`", finding["help"]):
+        if command == "verify":
+            continue
+        made = tool.run(*command.split())
+        assert made.returncode == 0 and made.stdout, (command, made.stderr)
+        tried += 1
+        if not command.endswith("--scaffold yaml"):
+            continue
+        rows = tool.folder / "scaffold.yaml"
+        text = re.sub(r"facts: TODO   # " + FACTS, lambda found: f"facts: {found[1]}   #", made.stdout)
+        rows.write_text(text)
+        checked = tool.run("lint", rows)
+        assert checked.returncode == 0, (command, checked.stdout, checked.stderr)
+        if "TODO" in made.stdout:
+            rows.write_text(made.stdout)
+            checked = tool.run("lint", rows)
+            assert checked.returncode == 1 and "TODO" in checked.stdout + checked.stderr, (command, checked.stdout)
+    return tried
+
+
+def try_row(tool, model, opset, finding):
+    """The printed row, once its facts are filled in, maps the operator."""
+    if not finding.get("row"):
+        return 0
+    rows = tool.folder / "row.yaml"
+    name = finding["op"] + ("." + finding["overload"] if finding["op"] == "prim::PythonOp" else "")
+    rows.write_text(filled(tool, name, finding["row"]) + "\n")
+    report = tool.report(model, "--opset", opset, "--mappings", rows)
+    left = [each for each in report["findings"] if (each["op"], each["overload"]) == (finding["op"], finding["overload"]) and
+            each["id"] in ("CC001", "CC002", "CC003", "CC011")]
+    assert not left, f"{model} at {opset}: the row doesn't map the operator: {finding['row']}: {left}"
+    if "TODO" in finding["row"]:
+        rows.write_text(finding["row"] + "\n")
+        made = tool.run("check", model, "--opset", opset, "--mappings", rows)
+        assert made.returncode == 2 and "TODO" in made.stderr, (finding["row"], made.stderr)
+    return 1
+
+
+def try_plugin(tool, op):
+    """The plugin that a scaffold prints names the same operator and leaves the same to fill in."""
+    made = tool.run("explain", op, "--scaffold", "plugin")
+    assert made.returncode == 0 and op in made.stdout, (op, made.stderr)
+    assert ".facts = \"pointwise\"" not in made.stdout, made.stdout
+
+
+def check_findings(tool):
+    tried = {"opset": 0, "command": 0, "row": 0}
+    for model in sorted(path.name for path in MODELS.glob("*.ir")):
+        for opset in OPSETS:
+            made = tool.run("check", model, "--opset", opset, "--format", "json")
+            if made.returncode > 1:
+                continue
+            for finding in json.loads(made.stdout)["findings"]:
+                assert "%" not in finding["message"] + finding["help"], finding
+                tried["opset"] += try_opset(tool, model, opset, finding)
+                tried["command"] += try_commands(tool, finding)
+                tried["row"] += try_row(tool, model, opset, finding)
+                if finding.get("row") and not finding["op"].startswith("prim::"):
+                    try_plugin(tool, finding["op"])
+    print("advice that was followed:", tried)
+    assert all(tried.values()), tried
+
+
+def rows_of(entry):
+    return [row if isinstance(row, dict) else {"to": row} for row in (entry if isinstance(entry, list) else [entry])]
+
+
+def check_hints():
+    """`hint: use opset N`: the history has an entry at N, one that maps the operator and doesn't refuse the same calls."""
+    held = 0
+    for table in sorted(TABLES.glob("*.yaml")):
+        for op, said in yaml.safe_load(table.read_text()).items():
+            history = {opset: rows_of(entry) for opset, entry in said.items() if isinstance(opset, int)} if isinstance(said, dict) else {}
+            for opset, rows in history.items():
+                for row in rows:
+                    named = re.match(r"use opset (\d+)", row.get("hint", ""))
+                    if not named:
+                        continue
+                    held += 1
+                    wanted = int(named[1])
+                    at = max(since for since in history if since <= wanted)
+                    assert at > opset, f"{op} at {opset}: the hint names opset {wanted}, where nothing changes"
+                    there = history[at]
+                    assert any("missing" not in other and "refuse" not in other for other in there), f"{op}: no mapping at {wanted}"
+                    if "refuse" in row and row.get("when"):
+                        same = [other for other in there if "refuse" in other and other.get("when") == row["when"]]
+                        assert not same, f"{op}: opset {wanted} refuses the same calls"
+    print("hints of the tables that name an opset:", held)
+    assert held > 100, held
+
+
+def check_custom_opset(tool):
+    """A domain that no row uses is an error that names the near one."""
+    rows = tool.folder / "domain.yaml"
+    rows.write_text("aten::relu: {9: {to: acme.ops::Relu, inputs: [self]}}\n")
+    made = tool.run("check", "relu.ir", "--mappings", rows, "--custom-opset", "acme.opss=2")
+    assert made.returncode == 2 and "did you mean `acme.ops`?" in made.stderr, made.stderr
+    made = tool.run("check", "relu.ir", "--mappings", rows, "--custom-opset", "acme.ops=2")
+    assert made.returncode == 0, made.stderr
+    made = tool.run("check", "relu.ir", "--custom-opset", "acme.ops=2")
+    assert made.returncode == 2 and "no row uses the domain" in made.stderr, made.stderr
+
+
+def check_unspoken(tool):
+    """All arguments that a row leaves out are named at once."""
+    rows, graph = tool.folder / "unspoken.yaml", tool.folder / "unspoken.ir"
+    rows.write_text('acme::f: {schema: "acme::f(Tensor x, float a, int b, str c) -> Tensor", facts: same, 7: {to: acme::f, inputs: [x]}}\n')
+    graph.write_text('graph(%x : Float(2, 3)):\n  %a : float = prim::Constant[value=0.5]()\n  %b : int = prim::Constant[value=2]()\n'
+                     '  %c : str = prim::Constant[value="s"]()\n  %y : Tensor = acme::f(%x, %a, %b, %c)\n  return (%y)\n')
+    (finding,) = [each for each in tool.report(graph, "--mappings", rows)["findings"] if each["severity"] == "error"]
+    assert "arguments a, b, c" in finding["message"], finding
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
+    options = parser.parse_args()
+    check_hints()
+    with tempfile.TemporaryDirectory() as folder:
+        tool = Tool(options.program, folder)
+        check_custom_opset(tool)
+        check_unspoken(tool)
+        check_findings(tool)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+// What is inferred of a graph's inputs. Weights are constants of which the text tells dtype and sizes.
+#include "inference/infer.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+
+namespace compatcheck::inference {
+namespace {
+
+using Given = std::vector<conversion::InputFact>;
+
+struct Result {
+  ir::Graph graph;
+  Inferred inferred;
+
+  // "x: f32[x0, 3] y: i64[x0]"
+  std::string assumed() const {
+    std::string text;
+    for (const Assumption& each : inferred.assumptions)
+      text += (text.empty() ? "" : " ") + each.leaf.name + ": " + symbolic::to_string(each.fact);
+    return text;
+  }
+  // "aten::conv2d: f32; …" of the first assumption.
+  std::string reasons() const {
+    std::string text;
+    for (const Reason& reason : inferred.assumptions.at(0).reasons)
+      text += (text.empty() ? "" : "; ") + (reason.reader ? reason.reader->op() : "nobody") + ": " + reason.what;
+    return text;
+  }
+};
+
+// The body's inputs are `inputs`; weights are given as if the caller stated them.
+Result infer_of(const std::string& inputs, const std::string& body, const Given& given = {}) {
+  static const schema::Registry schemas;
+  static const symbolic::Registry registry = symbolic::shipped_registry();
+  static const mapping::Table table = mapping::Table::shipped();
+  const ir::Watch watch;
+  Result result{.graph = ir::parse_graph("graph(" + inputs + "):\n" + body + "\n"), .inferred = {}};
+  schema::resolve(result.graph, schemas);
+  const auto facts = conversion::state_facts(result.graph, given, table, schemas, registry);
+  infer(result.graph, facts, given, {table, schemas, registry, nullptr, watch}, result.inferred);
+  return result;
+}
+
+// A convolution of %in to %out with a weight of 8×3×3×3.
+std::string convolution(const std::string& in, const std::string& out) {
+  return "  %" + out + "n : NoneType = prim::Constant()\n  %" + out + "o : int = prim::Constant[value=1]()\n  %" + out +
+         "l : int[] = prim::ListConstruct(%" + out + "o, %" + out + "o)\n  %" + out + " : Tensor = aten::conv2d(%" + in +
+         ", %w, %" + out + "n, %" + out + "l, %" + out + "l, %" + out + "l, %" + out + "o) # net.py:3:0\n";
+}
+
+constexpr const char* weight = ", %w : Float(8, 3, 3, 3, strides=[27, 9, 3, 1], device=cpu)";
+
+TEST(Infer, AConvolutionTellsDtypeRankAndChannels) {
+  const auto result = infer_of(std::string("%x : Tensor") + weight, convolution("x", "y") + "  return (%y)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, 3, x2, x3]");
+  EXPECT_EQ(result.reasons(), "aten::conv2d: f32; aten::conv2d: rank 4; aten::conv2d: 3 in dimension 1");
+}
+
+TEST(Infer, ReadersAreFoundBehindWhatKeepsOrTurnsTheShape) {
+  const std::string head = std::string("%x : Tensor") + weight;
+  const std::string permuted =
+      "  %a : int = prim::Constant[value=0]()\n  %b : int = prim::Constant[value=3]()\n  %c : int = prim::Constant[value=1]()\n"
+      "  %d : int = prim::Constant[value=2]()\n  %l : int[] = prim::ListConstruct(%a, %b, %c, %d)\n"
+      "  %r : Tensor = aten::relu(%x)\n  %p : Tensor = aten::permute(%r, %l)\n";
+  EXPECT_EQ(infer_of(head, permuted + convolution("p", "y") + "  return (%y)").assumed(), "x: f32[x0, x1, x2, 3]");
+}
+
+TEST(Infer, AnOperandIsLikeTheOther) {
+  const std::string sum =
+      "  %one : int = prim::Constant[value=1]()\n  %s : Tensor = aten::add(%x, %z, %one)\n" + convolution("x", "y");
+  EXPECT_EQ(infer_of(std::string("%x : Tensor, %z : Tensor") + weight, sum + "  return (%s, %y)").assumed(),
+            "x: f32[x0, 3, x2, x3] z: f32[x0, 3, x2, x3]");
+}
+
+TEST(Infer, IndicesAreIntegers) {
+  const auto result = infer_of("%i : Tensor, %w : Float(50, 8, strides=[8, 1], device=cpu)",
+                               "  %m : int = prim::Constant[value=-1]()\n  %f : bool = prim::Constant[value=0]()\n"
+                               "  %y : Tensor = aten::embedding(%w, %i, %m, %f, %f)\n  %z : int = prim::Constant[value=0]()\n"
+                               "  %o : int = prim::Constant[value=1]()\n  %t : Tensor = aten::transpose(%y, %z, %o)\n"
+                               "  %s : int[] = aten::size(%t)\n  %a : int, %b : int, %c : int = prim::ListUnpack(%s)\n"
+                               "  %n : Tensor = aten::add(%y, %c, %o)\n  return (%n)");
+  EXPECT_EQ(result.assumed(), "i: i64[i0, i1]");
+}
+
+TEST(Infer, MasksAreBool) {
+  const auto result = infer_of("%m : Tensor, %x : Float(2, 3, strides=[3, 1], device=cpu)",
+                               "  %v : float = prim::Constant[value=0.5]()\n  %n : Tensor = aten::bitwise_not(%m)\n"
+                               "  %y : Tensor = aten::masked_fill(%x, %n, %v)\n  return (%y)");
+  EXPECT_EQ(result.assumed(), "m: bool[2, 3]");
+}
+
+TEST(Infer, WhatNoReaderDecidesIsAFloatOfUnknownRank) {
+  const auto result = infer_of("%x : Tensor", "  %y : Tensor = aten::sigmoid(%x)\n  return (%y)");
+  EXPECT_EQ(result.assumed(), "x: f32[*]");
+  EXPECT_EQ(result.reasons(), "nobody: f32");
+  EXPECT_EQ(result.inferred.assumptions[0].fact.wants, std::vector<std::uint32_t>{0});
+}
+
+TEST(Infer, ReadersThatDisagreeDecideNothing) {
+  const auto result = infer_of(std::string("%x : Tensor") + weight + ", %e : Float(50, 8, strides=[8, 1], device=cpu)",
+                               "  %m : int = prim::Constant[value=-1]()\n  %f : bool = prim::Constant[value=0]()\n"
+                               "  %z : Tensor = aten::embedding(%e, %x, %m, %f, %f)\n" +
+                                   convolution("x", "y") + "  return (%y, %z)");
+  EXPECT_EQ(result.assumed(), "x: ?[x0, 3, x2, x3]");
+}
+
+TEST(Infer, AReaderThatMayNotRunYieldsToOneThatDoes) {
+  const auto result = infer_of(
+      std::string("%x : Tensor, %c : bool") + weight + ", %e : Float(50, 8, strides=[8, 1], device=cpu)",
+      convolution("x", "y") +
+          "  %r : Tensor = prim::If(%c)\n    block0():\n      %m : int = prim::Constant[value=-1]()\n"
+          "      %f : bool = prim::Constant[value=0]()\n      %z : Tensor = aten::embedding(%e, %x, %m, %f, %f)\n      -> (%z)\n"
+          "    block1():\n      -> (%y)\n  return (%r)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, 3, x2, x3]");
+}
+
+TEST(Infer, WhatIsGivenStays) {
+  const Given given{{"x", {.value = symbolic::TensorFact{.dtype = ir::DType::f64, .shape = symbolic::Shape{2, 3}}}}};
+  EXPECT_EQ(infer_of("%x : Tensor", "  %y : Tensor = aten::relu(%x)\n  return (%y)", given).assumed(), "");
+}
+
+TEST(Infer, MembersOfTuplesAreInputsByThemselves) {
+  const auto result = infer_of("%p : (Tensor, Tensor), %w : Float(4, 6, strides=[6, 1], device=cpu)",
+                               "  %a : Tensor, %b : Tensor = prim::TupleUnpack(%p)\n  %n : NoneType = prim::Constant()\n"
+                               "  %y : Tensor = aten::linear(%a, %w, %n)\n  %o : int = prim::Constant[value=1]()\n"
+                               "  %z : Tensor = aten::add(%b, %y, %o)\n  return (%z)");
+  EXPECT_EQ(result.assumed(), "p.0: f32[p_0_0, 6] p.1: f32[p_0_0, 4]");
+}
+
+TEST(Infer, AClassifierTellsThePicturesSides) {
+  // 3×3 windows of a picture, flattened: 8·(side−2)² = 1152.
+  const auto result = infer_of(std::string("%x : Tensor") + weight + ", %l : Float(5, 1152, strides=[1152, 1], device=cpu)",
+                               "  %z : int = prim::Constant[value=0]()\n  %o : int = prim::Constant[value=1]()\n"
+                               "  %k : int[] = prim::ListConstruct(%z, %z)\n  %s : int[] = prim::ListConstruct(%o, %o)\n"
+                               "  %n : NoneType = prim::Constant()\n  %e : int = prim::Constant[value=-1]()\n"
+                               "  %c : Tensor = aten::conv2d(%x, %w, %n, %s, %k, %s, %o)\n"
+                               "  %f : Tensor = aten::flatten(%c, %o, %e)\n  %y : Tensor = aten::linear(%f, %l, %n)\n"
+                               "  return (%y)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, 3, 14, 14]");
+}
+
+TEST(Spell, AsInputSaysIt) {
+  EXPECT_EQ(spell({.dtype = ir::DType::f16, .shape = symbolic::Shape{symbolic::Dim::symbol("n"), 3}}), "f16:n,3");
+  EXPECT_EQ(spell({.dtype = ir::DType::i64, .shape = symbolic::Shape{}}), "i64:scalar");
+}
+
+}  // namespace
+}  // namespace compatcheck::inference

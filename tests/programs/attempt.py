@@ -1,0 +1,177 @@
+"""One program: made, converted, run and compared; shrunk where it fails."""
+import json, pathlib, re, subprocess, sys, tempfile, warnings
+
+warnings.filterwarnings("ignore")
+import numpy as np
+import onnxruntime
+import torch
+
+import shrink
+from generate import generate
+
+# What ONNX Runtime has no kernel for isn't the converter's fault: mappings/onnxruntime_types.yaml is tested elsewhere.
+NO_KERNEL = "NOT_IMPLEMENTED"
+# ONNX Runtime's InstanceNormalization ends the process where there are no elements.
+ENDS_AT_EMPTY = re.compile("group_norm|instance_norm")
+# Inputs without elements may end in an error of the runtime, before opset 14 above all, where Reshape can't say that a size is 0;
+# they never give anything wrong.
+GOOD = ("match", "refused", "without a kernel", "fails where empty", "dropped")
+
+
+class Converter:
+    """One convert_cases, started anew where a model ends it."""
+
+    def __init__(self, arguments, folder):
+        self.command = [arguments.program, arguments.helper, str(folder)]
+        self.folder = folder
+        self.processes = {}
+
+    def convert(self, file, specs, opsets):
+        """opset → outcome and reason."""
+        key = ",".join(map(str, opsets))
+        if key not in self.processes:
+            self.processes[key] = subprocess.Popen([*self.command, key], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        process = self.processes[key]
+        process.stdin.write("\t".join([str(file), *specs]) + "\n")
+        process.stdin.flush()
+        found = {}
+        while len(found) < len(opsets):
+            line = process.stdout.readline()
+            if not line:
+                del self.processes[key]
+                return {opset: found.get(opset, ("crash", f"convert_cases ended with {process.wait()}")) for opset in opsets}
+            result = json.loads(line)
+            outcome = (result["outcome"], result.get("reason", ""))
+            if result["opset"] == 0:
+                return {opset: outcome for opset in opsets}
+            found[result["opset"]] = outcome
+        return found
+
+
+def flat(value):
+    return [part for item in value for part in flat(item)] if isinstance(value, (list, tuple)) else [value]
+
+
+def differs(got, want, exact, half):
+    """How the results of ONNX Runtime differ from TorchScript's; empty if they don't."""
+    if len(got) != len(want):
+        return f"{len(got)} outputs for {len(want)}"
+    for i, (g, w) in enumerate(zip(got, want)):
+        if g.shape != w.shape:
+            return f"output {i}: shape {list(g.shape)} for {list(w.shape)}"
+        if g.dtype != w.dtype:
+            return f"output {i}: {g.dtype} for {w.dtype}"
+        if w.dtype.kind == "f":
+            finite = np.abs(w[np.isfinite(w)]).astype(np.float64)
+            scale = max(1.0, finite.max() if finite.size else 1.0)
+            rtol, atol = (2e-2, 2e-2 * scale) if half or w.dtype == np.float16 else (1e-3, 2e-5 * scale)
+            with np.errstate(all="ignore"):
+                ok = np.isclose(g.astype(np.float64), w.astype(np.float64), rtol=0 if exact[i] else rtol, atol=1e-6 if exact[i] and not half else atol, equal_nan=True)
+        else:
+            ok = g == w
+        if not ok.all():
+            at = tuple(int(x[0]) for x in np.nonzero(~ok)) if ok.ndim else ()
+            return f"output {i}: {int((~ok).sum())}/{ok.size} values, {g[at]!r} for {w[at]!r} at {list(at)}"
+    return ""
+
+
+class Trial:
+    def __init__(self, arguments, folder):
+        self.converter = Converter(arguments, folder)
+        self.folder = folder
+        self.count = 0
+        self.tried = []          # the outcomes of the last program, opset by opset
+
+    def expected(self, program):
+        """The loaded module's results on each set of inputs, and the file; None where PyTorch refuses the program or all sets."""
+        self.count += 1
+        file = self.folder / f"p{self.count}.pt"
+        try:
+            torch.jit.save(program.compiled(), str(file))
+            module = torch.jit.load(str(file))
+        except Exception:
+            return None
+        wanted = []
+        for inputs in program.sets():
+            try:
+                wanted.append([np.array(x.numpy()) if isinstance(x, torch.Tensor) else np.asarray(x) for x in flat(module(*[x.clone() for x in inputs]))])
+            except Exception:
+                wanted.append(None)
+        return (file, wanted) if any(w is not None for w in wanted) else None
+
+    def outcome(self, program, exact, opsets):
+        """(outcome, opset, detail)"""
+        expected = self.expected(program)
+        if expected is None:
+            return "dropped", 0, ""
+        file, wanted = expected
+        half = any(x in program.source() + str(program.specs()) for x in ("float16", "f16"))
+        found = []
+        for opset, (outcome, reason) in self.converter.convert(file, program.specs(), opsets).items():
+            if outcome == "converted":
+                outcome, reason = self.compared(program, wanted, self.folder / f"{file.stem}@{opset}.onnx", [name in exact for name in program.results], half)
+            elif outcome == "needs_input":
+                outcome = "refused"
+            found.append((outcome, opset, reason))
+            if outcome not in GOOD:
+                break
+        for made in self.folder.glob(f"{file.stem}*"):
+            made.unlink()
+        self.tried = [outcome for outcome, *_ in found]
+        return next((f for f in found if f[0] not in GOOD), None) or next((f for f in found if f[0] == "fails where empty"), None) or next((f for f in found if f[0] == "match"), None) or found[-1]
+
+    def compared(self, program, wanted, file, exact, half):
+        try:
+            session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+        except Exception as error:
+            return ("without a kernel" if NO_KERNEL in str(error) else "load"), str(error)[:300]
+        names = [i.name for i in session.get_inputs()]
+        for inputs, want in zip(program.sets(), wanted):
+            empty = any(x.numel() == 0 for x in inputs)
+            if want is None or empty and ENDS_AT_EMPTY.search(program.source()):
+                continue
+            given = {i.name: x.numpy() for i, x in zip(program.inputs, inputs)}
+            try:
+                got = session.run(None, {name: given[name] if name in given else inputs[int(name.rsplit("_", 1)[1])].numpy() for name in names})
+            except Exception as error:
+                return ("fails where empty" if empty else "runtime"), str(error)[:300]
+            difference = differs(got, want, exact, half)
+            if difference:
+                return "wrong", f"sizes {[list(x.shape) for x in inputs]}: {difference}"
+        return "match", ""
+
+
+def chosen(opsets, each, seed):
+    if not each:
+        return opsets
+    return sorted({opsets[(seed + i * (len(opsets) // each or 1)) % len(opsets)] for i in range(each)})
+
+
+def try_seed(trial, seed, arguments, opsets):
+    made = generate(seed)
+    if made is None:
+        return {"seed": seed, "outcome": "dropped", "detail": ""}
+    program, exact = made
+    outcome, opset, detail = trial.outcome(program, exact, chosen(opsets, arguments.opsets_each, seed))
+    result = {"seed": seed, "outcome": outcome, "at": f"@{opset}", "detail": detail}
+    result["tried"] = trial.tried if outcome != "dropped" else []
+    if outcome not in GOOD:
+        if not arguments.no_shrink:
+            fails = lambda p: trial.outcome(p, exact, [opset])[0] == outcome
+            program = shrink.shrunk(program, fails)
+            result["detail"] = trial.outcome(program, exact, [opset])[2] or detail
+        result["source"] = program.report()
+    return result
+
+
+def work(arguments):
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    torch._C._jit_set_texpr_fuser_enabled(False)
+    onnxruntime.set_default_logger_severity(4)
+    opsets = [int(o) for o in arguments.opsets.split(",")]
+    with tempfile.TemporaryDirectory() as temporary:
+        trial = Trial(arguments, pathlib.Path(temporary))
+        for line in sys.stdin:
+            print(json.dumps(try_seed(trial, int(line), arguments, opsets)), flush=True)
+    return 0

@@ -1,0 +1,251 @@
+"""Random programs by seed: statements that PyTorch takes, one after the other."""
+import copy, random, re
+
+import torch
+
+from program import GLOBALS, Block, Input, Program, lines_of
+from state import ALL, FLOATS, State, Unfit
+from templates import TABLE, WRITE_TABLE, fill
+
+SIZES = [{"n": 3, "m": 2}, {"n": 5, "m": 1}, {"n": 1, "m": 3}, {"n": 2, "m": 2}, {"n": 4, "m": 5}]
+EMPTY = [{"n": 0, "m": 2}, {"n": 3, "m": 0}]
+SHAPES = [("n", 4), ("n", 4), ("n", 4), ("n",), ("n", "m"), (4,), (2, "n", 4), ("n", 3, 4), (1, 4), ("n", 1), (), (3, 4), (2, 3, 4), (1, 2, 4, 4), (3, 3), ("n", 4, "m"), (1, "n", 4)]
+INPUT_DTYPES = [torch.float32] * 8 + [torch.float64] * 2 + [torch.float16] + [torch.int64] * 4 + [torch.int32, torch.uint8] + [torch.bool] * 2
+ATTEMPTS = 40
+# What PyTorch leaves open, or ONNX Runtime, for infinities and NaN: tests/corpus/open_values.py has the reasons.
+OPEN_AT_SPECIALS = re.compile("pool|gelu|prelu|interpolate|upsample|attention|unique|conv|cummax|cummin|sort|topk|median|kthvalue")
+MOST_DEPTH = 2
+
+INTEGERS_OF = ["{xa}.size({d})", "{xa}.shape[{d}]", "len({xa})", "{xa}.numel()", "{xa}.dim()", "{n} + 1", "{n} // 2", "{n} * 2", "{n} - 1", "min({n}, 2)", "max({n}, 1)", "{n} % 2"]
+SCALARS = INTEGERS_OF + ["int({xe}.sum())", "int({xe}.max())", "float({xe}.sum())", "float({n}) * 0.5", "bool(({xe} > 1).any())", "bool({xae}.any())", "-{n}", "{n} if {n} > 2 else 1",
+                         "int({n} / 2)", "{xa}.size(0) == {n}", "abs({n} - 3)", "len({xa}.shape)", "{xa}.stride(0)", "int({xae}.any())", "{xa}.is_floating_point()"]
+CONDITIONS = ["{n} > 2", "{n} == 3", "bool({xe}.sum() > 0)", "bool(({xe} > 1).any())", "{xa}.size(0) > 2", "{xa}.size(0) > 0 and bool({xe}.flatten()[0] > 0)", "{xe}.numel() > 0 and bool({xe}.max() > 1)",
+              "{xe}.numel() == 0 or bool({xe}.min() < 0)", "not bool({xae}.any())", "{xa}.dim() == 2", "{xa}.size(-1) != {n}", "{n} > 1 and bool({xe}.flatten()[{n} - 1] > 0)", "bool({xae}.all())"]
+
+
+def value_of(rng, dtype, shape, special):
+    count = 1
+    for size in shape:
+        count *= size
+    if dtype == torch.bool:
+        values = [rng.random() < 0.5 for _ in range(count)]
+    elif dtype in FLOATS:
+        values = [rng.randrange(-16, 17) / 4 for _ in range(count)]
+        if special:
+            values = [rng.choice([float("inf"), float("-inf"), float("nan")]) if rng.random() < 0.2 else v for v in values]
+    else:
+        values = [rng.randrange(0 if dtype == torch.uint8 else -4, 9) for _ in range(count)]
+        if rng.random() < 0.1:
+            values = [v if v < 5 else 127 + v for v in values]
+    return torch.tensor(values, dtype=dtype).reshape(shape)
+
+
+def inputs_of(rng, special):
+    named = rng.random() < 0.75
+    sizes = [SIZES[0], *rng.sample(SIZES[1:], 2)] + ([rng.choice(EMPTY)] if rng.random() < 0.35 else [])
+    inputs = []
+    for i in range(rng.choice([1, 2, 2, 3])):
+        dims, dtype = rng.choice(SHAPES), rng.choice(INPUT_DTYPES)
+        if not named:
+            dims = tuple(SIZES[0].get(d, d) for d in dims)
+        inputs.append(Input(f"x{i}", dims, [value_of(rng, dtype, [s.get(d, d) for d in dims], special) for s in sizes]))
+    return inputs
+
+
+def expression(state):
+    if state.rng.random() < 0.12:
+        return fill(state, "{xa}[{ix}]"), True
+    template, exact = state.rng.choice(TABLE)
+    if state.special and OPEN_AT_SPECIALS.search(template):
+        raise Unfit
+    text = fill(state, template)
+    if state.rng.random() < 0.1:
+        text = f"({text})" + state.rng.choice([".sum(0)", " * 2", ".unsqueeze(0)", "[0]", ".flatten()", ".clone()", "[..., -1]", "[:2]", "[1:]"])
+    return text, exact
+
+
+def assignment(state):
+    text, exact = expression(state)
+    state.accept(f"{state.fresh()} = {text}", exact)
+    return f"v{state.counter} = {text}"
+
+
+def write(state):
+    text = fill(state, state.rng.choice(WRITE_TABLE))
+    target = state.used[0]
+    if not state.scripted and target in [i.name for i in state.inputs] and state.rng.random() < 0.7:
+        raise Unfit   # a copy is likelier to be written
+    state.accept(text, True, [target])
+    return text
+
+
+def scalar(state):
+    text = fill(state, state.rng.choice(SCALARS if state.scripted else INTEGERS_OF[:6]))
+    name = state.fresh()
+    state.accept(f"{name} = {text}", True)
+    return f"{name} = {text}"
+
+
+def same_kind(state, target, text):
+    """The expression, if it may take the target's place."""
+    trial = copy.deepcopy(state.envs[0])
+    try:
+        value = eval(text, dict(GLOBALS), trial)
+    except Exception:
+        raise Unfit
+    now = state.value(target)
+    if not isinstance(value, torch.Tensor) or value.dtype != now.dtype or value.dim() != now.dim() or (value.shape != now.shape and state.rng.random() < 0.7):
+        raise Unfit
+
+
+def reassignment(state):
+    target = state.tensor(ALL)
+    for _ in range(ATTEMPTS):
+        try:
+            text, exact = expression(state)
+            same_kind(state, target, text)
+            break
+        except Unfit:
+            continue
+    else:
+        raise Unfit
+    state.accept(f"{target} = {text}", exact, [target])
+    return f"{target} = {text}"
+
+
+def body(state, loop=""):
+    """Statements below a head, made on a copy of the state, which is returned too."""
+    inner = copy.copy(state)
+    inner.names, inner.inexact, inner.envs = list(state.names), set(state.inexact), copy.deepcopy(state.envs)
+    inner.depth += 1
+    statements = []
+    if loop:
+        for env in inner.envs:
+            env[loop] = 0
+        inner.names.append(loop)
+    for _ in range(state.rng.choice([0, 1, 1, 2])):
+        statements += statement(inner)
+    for maker in [state.rng.choice([reassignment, reassignment, write])]:
+        statements += attempt(inner, maker)
+    state.counter = inner.counter
+    if not statements:
+        raise Unfit
+    return statements, inner
+
+
+def accept_block(state, block, inners):
+    before = state.envs[0]
+    olds = {name: copy.deepcopy(before[name]) for name in state.names}
+    state.envs, state.sets = state.run(block)
+    doubtful = set().union(*(inner.inexact for inner in inners))
+    for name, old in olds.items():
+        new = state.value(name)
+        changed = type(new) is not type(old) or (isinstance(old, torch.Tensor) and not (old.shape == new.shape and torch.equal(old, new))) or (not isinstance(old, torch.Tensor) and old != new)
+        if name in doubtful or (changed and doubtful - state.inexact):
+            state.inexact.add(name)
+    # Names of a body go out of scope behind it.
+    for env in state.envs:
+        for name in [n for n in env if n not in state.names]:
+            del env[name]
+
+
+def branch(state):
+    head = f"if {fill(state, state.rng.choice(CONDITIONS))}:"
+    first, inner = body(state)
+    heads, bodies, inners = [head], [first], [inner]
+    if state.rng.random() < 0.5:
+        second, inner = body(state)
+        heads.append("else:")
+        bodies.append(second)
+        inners.append(inner)
+    block = Block(heads, bodies)
+    accept_block(state, block, inners)
+    return block
+
+
+def loop(state):
+    i = f"i{state.counter}"
+    state.counter += 1
+    count = fill(state, state.rng.choice(["{sp}", "{sp}", "{xa}.size(0)", "min({n}, 4)", "{xa}.size({d})", "len({xa})", "1, 4", "{sp}, 0, -1"]))
+    statements, inner = body(state, i)
+    if state.rng.random() < 0.2:
+        statements = [Block([f"if {fill(inner, state.rng.choice(CONDITIONS[2:]))}:"], [[state.rng.choice(["break", "continue"])]])] + statements
+    block = Block([f"for {i} in range({count}):"], [statements])
+    accept_block(state, block, [inner])
+    return block
+
+
+def while_loop(state):
+    counter = state.fresh()
+    state.accept(f"{counter} = 0", True)
+    condition = fill(state, state.rng.choice(CONDITIONS[2:]))
+    statements, inner = body(state)
+    block = Block([f"while {counter} < {state.rng.choice([2, 3])}" + (f" and ({condition})" if state.rng.random() < 0.7 else "") + ":"], [statements + [f"{counter} += 1"]])
+    try:
+        accept_block(state, block, [inner])
+    except Unfit:
+        state.names.remove(counter)
+        raise
+    return [f"{counter} = 0", block]
+
+
+def collected(state):
+    """A list of tensors, appended to in a loop."""
+    name, i = f"l{state.counter}", f"i{state.counter}"
+    state.counter += 1
+    count = fill(state, state.rng.choice(["{sp}", "{xa}.size(0)", "len({xa})"]))
+    inner = copy.copy(state)
+    inner.names, inner.inexact, inner.envs = list(state.names) + [i], set(state.inexact), copy.deepcopy(state.envs)
+    for env in inner.envs:
+        env[i] = 0
+    text, exact = expression(inner)
+    result = state.fresh()
+    lines = [f"{name}: List[Tensor] = []", Block([f"for {i} in range({count}):"], [[f"{name}.append({text})"]]), f"{result} = torch.{state.rng.choice(['stack', 'cat'])}({name})"]
+    state.used += inner.used
+    state.accept(Block(["if True:"], [lines]), exact)
+    for env in state.envs:
+        env.pop(name), env.pop(i, None)
+    state.names = [n for n in state.names if n not in (name, i)]
+    return lines
+
+
+def attempt(state, maker):
+    for _ in range(ATTEMPTS):
+        state.used = []
+        kept = list(state.names), set(state.inexact), state.envs, state.sets
+        try:
+            made = maker(state)
+            return made if isinstance(made, list) else [made]
+        except Unfit:
+            state.names, state.inexact, state.envs, state.sets = kept
+    return []
+
+
+def statement(state):
+    makers = [(assignment, 60), (write, 18), (scalar, 6 if state.scripted else 3)]
+    if state.scripted and state.depth < MOST_DEPTH:
+        makers += [(branch, 9), (loop, 7), (while_loop, 3), (collected, 3)]
+    if state.scripted:
+        makers += [(reassignment, 4)]
+    return attempt(state, state.rng.choices([m for m, _ in makers], [w for _, w in makers])[0])
+
+
+def generate(seed):
+    """The program and which of its results are exact; None where nothing came of the seed."""
+    rng = random.Random(seed)
+    special = rng.random() < 0.06
+    scripted = rng.random() < 0.5
+    state = State(rng, inputs_of(rng, special), scripted)
+    state.special = special
+    statements = []
+    for _ in range(rng.choice([2, 3, 4, 5, 6, 7])):
+        statements += statement(state)
+    text = "\n".join(lines_of(statements))
+    names = [n for n in state.names if isinstance(state.value(n), torch.Tensor) and (n.startswith("v") or re.search(rf"^ *{n} = ", text, re.M))]
+    if not names:
+        return None
+    unread = [n for n in names[:-1] if len(re.findall(rf"\b{n}\b", text)) == 1]
+    others = unread + [n for n in names[:-1] if n not in unread and rng.random() < 0.4]
+    results = [names[-1]] + others[:4]
+    inputs = [Input(i.name, i.dims, [i.values[s] for s in state.sets]) for i in state.inputs]
+    return Program(inputs, statements, results, scripted), {name for name in results if state.is_exact(name)}

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""compatcheck verify and the memory of its processes together: about twice the model's weights, once on each side, also where a mismatch
+is looked into. What libraries share is counted once (proportional set size)."""
+import argparse, glob, subprocess, sys, tempfile, time
+
+import onnx
+import torch
+
+FIXED = 150   # MB: libtorch's and ONNX Runtime's own
+PART = 128    # MB: the part of the model that bisecting looks at, while it is opened
+
+
+class Big(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(2048, 2048) for _ in range(12))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return x
+
+
+def family(root):
+    children = {}
+    for file in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            text = open(file).read()
+        except OSError:
+            continue
+        children.setdefault(int(text[text.rindex(")") + 2:].split()[1]), []).append(int(file.split("/")[2]))
+    waiting = [root]
+    while waiting:
+        process = waiting.pop()
+        yield process
+        waiting += children.get(process, [])
+
+
+def megabytes(process):
+    try:
+        return sum(int(line.split()[1]) for line in open(f"/proc/{process}/smaps_rollup") if line.startswith("Pss:")) / 1024
+    except OSError:
+        return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    program = parser.parse_args().program
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        model, right, damaged = f"{folder}/big.pt", f"{folder}/big.onnx", f"{folder}/damaged.onnx"
+        torch.jit.trace(Big().eval(), torch.rand(2, 2048)).save(model)
+        subprocess.run([program, "convert", model, "-o", right, "-q"], check=True)
+        proto = onnx.load(right)
+        next(node for node in reversed(proto.graph.node) if node.op_type == "Relu").op_type = "Sigmoid"
+        onnx.save(proto, damaged)
+        size = len(open(model, "rb").read()) / 2**20
+        del proto
+        for what, code, arguments in (("right", 0, [model]), ("a mismatch", 1, [model, damaged]), ("bisected", 1, [model, damaged, "--bisect"])):
+            run = subprocess.Popen([program, "verify", *arguments], stdout=subprocess.DEVNULL)
+            most = 0
+            while run.poll() is None:
+                most = max(most, sum(megabytes(process) for process in family(run.pid)))
+                time.sleep(0.02)
+            print(f"{what}: {most:.0f} MB of a model of {size:.0f} MB")
+            if run.returncode != code:
+                wrong.append(f"{what}: exit {run.returncode}, not {code}")
+            allowed = 2 * size + FIXED + (PART if what == "bisected" else 0)
+            if not 0 < most < allowed:
+                wrong.append(f"{what}: {most:.0f} MB, and at most {allowed:.0f} are expected")
+    print(*wrong, sep="\n")
+    print(f"{len(wrong)} failed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

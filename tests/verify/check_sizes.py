@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""compatcheck verify: at which sizes named dimensions are proved, what fails where one can't vary, and what the exit code counts."""
+import argparse, json, sys, tempfile, xml.etree.ElementTree as xml
+
+import torch
+
+from running import Verify
+
+
+class Zeros(torch.nn.Module):
+    def forward(self, x):
+        y = torch.relu(x)
+        z = torch.zeros(int(x.shape[0]), 1)  # baked in
+        return y + z
+
+
+class Flat(torch.nn.Module):
+    def forward(self, x):
+        rows = int(x.shape[0])
+        return x.reshape(rows * 3).exp()
+
+
+class Two(torch.nn.Module):
+    def forward(self, x, y):
+        return x + y
+
+
+class Position(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.position = torch.nn.Parameter(torch.rand(5, 4))
+
+    def forward(self, x):
+        return torch.relu(x) + self.position
+
+
+class Net(torch.nn.Module):
+    """Takes images from 15 × 15 on."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.layers = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 7, stride=2), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Conv2d(4, 4, 2))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class Tokens(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(11, 4)
+
+    def forward(self, ids):
+        return self.table(ids).cumsum(1)
+
+
+def line_of(marker):
+    return next(number for number, line in enumerate(open(__file__), 1) if marker in line and "line_of" not in line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    with tempfile.TemporaryDirectory() as folder:
+        verify = Verify(parser.parse_args().program, folder)
+        dimensions = lambda report: {each["name"]: (each["variation"], len(each["sizes"])) for each in report.get("dimensions", [])}
+
+        # A size that tracing took for a constant.
+        zeros = verify.save(Zeros(), torch.rand(2, 3))
+        named = ["--input", "x=f32:batch,feat"]
+        report = verify.run("zeros", 1, zeros, *named, ids=["CC205"])
+        if report:
+            finding = report["findings"][0]
+            verify.expect("zeros: the dimension", "'batch' can't vary" in finding["message"], finding)
+            verify.expect("zeros: the cause", f"aten::zeros at {__file__}:{line_of('# baked' + ' in')}" in finding["help"] or "the shape [2, 1]" in finding["help"], finding)
+            verify.expect("zeros: severity", finding["severity"] == "error" and not report["passed"], finding)
+            verify.expect("zeros: feat varies by itself", dimensions(report)["feat"][0] == "alone" and dimensions(report)["batch"] == ("none", 1), report["dimensions"])
+        text = verify.run("zeros as text", 1, zeros, *named, form=None)
+        verify.expect("zeros as text", "NOT VERIFIED" in text, text)
+        report = verify.run("zeros, fixed", 0, zeros, *named, "--dim", "batch=2")
+        verify.expect("zeros, fixed", dimensions(report) == {"batch": ("fixed", 1), "feat": ("alone", 2)}, report.get("dimensions"))
+        report = verify.run("zeros, lowered", 0, zeros, *named, "--fail-on", "mismatch", ids=["CC205"])
+        verify.expect("zeros, lowered", report and not report["passed"] and report["gate"] == {"passed": True, "fail_on": "mismatch", "violations": 0}, report)
+        verify.run("zeros, never", 0, zeros, *named, "--fail-on", "never", ids=["CC205"])
+        verify.run("zeros, a word that isn't one", 2, zeros, *named, "--fail-on", "sometimes", says="--fail-on sometimes: expected one of")
+        report = verify.run("a multiple", 1, verify.save(Flat(), torch.rand(2, 3)), "--input", "x=f32:batch,3", ids=["CC205"])
+        verify.expect("a multiple", not report or "6, a multiple of 2" in report["findings"][0]["help"], report)
+        report = verify.run("an input left static", 1, verify.save(Two(), torch.rand(2, 3), torch.rand(2, 3)), "--input", "x=f32:batch,3", ids=["CC205"])
+        verify.expect("an input left static", not report or "--input y=f32:batch,3" in report["findings"][0]["help"], report)
+        report = verify.run("a weight's size", 1, verify.save(Position(), torch.rand(2, 5, 4)), "--input", "x=f32:batch,seq,4", ids=["CC205"])
+        verify.expect("a weight's size", not report or "[5, 4]" in report["findings"][0]["help"] and dimensions(report)["batch"][0] == "alone", report)
+
+        # Sizes that must be equal.
+        two = verify.save(Two(), torch.rand(2, 3), torch.rand(2, 3), name="tied")
+        tied = ["--input", "x=f32:n,3", "--input", "y=f32:m,3"]
+        report = verify.run("sizes that must be equal", 0, two, *tied, ids=["CC205"])
+        verify.expect("sizes that must be equal", dimensions(report) == {"m": ("together", 2), "n": ("together", 2)}, report)
+        verify.run("sizes that must be equal, warnings count", 1, two, *tied, "--fail-on", "warning", ids=["CC205"])
+        report = verify.run("one name for them", 0, two, "--input", "x=f32:n,3", "--input", "y=f32:n,3")
+        verify.expect("one name for them", dimensions(report) == {"n": ("alone", 2)}, report)
+
+        # Sizes that a model plausibly sees.
+        image = ["--input", "x=f32:batch,3,height,width"]
+        for what, model, least in (("scripted", verify.save(Net(), script=True, name="scripted"), 15), ("traced", verify.save(Net(), torch.rand(1, 3, 20, 24)), 20)):
+            report = verify.run(what, 0, model, *image)
+            runs = [run["sizes"] for run in report.get("runs", [])]
+            verify.expect(f"{what}: small images", runs and all(run["height"] >= least and run["width"] >= least for run in runs), runs)
+            verify.expect(f"{what}: each varies", all(dimensions(report)[name][0] == "alone" for name in ("batch", "height", "width")), report.get("dimensions"))
+            verify.expect(f"{what}: all together", runs and any(all(run[name] != runs[0][name] for name in run) for run in runs), runs)
+            verify.expect(f"{what}: not only squares", any(run["height"] != run["width"] for run in runs), runs)
+            if what == "traced":
+                verify.expect("traced: its own sizes come first", runs and runs[0] == {"batch": 1, "height": 20, "width": 24}, runs)
+
+        # Examples at other sizes: their elements again, or fewer of them.
+        tokens = verify.save(Tokens(), torch.zeros(2, 4, dtype=torch.long))
+        torch.save((torch.tensor([[10, 3, 7], [1, 2, 9]]),), f"{folder}/ids.pt")
+        report = verify.run("examples", 0, tokens, "--input", "ids=i64:batch,seq", "--inputs-from", f"{folder}/ids.pt")
+        verify.expect("examples", [run["sizes"] for run in report["runs"]][:1] == [{"batch": 2, "seq": 3}] and all(each["variation"] == "alone" for each in report["dimensions"]), report)
+
+        # Reports.
+        for form in ("json", "xml", "md", "txt"):
+            verify.run(f"a report as {form}", 1, zeros, *named, "--report", f"{folder}/zeros.{form}", form=None)
+        verify.run("two reports", 0, two, *tied, "--report", f"{folder}/two.json", "--report", f"junit={folder}/two.junit", form=None)
+        verify.expect("report json", json.load(open(f"{folder}/zeros.json"))["exit_code"] == 1)
+        suite = xml.parse(f"{folder}/zeros.xml").getroot()
+        cases = {case.get("name"): case.find("failure") for case in suite.iter("testcase")}
+        verify.expect("report junit", suite.get("failures") == "1" and cases["dimension batch"] is not None and cases["dimension feat"] is None, cases)
+        verify.expect("report junit of another", xml.parse(f"{folder}/two.junit").getroot().get("failures") == "0")
+        page = open(f"{folder}/zeros.md").read()
+        verify.expect("report markdown", "not verified" in page and "CC205" in page, page)
+        verify.expect("report text", "NOT VERIFIED" in open(f"{folder}/zeros.txt").read())
+        verify.run("a report that verify lacks", 2, zeros, "--report", f"{folder}/zeros.html", form=None, says="verify writes text, json, jsonl, junit and markdown")
+        verify.expect("quiet, passed", verify.run("quiet, passed", 0, two, "-q", form=None) == "exit 0\n")
+        quiet = verify.run("quiet, failed", 1, zeros, *named, "-q", form=None)
+        verify.expect("quiet, failed", "CC205" in quiet and "✓" not in quiet, quiet)
+        return verify.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Forms that ONNX Runtime's optimiser makes wrong at its default settings (docs/onnxruntime.md). Each is a row here: the form itself, to
+show that the pinned runtime still falls for it, and a module whose conversion would hold it, which must agree with PyTorch with and
+without optimisation."""
+import argparse, subprocess, sys, tempfile
+
+import numpy
+import onnx
+import onnxruntime
+import torch
+import torch.nn.functional as F
+
+
+class Reversed(torch.nn.Module):
+    def forward(self, x):
+        n = x.size(1)
+        return x[:, torch.arange(n - 1, -1, -1)], x[torch.arange(-x.size(0), 0)]
+
+
+class MeanMinus(torch.nn.Module):
+    """A normalization by hand that has the difference the other way round."""
+
+    def __init__(self, n=4):
+        super().__init__()
+        self.g, self.b = torch.nn.Parameter(torch.rand(n)), torch.nn.Parameter(torch.rand(n))
+
+    def forward(self, x):
+        d = x.mean(-1, keepdim=True) - x
+        return d / torch.sqrt(d.pow(2).mean(-1, keepdim=True) + 1e-5) * self.g + self.b
+
+
+class MeanOfSquare(MeanMinus):
+    """The mean lost its dimension, and is broadcast along another one."""
+
+    def forward(self, x):
+        d = x - x.mean(-1)
+        return d / torch.sqrt(d.pow(2).mean(-1, keepdim=True) + 1e-5) * self.g + self.b
+
+
+class ScaleOfOne(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.g, self.b = torch.nn.Parameter(torch.rand(1)), torch.nn.Parameter(torch.rand(1))
+
+    def forward(self, x, y):
+        z = x + y
+        d = z - z.mean(-1, keepdim=True)
+        return d / torch.sqrt(d.pow(2).mean(-1, keepdim=True) + 1e-5) * self.g + self.b
+
+
+class DoubleNorm(torch.nn.Module):
+    """In double precision, with an epsilon that isn't the usual one."""
+
+    def __init__(self):
+        super().__init__()
+        self.g = torch.nn.Parameter(torch.rand(4, dtype=torch.float64))
+
+    def forward(self, x):
+        return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3) * self.g
+
+
+class PaddedAverage(torch.nn.Module):
+    def forward(self, x):
+        return F.avg_pool2d(F.pad(x, (3, 3, 3, 3)), 2)
+
+
+class PaddedMax(torch.nn.Module):
+    def forward(self, x):
+        return F.max_pool2d(F.pad(x, (1, 1, 1, 1)), 3, 2)
+
+
+NORM = "mu = ReduceMean<axes=[-1], keepdims={keep}>(x) d = Sub({difference}) p = Pow(d, two) v = ReduceMean<axes=[-1], keepdims=1>(p) " \
+       "a = Add(v, e) s = Sqrt(a) q = Div(d, s) w = Mul(q, {scale}) y = Add(w, {bias})"
+CONSTANTS = "two = Constant<value=float {2.0}>() e = Constant<value=float {0.001}>() four = Constant<value=float[4] {1.0, 2.0, 3.0, 4.0}>() one = Constant<value=float[1] {3.0}>() "
+SIZE = "shape = Shape(x) zero = Constant<value=int64 {0}>() one = Constant<value=int64 {1}>() minus = Constant<value=int64 {-1}>() n = Gather<axis=0>(shape, zero) "
+# What it is, the form itself as ONNX text between inputs and "y", and the module.
+TRAPS = [
+    ("reversal by index", "(float[N,M] x)", SIZE + "last = Sub(n, one) r = Range(last, minus, minus) y = Gather<axis=0>(x, r)", (Reversed(), {"x": ("N", 4)})),
+    ("mean minus value", "(float[N,M] x)", CONSTANTS + NORM.format(keep=1, difference="mu, x", scale="four", bias="four"), (MeanMinus(), {"x": ("N", 4)})),
+    ("a mean without its dimension", "(float[4,4] x)", CONSTANTS + NORM.format(keep=0, difference="x, mu", scale="four", bias="four"), (MeanOfSquare(), {"x": (4, 4)})),
+    ("a scale of one element", "(float[2,3,4] x0, float[2,3,4] x1)", "x = Add(x0, x1) " + CONSTANTS + NORM.format(keep=1, difference="x, mu", scale="one", bias="one"),
+     (ScaleOfOne(), {"x": (2, 3, 4), "y": (2, 3, 4)})),
+    ("epsilon in double precision", "(double[N,M] x)",
+     "two = Constant<value=double {2.0}>() e = Constant<value=double {0.001}>() g = Constant<value=double[4] {1.0, 2.0, 3.0, 4.0}>() p = Pow(x, two) "
+     "v = ReduceMean<axes=[-1], keepdims=1>(p) a = Add(v, e) s = Sqrt(a) q = Div(x, s) y = Mul(q, g)", (DoubleNorm(), {"x": ("N", 4)})),
+    ("zeros as wide as the window of a mean", "(float[1,2,6,6] x)", "p = Constant<value_ints=[0, 0, 3, 3, 0, 0, 3, 3]>() q = Pad(x, p) y = AveragePool<kernel_shape=[2, 2], strides=[2, 2]>(q)",
+     (PaddedAverage(), {"x": (1, 2, 6, 6)})),
+    ("zeros before a maximum", "(float[1,2,6,6] x)", "p = Constant<value_ints=[0, 0, 1, 1, 0, 0, 1, 1]>() q = Pad(x, p) y = MaxPool<kernel_shape=[3, 3], strides=[2, 2], pads=[0, 0, 0, 0]>(q)",
+     (PaddedMax(), {"x": (1, 2, 6, 6)})),
+]
+SIZES = (4, 1, 7)
+
+
+def run(model, feed, optimize):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL if optimize else onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, feed)
+    except Exception as error:
+        return str(error)[:200]
+
+
+def same(one, other):
+    if isinstance(one, str) or isinstance(other, str):
+        return False
+    return all(a.dtype == b.dtype and a.shape == b.shape and numpy.allclose(a, b, 1e-3, 1e-5) for a, b in zip(one, other)) and len(one) == len(other)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--opsets", default="9,13,17,21")
+    arguments = parser.parse_args()
+    torch.manual_seed(1)
+    wrong, count = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        for what, inputs, body, (module, shapes) in TRAPS:
+            sign = (lambda one: -one.abs()) if "maximum" in what else (lambda one: one)
+            made = lambda sizes: sign(torch.randn([size if isinstance(size, int) else n for size in sizes], dtype=torch.float64 if "double" in inputs else torch.float32))
+            n = 4
+            rank = 4 if "1,2,6,6" in inputs else 3 if "2,3,4" in inputs else 2
+            kind = "double" if "double" in inputs else "float"
+            form = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> g {inputs} => ({kind}[{",".join("ABCD"[:rank])}] y) {{ {body} }}').SerializeToString()
+            feed = {name: made(sizes).numpy() for name, sizes in zip([one.split()[-1] for one in inputs.strip("()").replace("] ", "]  ").split(", ")], shapes.values())}
+            plain, optimized = run(form, feed, False), run(form, feed, True)
+            if isinstance(plain, str):
+                wrong.append(f"{what}: the form itself doesn't run: {plain}")
+            elif same(plain, optimized):
+                wrong.append(f"{what}: ONNX Runtime {onnxruntime.__version__} no longer falls for it")
+            module.eval()
+            file = f"{folder}/model.pt"
+            n = 3
+            torch.jit.save(torch.jit.script(module), file)
+            for opset in arguments.opsets.split(","):
+                target = f"{folder}/model.onnx"
+                given = [part for name, sizes in shapes.items() for part in ("--input", f"{name}={'f64' if kind == 'double' else 'f32'}:" + ",".join(map(str, sizes)))]
+                convert = subprocess.run([arguments.program, "convert", file, "-o", target, "-q", "--opset", opset, *given], capture_output=True, text=True)
+                if convert.returncode:
+                    if int(opset) >= 11:
+                        wrong.append(f"{what} at {opset}: {convert.stdout[-300:]}{convert.stderr[-300:]}")
+                    continue
+                for n in SIZES:
+                    values = {name: made(sizes) for name, sizes in shapes.items()}
+                    expected = module(*values.values())
+                    expected = [one.detach().numpy() for one in (expected if isinstance(expected, tuple) else (expected,))]
+                    for optimize in (False, True):
+                        count += 1
+                        got = run(target, {name: value.numpy() for name, value in values.items()}, optimize)
+                        if not same(expected, got):
+                            wrong.append(f"{what} at {opset} with n={n}, {'with' if optimize else 'without'} optimisations: {got if isinstance(got, str) else 'other values'}")
+    print(*wrong, sep="\n")
+    print(f"{len(wrong)} failed of {count} runs")
+    return 1 if wrong or count < 100 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

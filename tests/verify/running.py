@@ -1,0 +1,53 @@
+"""Running compatcheck verify in the script tests of this folder."""
+import json, pathlib, subprocess
+
+import jsonschema
+import torch
+
+
+class Verify:
+    def __init__(self, program, folder):
+        self.program, self.folder, self.wrong = program, pathlib.Path(folder), []
+        schema = json.loads(subprocess.run([program, "schema", "verify"], capture_output=True, check=True).stdout)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        self.valid = jsonschema.Draft202012Validator(schema)
+
+    def save(self, module, *inputs, script=False, name=None):
+        file = self.folder / f"{name or type(module).__name__}.pt"
+        module.eval()
+        (torch.jit.script(module) if script else torch.jit.trace(module, inputs, check_trace=False)).save(str(file))
+        return file
+
+    def convert(self, model, name, *options):
+        file = self.folder / name
+        subprocess.run([self.program, "convert", model, "-o", file, "-q", *map(str, options)], check=True, capture_output=True)
+        return file
+
+    def run(self, what, code, *arguments, ids=(), says="", form="json"):
+        """The report, or stdout in other formats; {} where the exit code or the findings are others."""
+        command = [self.program, "verify", *map(str, arguments)] + (["--format", form] if form else [])
+        run = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        if run.returncode != code:
+            self.wrong.append(f"{what}: exit {run.returncode}, not {code}: {run.stdout[-900:]}{run.stderr[-500:]}")
+            return {} if form == "json" else ""
+        if says not in run.stderr:
+            self.wrong.append(f"{what}: stderr lacks {says!r}: {run.stderr}")
+        if form != "json":
+            return run.stdout
+        report = json.loads(run.stdout) if run.stdout else {}
+        if report:
+            self.wrong.extend(f"{what}: {error.message}" for error in self.valid.iter_errors(report))
+        found = {finding["id"] for finding in report.get("findings", [])}
+        if found != set(ids):
+            self.wrong.append(f"{what}: findings {sorted(found)}, not {sorted(ids)}: {report.get('findings')}")
+            return {}
+        return report
+
+    def expect(self, what, holds, shown=""):
+        if not holds:
+            self.wrong.append(f"{what}: {shown}")
+
+    def end(self):
+        print(*self.wrong, sep="\n")
+        print(f"{len(self.wrong)} failed")
+        return 1 if self.wrong else 0
