@@ -15,8 +15,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")  # -O3 costs compile time and gains nothing here
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wimplicit-fallthrough $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
-                    $<$<COMPILE_LANGUAGE:CXX>:-Wextra-semi>)
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wimplicit-fallthrough
+                    "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual;-Wextra-semi>")
 # GCC 12 sees members of optionals and variants that are never read.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)

@@ -71,7 +71,7 @@ class Statement {
  public:
   Statement(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
             const symbolic::Registry& registry, const ir::Program* program, const ir::Watch& watch)
-      : schemas_(schemas), rules_(table, schemas, registry), program_(program), watch_(watch), written_(graph, program, watch) {
+      : table_(table), schemas_(schemas), rules_(table, schemas, registry), program_(program), watch_(watch), written_(graph, program, watch) {
     ir::for_each_node(*graph.top(), [&](const ir::Node*) { all_visits_ += most_visits; });
     visits_left_ = all_visits_;
   }
@@ -348,6 +348,7 @@ class Statement {
     return changed;
   }
 
+  const mapping::Table& table_;
   const schema::Registry& schemas_;
   FactRules rules_;
   const ir::Program* program_;

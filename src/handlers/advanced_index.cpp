@@ -13,9 +13,9 @@ Dim unknown_count() { return Dim::unknown(); }
 }  // namespace
 
 Shape IndexPlan::common() const {
-  std::optional<Shape> shape = Shape{};
-  for (const Shape& one : position_shapes) shape = symbolic::broadcast(shape, one);
-  return *shape;
+  std::optional<Shape> common = Shape{};
+  for (const Shape& one : position_shapes) common = symbolic::broadcast(common, one);
+  return *common;
 }
 
 Value nonzero_places(Emission& e, const Value& value) {

@@ -86,8 +86,8 @@ Value embedded(Emission& e, const Value& value, const Shape& shape, std::int64_t
   Values flat = size ? Values(rank - 1, e.integers({0})) : sizes_before(e, value, shape, rank - 1), square = flat;
   flat.push_back(product(e, n, sum(e, n, e.integers({1}))));
   square.insert(square.end(), {n, n});
-  const auto reshaped = [&](const Value& from, const Values& sizes) {
-    return size ? reshape_parts(e, from, sizes) : reshape_to(e, from, nullptr, nullptr, [&] { return joined(e, sizes); });
+  const auto reshaped = [&](const Value& from, const Values& target) {
+    return size ? reshape_parts(e, from, target) : reshape_to(e, from, nullptr, nullptr, [&] { return joined(e, target); });
   };
   const Value all = sliced(e, reshaped(spread, flat), static_cast<std::int64_t>(rank) - 1, e.integers({0}), product(e, n, n));
   const Value matrix = reshaped(all, square);

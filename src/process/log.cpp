@@ -37,7 +37,7 @@ thread_local std::exception_ptr thrown_by_sink;
 
 class CallingSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit CallingSink(LogSink sink) : sink_(std::move(sink)) {}
+  explicit CallingSink(LogSink called) : sink_(std::move(called)) {}
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {

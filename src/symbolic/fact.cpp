@@ -215,8 +215,9 @@ Fact join(const Fact& a, const Fact& b) {
   else if (auto* x = std::get_if<ConstantFact>(&a.value), *y = std::get_if<ConstantFact>(&b.value);
            x && y && ir::equal(x->value, y->value))
     joined.value = *x;
-  else if (auto* x = std::get_if<ObjectFact>(&a.value), *y = std::get_if<ObjectFact>(&b.value); x && y && x->parts == y->parts)
-    joined.value = *x;
+  else if (auto* one = std::get_if<ObjectFact>(&a.value), *other = std::get_if<ObjectFact>(&b.value);
+           one && other && one->parts == other->parts)
+    joined.value = *one;
   return joined;
 }
 

@@ -219,7 +219,7 @@ Facts repeat_interleave(const Call& call) {
     size = size * *each;
   else if (repeats && repeats->contents) {
     size = 0;
-    for (const Dim& each : *repeats->contents) size = size + each;
+    for (const Dim& times : *repeats->contents) size = size + times;
   } else
     size = Dim::unknown();
   if (total) {

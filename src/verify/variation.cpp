@@ -35,7 +35,7 @@ class Varying {
 
   void run(Expected first) {
     for (const auto& [name, size] : first.sizes)
-      made_.dimensions.push_back({.name = name, .variation = Variation::fixed, .sizes = {size}});
+      made_.dimensions.push_back({.name = name, .variation = Variation::fixed, .sizes = {size}, .reason = {}});
     const Sizes from = first.sizes;
     ran_.push_back(from);
     const bool goes_on = compare_(first);

@@ -21,7 +21,7 @@ int compile(const fs::path& folder, const fs::path& file) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
-  std::ranges::sort(files, {}, [](const fs::path& file) { return file.stem(); });
+  std::ranges::sort(files, {}, &fs::path::stem);
   std::ofstream out(file, std::ios::binary);
   out << "// Generated from mappings/engines/.\n#include \"engines/shipped.h\"\n\nnamespace compatcheck::engines {\nnamespace "
          "{\n";
