@@ -3,6 +3,13 @@ option(COMPATCHECK_ASAN "Build our own code with AddressSanitizer and UndefinedB
 option(COMPATCHECK_TSAN "Build our own code with ThreadSanitizer: for the tests of threads" OFF)
 option(COMPATCHECK_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 
+# Newer compilers know warnings that nobody here has seen: only this one's are errors unless asked for.
+set(tested_compiler OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  set(tested_compiler ON)
+endif()
+option(COMPATCHECK_WERROR "Warnings of our own code are errors" ${tested_compiler})
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -17,6 +24,9 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")  # -O3 costs compile time and gains 
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wimplicit-fallthrough
                     "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual;-Wextra-semi>")
+if(COMPATCHECK_WERROR)
+  add_compile_options(-Werror)
+endif()
 # GCC 12 sees members of optionals and variants that are never read.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)

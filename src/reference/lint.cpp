@@ -14,8 +14,8 @@ namespace {
 std::vector<TableDefect> profile_defects(std::vector<std::filesystem::path>& files) {
   std::vector<TableDefect> defects;
   std::erase_if(files, [&](const std::filesystem::path& file) {
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(file, error))
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(file, failed))
       return false;  // can be read once only; whoever reads tables says what is wrong with it
     const std::string text = mapping::read_file(file);
     try {

@@ -18,7 +18,9 @@ using testing::ThrowsMessage;
 class Subject {
  public:
   explicit Subject(const std::string& rows = "") {
-    if (!rows.empty()) EXPECT_TRUE(table.overlay_text(rows, "none(rows)").empty());
+    if (!rows.empty()) {
+      EXPECT_TRUE(table.overlay_text(rows, "none(rows)").empty());
+    }
     schema::resolve(graph, schemas);
   }
 

@@ -163,8 +163,8 @@ TEST(Targets, of_one_name_are_told_apart) {
   const auto error = [](const std::vector<std::string>& targets) -> std::string {
     try {
       return std::to_string(profiles_of(targets).size());
-    } catch (const UsageError& error) {
-      return error.what();
+    } catch (const UsageError& defect) {
+      return defect.what();
     }
   };
   EXPECT_EQ(error({one, two}),

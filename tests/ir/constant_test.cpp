@@ -44,7 +44,9 @@ TEST(Constant, TakesTheTypeOfItsValue) {
 TEST(Constant, PrintedTensors) {
   EXPECT_EQ(reals(constant("Float(3)", "    1.5000     2.0000  3000.0000 [ CPUFloatType{3} ]")),
             (std::vector<double>{1.5, 2, 3000}));
-  EXPECT_FLOAT_EQ(reals(constant("Float(2, 2)", "0.01 *  1.0000  2.0000  3.0000  4.0000 [ CPUFloatType{2,2} ]"))[3], 0.04);
+  EXPECT_FLOAT_EQ(
+      static_cast<float>(reals(constant("Float(2, 2)", "0.01 *  1.0000  2.0000  3.0000  4.0000 [ CPUFloatType{2,2} ]"))[3]),
+      0.04F);
   // The first index runs fastest where torch prints matrices one by one.
   EXPECT_EQ(
       reals(constant("Long(2, 2, 1, 2)",

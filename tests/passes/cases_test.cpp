@@ -126,7 +126,7 @@ std::vector<std::filesystem::path> case_files() {
 TEST(CaseFiles, AreThere) { EXPECT_GT(case_files().size(), 5u); }
 
 INSTANTIATE_TEST_SUITE_P(Passes, Cases, testing::ValuesIn(case_files()),
-                         [](const auto& info) { return info.param.stem().string(); });
+                         [](const auto& test) { return test.param.stem().string(); });
 
 }  // namespace
 }  // namespace compatcheck::passes

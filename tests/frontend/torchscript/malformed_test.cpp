@@ -24,11 +24,11 @@ std::string refusal(const std::string& file) {
   const int failed = pthread_create(
       &thread, &attributes,
       [](void* data) -> void* {
-        auto& reading = *static_cast<Reading*>(data);
+        auto& made = *static_cast<Reading*>(data);
         try {
-          read_program(broken(reading.file), {});
+          read_program(broken(made.file), {});
         } catch (const ModelError& error) {
-          reading.refusal = error.what();
+          made.refusal = error.what();
         }
         return nullptr;
       },
