@@ -172,7 +172,7 @@ void time_batch_channels(Emission& e) {
   const std::int64_t padding = e.integer("pad");
   const Value made = convolve(e, {.input = input,
                                   .weight = weight,
-                                  .bias = e.tensor("bias"),
+                                  .bias = e.tensor("bias", e.dtype("self")),
                                   .input_shape = {self[1], self[2], self[0]},
                                   .weight_shape = {kernel[2], kernel[1], kernel[0]},
                                   .windows = {{e.known_size("weight", 0)}, {1}, {padding}, {padding}, {1}},

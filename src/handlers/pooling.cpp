@@ -138,7 +138,27 @@ Value within_image(Emission& e, const Value& positions, const Value& input, cons
 
 }  // namespace
 
+namespace {
+
+// The maximum of nothing is -infinity in PyTorch, and the dtype's least number in ONNX Runtime.
+void demand_cells(const Windows& windows, const Shape& spatial) {
+  for (std::size_t i = 0; i < spatial.size(); ++i) {
+    const auto size = spatial[i].number();
+    if (!size || windows.dilation[i] == 1) continue;
+    const std::int64_t count = (*size + windows.begin[i] + windows.end[i] - windows.extent(i)) / windows.stride[i] + 1;
+    const Cells cells = cells_of(windows, i, *size, count);
+    for (std::int64_t window = 0; window < count; ++window) {
+      std::int64_t k = 0;
+      while (k < cells.kernel && cells.cell(k, window) < 0) ++k;
+      if (k == cells.kernel) throw Refusal{"a window reads padding alone", "use less padding or less dilation"};
+    }
+  }
+}
+
+}  // namespace
+
 MaxPooled max_pool(Emission& e, const Value& input, const Shape& spatial, const Windows& windows, bool positions) {
+  demand_cells(windows, spatial);
   const auto dtype = max_pool_dtype(input.dtype);
   const bool dilated = !std::ranges::all_of(windows.dilation, [](std::int64_t n) { return n == 1; });
   bool narrow = true;  // a runtime takes no padding as wide as the kernel

@@ -81,10 +81,14 @@ void slice(Emission& e) {
 
 void tolist(Emission& e) {
   const Value given = e.as_tensor(e.input(0), "data");
-  const auto* fact = e.call.input(0).tensor();
-  if (!fact || !fact->shape || fact->shape->size() > 1)
-    throw Refusal{"only vectors become lists", "keep the tensor, or flatten it"};
-  if (fact->shape->empty()) return e.give(given);
+  const symbolic::Fact& fact = e.call.input(0);
+  if (!fact.tensor() || !fact.tensor()->shape)
+    throw Wanting{{.truth = symbolic::Truth::unknown,
+                   .message = "the rank of the tensor isn't known",
+                   .wants = fact.wants,
+                   .blame = fact.blame}};
+  if (fact.tensor()->shape->size() > 1) throw Refusal{"only vectors become lists", "keep the tensor, or flatten it"};
+  if (fact.tensor()->shape->empty()) return e.give(given);
   e.give_vector(0, given);
 }
 

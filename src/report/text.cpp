@@ -15,7 +15,7 @@
 namespace compatcheck::report {
 namespace {
 
-constexpr std::size_t widest_bar = 34;
+constexpr std::size_t narrowest_bar = 6, widest_bar = 34;
 
 std::string verdict_words(const Report& report, const Style& style) {
   if (is_onnx(report)) return style(Color::bold, "ONNX MODEL");
@@ -59,7 +59,10 @@ std::string bars(const Report& report, const RenderOptions& options, const Style
   }
   std::size_t beside = 45;
   for (const auto& line : class_lines) beside = std::max(beside, 45 + columns(emitted_words(totals[line.operator_class])));
-  const std::size_t bar_width = std::clamp<std::size_t>(options.width > beside ? options.width - beside : 0, 6, widest_bar);
+  const bool fits = beside + narrowest_bar <= options.width;
+  if (!fits) beside = 45;
+  const std::size_t bar_width =
+      std::clamp<std::size_t>(options.width > beside ? options.width - beside : 0, narrowest_bar, widest_bar);
   std::string lines;
   for (const auto& line : class_lines) {
     const auto& [operators, nodes, emitted, several] = totals[line.operator_class];
@@ -67,9 +70,11 @@ std::string bars(const Report& report, const RenderOptions& options, const Style
     if (operators) cells = std::max<std::size_t>(cells, 1);
     std::string bar;
     for (std::size_t i = 0; i < cells; ++i) bar += "█";
-    lines += "  " + pad_right(line.name, 12) + " " + style(line.color, bar) + std::string(bar_width - cells, ' ') + "  " +
-             pad_left(count(operators, "operator"), 13) + "  " + pad_left(count(nodes, "node"), 13) +
-             style(Color::dim, emitted_words(totals[line.operator_class])) + "\n";
+    lines +=
+        "  " + pad_right(line.name, 12) + " " + style(line.color, bar) + std::string(bar_width - cells, ' ') + "  " +
+        pad_left(count(operators, "operator"), 13) + "  " + pad_left(count(nodes, "node"), 13) +
+        style(Color::dim, (fits || !several ? "" : "\n" + std::string(15, ' ')) + emitted_words(totals[line.operator_class])) +
+        "\n";
   }
   return lines;
 }

@@ -130,12 +130,21 @@ Facts repeated(const Call& call, std::size_t list, std::size_t number) {
 Facts repeat(const Call& call) { return repeated(call, 0, 1); }
 Facts repeat_right(const Call& call) { return repeated(call, 1, 0); }
 
-// A tensor without dimensions is a number.
+// A tensor without dimensions is a number. The annotation that TorchScript asks for states rank and dtype.
 Facts tolist(const Call& call) {
   const auto* tensor = call.input(0).tensor();
-  if (!tensor || !tensor->shape || tensor->shape->size() > 1) return {};
-  const ir::TypeRef& type = call.node().output()->type();
-  const ir::TypeRef element = ir::is(type, ir::TypeKind::list) ? type->elements.front() : type;
+  ir::TypeRef element = call.node().output()->type();
+  std::size_t rank = 0;
+  for (; ir::is(element, ir::TypeKind::list); element = element->elements.front()) ++rank;
+  if (tensor && tensor->shape && tensor->shape->size() != rank)
+    throw Impossible{"a tensor of rank " + std::to_string(tensor->shape->size()) + " becomes lists of rank " +
+                     std::to_string(rank)};
+  if (tensor && tensor->dtype &&
+      (ir::is(element, ir::TypeKind::floating)  ? !ir::is_floating(*tensor->dtype)
+       : ir::is(element, ir::TypeKind::integer) ? *tensor->dtype != ir::DType::i64
+                                                : ir::is(element, ir::TypeKind::boolean) && *tensor->dtype != ir::DType::boolean))
+    throw Impossible{"a tensor of another dtype than the list's numbers"};
+  if (!tensor || !tensor->shape || rank > 1) return {};
   const auto kind = ir::is(element, ir::TypeKind::floating)  ? NumberFact::Kind::floating
                     : ir::is(element, ir::TypeKind::boolean) ? NumberFact::Kind::boolean
                                                              : NumberFact::Kind::integer;

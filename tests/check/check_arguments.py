@@ -152,6 +152,9 @@ def main():
             continue
         refused += said is not None
         empty = any(result.numel() == 0 for result in results)  # some kernels of PyTorch refuse that, some don't
+        if "error" in report:
+            wrong.append(f"{spell(*call)}: {report['error']['message']}")
+            continue
         ours = [f["message"] for f in report["findings"] if "PyTorch refuses" in f["message"]]
         if said and report["verdict"] == "yes":
             wrong.append(f"{spell(*call)}: PyTorch says \"{said}\"; we convert it")

@@ -49,7 +49,7 @@ TEST(ReadErrors, OfOperators) {
   EXPECT_EQ(
       first_error("aten::relu: {7: same}"),
       "t.yaml:1:17: `same` says again what the entry before says, and there is none\naten::relu: {7: same}\n                ^");
-  EXPECT_EQ(row_error("{missing: m, hint: h, variant: v}"), "37: `variant` goes with `to`");
+  EXPECT_EQ(row_error("{missing: m, hint: h, variant: v}"), "36: `variant` goes with `to`");
   EXPECT_EQ(first_error("aten::relu: {7: []}"), "t.yaml:1:17: an empty list of rows\naten::relu: {7: []}\n                ^");
   EXPECT_EQ(first_error("aten::relu: {alias: aten::b, 7: Relu}"),
             "t.yaml:1:14: an alias has the history and the facts of the other operator; nothing stands beside it\naten::relu: "

@@ -62,7 +62,7 @@ TEST(Malformed, EachIsRefusedWithAReason) {
 }
 
 TEST(Malformed, CodeThatDoesntCompileShowsThePlace) {
-  EXPECT_THAT(refusal("code_name.pt"), HasSubstr("code/__torch__/broken.py\", line 9"));
+  EXPECT_THAT(refusal("code_name.pt"), HasSubstr("(code/__torch__/broken.py:9)"));
 }
 
 // Neither an endless nor a greedy __setstate__ is run.
