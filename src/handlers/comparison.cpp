@@ -102,8 +102,9 @@ void isin(Emission& e) {
   const std::int64_t rank = e.rank(elements);
   const Value listed = e.build.reshape(y, {-1});
   const Value found = equal(e, e.build.unsqueeze(x, {rank}), listed);
-  const Value most = e.node("ReduceMax", {e.cast(found, DType::i32)}, {{"axes", Ints{rank}}, {"keepdims", 0}});
-  const Value any = e.node("Greater", {most, e.scalar(DType::i32, 0)});  // of no elements the maximum is below 0
+  const DType counted = e.at_least(9) ? DType::i32 : DType::f32;  // which Greater takes
+  const Value most = e.node("ReduceMax", {e.cast(found, counted)}, {{"axes", Ints{rank}}, {"keepdims", 0}});
+  const Value any = e.node("Greater", {most, e.scalar(counted, 0)});  // of no elements the maximum is below 0
   e.give(e.boolean("invert") ? handlers::logical_not(e, any) : any);
 }
 

@@ -305,7 +305,7 @@ namespace {
 // The types of a model's values, written where they are missing.
 class TypeStatement {
  public:
-  TypeStatement(const Model& model, const KnownShapes& shapes) {
+  TypeStatement(const Model& model, const KnownShapes& shapes) : names_hold_(model.opset >= slice_clears_names) {
     for (const auto& [value, dims] : shapes) known_.emplace(model.values[value].name, &dims);
   }
 
@@ -348,16 +348,21 @@ class TypeStatement {
     if (known && static_cast<int>(known->size()) != shape.dim_size()) known = nullptr;
     for (int i = 0; i < shape.dim_size(); ++i) {
       auto& dim = *shape.mutable_dim(i);
-      if (dim.dim_param().starts_with("unk__")) dim.clear_dim_param();
+      if (!names_hold_ || dim.dim_param().starts_with("unk__")) dim.clear_dim_param();
       if (dim.has_dim_value() || !dim.dim_param().empty() || !known) continue;
       const Dimension& fact = (*known)[static_cast<std::size_t>(i)];
       if (fact.size)
         dim.set_dim_value(*fact.size);
-      else if (!fact.name.empty())
+      else if (names_hold_ && !fact.name.empty())
         dim.set_dim_param(fact.name);
     }
   }
 
+  // Before, onnx's inference says that a slice is as long as what it was cut from. ONNX Runtime infers the same, and gives one
+  // buffer to values whose sizes have the same name.
+  static constexpr int slice_clears_names = 11;
+
+  bool names_hold_;
   std::unordered_map<std::string_view, const std::vector<Dimension>*> known_;
 };
 

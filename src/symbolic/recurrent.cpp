@@ -72,9 +72,9 @@ void demand_state(Demands& demands, const Call& call, std::size_t i, const Tenso
 
 void demand_fitting(const Call& call) {
   Demands demands;
-  const TensorFact& input = tensor_of(call, "input");
   const bool packed = call.has("data");
-  if (!packed) demand_rank(demands, input, 2, 3, "input");
+  const TensorFact& input = tensor_of(call, packed ? "data" : "input");
+  demand_rank(demands, input, 2, packed ? 2 : 3, packed ? "data" : "input");
   const Shape* weight = matrix(call, 0);
   if (weight && input.shape && !input.shape->empty()) demands.equal(input.shape->back(), (*weight)[1], "the number of features");
   const std::size_t rank = packed ? 3 : input.shape ? input.shape->size() : 0;
