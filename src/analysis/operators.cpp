@@ -22,7 +22,8 @@ struct Becomes {
 
   void add(const Outcome& call) {
     if (call.kept || !call.row || call.row->kind != mapping::Row::Kind::mapped) return;
-    const auto work = std::ranges::count(call.emitted, false, &onnx::Emitted::plumbing);
+    int work = 0;
+    for (const auto& node : call.emitted) work += node.plumbing ? 0 : node.count;
     if (work == 0) return add(*call.row);
     several |= work > 1;
     known = true;
@@ -85,7 +86,7 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
     missing |= call->kept.value_or(call->status) == Status::missing;
     if (call->kept && !call->structural) ++summary.kept;
     summary.verified &= call->kept || call->handled || call->structural || call->status != Status::ok;
-    for (const auto& node : call->emitted) ++summary.emitted[node.op];
+    for (const auto& node : call->emitted) summary.emitted[node.op] += node.count;
     if (!blocks(call->kept.value_or(call->status))) continue;
     if (!call->kept) ++summary.blocked;
     if (!call->available_from)

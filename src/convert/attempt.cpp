@@ -422,7 +422,7 @@ Attempt Attempter::attempt_foreign_call(const ir::Node& node, int opset) {
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
     if (context_.export_type == ExportType::raw) {
       demand_raw(node);
-      attempt.outcome.emitted = {{foreign_name(node, ExportType::raw)}};
+      attempt.outcome.emitted = {{.op = foreign_name(node, ExportType::raw)}};
       return;
     }
     TrialOperands operands(context_, builder, true);

@@ -27,6 +27,7 @@ using symbolic::TensorFact;
 constexpr int loop_rounds = 8;
 // Loops inside loops multiply their rounds: from so many visits a node on, what a loop changes is forgotten at once.
 constexpr std::size_t most_visits = 32;
+constexpr std::size_t bytes_a_step = 1024;  // of facts, which cost as much as a node
 // What facts of more than usual size may take in all, in bytes.
 constexpr std::size_t usual_fact = 1024;
 constexpr std::size_t most_large_facts = 64 << 20;
@@ -71,7 +72,12 @@ class Statement {
  public:
   Statement(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
             const symbolic::Registry& registry, const ir::Program* program, const ir::Watch& watch)
-      : table_(table), schemas_(schemas), rules_(table, schemas, registry), program_(program), watch_(watch), written_(graph, program, watch) {
+      : table_(table),
+        schemas_(schemas),
+        rules_(table, schemas, registry),
+        program_(program),
+        watch_(watch),
+        written_(graph, program, watch) {
     ir::for_each_node(*graph.top(), [&](const ir::Node*) { all_visits_ += most_visits; });
     visits_left_ = all_visits_;
   }
@@ -86,15 +92,19 @@ class Statement {
   }
 
   void block(const ir::Block& block) {
-    for (const ir::Node* node : block)
-      if (!only_ || only_->contains(node)) this->node(*node);
+    if (only_) {
+      for (const ir::Node* node : only_->in(block)) this->node(*node);
+    } else {
+      for (const ir::Node* node : block) this->node(*node);
+    }
   }
 
   FactTable take() { return std::move(facts_); }
   const FactTable& facts() const { return facts_; }
+  std::size_t work() const { return work_; }
 
   // Of some nodes alone; null: of all.
-  void only(const std::unordered_set<const ir::Node*>* nodes) {
+  void only(const NodeSelection* nodes) {
     only_ = nodes;
     visits_left_ = nodes ? most_visits * nodes->size() : all_visits_;
     large_facts_left_ = most_large_facts;
@@ -162,7 +172,8 @@ class Statement {
   }
 
   bool affordable(const Fact& fact) {
-    const std::size_t bytes = symbolic::footprint(fact);
+    const std::size_t bytes = symbolic::footprint(fact) + fact.wants.size() * sizeof(fact.wants.front());
+    work_ += 1 + bytes / bytes_a_step;
     if (bytes <= usual_fact) return true;
     if (bytes > symbolic::most_fact || bytes > large_facts_left_) return false;
     large_facts_left_ -= bytes;
@@ -355,7 +366,8 @@ class Statement {
   const ir::Watch& watch_;
   WrittenMemory written_;
   std::size_t all_visits_ = 0, visits_left_ = 0, large_facts_left_ = most_large_facts;
-  const std::unordered_set<const ir::Node*>* only_ = nullptr;
+  const NodeSelection* only_ = nullptr;
+  std::size_t work_ = 0;
   std::unordered_set<const ir::Value*> unset_;  // prim::Uninitialized, and what is never more than that
   FactTable facts_;
 };
@@ -406,9 +418,9 @@ class FactTrials::State {
     statement_.block(*graph_.top());
   }
 
-  void suppose(const ir::Value* input, Fact fact, const std::unordered_set<const ir::Node*>& nodes) {
+  void suppose(const ir::Value* input, Fact fact, const NodeSelection& nodes) {
     remember(input);
-    for (const ir::Node* node : nodes) {
+    for (const ir::Node* node : nodes.all()) {
       for (const ir::Value* output : node->outputs()) remember(output);
       for (const ir::Block* block : node->blocks())
         for (const ir::Value* value : block->inputs()) remember(value);
@@ -424,6 +436,7 @@ class FactTrials::State {
   }
 
   const FactTable& facts() const { return statement_.facts(); }
+  std::size_t work() const { return statement_.work(); }
 
  private:
   void remember(const ir::Value* value) { before_.emplace(value, statement_.facts().of(value)); }
@@ -439,9 +452,10 @@ FactTrials::FactTrials(const ir::Graph& graph, const mapping::Table& table, cons
 FactTrials::~FactTrials() = default;
 
 void FactTrials::state(const std::vector<InputFact>& inputs) { state_->state(inputs); }
-void FactTrials::suppose(const ir::Value* input, Fact fact, const std::unordered_set<const ir::Node*>& nodes) {
+void FactTrials::suppose(const ir::Value* input, Fact fact, const NodeSelection& nodes) {
   state_->suppose(input, std::move(fact), nodes);
 }
+std::size_t FactTrials::work() const { return state_->work(); }
 void FactTrials::restore() { state_->restore(); }
 const FactTable& FactTrials::facts() const { return state_->facts(); }
 

@@ -30,6 +30,27 @@ symbolic::FactTable state_facts(const ir::Graph& graph, const std::vector<InputF
                                 const schema::Registry& schemas, const symbolic::Registry& registry,
                                 const ir::Program* program = nullptr, const ir::Watch& watch = {});
 
+// Some nodes of a graph, each added after those that stand before it in its block.
+class NodeSelection {
+ public:
+  bool add(const ir::Node* node) {  // false: it was there
+    if (!nodes_.insert(node).second) return false;
+    in_order_[node->owner()].push_back(node);
+    return true;
+  }
+  bool contains(const ir::Node* node) const { return nodes_.contains(node); }
+  std::size_t size() const { return nodes_.size(); }
+  const std::unordered_set<const ir::Node*>& all() const { return nodes_; }
+  std::span<const ir::Node* const> in(const ir::Block& block) const {
+    const auto found = in_order_.find(&block);
+    return found == in_order_.end() ? std::span<const ir::Node* const>{} : found->second;
+  }
+
+ private:
+  std::unordered_set<const ir::Node*> nodes_;
+  std::unordered_map<const ir::Block*, std::vector<const ir::Node*>> in_order_;
+};
+
 // Facts of a graph that are tried out: an input's is taken to be this or that, and what follows from it is stated again.
 class FactTrials {
  public:
@@ -40,9 +61,10 @@ class FactTrials {
 
   void state(const std::vector<InputFact>& inputs);  // of every value, as state_facts does
   // `nodes`: those whose facts are stated again.
-  void suppose(const ir::Value* input, symbolic::Fact fact, const std::unordered_set<const ir::Node*>& nodes);
+  void suppose(const ir::Value* input, symbolic::Fact fact, const NodeSelection& nodes);
   void restore();  // what suppose() changed
   const symbolic::FactTable& facts() const;
+  std::size_t work() const;  // what all of it has cost: facts stated, and their sizes
 
  private:
   class State;

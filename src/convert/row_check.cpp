@@ -57,7 +57,7 @@ void check_row(const symbolic::Call& call, const mapping::Row& row, std::span<co
   std::string work, unnamed;
   for (const onnx::Emitted& node : emitted) {
     if (node.plumbing) continue;
-    work += (work.empty() ? "" : ", ") + node.op;
+    work += (work.empty() ? "" : ", ") + node.op + (node.count > 1 ? " (" + std::to_string(node.count) + ")" : "");
     if (std::ranges::find(row.to, node.op) == row.to.end())
       unnamed = node.op;
     else if (collects())

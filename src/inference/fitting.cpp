@@ -15,7 +15,7 @@ using symbolic::FactTable;
 
 // What an input reaches, as far as it is looked at.
 struct Fitting::Cone {
-  std::unordered_set<const ir::Node*> nodes;
+  conversion::NodeSelection nodes;
   std::unordered_set<const ir::Value*> values;
   std::unordered_set<const ir::Node*> refused_anyway;  // whatever the input is
   std::unordered_map<const ir::Node*, std::size_t> places;
@@ -28,7 +28,7 @@ struct Fitting::Cone {
       values.insert(value);
       return;
     }
-    nodes.insert(user);
+    nodes.add(user);
     places.emplace(user, places.size());
     begin(user->output(path[0]), path.subspan(1));
   }
@@ -48,7 +48,7 @@ struct Fitting::Cone {
       for (const ir::Block* inner : node->blocks()) reached |= add(*inner, most);
       if (!reached) continue;
       any = true;
-      nodes.insert(node);
+      nodes.add(node);
       places.emplace(node, places.size());
       values.insert(node->outputs().begin(), node->outputs().end());
     }
@@ -175,8 +175,8 @@ bool Fitting::judge(const ir::Node& node, bool sure, const Cone& cone, Candidate
 }
 
 bool Fitting::walk(const ir::Block& block, bool sure, const Cone& cone, Candidate& candidate) {
-  for (const ir::Node* node : block)
-    if (cone.nodes.contains(node) && !judge(*node, sure, cone, candidate)) return false;
+  for (const ir::Node* node : cone.nodes.in(block))
+    if (!judge(*node, sure, cone, candidate)) return false;
   return true;
 }
 
@@ -219,7 +219,7 @@ void Fitting::try_out(const Leaf& leaf, std::vector<Candidate>& candidates, std:
     cone.begin(leaf);
     for (const Leaf& each : alike) cone.begin(each);
     cone.add(*graph_.top(), most);
-    for (const ir::Node* node : cone.nodes)
+    for (const ir::Node* node : cone.nodes.all())
       if (node->blocks().empty() && refusals_.refuses(*node, trials_.facts())) cone.refused_anyway.insert(node);
     for (Candidate& candidate : candidates) suppose(leaf, alike, cone, candidate);
     const auto left = std::ranges::count_if(candidates, [](const Candidate& candidate) { return !candidate.refused_by; });

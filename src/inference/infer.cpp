@@ -20,7 +20,8 @@ using symbolic::TensorFact;
 constexpr std::array dtypes = {DType::f32,  DType::i64, DType::boolean, DType::f64, DType::f16,
                                DType::bf16, DType::i32, DType::u8,      DType::i16, DType::i8};
 constexpr std::size_t highest_rank = 6;
-constexpr int most_rounds = 12;  // of sizes: each settles what the last one left
+constexpr std::size_t most_work = 150'000;  // facts stated; large models need a tenth of it
+constexpr int most_rounds = 12;             // of sizes: each settles what the last one left
 
 // A batch of what the reader takes: what is left open upwards has as many dimensions at least.
 constexpr std::size_t rank_of_batch = 2;
@@ -123,6 +124,9 @@ class Inferring {
   }
 
  private:
+  // What isn't settled by then is asked for.
+  bool exhausted() const { return trials_.work() > most_work; }
+
   void state() {
     std::vector<conversion::InputFact> all = inferred_.facts;  // over what is given of their members
     all.insert(all.end(), given_.begin(), given_.end());
@@ -149,6 +153,7 @@ class Inferring {
   bool settle(const std::vector<Leaf>& leaves, Strength strength, bool alike) {
     bool any = false;
     for (const Leaf& leaf : leaves) {
+      if (exhausted()) return false;
       const auto others = [&](auto&& open) {
         std::vector<Leaf> found;
         if (alike)
@@ -197,7 +202,7 @@ class Inferring {
 
   void settle_sizes() {
     Refusals refusals(sources_);
-    for (int round = 0; round < most_rounds && !inferred_.free.empty(); ++round) {
+    for (int round = 0; round < most_rounds && !inferred_.free.empty() && !exhausted(); ++round) {
       SizeSolver solver(inferred_.free);
       listen(solver, graph_, refusals, trials_.facts(), sources_.watch);
       const auto settled = solver.solve();

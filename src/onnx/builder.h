@@ -82,6 +82,7 @@ struct OpsetRange {
 struct Emitted {
   std::string op;  // "Conv", or "domain::Name"
   bool plumbing = false;
+  int count = 1;  // one after the other
 };
 
 class Builder {

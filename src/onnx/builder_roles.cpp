@@ -53,7 +53,11 @@ std::vector<Emitted> Builder::take_emitted() {
   for (Added& added : emitted_) {
     const bool meant =
         added.role == Role::work || (added.role == Role::layout && std::ranges::find(meaning_, added.op) != meaning_.end());
-    taken.push_back({std::move(added.op), added.of_sizes || !meant});
+    const bool plumbing = added.of_sizes || !meant;
+    if (!taken.empty() && taken.back().op == added.op && taken.back().plumbing == plumbing)
+      ++taken.back().count;
+    else
+      taken.push_back({.op = std::move(added.op), .plumbing = plumbing});
   }
   emitted_.clear();
   sizes_.clear();

@@ -48,7 +48,8 @@ TEST(Builder, AnAttributeThatBecameAnInputIsGivenAsOne) {
 // "Relu Cast+": what was emitted, plumbing with a plus.
 std::string emitted(Builder& builder) {
   std::string text;
-  for (const Emitted& node : builder.take_emitted()) text += (text.empty() ? "" : " ") + node.op + (node.plumbing ? "+" : "");
+  for (const Emitted& node : builder.take_emitted())
+    for (int i = 0; i < node.count; ++i) text += (text.empty() ? "" : " ") + node.op + (node.plumbing ? "+" : "");
   return text;
 }
 

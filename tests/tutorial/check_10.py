@@ -63,7 +63,7 @@ def it_computes_what_the_library_does(example):
 def verify_needs_the_library(example):
     holds(example.left("verify.txt"), "my_lib::my_add", "--op-library")
     verified = example.text.split("== verify with it")[1]
-    assert "VERIFIED    3 runs" in verified and "NOT VERIFIED" not in verified, verified
+    assert "VERIFIED    4 runs" in verified and "NOT VERIFIED" not in verified, verified
 
 
 sys.exit(main(__doc__, tool("10-cpp-extension")))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compatcheck verify --bisect finds the operator that is wrong: planted in a handler (the program `planted`: aten::atan becomes Tanh), or
+"""compatcheck verify --bisect finds the operator that is wrong: planted in a handler (the program `planted`: aten::atan is computed twice), or
 in an ONNX file afterwards; straight, in If, in Loop, nested, in 1,000 nodes. What --repro writes fails by itself in ONNX Runtime."""
 import argparse, json, math, pathlib, re, subprocess, sys, tempfile
 from typing import List
