@@ -3,6 +3,7 @@
 // is the list for people.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <unordered_map>
 #include <unordered_set>
@@ -27,12 +28,15 @@ class Guard {
       if (!node.domain.empty()) return;
       if (node.op == "Div") normalization(node);
       if (node.op == "Mul") scale_of_one(node);
+      if (node.op == "Clip") clip_of_relu(node);
+      if (node.op == "Mul" || node.op == "Div") scaling(node);
     });
     // These come last: they move nodes, and new constants move what `constants_` points to.
     for_each_node(model_.graph, [&](Node& node) {
       if (roots_.contains(node.outputs.front())) take_root_by_power(node);
+      if (clipped_.contains(node.outputs.front())) take_relu_by_maximum(node);
     });
-    gathers_by_range(model_.graph);
+    keep_apart(model_.graph);
   }
 
  private:
@@ -81,24 +85,72 @@ class Guard {
     node.inputs.push_back(add_constant(model_.values[node.outputs[0]].dtype, 0.5));
   }
 
-  // GatherToSliceFusion makes a Slice of a Gather by a Range: -1, where a reversal ends, is the last element to a Slice.
-  void gathers_by_range(Graph& graph) {
+  // FuseReluClip reads the lower bound as f32 or f16: a model with another dtype doesn't load, and NaN loses the Relu.
+  void clip_of_relu(const Node& node) {
+    const Node* relu = maker(node.inputs[0], "Relu");
+    if (!relu) return;
+    const ir::DType dtype = model_.values[relu->outputs[0]].dtype;
+    const bool half_or_single = dtype == ir::DType::f32 || dtype == ir::DType::f16;
+    if (!half_or_single || is_nan(node.inputs.size() > 1 ? node.inputs[1] : absent)) clipped_.insert(relu->outputs.front());
+  }
+
+  // Of a constant of one element.
+  std::optional<double> number_of(ValueId value) const {
+    const auto found = constants_.find(value);
+    if (found == constants_.end() || found->second->elements() != 1) return std::nullopt;
+    const auto numbers = as_floats(*found->second);
+    return numbers && numbers->size() == 1 ? std::optional(numbers->front()) : std::nullopt;
+  }
+
+  bool is_nan(ValueId value) const {
+    const auto number = number_of(value);
+    return number && std::isnan(*number);
+  }
+
+  // MatMulScaleFusion multiplies the product instead of the factor, which isn't the same for 0, infinity and NaN; nor does a
+  // model load that it scales by infinity.
+  void scaling(const Node& node) {
+    const ir::DType dtype = model_.values[node.outputs[0]].dtype;
+    if (dtype != ir::DType::f32 && dtype != ir::DType::f16 && dtype != ir::DType::f64) return;
+    const auto spoils = [&](ValueId value) {
+      const auto number = number_of(value);
+      return number && (*number == 0 || !std::isfinite(*number));
+    };
+    if (!spoils(node.inputs[1]) && (node.op == "Div" || !spoils(node.inputs[0]))) return;
+    scaled_.insert(node.outputs[0]);
+    for (const ValueId input : node.inputs)
+      if (maker(input, "MatMul")) products_.insert(input);
+  }
+
+  void take_relu_by_maximum(Node& node) {
+    if (node.op != "Relu" || !node.domain.empty()) return;
+    node.op = "Max";
+    node.inputs.push_back(add_constant(model_.values[node.outputs[0]].dtype, 0));
+  }
+
+  // Nodes that a fusion would take for one get another between them: a Reshape, which copies nothing, or a Sum of one value.
+  void keep_apart(Graph& graph) {
     std::vector<Node> nodes;
     nodes.reserve(graph.nodes.size());
     for (Node& node : graph.nodes) {
       for (NodeAttribute& attribute : node.attributes)
-        if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute.value)) gathers_by_range(**body);
-      if (node.op == "Gather" && node.domain.empty() && ranges_.contains(node.inputs[1]) && !is_plain_[node.inputs[1]]) {
-        const ValueId rows = model_.add_value({.dtype = model_.values[node.inputs[1]].dtype, .shape = {}, .name = {}});
-        nodes.push_back({.op = "Reshape",
-                         .domain = {},
-                         .inputs = {node.inputs[1], all_rows()},
-                         .outputs = {rows},
-                         .attributes = {},
-                         .name = {},
-                         .origin = node.origin});
-        node.inputs[1] = rows;
-      }
+        if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute.value)) keep_apart(**body);
+      const auto part = [&](ValueId& input, const char* op, std::vector<ValueId> more) {
+        const ValueId same = model_.add_value({.dtype = model_.values[input].dtype, .shape = {}, .name = {}});
+        more.insert(more.begin(), input);
+        nodes.push_back(
+            {.op = op, .domain = {}, .inputs = more, .outputs = {same}, .attributes = {}, .name = {}, .origin = node.origin});
+        input = same;
+      };
+      // GatherToSliceFusion makes a Slice of a Gather by a Range: -1, where a reversal ends, is the last element to a Slice.
+      if (node.op == "Gather" && node.domain.empty() && ranges_.contains(node.inputs[1]) && !is_plain_[node.inputs[1]])
+        part(node.inputs[1], "Reshape", {all_rows()});
+      if (node.op == "MatMul" && node.domain.empty())
+        for (ValueId& input : node.inputs)
+          if (scaled_.contains(input)) part(input, "Sum", {});
+      if (scaled_.contains(node.outputs[0]))
+        for (ValueId& input : node.inputs)
+          if (products_.contains(input)) part(input, "Sum", {});
       if (node.op == "Range" && node.domain.empty()) {
         ranges_.insert(node.outputs[0]);
         is_plain_[node.outputs[0]] = std::ranges::all_of(node.inputs, [&](ValueId input) { return is_constant(input); });
@@ -132,7 +184,7 @@ class Guard {
   Model& model_;
   std::unordered_map<ValueId, const TensorData*> constants_;
   std::unordered_map<ValueId, const Node*> makers_;
-  std::unordered_set<ValueId> roots_, ranges_;
+  std::unordered_set<ValueId> roots_, clipped_, scaled_, products_, ranges_;
   std::unordered_map<ValueId, bool> is_plain_;  // of a Range: known while converting, so the runtime folds it
   ValueId rows_ = absent;
 };
