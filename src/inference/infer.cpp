@@ -102,6 +102,19 @@ std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Stre
 
 std::string in_dimension(std::size_t dim) { return " in dimension " + std::to_string(dim); }
 
+// Nothing is supposed of what is stated, were its facts lost behind a write that nobody follows.
+std::vector<Leaf> unstated_leaves(const ir::Graph& graph, const symbolic::FactTable& facts,
+                                  const std::vector<conversion::InputFact>& given) {
+  std::vector<Leaf> leaves = open_leaves(graph, facts);
+  std::erase_if(leaves, [&](const Leaf& leaf) {
+    return std::ranges::any_of(given, [&](const conversion::InputFact& each) {
+      const auto* tensor = each.name == leaf.name ? each.fact.tensor() : nullptr;
+      return tensor && tensor->dtype && tensor->shape;
+    });
+  });
+  return leaves;
+}
+
 class Inferring {
  public:
   Inferring(const ir::Graph& graph, const std::vector<conversion::InputFact>& given, const Sources& sources, Inferred& inferred)
@@ -114,7 +127,7 @@ class Inferring {
 
   bool infer() {
     state();
-    const std::vector<Leaf> leaves = open_leaves(graph_, trials_.facts());
+    const std::vector<Leaf> leaves = unstated_leaves(graph_, trials_.facts(), given_);
     while (settle(leaves, Strength::decisive, false) || settle(leaves, Strength::decisive, true) ||
            settle(leaves, Strength::likely, false) || settle(leaves, Strength::likely, true)) {
     }
@@ -317,7 +330,7 @@ class Inferring {
 
 bool infer(const ir::Graph& graph, const symbolic::FactTable& facts, const std::vector<conversion::InputFact>& given,
            const Sources& sources, Inferred& inferred) {
-  if (inferred.free.empty() && open_leaves(graph, facts).empty()) return false;
+  if (inferred.free.empty() && unstated_leaves(graph, facts, given).empty()) return false;
   const bool found = Inferring(graph, given, sources, inferred).infer();
   std::ranges::stable_sort(inferred.assumptions, {}, [](const Assumption& made) { return made.leaf.input->index(); });
   return found;
