@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compatcheck/error.h"
+#include "handlers/sizes.h"
 #include "symbolic/emptiness.h"
 
 namespace compatcheck::handlers {
@@ -401,7 +402,7 @@ Value Emission::reshape(const Value& value, const Shape& from, const Shape& to) 
     return build.reshape(value, constants);
   }
   if (zero && open.empty() && at_least(14)) return build.reshape_by(value, integers(constants), {{"allowzero", 1}});
-  return build.reshape_by(value, dims_value(to), at_least(14) ? Arguments{{"allowzero", 1}} : Arguments{});
+  return reshape_to(*this, value, nullptr, nullptr, [&] { return dims_value(to); });
 }
 
 // ---- Results

@@ -34,14 +34,69 @@ Value matrix_product(Emission& e, const Value& a, std::int64_t rank_a, const Val
 // The dtype of a product with `out_dtype`, or the operands'.
 Value operand(Emission& e, std::string_view name) { return e.tensor(name, e.output_dtype()); }
 
-// ONNX Runtime goes wrong about a vector times a matrix without elements: there vectors are matrices, too.
+// ONNX Runtime leaves a product unset that sums nothing where the right operand has matrices that the left one lacks. `own` is
+// the left one's shape.
+Value with_matrices(Emission& e, const Value& value, const Shape& own, std::string_view right) {
+  const Shape& others = e.shape(right);
+  const std::size_t lead = others.size() - 2;
+  bool lacks = own.size() < others.size();
+  for (std::size_t i = 0; i < lead && !lacks; ++i) {
+    const std::size_t missing = others.size() - own.size();
+    lacks = others[i].number() != 1 && !provably_equal(own[i - missing], others[i]);
+  }
+  if (!lacks) return value;
+  if (!e.at_least(8))
+    throw Refusal{"matrices are repeated along a dimension that may have no elements by Expand, which came with opset 8",
+                  "use opset 8, or fixed sizes"};
+  const auto marked = e.build.plumbing();
+  Values sizes;
+  for (std::size_t i = 0; i < lead; ++i) sizes.push_back(e.size_of(right, static_cast<std::int64_t>(i)));
+  sizes.push_back(e.integers({1, 1}));
+  return e.node("Expand", {value, e.build.concat(sizes, 0)});
+}
+
+// So does its FusedMatMul, which takes the place of a Transpose and a product of matrices: a Reshape keeps them apart, and copies
+// nothing.
+Value kept_apart(Emission& e, const Value& value, std::int64_t rank, std::string_view argument) {
+  const ir::Value* from = e.call.value(argument);
+  for (const ir::Node* node = from ? from->producer() : nullptr; node && rank > 2; node = node->input(0)->producer()) {
+    constexpr std::string_view same[] = {"aten::contiguous", "aten::clone", "aten::detach", "aten::alias", "aten::to"};
+    constexpr std::string_view turned[] = {"aten::transpose", "aten::permute",  "aten::mT",      "aten::numpy_T", "aten::adjoint",
+                                           "aten::swapaxes",  "aten::swapdims", "aten::movedim", "aten::moveaxis"};
+    if (std::ranges::find(turned, node->op()) != std::end(turned))
+      return e.build.reshape(value, Ints(static_cast<std::size_t>(rank), 0));
+    if (node->inputs().empty() || std::ranges::find(same, node->op()) == std::end(same)) break;
+  }
+  return value;
+}
+
+// ONNX Runtime goes wrong about operands without elements: there vectors are matrices, and matrices are repeated.
 Value careful_product(Emission& e, std::string_view first, std::string_view second) {
-  const std::int64_t left = e.rank(first), right = e.rank(second);
-  const auto empty = [&](std::string_view name, std::int64_t rank) { return may_be_empty(e.shape(name), all_axes(rank)); };
-  const Value a = operand(e, first), b = operand(e, second);
-  if ((left == 1) == (right == 1) || !(empty(first, left) || empty(second, right))) return matrix_product(e, a, left, b, right);
-  if (left == 1) return e.build.squeeze(matrix_product(e, e.build.unsqueeze(a, {0}), 2, b, right), {right - 2});
-  return e.build.squeeze(matrix_product(e, a, left, e.build.unsqueeze(b, {1}), 2), {left - 1});
+  std::int64_t left = e.rank(first), right = e.rank(second);
+  Shape own = e.shape(first);
+  const auto empty = [&](const Shape& shape) { return may_be_empty(shape, all_axes(std::ssize(shape))); };
+  Value a = operand(e, first), b = operand(e, second);
+  if ((left == 1 && right == 1) || (!empty(own) && !empty(e.shape(second)))) return matrix_product(e, a, left, b, right);
+  Ints gone;
+  const bool sums_nothing =
+      may_be_zero(own.back()) && may_be_zero(e.shape(second)[static_cast<std::size_t>(std::max<std::int64_t>(right - 2, 0))]);
+  if (left == 1) {
+    a = e.build.unsqueeze(a, {0});
+    own.insert(own.begin(), 1);
+    gone = {right - 2};
+    left = 2;
+  }
+  if (right == 1) {
+    b = e.build.unsqueeze(b, {1});
+    gone = {left - 1};
+    right = 2;
+  }
+  if (sums_nothing) {
+    a = kept_apart(e, a, left, first);
+    b = kept_apart(e, b, right, second);
+    if (right > 2) a = with_matrices(e, a, own, second), left = std::max(left, right);
+  }
+  return e.build.squeeze(matrix_product(e, a, left, b, right), gone);
 }
 
 template <const char* const* names>
@@ -108,7 +163,11 @@ void inner(Emission& e) {
   const Value a = operand(e, "self"), b = operand(e, "other");
   if (left == 0 || right == 0) return e.give(e.node("Mul", {a, b}));
   if (right <= 2) return e.give(matrix_product(e, a, left, transposed(e, b, right), right));
-  const Value flat = e.build.reshape_by(b, e.build.concat({e.integers({-1}), e.size_of("other", right - 1)}, 0));
+  Values rows;
+  for (std::int64_t axis = 0; axis < right - 1; ++axis) rows.push_back(e.size_of("other", axis));
+  const Value flat = reshape_to(e, b, nullptr, nullptr, [&] {
+    return joined(e, {product_of(e, rows), e.size_of("other", right - 1)});
+  });
   const Value made = matrix_product(e, a, left, e.build.transpose(flat, {1, 0}), 2);
   e.give(e.reshape(made, {}, e.output_shape()));
 }
@@ -196,19 +255,38 @@ Ints rest_of(std::int64_t rank, const Ints& over) {
   return dims;
 }
 
-// The contracted dimensions of `name` as long as the other's: PyTorch takes 1 against any size.
-Value stretched(Emission& e, std::string_view name, const Ints& over, std::string_view other, const Ints& over_other) {
+// PyTorch takes a contracted dimension of size 1 against any size, and sums the other one's before it multiplies. Which of them
+// is 1 may show when the model runs.
+Value contractible(Emission& e, std::string_view name, const Ints& over, std::string_view other, const Ints& over_other) {
   const Shape &own = e.shape(name), &others = e.shape(other);
-  bool fits = true;
-  Values sizes(own.size(), e.integers({1}));
+  Value x = operand(e, name);
+  Ints summed;
   for (std::size_t i = 0; i < over.size(); ++i) {
     const Dim &from = own[static_cast<std::size_t>(over[i])], &to = others[static_cast<std::size_t>(over_other[i])];
-    const bool longer = from.is_number() && from.number() != 1;
-    if (longer || to.number() == 1 || provably_equal(from, to)) continue;
-    fits = false;
-    sizes[static_cast<std::size_t>(over[i])] = e.size_of(other, over_other[i]);
+    if (from.number() == 1 || provably_equal(from, to) || (from.is_number() && to.is_number() && to.number() != 1)) continue;
+    if (to.number() == 1) {
+      summed.push_back(over[i]);
+      continue;
+    }
+    // As many sums as the other has elements: [n, 1] where the sizes are equal, [1, n] where one of them is 1.
+    const Value size = e.size_of(name, over[i]), against = e.size_of(other, over_other[i]), one = e.integers({1});
+    if (!e.at_least(9))
+      throw Refusal{"whether a contracted dimension is 1 isn't known, which needs Where before opset 9",
+                    "use opset 9, or name the sizes"};
+    const auto is_one = [&](const Value& value) { return e.node("Equal", {value, one}); };
+    const Value sums = e.node("Where", {e.node("Or", {is_one(size), is_one(against)}), one, size});
+    const Value terms = quotient(e, size, e.node("Where", {e.node("Equal", {sums, e.integers({0})}), one, sums}));
+    Values sizes;
+    for (std::int64_t axis = 0; axis < std::ssize(own); ++axis) {
+      if (axis == over[i])
+        sizes.insert(sizes.end(), {sums, terms});
+      else
+        sizes.push_back(size_at(e, x, axis));
+    }
+    x = reshape_to(e, x, nullptr, nullptr, [&] { return joined(e, sizes); });
+    x = reduce(e, "ReduceSum", x, {over[i] + 1}, false);
   }
-  return fits ? operand(e, name) : e.node("Expand", {operand(e, name), e.build.concat(sizes, 0)});
+  return summed.empty() ? x : reduce(e, "ReduceSum", x, summed, true);
 }
 
 void tensordot(Emission& e) {
@@ -218,8 +296,8 @@ void tensordot(Emission& e) {
   for (std::int64_t& dim : over_other) dim = e.wrap(dim, right);
   if (over_self.size() != over_other.size()) throw Refusal{"both tensors are summed over as many dimensions"};
   const Ints rest_self = rest_of(left, over_self), rest_other = rest_of(right, over_other);
-  const Value self = stretched(e, "self", over_self, "other", over_other),
-              other = stretched(e, "other", over_other, "self", over_self);
+  const Value self = contractible(e, "self", over_self, "other", over_other),
+              other = contractible(e, "other", over_other, "self", over_self);
   const auto sizes = [&](std::string_view name, const Ints& dims) {
     Values made;
     for (const std::int64_t dim : dims) made.push_back(e.size_of(name, dim));
@@ -228,7 +306,8 @@ void tensordot(Emission& e) {
   Values contracted;
   for (std::size_t i = 0; i < over_self.size(); ++i) {
     const auto known = e.size("self", over_self[i]);
-    contracted.push_back(known && *known != 1 ? e.integers({*known}) : size_at(e, self, over_self[i]));
+    contracted.push_back(known && known == e.size("other", over_other[i]) ? e.integers({*known})
+                                                                          : size_at(e, self, over_self[i]));
   }
   // Sizes are told, not left to Reshape: one of them may be 0.
   const auto shaped = [&](const Value& x, const Value& dims) { return reshape_to(e, x, nullptr, nullptr, [&] { return dims; }); };

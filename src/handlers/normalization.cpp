@@ -3,6 +3,7 @@
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -202,8 +203,25 @@ void rms_norm(Emission& e) {
 
 // ---- By groups of channels
 
-// [batch, groups, the rest]
-Value in_groups(Emission& e, const Value& x, std::int64_t groups) { return e.build.reshape(x, {0, groups, -1}); }
+// How many elements a batch has.
+std::optional<std::int64_t> batch_elements(Emission& e) {
+  std::optional<std::int64_t> count = 1;
+  for (std::size_t i = 1; i < e.shape("input").size(); ++i) {
+    const auto size = e.shape("input")[i].number();
+    count = count && size ? std::optional(*count * *size) : std::nullopt;
+  }
+  return count;
+}
+
+// [batch, groups, the rest], which Reshape doesn't find out beside a batch of 0.
+Value in_groups(Emission& e, const Value& x, std::int64_t groups) {
+  if (const auto count = batch_elements(e); count && *count > 0) return e.build.reshape(x, {0, groups, *count / groups});
+  if (!e.at_least(14) || !may_be_empty(e.shape("input"), all_axes(e.rank("input")))) return e.build.reshape(x, {0, groups, -1});
+  Values sizes;
+  for (std::int64_t axis = 1; axis < e.rank("input"); ++axis) sizes.push_back(e.size_of("input", axis));
+  const Value rest = quotient(e, product_of(e, sizes), e.integers({groups}));
+  return reshape_to(e, x, nullptr, nullptr, [&] { return joined(e, {e.size_of("input", 0), e.integers({groups}), rest}); });
+}
 
 Value ungrouped(Emission& e, const Value& x, const Value& grouped) {
   bool known = true;
@@ -213,7 +231,8 @@ Value ungrouped(Emission& e, const Value& x, const Value& grouped) {
     known = known && size && *size > 0;
     dims.push_back(size.value_or(0));
   }
-  return known ? e.build.reshape(grouped, dims) : e.build.reshape_by(grouped, e.node("Shape", {x}));
+  if (known) return e.build.reshape(grouped, dims);
+  return reshape_to(e, grouped, nullptr, known_shape(e, "input"), [&] { return e.node("Shape", {x}); });
 }
 
 void group_norm_of(Emission& e, std::int64_t groups) {
@@ -241,7 +260,7 @@ void group_norm_of(Emission& e, std::int64_t groups) {
     return e.build.reshape(per_channel(e, argument, otherwise, x.dtype), {1, groups, -1});
   };
   Ints broadcast(static_cast<std::size_t>(rank), 1);
-  broadcast[0] = 0, broadcast[1] = -1;
+  broadcast[0] = 0, broadcast[1] = e.size("input", 1).value_or(-1);
   const Value scale = e.node("Mul", {parted("weight", 1), inverse(e, made.deviation)});
   const Value shift = e.node("Sub", {parted("bias", 0), e.node("Mul", {made.mean, scale})});
   e.give(0, e.node("Add", {e.node("Mul", {x, e.build.reshape(scale, broadcast)}), e.build.reshape(shift, broadcast)}));

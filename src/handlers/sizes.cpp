@@ -187,10 +187,11 @@ Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape
   const Value dims = sizes();
   const auto known = e.build.ints_of(dims);
   if (known && std::ranges::find(*known, 0) == known->end()) return e.build.reshape(value, *known);
-  const bool zeros = !to || std::ranges::any_of(*to, may_be_zero);
-  Arguments attributes;
-  if (zeros && e.at_least(14)) attributes.push_back({"allowzero", 1});
-  return e.build.reshape_by(value, dims, attributes);
+  if (to && std::ranges::none_of(*to, [](const Dim& dim) { return may_be_zero(dim); })) return e.build.reshape_by(value, dims);
+  if (e.at_least(14)) return e.build.reshape_by(value, dims, {{"allowzero", 1}});
+  // Reshape takes 0 for "as it was". -1 in its place is 0 again where it is the only one, and refused where it isn't.
+  const Value none = e.node("Equal", {dims, e.integers({0})});
+  return e.build.reshape_by(value, e.node("Sub", {dims, e.cast(none, DType::i64)}));
 }
 
 Value joined(Emission& e, const Values& parts) {

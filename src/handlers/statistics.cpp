@@ -221,7 +221,11 @@ Value covariance(Emission& e) {
     middle = e.node("Div", {sum(x, 1, true), count});
     norm = e.node("Sub", {count, e.scalar(dtype, correction)});
   }
-  norm = e.at_least(8) ? e.node("Max", {norm, e.scalar(dtype, 0)}) : e.node("Relu", {norm});
+  const auto* known = weights ? nullptr : e.constant_of(count);
+  if (const auto counts = known ? onnx::as_floats(*known) : std::nullopt)
+    norm = e.scalar(dtype, std::max(counts->front() - correction, 0.0));
+  else
+    norm = e.at_least(8) ? e.node("Max", {norm, e.scalar(dtype, 0)}) : e.node("Relu", {norm});
   const Value off = e.node("Sub", {x, middle});
   const Value product = e.node("MatMul", {off, e.build.transpose(weights ? e.node("Mul", {off, weights}) : off, {1, 0})});
   return e.node("Div", {product, norm});

@@ -2,6 +2,7 @@
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/order.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -48,7 +49,7 @@ void give_or_nothing(Emission& e, std::size_t output, bool given, const Value& v
 }
 
 Value like_self(Emission& e, const Value& flat) {
-  return e.rank("self") == 1 ? flat : e.build.reshape_by(flat, e.shape_of("self"));
+  return e.rank("self") == 1 ? flat : reshape_to(e, flat, nullptr, known_shape(e, "self"), [&] { return e.shape_of("self"); });
 }
 
 // What Unique compares as whole numbers.

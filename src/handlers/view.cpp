@@ -43,15 +43,32 @@ void flatten(Emission& e) {
   if (const auto* to = known_output_shape(e); !to || (e.call.rank("self") == 0))
     return e.give(e.build.reshape(e.tensor("self"), {-1}));
   const std::int64_t first = e.axis("start_dim"), last = e.axis("end_dim");
-  give_reshaped(e, [&] { return sizes_around(e, first, e.integers({-1}), last + 1); });
+  give_reshaped(e, [&] {  // beside a size of 0, Reshape can't find out another one
+    Values merged;
+    for (std::int64_t axis = first; axis <= last; ++axis) merged.push_back(e.size_of("self", axis));
+    return sizes_around(e, first, product_of(e, merged), last + 1);
+  });
 }
 
 void ravel(Emission& e) { e.give(e.call.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1})); }
 
+// The sizes that a dimension is parted into. Beside a size of 0, Reshape can't find out another one.
+Value parted_sizes(Emission& e, std::int64_t axis) {
+  const auto sizes = e.call.ints("sizes");
+  const auto open = sizes ? std::ranges::find(*sizes, -1) : std::vector<std::int64_t>::const_iterator();
+  if (!sizes || open == sizes->end()) return e.int_vector("sizes");
+  Values parts;
+  std::int64_t others = 1;
+  for (const std::int64_t size : *sizes) others *= size == -1 ? 1 : size;
+  for (const std::int64_t size : *sizes)
+    parts.push_back(size == -1 ? quotient(e, e.size_of("self", axis), e.integers({others})) : e.integers({size}));
+  return joined(e, parts);
+}
+
 void unflatten(Emission& e) {
   const std::int64_t axis = e.axis("dim");
   if (e.rank("self") == 0) return e.give(e.build.reshape(e.tensor("self"), e.ints("sizes")));
-  give_reshaped(e, [&] { return sizes_around(e, axis, e.int_vector("sizes"), axis + 1); });
+  give_reshaped(e, [&] { return sizes_around(e, axis, parted_sizes(e, axis), axis + 1); });
 }
 
 // ---- Dimensions of size 1

@@ -1,5 +1,6 @@
 // Losses and distances: facts.
 #include "symbolic/demands.h"
+#include "symbolic/emptiness.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -264,6 +265,15 @@ Facts dist(const Call& call) {
   return {tensor_fact(promotion.result(), Shape{})};
 }
 
+// ONNX's losses of classes are functions, whose Reshape finds out a size beside the batch's: ONNX Runtime fails for a batch of 0.
+Verdict has_a_batch(const Call& call) {
+  const auto& shape = tensor_of(call, "self").shape;
+  bool has = true;
+  for (std::size_t i = 0; shape && i < shape->size(); ++i)
+    has &= shape->size() == 1 || i == 1 || provably_at_least_if_empty((*shape)[i], 1);
+  return {.truth = has ? Truth::yes : Truth::no, .message = has ? "" : "the batch may be empty"};
+}
+
 }  // namespace
 
 void register_loss(Registry& registry) {
@@ -288,6 +298,7 @@ void register_loss(Registry& registry) {
   registry.facts("aten::cdist", cdist);
   registry.facts("aten::pdist", pdist);
   registry.facts("aten::dist", dist);
+  registry.condition("has_a_batch", has_a_batch);
 }
 
 }  // namespace compatcheck::symbolic

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "symbolic/demands.h"
+#include "symbolic/emptiness.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -137,6 +138,12 @@ Verdict channels_shuffle(const Call& call) {
   return demands.verdict();
 }
 
+Verdict may_have_no_elements(const Call& call) {
+  const auto& shape = tensor_of(call, "self").shape;
+  const bool may = shape && std::ranges::any_of(*shape, [](const Dim& size) { return !provably_at_least_if_empty(size, 1); });
+  return {.truth = may ? Truth::yes : Truth::no, .message = may ? "" : "no dimension may be empty"};
+}
+
 }  // namespace
 
 void register_rearrange(Registry& registry) {
@@ -145,6 +152,7 @@ void register_rearrange(Registry& registry) {
         "aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d", "aten::_pad_circular"})
     registry.facts(op, pad);
   registry.facts("aten::rot90", rot90);
+  registry.condition("may_have_no_elements", may_have_no_elements);
   registry.condition("pixels_fit", pixels_fit);
   registry.condition("channels_shuffle", channels_shuffle);
   registry.facts("aten::pixel_shuffle", pixel_shuffle);

@@ -160,5 +160,45 @@ def singles():
     return made
 
 
+def written_in_place(x: Tensor) -> Tensor:
+    for i in range(len(x)):
+        x.flatten().add_(1)
+    x.squeeze_(0)
+    return x
+
+
+def products_of_nothing():
+    """Sums over no elements, after a run that left values in memory; and sizes that Reshape can't find out."""
+    r = torch.randn
+    made = {}
+    sizes = lambda *shapes: [tuple(r(*[n if d == "n" else d for d in shape]) for shape in shapes) for n in (4, 0, 1, 4, 0)]
+    spec = lambda *shapes: tuple("f32:" + ",".join(map(str, shape)) for shape in shapes)
+    for name, function, *shapes in [
+            ("plain", lambda a, b: a @ b, (2, 3, "n"), (2, "n", 5)), ("left_turned", lambda a, b: a.transpose(1, 2) @ b, (2, "n", 3), (2, "n", 5)),
+            ("right_turned", lambda a, b: a @ b.transpose(1, 2), (2, 3, "n"), (2, 5, "n")), ("left_turned_by_matrix", lambda a, b: a.transpose(1, 2) @ b, (2, "n", 3), ("n", 5)),
+            ("more_on_the_right", lambda a, b: a @ b, (3, "n"), (2, "n", 5)), ("turned_against_more", lambda a, b: a.t() @ b, ("n", 3), (2, "n", 5)),
+            ("repeated_left", lambda a, b: a @ b, (1, 3, "n"), (2, "n", 5)), ("repeated_both", lambda a, b: a @ b, (2, 1, 3, "n"), (1, 4, "n", 5)),
+            ("vector_by_matrices", lambda a, b: a @ b, ("n",), (2, "n", 5)), ("matrices_by_vector", lambda a, b: a @ b, (2, 3, "n"), ("n",)),
+            ("vector_by_turned", lambda a, b: a @ b.transpose(1, 2), ("n",), (2, 5, "n")), ("bmm_turned", lambda a, b: torch.bmm(a.transpose(1, 2), b), (2, "n", 3), (2, "n", 5))]:
+        made[f"nothing_summed_{name}"] = Case(function, sizes(*shapes), spec(*shapes), opsets=range(8 if "repeated" in name or "more" in name or name in ("vector_by_matrices", "vector_by_turned") else 7, 27))
+    mixed = [(r(2, 3, 4), r(4, 5)), (torch.tensor([[[INF, 1, -1, 0]]]), r(1, 5)), (r(2, 0, 0), r(0, 5)), (r(2, 3, 1), torch.tensor([[0., INF], [1, -1], [2, 0.]])), (r(1, 1, 1), r(0, 2))]
+    made["tensordot_broadcast"] = Case(lambda a, b: torch.tensordot(a, b, 1), mixed, ("f32:a,b,c", "f32:d,e"), opsets=range(9, 27), zeros=range(14, 27))
+    made["tensordot_infinite"] = Case(lambda a, b: torch.tensordot(a, b, 1), [(torch.tensor([[INF]]), torch.tensor([[0., 1], [1, -1]]))], opsets=range(7, 27))
+    for name, function, *shapes in [("flatten", lambda x: x.flatten(-2), ("n", 4, 2)), ("flatten_sliced", lambda x: x[..., -2:0].flatten(-2), (3, 4, "n")),
+                                    ("unflatten", lambda x: x[3:-1, 1::3].unflatten(-3, [-1, 2]), (2, "n", 4)), ("kron", torch.kron, ("n", 2), ("n", 3)),
+                                    ("inner", torch.inner, (2, "n"), (3, 2, "n")), ("inner_rows", torch.inner, (2, 3), ("n", 2, 3))]:
+        made[f"nothing_{name}"] = Case(function, sizes(*shapes), spec(*shapes), opsets=range(10 if name == "unflatten" else 7, 27), zeros=range(14 if name == "unflatten" else 7, 27))
+    made["nothing_kron_both"] = Case(torch.kron, [(r(2, 3), r(3, 2)), (r(0, 3), r(3, 0))], ("f32:a,3", "f32:3,b"), opsets=range(7, 27), zeros=range(14, 27))
+    made["circular_of_nothing"] = Case(lambda x: F.pad(x, (1, 2), mode="circular"), [(r(2, n, 4),) for n in (3, 0, 1)], ("f32:2,n,4",), opsets=range(7, 27))
+    groups = (torch.rand(4), torch.rand(4))
+    made["group_norm_of_no_batch"] = Case(lambda x: (F.group_norm(x, 2), F.group_norm(x, 2, *groups)), [(r(n, 4, 3),) for n in (3, 0, 1)], ("f32:n,4,3",), zeros=range(7, 21))
+    made["unique_of_nothing"] = Case(lambda x: torch.unique(x, return_inverse=True), sizes((3, "n")), spec((3, "n")), opsets=range(11, 27))
+    made["cov_of_a_number"] = Case(torch.cov, [(torch.tensor(4., dtype=torch.float64),), (torch.tensor(-1., dtype=torch.float64),)], opsets=range(7, 27))
+    made["stated_and_written"] = Case(written_in_place, [(torch.tensor([1, 2, 3]),)], ("i64:3",), script=True, refused="may or may not share memory")
+    made["empty_batch"] = Case(lambda x, t: (F.cross_entropy(x, t), F.cross_entropy(x, t, reduction="sum"), F.nll_loss(x, t, reduction="none"), F.cross_entropy(x, t, label_smoothing=0.25)),
+                               [(r(n, 4), torch.randint(4, (n,))) for n in (3, 0, 1)], ("f32:n,4", "i64:n"), opsets=range(9, 27))
+    return made
+
+
 def cases():
-    return slice_writes() | resizes() | circuits() | singles()
+    return slice_writes() | resizes() | circuits() | singles() | products_of_nothing()
