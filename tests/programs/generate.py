@@ -9,8 +9,8 @@ from templates import TABLE, WRITE_TABLE, fill
 
 SIZES = [{"n": 3, "m": 2}, {"n": 5, "m": 1}, {"n": 1, "m": 3}, {"n": 2, "m": 2}, {"n": 4, "m": 5}]
 EMPTY = [{"n": 0, "m": 2}, {"n": 3, "m": 0}]
-SHAPES = [("n", 4), ("n", 4), ("n", 4), ("n",), ("n", "m"), (4,), (2, "n", 4), ("n", 3, 4), (1, 4), ("n", 1), (), (3, 4), (2, 3, 4), (1, 2, 4, 4), (3, 3), ("n", 4, "m"), (1, "n", 4)]
-INPUT_DTYPES = [torch.float32] * 8 + [torch.float64] * 2 + [torch.float16] + [torch.int64] * 4 + [torch.int32, torch.uint8] + [torch.bool] * 2
+SHAPES = [("n", 4), ("n", 4), ("n", 4), ("n",), ("n", "m"), (4,), (2, "n", 4), ("n", 3, 4), (1, 4), ("n", 1), (), (3, 4), (2, 3, 4), (1, 2, 4, 4), (3, 3), (), ("n", 4, "m"), (1, "n", 4)]
+INPUT_DTYPES = [torch.float32] * 8 + [torch.float64] * 2 + [torch.float16] + [torch.int64] * 4 + [torch.int32, torch.uint8, torch.int8, torch.int16] + [torch.bool] * 2
 ATTEMPTS = 40
 # What PyTorch leaves open, or ONNX Runtime, for infinities and NaN: tests/corpus/open_values.py has the reasons.
 OPEN_AT_SPECIALS = re.compile("pool|gelu|prelu|interpolate|upsample|attention|unique|conv|cummax|cummin|sort|topk|median|kthvalue")
@@ -36,7 +36,7 @@ def value_of(rng, dtype, shape, special):
     else:
         values = [rng.randrange(0 if dtype == torch.uint8 else -4, 9) for _ in range(count)]
         if rng.random() < 0.1:
-            values = [v if v < 5 else 127 + v for v in values]
+            values = [v if v < 5 else 118 + v for v in values]   # up to the end of int8
     return torch.tensor(values, dtype=dtype).reshape(shape)
 
 
@@ -209,6 +209,107 @@ def collected(state):
     return lines
 
 
+# Statements of several lines: {l} a new name, {v} the result's, {C} a condition. Each line is one statement, indented by what is above.
+CONTAINERS = """
+{l} = [{xa}, {same}, {xa}]; {l}.append({same}); {v} = torch.stack({l})
+{l} = [{x}, {same}]; {l}[0] = {l}[1] * 2; {l}[-1] = {same}; {v} = torch.cat({l})
+{l} = [{x}, {same}, {same}]; {l}.pop(0); {l}.insert(1, {x}); {l}.reverse(); {v} = {l}[0] - {l}[2]
+{l} = [{xa}, {same}]; {l}.extend([{same}]); {v} = torch.stack({l}[1:])
+{l} = [t * 2 for t in [{x}, {same}]]; {v} = {l}[0] + {l}[1]
+{l} = {xa}.unbind({d}); {v} = torch.stack([t.clone() for t in {l}])
+{l} = {xa}.split({sp}, {d}); {v} = torch.cat([{l}[-1], {l}[0]], {d})
+{l} = {x}.chunk(2, {d}); {v} = {l}[0].sum() + len({l})
+{l} = {"a": {xa}, "b": {same}}; {l}["c"] = {same}; {v} = torch.stack([{l}["a"], {l}["c"]])
+{l} = {"a": {x}, "b": {same}}; {l}["a"] = {l}["b"] * 2; {v} = {l}["a"] + {l}["b"] + len({l})
+{l} = {"a": {xa}}; {v} = {l}["b"] if "b" in {l} else {l}["a"]
+{l} = ({xa}, ({same}, {y})); {v} = {l}[1][0]
+{l} = ({x}, {y}); {v} = {l}[0] + {l}[-1]
+{v}, {l} = {xa}, {same}
+{v}, {l} = {xe}.max({d})
+{v}, {l} = torch.sort({xe}, stable=True, dim={d}); {v} = {v} * 2
+{l}, {v} = torch.topk({xe}, 1, {d}); {v} = {l} * 2
+{l} = {xa}.shape; {v} = {xa}.reshape({l}[0], -1)
+{l} = list({xa}.size()); {l}.append(1); {v} = {xa}.reshape({l})
+{l} = [1] * {xa}.dim(); {l}[{d}] = {sp}; {v} = {xa}.repeat({l})
+{l} = [i for i in range({xa}.dim())]; {v} = {xa}.permute({l}[1:] + {l}[:1])
+{l} = {xa}; {l} = {l}[{ix}]; {v} = {l}.clone()
+"""
+SCRIPTED_CONTAINERS = """
+{l}: List[Tensor] = []; for {i} in {xa}.unbind({d}):;     {l}.append({i}.clone()); {v} = torch.stack({l})
+{l}: List[Tensor] = [{xa}]; while len({l}) < {sp}:;     {l}.append({l}[-1]); {v} = torch.stack({l})
+{l}: List[Tensor] = [{x}, {same}]; if {C}:;     {l}.append({same}); {v} = torch.cat({l})
+{v} = {x} * 1; for {i} in [{same}, {y}]:;     {v} = {v} * 1 + {i}.sum().to({v}.dtype)
+{v} = {x} * 1; for {i}, {l} in enumerate([{same}, {same}]):;     {v} = {v} + {l} * {i}
+{v} = {x} * 1; for {i}, {l} in zip([{same}], [{same}]):;     {v} = {v} + {i} - {l}
+{l}: List[int] = []; for {i} in range({sp}):;     {l}.append({i} * 2); {v} = torch.tensor({l}) + {x}
+{l}: Dict[str, Tensor] = {}; {l}["k"] = {xa}; if {C}:;     {l}["k"] = {same}; {v} = {l}["k"].clone()
+{l}: Dict[int, Tensor] = {0: {x}, 1: {same}}; {v} = {x} * 1; for {i} in {l}.keys():;     {v} = {v} + {l}[{i}]
+{l}: Optional[Tensor] = None; if {C}:;     {l} = {xa}; {v} = {l} if {l} is not None else {same}
+{l}: Optional[Tensor] = {xa}; {v} = {same}; if {l} is not None:;     {v} = {l}.clone()
+{v} = {xa}.clone(); for {i} in range({v}.size(0)):;     if {C}:;         break;     {v}[{i}] = {si}
+{v} = {x}.clone(); for {i} in range(1, {v}.size(0)):;     {v}[{i}] += {v}[{i} - 1]
+{v} = {x}.clone(); for {i} in range({v}.size(0) - 1, -1, -1):;     if {i} % 2 == 0:;         continue;     {v}[{i}] = {v}[{i} - 1]
+{v} = {xa}.clone(); {l} = {v}.size(0); while {l} > 1:;     {l} = {l} // 2;     {v} = {v}[:{l}]
+{v} = {xa}; {l} = {v}.select(0, 0); if {C}:;     {l}.zero_(); {v} = {v} * 1 if {v}.dim() > 1 else {v}
+{l} = [{xa}.size(0), 2]; {l}.sort(); {v} = torch.zeros({l}) + {sf}
+{l} = 0; {v} = {x} * 1; while {l} < 3 and bool({xe}.sum() > {l}):;     {v} = {v} + {l};     {l} += 1
+"""
+
+
+def lines_in(text):
+    return [line.split(";") for line in text.strip().splitlines()]
+
+
+def blocks_of(lines):
+    """Lines with their indents as statements."""
+    statements, i = [], 0
+    while i < len(lines):
+        depth = lambda line: len(line) - len(line.lstrip())
+        j = i + 1
+        while j < len(lines) and depth(lines[j]) > depth(lines[i]):
+            j += 1
+        statements.append(Block([lines[i].strip()], [blocks_of(lines[i + 1:j])]) if j > i + 1 else lines[i].strip())
+        i = j
+    return statements
+
+
+def container(state):
+    chosen = state.rng.choice(lines_in(CONTAINERS) + (lines_in(SCRIPTED_CONTAINERS) if state.scripted else []))
+    result, local, counter = state.fresh(), f"l{state.counter}", f"i{state.counter}"
+    condition = fill(state, state.rng.choice(CONDITIONS)) if any("{C}" in line for line in chosen) else ""
+    text = "\n".join(line[1:] if line.startswith(" ") else line for line in chosen)
+    for hole, name in (("{l}", local), ("{i}", counter), ("{v}", result), ("{C}", condition)):
+        text = text.replace(hole, name)
+    text = text.replace("{}", "dict()")
+    statements = blocks_of(fill(state, text).split("\n"))
+    state.accept(Block(["if True:"], [statements]), True)
+    for env in state.envs:
+        env.pop(local, None), env.pop(counter, None)
+    state.names = [n for n in state.names if n not in (local, counter)]
+    if not isinstance(state.value(result), torch.Tensor):
+        raise Unfit
+    return statements
+
+
+def early_return(state, place):
+    """Where, on what condition and with what the program may end before its end: results are chosen at the end."""
+    names = {n: (state.value(n).dtype, state.value(n).dim(), state.is_exact(n)) for n in state.candidates()}
+    return place, fill(state, state.rng.choice(CONDITIONS)), names
+
+
+def returned(state, place, condition, names, results, statements):
+    """Results of the same dtypes and ranks; exact no longer where one isn't. None where nothing fits."""
+    chosen = []
+    for name in results:
+        value = state.value(name)
+        fits = [n for n, (dtype, rank, _) in names.items() if (dtype, rank) == (value.dtype, value.dim())]
+        if not fits:
+            return None
+        chosen.append(state.rng.choice(fits))
+    doubtful = {name for name, other in zip(results, chosen) if not names[other][2]}
+    return statements[:place] + [Block([f"if {condition}:"], [["return " + ", ".join(chosen)]])] + statements[place:], doubtful
+
+
 def attempt(state, maker):
     for _ in range(ATTEMPTS):
         state.used = []
@@ -222,7 +323,7 @@ def attempt(state, maker):
 
 
 def statement(state):
-    makers = [(assignment, 60), (write, 18), (scalar, 6 if state.scripted else 3)]
+    makers = [(assignment, 60), (write, 18), (scalar, 6 if state.scripted else 3), (container, 8)]
     if state.scripted and state.depth < MOST_DEPTH:
         makers += [(branch, 9), (loop, 7), (while_loop, 3), (collected, 3)]
     if state.scripted:
@@ -238,7 +339,14 @@ def generate(seed):
     state = State(rng, inputs_of(rng, special), scripted)
     state.special = special
     statements = []
-    for _ in range(rng.choice([2, 3, 4, 5, 6, 7])):
+    count = rng.choice([2, 3, 4, 5, 6, 7])
+    early, at = None, rng.randrange(count) if scripted and rng.random() < 0.2 else -1
+    for i in range(count):
+        if i == at:
+            try:
+                early = early_return(state, len(statements))
+            except Unfit:
+                pass
         statements += statement(state)
     text = "\n".join(lines_of(statements))
     names = [n for n in state.names if isinstance(state.value(n), torch.Tensor) and (n.startswith("v") or re.search(rf"^ *{n} = ", text, re.M))]
@@ -248,4 +356,8 @@ def generate(seed):
     others = unread + [n for n in names[:-1] if n not in unread and rng.random() < 0.4]
     results = [names[-1]] + others[:4]
     inputs = [Input(i.name, i.dims, [i.values[s] for s in state.sets]) for i in state.inputs]
-    return Program(inputs, statements, results, scripted), {name for name in results if state.is_exact(name)}
+    exact = {name for name in results if state.is_exact(name)}
+    if early and (ended := returned(state, *early, results, statements)):
+        statements, doubtful = ended
+        exact -= doubtful
+    return Program(inputs, statements, results, scripted), exact

@@ -10,7 +10,7 @@ import torch
 from program import GLOBALS, lines_of
 
 FLOATS = (torch.float16, torch.float32, torch.float64)
-INTEGERS = (torch.int64, torch.int32, torch.uint8)
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)
 NUMERIC = FLOATS + INTEGERS
 ALL = NUMERIC + (torch.bool,)
 LARGEST = {torch.float16: 2000.0}
