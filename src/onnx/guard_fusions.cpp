@@ -85,13 +85,17 @@ class Guard {
     node.inputs.push_back(add_constant(model_.values[node.outputs[0]].dtype, 0.5));
   }
 
-  // FuseReluClip reads the lower bound as f32 or f16: a model with another dtype doesn't load, and NaN loses the Relu.
+  // FuseReluClip reads the lower bound as f32 or f16: a model with another dtype doesn't load, and NaN loses the Relu. Of a Clip
+  // before opset 11, whose upper bound is below 0, it makes one that doesn't load.
   void clip_of_relu(const Node& node) {
     const Node* relu = maker(node.inputs[0], "Relu");
     if (!relu) return;
     const ir::DType dtype = model_.values[relu->outputs[0]].dtype;
     const bool half_or_single = dtype == ir::DType::f32 || dtype == ir::DType::f16;
-    if (!half_or_single || is_nan(node.inputs.size() > 1 ? node.inputs[1] : absent)) clipped_.insert(relu->outputs.front());
+    const NodeAttribute* upper = node.attribute("max");
+    const bool below = upper && std::get<double>(upper->value) < 0;
+    if (!half_or_single || below || is_nan(node.inputs.size() > 1 ? node.inputs[1] : absent))
+      clipped_.insert(relu->outputs.front());
   }
 
   // Of a constant of one element.
@@ -123,8 +127,8 @@ class Guard {
   }
 
   void take_relu_by_maximum(Node& node) {
-    if (node.op != "Relu" || !node.domain.empty()) return;
-    node.op = "Max";
+    if (node.op != "Relu" || !node.domain.empty() || ir::is_floating(model_.values[node.outputs[0]].dtype)) return;
+    node.op = "Max";  // Sum takes no integers
     node.inputs.push_back(add_constant(model_.values[node.outputs[0]].dtype, 0));
   }
 
@@ -148,6 +152,9 @@ class Guard {
       if (node.op == "MatMul" && node.domain.empty())
         for (ValueId& input : node.inputs)
           if (scaled_.contains(input)) part(input, "Sum", {});
+      if (node.op == "Clip" && node.domain.empty() && clipped_.contains(node.inputs[0]) &&
+          ir::is_floating(model_.values[node.inputs[0]].dtype))
+        part(node.inputs[0], "Sum", {});
       if (scaled_.contains(node.outputs[0]))
         for (ValueId& input : node.inputs)
           if (products_.contains(input)) part(input, "Sum", {});
