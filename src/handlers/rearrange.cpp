@@ -156,7 +156,8 @@ Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size
   if (!provably_at_least(size, shift < 0 ? -shift : shift)) {
     if (!e.at_least(10))
       throw Refusal{"whether a dimension is shorter than the shift isn't known before opset 10", "use opset 10"};
-    first = e.node("Mod", {first, count});
+    const Value none = e.cast(e.node("Equal", {count, e.integers({0})}), DType::i64);  // by 0 ONNX Runtime doesn't divide
+    first = e.node("Mod", {first, sum(e, count, none)});
   }
   return e.build.concat({sliced(e, value, axis, first, e.integers({to_end})), sliced(e, value, axis, e.integers({0}), first)},
                         axis);

@@ -104,7 +104,7 @@ void squeeze(Emission& e) {
   Ints ones, open;
   for (const std::int64_t axis : axes) {
     const Dim& size = shape[static_cast<std::size_t>(axis)];
-    if (size.number() == 1)
+    if (provably_equal(size, 1))
       ones.push_back(axis);
     else if (!size.is_number())
       open.push_back(axis);

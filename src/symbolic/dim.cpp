@@ -223,8 +223,36 @@ Dim floor_div(const Dim& a, const Dim& b) {
 
 Dim modulo(const Dim& a, const Dim& b) { return a - floor_div(a, b) * b; }
 
+namespace {
+
+constexpr std::string_view least_mark = "min(";
+
+// With 1 in the place of what is 1 unless it is empty: named sizes are at least 1.
+Terms with_ones(const Terms& terms) {
+  Terms made;
+  for (const auto& [atoms, coefficient] : terms) {
+    std::vector<std::string> left = atoms;
+    std::erase_if(left, [](const std::string& atom) { return atom.starts_with(least_mark); });
+    if (!add_term(made, left, coefficient)) return terms;
+  }
+  return made;
+}
+
+}  // namespace
+
+Dim at_most_one(const Dim& size) {
+  if (size.is_unknown()) return size;
+  if (size.is_number()) return Dim(std::clamp<std::int64_t>(*size.number(), 0, 1));
+  const std::string text = size.to_string();
+  return text.starts_with(least_mark) && text.find('(', least_mark.size()) == std::string::npos
+             ? size
+             : Dim::symbol(std::string(least_mark) + text + ", 1)");
+}
+
 bool provably_equal(const Dim& a, const Dim& b) {
-  return !a.is_unknown() && !b.is_unknown() && DimTerms::of(a) == DimTerms::of(b);
+  if (a.is_unknown() || b.is_unknown()) return false;
+  const Terms x = DimTerms::of(a), y = DimTerms::of(b);
+  return x == y || with_ones(x) == with_ones(y);
 }
 
 bool provably_different(const Dim& a, const Dim& b) {

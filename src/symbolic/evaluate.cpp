@@ -13,7 +13,8 @@ struct UnknownName {};
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 
-// sum: product (('+' | '-') product)*; product: factor (('*' | '//') factor)*; factor: number, name, '-' factor, '(' sum ')'.
+// sum: product (('+' | '-') product)*; product: factor (('*' | '//') factor)*; factor: number, name, '-' factor, '(' sum ')',
+// 'min(' sum ',' sum ')'.
 class Expression {
  public:
   Expression(std::string text, const Sizes& sizes) : text_(std::move(text)), sizes_(sizes) {}
@@ -69,6 +70,13 @@ class Expression {
     while (at_ < text_.size() && is_word(text_[at_])) word += text_[at_++];
     if (word.empty()) throw std::runtime_error("can't read " + text_);
     if (std::isdigit(static_cast<unsigned char>(word[0]))) return std::stoll(word);
+    if (word == "min" && take("(")) {
+      const std::int64_t first = sum();
+      if (!take(",")) throw std::runtime_error("no , in " + text_);
+      const std::int64_t second = sum();
+      if (!take(")")) throw std::runtime_error("no ) in " + text_);
+      return std::min(first, second);
+    }
     const auto size = sizes_.find(word);
     if (size == sizes_.end()) throw UnknownName{};
     return size->second;
@@ -100,6 +108,7 @@ std::vector<std::string> names_in(const Dim& dim) {
     }
     std::string word;
     while (at < text.size() && is_word(text[at])) word += text[at++];
+    if (word == "min" && at < text.size() && text[at] == '(') continue;
     if (!std::isdigit(static_cast<unsigned char>(word[0])) && std::ranges::find(names, word) == names.end())
       names.push_back(std::move(word));
   }

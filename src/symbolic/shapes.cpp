@@ -15,6 +15,8 @@ std::optional<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank) {
 Dim broadcast_dim(const Dim& a, const Dim& b) {
   if (a.number() == 1) return b;
   if (b.number() == 1) return a;
+  if (provably_equal(a, 1)) return b;
+  if (provably_equal(b, 1)) return a;
   demand(a, b, true);
   if (provably_equal(a, b)) return a;
   if (a.is_number() && b.is_number()) throw Impossible{"sizes " + a.to_string() + " and " + b.to_string() + " don't broadcast"};

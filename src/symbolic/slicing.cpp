@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "symbolic/demands.h"
+#include "symbolic/emptiness.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -28,6 +29,7 @@ Dim slice_length(const Call& call, const Dim& size, std::int64_t step) {
   const bool to_end = end_given.number() == std::numeric_limits<std::int64_t>::max() || provably_equal(end_given, size);
   const Dim start = call.is_none("start") ? Dim(0) : place_in(call.dim("start").value_or(Dim::unknown()), size);
   const Dim length = (to_end ? size : place_in(end_given, size)) - start;
+  if (length.number() == 1 && !size.is_number() && !provably_at_least_if_empty(size, 1)) return at_most_one(size);
   if (length.is_number()) return ceil_div(std::max<std::int64_t>(*length.number(), 0), step);
   return provably_at_least(length, 0) ? ceil_div(length, step) : Dim::unknown();
 }

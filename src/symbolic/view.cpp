@@ -183,8 +183,9 @@ std::optional<Shape> squeezed(const Shape& shape, const std::optional<std::vecto
       result.push_back(shape[i]);
       continue;
     }
+    if (provably_equal(shape[i], 1)) continue;
     if (!shape[i].is_number()) return std::nullopt;
-    if (shape[i].number() != 1) result.push_back(shape[i]);
+    result.push_back(shape[i]);
   }
   return result;
 }

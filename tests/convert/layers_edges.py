@@ -160,6 +160,16 @@ def singles():
     return made
 
 
+class FirstRow(torch.nn.Module):
+    def forward(self, x):
+        y = x * 1
+        for row in range(y[:1].size(0)):
+            y[row] = 3.0
+        if x[:1].size(0) == 1:
+            y = y + 1
+        return y, x[:1].size(0) + x[-1:].numel(), x[:1].squeeze(-1).flatten(), torch.zeros(x[:1].shape)
+
+
 def written_in_place(x: Tensor) -> Tensor:
     for i in range(len(x)):
         x.flatten().add_(1)
@@ -192,6 +202,11 @@ def products_of_nothing():
     made["circular_of_nothing"] = Case(lambda x: F.pad(x, (1, 2), mode="circular"), [(r(2, n, 4),) for n in (3, 0, 1)], ("f32:2,n,4",), opsets=range(7, 27))
     groups = (torch.rand(4), torch.rand(4))
     made["group_norm_of_no_batch"] = Case(lambda x: (F.group_norm(x, 2), F.group_norm(x, 2, *groups)), [(r(n, 4, 3),) for n in (3, 0, 1)], ("f32:n,4,3",), zeros=range(7, 21))
+    made["relu_clipped_below_zero"] = Case(lambda x: torch.relu(x).clamp(-1.5, -1.5), [(r(3, 4),)], opsets=range(7, 27))
+    made["roll_of_nothing"] = Case(lambda x: x[x > 1].roll(1, -1), [(torch.tensor(v),) for v in ([3., 2, 0], [0., 0, 0], [2., 0, 0])], opsets=range(10, 27))
+    first = lambda x: (x[:1].reshape(-1), x[-1:].mean(), x[:1].sum(0), x[:1] + x, torch.cat([x[:1], x]), x[:1].expand(x.size(0), 4), x.new_zeros(x[:1].shape), x[-1:].cumsum(0), x.sum() + x[:1].numel())
+    made["first_of_nothing"] = Case(FirstRow(), [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), script=True, opsets=range(11, 27))
+    made["first_of_nothing_traced"] = Case(first, [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), opsets=range(10, 27))
     made["unique_of_nothing"] = Case(lambda x: torch.unique(x, return_inverse=True), sizes((3, "n")), spec((3, "n")), opsets=range(11, 27))
     made["cov_of_a_number"] = Case(torch.cov, [(torch.tensor(4., dtype=torch.float64),), (torch.tensor(-1., dtype=torch.float64),)], opsets=range(7, 27))
     made["stated_and_written"] = Case(written_in_place, [(torch.tensor([1, 2, 3]),)], ("i64:3",), script=True, refused="may or may not share memory")

@@ -41,8 +41,8 @@ TEST(Slice, OfNamedSizesOnlyWhatHoldsForAll) {
   EXPECT_EQ(sliced("f32[n]", "0", "9223372036854775807", "2"), "f32[(n + 1)//2]");
   EXPECT_EQ(sliced("f32[n]", "1", "None"), "f32[n - 1]");
   EXPECT_EQ(sliced("f32[n]", "0", "-1"), "f32[n - 1]");
-  EXPECT_EQ(sliced("f32[n]", "-1", "None"), "f32[1]");
-  EXPECT_EQ(sliced("f32[n]", "0", "1"), "f32[1]");
+  EXPECT_EQ(sliced("f32[n]", "-1", "None"), "f32[min(n, 1)]");
+  EXPECT_EQ(sliced("f32[n]", "0", "1"), "f32[min(n, 1)]");
   EXPECT_EQ(sliced("f32[n]", "2", "None"), "f32[?]");
   EXPECT_EQ(sliced("f32[n]", "0", "4"), "f32[?]");
 }
