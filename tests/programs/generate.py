@@ -317,7 +317,7 @@ def attempt(state, maker):
         try:
             made = maker(state)
             return made if isinstance(made, list) else [made]
-        except Unfit:
+        except (Unfit, IndexError):   # a rank that another set of inputs lacks
             state.names, state.inexact, state.envs, state.sets = kept
     return []
 

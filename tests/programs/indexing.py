@@ -62,7 +62,8 @@ def index(state, name):
         elif choice < 0.75:
             items.append(bounds(state))
         elif choice < 0.93:
-            items.append(integers(state, shape[axis]))
+            # Where nothing is read or written PyTorch looks at no position; ONNX Runtime does.
+            items.append(integers(state, min(env[name].shape[axis] for env in state.envs)))
         else:
             items.append(mask(state, shape[axis:axis + 1]))
         axis += 1
