@@ -37,6 +37,22 @@ bool handles_no_tensors(const ir::Node& node) {
   return !node.inputs().empty() && is_container(node.input(0));
 }
 
+// And what they are asked with: texts that are computed.
+bool handles_dictionaries(const ir::Node& node) {
+  const auto is_dict = [](const ir::Value* value) {
+    const ir::TypeRef& type = value->type();
+    const ir::TypeRef held = ir::is(type, TypeKind::optional) ? type->elements.front() : type;
+    return ir::is(held, TypeKind::dict) || (ir::is(held, TypeKind::string) && !ir::constant_of(value));
+  };
+  return std::ranges::any_of(node.inputs(), is_dict) || std::ranges::any_of(node.outputs(), is_dict);
+}
+
+std::string attribute_of(const ir::Node& node) {
+  const ir::Constant* name = node.attribute("name");
+  const auto* text = name ? name->get<std::string>() : nullptr;
+  return text ? *text : std::string();
+}
+
 bool is_failure(const Outcome& outcome) {
   return !outcome.kept &&
          (outcome.status == Status::missing || outcome.status == Status::refused || outcome.status == Status::unassessed);
@@ -48,6 +64,9 @@ Causes::Causes(const conversion::Assessment& assessment, const conversion::Conte
     : context_(context), writes_(writes) {
   CauseOf causes;
   for (const Outcome& outcome : assessment.outcomes) outcomes_.emplace(outcome.node, &outcome);
+  for (const Outcome& outcome : assessment.outcomes)
+    if (outcome.unresolved_write && outcome.node->is("prim::SetAttr"))
+      attributes_.emplace(attribute_of(*outcome.node), outcome.node);
   for (const Outcome& outcome : assessment.outcomes)
     if (outcome.unresolved_write)
       for (const ir::Value* input : outcome.node->inputs())
@@ -65,12 +84,17 @@ const Outcome* Causes::root_of(const Outcome& outcome) const {
   return root == roots_.end() ? nullptr : root->second;
 }
 
-// Where nodes hang on each other in a circle, the first of them stands for all.
+// Where nodes hang on each other in a circle, the first of them stands for all. What is unassessed has no finding to stand for
+// others.
 Causes::Node Causes::top_of(Node node, const CauseOf& causes) const {
   std::unordered_set<Node> seen;
+  Node highest = node;
   auto next = causes.find(node);
-  for (; next != causes.end() && seen.insert(node).second; next = causes.find(node)) node = next->second;
-  if (next == causes.end()) return node;
+  for (; next != causes.end() && seen.insert(node).second; next = causes.find(node)) {
+    node = next->second;
+    if (outcomes_.at(node)->status != Status::unassessed) highest = node;
+  }
+  if (next == causes.end()) return highest;
   Node first = node;
   for (Node turn = causes.at(node); turn != node; turn = causes.at(turn))
     if (outcomes_.at(turn) < outcomes_.at(first)) first = turn;  // they stand in graph order
@@ -82,9 +106,20 @@ bool Causes::fails(Node node) const {
   return outcome != outcomes_.end() && is_failure(*outcome->second);
 }
 
-// An operator without a mapping, a broken condition and a write with an obstacle of its own are to be mended where they stand.
+// Were the length of what it runs over known, the loop would be unrolled, and the write have a form.
+bool Causes::is_of_loop(const Outcome& outcome) const {
+  for (const ir::Block* block = outcome.node->owner(); block && block->owner(); block = block->parent())
+    if (block->owner()->is("prim::Loop") && !is_settled(block->owner()->input(0))) return true;
+  return false;
+}
+
+// An operator without a mapping, a broken condition and a write with an obstacle of its own are to be mended where they stand;
+// but for those of dictionaries and of loops over what isn't known, which follow from what makes these.
 bool Causes::may_follow(const Outcome& outcome) const {
-  if (outcome.unresolved_write) return writes_.contains(outcome.node);
+  if (outcome.unresolved_write)
+    return writes_.contains(outcome.node) || handles_dictionaries(*outcome.node) || is_of_loop(outcome) ||
+           (outcome.node->is("prim::SetAttr") && !ir::constant_of(outcome.node->input(0)));
+  if (outcome.status == Status::missing && handles_dictionaries(*outcome.node)) return true;
   if (outcome.status == Status::unassessed || (outcome.status == Status::refused && outcome.of_unknown)) return true;
   return outcome.status == Status::refused && !outcome.impossible && handles_no_tensors(*outcome.node);
 }
@@ -98,21 +133,50 @@ bool Causes::is_settled(const ir::Value* value) const {
 
 Causes::Node Causes::cause_of(const Outcome& outcome) const {
   const ir::Node& node = *outcome.node;
+  if (outcome.unresolved_write)
+    if (const Node cause = cause_among(trip_counts(node), &node)) return cause;
   if (const auto write = writes_.find(&node); write != writes_.end()) {
     if (fails(write->second)) return write->second;
     const auto results = write->second->outputs();
     return cause_among({results.begin(), results.end()}, &node);
   }
   if (outcome.blamed && outcome.blamed != &node && fails(outcome.blamed)) return outcome.blamed;
+  return cause_among(followed(outcome), &node);
+}
+
+std::vector<std::uint32_t> Causes::inputs_of(const Outcome& outcome) const {
+  std::vector<std::uint32_t> inputs;
+  if (!outcome.wants.empty() || !is_failure(outcome) || !may_follow(outcome)) return {};
+  if (const Outcome* root = root_of(outcome)) return root_of(*root) ? inputs : inputs_of(*root);
+  if (cause_among(followed(outcome), outcome.node, &inputs)) return {};
+  std::ranges::sort(inputs);
+  return inputs;
+}
+
+// Of the loops around the node, and the conditions of its branches.
+std::vector<const ir::Value*> Causes::trip_counts(const ir::Node& node) {
+  std::vector<const ir::Value*> counts;
+  for (const ir::Block* block = node.owner(); block && block->owner(); block = block->parent())
+    counts.push_back(block->owner()->input(0));
+  return counts;
+}
+
+std::vector<const ir::Value*> Causes::followed(const Outcome& outcome) const {
+  const ir::Node& node = *outcome.node;
   std::vector<const ir::Value*> waiting(node.inputs().begin(), node.inputs().end());
+  if (outcome.unresolved_write) {
+    const auto counts = trip_counts(node);
+    waiting.insert(waiting.end(), counts.begin(), counts.end());
+    return waiting;
+  }
   for (const ir::Value* output : node.outputs())
     if (is_container(output)) waiting.push_back(output);
   for (const ir::Block* block : node.blocks()) waiting.insert(waiting.end(), block->outputs().begin(), block->outputs().end());
-  return cause_among(std::move(waiting), &node);
+  return waiting;
 }
 
 // The nearest failure on the way back from the values, by way of what isn't known.
-Causes::Node Causes::cause_among(std::vector<const ir::Value*> waiting, Node self) const {
+Causes::Node Causes::cause_among(std::vector<const ir::Value*> waiting, Node self, std::vector<std::uint32_t>* inputs) const {
   std::unordered_set<const ir::Value*> seen;
   for (std::size_t at = 0; at < waiting.size() && seen.size() < most_looks; ++at) {
     context_.watch.step();
@@ -123,16 +187,37 @@ Causes::Node Causes::cause_among(std::vector<const ir::Value*> waiting, Node sel
     if (producer == self) continue;
     if (!producer) {
       const ir::Node* owner = value->block() ? value->block()->owner() : nullptr;
+      const auto* list = context_.facts.of(value).list();
+      if (!owner && inputs && list && !list->items) inputs->push_back(static_cast<std::uint32_t>(value->index()));
       if (owner) waiting.insert(waiting.end(), owner->inputs().begin(), owner->inputs().end());
       continue;
     }
-    if (fails(producer)) return producer;
+    const auto root = roots_.find(producer);
+    const bool of_self = inputs && root != roots_.end() && root->second->node == self;
+    if (fails(producer) && !of_self && !(inputs && outcomes_.at(producer)->status == Status::unassessed)) return producer;
+    if (producer->is("prim::GetAttr"))
+      if (const auto write = attributes_.find(attribute_of(*producer)); write != attributes_.end() && write->second != self)
+        return write->second;
     waiting.insert(waiting.end(), producer->inputs().begin(), producer->inputs().end());
     for (const ir::Block* block : producer->blocks())
       if (value->index() < block->outputs().size())
         waiting.push_back(block->outputs()[block->outputs().size() - producer->outputs().size() + value->index()]);
   }
   return nullptr;
+}
+
+void leave_lists_to_inputs(conversion::Assessment& assessment, const conversion::Context& context, const WriteCauses& writes) {
+  const Causes causes(assessment, context, writes);
+  std::vector<std::vector<std::uint32_t>> inputs;
+  for (const Outcome& outcome : assessment.outcomes) inputs.push_back(causes.inputs_of(outcome));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].empty()) continue;
+    Outcome& outcome = assessment.outcomes[i];
+    outcome.wants = std::move(inputs[i]);
+    if (outcome.status == Status::missing) continue;
+    outcome.status = Status::needs_input;
+    outcome.unresolved_write = false;
+  }
 }
 
 }  // namespace compatcheck::analysis

@@ -1,6 +1,8 @@
 // Which failures follow from others: what is told of a model are the ones to mend.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +20,8 @@ class Causes {
 
   // The failure that this one follows from; null if it stands by itself, or is none.
   const conversion::Outcome* root_of(const conversion::Outcome& outcome) const;
+  // The model's inputs that it follows from instead, in order: lists whose length nobody states.
+  std::vector<std::uint32_t> inputs_of(const conversion::Outcome& outcome) const;
 
  private:
   using Node = const ir::Node*;
@@ -26,14 +30,21 @@ class Causes {
   bool fails(Node node) const;
   bool may_follow(const conversion::Outcome& outcome) const;
   bool is_settled(const ir::Value* value) const;
+  bool is_of_loop(const conversion::Outcome& outcome) const;
+  static std::vector<const ir::Value*> trip_counts(const ir::Node& node);
+  std::vector<const ir::Value*> followed(const conversion::Outcome& outcome) const;
   Node cause_of(const conversion::Outcome& outcome) const;
-  Node cause_among(std::vector<const ir::Value*> waiting, Node self) const;
+  Node cause_among(std::vector<const ir::Value*> waiting, Node self, std::vector<std::uint32_t>* inputs = nullptr) const;
 
   const conversion::Context& context_;
   const WriteCauses& writes_;
   std::unordered_map<Node, const conversion::Outcome*> outcomes_;
   std::unordered_map<const ir::Value*, Node> written_;  // by the first write that can't be expressed
+  std::unordered_map<std::string, Node> attributes_;    // that keep their value between calls: the first write of each
   std::unordered_map<Node, const conversion::Outcome*> roots_;
 };
+
+// What fails for want of a list's members needs input.
+void leave_lists_to_inputs(conversion::Assessment& assessment, const conversion::Context& context, const WriteCauses& writes);
 
 }  // namespace compatcheck::analysis

@@ -3,6 +3,7 @@
 
 #include "analysis/baked_in.h"
 #include "analysis/boundary.h"
+#include "analysis/causes.h"
 #include "analysis/deciding_sizes.h"
 #include "analysis/describe.h"
 #include "analysis/dropped_assertions.h"
@@ -76,6 +77,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
                  const Model::State& state, analysis::Targets& targets, analysis::DecidingSizes& sizes) {
   auto assessment = assessor.assess(opset);
   sizes.leave_to_inputs(assessment, opset);
+  if (!assessment.convertible()) analysis::leave_lists_to_inputs(assessment, context, prepared.write_causes);
   Report report = report_of(info, state.program ? state.program->libtorch_version : "");
   report.opset = opset;
   report.export_type = options.export_type;
