@@ -151,9 +151,9 @@ std::vector<Frontend::ObservedTensor> Frontend::observe(const std::filesystem::p
 }
 
 std::vector<Frontend::Run> Frontend::run(const InputFile& file, const std::string& display_name, const std::string& method,
-                                         const std::vector<ir::Constants>& calls, std::uint64_t seed) {
+                                         const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge) {
   return naming(display_name, [&] {
-    return state_->run(file, calls, {state_->model(display_name, display_name), method, {}, seed});
+    return state_->run(file, calls, {state_->model(display_name, display_name), method, {}, seed, nudge});
   });
 }
 

@@ -100,8 +100,9 @@ class Frontend {
     std::optional<ir::Constant> result;
     std::string failure;
   };
+  // `nudge`, unless it is 0: the last bits of the module's weights are others, by this draw.
   std::vector<Run> run(const InputFile& file, const std::string& display_name, const std::string& method,
-                       const std::vector<ir::Constants>& calls, std::uint64_t seed);
+                       const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge = 0);
 
   // What one call of a graph, by the interpreter, holds inside; the graph's constants may lie in the file. Of the block's
   // executions `first` to `end` the values asked for, which stand in it or around it, in that order: tensors carry their bytes.

@@ -72,6 +72,7 @@ void put(Writer& out, const RunRequest& request) {
   out.string(request.method);
   out.blob(request.arguments);
   out.unsigned_number(request.seed);
+  out.unsigned_number(request.nudge);
 }
 void put(Writer& out, const ValuesRequest& request) {
   put(out, request.model);
@@ -170,8 +171,9 @@ Request read_request(Reader& in) {
     return request;
   }
   if (kind == run) {
-    RunRequest request{model(in), in.string(), blob(in), 0};
+    RunRequest request{model(in), in.string(), blob(in), 0, 0};
     request.seed = in.unsigned_number();
+    request.nudge = in.unsigned_number();
     return request;
   }
   if (kind == values) {

@@ -14,7 +14,7 @@
 
 namespace compatcheck::frontend::protocol {
 
-inline constexpr std::uint32_t version = 3;
+inline constexpr std::uint32_t version = 4;
 
 // The descriptor under which the helper finds its end of the socket.
 inline constexpr int helper_socket = 3;
@@ -48,6 +48,7 @@ struct RunRequest {
   std::string method;                   // of the module
   std::vector<std::uint8_t> arguments;  // a snapshot: a list with a tuple for each call
   std::uint64_t seed = 0;               // of libtorch's generator before the first call; one more before each further one
+  std::uint64_t nudge = 0;              // not 0: the module's weights are rounded differently, by this draw
 };
 // Of a block's executions, counted from 0, those from `first` to `end`.
 struct BlockValues {

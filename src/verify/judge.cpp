@@ -95,6 +95,7 @@ bool Judge::is_random(const Expected& expected) {
 
 bool Judge::judge(const std::vector<Pair>& pairs, const Expected& expected, const Plain& plain) {
   noise_.reset();
+  of_weights_ = false;
   bool all = true;
   for (std::size_t i = 0; i < pairs.size(); ++i) all &= judge_output(i, pairs[i], expected, pairs.size());
   if (all) return true;
@@ -122,9 +123,12 @@ bool Judge::judge_output(std::size_t index, const Pair& pair, const Expected& ex
   if (index < own_.size()) output.noise_abs = std::max(output.noise_abs, own_[index]);
   bool within = comparison.passed();
   if (!within && comparison.same_form() && ir::is_floating(comparison.expected_dtype)) {
-    const Noise* noise = noise_of(index, expected);
-    if (noise) output.noise_abs = std::max(output.noise_abs, noise->largest);
-    within = noise && is_within(*noise, comparison, tolerance(comparison.expected_dtype));
+    for (const auto what : {Reference::Nudged::inputs, Reference::Nudged::weights}) {
+      const Noise* noise = noise_of(index, expected, what);
+      if (noise) output.noise_abs = std::max(output.noise_abs, noise->largest);
+      within = noise && is_within(*noise, comparison, tolerance(comparison.expected_dtype));
+      if (within) break;
+    }
     if (within) output.within_noise += comparison.mismatched;
   }
   if (!within) output.mismatched += comparison.mismatched;
@@ -152,8 +156,18 @@ bool Judge::ties(std::size_t index, const Pair& pair, const MadeCall& call, std:
   return input && is_tie(*by, *input, pair.expected, pair.found, tolerance(input->dtype));
 }
 
-const Noise* Judge::noise_of(std::size_t index, const Expected& expected) {
-  if (!noise_) noise_ = measure_noise(reference_, expected);
+// Weights are asked where inputs don't explain enough: the larger noise counts.
+const Noise* Judge::noise_of(std::size_t index, const Expected& expected, Reference::Nudged what) {
+  if (!noise_) noise_ = measure_noise(reference_, expected, Reference::Nudged::inputs);
+  if (what == Reference::Nudged::weights && !of_weights_) {
+    of_weights_ = true;
+    const auto more = measure_noise(reference_, expected, what);
+    noise_->resize(std::max(noise_->size(), more.size()));
+    for (std::size_t i = 0; i < more.size(); ++i) {
+      Noise& noise = (*noise_)[i];
+      noise = {std::max(noise.largest, more[i].largest), std::max(noise.rms, more[i].rms)};
+    }
+  }
   return index < noise_->size() ? &(*noise_)[index] : nullptr;
 }
 
@@ -190,9 +204,11 @@ void Judge::tell_noise() {
   for (const OutputVerification& output : made_.outputs)
     if (!output.passed) difference = std::max(difference, output.max_abs);
   if (noise > 0 && difference <= much_less * noise)
-    advise(made_, "TorchScript's own result moves by " + short_number(noise) +
-                      " when the last bits of its inputs change: the model makes that much of rounding; --atol and --rtol say "
-                      "what is near enough");
+    advise(
+        made_,
+        "TorchScript's own result moves by " + short_number(noise) +
+            " when the last bits of its inputs or weights change: the model makes that much of rounding; --atol and --rtol say "
+            "what is near enough");
 }
 
 }  // namespace compatcheck::verification

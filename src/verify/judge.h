@@ -39,7 +39,7 @@ class Judge {
  private:
   bool judge_output(std::size_t index, const Pair& pair, const Expected& expected, std::size_t outputs);
   bool ties(std::size_t index, const Pair& pair, const MadeCall& call, std::size_t outputs);
-  const Noise* noise_of(std::size_t index, const Expected& expected);
+  const Noise* noise_of(std::size_t index, const Expected& expected, Reference::Nudged what);
   bool passes(const Comparison& comparison) const;
   bool reaches_cosine(const Comparison& comparison) const;
   void blame(const std::vector<Pair>& pairs, const Plain& plain);
@@ -51,6 +51,7 @@ class Judge {
   Verification& made_;
   std::vector<double> own_;                  // of each output, from call to call
   std::optional<std::vector<Noise>> noise_;  // of this run, once it was measured
+  bool of_weights_ = false;                  // the weights' noise is in it, too
 };
 
 }  // namespace compatcheck::verification

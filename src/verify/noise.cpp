@@ -8,16 +8,16 @@ namespace compatcheck::verification {
 namespace {
 
 constexpr int draws = 4;
-// The inputs' last bits are one rounding; each operator rounds once more.
+// Last bits of inputs or weights are one rounding; each operator rounds once more.
 constexpr double factor = 4;
 
 }  // namespace
 
-std::vector<Noise> measure_noise(Reference& reference, const Expected& expected) {
+std::vector<Noise> measure_noise(Reference& reference, const Expected& expected, Reference::Nudged what) {
   std::vector<Noise> noise;
   const auto right = leaves_of(expected.result);
   for (int draw = 0; draw < draws; ++draw) {
-    const auto other = reference.nudged_result(expected, static_cast<std::uint64_t>(draw));
+    const auto other = reference.nudged_result(expected, what, static_cast<std::uint64_t>(draw));
     if (!other) continue;
     const auto moved = leaves_of(*other);
     noise.resize(right.size());

@@ -1,4 +1,4 @@
-// What a model makes of rounding: how far its results move when the last bits of its inputs change.
+// What a model makes of rounding: how far its results move when the last bits of its inputs or weights change.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ struct Noise {
 };
 
 // Of each of the result's tensors, in their order, over several draws; those that aren't floating have none. Empty: the model
-// takes no floats, or doesn't run on such inputs.
-std::vector<Noise> measure_noise(Reference& reference, const Expected& expected);
+// has no floats there, or doesn't run with such.
+std::vector<Noise> measure_noise(Reference& reference, const Expected& expected, Reference::Nudged what);
 
 // A difference of this size is what rounding alone makes of such a model: in its largest element and on average no more than a
 // few times the noise, while the noise itself is small beside the output, by the relative tolerance. An ill-conditioned model is

@@ -90,9 +90,9 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
 }
 
 // Why TorchScript doesn't run; empty if it does. `twice`: with another seed of its generator, too.
-std::string Reference::run(Expected& expected, bool twice) {
+std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) {
   const std::vector<ir::Constants> calls(twice ? 2 : 1, expected.call.arguments);
-  auto runs = frontend_.run(*model_.file, model_.path, model_.method, calls, options_.seed);
+  auto runs = frontend_.run(*model_.file, model_.path, model_.method, calls, options_.seed, nudge);
   if (!runs[0].result && names_gpu(runs[0].failure)) {
     runs[0].result = run_on_cpu(expected.call);
     expected.on_cpu = runs[0].result.has_value();
@@ -122,8 +122,12 @@ std::string Reference::located(std::string reason, const MadeCall& call) {
   return reason;
 }
 
-std::optional<ir::Constant> Reference::nudged_result(const Expected& expected, std::uint64_t draw) {
+std::optional<ir::Constant> Reference::nudged_result(const Expected& expected, Nudged what, std::uint64_t draw) {
   Expected other{.call = expected.call, .sizes = expected.sizes, .result = {}, .again = {}, .on_cpu = false};
+  if (what == Nudged::weights) {
+    if (expected.on_cpu) return std::nullopt;  // the file's own method doesn't run
+    return run(other, false, draw + 1).empty() ? std::optional(std::move(other.result)) : std::nullopt;
+  }
   const bool floats = std::ranges::any_of(other.call.leaves, [](const auto& leaf) {
     const auto* view = leaf.second.template get<ir::TensorView>();
     return view && ir::is_floating(view->dtype);

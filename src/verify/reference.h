@@ -38,9 +38,10 @@ class Reference {
   // Inputs differ with `run`.
   std::optional<Expected> at(const std::vector<Sizes>& candidates, int run, std::string& reason);
 
-  // The same call on inputs that are rounded differently: how far its result moves is what the model makes of rounding. nullopt:
-  // that doesn't run, or it takes no floats.
-  std::optional<ir::Constant> nudged_result(const Expected& expected, std::uint64_t draw);
+  // The same call on inputs, or with weights, that are rounded differently: how far its result moves is what the model makes of
+  // rounding. nullopt: that doesn't run, or it takes no floats.
+  enum class Nudged : std::uint8_t { inputs, weights };
+  std::optional<ir::Constant> nudged_result(const Expected& expected, Nudged what, std::uint64_t draw);
 
   // The arguments of the prepared graph: some are members of the method's.
   ir::Constants prepared_arguments(const MadeCall& call) const;
@@ -50,7 +51,7 @@ class Reference {
 
  private:
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
-  std::string run(Expected& expected, bool twice);
+  std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
   std::string located(std::string reason, const MadeCall& call);
   std::optional<ir::Constant> run_on_cpu(const MadeCall& call);
   std::optional<ir::Constants> values(const std::vector<const ir::Value*>& values, const MadeCall& call);

@@ -21,6 +21,39 @@ class Wide(torch.nn.Module):
         return self.linear(x * 100)
 
 
+class Words(Wide):
+    """No float is given to it: its own weights are all that is rounded."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(1000, 1024)
+
+    def forward(self, ids):
+        return self.linear(self.table(ids) * 100)
+
+
+class Stacked(torch.nn.Module):
+    """Convolutions whose terms are far larger than their sums."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        layers = []
+        for _ in range(4):
+            layers += [torch.nn.Conv2d(32, 32, 3, padding=1), torch.nn.Tanh()]
+        self.layers = torch.nn.Sequential(*layers, torch.nn.Conv2d(32, 8, 3))
+
+    def forward(self, x):
+        return self.layers(x) * 300
+
+
+class Ragged(torch.nn.Module):
+    """Makes everything of the last bits: its noise is as large as its results."""
+
+    def forward(self, x):
+        return torch.sin(x * 1e7)
+
+
 class Gelu(torch.nn.Module):
     def forward(self, x):
         return torch.nn.functional.gelu(x)
@@ -58,6 +91,23 @@ def main():
             file = verify.convert(wide, "wide.onnx")
             report = verify.run("ten times the noise", 1, wide, shifted(file, f"{folder}/shifted.onnx", 10 * output["noise_abs"]), ids=["CC201"])
             verify.expect("ten times the noise", report and "optimisations" not in report["findings"][0]["help"], report)
+        # A model of integers alone: its weights tell; scripted, too, and where they are constants of its code.
+        words = torch.randint(0, 1000, (32, 64))
+        frozen = f"{folder}/frozen.pt"
+        torch.jit.freeze(torch.jit.trace(Words().eval(), words, check_trace=False)).save(frozen)
+        for what, model in (("words, traced", verify.save(Words(), words)), ("words, scripted", verify.save(Words(), script=True, name="scripted")), ("words, frozen", frozen)):
+            report = verify.run(what, 0, model, "--input", "ids=i64:32,64")
+            output = report["outputs"][0] if report else {}
+            verify.expect(what, output and output["within_noise"] > 0 and output["noise_abs"] > 1e-5 and output["mismatched"] == 0, output)
+        if output:
+            file = verify.convert(frozen, "words.onnx", "--input", "ids=i64:32,64")
+            verify.run("words, ten times the noise", 1, frozen, shifted(file, f"{folder}/shifted.onnx", 10 * output["noise_abs"]), ids=["CC201"])
+
+        # Convolutions; and a model that rounding alone tears apart, which no noise excuses.
+        verify.run("stacked", 0, verify.save(Stacked(), torch.randn(1, 32, 24, 24)))
+        ragged = verify.save(Ragged(), torch.rand(64, 64))
+        report = verify.run("ragged", 1, ragged, shifted(verify.convert(ragged, "ragged.onnx"), f"{folder}/ragged_shifted.onnx", 0.01), ids=["CC201"])
+
         verify.run("no relative tolerance, no excuse", 1, wide, "--rtol", "0", ids=["CC201"])
 
         gelu = verify.save(Gelu(), torch.rand(64, 64))

@@ -16,6 +16,7 @@
 #include "frontend/torchscript/execution_inputs.h"
 #include "frontend/torchscript/execution_model.h"
 #include "frontend/torchscript/interpreter.h"
+#include "frontend/torchscript/nudge_weights.h"
 #include "frontend/torchscript/op_libraries.h"
 #include "frontend/torchscript/results.h"
 
@@ -294,6 +295,7 @@ protocol::RunReply run(const protocol::RunRequest& request) {
   const auto* calls = arguments.get<ir::ListConstant>();
   if (!calls) throw InternalError("a request to run holds no calls");
   ExecutionModel model(request.model);
+  if (request.nudge) nudge_weights(model.module(), request.method, request.nudge);
   ir::ListConstant results;
   for (const ir::Constant& call : calls->items) {
     try {
