@@ -28,7 +28,7 @@ struct CheckOptions {
   // Example inputs, whose dtypes and sizes hold where `inputs` says nothing: a .pt file of torch.save (tensors, numbers, None,
   // and tuples, lists and dicts of them), an .npz file, or a folder of input_0.pb, input_1.pb … (TensorProto).
   std::filesystem::path inputs_from{};
-  std::vector<std::string> dims{};  // "NAME=N": the size of a dimension that `inputs` names, for what runs the model
+  std::vector<std::string> dims{};  // "NAME=N": the size of a named dimension, for what runs the model
   std::vector<std::string>
       custom_opsets{};            // "DOMAIN=N": versions of custom ONNX domains; else those of the mapping files, else 1
   bool inline_functions = false;  // as ConvertOptions has it

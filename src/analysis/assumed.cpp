@@ -4,6 +4,7 @@
 
 #include "analysis/describe.h"
 #include "analysis/site.h"
+#include "passes/assertions.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -12,7 +13,7 @@ AssumedInput::Reason place_of(const inference::Reason& reason) {
   AssumedInput::Reason made;
   if (!reason.reader) return made;
   const Site site = site_of(*reason.reader, 0);
-  made.op = reason.reader->op();
+  made.op = passes::raising_block(*reason.reader) ? "an assertion" : reason.reader->op();
   made.module = site.module;
   made.file = site.file;
   made.line = site.line;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compatcheck/error.h"
+#include "inference/infer.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -31,6 +32,15 @@ std::string with_numbers(const AssumedInput& input, const Numbers& chosen) {
     text += (dim ? "," : "") + (is_number(sizes[dim]) ? sizes[dim] : std::string(dim < 2 ? chosen.front : chosen.spatial));
   return text;
 }
+
+std::string with_rank(const AssumedInput& input, std::size_t rank) {
+  std::string text = input.tensor.name + "=" + input.tensor.dtype + ":";
+  for (std::size_t dim = 0; dim < rank; ++dim) text += (dim ? "," : "") + inference::dimension_name(input.tensor.name, dim);
+  return rank ? text : text + "scalar";
+}
+
+// Those that images, sequences and rows have.
+constexpr std::array ranks = {std::size_t{4}, std::size_t{3}, std::size_t{1}, std::size_t{2}};
 
 bool fails(const Outcome& outcome) {
   return (outcome.status == Status::missing || outcome.status == Status::refused) && outcome.wants.empty();
@@ -65,13 +75,27 @@ DecidingSizes::Calls DecidingSizes::failing(const conversion::Assessment& assess
 void DecidingSizes::prepare_tries() {
   for (const Numbers& chosen : numbers) {
     CheckOptions asked = options_;
+    asked.dims.clear();
     std::string option;
     for (const AssumedInput& input : prepared_.assumed) {
       if (!has_names(input)) continue;
       asked.inputs.push_back(with_numbers(input, chosen));
       option += (option.empty() ? "--input " : " --input ") + asked.inputs.back();
     }
-    tries_.push_back(std::make_shared<Try>(model_, std::move(asked), std::move(option), watch_));
+    if (!option.empty()) tries_.push_back(std::make_shared<Try>(model_, std::move(asked), std::move(option), watch_));
+  }
+  for (const std::size_t rank : ranks) {
+    CheckOptions asked = options_;
+    asked.dims.clear();
+    std::string option;
+    for (const AssumedInput& input : prepared_.assumed) {
+      if (std::ranges::find(prepared_.open_ranks, input.tensor.name) == prepared_.open_ranks.end() || input.option.empty() ||
+          input.tensor.shape->size() == rank)
+        continue;
+      asked.inputs.push_back(with_rank(input, rank));
+      option += (option.empty() ? "--input " : " --input ") + asked.inputs.back();
+    }
+    if (!option.empty()) tries_.push_back(std::make_shared<Try>(model_, std::move(asked), std::move(option), watch_));
   }
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "analysis/asserting_graph.h"
 #include "analysis/site.h"
 #include "compatcheck/error.h"
 #include "passes/assertions.h"
-#include "passes/normalize.h"
 #include "passes/passes.h"
 
 namespace compatcheck::analysis {
@@ -41,21 +41,6 @@ std::string exception_of(const ir::Node& raise) {
   std::ranges::replace(message, '\n', ' ');
   if (message.size() > longest_message) message = message.substr(0, longest_message) + "…";
   return kind + (kind.empty() || message.empty() ? "" : ": ") + message;
-}
-
-// As the model was loaded, with its assertions.
-ir::Graph asserting_graph(const Model::State& model, const ir::Watch& watch) {
-  passes::NormalizeOptions options;
-  options.method = model.method;
-  options.watch = watch;
-  options.keep_assertions = true;
-  ir::Graph graph = model.program ? passes::normalize(*model.program, model.schemas, options).graph
-                                  : passes::normalize(model.asserting->clone(), model.schemas, options).graph;
-  for (std::size_t i = 0; i < std::min(graph.inputs().size(), model.graph.inputs().size()); ++i) {
-    graph.inputs()[i]->set_name(model.graph.inputs()[i]->name());
-    graph.inputs()[i]->set_type(model.graph.inputs()[i]->type());
-  }
-  return graph;
 }
 
 std::uint32_t count_nodes(const ir::Graph& graph) {
@@ -101,7 +86,7 @@ std::vector<Finding> collect(const Model::State& model, const Prepared& prepared
 }  // namespace
 
 std::vector<Finding> collect_dropped_assertions(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
-  if (!model.dropped_assertions || !(model.program || model.asserting)) return {};
+  if (!has_asserting_graph(model)) return {};
   try {
     return collect(model, prepared, watch);
   } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them

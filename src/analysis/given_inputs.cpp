@@ -33,7 +33,6 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
 GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
                          std::span<const std::pair<std::size_t, ir::Constant>> defaults) {
   GivenInputs given{.facts = match_inputs(options.inputs, graph), .left_out = {}, .warnings = {}};
-  check_dims(options.dims, options.inputs);
   std::vector<std::string> by_example;  // numbers and texts too, whose values the next call may change
   if (!options.inputs_from.empty()) {
     const std::vector<conversion::InputFact> explicitly = given.facts;

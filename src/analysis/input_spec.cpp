@@ -162,18 +162,22 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
   return facts;
 }
 
-void check_dims(std::span<const std::string> dims, std::span<const std::string> inputs) {
-  std::set<std::string, std::less<>> used, given;
+void check_dims(std::span<const std::string> dims, std::span<const std::string> inputs, std::span<const AssumedInput> assumed) {
+  std::set<std::string, std::less<>> named, given;
   for (const auto& input : inputs)
     for (const auto& dim : parse_input(input).dims)
-      if (!number(dim)) used.insert(dim);
+      if (!number(dim)) named.insert(dim);
+  for (const auto& input : assumed)
+    if (input.tensor.shape)
+      for (const auto& dim : *input.tensor.shape)
+        if (is_name(dim)) named.insert(dim);
   for (const std::string_view text : dims) {
     const std::string option = "CheckOptions::dims " + std::string(text);
     const auto equals = text.find('=');
     const auto size = equals == text.npos ? std::nullopt : number(text.substr(equals + 1));
     const std::string_view name = text.substr(0, equals);
     if (!is_name(name) || !size || *size < 1) throw UsageError(option + ": expected NAME=N, N at least 1");
-    if (!used.contains(name)) throw UsageError(option + ": no entry of CheckOptions::inputs has a dimension of that name");
+    if (!named.contains(name)) throw UsageError(option + ": no input has a dimension of that name");
     if (!given.emplace(name).second) throw UsageError(option + ": the dimension is given twice");
   }
 }

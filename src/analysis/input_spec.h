@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compatcheck/report.h"
 #include "convert/facts.h"
 #include "ir/graph.h"
 
@@ -27,7 +28,8 @@ std::string known_names(const std::vector<InputLeaf>& leaves);
 // that it has), for too many, for one given twice.
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph);
 
-// "NAME=N" texts. Throws UsageError for a name that no spec uses, for one given twice, for a size below 1.
-void check_dims(std::span<const std::string> dims, std::span<const std::string> inputs);
+// "NAME=N" texts. Throws UsageError for a name that no input has, for one given twice, for a size below 1. Names are those of
+// `inputs` and of what is assumed.
+void check_dims(std::span<const std::string> dims, std::span<const std::string> inputs, std::span<const AssumedInput> assumed);
 
 }  // namespace compatcheck::analysis

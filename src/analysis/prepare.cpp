@@ -1,8 +1,14 @@
 #include "analysis/prepare.h"
 
+#include <algorithm>
+#include <optional>
+
+#include "analysis/asserting_graph.h"
 #include "analysis/assumed.h"
 #include "analysis/custom_opsets.h"
 #include "analysis/given_inputs.h"
+#include "analysis/input_spec.h"
+#include "compatcheck/error.h"
 #include "convert/facts.h"
 #include "inference/infer.h"
 #include "passes/passes.h"
@@ -39,7 +45,9 @@ class Preparation {
   }
 
   // What is folded leaves fewer readers, and what is inferred settles branches.
-  void infer() {
+  // `asserting`: of the same model with its assertions, which tell more.
+  void infer(const inference::Inferred& asserting = {}) {
+    take_over(asserting);
     const inference::Sources sources{model_.table, model_.schemas, model_.registry, program_of(model_), watch_};
     for (int round = 0; round < fold_rounds; ++round) {
       if (!inference::infer(prepared_.graph, prepared_.facts, given_, sources, inferred_)) break;
@@ -47,7 +55,12 @@ class Preparation {
       fold();
     }
     prepared_.assumed = assumed_inputs(inferred_);
+    for (const auto& assumption : inferred_.assumptions)
+      if (assumption.open_rank) prepared_.open_ranks.push_back(assumption.leaf.name);
   }
+
+  const ir::Graph& graph() const { return prepared_.graph; }
+  const inference::Inferred& inferred() const { return inferred_; }
 
   Prepared take() {
     for (const auto& write : passes::unresolved_writes(prepared_.graph, program_of(model_), model_.schemas, watch_))
@@ -58,6 +71,15 @@ class Preparation {
   }
 
  private:
+  void take_over(const inference::Inferred& asserting) {
+    if (asserting.assumptions.empty()) return;
+    inferred_ = asserting;
+    for (auto& assumption : inferred_.assumptions)
+      assumption.leaf.input = prepared_.graph.inputs()[assumption.leaf.input->index()];
+    state();
+    fold();
+  }
+
   void state() {
     std::vector<conversion::InputFact> inputs = inferred_.facts;
     inputs.insert(inputs.end(), given_.begin(), given_.end());
@@ -72,6 +94,24 @@ class Preparation {
   inference::Inferred inferred_;
   Prepared prepared_;
 };
+
+// An input of which neither the file nor the caller says all.
+bool leaves_open(const Model::State& model, const std::vector<conversion::InputFact>& given) {
+  using enum ir::TypeKind;
+  const auto is_open = [&](const ir::Value* input) {
+    const ir::TypeRef& type = input->type();
+    const bool holds_tensors = !type || ir::is(type, tensor) || ir::is(type, optional) || ir::is(type, list) ||
+                               ir::is(type, tuple) || ir::is(type, dict);
+    const bool said = type && type->tensor.dtype && type->tensor.sizes;
+    return !input->unused() && holds_tensors && !said &&
+           std::ranges::find(given, input->name(), &conversion::InputFact::name) == given.end();
+  };
+  return std::ranges::any_of(model.graph.inputs(), is_open);
+}
+
+bool same_inputs(const ir::Graph& one, const ir::Graph& other) {
+  return std::ranges::equal(one.inputs(), other.inputs(), {}, &ir::Value::name, &ir::Value::name);
+}
 
 // What a call leaves out is what the model says: a constant, which settles branches that nothing else does.
 void take_default(ir::Graph& graph, std::size_t input, const ir::Constant& value) {
@@ -95,14 +135,30 @@ Prepared prepare(const Model::State& model, const CheckOptions& options, const i
   auto domain_versions = custom_opsets(options.custom_opsets, model.table, model.graph, options.export_type);
   ir::Graph graph = model.graph.clone();
   auto given = given_inputs(options, graph, model.defaults);
-  for (const auto& [input, value] : given.left_out) take_default(graph, input, value);
   std::vector<std::string> told;
   for (const auto& fact : given.facts) told.push_back(fact.name);
-  const bool parted = passes::part_inputs(graph, told) > 0;
+  const auto part = [&](ir::Graph& whole) {
+    for (const auto& [input, value] : given.left_out) take_default(whole, input, value);
+    return passes::part_inputs(whole, told) > 0;
+  };
+  std::optional<Preparation> asserting;
+  if (has_asserting_graph(model) && leaves_open(model, given.facts)) try {
+      ir::Graph whole = asserting_graph(model, watch);
+      part(whole);
+      asserting.emplace(model, std::move(whole), given.facts, watch, PrepareOptions{.keep_assertions = true});
+      asserting->fold();
+      asserting->infer();
+    } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them
+      watch.look();
+      asserting.reset();
+    }
+  const bool parted = part(graph);
   Preparation preparation(model, std::move(graph), given.facts, watch);
   preparation.fold();
-  preparation.infer();
+  const bool takes_over = asserting && same_inputs(asserting->graph(), preparation.graph());
+  preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
   Prepared prepared = preparation.take();
+  check_dims(options.dims, options.inputs, prepared.assumed);
   if (parted)
     prepared.steps.insert(prepared.steps.begin() + static_cast<std::ptrdiff_t>(model.steps.size()),
                           "took apart what the model is given in lists and dictionaries");

@@ -21,6 +21,7 @@ struct Prepared {
   symbolic::FactTable facts;
   std::vector<std::string> steps, warnings;
   std::vector<AssumedInput> assumed{};
+  std::vector<std::string> open_ranks{};  // inputs of which readers take other ranks than the one assumed as well
   std::unordered_map<const ir::Node*, std::string> unresolved_writes;
   std::unordered_map<const ir::Node*, const ir::Node*> write_causes{};  // of those that stay for another one's sake: that one
   std::map<std::string, int, std::less<>> domain_versions{};

@@ -151,7 +151,7 @@ constexpr std::array table{
     Rule{"CC205", "dynamic-shape", Severity::error, "verify: another size of a named dimension breaks the model",
          "verify runs the model at other sizes of its named dimensions: all of them together, and each by itself. An error means "
          "that the\n"
-         "ONNX model fails or differs there, or that a dimension named in --input can't change because TorchScript itself fails "
+         "ONNX model fails or differs there, or that a named dimension can't change because TorchScript itself fails "
          "at every\n"
          "other size. A warning means that a dimension changes only together with others, or that nobody named it in --input.\n"
          "\n"

@@ -13,12 +13,8 @@ using symbolic::TensorFact;
 
 // Of a dimension that has no name yet: the input's.
 TensorFact with_names(TensorFact tensor, const std::string& name) {
-  std::string base = name;
-  std::ranges::replace_if(
-      base, [](unsigned char c) { return !std::isalnum(c) && c != '_'; }, '_');
-  if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = "d" + base;
   for (std::size_t dim = 0; tensor.shape && dim < tensor.shape->size(); ++dim)
-    if ((*tensor.shape)[dim].is_unknown()) (*tensor.shape)[dim] = Dim::symbol(base + std::to_string(dim));
+    if ((*tensor.shape)[dim].is_unknown()) (*tensor.shape)[dim] = Dim::symbol(inference::dimension_name(name, dim));
   return tensor;
 }
 
@@ -30,7 +26,7 @@ std::string option_of(const inference::Leaf& leaf, const symbolic::Fact& fact) {
   std::string text = "--input " + name + "=" + inference::spell(with_names(std::move(tensor), leaf.name));
   if (leaf.of_list) text += ", and so on for each member of the list";
   if (!typed) text += ", with its dtype in the place of f32";
-  if (!ranked) text += " if it has 2 dimensions: a number or a name for each";
+  if (!ranked) text += ", with a number or a name for each of its dimensions";
   return text;
 }
 

@@ -129,7 +129,7 @@ constexpr std::array table{
            "example inputs, for dtypes and sizes that no --input tells: .pt (torch.save), .npz, or a folder of input_0.pb, ...",
            [](Options& o, const std::string& v) { o.check.inputs_from = named_file("--inputs-from", v); }},
     Option{"--dim", "", "NAME=N", "", true, "check convert verify",
-           "size of a dimension that --input names, where something must be run; verify doesn't vary it then",
+           "size of a dimension that --input or the report names, where something must be run; verify doesn't vary it then",
            [](Options& o, const std::string& v) { o.check.dims.push_back(v); }},
     Option{"--custom-opset", "", "DOMAIN=N", "", true, "check convert verify",
            "version of a custom ONNX domain (default: the mapping tables', else 1)",

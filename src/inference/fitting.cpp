@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "compatcheck/error.h"
+#include "passes/assertions.h"
 #include "symbolic/condition.h"
 #include "symbolic/shapes.h"
 
@@ -82,12 +83,6 @@ bool misses_members(const ir::Node& node, const FactTable& facts) {
   return place && (*place >= length || *place < -length);
 }
 
-bool raises(const ir::Block& block) {
-  for (const ir::Node* node : block)
-    if (node->is("prim::RaiseException")) return true;
-  return false;
-}
-
 // Operands of the same rank most often, though one may have fewer dimensions.
 bool broadcasts(const ir::Node& node, std::string_view facts_word) {
   return facts_word == "pointwise" || facts_word == "pointwise_float" || facts_word == "comparison" ||
@@ -132,13 +127,13 @@ void Refusals::ask(const ir::Node& node, const FactTable& facts) {
 
 void Fitting::look_for_hints(const ir::Node& node, const Cone& cone, Candidate& candidate) const {
   const FactTable& facts = trials_.facts();
-  const auto add = [&](bool constant) { candidate.hints.push_back({cone.places.at(&node), &node, constant}); };
+  const auto add = [&](Hint::Kind kind) { candidate.hints.push_back({cone.places.at(&node), &node, kind}); };
   if (node.is("aten::dim") && cone.holds(node.input(0))) {
     const auto rank = rank_of(facts.of(node.input(0)));
     for (const ir::Use& use : node.output()->uses())
       if ((use.user->is("aten::eq") || use.user->is("aten::ne")) && rank &&
           known_number(facts.of(use.user->input(1 - use.operand))) == static_cast<std::int64_t>(*rank))
-        return add(false);
+        return add(Hint::Kind::question);
     return;
   }
   if (!broadcasts(node, sources_.table.facts(node.op(), node.overload(), sources_.schemas))) return;
@@ -146,7 +141,8 @@ void Fitting::look_for_hints(const ir::Node& node, const Cone& cone, Candidate& 
     const auto rank = cone.holds(ours) ? rank_of(facts.of(ours)) : std::nullopt;
     if (!rank || *rank == 0) continue;
     for (const ir::Value* other : node.inputs())
-      if (!cone.holds(other) && rank_of(facts.of(other)) == rank) return add(facts.of(other).tensor()->known_constant);
+      if (!cone.holds(other) && rank_of(facts.of(other)) == rank)
+        return add(facts.of(other).tensor()->known_constant ? Hint::Kind::constant : Hint::Kind::operand);
   }
 }
 
@@ -161,7 +157,7 @@ bool Fitting::judge(const ir::Node& node, bool sure, const Cone& cone, Candidate
     for (std::size_t i = 0; i < 2; ++i) {
       const bool taken = known == static_cast<std::int64_t>(1 - i);
       if (known && !taken) continue;
-      if (taken && raises(*node.blocks()[i])) return out();
+      if (taken && node.blocks()[i] == passes::raising_block(node)) return out();
       if (!walk(*node.blocks()[i], sure && taken, cone, candidate)) return false;
     }
     return true;

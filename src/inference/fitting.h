@@ -13,12 +13,16 @@
 
 namespace compatcheck::inference {
 
-// A reader that speaks for a rank: an operand beside the input has the same, or the model asks for this one. Places are in the
-// order of the graph.
+// A reader that speaks for a rank. Places are in the order of the graph.
 struct Hint {
+  enum class Kind : std::uint8_t {
+    operand,   // beside the input has the same rank
+    constant,  // an operand whose dimensions in front may be missing
+    question,  // the model asks for this rank
+  };
   std::size_t place = 0;
   const ir::Node* reader = nullptr;
-  bool constant = false;  // the operand is a constant, whose dimensions in front may be missing
+  Kind kind = Kind::operand;
 };
 
 // One of several things that an input may be, and the first reader that refuses it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include "inference/fitting.h"
 #include "inference/leaves.h"
@@ -26,12 +27,14 @@ constexpr int most_rounds = 12;             // of sizes: each settles what the l
 // A batch of what the reader takes: what is left open upwards has as many dimensions at least.
 constexpr std::size_t rank_of_batch = 2;
 
-// Readers leave one thing alone; or nothing speaks against what is most likely.
-enum class Strength : std::uint8_t { decisive, likely };
+// Readers leave one thing alone; or nothing speaks against what is most likely; or nothing speaks for anything.
+enum class Strength : std::uint8_t { decisive, likely, guess };
 
 struct Choice {
   std::size_t candidate = 0;
   const ir::Node* reader = nullptr;
+  bool open = false;   // readers take others as well
+  bool guess = false;  // as nothing speaks for this one
 };
 
 bool is_left(const Candidate& candidate) { return !candidate.refused_by; }
@@ -43,11 +46,13 @@ void forget_unsure(std::vector<Candidate>& candidates) {
     if (!candidate.for_sure) candidate.refused_by = nullptr;
 }
 
-// Masks and flags, where a reader that works on bits or picks by a mask keeps floats out.
+// Masks and flags, where a reader that works on bits or picks by a mask keeps floats out. Beside a number, bits are an integer's.
 bool speaks_of_truth(const ir::Node& reader) {
   const std::string& op = reader.op();
-  return op.starts_with("aten::bitwise_") || op.starts_with("aten::masked_") || op.starts_with("aten::where") ||
-         op.starts_with("aten::__");
+  if (op.starts_with("aten::masked_") || op.starts_with("aten::where")) return true;
+  return (op.starts_with("aten::bitwise_") || op.starts_with("aten::__")) &&
+         std::ranges::none_of(reader.inputs(),
+                              [](const ir::Value* input) { return ir::is(input->type(), ir::TypeKind::integer); });
 }
 
 std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Strength strength) {
@@ -63,17 +68,17 @@ std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Str
   if (!reader)
     for (const Candidate& candidate : candidates)
       if (!reader) reader = candidate.refused_by;
-  return Choice{chosen, all ? nullptr : reader};
+  return Choice{.candidate = chosen, .reader = all ? nullptr : reader};
 }
 
 // What the first of the hints says.
-std::optional<Choice> hinted(const std::vector<Candidate>& candidates, bool by_constants) {
+std::optional<Choice> hinted(const std::vector<Candidate>& candidates, Hint::Kind kind) {
   std::optional<Choice> choice;
   std::size_t first = 0;
   for (std::size_t rank = 0; rank < candidates.size(); ++rank)
     for (const Hint& hint : candidates[rank].hints) {
-      if (!is_left(candidates[rank]) || hint.constant != by_constants || (choice && hint.place >= first)) continue;
-      choice = Choice{rank, hint.reader};
+      if (!is_left(candidates[rank]) || hint.kind != kind || (choice && hint.place >= first)) continue;
+      choice = Choice{.candidate = rank, .reader = hint.reader, .open = kind != Hint::Kind::operand};
       first = hint.place;
     }
   return choice;
@@ -83,7 +88,7 @@ std::optional<Choice> hinted(const std::vector<Candidate>& candidates, bool by_c
 std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Strength strength) {
   const auto left = std::ranges::count_if(candidates, is_left);
   if (left == 0) return std::nullopt;
-  if (const auto choice = hinted(candidates, false)) return choice;
+  if (const auto choice = hinted(candidates, Hint::Kind::operand)) return choice;
   std::size_t least = 0, most = highest_rank;
   while (!is_left(candidates[least])) ++least;
   while (!is_left(candidates[most])) --most;
@@ -91,13 +96,15 @@ std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Stre
     const ir::Node* above = rank < highest_rank ? candidates[rank + 1].refused_by : nullptr;
     return above || rank == 0 ? above : candidates[rank - 1].refused_by;
   };
-  if (left <= 2 && most < highest_rank) return Choice{most, reader(most)};  // with a batch
+  if (left <= 2 && most < highest_rank) return Choice{.candidate = most, .reader = reader(most)};  // with a batch
+  if (const auto choice = hinted(candidates, Hint::Kind::question)) return choice;
   if (strength == Strength::decisive) return std::nullopt;
-  if (const auto choice = hinted(candidates, true)) return choice;
-  if (least == 0) return std::nullopt;
+  if (const auto choice = hinted(candidates, Hint::Kind::constant)) return choice;
+  if (least == 0 && strength != Strength::guess) return std::nullopt;
   std::size_t rank = std::max(least, rank_of_batch);
   while (rank > least && !is_left(candidates[rank])) --rank;
-  return Choice{rank, candidates[least - 1].refused_by};
+  const ir::Node* reader_of_least = least == 0 ? nullptr : candidates[least - 1].refused_by;
+  return Choice{.candidate = rank, .reader = reader_of_least, .open = true, .guess = true};
 }
 
 std::string in_dimension(std::size_t dim) { return " in dimension " + std::to_string(dim); }
@@ -129,11 +136,15 @@ class Inferring {
     state();
     const std::vector<Leaf> leaves = unstated_leaves(graph_, trials_.facts(), given_);
     while (settle(leaves, Strength::decisive, false) || settle(leaves, Strength::decisive, true) ||
-           settle(leaves, Strength::likely, false) || settle(leaves, Strength::likely, true)) {
+           settle(leaves, Strength::likely, false) || settle(leaves, Strength::likely, true) ||
+           settle(leaves, Strength::guess, false)) {
     }
+    const std::string before = spelled();
+    const bool found = std::exchange(found_, false);
     name_sizes(leaves);
     settle_sizes();
-    return found_;
+    forget_names_of_members();
+    return found || spelled() != before;
   }
 
  private:
@@ -180,7 +191,7 @@ class Inferring {
         any |= (!alike || !same.empty()) && settle_dtype(leaf, strength, same);
       if (const auto same = others(unranked); unranked(tensor_of(leaf)))
         any |= (!alike || !same.empty()) && settle_rank(leaf, strength, same);
-      if (any && (alike || strength == Strength::likely)) return true;  // it may decide for others
+      if (any && (alike || strength != Strength::decisive)) return true;  // it may decide for others
     }
     return any;
   }
@@ -207,7 +218,10 @@ class Inferring {
     forget_unsure(candidates);
     const auto choice = choose_rank(candidates, strength);
     if (!choice) return false;
-    assume(leaf, candidates[choice->candidate].tensor, {"rank " + std::to_string(choice->candidate), choice->reader});
+    const std::string rank = "rank " + std::to_string(choice->candidate);
+    assume(leaf, candidates[choice->candidate].tensor,
+           {choice->guess && choice->reader ? rank + ", though it accepts others" : rank, choice->reader});
+    note(leaf).open_rank = choice->open;
     return true;
   }
 
@@ -226,22 +240,38 @@ class Inferring {
   }
 
   std::string free_name(const Leaf& leaf, std::size_t dim) {
-    std::string base = leaf.name;
-    std::ranges::replace_if(
-        base, [](unsigned char c) { return !std::isalnum(c) && c != '_'; }, '_');
-    if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = "input_" + base;
-    if (std::isdigit(static_cast<unsigned char>(base.back()))) base += '_';
-    std::string name = base + std::to_string(dim);
+    std::string name = dimension_name(leaf.name, dim);
     while (!taken_.insert(name).second) name += '_';
     return name;
   }
 
-  // Members of a list may be of different sizes each.
+  std::string spelled() const {
+    std::string text;
+    for (const auto& fact : inferred_.facts) text += fact.name + symbolic::to_string(fact.fact) + "\n";
+    return text;
+  }
+
+  // Members of a list may be of different sizes each: what readers don't settle has no name.
+  void forget_names_of_members() {
+    const std::vector<Assumption> before = inferred_.assumptions;
+    for (const Assumption& assumption : before) {
+      TensorFact tensor = tensor_of(assumption.leaf);
+      if (!assumption.leaf.of_list || !tensor.shape) continue;
+      for (Dim& size : *tensor.shape) {
+        if (size.is_number()) continue;
+        std::erase_if(inferred_.free, [&](const FreeSize& free) { return free.name == size.to_string(); });
+        size = Dim::unknown();
+      }
+      give(assumption.leaf, std::move(tensor));
+    }
+    state();
+  }
+
   void name_sizes(const std::vector<Leaf>& leaves) {
     for (const auto* input : graph_.inputs()) taken_.insert(input->name()), take_names(trials_.facts().of(input));
     for (const Leaf& leaf : leaves) {
       TensorFact tensor = tensor_of(leaf);
-      if (!tensor.shape || leaf.of_list) continue;
+      if (!tensor.shape) continue;
       bool named = false;
       for (std::size_t dim = 0; dim < tensor.shape->size(); ++dim) {
         Dim& size = (*tensor.shape)[dim];
@@ -269,7 +299,7 @@ class Inferring {
     for (const Assumption& assumption : before) {
       const Leaf& leaf = assumption.leaf;
       TensorFact tensor = tensor_of(leaf);
-      if (!tensor.shape || leaf.of_list) continue;
+      if (!tensor.shape) continue;
       bool changed = false;
       for (std::size_t dim = 0; dim < tensor.shape->size(); ++dim) {
         Dim& size = (*tensor.shape)[dim];
@@ -334,6 +364,15 @@ bool infer(const ir::Graph& graph, const symbolic::FactTable& facts, const std::
   const bool found = Inferring(graph, given, sources, inferred).infer();
   std::ranges::stable_sort(inferred.assumptions, {}, [](const Assumption& made) { return made.leaf.input->index(); });
   return found;
+}
+
+std::string dimension_name(const std::string& input, std::size_t dim) {
+  std::string base = input;
+  std::ranges::replace_if(
+      base, [](unsigned char c) { return !std::isalnum(c) && c != '_'; }, '_');
+  if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = "input_" + base;
+  if (std::isdigit(static_cast<unsigned char>(base.back()))) base += '_';
+  return base + std::to_string(dim);
 }
 
 std::string spell(const TensorFact& tensor) {

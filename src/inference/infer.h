@@ -40,6 +40,7 @@ struct Assumption {
   Leaf leaf;
   symbolic::Fact fact;  // what was stated, and what is assumed beyond it
   std::vector<Reason> reasons;
+  bool open_rank = false;  // readers take others as well
 };
 
 // A size that has but a name. `spatial`: behind batch and channels, where sizes fit together as those of a square picture if
@@ -59,6 +60,9 @@ struct Inferred {
 // has been folded since. Returns whether more was found.
 bool infer(const ir::Graph& graph, const symbolic::FactTable& facts, const std::vector<conversion::InputFact>& given,
            const Sources& sources, Inferred& inferred);
+
+// Of a dimension that has no name yet: "x0" of x.
+std::string dimension_name(const std::string& input, std::size_t dim);
 
 // As --input says it: "f32:x0,3,224"; sizes that aren't known have no name.
 std::string spell(const symbolic::TensorFact& tensor);

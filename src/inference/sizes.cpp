@@ -1,6 +1,9 @@
 #include "inference/sizes.h"
 
 #include <algorithm>
+#include <bit>
+
+#include "passes/assertions.h"
 
 namespace compatcheck::inference {
 namespace {
@@ -18,13 +21,41 @@ std::optional<std::string> plain_name(const Dim& dim) {
   return names.size() == 1 && dim.to_string() == names.front() ? std::optional(names.front()) : std::nullopt;
 }
 
+// The first size that fits, or a rounder one beside it that windows round down to the same. nullopt: more fit further on, as
+// multiples of a stride do, so that nothing is settled.
+template <class Fits>
+std::optional<std::int64_t> settled_size(std::int64_t first, const Fits& fits) {
+  constexpr std::int64_t widest = 256, farthest = 4096;
+  std::int64_t last = first, roundest = first;
+  while (fits(last + 1)) {
+    if (++last - first > widest) return std::nullopt;
+    if (std::countr_zero(static_cast<std::uint64_t>(last)) > std::countr_zero(static_cast<std::uint64_t>(roundest)))
+      roundest = last;
+  }
+  for (std::int64_t size = last + 2; size <= std::min(4 * last + 64, last + farthest); ++size)
+    if (fits(size)) return std::nullopt;
+  return roundest;
+}
+
+bool rounds(const Dim& dim) {
+  const std::string text = dim.to_string();
+  return text.find("//") != text.npos || text.find('%') != text.npos;
+}
+
 std::optional<std::int64_t> whole_root(const Dim& difference, const std::string& name) {
+  const auto fits = [&](std::int64_t size) { return evaluate(difference, {{name, size}}) == 0; };
+  if (rounds(difference)) {
+    std::int64_t first = 1;
+    while (first <= longest_side && !fits(first)) ++first;
+    return first <= longest_side ? settled_size(first, fits) : std::nullopt;
+  }
+
   const auto at_one = evaluate(difference, {{name, 1}}), at_two = evaluate(difference, {{name, 2}});
   if (!at_one || !at_two || *at_one == *at_two) return std::nullopt;
   const std::int64_t slope = *at_two - *at_one, distance = -*at_one;
   if (distance % slope != 0) return std::nullopt;
   const std::int64_t root = 1 + distance / slope;
-  return root >= 1 && evaluate(difference, {{name, root}}) == 0 ? std::optional(root) : std::nullopt;
+  return root >= 1 && fits(root) ? std::optional(root) : std::nullopt;
 }
 
 // Pictures as rows of so many numbers, x.view(-1, 400): each is a row, though all that has to fit is their number.
@@ -40,6 +71,22 @@ std::optional<symbolic::SizeDemand> made_flat(const ir::Node& node, const symbol
   return symbolic::SizeDemand{.size = row, .other = Dim((*sizes)[1]), .may_stretch = true};
 }
 
+// `assert x.size(1) == 4`. `holds`: what is asked must be true, else false.
+std::optional<symbolic::SizeDemand> asserted(const ir::Node& branch, bool holds, const symbolic::FactTable& facts) {
+  const ir::Node* asked = branch.input(0)->producer();
+  while (asked && asked->is("aten::__not__")) {
+    holds = !holds;
+    asked = asked->input(0)->producer();
+  }
+  if (!asked || asked->inputs().size() != 2 || !asked->is(holds ? "aten::eq" : "aten::ne")) return std::nullopt;
+  const auto size_of = [&](std::size_t input) {
+    const auto* number = facts.of(asked->input(input)).number();
+    return number && number->kind == symbolic::NumberFact::Kind::integer ? number->integer : std::nullopt;
+  };
+  const auto one = size_of(0), other = size_of(1);
+  return one && other ? std::optional(symbolic::SizeDemand{.size = *one, .other = *other}) : std::nullopt;
+}
+
 void listen(SizeSolver& solver, const ir::Block& block, bool for_sure, Refusals& refusals, const symbolic::FactTable& facts,
             const ir::Watch& watch) {
   for (const ir::Node* node : block) {
@@ -47,9 +94,12 @@ void listen(SizeSolver& solver, const ir::Block& block, bool for_sure, Refusals&
     if (node->is("prim::If")) {
       const auto* condition = facts.of(node->input(0)).number();
       const auto known = condition && condition->integer ? condition->integer->number() : std::nullopt;
+      const ir::Block* raises = known ? nullptr : passes::raising_block(*node);
+      if (raises)
+        if (const auto demand = asserted(*node, raises == node->blocks()[1], facts)) solver.hear(*demand, *node, for_sure);
       for (std::size_t i = 0; i < 2; ++i)
-        if (!known || *known == static_cast<std::int64_t>(1 - i))
-          listen(solver, *node->blocks()[i], for_sure && known, refusals, facts, watch);
+        if (node->blocks()[i] != raises && (!known || *known == static_cast<std::int64_t>(1 - i)))
+          listen(solver, *node->blocks()[i], for_sure && (known || raises), refusals, facts, watch);
       continue;
     }
     for (const ir::Block* inner : node->blocks()) listen(solver, *inner, false, refusals, facts, watch);
@@ -82,7 +132,7 @@ std::vector<Settled> SizeSolver::make_equal(const std::string& name, const Dim& 
   return {{name, other, reader}};
 }
 
-// Height and width are taken for equal: the smallest side for which the demand holds, whatever the other names are.
+// Height and width are taken for equal: the side for which the demand holds, whatever the other names are.
 std::vector<Settled> SizeSolver::find_square(const Heard& heard) const {
   const Dim difference = heard.demand.size - heard.demand.other;
   std::vector<std::string> sides;
@@ -96,14 +146,18 @@ std::vector<Settled> SizeSolver::find_square(const Heard& heard) const {
   }
   symbolic::Sizes others = sizes;
   for (auto& [name, size] : others) size = 3;
-  for (std::int64_t side = 1; !sides.empty() && side <= longest_side; ++side) {
+  if (sides.empty()) return {};
+  const auto fits = [&](std::int64_t side) {
     for (const std::string& name : sides) sizes[name] = others[name] = side;
-    if (evaluate(difference, sizes) != 0 || evaluate(difference, others) != 0) continue;
-    std::vector<Settled> settled;
-    for (const std::string& name : sides) settled.push_back({name, Dim(side), heard.reader});
-    return settled;
-  }
-  return {};
+    return evaluate(difference, sizes) == 0 && evaluate(difference, others) == 0;
+  };
+  std::int64_t first = 1;
+  while (first <= longest_side && !fits(first)) ++first;
+  const auto side = first <= longest_side ? settled_size(first, fits) : std::nullopt;
+  std::vector<Settled> settled;
+  if (side)
+    for (const std::string& name : sides) settled.push_back({name, Dim(*side), heard.reader});
+  return settled;
 }
 
 std::vector<Settled> SizeSolver::settle(const Heard& heard) const {

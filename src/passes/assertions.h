@@ -12,6 +12,9 @@ namespace compatcheck::passes {
 inline constexpr std::string_view kept_exception = "prim::KeptException";
 void keep_exceptions(ir::Graph& graph);
 
+// The block that only raises, of an If whose other one may not; null for all other nodes.
+const ir::Block* raising_block(const ir::Node& node);
+
 // The nodes that raise in the branches that drop_assertions would take away, in order.
 std::vector<const ir::Node*> assertions(const ir::Graph& graph);
 

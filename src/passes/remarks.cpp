@@ -39,12 +39,15 @@ bool only_raises(const ir::Block& block) {
   return false;
 }
 
-// The block that only raises, of an If whose other one may not; null for all other nodes.
+}  // namespace
+
 const ir::Block* raising_block(const ir::Node& node) {
   if (!node.is("prim::If")) return nullptr;
   const bool first = only_raises(*node.blocks()[0]);
   return first == only_raises(*node.blocks()[1]) ? nullptr : node.blocks()[first ? 0 : 1];
 }
+
+namespace {
 
 void add_assertions(const ir::Block& block, std::vector<const ir::Node*>& raising) {
   for (const ir::Node* node : block) {

@@ -1,6 +1,7 @@
 // Attention and embeddings: facts.
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
+#include "symbolic/size_demands.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -16,6 +17,10 @@ std::optional<Shape> attended(const Call& call) {
     return tensor.shape && tensor.shape->size() >= 2 ? std::optional(Shape(tensor.shape->begin(), tensor.shape->end() - 2))
                                                      : std::nullopt;
   };
+  if (key.shape && key.shape->size() >= 2) {
+    demand(query.shape->back(), key.shape->back());
+    demand((*key.shape)[key.shape->size() - 2], (*value.shape)[value.shape->size() - 2]);
+  }
   std::optional<Shape> shape = lead(query);
   if (!*grouped) shape = broadcast(broadcast(shape, lead(key)), lead(value));
   if (!shape) return std::nullopt;

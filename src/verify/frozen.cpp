@@ -123,10 +123,7 @@ Frozen explain_frozen(const std::string& reason, const std::string& name, std::i
   for (const auto& [node, index] : nodes) frozen.sites.push_back(analysis::site_of(*node, index));
   // The number 1 stands everywhere and tells nothing.
   if (size > 1) frozen.help = Search(name, size, prepared).run(nodes);
-  if (frozen.help.empty())
-    frozen.help =
-        "a size that tracing took for a constant fits the traced size alone: use x.shape[…] without int(…), or script "
-        "the model";
+  if (frozen.help.empty()) frozen.help = "TorchScript takes no other size that was tried: state the number in --input";
   frozen.help += "; --dim " + name + "=" + std::to_string(size) + " verifies this size alone";
   return frozen;
 }

@@ -1,7 +1,6 @@
 #include "verify/variation.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "verify/frozen.h"
@@ -12,20 +11,6 @@ namespace {
 
 using Variation = NamedDimension::Variation;
 using Names = std::vector<std::string>;
-
-// "x=f32:batch,3": batch
-std::set<std::string> names_of(const std::vector<std::string>& inputs) {
-  std::set<std::string> names;
-  for (const std::string& text : inputs) {
-    const auto lead = text.find_last_of("=:");
-    for (std::size_t start = lead == text.npos ? 0 : lead + 1; start <= text.size();) {
-      const std::size_t comma = std::min(text.find(',', start), text.size());
-      names.insert(text.substr(start, comma - start));
-      start = comma + 1;
-    }
-  }
-  return names;
-}
 
 class Varying {
  public:
@@ -102,9 +87,8 @@ class Varying {
 
   void tell_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
     Frozen frozen = explain_frozen(reason, name, from.at(name), prepared_);
-    const bool asked_for = names_of(options_.convert.inputs).contains(name);
     std::string& why = dimension(name).reason = "the dimension '" + name + "' can't vary: " + reason;
-    Finding& finding = add_finding(made_, "CC205", asked_for ? Severity::error : Severity::warning, why, std::move(frozen.help));
+    Finding& finding = add_finding(made_, "CC205", Severity::error, why, std::move(frozen.help));
     finding.nodes = static_cast<int>(frozen.sites.size());
     finding.sites = std::move(frozen.sites);
   }

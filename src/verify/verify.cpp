@@ -92,12 +92,21 @@ class Verifying {
                   {.stage = "verify", .done = done, .total = std::max(done, static_cast<std::uint64_t>(options_.runs))});
   }
 
+  bool is_list(const std::string& name) const {
+    const auto input = std::ranges::find(prepared_.graph.inputs(), name, &ir::Value::name);
+    return input != prepared_.graph.inputs().end() && ir::is((*input)->type(), ir::TypeKind::list);
+  }
+
   ir::Constants feed(const MadeCall& call) const {
     ir::Constants values;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       auto found = std::ranges::find(call.leaves, inputs_[i], &std::pair<std::string, ir::Constant>::first);
       if (found == call.leaves.end() && inputs_.size() == call.leaves.size())
         found = call.leaves.begin() + static_cast<std::ptrdiff_t>(i);
+      if (found == call.leaves.end() && is_list(inputs_[i]))
+        throw UsageError("the ONNX model takes the list '" + inputs_[i] +
+                         "' as a sequence, which verify can't give it: state its members (CheckOptions::inputs " + inputs_[i] +
+                         ".0=…), or give an example (CheckOptions::inputs_from)");
       if (found == call.leaves.end())
         throw UsageError("the ONNX model's input '" + inputs_[i] +
                          "' is none of the TorchScript model's, and it has another number of them");

@@ -32,6 +32,78 @@ class Elementwise(nn.Module):
         return torch.relu(x) * 2
 
 
+class Three(nn.Module):
+    """What it refuses tells what it takes."""
+
+    def forward(self, x):
+        if x.dim() != 3:
+            raise ValueError("three dimensions are wanted")
+        assert x.size(1) == 5
+        return x * 2
+
+
+class Inverse(nn.Module):
+    """Converts unless its input has 2 dimensions."""
+
+    def forward(self, x):
+        if x.dim() == 2:
+            x = torch.linalg.pinv(x)
+        return x + 1
+
+
+class Joined(nn.Module):
+    def forward(self, xs: List[Tensor]):
+        return torch.cat(xs, 1).sigmoid()
+
+
+class Counted(nn.Module):
+    """How many members a list has decides what is made of their sizes."""
+
+    def forward(self, xs: List[Tensor]):
+        sizes: List[Tuple[int, int]] = []
+        for x in xs:
+            sizes.append((x.size(0), x.size(1)))
+        made: List[Tensor] = []
+        for i, size in enumerate(sizes):
+            made.append(xs[i] * size[0])
+        return made
+
+
+class UNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down, self.up = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(8, 2, 3, padding=1)
+
+    def forward(self, x):
+        y = self.down(x)
+        return self.up(torch.cat([F.interpolate(F.max_pool2d(y, 2), scale_factor=2.0), y], 1))
+
+
+class Attention(nn.Module):
+    def forward(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v)
+
+
+class Rows(nn.Module):
+    """Only 48 numbers fit."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.linear(x.reshape(6, 8))
+
+
+class Halves(nn.Module):
+    """Takes no more than two rows, which nothing but a run shows."""
+
+    def forward(self, x):
+        if x.size(0) > 2:
+            raise ValueError("two rows at most")
+        return x.softmax(1)
+
+
 class Doubled(nn.Module):
     def forward(self, x):
         return x * 2
@@ -137,6 +209,10 @@ SCRIPTED = {
     "plain": (Plain(), {"x": "f32:x0,6"}),
     "required": (Required(), {"x": "f32:x0,6", "added": "f32:x0,4"}),
     "defaults": (Defaults(), {"x": "f32:x0,6"}),
+    "elementwise": (Elementwise(), {"x": "f32:x0,x1"}),
+    "three": (Three(), {"x": "f32:x0,5,x2"}),
+    "unet": (UNet(), {"x": "f32:x0,3,x2,x3"}),
+    "attention": (Attention(), {"q": "f32:q0,q1", "k": "f32:k0,q1", "v": "f32:k0,v1"}),
 }
 TRACED = {"quantized": (Dequantized(), (quantized(),)), "per_channel": (Dequantized(), (per_channel(),)), "beside": (BesideQuantized(), (quantized(), torch.randn(2, 3))),
           "sparse": (Dense(), (torch.randn(3, 3).to_sparse(),)), "rows": (Dense(), (torch.randn(3, 3).to_sparse_csr(),)),
@@ -194,15 +270,46 @@ class Checks:
 
     # What is asked for can be given as it is printed.
     def asked_for(self):
-        for name, module in {"elementwise": Elementwise(), "pooled": Pooled()}.items():
+        for name, module in {"inverse": Inverse(), "pooled": Pooled(), "counted": Counted()}.items():
             model = self.folder / f"{name}.pt"
             torch.jit.script(module.eval()).save(model)
             report = self.report(model)
             self.expect(f"{name}: verdict", report["verdict"], "needs_input")
             advice = [each["help"] for each in report["findings"] if each["id"] == "CC006"]
             self.expect(f"{name}: findings", len(advice), 1)
-            options = re.match(r"(?:--input \S+ ?)+", advice[0])[0].rstrip(" ,").split()
+            options = re.match(r"(?:--input [^\s,]+(?:,[^\s,]+)* ?)+", advice[0])[0].rstrip(" ,").split()
             self.expect(f"{name}: {options}", self.report(model, *options)["verdict"], "yes")
+
+    # A list of which nobody says how many members it has becomes a sequence, which verify can't give.
+    def lists(self):
+        model = self.folder / "joined.pt"
+        torch.jit.script(Joined().eval()).save(model)
+        report = self.report(model)
+        self.expect("joined: verdict", report["verdict"], "yes")
+        self.expect("joined: assumed", [(each["dtype"], len(each["shape"])) for each in report["model"]["assumed"]], [("f32", 2)])
+        code, out, err = self.run("verify", model)
+        self.expect("joined: verify", (code, "takes the list 'xs' as a sequence" in err and "--input xs.0=" in err), (2, True))
+        code, out, err = self.run("verify", model, "--input", "xs.0=f32:n,4", "--input", "xs.1=f32:n,2")
+        self.expect(f"joined: members {out}{err}", code, 0)
+
+    # Names that were assumed can be fixed; where the model takes no other size the names fail.
+    def fixed(self):
+        model = self.folder / "rows.pt"
+        torch.jit.script(Rows().eval()).save(model)
+        code, out, err = self.run("verify", model, "--dim", "x0=12", "--dim", "x1=4")
+        self.expect(f"rows: fixed {out}{err}", code, 0)
+        code, out, err = self.run("verify", model, "--dim", "x0=12", "--format", "json")
+        self.expect(f"rows: half fixed {out}{err}", code != 0, True)
+        code, out, err = self.run("verify", model, "--dim", "y=12")
+        self.expect("rows: another name", (code, "no input has a dimension of that name" in err), (2, True))
+        model = self.folder / "halves.pt"
+        torch.jit.script(Halves().eval()).save(model)
+        code, out, err = self.run("verify", model, "--format", "json")
+        findings = [(each["id"], each["severity"]) for each in json.loads(out)["findings"]]
+        self.expect("halves", (code, findings), (1, [("CC205", "error")]))
+        self.expect("halves: advice", "takes no other size that was tried" in out and "tracing" not in out, True)
+        code, out, err = self.run("verify", model, "--dim", "x0=2")
+        self.expect(f"halves: fixed {out}{err}", code, 0)
 
     def overridden(self):
         report = self.report(self.folder / "classifier.pt", "--input", "x=f32:1,3,8,8")
@@ -231,7 +338,7 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(arguments.program, pathlib.Path(folder))
-        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.overridden, checks.traced):
+        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.lists, checks.fixed, checks.overridden, checks.traced):
             part()
     print("\n".join(checks.failures) or "all as expected")
     return 1 if checks.failures else 0

@@ -91,11 +91,76 @@ TEST(Infer, MasksAreBool) {
   EXPECT_EQ(result.assumed(), "m: bool[2, 3]");
 }
 
-TEST(Infer, WhatNoReaderDecidesIsAFloatOfUnknownRank) {
+TEST(Infer, WhatNoReaderDecidesIsAFloatOfTwoDimensions) {
   const auto result = infer_of("%x : Tensor", "  %y : Tensor = aten::sigmoid(%x)\n  return (%y)");
-  EXPECT_EQ(result.assumed(), "x: f32[*]");
-  EXPECT_EQ(result.reasons(), "nobody: f32");
-  EXPECT_EQ(result.inferred.assumptions[0].fact.wants, std::vector<std::uint32_t>{0});
+  EXPECT_EQ(result.assumed(), "x: f32[x0, x1]");
+  EXPECT_EQ(result.reasons(), "nobody: f32; nobody: rank 2");
+  EXPECT_TRUE(result.inferred.assumptions[0].open_rank);
+}
+
+TEST(Infer, AReaderOfSeveralRanksLeavesTheRankOpen) {
+  const auto result = infer_of("%x : Tensor",
+                               "  %n : int = prim::Constant[value=2]()\n  %d : int = prim::Constant[value=0]()\n"
+                               "  %y : Tensor[] = aten::chunk(%x, %n, %d)\n  %a : Tensor, %b : Tensor = prim::ListUnpack(%y)\n"
+                               "  return (%a)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, x1]");
+  EXPECT_TRUE(result.inferred.assumptions[0].open_rank);
+}
+
+TEST(Infer, AnAssertionTellsRankAndSize) {
+  const auto result = infer_of(
+      "%x : Tensor",
+      "  %r : int = aten::dim(%x)\n  %t : int = prim::Constant[value=3]()\n  %m : str = prim::Constant[value=\"m\"]()\n"
+      "  %c : bool = aten::ne(%r, %t)\n  = prim::If(%c)\n    block0():\n      = prim::RaiseException(%m, %m)\n      -> ()\n"
+      "    block1():\n      -> ()\n  %o : int = prim::Constant[value=1]()\n  %s : int = aten::size(%x, %o)\n"
+      "  %e : bool = aten::eq(%s, %t)\n  = prim::If(%e)\n    block0():\n      -> ()\n    block1():\n"
+      "      = prim::RaiseException(%m, %m)\n      -> ()\n  %y : Tensor = aten::sigmoid(%x)\n  return (%y)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, 3, x2]");
+}
+
+TEST(Infer, MultiplesOfAStrideAreNoSize) {
+  // A U-Net: what is pooled and made twice as large again lies beside what was there before.
+  const std::string body =
+      "  %z : int = prim::Constant[value=0]()\n  %o : int = prim::Constant[value=1]()\n  %t : int = prim::Constant[value=2]()\n"
+      "  %k : int[] = prim::ListConstruct(%t, %t)\n  %p : int[] = prim::ListConstruct(%z, %z)\n"
+      "  %d : int[] = prim::ListConstruct(%o, %o)\n  %f : bool = prim::Constant[value=0]()\n"
+      "  %a : Tensor = aten::max_pool2d(%y, %k, %k, %p, %d, %f)\n  %s : float = prim::Constant[value=2.]()\n"
+      "  %l : float[] = prim::ListConstruct(%s, %s)\n  %n : NoneType = prim::Constant()\n"
+      "  %u : Tensor = aten::upsample_nearest2d(%a, %n, %l)\n  %m : Tensor[] = prim::ListConstruct(%u, %y)\n"
+      "  %c : Tensor = aten::cat(%m, %o)\n  return (%c)";
+  const std::string padded =
+      "  %yn : NoneType = prim::Constant()\n  %yo : int = prim::Constant[value=1]()\n"
+      "  %yl : int[] = prim::ListConstruct(%yo, %yo)\n"
+      "  %y : Tensor = aten::conv2d(%x, %w, %yn, %yl, %yl, %yl, %yo)\n";
+  EXPECT_EQ(infer_of(std::string("%x : Tensor") + weight, padded + body).assumed(), "x: f32[x0, 3, x2, x3]");
+}
+
+TEST(Infer, OfSizesThatAStrideRoundsDownToOneTheRoundestIsTaken) {
+  // One 8×8 window every 8: 31 to 38 would all do for 4 rows of 8.
+  const auto result =
+      infer_of("%x : Tensor, %w : Float(2, 1, 8, strides=[8, 8, 1], device=cpu), %l : Float(5, 8, strides=[8, 1], device=cpu)",
+               "  %z : int = prim::Constant[value=0]()\n  %o : int = prim::Constant[value=1]()\n"
+               "  %g : int = prim::Constant[value=8]()\n  %k : int[] = prim::ListConstruct(%g)\n"
+               "  %p : int[] = prim::ListConstruct(%z)\n  %d : int[] = prim::ListConstruct(%o)\n"
+               "  %n : NoneType = prim::Constant()\n  %e : int = prim::Constant[value=-1]()\n"
+               "  %c : Tensor = aten::conv1d(%x, %w, %n, %k, %p, %d, %o)\n"
+               "  %f : Tensor = aten::flatten(%c, %o, %e)\n  %y : Tensor = aten::linear(%f, %l, %n)\n"
+               "  return (%y)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, 1, 32]");
+}
+
+TEST(Infer, BitsBesideANumberAreAnIntegers) {
+  EXPECT_EQ(
+      infer_of("%x : Tensor", "  %o : int = prim::Constant[value=1]()\n  %y : Tensor = aten::__and__(%x, %o)\n  return (%y)")
+          .assumed(),
+      "x: i64[x0, x1]");
+}
+
+TEST(Infer, MembersOfAListHaveTheSizesThatReadersDemand) {
+  const auto result = infer_of(
+      std::string("%x : Tensor[]") + weight,
+      "  %z : int = prim::Constant[value=0]()\n  %s : Tensor = aten::stack(%x, %z)\n" + convolution("s", "y") + "  return (%y)");
+  EXPECT_EQ(symbolic::to_string(result.inferred.assumptions.at(0).fact), "f32[3, ?, ?]");
 }
 
 TEST(Infer, ReadersThatDisagreeDecideNothing) {

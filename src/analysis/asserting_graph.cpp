@@ -1,0 +1,25 @@
+#include "analysis/asserting_graph.h"
+
+#include <algorithm>
+
+#include "passes/normalize.h"
+
+namespace compatcheck::analysis {
+
+bool has_asserting_graph(const Model::State& model) { return model.dropped_assertions && (model.program || model.asserting); }
+
+ir::Graph asserting_graph(const Model::State& model, const ir::Watch& watch) {
+  passes::NormalizeOptions options;
+  options.method = model.method;
+  options.watch = watch;
+  options.keep_assertions = true;
+  ir::Graph graph = model.program ? passes::normalize(*model.program, model.schemas, options).graph
+                                  : passes::normalize(model.asserting->clone(), model.schemas, options).graph;
+  for (std::size_t i = 0; i < std::min(graph.inputs().size(), model.graph.inputs().size()); ++i) {
+    graph.inputs()[i]->set_name(model.graph.inputs()[i]->name());
+    graph.inputs()[i]->set_type(model.graph.inputs()[i]->type());
+  }
+  return graph;
+}
+
+}  // namespace compatcheck::analysis

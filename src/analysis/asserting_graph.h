@@ -1,0 +1,15 @@
+// The graph as it was loaded, with the branches that only raise.
+#pragma once
+
+#include "analysis/model_state.h"
+#include "ir/graph.h"
+#include "ir/watch.h"
+
+namespace compatcheck::analysis {
+
+// Whether there is more in it than in the model's own graph.
+bool has_asserting_graph(const Model::State& model);
+// Its inputs are named as the model's. Throws ModelError where its branches carry it beyond a bound.
+ir::Graph asserting_graph(const Model::State& model, const ir::Watch& watch);
+
+}  // namespace compatcheck::analysis
