@@ -8,6 +8,7 @@
 #include "convert/defect.h"
 #include "convert/foreign.h"
 #include "convert/interface.h"
+#include "convert/live_nodes.h"
 #include "convert/raw.h"
 #include "convert/row_check.h"
 #include "convert/structural.h"
@@ -236,6 +237,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
   try {
     if (row.random || !known_results(call, builder)) way.emit(emission);
     outcome.emitted = builder.take_emitted();
+    drop_dead(outcome.emitted, model, emission);
   } catch (const onnx::Refusal& refusal) {
     refuse(outcome, &row, refusal.reason);
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;

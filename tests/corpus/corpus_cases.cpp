@@ -2,8 +2,8 @@
 //   corpus_cases HELPER OUT < lines of JSON: an entry of index.jsonl, with "model", "inputs" (files), "opsets", "specials",
 //   "kept_inputs", "skip_sets", "ties"; "specs": the inputs as --input has them, and "refused": PyTorch refuses these
 // writes to stdout, for each line, {id, results: [{opset, outcome, detail}]}. Outcomes: match, wrong, runtime (exported, but the
-// runtime doesn't take or run it), refused, needs_input, disagree (check and convert), no_oracle,
-// error.
+// runtime doesn't take or run it), refused, needs_input, disagree (check and convert, or the reported class and the nodes of the
+// file), no_oracle, error.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 
 #include "analysis/model_state.h"
 #include "compatcheck/convert.h"
+#include "corpus/class_check.h"
 #include "examples/examples.h"
 #include "input_sets.h"
 #include "ir/number_text.h"
@@ -176,6 +177,7 @@ class Cases {
           reason = finding.id + " " + finding.op + ": " + finding.message;
       return {report.verdict == Verdict::needs_input ? "needs_input" : "refused", reason};
     }
+    if (const std::string why = class_disagreement(checked, file); !why.empty()) return {"disagree", why};
     return {};
   }
 
