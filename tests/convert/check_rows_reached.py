@@ -3,10 +3,10 @@
 for some call.
 
     check_rows_reached.py --program BUILD/tests/trial_cases --helper BUILD/libexec/compatcheck-torchscript --corpus DIR
-                          [--sample N] [--only REGEX] [--seen FILE] [--write FILE]
+                          [--random BUILD/tests/random_calls_test] [--sample N] [--only REGEX] [--seen FILE] [--write FILE]
 
 The models are the operator corpus, also with other dtypes and with named dimensions in place of the recorded ones, the cases of
-layers_*.py and those of check_dtypes.py. No model runs. rows_unreached.txt lists what no case reaches; a line of it that is reached
+layers_*.py, those of check_dtypes.py, and random calls. No model runs. rows_unreached.txt lists what no case reaches; a line of it that is reached
 fails, too, where all cases are tried. --sample N takes every Nth case of each operator of the corpus; --seen adds to what FILE lists
 as reached by other runs; --write writes the list of what isn't reached.
 """
@@ -18,6 +18,7 @@ import torch
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "check")]
 OPSETS = list(range(7, 27))
+RANDOM_SEEDS = (21, 22)
 WORDS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
          "uint8": "u8", "bool": "bool", "complex64": "c64", "complex128": "c128"}
 # In place of the recorded dtype.
@@ -76,6 +77,13 @@ def tried(arguments, lines, seen):
     return failures
 
 
+def called_at_random(program, seed, seen):
+    """Random calls of every operator, on trial and converted; what else may be wrong with them is for their own test to find."""
+    subprocess.run([program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   env={**os.environ, "COMPATCHECK_CHECK_ROWS": str(seen), "COMPATCHECK_RANDOM_ROUNDS": "1", "COMPATCHECK_RANDOM_SEED": str(seed)})
+    return []
+
+
 def print_wrong(lines):
     """Each way in which handlers and rows differ, once; how many there are."""
     wrong = collections.defaultdict(list)
@@ -100,6 +108,7 @@ def main():
     parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("--helper", required=True)
     parser.add_argument("--corpus", required=True)
+    parser.add_argument("--random")
     parser.add_argument("--sample", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
@@ -115,8 +124,9 @@ def main():
         seen = pathlib.Path(arguments.seen).resolve() if arguments.seen else folder / "seen"
         seen.touch()
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            parts = pool.map(lambda part: tried(arguments, part, seen), [lines[i::8] for i in range(8)])
-            failures = [failure for part in parts for failure in part]
+            work = [lambda seed=seed: called_at_random(arguments.random, seed, seen) for seed in RANDOM_SEEDS] if arguments.random else []
+            work += [lambda part=lines[i::8]: tried(arguments, part, seen) for i in range(8)]
+            failures = [failure for part in pool.map(lambda each: each(), work) for failure in part]
         reached = set(seen.read_text().splitlines())
     for failure in failures:
         print(f"not tried: {failure['id']}: {failure['reason'][:200]}")
