@@ -182,6 +182,7 @@ void einsum(Emission& e) {
   const std::string text = e.string("equation");
   const bool dots = text.find("...") != std::string::npos;
   Values operands = e.tensors("tensors");
+  if (operands.empty()) throw Refusal{"PyTorch refuses an equation without tensors"};
   for (Value& operand : operands) operand = e.cast(operand, e.output_dtype());
   if (e.variant("operator") && !dots) return e.give(e.node("Einsum", operands, {{"equation", text}}));
   const Equation equation = parse(text, ranks_of(e));

@@ -266,6 +266,7 @@ Value Emission::as_vector(const Operand& operand, std::string_view what) {
   if (const auto* vector = std::get_if<Vector>(&operand.value)) return cast(build.size(vector->value), DType::i64);
   if (const List* list = operand.list()) {
     if (list->items.empty()) return integers({});
+    const auto joining = build.plumbing();
     Values parts;
     Ints known;  // neighbouring constants make one part
     const auto flush = [&] {
@@ -448,6 +449,7 @@ void Emission::give_vector(std::size_t output, const Value& vector) {
   const auto* facts = output_fact(output).list();
   build.mark_result(vector);
   if (!facts || !facts->items) return give_operand(output, {Vector{vector}});
+  const auto parting = build.plumbing();
   List list;
   for (std::size_t i = 0; i < facts->items->size(); ++i)
     list.items.push_back({Number{build.gather(vector, build.integer(static_cast<std::int64_t>(i)), 0)}});

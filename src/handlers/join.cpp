@@ -62,19 +62,23 @@ void stack(Emission& e) {
   e.give(e.build.concat(values, axis));
 }
 
-// hstack and the like: each gets dimensions of 1 by its rank, then they are joined.
+// hstack and the like: each gets dimensions of 1 by its rank, then they are joined. Vectors without elements join anything, as in
+// cat.
 using Widen = Ints (*)(std::int64_t rank);  // the axes to add
 
 void give_joined(Emission& e, Widen widen, std::optional<std::int64_t> axis) {
   const std::vector<Part> parts = parts_of(e);
-  Values values = cast_to_output(e, parts);
-  std::int64_t rank = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Ints axes = widen(rank_of(e, parts[i]));
-    rank = rank_of(e, parts[i]) + static_cast<std::int64_t>(axes.size());
-    values[i] = e.build.unsqueeze(values[i], axes);
-  }
-  e.give(e.build.concat(values, axis ? *axis : rank == 1 ? 0 : 1));
+  if (parts.empty()) throw Refusal{"PyTorch joins no empty list"};
+  const Values given = cast_to_output(e, parts);
+  const auto widened_rank = [&](const Part& part) {
+    const std::int64_t rank = rank_of(e, part);
+    return rank + static_cast<std::int64_t>(widen(rank).size());
+  };
+  Values values;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (widened_rank(parts[i]) > 1 || e.output_rank() == 1)
+      values.push_back(e.build.unsqueeze(given[i], widen(rank_of(e, parts[i]))));
+  e.give(e.build.concat(values, axis ? *axis : widened_rank(parts.front()) == 1 ? 0 : 1));
 }
 
 Ints to_vector(std::int64_t rank) { return rank == 0 ? Ints{0} : Ints{}; }

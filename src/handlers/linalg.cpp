@@ -75,9 +75,13 @@ void vander(Emission& e) {
   for (std::int64_t i = 0; i < count; ++i)
     powers.push_back(static_cast<double>(linalg || e.boolean("increasing") ? i : count - 1 - i));
   const Value x = e.build.unsqueeze(e.tensor("x", dtype), rank == 0 ? Ints{0, 1} : Ints{rank});
-  if (is_floating(x) || e.at_least(12))
-    return e.give(e.node("Pow", {x, e.build.constant(onnx::make_tensor(dtype, {count}, powers))}));
-  throw Refusal{"Pow takes floating values alone before opset 12", "use opset 12"};
+  if (is_floating(x)) return e.give(e.node("Pow", {x, e.build.constant(onnx::make_tensor(dtype, {count}, powers))}));
+  // Integers wrap around: products, as the runtime's powers are doubles.
+  if (count < 1) throw Refusal{"a matrix of powers without columns has no ONNX form"};
+  Values columns{e.node("Add", {e.node("Sub", {x, x}), e.scalar(dtype, 1)})};
+  for (std::int64_t i = 1; i < Emission::few(count); ++i) columns.push_back(e.node("Mul", {columns.back(), x}));
+  if (!(linalg || e.boolean("increasing"))) std::ranges::reverse(columns);
+  e.give(e.build.concat(columns, rank == 0 ? 1 : rank));
 }
 
 // ---- Distances

@@ -210,6 +210,7 @@ void spill_anything(const Operand& form, onnx::Builder& builder, Values& into) {
 }  // namespace
 
 Value vector_of(const List& list, DType dtype, onnx::Builder& builder) {
+  const auto joining = builder.plumbing();
   Values parts;
   for (const Operand& item : list.items) parts.push_back(builder.reshape(builder.cast(tensor_of(item, builder), dtype), {1}));
   return parts.empty() ? builder.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}}) : builder.concat(parts, 0);

@@ -123,6 +123,15 @@ void exp2(Emission& e) {
 void ldexp(Emission& e) {
   const DType dtype = e.output_dtype();
   const auto [self, by] = operand_names(e);
+  // A power beyond the dtype times 0 is 0: doubles hold those of shorter floats, and a whole exponent of a thousand is as good as
+  // more.
+  const Value exponent = e.tensor(by);
+  if (ir::is_floating(e.tensor(self).dtype) && !ir::is_floating(exponent.dtype) && dtype != DType::f64) {
+    Value places = e.cast(exponent, DType::f64);
+    if (ir::element_bytes(exponent.dtype) > 1)
+      places = minimum(e, maximum(e, places, e.scalar(DType::f64, -1000)), e.scalar(DType::f64, 1000));
+    return e.give(multiply(e, e.number_value(self, DType::f64), power(e, e.scalar(DType::f64, 2), places)));
+  }
   e.give(multiply(e, e.number_value(self, dtype), power(e, e.scalar(dtype, 2), e.number_value(by, dtype))));
 }
 

@@ -38,6 +38,9 @@ Value sequence_at(Emission& e, std::size_t i) {
   if (!list || list->items.empty()) throw Refusal{"what the list holds isn't known"};
   Values members;
   for (const Operand& item : list->items) members.push_back(e.as_tensor(item, name_at(e, i)));
+  for (const Value& member : members)
+    if (member.dtype != members.front().dtype)
+      throw Refusal{"ONNX has no list of tensors of several dtypes", "use tensors of one dtype, or a position that is fixed"};
   return e.node("SequenceConstruct", members);
 }
 

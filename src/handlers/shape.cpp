@@ -10,6 +10,8 @@ void give_sizes(Emission& e, std::string_view tensor) {
   const Value sizes = e.shape_of(tensor);
   const Shape* shape = known_shape(e, tensor);
   if (!shape) return e.give_operand(0, {Vector{sizes}});
+  e.build.mark_result(sizes);
+  const auto parting = e.build.plumbing();
   List list;
   for (std::size_t i = 0; i < shape->size(); ++i) {
     if (const auto known = (*shape)[i].number())
@@ -24,8 +26,13 @@ void size(Emission& e) {
   if (!e.call.has("dim")) return give_sizes(e, "self");
   const auto dim = e.call.integer("dim");
   const Value sizes = e.shape_of("self");
-  if (!dim)
-    return e.give(e.build.gather(sizes, wrapped_if_needed(e, int_scalar(e, "dim"), e.build.squeeze(sizes_of(e, sizes), {0})), 0));
+  if (!dim) {
+    const Value place = [&] {
+      const auto placing = e.build.plumbing();
+      return wrapped_if_needed(e, int_scalar(e, "dim"), e.build.squeeze(sizes_of(e, sizes), {0}));
+    }();
+    return e.give(e.build.gather(sizes, place, 0));
+  }
   e.give(e.build.gather(sizes, e.build.integer(*dim < 0 ? e.wrap(*dim, e.rank("self")) : *dim), 0));
 }
 

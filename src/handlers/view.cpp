@@ -184,6 +184,7 @@ void reverse_dims(Emission& e) {
 void movedim(Emission& e) {
   const std::int64_t rank = e.rank("self");
   const Ints from = e.ints("source"), to = e.ints("destination");
+  if (from.size() != to.size()) throw Refusal{"PyTorch moves as many dimensions as there are places"};
   Ints permutation(static_cast<std::size_t>(rank), -1), sources;
   for (std::size_t i = 0; i < from.size() && rank > 0; ++i) {
     sources.push_back(e.wrap(from[i], rank));

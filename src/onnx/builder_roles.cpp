@@ -13,6 +13,13 @@ bool fills(std::string_view op) {
   return std::ranges::find(names, op) != names.end();
 }
 
+// Its first input is what it gives, the others say how.
+bool moves_its_first(std::string_view op) {
+  static constexpr std::array names{"Expand", "Gather",  "Pad",  "Reshape",   "Slice",
+                                    "Split",  "Squeeze", "Tile", "Transpose", "Unsqueeze"};
+  return std::ranges::find(names, op) != names.end();
+}
+
 }  // namespace
 
 Value Builder::size(const Value& value) {
@@ -20,10 +27,11 @@ Value Builder::size(const Value& value) {
   return value;
 }
 
-// A node that reads nothing but sizes and constants computes a size.
+// A node that reads nothing but sizes and constants computes a size; one that moves a constant's elements moves data.
 void Builder::record(const Node& node) {
   Added added{.op = node.domain.empty() ? node.op : node.domain + "::" + node.op, .role = role_, .of_sizes = false, .inputs = {}};
   bool reads_sizes = node.op == "Shape" || node.op == "Size";
+  const bool of_data = moves_its_first(node.op) && !sizes_.contains(node.inputs.front());
   const bool sizes_alone = reads_sizes || std::ranges::all_of(node.inputs, [&](ValueId input) {
                              const bool size = sizes_.contains(input);
                              reads_sizes |= size;
@@ -32,7 +40,7 @@ void Builder::record(const Node& node) {
   const bool has_bodies = std::ranges::any_of(node.attributes, [](const NodeAttribute& attribute) {
     return std::holds_alternative<std::shared_ptr<Graph>>(attribute.value);
   });
-  if (node.domain.empty() && reads_sizes && sizes_alone && !has_bodies && !fills(node.op)) {
+  if (node.domain.empty() && reads_sizes && sizes_alone && !of_data && !has_bodies && !fills(node.op)) {
     added.of_sizes = true;
     added.inputs = node.inputs;
     for (const ValueId output : node.outputs) sizes_.emplace(output, emitted_.size());

@@ -1,5 +1,7 @@
 // What PyTorch demands of the dtypes of a call's tensors together, where it doesn't promote them. Learnt from its CPU kernels.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
@@ -142,6 +144,52 @@ Verdict without_bools(const Call& call) {
   return demands.verdict();
 }
 
+// Least and greatest number of a dtype; nullopt where every number converts.
+std::optional<std::pair<double, double>> limits_of(DType dtype) {
+  switch (dtype) {
+    case DType::i8: return {{-128, 127}};
+    case DType::u8: return {{0, 255}};
+    case DType::i16: return {{-32768, 32767}};
+    case DType::u16: return {{0, 65535}};
+    case DType::i32: return {{-2147483648., 2147483647.}};
+    case DType::u32: return {{0, 4294967295.}};
+    case DType::i64: return {{-0x1p63, 0x1p63}};
+    case DType::f16: return {{-65504, 65504}};
+    case DType::f32: return {{-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()}};
+    default: return std::nullopt;
+  }
+}
+
+// As c10::checked_convert has it: a negative integer wraps to an unsigned one.
+bool overflows(const NumberFact& number, DType dtype) {
+  const auto limits = limits_of(dtype);
+  if (!limits || number.kind == NumberFact::Kind::boolean) return false;
+  const bool whole = is_whole(dtype);
+  if (number.floating) {
+    if (std::isnan(*number.floating) || std::isinf(*number.floating)) return whole;
+    return *number.floating < limits->first || *number.floating > limits->second;
+  }
+  const auto known = number.integer ? number.integer->number() : std::nullopt;
+  if (!known) return false;
+  const auto exact = static_cast<double>(*known);
+  return exact > limits->second || exact < (limits->first == 0 ? -limits->second : limits->first);
+}
+
+// A number that becomes elements, or factors of integers, is one of their dtype.
+Verdict numbers_fit(const Call& call) {
+  Demands demands;
+  const auto* result = call.node().outputs().empty() ? nullptr : call.facts().of(call.node().output(0)).tensor();
+  if (!result || !result->dtype) return demands.verdict();
+  for (const char* name : {"value", "fill_value", "alpha", "beta"}) {
+    const auto* number = call.has(name) ? call.fact(name).number() : nullptr;
+    const bool factor = name[0] == 'a' || name[0] == 'b';
+    if (number && (!factor || is_whole(*result->dtype)) && overflows(*number, *result->dtype))
+      demands.broken("'" + std::string(name) + "' can't be converted to " + std::string(ir::name(*result->dtype)) +
+                     " without overflow");
+  }
+  return demands.verdict();
+}
+
 }  // namespace
 
 void register_dtypes(Registry& registry) {
@@ -158,6 +206,7 @@ void register_dtypes(Registry& registry) {
   registry.condition("factors_fit", factors_fit);
   registry.condition("divides_floats", divides_floats);
   registry.condition("limits_fit", limits_fit);
+  registry.condition("numbers_fit", numbers_fit);
   registry.condition("without_bools", without_bools);
 }
 

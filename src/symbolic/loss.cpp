@@ -105,7 +105,8 @@ Facts poisson(const Call& call) {
   if (call.boolean("log_input") == false) demand_no_bool(call, {"input"});
   const auto shape = broadcast(input.shape, tensor_of(call, "target").shape);
   Promotion product, promotion;
-  product.add(call.fact("input"));
+  // The logarithm of the input is a float before it meets the target.
+  product.add(call.boolean("log_input") == false ? tensor_fact(as_float(input.dtype), input.shape) : call.fact("input"));
   product.add(call.fact("target"));
   promotion.add(tensor_fact(as_float(input.dtype), input.shape));
   promotion.add(tensor_fact(product.result(), shape));

@@ -78,10 +78,11 @@ Facts combinations(const Call& call) {
 // Powers of a vector as columns.
 Facts vander(const Call& call) {
   const TensorFact& x = tensor_of(call, "x");
-  if (!x.shape) return {tensor_fact(x.dtype, std::nullopt)};
+  const bool whole = x.dtype && !ir::is_floating(*x.dtype) && !ir::is_complex(*x.dtype);
+  const auto dtype = whole ? std::optional(ir::DType::i64) : x.dtype;
+  if (!x.shape) return {tensor_fact(dtype, std::nullopt)};
   Shape shape = x.shape->empty() ? Shape{1} : *x.shape;  // a number counts as one sample
   shape.push_back(call.is_none("N") ? shape.back() : call.dim("N").value_or(Dim::unknown()));
-  const auto dtype = x.dtype == ir::DType::boolean ? std::optional(ir::DType::i64) : x.dtype;
   return {tensor_fact(dtype, std::move(shape))};
 }
 

@@ -215,5 +215,29 @@ def products_of_nothing():
     return made
 
 
+def refusals():
+    """What PyTorch refuses of these dtypes; the models are traced with others."""
+    floats = (torch.randn(4),)
+    demanding = {
+        "relu": (torch.relu, "bool"), "relu6": (F.relu6, "bool"), "threshold": (lambda x: F.threshold(x, 0.5, 0.0), "bool"), "hardshrink": (F.hardshrink, "i64"),
+        "gelu": (F.gelu, "i32"), "topk": (lambda x: torch.topk(x, 2)[0], "bool"), "exponential": (lambda x: x.clone().exponential_(), "i64"), "cauchy": (lambda x: x.clone().cauchy_(), "u8"),
+        "full_like": (lambda x: torch.full_like(x, 300), "u8"), "full_like_nan": (lambda x: torch.full_like(x, NAN), "i64"), "fill": (lambda x: x.clone().fill_(-200), "i8"),
+        "pad": (lambda x: F.pad(x, (1, 1), value=-1.0), "u8"), "fill_half": (lambda x: torch.full_like(x, 1e6), "f16"), "addcmul": (lambda x: torch.addcmul(x, x, x, value=300), "i8"),
+        "add": (lambda x: torch.add(x, x, alpha=300), "u8"),
+    }
+    return {f"refused_{name}_{spec}": Case(function, [floats], (f"{spec}:4",), refused="PyTorch refuses this call") for name, (function, spec) in demanding.items()}
+
+
+def joined():
+    """Vectors without elements beside tensors of another rank."""
+    nothing, two = torch.zeros(0), torch.randn(2, 3)
+    return {"hstack_nothing_first": Case(lambda a, b: torch.hstack([a, b]), [(nothing, two)]), "hstack_nothing_last": Case(lambda a, b: torch.hstack([b, a, b]), [(nothing, two)]),
+            "vander_that_wraps": Case(lambda x: (torch.linalg.vander(x), torch.vander(x, 3, increasing=True)), [(torch.tensor([300, -7, 101, 0, 32000], dtype=torch.int16),)]),
+            "ldexp_beyond_floats": Case(torch.ldexp, [(torch.tensor([0.0, -0.0, 1.0, 1e-40, -3.0]), torch.tensor([200, 255, 130, 140, 3], dtype=torch.uint8))], opsets=range(7, 27)),
+            "ldexp_of_integers": Case(torch.ldexp, [(torch.tensor([0.0, -0.0, 1.0, 1e-40, -3.0]), torch.tensor([2000, -100000, 130, 140, 3]))], opsets=range(7, 27), runs=range(8, 27)),
+            "poisson_of_number": Case(lambda x, t: F.poisson_nll_loss(x, t, log_input=False), [(torch.tensor([1, 2, 3], dtype=torch.int8), torch.tensor(2.0, dtype=torch.float64))]),
+            "diff_of_bools_and_floats": Case(lambda a, b: torch.diff(a, append=b), [(torch.tensor([True, False, True]), torch.tensor([2.5]))])}
+
+
 def cases():
-    return slice_writes() | resizes() | circuits() | singles() | products_of_nothing()
+    return slice_writes() | resizes() | circuits() | singles() | refusals() | joined() | products_of_nothing()
