@@ -59,7 +59,9 @@ Bindings of_own_domain(const schema::Schema& schema) {
 
 bool is_attribute(const schema::Argument& argument, const onnx::Schema& onnx, const schema::Schema& schema) {
   const auto* attribute = onnx.attribute(argument.name);
-  return attribute && lint::attribute_misfit(mapping::Binding{.argument = argument.name, .constant = {}}, {}, attribute->type, {&schema}).empty();
+  return attribute &&
+         lint::attribute_misfit(mapping::Binding{.argument = argument.name, .constant = {}}, {}, attribute->type, {&schema})
+             .empty();
 }
 
 // A number or a list of them that ONNX may have as an input.

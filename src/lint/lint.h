@@ -19,7 +19,7 @@ struct Known {
   std::optional<std::span<const std::string_view>> conditions;  // names that `requires` may use
   std::optional<std::span<const std::string_view>> fact_words;
   std::optional<std::span<const std::string_view>> handlers;  // operators that have one: "aten::pad", or with an overload
-  const handlers::Registry* variants = nullptr;  // whose handlers' variants rows may ask for; null: not checked
+  const handlers::Registry* variants = nullptr;               // whose handlers' variants rows may ask for; null: not checked
 };
 
 // Every defect, by place.

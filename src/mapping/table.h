@@ -108,8 +108,8 @@ class Table {
   const OnnxChange* meaning_change(const Entry& entry, int opset) const;
   const std::map<std::string, int, std::less<>>& domains() const;  // versions of custom ONNX domains that users' files state
   std::span<const Listed> structural() const;                      // sorted by name
-  std::vector<std::string> schemas() const;                // that rows state, users' last
-  std::string_view source_line(const Place& place) const;  // of a table file; empty if there is no such line
+  std::vector<std::string> schemas() const;                        // that rows state, users' last
+  std::string_view source_line(const Place& place) const;          // of a table file; empty if there is no such line
 
  private:
   struct State;

@@ -271,8 +271,7 @@ ir::Constant Session::State::give_tensor(const ort::Value* value) const {
                       .quantizer = nullptr};
   ok(ort::dims.call(api(), info.get(), view.sizes.data(), rank));
   std::int64_t stride = 1;
-  for (std::size_t i = rank; i-- > 0;)
-    view.strides[i] = std::exchange(stride, stride * std::max<std::int64_t>(view.sizes[i], 1));
+  for (std::size_t i = rank; i-- > 0;) view.strides[i] = std::exchange(stride, stride * std::max<std::int64_t>(view.sizes[i], 1));
   auto storage = std::make_shared<ir::Storage>();
   storage->bytes = static_cast<std::uint64_t>(view.elements()) * ir::element_bytes(*dtype);
   if (storage->bytes > 0) {
