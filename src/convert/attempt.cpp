@@ -154,8 +154,24 @@ std::string impossibility(const symbolic::Call& call) {
   return {};
 }
 
-bool has_other_sizes(const symbolic::Fact& a, const symbolic::Fact& b) {
-  const auto first = shape_of(a), second = shape_of(b);
+constexpr int most_branches_within = 8;
+
+// As ONNX Runtime states them before opset 11: of a result of If the size that either branch states.
+std::optional<std::vector<onnx::Dimension>> sizes_below_11(const ir::Value* value, const symbolic::FactTable& facts,
+                                                           int within = 0) {
+  auto sizes = shape_of(facts.of(value));
+  const ir::Node* maker = value->producer();
+  if (!sizes || !maker || !maker->is("prim::If") || within == most_branches_within) return sizes;
+  for (const ir::Block* block : maker->blocks()) {
+    const auto inner = sizes_below_11(block->outputs()[value->index()], facts, within + 1);
+    for (std::size_t i = 0; inner && i < std::min(sizes->size(), inner->size()); ++i)
+      if (!(*sizes)[i].size) (*sizes)[i].size = (*inner)[i].size;
+  }
+  return sizes;
+}
+
+bool has_other_sizes(const ir::Value* a, const ir::Value* b, const symbolic::FactTable& facts) {
+  const auto first = sizes_below_11(a, facts), second = sizes_below_11(b, facts);
   if (!first || !second) return false;
   return !std::ranges::equal(
       *first, *second, [](const auto& one, const auto& other) { return !one.size || !other.size || one.size == other.size; });
@@ -170,7 +186,7 @@ void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
     // What nobody reads, as no branch set it, is made of the other's sizes.
     const symbolic::Fact& leaving = facts.of(node.output(i));
     const bool unset = has_shape(leaving) && !(has_shape(facts.of(first[i])) && has_shape(facts.of(second[i])));
-    if (has_other_sizes(facts.of(first[i]), facts.of(second[i])) || (unset && !stand_in_sizes(leaving)))
+    if (has_other_sizes(first[i], second[i], facts) || (unset && !stand_in_sizes(leaving)))
       throw onnx::Refusal{"If gives the same sizes from both branches before opset 11", "use opset 11"};
   }
 }

@@ -31,7 +31,8 @@ def slice_writes():
     made = {}
     inputs = [(torch.arange(2.0 * n).reshape(n, 2),) for n in (4, 1, 2, 3, 0, 6)]
     for start, stop, step in [(-2, 1, None), (-3, -1, None), (-1, -3, None), (1, -2, None), (2, 4, None), (3, 1, None), (-5, 2, None), (None, -2, None), (-2, None, None),
-                              (None, 3, None), (2, None, None), (-4, 3, 2), (-3, -1, 2), (1, -1, 2), (None, None, 2), (-2, 1, 3)]:
+                              (None, 3, None), (2, None, None), (-4, 3, 2), (-3, -1, 2), (1, -1, 2), (None, None, 2), (-2, 1, 3), (None, 1, None), (-1, None, None),
+                              (0, 1, None), (None, -1, None), (1, None, None)]:
         mixed = start is not None and stop is not None and (start < 0) != (stop < 0)   # ends that are computed
         for name, function in written(slice(start, stop, step), 5.0).items():
             made[f"slice_{name}_{start}_{stop}_{step}"] = Case(function, inputs, ("f32:n,2",), opsets=range(11 if step else 10 if mixed else 7, 27))

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "symbolic/emptiness.h"
 #include "symbolic/evaluate.h"
 
 namespace compatcheck::symbolic {
@@ -35,6 +36,22 @@ TEST(Dim, EqualExpressionsCompareEqual) {
   EXPECT_FALSE(provably_equal(h, w));
   EXPECT_TRUE(provably_different(h, h + Dim(1)));
   EXPECT_FALSE(provably_different(h, w));
+}
+
+// One row of a named size: 1, or 0 where the size is, so that nothing is computed from it beforehand.
+TEST(Dim, OneUnlessEmptyIsNoNumber) {
+  const Dim row = at_most_one(h - Dim(1));
+  EXPECT_EQ(row.to_string(), "min(h - 1, 1)");
+  EXPECT_FALSE(row.is_number());
+  EXPECT_TRUE(provably_equal(row, 1));
+  EXPECT_TRUE(provably_equal(row * w + row, w + Dim(1)));
+  EXPECT_TRUE(provably_at_least(row, 1));
+  EXPECT_FALSE(provably_at_least_if_empty(row, 1));
+  EXPECT_EQ(at_most_one(at_most_one(w)).to_string(), "min(w, 1)");
+  EXPECT_EQ(at_most_one(7).number(), 1);
+  EXPECT_EQ(evaluate(row, {{"h", 1}}), 0);
+  EXPECT_EQ(evaluate(Dim(2) * row + w, {{"h", 5}, {"w", 3}}), 5);
+  EXPECT_EQ(names_in(row * w), (std::vector<std::string>{"h", "w"}));
 }
 
 TEST(Dim, UnknownEqualsNothing) {
