@@ -249,7 +249,9 @@ class Collector {
               ? "the model was saved in training mode: call .eval() on it before tracing or scripting, and save it again"
               : "call .eval() before saving if only training draws these numbers; else pass them to the model as an input");
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
-    if (!row->one_to_one() && !row->to.empty()) add("CC004", Severity::note, numbered, "becomes " + mapping::joined(row->to), "");
+    Becomes becomes;
+    becomes.add(*numbered.outcome);
+    if (becomes.several) add("CC004", Severity::note, numbered, "becomes " + mapping::joined(becomes.onnx), "");
   }
 
   // One finding a model input.

@@ -10,6 +10,20 @@
 
 namespace compatcheck::analysis {
 
+// What calls become: the nodes that the trial emitted, plumbing left out; for a call that wasn't tried, or that needs none, what
+// its row says.
+struct Becomes {
+  std::vector<std::string> onnx;
+  bool several = false;  // of one call
+  bool known = false;
+
+  void add(const conversion::Outcome& call);
+  void add(const mapping::Row& row);
+
+ private:
+  void add(const std::string& name);
+};
+
 std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& assessment, const conversion::Context& context,
                                                  int opset);
 

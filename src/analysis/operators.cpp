@@ -13,40 +13,6 @@ using conversion::Outcome;
 using conversion::Status;
 using Name = std::pair<std::string, std::string>;  // operator, overload
 
-// What calls become: the nodes that the trial emitted, plumbing left out unless there is nothing else; for a call that wasn't
-// tried, or that needs none, what its row says.
-struct Becomes {
-  std::vector<std::string> onnx;
-  bool several = false;  // of one call
-  bool known = false;
-
-  void add(const Outcome& call) {
-    if (call.kept || !call.row || call.row->kind != mapping::Row::Kind::mapped) return;
-    if (call.emitted.empty()) return add(*call.row);
-    const bool works = !std::ranges::all_of(call.emitted, &onnx::Emitted::plumbing);
-    const auto counts = [&](const onnx::Emitted& node) { return !works || !node.plumbing; };
-    int nodes = 0;
-    for (const auto& node : call.emitted) nodes += counts(node) ? node.count : 0;
-    several |= nodes > 1;
-    known = true;
-    for (const std::string& name : call.row->to)  // in its order
-      if (std::ranges::any_of(call.emitted, [&](const auto& node) { return counts(node) && node.op == name; })) add(name);
-    for (const auto& node : call.emitted)
-      if (counts(node)) add(node.op);
-  }
-
-  void add(const mapping::Row& row) {
-    several |= !row.one_to_one();
-    known = true;
-    for (const std::string& name : row.to) add(name);
-  }
-
- private:
-  void add(const std::string& name) {
-    if (std::ranges::find(onnx, name) == onnx.end()) onnx.push_back(name);
-  }
-};
-
 // For an operator all of whose calls are refused: the first row that would map it.
 const mapping::Row* first_mapped(const mapping::Lookup& found) {
   const auto row = std::find_if(found.rows.begin(), found.rows.end(),
@@ -116,6 +82,29 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
 }
 
 }  // namespace
+
+void Becomes::add(const Outcome& call) {
+  if (call.kept || !call.row || call.row->kind != mapping::Row::Kind::mapped) return;
+  int work = 0;
+  for (const auto& node : call.emitted) work += node.plumbing ? 0 : node.count;
+  if (work == 0) return add(*call.row);
+  several |= work > 1;
+  known = true;
+  for (const std::string& name : call.row->to)  // in its order
+    if (std::ranges::any_of(call.emitted, [&](const auto& node) { return !node.plumbing && node.op == name; })) add(name);
+  for (const auto& node : call.emitted)
+    if (!node.plumbing) add(node.op);
+}
+
+void Becomes::add(const mapping::Row& row) {
+  several |= !row.one_to_one();
+  known = true;
+  for (const std::string& name : row.to) add(name);
+}
+
+void Becomes::add(const std::string& name) {
+  if (std::ranges::find(onnx, name) == onnx.end()) onnx.push_back(name);
+}
 
 std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& assessment, const conversion::Context& context,
                                                  int opset) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "symbolic/demands.h"
+#include "symbolic/emptiness.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -67,6 +68,22 @@ Facts extreme(const Call& call) {
 
 Facts same_with_indices(const Call& call) { return {like(self_of(call)), tensor_fact(DType::i64, self_of(call).shape)}; }
 Facts order(const Call& call) { return {tensor_fact(DType::i64, self_of(call).shape)}; }
+
+// Nodes that compute NaN, true or false of nothing are needed where a dimension that is reduced may be empty.
+Verdict reduces_elements(const Call& call) {
+  const TensorFact& self = self_of(call);
+  if (!self.shape) return {.truth = Truth::no};
+  const auto has_elements = [](const Dim& size) { return provably_at_least_if_empty(size, 1); };
+  const auto all = [&] { return std::ranges::all_of(*self.shape, has_elements); };
+  if (!call.has("dim") || call.is_none("dim")) return {.truth = all() ? Truth::yes : Truth::no};
+  const auto dims = call.ints("dim");
+  if (!dims) return {.truth = Truth::no};
+  if (dims->empty()) return {.truth = all() ? Truth::yes : Truth::no};
+  for (const std::int64_t dim : *dims)
+    if (const auto at = wrap_dim(dim, self.shape->size()); at && *at < self.shape->size() && !has_elements((*self.shape)[*at]))
+      return {.truth = Truth::no};
+  return {.truth = Truth::yes};
+}
 
 // `k` counts what is there along `dim`.
 void demand_so_many(const Call& call, std::int64_t least) {
@@ -360,6 +377,7 @@ void register_reduction(Registry& registry) {
   for (const char* op : {"aten::trapezoid", "aten::trapz"}) registry.facts(op, trapezoid);
   registry.facts("aten::cumulative_trapezoid", cumulative_trapezoid);
   registry.facts("aten::gradient", gradient);
+  registry.condition("reduces_elements", reduces_elements);
 }
 
 }  // namespace compatcheck::symbolic

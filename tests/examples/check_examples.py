@@ -67,9 +67,9 @@ READ = [
         ("int64", "i64"), ("uint16", "u16"), ("uint32", "u32"), ("uint64", "u64"), ("bool", "bool"), ("complex64", "c64"),
         ("float8_e4m3fn", "f8e4m3fn"))],
     ("two", saved((ones(2, 3), ones(3))), {"x": "f32[2, 3]", "y": "f32[3]", "output_0": "f32[2, 3]"}),
-    ("two", saved([ones(2, 3)]), {"x": "f32[2, 3]", "y": "?"}),
+    ("two", saved([ones(2, 3)]), {"x": "f32[2, 3]", "y": "f32[2, 3]"}),  # y is assumed
     ("two", saved({"y": ones(3), "x": ones(2, 3)}), {"x": "f32[2, 3]", "y": "f32[3]"}),
-    ("two", saved(collections.OrderedDict(y=ones(3))), {"x": "?", "y": "f32[3]"}),
+    ("two", saved(collections.OrderedDict(y=ones(3))), {"x": "f32[3]", "y": "f32[3]"}),
     ("two", saved(Point(ones(2), ones(3).long())), {"x": "f32[2]", "y": "i64[3]"}),
     ("pair", saved((ones(2), ones(3))), {"output_0": "f32[2]", "output_1": "f32[3]"}),
     ("pair", saved(((ones(2), ones(3)),)), {"output_0": "f32[2]", "output_1": "f32[3]"}),
