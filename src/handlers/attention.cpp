@@ -102,6 +102,7 @@ Value repeated(Emission& e, std::string_view tensor) {
 }
 
 Value dropped(Emission& e, const Value& weights, double probability) {
+  if (probability == 1) return e.node("Mul", {weights, e.scalar(weights.dtype, 0)});  // the runtime's Dropout keeps something
   if (e.at_least(12)) return e.node("Dropout", {weights, e.scalar(weights.dtype, probability), e.scalar(DType::boolean, 1)});
   const Value kept =
       e.node("Less", {e.node("RandomUniformLike", {weights}, {}, weights.dtype), e.scalar(weights.dtype, 1 - probability)});

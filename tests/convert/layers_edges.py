@@ -236,6 +236,7 @@ def joined():
             "vander_that_wraps": Case(lambda x: (torch.linalg.vander(x), torch.vander(x, 3, increasing=True)), [(torch.tensor([300, -7, 101, 0, 32000], dtype=torch.int16),)]),
             "ldexp_beyond_floats": Case(torch.ldexp, [(torch.tensor([0.0, -0.0, 1.0, 1e-40, -3.0]), torch.tensor([200, 255, 130, 140, 3], dtype=torch.uint8))], opsets=range(7, 27)),
             "ldexp_of_integers": Case(torch.ldexp, [(torch.tensor([0.0, -0.0, 1.0, 1e-40, -3.0]), torch.tensor([2000, -100000, 130, 140, 3]))], opsets=range(7, 27), runs=range(8, 27)),
+            "attention_all_dropped": Case(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, dropout_p=1.0), [tuple(torch.randn(1, 2, 3) for _ in range(3))]),
             "poisson_of_number": Case(lambda x, t: F.poisson_nll_loss(x, t, log_input=False), [(torch.tensor([1, 2, 3], dtype=torch.int8), torch.tensor(2.0, dtype=torch.float64))]),
             "diff_of_bools_and_floats": Case(lambda a, b: torch.diff(a, append=b), [(torch.tensor([True, False, True]), torch.tensor([2.5]))])}
 
