@@ -186,7 +186,7 @@ void sort(std::vector<Finding>& findings) {
 
 Report check_file(const std::filesystem::path& path, const CheckOptions& options) {
   if (options.targets.empty())
-    throw ModelError("is an ONNX model, which needs no conversion; CheckOptions::targets ENGINE holds it against an engine"); CheckOptions::targets ENGINE holds it against an engine");
+    throw ModelError("is an ONNX model, which needs no conversion; CheckOptions::targets ENGINE holds it against an engine");
   const auto profiles = engines::profiles_of(options.targets);
   const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
   process::tell(options.run, {.stage = "check", .done = 0, .total = 1});
