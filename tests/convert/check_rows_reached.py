@@ -103,6 +103,20 @@ def rows_of(program):
     return rows
 
 
+def read_unreached():
+    """Lines of a row and its names, as pairs."""
+    lines = [line.split() for line in (HERE / "rows_unreached.txt").read_text().splitlines() if line and not line.startswith("#")]
+    return {f"{row} {name}" for row, *names in lines for name in names}
+
+
+def write_unreached(path, unreached):
+    rows = collections.defaultdict(list)
+    for pair in sorted(unreached):
+        row, name = pair.split()
+        rows[row].append(name)
+    pathlib.Path(path).write_text("".join(f"{row} {' '.join(names)}\n" for row, names in sorted(rows.items())))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
@@ -133,9 +147,9 @@ def main():
     wrong = print_wrong(line[2:] for line in sorted(reached) if line.startswith("! "))
     rows = rows_of(arguments.program)
     unreached = {row for key, named in rows.items() if key not in reached for row in named}
-    known = {line for line in (HERE / "rows_unreached.txt").read_text().splitlines() if line and not line.startswith("#")}
+    known = read_unreached()
     if arguments.write:
-        pathlib.Path(arguments.write).write_text("".join(f"{row}\n" for row in sorted(unreached)))
+        write_unreached(arguments.write, unreached)
     whole = arguments.sample == 1 and not arguments.only
     new, stale = sorted(unreached - known), sorted(known - unreached)
     for row in new if not arguments.only else []:
