@@ -85,7 +85,9 @@ Subject subject_of(const std::string& given, const ReferenceOptions& options, co
   };
   if (!subject.schema.overload.empty() && std::ranges::any_of(overloads, takes_others))
     subject.key = subject.name + "." + subject.schema.overload;
-  subject.has_facts = !in_force.table.facts(subject.name, subject.schema.overload, in_force.schemas).empty();
+  const std::string form = in_force.schemas.functional_form(subject.name).value_or(subject.name);
+  subject.has_facts = !in_force.table.facts(subject.name, subject.schema.overload, in_force.schemas).empty() ||
+                      in_force.registry.find_facts(form, subject.schema.overload);
   subject.onnx = analysis::counterpart(subject.name, subject.schema, subject.opset, in_force.schemas);
   return subject;
 }
@@ -137,6 +139,8 @@ std::string yaml(const Subject& subject, const lint::InForce& in_force) {
   const auto word = analysis::facts_word_for(subject.schema);
   if (const auto shipped = shipped_facts(subject, in_force); !shipped.empty())
     text += "  # facts: " + shipped + "   as shipped: how the dtype and shape of the results follow from the arguments\n";
+  else if (subject.has_facts && subject.known)
+    text += "  # how the dtype and shape of the results follow from the arguments is shipped: no `facts` are needed\n";
   else if (!subject.has_facts && !word.empty())
     text += "  facts: " + std::string(analysis::facts_to_fill) + "   # for example " + word +
             ": how the dtype and shape of the results follow from the arguments, as docs/mappings.md lists them\n";
@@ -190,7 +194,7 @@ std::string plugin(const Subject& subject) {
          "//   compatcheck MODEL --plugin ./libplugin.so\n"
          "#include <compatcheck/plugin.h>\n\nnamespace plugin = compatcheck::plugin;\n\n"
          "static void convert_" +
-         name + "(plugin::Emission& e) {\n  // Its arguments:\n" + reads +
+         name + "([[maybe_unused]] plugin::Emission& e) {\n  // Its arguments:\n" + reads +
          "  // Its nodes: e.give(e.node(\"Identity\", {x})), each operator that carries the meaning named in `emits` below.\n"
          "  throw plugin::Refusal{\"" +
          subject.name +
