@@ -21,6 +21,10 @@ class Guard {
       for (const ValueId output : node.outputs)
         if (output != absent) makers_.emplace(output, &node);
     });
+    for (const ValueId input : model.graph.inputs) {
+      const auto& shape = model.values[input].shape;
+      dynamic_ |= !shape || std::ranges::any_of(*shape, [](const Dimension& size) { return !size.size; });
+    }
   }
 
   void run() {
@@ -29,6 +33,7 @@ class Guard {
       if (node.op == "Div") normalization(node);
       if (node.op == "Mul") scale_of_one(node);
       if (node.op == "Clip") clip_of_relu(node);
+      if (node.op == "MatMul" && dynamic_) moved_batch(node);
       if (node.op == "Mul" || node.op == "Div") scaling(node);
     });
     // These come last: they move nodes, and new constants move what `constants_` points to.
@@ -98,6 +103,18 @@ class Guard {
       clipped_.insert(relu->outputs.front());
   }
 
+  // A Transpose of the left operand that moves its first dimension, perhaps scaled since: MatmulTransposeFusion makes a
+  // FusedMatMul that divides by a size of 0, which ends the process.
+  void moved_batch(const Node& node) {
+    ValueId value = node.inputs[0];
+    for (const char* op : {"Mul", "Div"})
+      if (const Node* scaled = maker(value, op); scaled && number_of(scaled->inputs[1])) value = scaled->inputs[0];
+    const Node* turned = maker(value, "Transpose");
+    const NodeAttribute* order = turned ? turned->attribute("perm") : nullptr;
+    const auto* perm = order ? std::get_if<std::vector<std::int64_t>>(&order->value) : nullptr;
+    if (perm && perm->size() > 2 && perm->front() != 0) moved_.emplace(node.outputs[0], perm->size());
+  }
+
   // Of a constant of one element.
   std::optional<double> number_of(ValueId value) const {
     const auto found = constants_.find(value);
@@ -152,6 +169,8 @@ class Guard {
       if (node.op == "MatMul" && node.domain.empty())
         for (ValueId& input : node.inputs)
           if (scaled_.contains(input)) part(input, "Sum", {});
+      if (const auto moved = node.outputs.empty() ? moved_.end() : moved_.find(node.outputs[0]); moved != moved_.end())
+        part(node.inputs[0], "Reshape", {as_it_was(moved->second)});
       if (node.op == "Clip" && node.domain.empty() && clipped_.contains(node.inputs[0]) &&
           ir::is_floating(model_.values[node.inputs[0]].dtype))
         part(node.inputs[0], "Sum", {});
@@ -178,6 +197,11 @@ class Guard {
     return rows_;
   }
 
+  ValueId as_it_was(std::size_t rank) {
+    return add({.dtype = ir::DType::i64, .shape = {}, .name = {}},
+               make_tensor(ir::DType::i64, {static_cast<std::int64_t>(rank)}, std::vector<std::int64_t>(rank, 0)));
+  }
+
   ValueId add_constant(ir::DType dtype, double number) {
     return add({.dtype = dtype, .shape = {}, .name = {}}, make_tensor(dtype, {}, std::vector<double>{number}));
   }
@@ -192,8 +216,10 @@ class Guard {
   std::unordered_map<ValueId, const TensorData*> constants_;
   std::unordered_map<ValueId, const Node*> makers_;
   std::unordered_set<ValueId> roots_, clipped_, scaled_, products_, ranges_;
-  std::unordered_map<ValueId, bool> is_plain_;  // of a Range: known while converting, so the runtime folds it
+  std::unordered_map<ValueId, bool> is_plain_;      // of a Range: known while converting, so the runtime folds it
+  std::unordered_map<ValueId, std::size_t> moved_;  // products whose left operand has moved dimensions → its rank
   ValueId rows_ = absent;
+  bool dynamic_ = false;  // sizes are known when the model runs
 };
 
 }  // namespace
