@@ -74,8 +74,9 @@ Causes::Causes(const conversion::Assessment& assessment, const conversion::Conte
   for (const Outcome& outcome : assessment.outcomes)
     if (is_failure(outcome) && may_follow(outcome))
       if (const Node cause = cause_of(outcome)) causes.emplace(outcome.node, cause);
+  CauseOf tops;
   for (const auto& [node, cause] : causes)
-    if (const Outcome* root = outcomes_.at(top_of(node, causes)); root->node != node && root->status != Status::unassessed)
+    if (const Outcome* root = outcomes_.at(top_of(node, causes, tops)); root->node != node && root->status != Status::unassessed)
       roots_.emplace(node, root);
 }
 
@@ -85,20 +86,26 @@ const Outcome* Causes::root_of(const Outcome& outcome) const {
 }
 
 // Where nodes hang on each other in a circle, the first of them stands for all. What is unassessed has no finding to stand for
-// others.
-Causes::Node Causes::top_of(Node node, const CauseOf& causes) const {
-  std::unordered_set<Node> seen;
-  Node highest = node;
+// others. `tops`: what is known already.
+Causes::Node Causes::top_of(Node node, const CauseOf& causes, CauseOf& tops) const {
+  std::vector<Node> path;
+  std::unordered_map<Node, std::size_t> places;
   auto next = causes.find(node);
-  for (; next != causes.end() && seen.insert(node).second; next = causes.find(node)) {
+  for (; next != causes.end() && !tops.contains(node) && places.emplace(node, path.size()).second; next = causes.find(node)) {
+    path.push_back(node);
     node = next->second;
-    if (outcomes_.at(node)->status != Status::unassessed) highest = node;
   }
-  if (next == causes.end()) return highest;
-  Node first = node;
-  for (Node turn = causes.at(node); turn != node; turn = causes.at(turn))
-    if (outcomes_.at(turn) < outcomes_.at(first)) first = turn;  // they stand in graph order
-  return first;
+  if (const auto circle = places.find(node); circle != places.end()) {
+    const auto begin = path.begin() + static_cast<std::ptrdiff_t>(circle->second);
+    Node first = *std::min_element(begin, path.end(), [&](Node a, Node b) { return outcomes_.at(a) < outcomes_.at(b); });
+    for (auto member = begin; member != path.end(); ++member) tops[*member] = first;  // outcomes stand in graph order
+    path.erase(begin, path.end());
+    node = first;
+  }
+  Node top = tops.emplace(node, node).first->second;
+  for (std::size_t i = path.size(); i-- > 0; tops[path[i]] = top)
+    if (outcomes_.at(top)->status == Status::unassessed) top = path[i];
+  return top;
 }
 
 bool Causes::fails(Node node) const {

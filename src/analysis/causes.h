@@ -26,7 +26,7 @@ class Causes {
  private:
   using Node = const ir::Node*;
   using CauseOf = std::unordered_map<Node, Node>;
-  Node top_of(Node node, const CauseOf& causes) const;
+  Node top_of(Node node, const CauseOf& causes, CauseOf& tops) const;
   bool fails(Node node) const;
   bool may_follow(const conversion::Outcome& outcome) const;
   bool is_settled(const ir::Value* value) const;

@@ -63,6 +63,18 @@ struct DecidingSizes::Try {
   conversion::Assessor assessor;
 };
 
+namespace {
+
+// Each try prepares and assesses the model once more.
+bool is_large(const ir::Graph& graph) {
+  constexpr std::size_t most_nodes = 2000;
+  std::size_t nodes = 0;
+  ir::for_each_node(*graph.top(), [&](const ir::Node*) { ++nodes; });
+  return nodes > most_nodes;
+}
+
+}  // namespace
+
 DecidingSizes::Call DecidingSizes::call_of(const ir::Node& node) { return {node.op(), node.location().get(), node.module()}; }
 
 DecidingSizes::Calls DecidingSizes::failing(const conversion::Assessment& assessment) {
@@ -112,7 +124,7 @@ std::vector<std::uint32_t> DecidingSizes::named_inputs() const {
 
 void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opset) {
   const auto inputs = std::ranges::any_of(assessment.outcomes, fails) ? named_inputs() : std::vector<std::uint32_t>();
-  if (inputs.empty()) return;
+  if (inputs.empty() || is_large(prepared_.graph)) return;
   if (tries_.empty()) prepare_tries();
   for (const auto& each : tries_) {
     const Calls still = failing(each->assessor.assess(opset));

@@ -10,8 +10,8 @@
 
 namespace compatcheck::analysis {
 
-// What calls become: the nodes that the trial emitted, plumbing left out; for a call that wasn't tried, or that needs none, what
-// its row says.
+// What calls become: the nodes that the trial emitted, plumbing left out unless there is nothing else; for a call that wasn't
+// tried, or that needs none, what its row says.
 struct Becomes {
   std::vector<std::string> onnx;
   bool several = false;  // of one call

@@ -85,15 +85,17 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
 
 void Becomes::add(const Outcome& call) {
   if (call.kept || !call.row || call.row->kind != mapping::Row::Kind::mapped) return;
-  int work = 0;
-  for (const auto& node : call.emitted) work += node.plumbing ? 0 : node.count;
-  if (work == 0) return add(*call.row);
-  several |= work > 1;
+  if (call.emitted.empty()) return add(*call.row);
+  const bool works = !std::ranges::all_of(call.emitted, &onnx::Emitted::plumbing);
+  const auto counts = [&](const onnx::Emitted& node) { return !works || !node.plumbing; };
+  int nodes = 0;
+  for (const auto& node : call.emitted) nodes += counts(node) ? node.count : 0;
+  several |= nodes > 1;
   known = true;
   for (const std::string& name : call.row->to)  // in its order
-    if (std::ranges::any_of(call.emitted, [&](const auto& node) { return !node.plumbing && node.op == name; })) add(name);
+    if (std::ranges::any_of(call.emitted, [&](const auto& node) { return counts(node) && node.op == name; })) add(name);
   for (const auto& node : call.emitted)
-    if (!node.plumbing) add(node.op);
+    if (counts(node)) add(node.op);
 }
 
 void Becomes::add(const mapping::Row& row) {

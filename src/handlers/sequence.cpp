@@ -58,7 +58,10 @@ void item(Emission& e) {
   const Value at = int_scalar(e, "idx");
   if (!holds_numbers(e, 0)) return e.give_operand(0, {e.node("SequenceAt", {sequence_at(e, 0), at})});
   const Value members = vector_at(e, 0);
-  const Value place = index && *index >= 0 ? at : wrapped_if_needed(e, at, e.build.squeeze(sizes_of(e, members), {0}));
+  const auto place = [&] {
+    const auto position = e.build.plumbing();
+    return index && *index >= 0 ? at : wrapped_if_needed(e, at, e.build.squeeze(sizes_of(e, members), {0}));
+  }();
   e.give_operand(0, {Number{e.build.gather(members, place, 0)}});
 }
 

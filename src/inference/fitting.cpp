@@ -208,7 +208,7 @@ void drop_shared_hints(std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-void Fitting::try_out(const Leaf& leaf, std::vector<Candidate>& candidates, std::size_t enough, std::span<const Leaf> alike) {
+bool Fitting::try_out(const Leaf& leaf, std::vector<Candidate>& candidates, std::size_t enough, std::span<const Leaf> alike) {
   for (const std::size_t most : {nearest, farthest}) {
     sources_.watch.look();
     Cone cone;
@@ -217,11 +217,15 @@ void Fitting::try_out(const Leaf& leaf, std::vector<Candidate>& candidates, std:
     cone.add(*graph_.top(), most);
     for (const ir::Node* node : cone.nodes.all())
       if (node->blocks().empty() && refusals_.refuses(*node, trials_.facts())) cone.refused_anyway.insert(node);
-    for (Candidate& candidate : candidates) suppose(leaf, alike, cone, candidate);
+    for (Candidate& candidate : candidates) {
+      if (exhausted()) return false;
+      suppose(leaf, alike, cone, candidate);
+    }
     const auto left = std::ranges::count_if(candidates, [](const Candidate& candidate) { return !candidate.refused_by; });
     if (!cone.full(most) || static_cast<std::size_t>(left) <= enough) break;
   }
   drop_shared_hints(candidates);
+  return true;
 }
 
 }  // namespace compatcheck::inference

@@ -53,10 +53,15 @@ class Fitting {
       : graph_(graph), sources_(sources), trials_(trials), refusals_(sources) {}
 
   // Fills in what the readers say; `enough`: of how many that are left the nearest readers' word will do. `alike`: other inputs
-  // that are supposed to be the same.
-  void try_out(const Leaf& leaf, std::vector<Candidate>& candidates, std::size_t enough, std::span<const Leaf> alike = {});
+  // that are supposed to be the same. False where that is too much work.
+  bool try_out(const Leaf& leaf, std::vector<Candidate>& candidates, std::size_t enough, std::span<const Leaf> alike = {});
+
+  // What isn't settled by then is asked for.
+  bool exhausted() const { return trials_.work() > most_work; }
 
  private:
+  static constexpr std::size_t most_work = 150'000;  // facts stated; large models need a tenth of it
+
   struct Cone;
   void suppose(const Leaf& leaf, std::span<const Leaf> alike, const Cone& cone, Candidate& candidate);
   bool walk(const ir::Block& block, bool sure, const Cone& cone, Candidate& candidate);

@@ -21,8 +21,7 @@ using symbolic::TensorFact;
 constexpr std::array dtypes = {DType::f32,  DType::i64, DType::boolean, DType::f64, DType::f16,
                                DType::bf16, DType::i32, DType::u8,      DType::i16, DType::i8};
 constexpr std::size_t highest_rank = 6;
-constexpr std::size_t most_work = 150'000;  // facts stated; large models need a tenth of it
-constexpr int most_rounds = 12;             // of sizes: each settles what the last one left
+constexpr int most_rounds = 12;  // of sizes: each settles what the last one left
 
 // A batch of what the reader takes: what is left open upwards has as many dimensions at least.
 constexpr std::size_t rank_of_batch = 2;
@@ -148,9 +147,6 @@ class Inferring {
   }
 
  private:
-  // What isn't settled by then is asked for.
-  bool exhausted() const { return trials_.work() > most_work; }
-
   void state() {
     std::vector<conversion::InputFact> all = inferred_.facts;  // over what is given of their members
     all.insert(all.end(), given_.begin(), given_.end());
@@ -177,7 +173,7 @@ class Inferring {
   bool settle(const std::vector<Leaf>& leaves, Strength strength, bool alike) {
     bool any = false;
     for (const Leaf& leaf : leaves) {
-      if (exhausted()) return false;
+      if (fitting_.exhausted()) return false;
       const auto others = [&](auto&& open) {
         std::vector<Leaf> found;
         if (alike)
@@ -199,7 +195,7 @@ class Inferring {
   bool settle_dtype(const Leaf& leaf, Strength strength, const std::vector<Leaf>& alike) {
     std::vector<Candidate> candidates;
     for (const DType dtype : dtypes) candidates.push_back({.tensor = tensor_of(leaf)}), candidates.back().tensor.dtype = dtype;
-    fitting_.try_out(leaf, candidates, 1, alike);
+    if (!fitting_.try_out(leaf, candidates, 1, alike)) return false;
     forget_unsure(candidates);
     const auto choice = choose_dtype(candidates, strength);
     if (!choice) return false;
@@ -214,7 +210,7 @@ class Inferring {
       candidates.push_back({.tensor = tensor_of(leaf)});
       candidates.back().tensor.shape = symbolic::Shape(rank, Dim::unknown());
     }
-    fitting_.try_out(leaf, candidates, 2, alike);
+    if (!fitting_.try_out(leaf, candidates, 2, alike)) return false;
     forget_unsure(candidates);
     const auto choice = choose_rank(candidates, strength);
     if (!choice) return false;
@@ -229,7 +225,7 @@ class Inferring {
 
   void settle_sizes() {
     Refusals refusals(sources_);
-    for (int round = 0; round < most_rounds && !inferred_.free.empty() && !exhausted(); ++round) {
+    for (int round = 0; round < most_rounds && !inferred_.free.empty() && !fitting_.exhausted(); ++round) {
       SizeSolver solver(inferred_.free);
       listen(solver, graph_, refusals, trials_.facts(), sources_.watch);
       const auto settled = solver.solve();
