@@ -31,6 +31,7 @@ OPEN = {
     "addmv": "of an empty matrix PyTorch gives the sizes of the summand, not of the sum",
     "_unsafe_masked_index": "an inner operator, which reads beside an empty tensor where the mask doesn't hold",
     "_unsafe_masked_index_put_accumulate": "the same",
+    "_segment_reduce": "PyTorch crashes where there are no segments",
     "trapz": "of no integers PyTorch gives integers, and of some floats: one ONNX model has one dtype",
     "trapezoid": "the same; and of no values PyTorch doesn't look at the sizes of their places",
 }
