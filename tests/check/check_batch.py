@@ -3,7 +3,7 @@
 the jobs; a run that was interrupted goes on; memory doesn't grow with the number of models."""
 import argparse, json, os, pathlib, resource, shutil, signal, subprocess, sys, tempfile, time
 
-SOUND = ["branches-scripted", "attribute_writes-scripted", "aliased_writes-traced", "resnet_small-traced", "attention-traced", "baked_in-traced"]
+SOUND = ["branches-scripted", "attribute_writes-scripted", "aliased_writes-traced", "attention-traced", "baked_in-traced"]
 BROKEN = ["junk.pt", "cut0.5.pt", "state_dict.pt", "deep_ifs.pt", "deep_type.pt", "pickle_doubling.pt"]   # deep_ifs.pt crashes the loader
 TEXT = "graph(%x : Float(2, 3)):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n"
 CLI_MODELS = pathlib.Path(__file__).resolve().parents[1] / "cli/models"
