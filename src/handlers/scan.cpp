@@ -183,7 +183,7 @@ Value widths(Emission& e, std::int64_t axis) {
 void trapezoid(Emission& e) {
   const DType dtype = e.output_dtype();
   const std::int64_t axis = e.axis("dim", "y");
-  if (e.dtype("y") != dtype && e.shape("y").at(static_cast<std::size_t>(axis)).is_unknown())
+  if (e.rank("y") > 0 && e.dtype("y") != dtype && e.shape("y").at(static_cast<std::size_t>(axis)).is_unknown())
     throw Refusal{"of no elements PyTorch gives integers, of others floats, and how many there are isn't known",
                   "convert them to floats before"};
   const Value y = e.tensor("y"), half = e.scalar(dtype, 0.5), width = widths(e, axis);
