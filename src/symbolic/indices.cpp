@@ -13,15 +13,6 @@ bool among(std::string_view name, std::initializer_list<std::string_view> names)
   return std::ranges::find(names, name) != names.end();
 }
 
-std::optional<Dim> size_of(const Fact& fact, std::optional<std::int64_t> dim) {
-  const auto* tensor = fact.tensor();
-  if (!tensor || !tensor->shape || !dim) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(tensor->shape->size());
-  const std::int64_t axis = *dim < 0 ? *dim + rank : *dim;
-  if (axis < 0 || axis >= rank) return std::nullopt;
-  return (*tensor->shape)[static_cast<std::size_t>(axis)];
-}
-
 class Finder {
  public:
   explicit Finder(const Call& call) : call_(call), op_(call.op()) {
@@ -111,6 +102,15 @@ std::string_view wanted(Kind kind) {
 }
 
 }  // namespace
+
+std::optional<Dim> size_of(const Fact& fact, std::optional<std::int64_t> dim) {
+  const auto* tensor = fact.tensor();
+  if (!tensor || !tensor->shape || !dim) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(tensor->shape->size());
+  const std::int64_t axis = *dim < 0 ? *dim + rank : *dim;
+  if (axis < 0 || axis >= rank) return std::nullopt;
+  return (*tensor->shape)[static_cast<std::size_t>(axis)];
+}
 
 std::vector<IndexArgument> index_arguments(const Call& call) {
   return call.node().schema() ? Finder(call).find() : std::vector<IndexArgument>();

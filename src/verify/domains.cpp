@@ -12,6 +12,7 @@ namespace compatcheck::verification {
 namespace {
 
 using symbolic::Call;
+using symbolic::size_of;
 using Names = std::initializer_list<std::string_view>;
 
 bool among(std::string_view name, Names names) { return std::ranges::find(names, name) != names.end(); }
@@ -27,15 +28,6 @@ bool passes_elements_on(const ir::Node& node) {
       "aten::view_as",        "aten::cat",           "aten::stack",      "aten::cpu",       "prim::ListConstruct",
       "prim::TupleConstruct", "prim::unchecked_cast"};
   return names.contains(node.op());
-}
-
-std::optional<symbolic::Dim> size_of(const symbolic::Fact& fact, std::optional<std::int64_t> dim) {
-  const auto* tensor = fact.tensor();
-  if (!tensor || !tensor->shape || !dim) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(tensor->shape->size());
-  const std::int64_t axis = *dim < 0 ? *dim + rank : *dim;
-  if (axis < 0 || axis >= rank) return std::nullopt;
-  return (*tensor->shape)[static_cast<std::size_t>(axis)];
 }
 
 class Search {
