@@ -242,5 +242,34 @@ def joined():
             "diff_of_bools_and_floats": Case(lambda a, b: torch.diff(a, append=b), [(torch.tensor([True, False, True]), torch.tensor([2.5]))])}
 
 
+def cropped_scatters():
+    """Sources larger than the index, of numbers and of named sizes; the index fills the data in none, one or all other dimensions."""
+    made = {}
+    for dtype in (torch.float32, torch.int64, torch.uint8):
+        word = "f32" if dtype == torch.float32 else "i64" if dtype == torch.int64 else "u8"
+        for reduce in ("sum", "prod", "mean", "amax", "amin"):
+            for include in (True, False):
+                for rows, columns in ((1, 4), (2, 3), (3, 4)):
+                    sets = [((torch.randn(3, 4) * 3).abs().to(dtype), torch.randint(0, 3, (rows, columns)), (torch.randn(4, 5) * 3).abs().to(dtype)) for _ in range(2)]
+                    function = lambda x, i, s, reduce=reduce, include=include: x.scatter_reduce(0, i, s, reduce, include_self=include)
+                    name = f"scatter_cropped_{word}_{reduce}_{include}_{rows}x{columns}"
+                    made[name] = Case(function, sets, opsets=range(9, 27))
+                    if rows == 2:
+                        named = [(x[:, :n], i[:, :n], s) for (x, i, s), n in zip(sets * 2, (3, 2, 3))]
+                        made[name + "_named"] = Case(function, named, (f"{word}:3,n", "i64:2,n", f"{word}:4,5"), opsets=range(10, 27))
+        for operation in ("add", "multiply", None):
+            sets = [((torch.randn(3, 4) * 3).abs().to(dtype), torch.stack([torch.randperm(3)[:2] for _ in range(3)], 1), (torch.randn(4, 5) * 3).abs().to(dtype)) for _ in range(2)]
+            extra = {"reduce": operation} if operation else {}
+            made[f"scatter_cropped_{word}_{operation}"] = Case(lambda x, i, s, extra=extra: x.scatter(0, i, s, **extra), sets, opsets=range(9, 27))
+        made[f"scatter_cropped_{word}_add_"] = Case(lambda x, i, s: x.scatter_add(0, i, s), sets, opsets=range(9, 27))
+    return made
+
+
+def logits():
+    sets = [(torch.tensor([-1.0, 0.0, 0.2, 0.5, 0.6, 0.75, 1.0, 2.0, NAN, INF, -INF]),), (torch.rand(11),)]
+    return {f"logit_{eps}_{dtype}": Case(lambda x, eps=eps: torch.logit(x, eps), [(x.to(dtype),) for x, in sets], opsets=range(9 if eps > 0.5 else 7, 27), runs=range(8 if dtype == torch.float64 else 7, 27))
+            for eps in (0.0, 0.25, 0.5, 0.7, 1.0) for dtype in (torch.float32, torch.float64)}
+
+
 def cases():
-    return slice_writes() | resizes() | circuits() | singles() | refusals() | joined() | products_of_nothing()
+    return cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | joined() | products_of_nothing()
