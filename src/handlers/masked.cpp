@@ -71,20 +71,17 @@ Value put_rows(Emission& e, const IndexPlan& plan, const Value& updates, bool ac
   }
   Ints behind;
   for (std::int64_t i = 1; i <= kept; ++i) behind.push_back(i);
-  Shape rows = shape;
+  Shape rows(shape.size(), Dim(1));
   rows.front() = Dim::unknown();
   Writing w{.data = data,
             .index = e.build.unsqueeze(e.build.reshape(places, {-1}), behind),
             .source = reshape_parts(e, updates, sizes),
             .axis = 0,
             .shape = shape,
-            .index_shape = rows};
+            .index_shape = rows,
+            .fills = true};
   const Reduction reduction = accumulate ? Reduction::sum : Reduction::none;
-  if (!compares(e, reduction)) {
-    w.index_shape = Shape(shape.size(), Dim(1));
-    w.index_shape.front() = Dim::unknown();
-    w.index = e.node("Expand", {w.index, sizes_of(e, w.source)});
-  }
+  if (!compares(e, reduction)) w.index = e.node("Expand", {w.index, sizes_of(e, w.source)});
   const Value made = written(e, w, reduction);
   const Ints order = to_front(plan.rank(), plan.axes);
   Shape first;

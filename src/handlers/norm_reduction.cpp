@@ -31,6 +31,18 @@ Value over_count(Emission& e, const Value& sum, const Ints& axes) {
   return e.node("Div", {sum, e.node("Max", {left, e.scalar(sum.dtype, 0)})});
 }
 
+// PyTorch's mean beside a variance is corrected by one deviation after another: an infinity leaves NaN behind, unless it comes
+// last.
+Value corrected(Emission& e, const Value& x, const Value& mean, const Ints& axes, bool keep) {
+  Value made = mean, last = x;
+  for (const std::int64_t axis : axes) {
+    const Value before = e.node("Mul", {part(e, last, axis, 0, -1), e.scalar(x.dtype, 0)});  // NaN of NaN and infinities
+    made = e.node("Add", {made, reduce(e, "ReduceSum", before, axes, keep)});
+    last = part(e, last, axis, -1, to_end);
+  }
+  return made;
+}
+
 template <bool root, bool with_mean>
 void variance(Emission& e) {
   const Value x = widened(e, e.tensor("self"));
@@ -42,7 +54,7 @@ void variance(Emission& e) {
     const Value spread = over_count(e, reduce(e, "ReduceSum", e.node("Mul", {off, off}), axes, keep), axes);
     e.give(0, root ? e.node("Sqrt", {spread}) : spread);
   }
-  if (with_mean && e.output_used(1)) e.give(1, running(e, keep ? middle : e.build.squeeze(middle, axes)));
+  if (with_mean && e.output_used(1)) e.give(1, corrected(e, x, keep ? middle : e.build.squeeze(middle, axes), axes, keep));
 }
 
 // ---- Norms

@@ -211,10 +211,27 @@ void roll(Emission& e) {
 
 // ---- Pixels
 
-// Sizes in front of channels, height and width stay.
-Values kept(Emission& e, std::int64_t count) { return Values(static_cast<std::size_t>(count), e.integers({0})); }
+// Sizes in front of channels, height and width stay. Where a later one may be 0, which Reshape takes for "stays", all are
+// numbers.
+struct Pixels {
+  Values front;
+  bool may_be_empty;
+};
 
-void append(Values& sizes, std::initializer_list<Value> more) { sizes.insert(sizes.end(), more); }
+Pixels pixels_of(Emission& e, std::int64_t count) {
+  const Shape& shape = e.shape("self");
+  const bool empty = std::any_of(shape.begin() + count, shape.end(), [](const Dim& dim) { return may_be_zero(dim); });
+  Pixels made{{}, empty};
+  for (std::int64_t i = 0; i < count; ++i) made.front.push_back(empty ? e.size_of("self", i) : e.integers({0}));
+  return made;
+}
+
+Value reshape_pixels(Emission& e, const Value& value, const Pixels& pixels, std::initializer_list<Value> behind) {
+  Values sizes = pixels.front;
+  sizes.insert(sizes.end(), behind);
+  if (!pixels.may_be_empty) return reshape_parts(e, value, sizes);
+  return reshape_to(e, value, nullptr, nullptr, [&] { return joined(e, sizes); });
+}
 
 Ints leading(std::int64_t count, std::initializer_list<std::int64_t> behind) {
   Ints order;
@@ -229,23 +246,22 @@ void pixel_shuffle(Emission& e) {
   if (e.variant("operator")) return e.give(e.node("DepthToSpace", {self}, {{"blocksize", factor}, {"mode", "CRD"}}));
   const Value r = e.integers({factor}), channels = quotient(e, e.size_of("self", front), e.integers({factor * factor}));
   const Value height = e.size_of("self", front + 1), width = e.size_of("self", front + 2);
-  Values parts = kept(e, front), result = parts;
-  append(parts, {channels, r, r, height, width});
-  append(result, {channels, product(e, height, r), product(e, width, r)});
-  const Value moved = e.build.transpose(reshape_parts(e, self, parts), leading(front, {0, 3, 1, 4, 2}));
-  e.give(reshape_parts(e, moved, result));
+  const Pixels pixels = pixels_of(e, front);
+  const Value parts = reshape_pixels(e, self, pixels, {channels, r, r, height, width});
+  const Value moved = e.build.transpose(parts, leading(front, {0, 3, 1, 4, 2}));
+  e.give(reshape_pixels(e, moved, pixels, {channels, product(e, height, r), product(e, width, r)}));
 }
 
 void pixel_unshuffle(Emission& e) {
   const Value self = e.tensor("self");
+  if (std::ranges::any_of(e.shape("self"), [](const Dim& dim) { return dim.number() == 0; })) return e.give(self);
   const std::int64_t factor = e.integer("downscale_factor"), front = e.rank("self") - 3;
   const Value r = e.integers({factor}), channels = e.size_of("self", front);
   const Value height = quotient(e, e.size_of("self", front + 1), r), width = quotient(e, e.size_of("self", front + 2), r);
-  Values parts = kept(e, front), result = parts;
-  append(parts, {channels, height, r, width, r});
-  append(result, {product(e, channels, e.integers({factor * factor})), height, width});
-  const Value moved = e.build.transpose(reshape_parts(e, self, parts), leading(front, {0, 2, 4, 1, 3}));
-  e.give(reshape_parts(e, moved, result));
+  const Pixels pixels = pixels_of(e, front);
+  const Value parts = reshape_pixels(e, self, pixels, {channels, height, r, width, r});
+  const Value moved = e.build.transpose(parts, leading(front, {0, 2, 4, 1, 3}));
+  e.give(reshape_pixels(e, moved, pixels, {product(e, channels, e.integers({factor * factor})), height, width}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -183,9 +184,9 @@ Value widths(Emission& e, std::int64_t axis) {
 void trapezoid(Emission& e) {
   const DType dtype = e.output_dtype();
   const std::int64_t axis = e.axis("dim", "y");
-  if (e.rank("y") > 0 && e.dtype("y") != dtype && e.shape("y").at(static_cast<std::size_t>(axis)).is_unknown())
-    throw Refusal{"of no elements PyTorch gives integers, of others floats, and how many there are isn't known",
-                  "convert them to floats before"};
+  if (e.rank("y") > 0 && e.dtype("y") != dtype && may_be_zero(e.shape("y").at(static_cast<std::size_t>(axis))))
+    throw Refusal{"of no elements PyTorch gives integers, of others floats, and there may be none",
+                  "convert them to floats before, or give a number for the size"};
   const Value y = e.tensor("y"), half = e.scalar(dtype, 0.5), width = widths(e, axis);
   const auto sum = [&](const Value& value) {
     const Value terms = ir::is_floating(value.dtype) ? value : e.cast(value, DType::i64);

@@ -87,6 +87,7 @@ Value reduced(Emission& e, const Writing& w, Reduction reduction, bool include_d
 
 // As large as the data in the dimensions that the index doesn't fill.
 Value filled_up(Emission& e, const Writing& w, const Value& value, const Value& fill) {
+  if (w.fills) return value;
   Shape from = w.index_shape;
   from[static_cast<std::size_t>(w.axis)] = w.shape[static_cast<std::size_t>(w.axis)];
   Ints before(from.size(), 0), after = before;
@@ -289,8 +290,7 @@ void give_rows(Emission& e, Writing w, const Shape& source_shape, Reduction redu
     w.index = stretched_index(e, w, source_shape);
     w.index_shape = source_shape;
   } else {
-    for (std::size_t i = 0; i < w.shape.size(); ++i)
-      if (static_cast<std::int64_t>(i) != w.axis) w.index_shape[i] = w.shape[i];
+    w.fills = true;
   }
   give_written(e, written(e, w, reduction, include_data));
 }

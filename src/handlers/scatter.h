@@ -13,6 +13,7 @@ struct Writing {
   std::int64_t axis = 0;
   Shape shape{};        // of data
   Shape index_shape{};  // as large as source, or 1 where it stretches
+  bool fills = false;   // all dimensions but `axis`: whole rows are written
 };
 
 // In which numbers of this dtype are added up where they are written.

@@ -15,12 +15,17 @@ Value bound(Emission& e, std::string_view argument, std::int64_t if_none) {
   return e.given(argument) ? int_value(e, argument) : e.integers({if_none});
 }
 
+std::int64_t known_bound(Emission& e, std::string_view argument) {
+  if (const auto known = e.call.integer(argument)) return *known;
+  throw Refusal{"Slice takes its bounds as constants before opset 10", "use opset 10"};
+}
+
 // Every step-th position of the slice, where Slice has no steps.
 Ints positions(Emission& e, std::int64_t axis, std::int64_t step) {
   if (step < 1) throw Refusal{"PyTorch takes no steps of " + std::to_string(step)};
   const std::int64_t size = e.known_size("self", axis);
   const auto place = [&](std::string_view argument, std::int64_t if_none) {
-    const std::int64_t at = e.given(argument) ? e.call.integer(argument).value() : if_none;
+    const std::int64_t at = e.given(argument) ? known_bound(e, argument) : if_none;
     return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
   };
   Ints made;

@@ -43,6 +43,9 @@ Facts shuffled(const Call& call, const char* factor_argument, bool enlarge) {
   const auto factor = call.dim(factor_argument);
   if (!self.shape || self.shape->size() < 3 || !factor) return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape = *self.shape;
+  // PyTorch leaves an empty tensor as it is.
+  if (!enlarge && std::ranges::any_of(shape, [](const Dim& dim) { return dim.number() == 0; }))
+    return {tensor_fact(self.dtype, std::move(shape))};
   Dim &channels = shape[shape.size() - 3], &height = shape[shape.size() - 2], &width = shape.back();
   if (enlarge) {
     channels = floor_div(channels, *factor * *factor);

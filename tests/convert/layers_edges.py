@@ -271,5 +271,29 @@ def logits():
             for eps in (0.0, 0.25, 0.5, 0.7, 1.0) for dtype in (torch.float32, torch.float64)}
 
 
+def found_at_random():
+    """What random programs found: each case stands for its class."""
+    infinite = [torch.tensor(rows) for rows in ([[4.0, INF], [1.0, 2.0]], [[INF, 4.0], [-INF, INF]], [[1.0, 2.0], [3.0, -INF]], [[NAN, INF], [0.0, 1.0]])]
+    made = {f"{name}_infinite_{dims}": Case(lambda x, f=f, dims=dims: f(x, dims, keepdim=name == "var_mean")[1], [(x,) for x in infinite])
+            for name, f in (("var_mean", torch.var_mean), ("std_mean", torch.std_mean)) for dims in (0, 1, (0, 1))}
+    made["pixel_shuffle_empty"] = Case(lambda x: F.pixel_shuffle(x, 2), [(torch.randn(n, 4, m),) for n, m in ((4, 2), (4, 0), (0, 2), (8, 6))], ("f32:n,4,m",))
+    made["pixel_shuffle_empty_batch"] = Case(lambda x: F.pixel_shuffle(x, 2), [(torch.randn(n, 4, 2, m),) for n, m in ((4, 2), (4, 0), (0, 2), (0, 0))], ("f32:n,4,2,m",), zeros=range(11, 27))
+    made["pixel_unshuffle_empty"] = Case(lambda x: F.pixel_unshuffle(x[1:-1:3], 2), [(torch.randn(1, 2, 4, 4),)])
+    made["slice_steps_to_number"] = Case(Stepped(), [(torch.randn(6, 2), torch.tensor(n)) for n in (3, 5, -1)], script=True, opsets=range(10, 27))
+    for name in ("index_add", "index_reduce"):
+        rows = [(torch.randn(3, 4), torch.tensor([0, 2]), torch.randn(2, 4), torch.tensor([True, False, True, more])) for more in (True, False)]
+        f = (lambda x, i, s, m: x[:, m].index_add(0, i, s[:, m])) if name == "index_add" else (lambda x, i, s, m: x[:, m].index_reduce(0, i, s[:, m], "amax"))
+        made[f"{name}_of_unknown_width"] = Case(f, rows, opsets=range(9, 27))
+    made["nearest_doubles"] = Case(lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), [(torch.randn(1, 2, 3, dtype=torch.float64),)])
+    made["group_norm_doubles"] = Case(lambda x: F.group_norm(x, 2), [(torch.randn(2, 4, 3, dtype=torch.float64),)])
+    made["triplet_of_numbers"] = Case(lambda a, b, c: F.triplet_margin_loss(a, b, c), [tuple(torch.randn(3).unbind()) for _ in range(3)])
+    return made
+
+
+class Stepped(torch.nn.Module):
+    def forward(self, x: Tensor, n: Tensor) -> Tensor:
+        return x[-7:int(n):2]
+
+
 def cases():
-    return cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | joined() | products_of_nothing()
+    return found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | joined() | products_of_nothing()
