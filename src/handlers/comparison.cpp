@@ -1,5 +1,6 @@
 // Comparisons, logic, tests and selection.
 #include <algorithm>
+#include <cmath>
 
 #include "handlers/elementary.h"
 #include "handlers/families.h"
@@ -96,9 +97,29 @@ void equal_tensors(Emission& e) {
   e.give(all_of(e, equal(e, x, y)));
 }
 
+// The dtype of the comparison. Many are sorted together, as vectors; few are compared in pairs, where a tensor without dimensions
+// gives way to the other's dtype.
+DType dtype_of_isin(Emission& e, std::string_view elements, std::string_view among) {
+  const auto own = [&](std::string_view argument) {
+    const Number* number = e.operand(argument).number();
+    return number ? number->dtype() : e.dtype(argument);
+  };
+  const DType pairs = result_type(e, {elements, among});
+  const auto sorted = symbolic::promote_types(own(elements), own(among));
+  if (!sorted || *sorted == pairs) return pairs;
+  const auto count = [&](std::string_view argument) {
+    return e.operand(argument).number() ? std::optional<std::int64_t>(1) : symbolic::product(e.shape(argument)).number();
+  };
+  const auto few = count(elements), many = count(among);
+  if (!few || !many) throw Refusal{"in which dtype is compared depends on how many elements there are", "convert both to one dtype before"};
+  const auto limit = static_cast<std::int64_t>(10.0F * std::pow(static_cast<double>(*few), 0.145));
+  return *many < limit ? pairs : *sorted;
+}
+
 void isin(Emission& e) {
   const auto [elements, among] = operand_names(e);
-  auto [x, y] = operands(e);
+  const DType dtype = dtype_of_isin(e, elements, among);
+  const Value x = e.number_value(elements, dtype), y = e.number_value(among, dtype);
   const std::int64_t rank = e.rank(elements);
   const Value listed = e.build.reshape(y, {-1});
   const Value found = equal(e, e.build.unsqueeze(x, {rank}), listed);

@@ -10,7 +10,7 @@ dtypes. Integers reach to the ends of their dtype, so results wrap around.
 A call that PyTorch refuses for its dtypes becomes a case that must be refused ("refused"): the model is that of the sample, given
 inputs of those dtypes. --part 1/20: a twentieth of the calls, chosen by a hash.
 """
-import argparse, hashlib, itertools, json, os, pathlib, re, sys, types, warnings
+import argparse, hashlib, itertools, json, os, pathlib, re, resource, sys, types, warnings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.filterwarnings("ignore")
@@ -27,8 +27,9 @@ OUT = ("u8", "i8", "i64", "f16", "f32", "f64")
 NUMBERS = (3, 2.5, True, -1, 300)
 INTEGERS = (1, 3, 2, 100, 5, 0, 7, 120, 1, 4, 60, 2)
 MOST_ELEMENTS = 2000
+MOST_MEMORY = 8 << 30
 # What PyTorch's CPU build has no kernel for says nothing about the call, and neither do values that it refuses.
-NO_KERNEL = re.compile(r"not implemented for|not implemented|not supported on|could not create a primitive|unsupported|not yet supported")
+NO_KERNEL = re.compile(r"not implemented for|not implemented|not supported on|could not create a primitive|unsupported|not yet supported|allocate")
 DTYPE_WORDS = re.compile(r"dtype|type|Half|Float|Double|Long|Int|Byte|Char|Short|Bool|floating|integral|integer", re.I)
 # Their values are open, of boundaries that aren't in order too, or their samples take long.
 LEFT_OUT = re.compile(r"^(bucketize|searchsorted|empty|new_empty|resize|.*dropout|rand|normal|bernoulli|multinomial|nn\.functional\.fractional|svd|linalg\.svd|"
@@ -193,6 +194,7 @@ def main():
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
     torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))   # integers at the ends of their dtype are sizes, too
     writer = Writer(arguments.out)
     for op in op_db:
         title = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
