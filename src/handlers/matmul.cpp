@@ -24,7 +24,7 @@ Value matrix_product(Emission& e, const Value& a, std::int64_t rank_a, const Val
   const std::int64_t wide_a = std::max<std::int64_t>(rank_a, 2), wide_b = std::max<std::int64_t>(rank_b, 2),
                      rank = std::max(wide_a, wide_b) + 1;
   const Value products = e.node("Mul", {e.build.unsqueeze(left, {wide_a}), e.build.unsqueeze(right, {wide_b - 2})});
-  Value made = e.node("ReduceSum", {products}, {{"axes", Ints{rank - 2}}, {"keepdims", 0}});
+  Value made = reduce(e, "ReduceSum", products, {rank - 2}, false);
   Ints gone;
   if (rank_a == 1) gone.push_back(rank - 3);
   if (rank_b == 1) gone.push_back(rank - 2);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/padding.h"
 
@@ -115,7 +116,7 @@ struct Table {
 };
 
 Value gathered(Emission& e, const char* op, const Value& values, const Table& table) {
-  return e.node(op, {values}, {{"axes", Ints{table.axis}}, {"keepdims", 0}});
+  return reduce(e, op, values, {table.axis}, false);
 }
 
 Value any_hit(Emission& e, const Writing& w, const Value& hits, const Table& table) {

@@ -284,8 +284,17 @@ def found_at_random():
         rows = [(torch.randn(3, 4), torch.tensor([0, 2]), torch.randn(2, 4), torch.tensor([True, False, True, more])) for more in (True, False)]
         f = (lambda x, i, s, m: x[:, m].index_add(0, i, s[:, m])) if name == "index_add" else (lambda x, i, s, m: x[:, m].index_reduce(0, i, s[:, m], "amax"))
         made[f"{name}_of_unknown_width"] = Case(f, rows, opsets=range(9, 27))
+    large = lambda *shape: torch.randint(-2**31, 2**31, shape, dtype=torch.int32)
+    made["bilinear_wraps"] = Case(lambda a, b, w: F.bilinear(a, b, w), [(large(2, 3), large(2, 4), large(5, 3, 4)) for _ in range(2)])
+    made["sum_wraps"] = Case(lambda x: x.sum(1, dtype=torch.int32), [(large(3, 5),) for _ in range(2)])
+    made["index_add_wraps"] = Case(lambda x, i, s: x.index_add(0, i, s), [(large(3, 5), torch.tensor([0, 0, 2]), large(3, 5)) for _ in range(2)], opsets=range(9, 27))
+    made["isin_few"] = Case(lambda x: torch.isin(torch.tensor(300), x), [(torch.tensor([44, 2], dtype=torch.uint8),), (torch.tensor([45, 2], dtype=torch.uint8),)])
+    made["isin_many"] = Case(lambda x: torch.isin(torch.tensor(300), x), [(torch.arange(30, 60, dtype=torch.uint8),)])
     made["nearest_doubles"] = Case(lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), [(torch.randn(1, 2, 3, dtype=torch.float64),)])
     made["group_norm_doubles"] = Case(lambda x: F.group_norm(x, 2), [(torch.randn(2, 4, 3, dtype=torch.float64),)])
+    for name, f in (("layer_norm", lambda x: F.layer_norm(x, (3,))), ("layer_norm_two", lambda x: F.layer_norm(x, (4, 3))), ("rms_norm", lambda x: F.rms_norm(x, (3,))),
+                    ("instance_norm", lambda x: F.instance_norm(x)), ("batch_norm", lambda x: F.batch_norm(x, torch.arange(4.0).double(), torch.ones(4).double() / 3))):
+        made[f"{name}_doubles"] = Case(f, [(torch.randn(2, 4, 3, dtype=torch.float64),) for _ in range(2)])
     made["triplet_of_numbers"] = Case(lambda a, b, c: F.triplet_margin_loss(a, b, c), [tuple(torch.randn(3).unbind()) for _ in range(3)])
     return made
 
