@@ -225,7 +225,8 @@ def refusals():
         "gelu": (F.gelu, "i32"), "topk": (lambda x: torch.topk(x, 2)[0], "bool"), "exponential": (lambda x: x.clone().exponential_(), "i64"), "cauchy": (lambda x: x.clone().cauchy_(), "u8"),
         "full_like": (lambda x: torch.full_like(x, 300), "u8"), "full_like_nan": (lambda x: torch.full_like(x, NAN), "i64"), "fill": (lambda x: x.clone().fill_(-200), "i8"),
         "pad": (lambda x: F.pad(x, (1, 1), value=-1.0), "u8"), "fill_half": (lambda x: torch.full_like(x, 1e6), "f16"), "addcmul": (lambda x: torch.addcmul(x, x, x, value=300), "i8"),
-        "add": (lambda x: torch.add(x, x, alpha=300), "u8"),
+        "add": (lambda x: torch.add(x, x, alpha=300), "u8"), "argmax": (torch.argmax, "bool"), "argmin": (torch.argmin, "bool"),
+        "vecdot": (lambda x: torch.linalg.vecdot(x, x), "i8"),
     }
     return {f"refused_{name}_{spec}": Case(function, [floats], (f"{spec}:4",), refused="PyTorch refuses this call") for name, (function, spec) in demanding.items()}
 

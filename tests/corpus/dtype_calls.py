@@ -29,7 +29,7 @@ INTEGERS = (1, 3, 2, 100, 5, 0, 7, 120, 1, 4, 60, 2)
 MOST_ELEMENTS = 2000
 MOST_MEMORY = 8 << 30
 # What PyTorch's CPU build has no kernel for says nothing about the call, and neither do values that it refuses.
-NO_KERNEL = re.compile(r"not implemented for|not implemented|not supported on|could not create a primitive|unsupported|not yet supported|allocate")
+NO_KERNEL = re.compile(r"not implemented for|not implemented|not supported on|could not create a primitive|unsupported|not yet supported|allocate|without overflow")
 DTYPE_WORDS = re.compile(r"dtype|type|Half|Float|Double|Long|Int|Byte|Char|Short|Bool|floating|integral|integer", re.I)
 # Their values are open, of boundaries that aren't in order too, or their samples take long.
 LEFT_OUT = re.compile(r"^(bucketize|searchsorted|empty|new_empty|resize|.*dropout|rand|normal|bernoulli|multinomial|nn\.functional\.fractional|svd|linalg\.svd|"
