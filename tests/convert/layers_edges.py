@@ -285,6 +285,11 @@ def found_at_random():
         rows = [(torch.randn(3, 4), torch.tensor([0, 2]), torch.randn(2, 4), torch.tensor([True, False, True, more])) for more in (True, False)]
         f = (lambda x, i, s, m: x[:, m].index_add(0, i, s[:, m])) if name == "index_add" else (lambda x, i, s, m: x[:, m].index_reduce(0, i, s[:, m], "amax"))
         made[f"{name}_of_unknown_width"] = Case(f, rows, opsets=range(9, 27))
+    for name, f, shape in (("1d", F.adaptive_max_pool1d, (1, 2, 4)), ("2d", F.adaptive_max_pool2d, (1, 2, 4, 6))):
+        made[f"adaptive_max_doubles_{name}"] = Case(lambda x, f=f: f(x, 2), [(torch.randn(shape, dtype=torch.float64),)])
+    for reduce in ("add", "multiply"):
+        made[f"scatter_number_{reduce}_named"] = Case(lambda x, i, reduce=reduce: x.scatter(0, i, 2, reduce=reduce), [(torch.arange(3 * n).reshape(3, n), torch.zeros(2, 1, dtype=torch.int64)) for n in (4, 2)],
+                                                      ("i64:3,n", "i64:2,1"), opsets=range(11, 27))
     large = lambda *shape: torch.randint(-2**31, 2**31, shape, dtype=torch.int32)
     made["bilinear_wraps"] = Case(lambda a, b, w: F.bilinear(a, b, w), [(large(2, 3), large(2, 4), large(5, 3, 4)) for _ in range(2)])
     made["sum_wraps"] = Case(lambda x: x.sum(1, dtype=torch.int32), [(large(3, 5),) for _ in range(2)])
