@@ -1,11 +1,14 @@
 // Sums, products and what is composed of them; bounds. Quotients: division.cpp; powers: power.cpp.
 #include <limits>
 
+#include "handlers/compute.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
 namespace {
+
+using OfTwo = Value (*)(Emission&, const Value&, const Value&);
 
 // `alpha` · value; alpha is 1 where the overload lacks it.
 Value scaled(Emission& e, const Value& value, std::string_view factor) {
@@ -13,19 +16,26 @@ Value scaled(Emission& e, const Value& value, std::string_view factor) {
   return multiply(e, value, e.number_value(factor, value.dtype));
 }
 
+// Halves times a factor are added up before anything is rounded; the factor is a half itself.
+void add_scaled(Emission& e, Value a, Value b, OfTwo combined) {
+  if (!e.given("alpha") || e.call.number("alpha") == 1) return e.give(combined(e, a, b));
+  const Value factor = widened(e, e.number_value("alpha", b.dtype));
+  e.give(combined(e, widened(e, a), multiply(e, widened(e, b), factor)));
+}
+
 void add(Emission& e) {
   const auto [a, b] = operands(e);
-  e.give(handlers::add(e, a, scaled(e, b, "alpha")));
+  add_scaled(e, a, b, handlers::add);
 }
 
 void sub(Emission& e) {
   const auto [a, b] = operands(e);
-  e.give(subtract(e, a, scaled(e, b, "alpha")));
+  add_scaled(e, a, b, subtract);
 }
 
 void rsub(Emission& e) {
   const auto [a, b] = operands(e);
-  e.give(subtract(e, b, scaled(e, a, "alpha")));
+  add_scaled(e, b, a, subtract);
 }
 
 void mul(Emission& e) {
@@ -40,22 +50,23 @@ void rsqrt(Emission& e) { e.give(e.node("Reciprocal", {e.node("Sqrt", {e.tensor(
 
 // self + value · tensor1 · tensor2
 void addcmul(Emission& e) {
-  const DType dtype = e.output_dtype();
-  const Value first = scaled(e, e.tensor("tensor1", dtype), "value");
-  e.give(handlers::add(e, e.tensor("self", dtype), multiply(e, first, e.tensor("tensor2", dtype))));
+  const auto operand = [&](std::string_view name) { return widened(e, e.tensor(name, e.output_dtype())); };
+  const Value product = multiply(e, scaled(e, operand("tensor1"), "value"), operand("tensor2"));
+  e.give(handlers::add(e, operand("self"), product));
 }
 
 // self + value · tensor1 / tensor2
 void addcdiv(Emission& e) {
-  const DType dtype = e.output_dtype();
-  const Value first = scaled(e, e.tensor("tensor1", dtype), "value");
-  e.give(handlers::add(e, e.tensor("self", dtype), divide(e, first, e.tensor("tensor2", dtype))));
+  const auto operand = [&](std::string_view name) { return widened(e, e.tensor(name, e.output_dtype())); };
+  const Value quotient = divide(e, scaled(e, operand("tensor1"), "value"), operand("tensor2"));
+  e.give(handlers::add(e, operand("self"), quotient));
 }
 
 // From whichever end is nearer: that one is reached exactly.
 void lerp(Emission& e) {
-  const DType dtype = e.output_dtype();
-  const Value start = e.tensor("self", dtype), end = e.tensor("end", dtype), weight = e.number_value("weight", dtype);
+  const Value start = widened(e, e.tensor("self", e.output_dtype())), end = widened(e, e.tensor("end", e.output_dtype()));
+  const DType dtype = start.dtype;
+  const Value weight = e.number_value("weight", dtype);
   const Value way = subtract(e, end, start), one = e.scalar(dtype, 1), half = e.scalar(dtype, 0.5);
   const auto from_start = [&] { return handlers::add(e, start, multiply(e, weight, way)); };
   const auto from_end = [&] { return subtract(e, end, multiply(e, way, subtract(e, one, weight))); };

@@ -207,7 +207,7 @@ Value determinant(Emission& e, const Value& matrices, const Shape& shape) {
     product = product ? multiply(e, *product, pivot) : pivot;
   }
   const Value made = product ? multiply(e, *product, left) : left;
-  return e.reshape(made, {}, Shape(shape.begin(), shape.end() - 2));
+  return e.reshape(made, {Dim::unknown(), 1, 1}, Shape(shape.begin(), shape.end() - 2));
 }
 
 }  // namespace compatcheck::handlers

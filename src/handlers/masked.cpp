@@ -113,6 +113,7 @@ void give_put(Emission& e, const IndexPlan& plan, const Value& values, const Sha
 }
 
 void index_put(Emission& e) {
+  if (const Shape* self = known_shape(e, "self"); self && has_no_elements(*self)) return e.give(e.tensor("self"));
   if (e.variant("one_number")) return put_one_number(e);
   give_put(e, plan_indices(e), e.tensor("values", e.dtype("self")), shape_of(e, "values"), e.boolean("accumulate"));
 }

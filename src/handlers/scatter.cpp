@@ -162,6 +162,10 @@ Value compared(Emission& e, const Writing& w, Reduction reduction, bool include_
 
 }  // namespace
 
+bool has_no_elements(const Shape& shape) {
+  return std::ranges::any_of(shape, [](const Dim& dim) { return dim.number() == 0; });
+}
+
 DType summing_dtype(DType dtype) {
   return dtype == DType::boolean ? DType::i32 : dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
 }
@@ -203,10 +207,6 @@ Writing writing_of(Emission& e) {
           .axis = e.axis("dim"),
           .shape = shape_of(e, "self"),
           .index_shape = shape_of(e, "index")};
-}
-
-bool has_no_elements(const Shape& shape) {
-  return std::ranges::any_of(shape, [](const Dim& dim) { return dim.number() == 0; });
 }
 
 // Of a larger source the part that the index is as large as.

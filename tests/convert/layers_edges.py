@@ -226,7 +226,7 @@ def refusals():
         "full_like": (lambda x: torch.full_like(x, 300), "u8"), "full_like_nan": (lambda x: torch.full_like(x, NAN), "i64"), "fill": (lambda x: x.clone().fill_(-200), "i8"),
         "pad": (lambda x: F.pad(x, (1, 1), value=-1.0), "u8"), "fill_half": (lambda x: torch.full_like(x, 1e6), "f16"), "addcmul": (lambda x: torch.addcmul(x, x, x, value=300), "i8"),
         "add": (lambda x: torch.add(x, x, alpha=300), "u8"), "argmax": (torch.argmax, "bool"), "argmin": (torch.argmin, "bool"),
-        "vecdot": (lambda x: torch.linalg.vecdot(x, x), "i8"),
+        "vecdot": (lambda x: torch.linalg.vecdot(x, x), "i8"), "mean": (lambda x: x.mean(0), "i64"), "mean_whole": (torch.mean, "bool"),
     }
     return {f"refused_{name}_{spec}": Case(function, [floats], (f"{spec}:4",), refused="PyTorch refuses this call") for name, (function, spec) in demanding.items()}
 
@@ -285,6 +285,16 @@ def found_at_random():
         rows = [(torch.randn(3, 4), torch.tensor([0, 2]), torch.randn(2, 4), torch.tensor([True, False, True, more])) for more in (True, False)]
         f = (lambda x, i, s, m: x[:, m].index_add(0, i, s[:, m])) if name == "index_add" else (lambda x, i, s, m: x[:, m].index_reduce(0, i, s[:, m], "amax"))
         made[f"{name}_of_unknown_width"] = Case(f, rows, opsets=range(9, 27))
+    for n in (1, 2, 3, 5):
+        made[f"determinant_{n}"] = Case(torch.linalg.det, [(torch.randn(n, n, dtype=torch.float64),) for _ in range(2)], opsets=range(9, 27))
+    made["put_nothing"] = Case(lambda x: torch.select_scatter(x * 1, x[0], 0, 0)[-3:-2].transpose(0, 1).index_put((torch.tensor([[-1, -2], [-1, -2]]),), torch.tensor(-2)), [(torch.randint(0, 9, (2, n, 4)),) for n in (2, 3)],
+                               ("i64:2,n,4",), opsets=range(9, 27))
+    for dtype in (torch.float16, torch.bfloat16):   # whole vectors, which PyTorch computes in f32
+        halves = [tuple(torch.randn(64) * 3 for _ in range(3)) for _ in range(2)]
+        for name, f in (("addcmul", torch.addcmul), ("addcdiv", torch.addcdiv), ("add", lambda a, b, c: torch.add(a, b, alpha=2.5)), ("rsub", lambda a, b, c: torch.rsub(a, b, alpha=2.5)),
+                        ("lerp", lambda a, b, c: torch.lerp(a, b, 0.25)), ("lerp_tensor", torch.lerp)):
+            made[f"{name}_{dtype}"] = Case(lambda a, b, c, f=f, d=dtype: f(a.to(d), b.to(d), c.to(d)).float(), halves, tolerance=(0, 0),
+                                           opsets=range(13 if dtype == torch.bfloat16 else 9 if name == "lerp_tensor" else 7, 27))
     for name, f, shape in (("1d", F.adaptive_max_pool1d, (1, 2, 4)), ("2d", F.adaptive_max_pool2d, (1, 2, 4, 6))):
         made[f"adaptive_max_doubles_{name}"] = Case(lambda x, f=f: f(x, 2), [(torch.randn(shape, dtype=torch.float64),)])
     for reduce in ("add", "multiply"):
