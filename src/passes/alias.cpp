@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <unordered_set>
 
 #include "passes/effects.h"
 #include "schema/schema.h"
@@ -71,21 +70,110 @@ void Aliases::solve(const ir::Graph& graph) {
 
 // What each value leads to, from the other side.
 void Aliases::observe() {
+  if (!close_contents()) {
+    entries_ = most_entries + 1;
+    return;
+  }
   find_writers();
   observers_.resize(locations_.size());
   reach_written_.resize(sets_.size());
+  Set made;
+  for (const ir::Value* value : values_)
+    if ((entries_ += reach(value, made).size()) > most_entries) return;
+  std::vector<std::optional<bool>> written(closed_.size());  // what is reached from there, by what it is in `closed_`
   for (ir::Value* value : values_) {
-    const Set found = reach(value);
-    if ((entries_ += found.size()) > most_entries) return;
+    const auto found = reach(value, made);
     for (LocationId id : found) observers_[id].push_back(value);
-    reach_written_[value->id()] =
-        std::any_of(found.begin(), found.end(), [&](LocationId id) { return !writers_of_[id].empty(); });
+    const auto any_written = [&] {
+      return std::any_of(found.begin(), found.end(), [&](LocationId id) { return !writers_of_[id].empty(); });
+    };
+    const auto own = locations(value);
+    const bool alone = own.size() == 1 && closed_of_[own[0]] != leaf;
+    std::optional<bool> known = alone ? written[closed_of_[own[0]]] : std::nullopt;
+    if (!known) known = any_written();
+    if (alone) written[closed_of_[own[0]]] = known;
+    reach_written_[value->id()] = *known;
   }
+}
+
+// What can be reached from each location: once for all that reach each other (Tarjan's strongly connected components, each of
+// which comes after those that it leads to). False where that is too much.
+bool Aliases::close_contents() {
+  closed_.clear();
+  closed_of_.assign(locations_.size(), leaf);
+  struct Visit {
+    LocationId id;
+    std::size_t next = 0;  // among its contents
+  };
+  constexpr std::uint32_t unseen = 0;
+  std::vector<std::uint32_t> order(locations_.size(), unseen), lowest(locations_.size());
+  std::vector<bool> open(locations_.size());
+  std::vector<LocationId> stack;
+  std::vector<Visit> path;
+  std::uint32_t seen = 0;
+  std::size_t entries = 0;
+  const auto enter = [&](LocationId id) {
+    order[id] = lowest[id] = ++seen;
+    open[id] = true;
+    stack.push_back(id);
+    path.push_back({id});
+  };
+  for (LocationId root = 0; root < locations_.size(); ++root) {
+    if (order[root] != unseen || locations_[root].contents.empty()) continue;
+    enter(root);
+    while (!path.empty()) {
+      Visit& visit = path.back();
+      const LocationId id = visit.id;
+      if (visit.next < locations_[id].contents.size()) {
+        const LocationId held = locations_[id].contents[visit.next++];
+        if (order[held] == unseen && !locations_[held].contents.empty())
+          enter(held);
+        else if (open[held])
+          lowest[id] = std::min(lowest[id], order[held]);
+        continue;
+      }
+      path.pop_back();
+      if (!path.empty()) lowest[path.back().id] = std::min(lowest[path.back().id], lowest[id]);
+      if (lowest[id] != order[id]) continue;
+      std::vector<LocationId> members;
+      do {
+        members.push_back(stack.back());
+        stack.pop_back();
+        open[members.back()] = false;
+      } while (members.back() != id);
+      if ((entries += close(members)) > most_entries) return false;
+    }
+  }
+  return true;
+}
+
+// The members and what they hold, and what can be reached from there. Returns how much that is.
+std::size_t Aliases::close(const std::vector<LocationId>& members) {
+  const auto place = static_cast<std::uint32_t>(closed_.size());
+  for (LocationId member : members) closed_of_[member] = place;
+  Set all = members;
+  std::vector<std::uint32_t> below;
+  for (LocationId member : members)
+    for (LocationId held : locations_[member].contents) {
+      if (closed_of_[held] == leaf)
+        all.push_back(held);
+      else if (closed_of_[held] != place)
+        below.push_back(closed_of_[held]);
+    }
+  std::sort(below.begin(), below.end());
+  below.erase(std::unique(below.begin(), below.end()), below.end());
+  for (const std::uint32_t other : below) all.insert(all.end(), closed_[other].begin(), closed_[other].end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  closed_.push_back(std::move(all));
+  return closed_.back().size();
 }
 
 void Aliases::take_for_one() {
   constexpr LocationId all = 0;
   locations_.assign(1, {MemoryLocation::Kind::anything, nullptr, {}, {all}, {}, nullptr});
+  closed_.assign(1, {all});
+  closed_of_.assign(1, 0);
   writers_of_.assign(1, writers_);
   observers_.assign(1, {});
   for (ir::Value* value : values_) {
@@ -249,15 +337,28 @@ std::span<const LocationId> Aliases::locations(const ir::Value* value) const {
 }
 
 std::vector<LocationId> Aliases::reach(const ir::Value* value) const {
+  Set made;
+  const auto found = reach(value, made);
+  return {found.begin(), found.end()};
+}
+
+std::span<const LocationId> Aliases::reach(const ir::Value* value, Set& made) const {
   const auto own = locations(value);
-  Set found(own.begin(), own.end());
-  if (std::all_of(own.begin(), own.end(), [&](LocationId id) { return locations_[id].contents.empty(); })) return found;
-  std::unordered_set<LocationId> seen(own.begin(), own.end());
-  for (std::size_t next = 0; next < found.size(); ++next)
-    for (LocationId held : locations_[found[next]].contents)
-      if (seen.insert(held).second) found.push_back(held);
-  std::sort(found.begin(), found.end());
-  return found;
+  const auto last =
+      std::ranges::max_element(own, {}, [&](LocationId id) { return closed_of_[id] == leaf ? 0 : closed_of_[id] + 1; });
+  if (last == own.end() || closed_of_[*last] == leaf) return own;
+  const Set& most = closed_[closed_of_[*last]];  // most often the others, too
+  made.clear();
+  for (LocationId id : own) {
+    if (std::ranges::binary_search(most, id)) continue;
+    made.push_back(id);
+    if (closed_of_[id] != leaf) made.insert(made.end(), closed_[closed_of_[id]].begin(), closed_[closed_of_[id]].end());
+  }
+  if (made.empty()) return most;
+  made.insert(made.end(), most.begin(), most.end());
+  std::sort(made.begin(), made.end());
+  made.erase(std::unique(made.begin(), made.end()), made.end());
+  return made;
 }
 
 void Aliases::find_writers() {

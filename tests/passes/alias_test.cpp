@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "ir/text.h"
 #include "schema/schema.h"
 
@@ -45,6 +47,34 @@ class AliasTest : public testing::Test {
   ir::Graph graph_;
   std::optional<Aliases> aliases_;
 };
+
+// Lists in lists, a loop that puts them into each other, and a call that may hand on all that it is given.
+TEST_F(AliasTest, ReachIsWhatContentsLeadTo) {
+  read("%x : Tensor, %y : Tensor, %n : int, %g : Tensor[][]",
+       "  %t : bool = prim::Constant[value=1]()\n"
+       "  %a : Tensor[] = prim::ListConstruct(%x, %y)\n"
+       "  %b : Tensor[] = prim::ListConstruct(%y)\n"
+       "  %l : Tensor[][] = prim::ListConstruct(%a, %b)\n"
+       "  %k : Any = acme::keep(%l, %x)\n"
+       "  %p : (Any, Tensor[][]) = prim::TupleConstruct(%k, %g)\n"
+       "  %r : Any = prim::Loop(%n, %t, %k)\n"
+       "    block0(%i : int, %c : Any):\n"
+       "      %d : Any = acme::keep(%c, %p)\n"
+       "      %m : Tensor[] = aten::append(%b, %y)\n"
+       "      -> (%t, %d)\n",
+       "%r");
+  for (const char* name : {"x", "y", "g", "a", "b", "l", "k", "p", "r", "c", "d", "m", "own", "zero"}) {
+    const ir::Value* value = value_named(graph_, name);
+    const auto own = aliases_->locations(value);
+    std::set<LocationId> reached(own.begin(), own.end());
+    for (std::size_t before = 0; before != reached.size();) {
+      before = reached.size();
+      for (const LocationId id : std::set<LocationId>(reached))
+        reached.insert(aliases_->location(id).contents.begin(), aliases_->location(id).contents.end());
+    }
+    EXPECT_EQ(aliases_->reach(value), std::vector<LocationId>(reached.begin(), reached.end())) << name;
+  }
+}
 
 // einsum of one tensor may view it; a product of several is new.
 TEST_F(AliasTest, ProductsAreFresh) {
