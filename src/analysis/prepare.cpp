@@ -36,10 +36,12 @@ class Preparation {
 
   void fold() {
     for (int round = 0; round < fold_rounds; ++round) {
-      const auto changes =
-          conversion::fold_with_facts(prepared_.graph, prepared_.facts, model_.schemas, watch_, how_.keep_assertions);
+      const auto changes = conversion::fold_with_facts(prepared_.graph, facts_->facts(), model_.schemas, watch_,
+                                                       {.keep_assertions = how_.keep_assertions, .folded = folded_});
+      folded_ = true;
       if (changes.empty()) return;
       prepared_.steps.insert(prepared_.steps.end(), changes.begin(), changes.end());
+      facts_.reset();
       state();
     }
   }
@@ -48,10 +50,9 @@ class Preparation {
   // `asserting`: of the same model with its assertions, which tell more.
   void infer(const inference::Inferred& asserting = {}) {
     take_over(asserting);
-    const inference::Sources sources{model_.table, model_.schemas, model_.registry, program_of(model_), watch_};
+    const inference::Sources sources{model_.table, model_.schemas, model_.registry, watch_};
     for (int round = 0; round < fold_rounds; ++round) {
-      if (!inference::infer(prepared_.graph, prepared_.facts, given_, sources, inferred_)) break;
-      state();
+      if (!inference::infer(prepared_.graph, *facts_, given_, sources, inferred_)) break;
       fold();
     }
     prepared_.assumed = assumed_inputs(inferred_);
@@ -62,7 +63,11 @@ class Preparation {
   const ir::Graph& graph() const { return prepared_.graph; }
   const inference::Inferred& inferred() const { return inferred_; }
 
+  void forget_facts() { facts_.reset(); }
+
   Prepared take() {
+    prepared_.facts = facts_->take();
+    facts_.reset();
     for (const auto& write : passes::unresolved_writes(prepared_.graph, program_of(model_), model_.schemas, watch_))
       prepared_.unresolved_writes.emplace(write.node, write.why);
     if (!prepared_.unresolved_writes.empty())
@@ -83,8 +88,8 @@ class Preparation {
   void state() {
     std::vector<conversion::InputFact> inputs = inferred_.facts;
     inputs.insert(inputs.end(), given_.begin(), given_.end());
-    prepared_.facts = conversion::state_facts(prepared_.graph, inputs, model_.table, model_.schemas, model_.registry,
-                                              program_of(model_), watch_);
+    if (!facts_) facts_.emplace(prepared_.graph, model_.table, model_.schemas, model_.registry, program_of(model_), watch_);
+    facts_->state(inputs);
   }
 
   const Model::State& model_;
@@ -92,7 +97,9 @@ class Preparation {
   const ir::Watch& watch_;
   PrepareOptions how_;
   inference::Inferred inferred_;
+  bool folded_ = false;
   Prepared prepared_;
+  std::optional<conversion::FactTrials> facts_;  // of prepared_.graph as it stands
 };
 
 // An input of which neither the file nor the caller says all.
@@ -148,6 +155,7 @@ Prepared prepare(const Model::State& model, const CheckOptions& options, const i
       asserting.emplace(model, std::move(whole), given.facts, watch, PrepareOptions{.keep_assertions = true});
       asserting->fold();
       asserting->infer();
+      asserting->forget_facts();
     } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them
       watch.look();
       asserting.reset();

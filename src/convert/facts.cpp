@@ -1,9 +1,11 @@
 #include "convert/facts.h"
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "convert/defect.h"
 #include "convert/fact_rules.h"
@@ -82,13 +84,23 @@ class Statement {
     visits_left_ = all_visits_;
   }
 
-  void inputs(const ir::Graph& graph, const std::vector<InputFact>& given) {
+  // Returns the inputs whose facts are others than before.
+  std::vector<const ir::Value*> inputs(const ir::Graph& graph, const std::vector<InputFact>& given) {
+    std::vector<const ir::Value*> changed;
     std::uint32_t index = 0;
+    inputs_.resize(graph.inputs().size());
     for (const ir::Value* input : graph.inputs()) {
       const std::string name = input->name().empty() ? "input_" + std::to_string(index) : input->name();
-      set(input, input_fact(name, index, input->type(), given));
+      std::optional<Fact>& before = inputs_[index];
+      Fact fact = input_fact(name, index, input->type(), given);
+      if (!before || !symbolic::same(*before, fact)) {
+        changed.push_back(input);
+        before = fact;
+        set(input, std::move(fact));
+      }
       ++index;
     }
+    return changed;
   }
 
   void block(const ir::Block& block) {
@@ -109,6 +121,16 @@ class Statement {
     visits_left_ = nodes ? most_visits * nodes->size() : all_visits_;
     large_facts_left_ = most_large_facts;
   }
+  // Of some nodes alone, whose facts take the place of those from before; `left`: what large facts may take beside the others.
+  void again(const NodeSelection& nodes, std::size_t left) {
+    only(&nodes);
+    large_facts_left_ = left;
+    for (const ir::Node* node : nodes.all())
+      for (const ir::Value* output : node->outputs())
+        if (const std::size_t bytes = bytes_of(facts_.of(output)); bytes > usual_fact)
+          large_facts_left_ = std::min(large_facts_left_ + bytes, most_large_facts);
+  }
+  std::size_t large_facts_left() const { return large_facts_left_; }
   // As it stood before.
   void reset(const ir::Value* value, Fact fact) { facts_.set(value, std::move(fact)); }
 
@@ -171,8 +193,12 @@ class Statement {
     facts_.set(value, std::move(fact));
   }
 
+  static std::size_t bytes_of(const Fact& fact) {
+    return symbolic::footprint(fact) + fact.wants.size() * sizeof(fact.wants.front());
+  }
+
   bool affordable(const Fact& fact) {
-    const std::size_t bytes = symbolic::footprint(fact) + fact.wants.size() * sizeof(fact.wants.front());
+    const std::size_t bytes = bytes_of(fact);
     work_ += 1 + bytes / bytes_a_step;
     if (bytes <= usual_fact) return true;
     if (bytes > symbolic::most_fact || bytes > large_facts_left_) return false;
@@ -369,6 +395,7 @@ class Statement {
   const NodeSelection* only_ = nullptr;
   std::size_t work_ = 0;
   std::unordered_set<const ir::Value*> unset_;  // prim::Uninitialized, and what is never more than that
+  std::vector<std::optional<Fact>> inputs_;     // as they were said
   FactTable facts_;
 };
 
@@ -393,6 +420,16 @@ std::optional<ir::Constant> proved(const Fact& fact, const ir::TypeRef& type) {
   return ir::Constant{std::move(constant)};
 }
 
+// A value, not a constant yet, of which the facts tell the constant.
+bool proves_more(const ir::Graph& graph, const FactTable& facts) {
+  bool any = false;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    if (any || node->outputs().size() != 1 || node->is("prim::Constant") || node->output()->unused()) return;
+    any = proved(facts.of(node->output()), node->output()->type()).has_value();
+  });
+  return any;
+}
+
 }  // namespace
 
 FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inputs, const mapping::Table& table,
@@ -406,6 +443,59 @@ FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inpu
 
 // ---- Trials
 
+namespace {
+
+// What values lead to: facts of nothing else hang on theirs.
+class Reached {
+ public:
+  Reached(const std::vector<const ir::Value*>& from, const ir::Block& block) : values_(from.begin(), from.end()) { add(block); }
+
+  NodeSelection nodes() { return std::move(nodes_); }
+
+ private:
+  bool add(const ir::Block& block) {
+    bool any = false;
+    for (const ir::Node* node : block) {
+      const bool loop = node->is("prim::Loop");
+      bool reached = any_reached(node->inputs());
+      for (const ir::Block* inner : node->blocks()) reached |= loop ? reads_reached(*inner) : add(*inner);
+      if (!reached) continue;
+      any = true;
+      if (loop) add_all(*node->blocks()[0]);  // its facts settle together
+      nodes_.add(node);
+      values_.insert(node->outputs().begin(), node->outputs().end());
+    }
+    return any || any_reached(block.outputs());
+  }
+
+  bool any_reached(std::span<ir::Value* const> values) const {
+    return std::ranges::any_of(values, [&](const ir::Value* value) { return values_.contains(value); });
+  }
+
+  bool reads_reached(const ir::Block& block) const {
+    for (const ir::Node* node : block) {
+      if (any_reached(node->inputs())) return true;
+      for (const ir::Block* inner : node->blocks())
+        if (reads_reached(*inner)) return true;
+    }
+    return any_reached(block.outputs());
+  }
+
+  void add_all(const ir::Block& block) {
+    values_.insert(block.inputs().begin(), block.inputs().end());
+    for (const ir::Node* node : block) {
+      for (const ir::Block* inner : node->blocks()) add_all(*inner);
+      nodes_.add(node);
+      values_.insert(node->outputs().begin(), node->outputs().end());
+    }
+  }
+
+  std::unordered_set<const ir::Value*> values_;
+  NodeSelection nodes_;
+};
+
+}  // namespace
+
 class FactTrials::State {
  public:
   State(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas, const symbolic::Registry& registry,
@@ -413,10 +503,19 @@ class FactTrials::State {
       : graph_(graph), statement_(graph, table, schemas, registry, program, watch) {}
 
   void state(const std::vector<InputFact>& inputs) {
-    statement_.only(nullptr);
-    statement_.inputs(graph_, inputs);
+    const bool first = std::exchange(first_, false);
+    const auto changed = statement_.inputs(graph_, inputs);
+    if (!first && changed.empty()) return;
+    const NodeSelection reached = first ? NodeSelection() : Reached(changed, *graph_.top()).nodes();
+    if (first)
+      statement_.only(nullptr);
+    else
+      statement_.again(reached, large_facts_left_);
     statement_.block(*graph_.top());
+    large_facts_left_ = statement_.large_facts_left();
   }
+
+  FactTable take() { return statement_.take(); }
 
   void suppose(const ir::Value* input, Fact fact, const NodeSelection& nodes) {
     remember(input);
@@ -443,6 +542,8 @@ class FactTrials::State {
 
   const ir::Graph& graph_;
   Statement statement_;
+  bool first_ = true;
+  std::size_t large_facts_left_ = 0;  // by what is stated, not by what is supposed
   std::unordered_map<const ir::Value*, Fact> before_;
 };
 
@@ -457,13 +558,15 @@ void FactTrials::suppose(const ir::Value* input, Fact fact, const NodeSelection&
 }
 std::size_t FactTrials::work() const { return state_->work(); }
 void FactTrials::restore() { state_->restore(); }
+symbolic::FactTable FactTrials::take() { return state_->take(); }
 const FactTable& FactTrials::facts() const { return state_->facts(); }
 
 std::vector<std::string> fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas,
-                                         const ir::Watch& watch, bool keep_assertions) {
+                                         const ir::Watch& watch, const FoldOptions& how) {
+  if (how.folded && !proves_more(graph, facts)) return {};
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
   std::vector<std::string> steps{"folded what the inputs' dtypes and shapes settle"};
-  if (!passes::simplify(graph, schemas, known, {&steps, keep_assertions}, watch)) return {};
+  if (!passes::simplify(graph, schemas, known, {&steps, how.keep_assertions}, watch)) return {};
   return steps;
 }
 

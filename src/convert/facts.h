@@ -51,7 +51,8 @@ class NodeSelection {
   std::unordered_map<const ir::Block*, std::vector<const ir::Node*>> in_order_;
 };
 
-// Facts of a graph that are tried out: an input's is taken to be this or that, and what follows from it is stated again.
+// Facts of a graph whose inputs become known bit by bit, or are tried out: an input's fact is taken to be this or that, and what
+// follows from it is stated again. The graph must not change.
 class FactTrials {
  public:
   // What it is given must outlive it.
@@ -59,21 +60,28 @@ class FactTrials {
              const symbolic::Registry& registry, const ir::Program* program, const ir::Watch& watch);
   ~FactTrials();
 
-  void state(const std::vector<InputFact>& inputs);  // of every value, as state_facts does
+  // Of every value, as state_facts does; from the second time on, of those that inputs with other facts than before reach.
+  void state(const std::vector<InputFact>& inputs);
   // `nodes`: those whose facts are stated again.
   void suppose(const ir::Value* input, symbolic::Fact fact, const NodeSelection& nodes);
   void restore();  // what suppose() changed
   const symbolic::FactTable& facts() const;
-  std::size_t work() const;  // what all of it has cost: facts stated, and their sizes
+  symbolic::FactTable take();  // nothing is stated after that
+  std::size_t work() const;    // what all of it has cost: facts stated, and their sizes
 
  private:
   class State;
   std::unique_ptr<State> state_;
 };
 
+struct FoldOptions {
+  bool keep_assertions = false;
+  bool folded = false;  // before, so that nothing is left but what facts settle by now
+};
+
 // Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns what changed, for the
 // report's steps; facts must be stated again after a change.
 std::vector<std::string> fold_with_facts(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas,
-                                         const ir::Watch& watch = {}, bool keep_assertions = false);
+                                         const ir::Watch& watch = {}, const FoldOptions& how = {});
 
 }  // namespace compatcheck::conversion

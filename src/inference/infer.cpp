@@ -123,16 +123,11 @@ std::vector<Leaf> unstated_leaves(const ir::Graph& graph, const symbolic::FactTa
 
 class Inferring {
  public:
-  Inferring(const ir::Graph& graph, const std::vector<conversion::InputFact>& given, const Sources& sources, Inferred& inferred)
-      : graph_(graph),
-        given_(given),
-        sources_(sources),
-        inferred_(inferred),
-        trials_(graph, sources.table, sources.schemas, sources.registry, sources.program, sources.watch),
-        fitting_(graph, sources, trials_) {}
+  Inferring(const ir::Graph& graph, conversion::FactTrials& facts, const std::vector<conversion::InputFact>& given,
+            const Sources& sources, Inferred& inferred)
+      : graph_(graph), trials_(facts), given_(given), sources_(sources), inferred_(inferred), fitting_(graph, sources, facts) {}
 
   bool infer() {
-    state();
     const std::vector<Leaf> leaves = unstated_leaves(graph_, trials_.facts(), given_);
     while (settle(leaves, Strength::decisive, false) || settle(leaves, Strength::decisive, true) ||
            settle(leaves, Strength::likely, false) || settle(leaves, Strength::likely, true) ||
@@ -343,10 +338,10 @@ class Inferring {
   }
 
   const ir::Graph& graph_;
+  conversion::FactTrials& trials_;
   const std::vector<conversion::InputFact>& given_;
   const Sources& sources_;
   Inferred& inferred_;
-  conversion::FactTrials trials_;
   Fitting fitting_;
   std::set<std::string> taken_;
   bool found_ = false;
@@ -354,10 +349,10 @@ class Inferring {
 
 }  // namespace
 
-bool infer(const ir::Graph& graph, const symbolic::FactTable& facts, const std::vector<conversion::InputFact>& given,
+bool infer(const ir::Graph& graph, conversion::FactTrials& facts, const std::vector<conversion::InputFact>& given,
            const Sources& sources, Inferred& inferred) {
-  if (inferred.free.empty() && unstated_leaves(graph, facts, given).empty()) return false;
-  const bool found = Inferring(graph, given, sources, inferred).infer();
+  if (inferred.free.empty() && unstated_leaves(graph, facts.facts(), given).empty()) return false;
+  const bool found = Inferring(graph, facts, given, sources, inferred).infer();
   std::ranges::stable_sort(inferred.assumptions, {}, [](const Assumption& made) { return made.leaf.input->index(); });
   return found;
 }

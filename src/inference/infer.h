@@ -25,7 +25,6 @@ struct Sources {
   const mapping::Table& table;
   const schema::Registry& schemas;
   const symbolic::Registry& registry;
-  const ir::Program* program = nullptr;  // null for graph text
   const ir::Watch& watch;
 };
 
@@ -56,9 +55,9 @@ struct Inferred {
   std::vector<FreeSize> free{};              // sizes that readers may still settle
 };
 
-// `facts`: of the graph, with what is given and inferred. `inferred`: what was found before, of the same inputs, in a graph that
-// has been folded since. Returns whether more was found.
-bool infer(const ir::Graph& graph, const symbolic::FactTable& facts, const std::vector<conversion::InputFact>& given,
+// `facts`: of the graph, stated with what is given and inferred; afterwards with what was found, too. `inferred`: what was found
+// before, of the same inputs, in a graph that has been folded since. Returns whether more was found.
+bool infer(const ir::Graph& graph, conversion::FactTrials& facts, const std::vector<conversion::InputFact>& given,
            const Sources& sources, Inferred& inferred);
 
 // Of a dimension that has no name yet: "x0" of x.

@@ -38,8 +38,9 @@ Result infer_of(const std::string& inputs, const std::string& body, const Given&
   const ir::Watch watch;
   Result result{.graph = ir::parse_graph("graph(" + inputs + "):\n" + body + "\n"), .inferred = {}};
   schema::resolve(result.graph, schemas);
-  const auto facts = conversion::state_facts(result.graph, given, table, schemas, registry);
-  infer(result.graph, facts, given, {table, schemas, registry, nullptr, watch}, result.inferred);
+  conversion::FactTrials facts(result.graph, table, schemas, registry, nullptr, watch);
+  facts.state(given);
+  infer(result.graph, facts, given, {table, schemas, registry, watch}, result.inferred);
   return result;
 }
 
