@@ -113,7 +113,7 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
   stating.done();
   const conversion::Context context = analysis::context_of(state, prepared, watch, options.export_type);
   conversion::Assessor assessor(prepared.graph, context);
-  analysis::DecidingSizes sizes(state, options, prepared, watch);
+  analysis::DecidingSizes sizes(state, options, prepared, opsets, watch);
   analysis::Targets targets(state, prepared, assessor, options, watch);
   ModelInfo info = analysis::describe_model(state, prepared);
   if (options.hash && !std::filesystem::is_regular_file(state.path))

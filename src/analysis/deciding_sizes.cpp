@@ -46,25 +46,6 @@ bool fails(const Outcome& outcome) {
   return (outcome.status == Status::missing || outcome.status == Status::refused) && outcome.wants.empty();
 }
 
-}  // namespace
-
-struct DecidingSizes::Try {
-  Try(const Model::State& model, CheckOptions asked, std::string text, const ir::Watch& watch)
-      : options(std::move(asked)),
-        option(std::move(text)),
-        prepared(prepare(model, options, watch)),
-        context(context_of(model, prepared, watch, options.export_type)),
-        assessor(prepared.graph, context) {}
-
-  CheckOptions options;
-  std::string option;  // "--input x=f32:16,3,224,224"
-  Prepared prepared;
-  conversion::Context context;
-  conversion::Assessor assessor;
-};
-
-namespace {
-
 // Each try prepares and assesses the model once more.
 bool is_large(const ir::Graph& graph) {
   constexpr std::size_t most_nodes = 2000;
@@ -75,7 +56,7 @@ bool is_large(const ir::Graph& graph) {
 
 }  // namespace
 
-DecidingSizes::Call DecidingSizes::call_of(const ir::Node& node) { return {node.op(), node.location().get(), node.module()}; }
+DecidingSizes::Call DecidingSizes::call_of(const ir::Node& node) { return {node.op(), node.location(), node.module()}; }
 
 DecidingSizes::Calls DecidingSizes::failing(const conversion::Assessment& assessment) {
   Calls calls;
@@ -84,7 +65,18 @@ DecidingSizes::Calls DecidingSizes::failing(const conversion::Assessment& assess
   return calls;
 }
 
-void DecidingSizes::prepare_tries() {
+// A model of its own, which is let go before the next one is made.
+void DecidingSizes::try_with(CheckOptions asked, std::string option) {
+  const Prepared prepared = prepare(model_, asked, watch_);
+  const conversion::Context context = context_of(model_, prepared, watch_, asked.export_type);
+  conversion::Assessor assessor(prepared.graph, context);
+  Try& made = tries_->emplace_back();
+  made.option = std::move(option);
+  for (const int opset : opsets_) made.failing.emplace(opset, failing(assessor.assess(opset)));
+}
+
+void DecidingSizes::try_all() {
+  tries_.emplace();
   for (const Numbers& chosen : numbers) {
     CheckOptions asked = options_;
     asked.dims.clear();
@@ -94,7 +86,7 @@ void DecidingSizes::prepare_tries() {
       asked.inputs.push_back(with_numbers(input, chosen));
       option += (option.empty() ? "--input " : " --input ") + asked.inputs.back();
     }
-    if (!option.empty()) tries_.push_back(std::make_shared<Try>(model_, std::move(asked), std::move(option), watch_));
+    if (!option.empty()) try_with(std::move(asked), std::move(option));
   }
   for (const std::size_t rank : ranks) {
     CheckOptions asked = options_;
@@ -107,7 +99,7 @@ void DecidingSizes::prepare_tries() {
       asked.inputs.push_back(with_rank(input, rank));
       option += (option.empty() ? "--input " : " --input ") + asked.inputs.back();
     }
-    if (!option.empty()) tries_.push_back(std::make_shared<Try>(model_, std::move(asked), std::move(option), watch_));
+    if (!option.empty()) try_with(std::move(asked), std::move(option));
   }
 }
 
@@ -125,13 +117,13 @@ std::vector<std::uint32_t> DecidingSizes::named_inputs() const {
 void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opset) {
   const auto inputs = std::ranges::any_of(assessment.outcomes, fails) ? named_inputs() : std::vector<std::uint32_t>();
   if (inputs.empty() || is_large(prepared_.graph)) return;
-  if (tries_.empty()) prepare_tries();
-  for (const auto& each : tries_) {
-    const Calls still = failing(each->assessor.assess(opset));
+  if (!tries_) try_all();
+  for (const Try& each : *tries_) {
+    const Calls& still = each.failing.at(opset);
     for (Outcome& outcome : assessment.outcomes) {
       if (!fails(outcome) || still.contains(call_of(*outcome.node))) continue;
       outcome.wants = inputs;
-      outcome.hint = each->option + ", with your own sizes";
+      outcome.hint = each.option + ", with your own sizes";
       if (outcome.status == Status::missing) {
         outcome.reason += "; sizes say whether it runs";
       } else {

@@ -1,8 +1,10 @@
 // Whether a model fails for good, or for sizes of inputs alone that were assumed to vary.
 #pragma once
 
-#include <memory>
+#include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -15,27 +17,33 @@ namespace compatcheck::analysis {
 
 class DecidingSizes {
  public:
-  // What it is given must outlive it.
-  DecidingSizes(const Model::State& model, const CheckOptions& options, const Prepared& prepared, const ir::Watch& watch)
-      : model_(model), options_(options), prepared_(prepared), watch_(watch) {}
+  // What it is given must outlive it. `opsets`: at which it is asked.
+  DecidingSizes(const Model::State& model, const CheckOptions& options, const Prepared& prepared, std::span<const int> opsets,
+                const ir::Watch& watch)
+      : model_(model), options_(options), prepared_(prepared), opsets_(opsets), watch_(watch) {}
 
   // A call that fails where assumed sizes have but a name, and converts where they are numbers, needs input.
   void leave_to_inputs(conversion::Assessment& assessment, int opset);
 
  private:
-  using Call = std::tuple<std::string, const ir::Location*, std::string>;  // operator, place, module
+  using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
   using Calls = std::set<Call>;
-  struct Try;  // one choice of numbers
+  struct Try {                     // one choice of numbers
+    std::string option;            // "--input x=f32:16,3,224,224"
+    std::map<int, Calls> failing;  // by opset
+  };
   static Call call_of(const ir::Node& node);
   static Calls failing(const conversion::Assessment& assessment);
-  void prepare_tries();
+  void try_all();
+  void try_with(CheckOptions asked, std::string option);
   std::vector<std::uint32_t> named_inputs() const;
 
   const Model::State& model_;
   const CheckOptions& options_;
   const Prepared& prepared_;
+  std::span<const int> opsets_;
   const ir::Watch& watch_;
-  std::vector<std::shared_ptr<Try>> tries_;
+  std::optional<std::vector<Try>> tries_;
 };
 
 }  // namespace compatcheck::analysis
