@@ -5,8 +5,8 @@ import argparse, os, pathlib, resource, subprocess, sys, tempfile
 
 import hostile as h
 
-SECONDS = 6
-MEGABYTES = 800
+SECONDS = 3
+MEGABYTES = 500
 VERDICT = (0, 1)
 
 # name, text, exits, what stderr says
