@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "symbolic/dimensions.h"
 #include "symbolic/indices.h"
 
 namespace compatcheck::symbolic {
@@ -411,6 +412,7 @@ Verdict accepts(const mapping::Validity& valid, std::string_view facts_word, con
   const auto demand = call.node().schema() ? registry.find_word_demand(facts_word) : nullptr;
   Verdict total = demand ? demand(call) : yes();
   combine_all(total, indices_have_dtypes(call));
+  combine_all(total, dimensions_exist(call));
   combine_all(total, all_hold(valid.when, valid.required, call, registry, schemas));
   return total;
 }

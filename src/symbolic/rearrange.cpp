@@ -142,6 +142,31 @@ Verdict channels_shuffle(const Call& call) {
   return demands.verdict();
 }
 
+// Widths are pairs, for the last dimensions. What stands in the margin comes from inside of pictures alone, with a batch or
+// without.
+Verdict widths_fit(const Call& call) {
+  Demands demands;
+  const char* name = call.has("pad") ? "pad" : "padding";
+  const auto widths = call.list(name);
+  const auto& shape = tensor_of(call, "self").shape;
+  if (!widths) return demands.verdict();
+  const std::size_t padded = widths->size() / 2;
+  if (widths->size() % 2) demands.broken("the widths are pairs");
+  if (shape && padded > shape->size()) demands.broken("the widths are pairs, no more than there are dimensions");
+  const auto mode = call.has("mode") ? call.string("mode") : std::nullopt;
+  if (!mode || *mode == "constant") return demands.verdict();
+  const std::string what = *mode + " pads the last dimension of 2 or 3, the last two of 3 or 4, or the last three of 4 or 5";
+  if (padded < 1 || padded > 3) demands.broken(what);
+  if (shape && shape->size() != padded + 1 && shape->size() != padded + 2) demands.broken(what);
+  if (!shape || padded > shape->size() || *mode == "replicate") return demands.verdict();
+  for (std::size_t i = 0; i < 2 * padded; ++i) {
+    const auto* width = (*widths)[i]->number();
+    const Dim& size = (*shape)[shape->size() - 1 - i / 2];
+    if (width && width->integer) demands.at_most(*width->integer, *mode == "reflect" ? size - Dim(1) : size, "a width");
+  }
+  return demands.verdict();
+}
+
 Verdict may_have_no_elements(const Call& call) {
   const auto& shape = tensor_of(call, "self").shape;
   const bool may = shape && std::ranges::any_of(*shape, [](const Dim& size) { return !provably_at_least_if_empty(size, 1); });
@@ -158,6 +183,7 @@ void register_rearrange(Registry& registry) {
   registry.facts("aten::rot90", rot90);
   registry.condition("may_have_no_elements", may_have_no_elements);
   registry.condition("pixels_fit", pixels_fit);
+  registry.condition("widths_fit", widths_fit);
   registry.condition("channels_shuffle", channels_shuffle);
   registry.facts("aten::pixel_shuffle", pixel_shuffle);
   registry.facts("aten::pixel_unshuffle", pixel_unshuffle);

@@ -131,6 +131,40 @@ def of_sizes():
     yield "group_norm", [numbers(2, 4, 3), 2, numbers(4), numbers(4), 1e-5, True]
 
 
+def of_dimensions():
+    """Operators that count dimensions, and pads, which say how many they are."""
+    x = numbers(2, 3, 4)
+    for name in ("transpose.int", "swapaxes", "swapdims", "movedim.int"):
+        yield name, [x, 0, 2]
+    for name in ("unsqueeze", "squeeze.dim", "sort", "argsort", "cumsum", "cumprod",
+                 "logcumsumexp", "max.dim", "any.dim"):
+        yield name, [x, 2]
+    for name in ("softmax.int", "log_softmax.int"):
+        yield name, [x, 2]
+    for name in ("sum.dim_IntList", "mean.dim", "std.dim", "var.dim"):
+        yield name, [x, [0, 2]]
+    yield "amax", [x, [0, 2]]
+    yield "flip", [x, [0, 2]]
+    yield "roll", [x, [1, 2], [0, 2]]
+    yield "permute", [x, [2, 0, 1]]
+    yield "flatten.using_ints", [x, 1, 2]
+    yield "stack", [[x, x], 3]
+    yield "cat", [[x, x], 2]
+    yield "diagonal", [x, 0, 1, 2]
+    yield "diag_embed", [x, 0, 1, 3]
+    yield "slice.Tensor", [x, 2, 1, 3, 1]
+    yield "repeat_interleave.self_int", [x, 2, 2]
+    yield "cosine_similarity", [x, numbers(3, 4), 2]
+    yield "gather", [x, 2, indices(2, 3, 4)]
+    yield "tile", [numbers(2, 3), [1, 1, 4]]
+    yield "channel_shuffle", [numbers(1, 4, 2, 2), 2]
+    for mode in ("constant", "reflect", "replicate", "circular"):
+        for count in (1, 2, 3):
+            for rank in range(1, 7):
+                yield "pad", [numbers(*[3] * rank), [1] * (2 * count), mode]
+    yield "constant_pad_nd", [numbers(2, 3), [1, 1, 1, 1], 0.5]
+
+
 def of_dtypes():
     images, rows, weights = numbers(1, 4, 5, 5), numbers(2, 3), numbers(4)
     yield "linear", [rows, numbers(4, 3), numbers(4)]
@@ -190,6 +224,6 @@ def of_dtypes():
     yield "cat", [[weights, weights]]
 
 
-CALLS = [*convolutions(), *pools(), *resizes(), *others()]
+CALLS = [*convolutions(), *pools(), *resizes(), *of_dimensions(), *others()]
 OF_SIZES = list(of_sizes())
 OF_DTYPES = list(of_dtypes())

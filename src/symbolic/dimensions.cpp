@@ -1,0 +1,79 @@
+#include "symbolic/dimensions.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+constexpr std::array<std::string_view, 13> names = {"dim",   "dims",   "dim0",        "dim1",      "dim2",    "axis",     "axis0",
+                                                    "axis1", "source", "destination", "start_dim", "end_dim", "dimension"};
+
+// Those that count the dimensions of a result that has one more.
+constexpr std::array<std::string_view, 6> add_one = {"aten::unsqueeze", "aten::unsqueeze_", "aten::unsqueeze_copy",
+                                                     "aten::stack",     "aten::_stack",     "aten::diag_embed"};
+
+// An int, or a list of them.
+bool counts(const ir::TypeRef& type) {
+  if (!type) return false;
+  if (ir::is(type, ir::TypeKind::optional) || ir::is(type, ir::TypeKind::list)) return counts(type->elements.front());
+  return ir::is(type, ir::TypeKind::integer);
+}
+
+// The highest of its tensors, members of lists too; nullopt if one isn't known.
+std::optional<std::size_t> highest_rank(const Call& call) {
+  std::optional<std::size_t> highest;
+  bool known = true;
+  const auto look = [&](const Fact& fact) {
+    const auto* tensor = fact.tensor();
+    known &= tensor && tensor->shape;
+    if (known) highest = std::max(highest.value_or(0), tensor->shape->size());
+  };
+  const auto& arguments = call.node().schema()->arguments;
+  for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i) {
+    const Fact& fact = call.input(i);
+    if (!ir::holds(*arguments[i].type, ir::TypeKind::tensor) || arguments[i].keyword_only || fact.is_none()) continue;
+    if (!ir::is(arguments[i].type, ir::TypeKind::list)) {
+      look(fact);
+    } else if (const auto* list = fact.list(); list && list->items) {
+      std::ranges::for_each(*list->items, look);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return known ? highest : std::nullopt;
+}
+
+}  // namespace
+
+Verdict dimensions_exist(const Call& call) {
+  const auto* schema = call.node().schema();
+  // What goes backward has tensors of other ranks; tile's dims are counts.
+  if (!schema || call.op().ends_with("_backward") || call.op() == "aten::tile") return {.truth = Truth::yes};
+  std::optional<std::size_t> rank;
+  for (const schema::Argument& argument : schema->arguments) {
+    if (std::ranges::find(names, argument.name) == names.end() || !counts(argument.type) || call.is_none(argument.name)) continue;
+    ir::CheckedVector<std::int64_t> dims;
+    if (const auto one = call.integer(argument.name))
+      dims.push_back(*one);
+    else if (auto several = call.ints(argument.name))
+      dims = *std::move(several);
+    if (dims.empty()) continue;
+    if (!rank) {
+      rank = highest_rank(call);
+      if (!rank) break;
+      if (std::ranges::find(add_one, call.op()) != add_one.end()) ++*rank;
+    }
+    for (const std::int64_t dim : dims)
+      if (!wrap_dim(dim, *rank))
+        return {.truth = Truth::no,
+                .message = "dimension " + std::to_string(dim) + " is out of range for rank " + std::to_string(*rank)};
+  }
+  return {.truth = Truth::yes};
+}
+
+}  // namespace compatcheck::symbolic
