@@ -21,10 +21,14 @@ using symbolic::TensorFact;
 constexpr std::array dtypes = {DType::f32,  DType::i64, DType::boolean, DType::f64, DType::f16,
                                DType::bf16, DType::i32, DType::u8,      DType::i16, DType::i8};
 constexpr std::size_t highest_rank = 6;
+constexpr std::size_t most_partners = 4;
 constexpr int most_rounds = 12;  // of sizes: each settles what the last one left
 
 // A batch of what the reader takes: what is left open upwards has as many dimensions at least.
 constexpr std::size_t rank_of_batch = 2;
+
+// A batch of pictures.
+constexpr std::size_t pictures = 4;
 
 // Readers leave one thing alone; or nothing speaks against what is most likely; or nothing speaks for anything.
 enum class Strength : std::uint8_t { decisive, likely, guess };
@@ -52,6 +56,11 @@ bool speaks_of_truth(const ir::Node& reader) {
   return (op.starts_with("aten::bitwise_") || op.starts_with("aten::__")) &&
          std::ranges::none_of(reader.inputs(),
                               [](const ir::Value* input) { return ir::is(input->type(), ir::TypeKind::integer); });
+}
+
+// Those of a picture's dimensions, with or without a batch.
+bool reads_pictures(const ir::Node& reader) {
+  return reader.is("aten::pixel_shuffle") || reader.is("aten::pixel_unshuffle") || reader.is("aten::channel_shuffle");
 }
 
 std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Strength strength) {
@@ -96,11 +105,14 @@ std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Stre
     return above || rank == 0 ? above : candidates[rank - 1].refused_by;
   };
   if (left <= 2 && most < highest_rank) return Choice{.candidate = most, .reader = reader(most)};  // with a batch
+  if (most < highest_rank && least == pictures - 1 && is_left(candidates[pictures]))  // of one or two dimensions more, too
+    return Choice{.candidate = pictures, .reader = reader(least), .open = true};
   if (const auto choice = hinted(candidates, Hint::Kind::question)) return choice;
   if (strength == Strength::decisive) return std::nullopt;
   if (const auto choice = hinted(candidates, Hint::Kind::constant)) return choice;
   if (least == 0 && strength != Strength::guess) return std::nullopt;
-  std::size_t rank = std::max(least, rank_of_batch);
+  const bool of_pictures = least == pictures - 1 && reads_pictures(*candidates[least - 1].refused_by);
+  std::size_t rank = of_pictures ? pictures : std::max(least, rank_of_batch);
   while (rank > least && !is_left(candidates[rank])) --rank;
   const ir::Node* reader_of_least = least == 0 ? nullptr : candidates[least - 1].refused_by;
   return Choice{.candidate = rank, .reader = reader_of_least, .open = true, .guess = true};
@@ -181,7 +193,7 @@ class Inferring {
       if (const auto same = others(untyped); untyped(tensor_of(leaf)) || (!alike && !tensor_of(leaf).dtype))
         any |= (!alike || !same.empty()) && settle_dtype(leaf, strength, same);
       if (const auto same = others(unranked); unranked(tensor_of(leaf)))
-        any |= (!alike || !same.empty()) && settle_rank(leaf, strength, same);
+        any |= (!alike || !same.empty()) && settle_rank(leaf, strength, same, leaves);
       if (any && (alike || strength != Strength::decisive)) return true;  // it may decide for others
     }
     return any;
@@ -199,21 +211,61 @@ class Inferring {
     return true;
   }
 
-  bool settle_rank(const Leaf& leaf, Strength strength, const std::vector<Leaf>& alike) {
+  // In the order of their ranks; empty where that is too much work.
+  std::vector<Candidate> of_each_rank(const Leaf& leaf, std::span<const Leaf> alike = {}) {
     std::vector<Candidate> candidates;
     for (std::size_t rank = 0; rank <= highest_rank; ++rank) {
       candidates.push_back({.tensor = tensor_of(leaf)});
       candidates.back().tensor.shape = symbolic::Shape(rank, Dim::unknown());
     }
-    if (!fitting_.try_out(leaf, candidates, 2, alike)) return false;
+    if (!fitting_.try_out(leaf, candidates, 2, alike)) return {};
     forget_unsure(candidates);
-    const auto choice = choose_rank(candidates, strength);
+    return candidates;
+  }
+
+  bool settle_rank(const Leaf& leaf, Strength strength, const std::vector<Leaf>& alike, const std::vector<Leaf>& leaves) {
+    const std::vector<Candidate> candidates = of_each_rank(leaf, alike);
+    auto choice = candidates.empty() ? std::nullopt : choose_rank(candidates, strength);
     if (!choice) return false;
+    if (choice->guess) prefer_partners(leaf, candidates, leaves, *choice);
     const std::string rank = "rank " + std::to_string(choice->candidate);
     assume(leaf, candidates[choice->candidate].tensor,
            {choice->guess && choice->reader ? rank + ", though it accepts others" : rank, choice->reader});
     note(leaf).open_rank = choice->open;
     return true;
+  }
+
+  // The lowest rank from the guessed one on at which another input can be an operand of the same rank beside this one: a mask for
+  // a batch of sequences fits what a mask for a batch of rows doesn't.
+  void prefer_partners(const Leaf& leaf, const std::vector<Candidate>& candidates, const std::vector<Leaf>& leaves,
+                       Choice& choice) {
+    std::vector<Leaf> others;
+    for (const Leaf& other : leaves)
+      if (other.name != leaf.name && !tensor_of(other).shape && others.size() < most_partners) others.push_back(other);
+    for (std::size_t rank = choice.candidate; rank <= pictures && !others.empty(); ++rank) {
+      const ir::Node* reader = is_left(candidates[rank]) ? partner_of(leaf, candidates[rank].tensor, others) : nullptr;
+      if (!reader) continue;
+      if (rank != choice.candidate) choice.reader = reader;
+      choice.candidate = rank;
+      return;
+    }
+  }
+
+  // What reads both, were it so.
+  const ir::Node* partner_of(const Leaf& leaf, const TensorFact& tensor, const std::vector<Leaf>& others) {
+    const Inferred before = inferred_;
+    const bool found = found_;
+    give(leaf, tensor);
+    state();
+    const ir::Node* reader = nullptr;
+    for (const Leaf& other : others) {
+      const auto choice = hinted(of_each_rank(other), Hint::Kind::operand);
+      if (!reader && choice) reader = choice->reader;
+    }
+    inferred_ = before;
+    found_ = found;
+    state();
+    return reader;
   }
 
   // ---- Sizes

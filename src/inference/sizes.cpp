@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "passes/assertions.h"
+#include "symbolic/shapes.h"
 
 namespace compatcheck::inference {
 namespace {
@@ -58,17 +59,30 @@ std::optional<std::int64_t> whole_root(const Dim& difference, const std::string&
   return root >= 1 && fits(root) ? std::optional(root) : std::nullopt;
 }
 
-// Pictures as rows of so many numbers, x.view(-1, 400): each is a row, though all that has to fit is their number.
+// Pictures or rows as rows of so many numbers, x.view(-1, 400): each is a row, though all that has to fit is their number.
 std::optional<symbolic::SizeDemand> made_flat(const ir::Node& node, const symbolic::FactTable& facts) {
-  constexpr std::size_t picture = 4;  // the rank
+  constexpr std::size_t rows = 2, picture = 4;  // ranks
   if (!node.is("aten::view") && !node.is("aten::reshape")) return std::nullopt;
   const auto* tensor = facts.of(node.input(0)).tensor();
   const auto sizes = node.schema() ? symbolic::Call(node, facts).ints(node.is("aten::view") ? "size" : "shape") : std::nullopt;
-  if (!tensor || !tensor->shape || tensor->shape->size() < picture || !sizes || sizes->size() != 2 || sizes->front() != -1)
+  if (!tensor || !tensor->shape || (tensor->shape->size() < picture && tensor->shape->size() != rows) || !sizes ||
+      sizes->size() != 2 || sizes->front() != -1)
     return std::nullopt;
   Dim row = 1;
   for (std::size_t i = 1; i < tensor->shape->size(); ++i) row = row * (*tensor->shape)[i];
   return symbolic::SizeDemand{.size = row, .other = Dim((*sizes)[1]), .may_stretch = true};
+}
+
+// `a, b, c, d = x.unbind(-1)`.
+std::optional<symbolic::SizeDemand> unpacked(const ir::Node& node, const symbolic::FactTable& facts) {
+  const ir::Node* unbind = node.is("prim::ListUnpack") ? node.input(0)->producer() : nullptr;
+  if (!unbind || !unbind->is("aten::unbind") || !unbind->schema()) return std::nullopt;
+  const symbolic::Call call(*unbind, facts);
+  const auto* tensor = call.tensor("self");
+  const auto dim = call.integer("dim");
+  const auto index = tensor && tensor->shape && dim ? symbolic::wrap_dim(*dim, tensor->shape->size()) : std::nullopt;
+  if (!index || *index >= tensor->shape->size()) return std::nullopt;
+  return symbolic::SizeDemand{.size = (*tensor->shape)[*index], .other = Dim(static_cast<std::int64_t>(node.outputs().size()))};
 }
 
 // `assert x.size(1) == 4`. `holds`: what is asked must be true, else false.
@@ -105,7 +119,8 @@ void listen(SizeSolver& solver, const ir::Block& block, bool for_sure, Refusals&
     for (const ir::Block* inner : node->blocks()) listen(solver, *inner, false, refusals, facts, watch);
     const symbolic::Listening listening([&](const symbolic::SizeDemand& demand) { solver.hear(demand, *node, for_sure); });
     refusals.ask(*node, facts);
-    if (const auto demand = made_flat(*node, facts)) solver.hear(*demand, *node, for_sure);
+    for (const auto& demand : {made_flat(*node, facts), unpacked(*node, facts)})
+      if (demand) solver.hear(*demand, *node, for_sure);
   }
 }
 

@@ -184,6 +184,21 @@ Facts compared(const Call& call, bool wanted) {
 Facts equal(const Call& call) { return compared(call, true); }
 Facts different(const Call& call) { return compared(call, false); }
 
+// Whether an int is in a list of them.
+Facts contains(const Call& call) {
+  const auto& items = items_of(call, 0);
+  const auto* wanted = call.input(1).number();
+  if (!items || !wanted || !wanted->integer) return {};
+  bool none = true;
+  for (const Fact& item : *items) {
+    const auto* number = item.number();
+    const bool known = number && number->integer;
+    if (known && provably_equal(*number->integer, *wanted->integer)) return {boolean_fact(true)};
+    none &= known && provably_different(*number->integer, *wanted->integer);
+  }
+  return {none ? boolean_fact(false) : Fact{}};
+}
+
 // ---- Conditions
 
 // Lists that ONNX can hold as a tensor: of numbers.
@@ -222,6 +237,7 @@ void register_sequence(Registry& registry) {
   registry.facts("aten::mul.right_", repeat_right);
   registry.facts("aten::eq.int_list", equal);
   registry.facts("aten::ne.int_list", different);
+  registry.facts("aten::__contains__.int_list", contains);
   registry.facts("aten::append.t", append);
   registry.facts("prim::tolist", tolist);
   registry.condition("list_of_numbers", list_of_numbers);

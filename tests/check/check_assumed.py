@@ -84,6 +84,22 @@ class Attention(nn.Module):
         return F.scaled_dot_product_attention(q, k, v)
 
 
+class Masked(nn.Module):
+    """The mask has one dimension less: x has three of them."""
+
+    def forward(self, x, mask):
+        return x.masked_fill(mask.unsqueeze(-1), 0.0).transpose(1, 2)
+
+
+class Flat(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(48, 4)
+
+    def forward(self, x):
+        return self.linear(x.view(-1, 48))
+
+
 class Rows(nn.Module):
     """Only 48 numbers fit."""
 
@@ -212,6 +228,11 @@ SCRIPTED = {
     "elementwise": (Elementwise(), {"x": "f32:x0,x1"}),
     "three": (Three(), {"x": "f32:x0,5,x2"}),
     "unet": (UNet(), {"x": "f32:x0,3,x2,x3"}),
+    "masked": (Masked(), {"x": "f32:x0,x1,x2", "mask": "bool:x0,x1"}),
+    "flat": (Flat(), {"x": "f32:x0,48"}),
+    "instance_norm": (nn.InstanceNorm2d(3, affine=True), {"input": "f32:input0,3,input2,input3"}),
+    "softmax": (nn.Softmax2d(), {"input": "f32:input0,input1,input2,input3"}),
+    "upsample": (nn.Upsample(scale_factor=2), {"input": "f32:input0,input1,input2,input3"}),
     "attention": (Attention(), {"q": "f32:q0,q1", "k": "f32:k0,q1", "v": "f32:k0,v1"}),
 }
 TRACED = {"quantized": (Dequantized(), (quantized(),)), "per_channel": (Dequantized(), (per_channel(),)), "beside": (BesideQuantized(), (quantized(), torch.randn(2, 3))),

@@ -194,6 +194,12 @@ class Masked(nn.Module):
         return self.linear(x).masked_fill(mask.unsqueeze(-1), 0.0).transpose(1, 2)
 
 
+class Boxes(nn.Module):
+    def forward(self, boxes):
+        x, y, w, h = boxes.unbind(-1)
+        return torch.stack([x - w / 2, y - h / 2, x + w / 2, y + h / 2], -1)
+
+
 class Picked(nn.Module):
     def __init__(self):
         super().__init__()
@@ -276,7 +282,12 @@ def cases():
         "added": case(Added(), two(2, 3, 8, 8), two(1, 3, 5, 9)),
         "channels_last": case(ChannelsLast(), (rand(2, 9, 9, 3),), (rand(1, 5, 8, 3),)),
         "series": case(Series(), (rand(2, 9, 12),), (rand(4, 5, 12),)),
-        "masked": case(Masked(), (rand(2, 5, 6), torch.rand(2, 5) > 0.5), (rand(3, 4, 6), torch.rand(3, 4) > 0.5), opsets=range(0), asks="the sizes of input 'x' decide"),  # x may be of rank 2, too
+        "masked": case(Masked(), (rand(2, 5, 6), torch.rand(2, 5) > 0.5), (rand(3, 4, 6), torch.rand(3, 4) > 0.5), opsets=range(9, 27)),
+        "instance_norm": case(nn.InstanceNorm2d(3, affine=True), (rand(2, 3, 5, 6),), (rand(1, 3, 4, 9),)),
+        "upsampled": case(nn.Upsample(scale_factor=2), (rand(2, 3, 5, 6),), (rand(1, 4, 4, 9),)),
+        "shuffled": case(nn.PixelShuffle(2), (rand(2, 4, 5, 6),), (rand(1, 8, 4, 9),)),
+        "reflected": case(nn.ReflectionPad2d(1), (rand(2, 3, 5, 6),), (rand(1, 4, 4, 9),)),
+        "boxes": case(Boxes(), (rand(5, 4),), (rand(2, 4),)),
         "picked": case(Picked(), (rand(5, 6), torch.tensor([0, 3])), (rand(3, 6), torch.tensor([2, 1, 0, 0]))),
         "half": case(Half(), (rand(2, 6).half(),), (rand(9, 6).half(),)),
         "defaults": case(Defaults(), (rand(2, 6),), (rand(5, 6),)),

@@ -207,6 +207,44 @@ TEST(Infer, AClassifierTellsThePicturesSides) {
   EXPECT_EQ(result.assumed(), "x: f32[x0, 3, 14, 14]");
 }
 
+TEST(Infer, ADimensionThatIsReadIsThere) {
+  const std::string one = "  %o : int = prim::Constant[value=1]()\n  %t : int = prim::Constant[value=2]()\n";
+  EXPECT_EQ(infer_of("%x : Tensor", one + "  %y : Tensor = aten::transpose(%x, %o, %t)\n  return (%y)").assumed(),
+            "x: f32[x0, x1, x2]");
+  EXPECT_EQ(infer_of("%x : Tensor", one + "  %y : Tensor = aten::unsqueeze(%x, %t)\n  return (%y)").assumed(), "x: f32[x0, x1]");
+}
+
+TEST(Infer, AMaskOfOneDimensionLessTellsTheRank) {
+  // A rank of 2 would do where the mask has more dimensions than x.
+  const auto result = infer_of("%x : Tensor, %m : Tensor",
+                               "  %o : int = prim::Constant[value=1]()\n  %t : int = prim::Constant[value=2]()\n"
+                               "  %e : int = prim::Constant[value=-1]()\n  %v : float = prim::Constant[value=0.]()\n"
+                               "  %u : Tensor = aten::unsqueeze(%m, %e)\n  %f : Tensor = aten::masked_fill(%x, %u, %v)\n"
+                               "  %y : Tensor = aten::transpose(%f, %o, %t)\n  return (%y)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, x1, x2] m: bool[x0, x1]");
+}
+
+TEST(Infer, OfRanksThatAListAllowsTheOneWithABatchIsTaken) {
+  // if x.dim() not in (3, 4): raise; x.dim() == 3 is asked for, too
+  const auto result = infer_of(
+      "%x : Tensor",
+      "  %a : int = prim::Constant[value=3]()\n  %b : int = prim::Constant[value=4]()\n"
+      "  %m : str = prim::Constant[value=\"m\"]()\n  %r : int = aten::dim(%x)\n"
+      "  %l : int[] = prim::ListConstruct(%a, %b)\n  %i : bool = aten::__contains__(%l, %r)\n"
+      "  %c : bool = aten::__not__(%i)\n  = prim::If(%c)\n    block0():\n      = prim::RaiseException(%m, %m)\n      -> ()\n"
+      "    block1():\n      -> ()\n  %q : bool = aten::eq(%r, %a)\n  %z : Tensor = prim::If(%q)\n    block0():\n"
+      "      %s : Tensor = aten::sigmoid(%x)\n      -> (%s)\n    block1():\n      %t : Tensor = aten::tanh(%x)\n      -> (%t)\n"
+      "  return (%z)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, x1, x2, x3]");
+}
+
+TEST(Infer, WhatIsTakenApartHasAsManyMembers) {
+  const auto result = infer_of("%x : Tensor",
+                               "  %e : int = prim::Constant[value=-1]()\n  %l : Tensor[] = aten::unbind(%x, %e)\n"
+                               "  %a : Tensor, %b : Tensor, %c : Tensor = prim::ListUnpack(%l)\n  return (%a, %b, %c)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, 3]");
+}
+
 TEST(Spell, AsInputSaysIt) {
   EXPECT_EQ(spell({.dtype = ir::DType::f16, .shape = symbolic::Shape{symbolic::Dim::symbol("n"), 3}}), "f16:n,3");
   EXPECT_EQ(spell({.dtype = ir::DType::i64, .shape = symbolic::Shape{}}), "i64:scalar");
