@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,22 @@ std::optional<Keys> asked_keys(const ir::Graph& graph, const ir::Value* dict) {
   return keys;
 }
 
+// A list of which the model picks several members by fixed places, and the first ones, all of them: so many inputs. Empty if more
+// is done with it, as then its length may vary.
+Keys asked_places(const ir::Value* list) {
+  std::set<std::int64_t> places;
+  for (const ir::Use& use : list->uses()) {
+    const auto* place = use.user->is("aten::__getitem__") && use.operand == 0 ? known<std::int64_t>(use.user->input(1)) : nullptr;
+    if (!place || *place < 0) return {};
+    places.insert(*place);
+  }
+  const auto count = static_cast<std::int64_t>(places.size());
+  if (count < 2 || *places.rbegin() != count - 1) return {};
+  Keys keys;
+  for (const std::int64_t place : places) keys.push_back(std::to_string(place));
+  return keys;
+}
+
 // The members' names; empty: the input stays whole.
 Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vector<std::string>& told) {
   Keys keys = told_keys(input->name(), told);
@@ -50,6 +67,8 @@ Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vecto
     return keys.empty() ? asked_keys(graph, input).value_or(Keys()) : keys;
   }
   if (!ir::is(input->type(), ir::TypeKind::list)) return {};
+  if (keys.empty() && ir::is_tensor_list(input->type()) && std::ranges::find(told, input->name()) == told.end())
+    return asked_places(input);
   std::size_t count = 0;
   while (std::find(keys.begin(), keys.end(), std::to_string(count)) != keys.end()) ++count;
   if (count != keys.size()) return {};

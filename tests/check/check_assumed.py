@@ -143,6 +143,31 @@ class Members(nn.Module):
         return self.linear(batch["x"]) + self.words(batch["ids"])
 
 
+class Branches(nn.Module):
+    """Asked for its first members alone, each of other sizes, the list is so many inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 8), nn.Linear(6, 8)])
+
+    def forward(self, xs: List[Tensor]):
+        made: List[Tensor] = []
+        for i, layer in enumerate(self.layers):
+            made.append(layer(xs[i]))
+        return torch.stack(made, 1).sum(1)
+
+
+class Beside(nn.Module):
+    """Only the sizes of x decide."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+
+    def forward(self, x, y):
+        return F.adaptive_avg_pool2d(self.conv(x), [2, 2]) * y.softmax(0)
+
+
 class Listed(nn.Module):
     def __init__(self):
         super().__init__()
@@ -228,6 +253,7 @@ SCRIPTED = {
     "elementwise": (Elementwise(), {"x": "f32:x0,x1"}),
     "three": (Three(), {"x": "f32:x0,5,x2"}),
     "unet": (UNet(), {"x": "f32:x0,3,x2,x3"}),
+    "branches": (Branches(), {"xs.0": "f32:xs_0_0,4", "xs.1": "f32:xs_0_0,6"}),
     "masked": (Masked(), {"x": "f32:x0,x1,x2", "mask": "bool:x0,x1"}),
     "flat": (Flat(), {"x": "f32:x0,48"}),
     "instance_norm": (nn.InstanceNorm2d(3, affine=True), {"input": "f32:input0,3,input2,input3"}),
@@ -291,7 +317,8 @@ class Checks:
 
     # What is asked for can be given as it is printed.
     def asked_for(self):
-        for name, module in {"inverse": Inverse(), "pooled": Pooled(), "counted": Counted()}.items():
+        said = {"pooled": ["--input", "x=f32:x0,3,224,224"], "beside": ["--input", "x=f32:x0,3,224,224"]}  # the batch keeps its name
+        for name, module in {"inverse": Inverse(), "pooled": Pooled(), "beside": Beside(), "counted": Counted()}.items():
             model = self.folder / f"{name}.pt"
             torch.jit.script(module.eval()).save(model)
             report = self.report(model)
@@ -299,6 +326,7 @@ class Checks:
             advice = [each["help"] for each in report["findings"] if each["id"] == "CC006"]
             self.expect(f"{name}: findings", len(advice), 1)
             options = re.match(r"(?:--input [^\s,]+(?:,[^\s,]+)* ?)+", advice[0])[0].rstrip(" ,").split()
+            self.expect(f"{name}: what is asked for", options, said.get(name, options))
             self.expect(f"{name}: {options}", self.report(model, *options)["verdict"], "yes")
 
     # A list of which nobody says how many members it has becomes a sequence, which verify can't give.
