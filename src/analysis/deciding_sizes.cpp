@@ -19,17 +19,20 @@ bool has_names(const AssumedInput& input) {
   return !input.option.empty() && !std::ranges::all_of(*input.tensor.shape, is_number);
 }
 
-// A picture's sides, and a batch, a sequence's length or the like; and the smallest that branches ask for.
+// A batch, a sequence's length or the like, and a picture's sides; and the smallest that branches ask for. Null: the batch keeps
+// its name, as most often it may.
 struct Numbers {
-  const char *front, *spatial;
+  const char *batch, *front, *spatial;
 };
-constexpr std::array numbers = {Numbers{"16", "224"}, Numbers{"2", "2"}};
+constexpr std::array numbers = {Numbers{nullptr, "16", "224"}, Numbers{"16", "16", "224"}, Numbers{"2", "2", "2"}};
 
 std::string with_numbers(const AssumedInput& input, const Numbers& chosen) {
   std::string text = input.tensor.name + "=" + input.tensor.dtype + ":";
   const auto& sizes = *input.tensor.shape;
-  for (std::size_t dim = 0; dim < sizes.size(); ++dim)
-    text += (dim ? "," : "") + (is_number(sizes[dim]) ? sizes[dim] : std::string(dim < 2 ? chosen.front : chosen.spatial));
+  for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
+    const char* number = dim == 0 ? chosen.batch : dim == 1 ? chosen.front : chosen.spatial;
+    text += (dim ? "," : "") + (is_number(sizes[dim]) || !number ? sizes[dim] : std::string(number));
+  }
   return text;
 }
 
@@ -66,63 +69,61 @@ DecidingSizes::Calls DecidingSizes::failing(const conversion::Assessment& assess
 }
 
 // A model of its own, which is let go before the next one is made.
-void DecidingSizes::try_with(CheckOptions asked, std::string option) {
+void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::string>>& inputs) {
+  if (inputs.empty()) return;
+  CheckOptions asked = options_;
+  asked.dims.clear();
+  Try made;
+  for (const auto& [name, said] : inputs) {
+    asked.inputs.push_back(said);
+    made.option += (made.option.empty() ? "--input " : " --input ") + said;
+    const std::uint32_t index = index_of(name);
+    if (std::ranges::find(made.inputs, index) == made.inputs.end()) made.inputs.push_back(index);
+  }
   const Prepared prepared = prepare(model_, asked, watch_);
   const conversion::Context context = context_of(model_, prepared, watch_, asked.export_type);
   conversion::Assessor assessor(prepared.graph, context);
-  Try& made = tries_->emplace_back();
-  made.option = std::move(option);
   for (const int opset : opsets_) made.failing.emplace(opset, failing(assessor.assess(opset)));
+  tries_->push_back(std::move(made));
 }
 
 void DecidingSizes::try_all() {
   tries_.emplace();
+  std::vector<std::pair<std::string, std::string>> inputs;
   for (const Numbers& chosen : numbers) {
-    CheckOptions asked = options_;
-    asked.dims.clear();
-    std::string option;
-    for (const AssumedInput& input : prepared_.assumed) {
-      if (!has_names(input)) continue;
-      asked.inputs.push_back(with_numbers(input, chosen));
-      option += (option.empty() ? "--input " : " --input ") + asked.inputs.back();
-    }
-    if (!option.empty()) try_with(std::move(asked), std::move(option));
+    inputs.clear();
+    for (const AssumedInput& input : prepared_.assumed)
+      if (std::string said = has_names(input) ? with_numbers(input, chosen) : input.option; said != input.option)
+        inputs.emplace_back(input.tensor.name, std::move(said));
+    try_with(inputs);
   }
   for (const std::size_t rank : ranks) {
-    CheckOptions asked = options_;
-    asked.dims.clear();
-    std::string option;
-    for (const AssumedInput& input : prepared_.assumed) {
-      if (std::ranges::find(prepared_.open_ranks, input.tensor.name) == prepared_.open_ranks.end() || input.option.empty() ||
-          input.tensor.shape->size() == rank)
-        continue;
-      asked.inputs.push_back(with_rank(input, rank));
-      option += (option.empty() ? "--input " : " --input ") + asked.inputs.back();
-    }
-    if (!option.empty()) try_with(std::move(asked), std::move(option));
+    inputs.clear();
+    for (const AssumedInput& input : prepared_.assumed)
+      if (std::ranges::find(prepared_.open_ranks, input.tensor.name) != prepared_.open_ranks.end() && !input.option.empty() &&
+          input.tensor.shape->size() != rank)
+        inputs.emplace_back(input.tensor.name, with_rank(input, rank));
+    try_with(inputs);
   }
 }
 
-std::vector<std::uint32_t> DecidingSizes::named_inputs() const {
-  std::vector<std::uint32_t> inputs;
-  for (const ir::Value* input : prepared_.graph.inputs()) {
-    const auto is_of = [&](const AssumedInput& each) {
-      return has_names(each) && (each.tensor.name == input->name() || each.tensor.name.starts_with(input->name() + "."));
-    };
-    if (std::ranges::any_of(prepared_.assumed, is_of)) inputs.push_back(static_cast<std::uint32_t>(input->index()));
-  }
-  return inputs;
+bool DecidingSizes::has_named_inputs() const { return std::ranges::any_of(prepared_.assumed, has_names); }
+
+// The input that this is, or is a member of.
+std::uint32_t DecidingSizes::index_of(const std::string& name) const {
+  for (const ir::Value* input : prepared_.graph.inputs())
+    if (name == input->name() || name.starts_with(input->name() + ".")) return static_cast<std::uint32_t>(input->index());
+  return 0;
 }
 
 void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opset) {
-  const auto inputs = std::ranges::any_of(assessment.outcomes, fails) ? named_inputs() : std::vector<std::uint32_t>();
-  if (inputs.empty() || is_large(prepared_.graph)) return;
+  if (!std::ranges::any_of(assessment.outcomes, fails) || !has_named_inputs() || is_large(prepared_.graph)) return;
   if (!tries_) try_all();
   for (const Try& each : *tries_) {
     const Calls& still = each.failing.at(opset);
     for (Outcome& outcome : assessment.outcomes) {
       if (!fails(outcome) || still.contains(call_of(*outcome.node))) continue;
-      outcome.wants = inputs;
+      outcome.wants = each.inputs;
       outcome.hint = each.option + ", with your own sizes";
       if (outcome.status == Status::missing) {
         outcome.reason += "; sizes say whether it runs";

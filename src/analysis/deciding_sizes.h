@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analysis/prepare.h"
@@ -28,15 +29,17 @@ class DecidingSizes {
  private:
   using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
   using Calls = std::set<Call>;
-  struct Try {                     // one choice of numbers
-    std::string option;            // "--input x=f32:16,3,224,224"
-    std::map<int, Calls> failing;  // by opset
+  struct Try {                          // one choice of numbers
+    std::string option;                 // "--input x=f32:16,3,224,224"
+    std::vector<std::uint32_t> inputs;  // which it says
+    std::map<int, Calls> failing;       // by opset
   };
   static Call call_of(const ir::Node& node);
   static Calls failing(const conversion::Assessment& assessment);
   void try_all();
-  void try_with(CheckOptions asked, std::string option);
-  std::vector<std::uint32_t> named_inputs() const;
+  void try_with(const std::vector<std::pair<std::string, std::string>>& inputs);  // name, and what --input says
+  bool has_named_inputs() const;
+  std::uint32_t index_of(const std::string& name) const;
 
   const Model::State& model_;
   const CheckOptions& options_;
