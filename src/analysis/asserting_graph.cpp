@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/normalize.h"
+#include "passes/passes.h"
 
 namespace compatcheck::analysis {
 
@@ -20,6 +21,18 @@ ir::Graph asserting_graph(const Model::State& model, const ir::Watch& watch) {
     graph.inputs()[i]->set_type(model.graph.inputs()[i]->type());
   }
   return graph;
+}
+
+Prepared prepare_asserting(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
+  ir::Graph graph = asserting_graph(model, watch);
+  std::vector<conversion::InputFact> inputs;
+  std::vector<std::string> names;
+  for (const ir::Value* input : prepared.graph.inputs()) {
+    inputs.push_back({input->name(), prepared.facts.of(input)});
+    names.push_back(input->name());
+  }
+  passes::part_inputs(graph, names);
+  return prepare(model, std::move(graph), inputs, watch, {.keep_assertions = true});
 }
 
 }  // namespace compatcheck::analysis

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/model_state.h"
+#include "analysis/prepare.h"
 #include "ir/graph.h"
 #include "ir/watch.h"
 
@@ -11,5 +12,7 @@ namespace compatcheck::analysis {
 bool has_asserting_graph(const Model::State& model);
 // Its inputs are named as the model's. Throws ModelError where its branches carry it beyond a bound.
 ir::Graph asserting_graph(const Model::State& model, const ir::Watch& watch);
+// The same, with inputs as they are known of what was prepared without these branches.
+Prepared prepare_asserting(const Model::State& model, const Prepared& prepared, const ir::Watch& watch);
 
 }  // namespace compatcheck::analysis

@@ -6,7 +6,6 @@
 #include "analysis/site.h"
 #include "compatcheck/error.h"
 #include "passes/assertions.h"
-#include "passes/passes.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -60,15 +59,7 @@ Finding finding_of(const std::string& exception) {
 }
 
 std::vector<Finding> collect(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
-  ir::Graph graph = asserting_graph(model, watch);
-  std::vector<conversion::InputFact> inputs;
-  std::vector<std::string> names;
-  for (const ir::Value* input : prepared.graph.inputs()) {
-    inputs.push_back({input->name(), prepared.facts.of(input)});
-    names.push_back(input->name());
-  }
-  passes::part_inputs(graph, names);
-  const Prepared asserting = prepare(model, std::move(graph), inputs, watch, {.keep_assertions = true});
+  const Prepared asserting = prepare_asserting(model, prepared, watch);
   const std::uint32_t end = count_nodes(prepared.graph);  // its node isn't in the graph that was checked
   std::vector<Finding> findings;
   for (const ir::Node* raise : passes::assertions(asserting.graph)) {

@@ -33,6 +33,19 @@ std::string key_text(const ir::Constant& key) {
   return text ? *text : std::to_string(*key.get<std::int64_t>());
 }
 
+bool is_number(const ir::Constant& value) { return value.get<bool>() || value.get<double>() || value.get<std::int64_t>(); }
+
+// Of a list of numbers: how many there are.
+symbolic::Fact fact_of(const ir::ListConstant& numbers) {
+  using Kind = symbolic::NumberFact::Kind;
+  symbolic::ListFact list{.items = std::vector<symbolic::Fact>{}};
+  for (const ir::Constant& item : numbers.items)
+    list.items->push_back({.value = symbolic::NumberFact{.kind = item.get<bool>()     ? Kind::boolean
+                                                                 : item.get<double>() ? Kind::floating
+                                                                                      : Kind::integer}});
+  return {.value = std::move(list)};
+}
+
 symbolic::Fact fact_of(const ir::TensorView& view) {
   symbolic::TensorFact tensor{.dtype = view.dtype, .shape = symbolic::Shape{}};
   for (const std::int64_t size : view.sizes) tensor.shape->push_back(symbolic::Dim(size));
@@ -153,7 +166,13 @@ class Matcher {
     if (tuple && type->elements.size() != all.size())
       throw UsageError("holds " + std::to_string(all.size()) + " members for input '" + name + "', which is " +
                        ir::to_string(*type));
-    if (list && all.empty()) found_.push_back({name, value});
+    if (list && std::ranges::none_of(all, members) && std::ranges::all_of(all, is_number)) {
+      if (const auto wrong =
+              std::ranges::find_if(all, [&](const auto& item) { return !takes(plain(type->elements[0])->kind, item); });
+          wrong != all.end())
+        misfit(name, type, value);
+      return found_.push_back({name, value});
+    }
     for (std::size_t i = 0; i < all.size(); ++i)
       match(name + "." + std::to_string(i), list ? type->elements[0] : tuple ? type->elements[i] : nullptr, all[i]);
   }
@@ -193,8 +212,8 @@ ExampleFacts example_inputs(const std::filesystem::path& file, const ir::Graph& 
       facts.push_back({name, fact_of(*tensor)});
     else if (value.get<bool>())
       facts.push_back({name, {.value = symbolic::NumberFact{.kind = symbolic::NumberFact::Kind::boolean}}});
-    else if (value.get<ir::ListConstant>())
-      facts.push_back({name, {.value = symbolic::ListFact{.items = std::vector<symbolic::Fact>{}}}});
+    else if (const auto* numbers = value.get<ir::ListConstant>())
+      facts.push_back({name, fact_of(*numbers)});
   }
   return given;
 }

@@ -176,7 +176,8 @@ std::vector<Settled> SizeSolver::find_square(const Heard& heard) const {
 }
 
 std::vector<Settled> SizeSolver::settle(const Heard& heard) const {
-  const auto& [size, other, may_stretch] = heard.demand;
+  const auto& [size, other, may_stretch, relation] = heard.demand;
+  if (relation != symbolic::SizeDemand::Relation::equal) return {};
   if (may_stretch && (size.number() == 1 || other.number() == 1)) return {};
   for (const auto& [one, another] : {std::pair(size, other), std::pair(other, size)})
     if (const auto name = plain_name(one))

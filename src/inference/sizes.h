@@ -20,22 +20,25 @@ struct Settled {
   const ir::Node* reader = nullptr;
 };
 
+struct Heard {
+  symbolic::SizeDemand demand;
+  const ir::Node* reader;
+  bool for_sure;  // it runs whatever a branch decides
+};
+
 class SizeSolver {
  public:
   // In the order in which inputs have them.
   explicit SizeSolver(std::vector<FreeSize> free) : free_(std::move(free)) {}
 
-  // Demands of one node. `for_sure`: it runs whatever a branch decides.
+  // Demands of one node.
   void hear(const symbolic::SizeDemand& demand, const ir::Node& reader, bool for_sure);
   // What the demands heard settle: those that hold for sure first, operands that may stretch last. Empty: nothing more.
   std::vector<Settled> solve() const;
 
+  const std::vector<Heard>& heard() const { return heard_; }
+
  private:
-  struct Heard {
-    symbolic::SizeDemand demand;
-    const ir::Node* reader;
-    bool for_sure;
-  };
   std::vector<Settled> settle(bool for_sure, bool may_stretch) const;
   std::vector<Settled> settle(const Heard& heard) const;
   std::vector<Settled> make_equal(const std::string& name, const symbolic::Dim& other, const ir::Node* reader) const;

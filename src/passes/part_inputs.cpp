@@ -59,14 +59,20 @@ Keys asked_places(const ir::Value* list) {
   return keys;
 }
 
+// What it holds that isn't None.
+const ir::TypeRef& held_type(const ir::Value* input) {
+  return ir::is(input->type(), ir::TypeKind::optional) ? input->type()->elements.front() : input->type();
+}
+
 // The members' names; empty: the input stays whole.
 Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vector<std::string>& told) {
   Keys keys = told_keys(input->name(), told);
-  if (ir::is(input->type(), ir::TypeKind::dict)) {
-    if (!ir::is(input->type()->elements.front(), ir::TypeKind::string)) return {};
-    return keys.empty() ? asked_keys(graph, input).value_or(Keys()) : keys;
+  const ir::TypeRef& type = held_type(input);
+  if (ir::is(type, ir::TypeKind::dict)) {
+    if (!ir::is(type->elements.front(), ir::TypeKind::string)) return {};
+    return keys.empty() && type == input->type() ? asked_keys(graph, input).value_or(Keys()) : keys;
   }
-  if (!ir::is(input->type(), ir::TypeKind::list)) return {};
+  if (!ir::is(type, ir::TypeKind::list)) return {};
   if (keys.empty() && ir::is_tensor_list(input->type()) && std::ranges::find(told, input->name()) == told.end())
     return asked_places(input);
   std::size_t count = 0;
@@ -77,13 +83,14 @@ Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vecto
 }
 
 ir::Node* made_of_members(ir::Graph& graph, const ir::Value* input, const Keys& members) {
-  const bool dict = ir::is(input->type(), ir::TypeKind::dict);
+  const ir::TypeRef& type = held_type(input);
+  const bool dict = ir::is(type, ir::TypeKind::dict);
   ir::Node* whole = graph.create(dict ? "prim::DictConstruct" : "prim::ListConstruct");
   graph.top()->prepend(whole);
-  whole->add_output(input->type());
+  whole->add_output(type);
   for (const std::string& member : members) {
     if (dict) whole->add_input(constant_before(whole, {member}));
-    whole->add_input(graph.top()->add_input(input->type()->elements.back(), input->name() + "." + member));
+    whole->add_input(graph.top()->add_input(type->elements.back(), input->name() + "." + member));
   }
   return whole;
 }

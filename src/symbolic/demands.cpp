@@ -27,6 +27,7 @@ void Demands::state(bool holds, std::string_view what, std::string_view wanted, 
 }
 
 void Demands::at_least(const Dim& size, std::int64_t bound, std::string_view what) {
+  demand({.size = size, .other = bound, .relation = SizeDemand::Relation::at_least});
   const bool below = size.is_number() ? *size.number() < bound : provably_at_least(Dim(bound - 1) - size, 0);  // without overflow
   if (below) state(false, what, "at least " + std::to_string(bound), size.to_string());
 }
@@ -41,6 +42,7 @@ void Demands::equal(const Dim& size, const Dim& wanted, std::string_view what) {
 }
 
 void Demands::multiple(const Dim& size, const Dim& of, std::string_view what) {
+  demand({.size = size, .other = of, .relation = SizeDemand::Relation::multiple});
   if (!size.is_number() || !of.is_number()) return;
   if (of.number() == 0 || *size.number() % *of.number() != 0)
     state(false, what, "a multiple of " + of.to_string(), size.to_string());

@@ -14,8 +14,13 @@ Listening::Listening(std::function<void(const SizeDemand&)> heard)
 
 Listening::~Listening() { listening = before_; }
 
+void demand(const SizeDemand& demanded) {
+  const bool is_settled = demanded.size.is_number() && demanded.other.is_number();
+  if (listening && !is_settled && !provably_equal(demanded.size, demanded.other)) listening->heard_(demanded);
+}
+
 void demand(const Dim& size, const Dim& other, bool may_stretch) {
-  if (listening && !provably_equal(size, other)) listening->heard_({size, other, may_stretch});
+  demand({.size = size, .other = other, .may_stretch = may_stretch});
 }
 
 }  // namespace compatcheck::symbolic

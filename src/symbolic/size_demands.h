@@ -1,7 +1,8 @@
-// Which sizes facts and conditions demand to be equal. They state it once, where they use it; whoever wants to know it listens
-// while they are asked.
+// What facts and conditions demand of sizes: mostly that they are equal. They state it once, where they use it; whoever wants to
+// know it listens while they are asked.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "symbolic/dim.h"
@@ -9,8 +10,10 @@
 namespace compatcheck::symbolic {
 
 struct SizeDemand {
+  enum class Relation : std::uint8_t { equal, multiple, at_least };  // of size to other
   Dim size, other;
   bool may_stretch = false;  // one of them may be 1 instead: operands that are broadcast
+  Relation relation = Relation::equal;
 };
 
 // While it lives, demands that this thread states come to it. The last one made listens alone.
@@ -22,12 +25,13 @@ class Listening {
   Listening& operator=(const Listening&) = delete;
 
  private:
-  friend void demand(const Dim&, const Dim&, bool);
+  friend void demand(const SizeDemand&);
   std::function<void(const SizeDemand&)> heard_;
   Listening* before_;
 };
 
 // Told of, not judged.
 void demand(const Dim& size, const Dim& other, bool may_stretch = false);
+void demand(const SizeDemand& demanded);
 
 }  // namespace compatcheck::symbolic

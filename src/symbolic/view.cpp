@@ -4,6 +4,7 @@
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
+#include "symbolic/size_demands.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -359,6 +360,10 @@ Verdict elements_fit(const Call& call) {
     demands.equal(product(numbers), product(*self), "the number of elements of the result");
   else
     demands.multiple(product(*self), product(numbers), "the number of elements");
+  Shape stated = *sizes;
+  std::erase_if(stated, [](const Dim& size) { return size.number() == -1; });
+  if (stated.size() > numbers.size())
+    demand({.size = product(*self), .other = product(stated), .relation = SizeDemand::Relation::multiple});
   return demands.verdict();
 }
 

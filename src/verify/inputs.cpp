@@ -6,7 +6,9 @@
 #include <random>
 
 #include "compatcheck/error.h"
+#include "inference/infer.h"
 #include "onnx/model.h"
+#include "symbolic/evaluate.h"
 #include "verify/domains.h"
 #include "verify/resize.h"
 
@@ -31,8 +33,31 @@ constexpr std::size_t unknown_length = 2;  // of a list
 // Of a dimension of which nothing is known.
 constexpr std::array<std::int64_t, 4> unknown_sizes = {2, 16, 64, 224};
 
+std::string length_name(const std::string& list) { return "len(" + list + ")"; }
+
+// What holds for each member of a list; its sizes that nobody tells are the same in all of them.
+Fact member_of(const symbolic::ListFact& list, const std::string& name) {
+  if (!list.element) return {};
+  Fact fact = *list.element;
+  auto* tensor = std::get_if<symbolic::TensorFact>(&fact.value);
+  if (tensor && tensor->shape)
+    for (std::size_t dim = 0; dim < tensor->shape->size(); ++dim)
+      if ((*tensor->shape)[dim].is_unknown()) (*tensor->shape)[dim] = symbolic::Dim::symbol(inference::dimension_name(name, dim));
+  return fact;
+}
+
+std::string name_of(const ir::Value* input) {
+  return input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
+}
+
 const ir::TypeRef& without_optional(const ir::TypeRef& type) {
   return ir::is(type, TypeKind::optional) ? type->elements.front() : type;
+}
+
+// Of unknown length: one input of the ONNX model, a sequence of tensors or a row of numbers.
+const symbolic::ListFact* open_list(const ir::Value* input, const symbolic::FactTable& facts) {
+  const auto* list = facts.of(input).list();
+  return list && !list->items && ir::is(without_optional(input->type()), TypeKind::list) ? list : nullptr;
 }
 
 class Maker {
@@ -49,10 +74,6 @@ class Maker {
   }
 
  private:
-  static std::string name_of(const ir::Value* input) {
-    return input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
-  }
-
   // Members of what was taken apart, in order.
   std::vector<std::string> prepared_members(const std::string& name) const {
     std::vector<std::string> members;
@@ -82,7 +103,8 @@ class Maker {
       const ir::Constant made = view && tensor && tensor->shape && tensor->shape->size() == view->sizes.size()
                                     ? ir::Constant{resized(*view, other_dims(*view, *tensor->shape))}
                                     : *given;
-      if (!made.is_none() && !made.get<ir::ListConstant>()) made_.leaves.emplace_back(name, made);
+      const auto* list = made.get<ir::ListConstant>();
+      if (!made.is_none() && !(list && list->items.empty())) made_.leaves.emplace_back(name, made);
       return typed(made, type);
     }
     const ir::TypeRef& held = without_optional(type);
@@ -99,35 +121,48 @@ class Maker {
 
   // A Python number stands for a float where one is wanted.
   static ir::Constant typed(const ir::Constant& given, const ir::TypeRef& type) {
+    const ir::TypeRef& held = without_optional(type);
+    if (const auto* list = given.get<ir::ListConstant>(); list && ir::is(held, TypeKind::list)) {
+      ir::ListConstant made{held->elements.front(), {}};
+      for (const ir::Constant& item : list->items) made.items.push_back(typed(item, made.element));
+      return {std::move(made)};
+    }
     const auto* integer = given.get<std::int64_t>();
-    return integer && ir::is(without_optional(type), TypeKind::floating) ? ir::Constant{static_cast<double>(*integer)} : given;
+    return integer && ir::is(held, TypeKind::floating) ? ir::Constant{static_cast<double>(*integer)} : given;
   }
 
-  const Fact& member(const Fact& fact, std::size_t index) const {
-    static const Fact nothing;
+  static Fact member(const Fact& fact, std::size_t index, const std::string& name) {
     const auto* held = fact.list();
     if (held && held->items && index < held->items->size()) return (*held->items)[index];
-    return held && held->element ? *held->element : nothing;
+    return held ? member_of(*held, name) : Fact{};
   }
 
   ir::Constant tuple(const Fact& fact, const ir::Type& type, const std::string& name) {
     ir::TupleConstant made;
     for (std::size_t i = 0; i < type.elements.size(); ++i)
-      made.items.push_back(argument(member(fact, i), type.elements[i], name + "." + std::to_string(i)));
+      made.items.push_back(argument(member(fact, i, name), type.elements[i], name + "." + std::to_string(i)));
     return {std::move(made)};
   }
 
   ir::Constant list(const Fact& fact, const ir::Type& type, const std::string& name) {
     const auto* known = fact.list();
-    std::size_t length = known && known->items ? known->items->size() : unknown_length;
+    const auto length_tried = sizes_.find(length_name(name));
+    std::size_t length = known && known->items          ? known->items->size()
+                         : length_tried != sizes_.end() ? static_cast<std::size_t>(length_tried->second)
+                                                        : unknown_length;
     if (const auto parted = prepared_members(name); !parted.empty()) length = parted.size();
     for (std::size_t given = 0; has_members(name) && given <= examples_.size(); ++given) {
       length = given;
       if (!example(name + "." + std::to_string(given)) && !has_members(name + "." + std::to_string(given))) break;
     }
     ir::ListConstant made{type.elements.front(), {}};
+    const std::size_t leaves = made_.leaves.size();
     for (std::size_t i = 0; i < length; ++i)
-      made.items.push_back(argument(member(fact, i), type.elements.front(), name + "." + std::to_string(i)));
+      made.items.push_back(argument(member(fact, i, name), type.elements.front(), name + "." + std::to_string(i)));
+    if (prepared_.contains(name)) {
+      made_.leaves.resize(leaves);  // one value to ONNX
+      made_.leaves.emplace_back(name, made);
+    }
     return {std::move(made)};
   }
 
@@ -286,8 +321,36 @@ void collect_names(const Fact& fact, std::vector<std::string>& names) {
 
 std::vector<std::string> InputMaker::named_dims() const {
   std::vector<std::string> names;
-  for (const ir::Value* input : prepared_.inputs()) collect_names(facts_.of(input), names);
+  for (const ir::Value* input : prepared_.inputs()) {
+    const Fact& fact = facts_.of(input);
+    const auto* list = open_list(input, facts_);
+    collect_names(list ? member_of(*list, name_of(input)) : fact, names);
+    if (list) names.push_back(length_name(name_of(input)));
+  }
   return names;
+}
+
+bool InputMaker::is_of_list(const std::string& dim) const {
+  return std::ranges::any_of(prepared_.inputs(), [&](const ir::Value* input) {
+    const auto* list = open_list(input, facts_);
+    if (!list) return false;
+    std::vector<std::string> names = {length_name(name_of(input))};
+    collect_names(member_of(*list, name_of(input)), names);
+    return std::ranges::find(names, dim) != names.end();
+  });
+}
+
+bool InputMaker::is_small(const Sizes& sizes) const {
+  constexpr double most_elements = 1 << 24;
+  double elements = 0;
+  for (const ir::Value* input : prepared_.inputs()) {
+    const auto* tensor = facts_.of(input).tensor();
+    double all = tensor && tensor->shape ? 1 : 0;
+    if (tensor && tensor->shape)
+      for (const auto& dim : *tensor->shape) all *= static_cast<double>(evaluate(dim, sizes).value_or(1));
+    elements += all;
+  }
+  return elements <= most_elements;
 }
 
 Sizes InputMaker::seen_sizes(const std::vector<analysis::ExampleLeaf>& examples) const {

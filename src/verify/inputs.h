@@ -15,7 +15,8 @@
 
 namespace compatcheck::verification {
 
-// The arguments of a call, and the same as an ONNX model takes them: tensors and numbers by name ("x", "pair.0"), None left out.
+// The arguments of a call, and the same as an ONNX model takes them: tensors, numbers and lists of tensors by name ("x",
+// "pair.0"), None left out.
 struct MadeCall {
   ir::Constants arguments;
   std::vector<std::pair<std::string, ir::Constant>> leaves;
@@ -29,8 +30,10 @@ class InputMaker {
   InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts)
       : given_(given), prepared_(prepared), facts_(facts) {}
 
-  // Names of dimensions, in the order in which inputs have them.
+  // Names of dimensions, in the order in which inputs have them. A list that stays one in the prepared graph has a length,
+  // "len(xs)", and sizes of its members that have no name in the file, "xs0".
   std::vector<std::string> named_dims() const;
+  bool is_of_list(const std::string& dim) const;
   // What the file itself says of these sizes, and examples, which win.
   Sizes seen_sizes(const std::vector<analysis::ExampleLeaf>& examples) const;
 
@@ -39,6 +42,8 @@ class InputMaker {
   static constexpr int attempts = 12;
   // Examples by name, their elements repeated or cut off where `sizes` has other ones; what they don't hold is made.
   MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const;
+  // Inputs at these sizes are no burden.
+  bool is_small(const Sizes& sizes) const;
 
  private:
   const ir::Graph &given_, &prepared_;

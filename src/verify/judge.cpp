@@ -64,12 +64,6 @@ void advise(Verification& made, const std::string& text) {
   help += (help.empty() ? "" : "; ") + text;
 }
 
-std::string spell(const Sizes& sizes) {
-  std::string text;
-  for (const auto& [name, size] : sizes) text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(size);
-  return text.empty() ? "these sizes" : text;
-}
-
 Tolerance Judge::tolerance(ir::DType dtype) const {
   const Tolerance tolerance = tolerance_of(dtype);
   const bool exact = tolerance.relative == 0 && tolerance.absolute == 0;

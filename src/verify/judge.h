@@ -18,8 +18,6 @@ Finding& add_finding(Verification& made, const std::string& id, Severity severit
 // One more sentence of the last finding's help.
 void advise(Verification& made, const std::string& text);
 
-std::string spell(const Sizes& sizes);  // "batch=2, seq=3"
-
 // What it is given must outlive it.
 class Judge {
  public:

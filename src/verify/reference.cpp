@@ -4,8 +4,10 @@
 #include <limits>
 #include <set>
 
+#include "analysis/asserting_graph.h"
 #include "analysis/run.h"
 #include "compatcheck/error.h"
+#include "inference/fitting.h"
 #include "verify/nudge.h"
 
 namespace compatcheck::verification {
@@ -39,6 +41,35 @@ void must_be_registered(const Model::State& model) {
                    ": LoadOptions::op_libraries");
 }
 
+void add_demands(const Model::State& model, const analysis::Prepared& prepared, const ir::Watch& watch,
+                 std::vector<inference::Heard>& demands) {
+  const inference::Sources sources{model.table, model.schemas, model.registry, model.program ? &*model.program : nullptr, watch};
+  inference::Refusals refusals(sources);
+  inference::SizeSolver solver({});
+  inference::listen(solver, prepared.graph, refusals, prepared.facts, watch);
+  demands.insert(demands.end(), solver.heard().begin(), solver.heard().end());
+}
+
+// Of the model's assertions, too, which the prepared graph lacks.
+SizeSearch search_of(const Model::State& model, const analysis::Prepared& prepared, const ir::Watch& watch) {
+  std::vector<inference::Heard> demands;
+  std::vector<std::int64_t> numbers;
+  if (analysis::has_asserting_graph(model)) try {
+      const analysis::Prepared asserting = analysis::prepare_asserting(model, prepared, watch);
+      add_demands(model, asserting, watch, demands);
+      add_numbers(asserting.graph, numbers);
+    } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them
+      watch.look();
+    }
+  if (demands.empty()) add_demands(model, prepared, watch, demands);
+  add_numbers(prepared.graph, numbers);
+  return {demands, std::move(numbers)};
+}
+
+// Later attempts differ in what tensors hold.
+constexpr int attempts_at_all_sizes = 2;
+constexpr std::size_t sizes_of_other_attempts = 15;
+
 }  // namespace
 
 Reference::Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared,
@@ -51,21 +82,36 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
       frontend_(load_options(model, options)),
       examples_(options.convert.inputs_from.empty()
                     ? std::vector<analysis::ExampleLeaf>()
-                    : analysis::example_leaves(options.convert.inputs_from, prepared.graph, examples::Elements::read)),
-      plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(examples_), prepared.graph,
-            prepared.facts) {}
+                    : analysis::example_leaves(options.convert.inputs_from, model.graph, examples::Elements::read)),
+      search_(maker_.named_dims().empty() ? SizeSearch({}, {}) : search_of(model, prepared, watch)),
+      plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(examples_), prepared.graph, prepared.facts,
+            search_) {}
 
 Expected Reference::first() {
   std::vector<Sizes> all = plan_.first();
   if (has_examples()) all.resize(1);  // their own
+  std::erase_if(all, [&](const Sizes& sizes) { return sizes != all.front() && !maker_.is_small(sizes); });
+  const std::vector<Sizes> likely(all.begin(),
+                                  all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), sizes_of_other_attempts)));
   std::string reason;
   for (attempt_ = 0; attempt_ < (examples_.empty() ? InputMaker::attempts : 1); ++attempt_)
-    if (auto expected = expect(all, 0, attempt_, true, reason)) return std::move(*expected);
+    if (auto expected = expect(attempt_ < attempts_at_all_sizes ? all : likely, 0, attempt_, true, reason))
+      return std::move(*expected);
   must_be_registered(model_);
-  throw ModelError(
-      std::string("TorchScript itself doesn't run on the inputs that were ") +
-      (examples_.empty() ? "made (CheckOptions::inputs_from gives better ones, CheckOptions::dims sizes): " : "given: ") +
-      reason);
+  fail(all, reason);
+}
+
+void Reference::fail(const std::vector<Sizes>& tried, const std::string& reason) const {
+  std::string text = "TorchScript itself doesn't run on the inputs that were ", dims;
+  if (has_examples()) throw ModelError(text + "given: " + reason);
+  for (const std::string& name : plan_.varied())
+    if (!maker_.is_of_list(name)) dims += " CheckOptions::dims " + name + "=N";
+  text += "made";
+  if (!tried.front().empty())
+    text +=
+        ", at " + spell(tried.front()) + (tried.size() > 1 ? " and " + std::to_string(tried.size() - 1) + " other sizes" : "");
+  throw ModelError(text + ": " + reason + "; add CheckOptions::inputs_from FILE, with an example that it takes" +
+                   (dims.empty() ? "" : ", or" + dims + ", with sizes that it takes"));
 }
 
 std::optional<Expected> Reference::at(const std::vector<Sizes>& candidates, int run, std::string& reason) {
@@ -78,12 +124,20 @@ std::optional<Expected> Reference::at(const std::vector<Sizes>& candidates, int 
 
 std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, int index, int attempt, bool twice,
                                           std::string& reason) {
+  std::vector<Sizes> refused;
+  std::string refusal;
   for (const Sizes& sizes : candidates) {
     watch_.look();
     Expected expected{.call = {}, .sizes = sizes, .result = {}, .again = {}};
     expected.call = maker_.take(examples_, sizes, options_.seed + static_cast<std::uint64_t>(index), attempt);
     std::string failure = run(expected, twice);
-    if (failure.empty()) return expected;
+    if (failure.empty()) {
+      expected.refused = std::move(refused);
+      expected.refusal = std::move(refusal);
+      return expected;
+    }
+    refused.push_back(sizes);
+    if (refusal.empty()) refusal = failure;
     if (reason.empty()) reason = index == 0 ? std::move(failure) : located(std::move(failure), expected.call);
   }
   return std::nullopt;

@@ -10,6 +10,7 @@
 #include "compatcheck/verify.h"
 #include "frontend/load.h"
 #include "verify/inputs.h"
+#include "verify/size_search.h"
 #include "verify/sizes.h"
 
 namespace compatcheck::verification {
@@ -20,6 +21,8 @@ struct Expected {
   ir::Constant result;
   std::optional<ir::Constant> again;  // with another seed of TorchScript's generator
   bool on_cpu = false;                // its code names a GPU: the prepared graph was run, operator by operator
+  std::vector<Sizes> refused{};       // by TorchScript, before these
+  std::string refusal{};              // its reason at the first of them
 };
 
 // What it is given must outlive it.
@@ -28,6 +31,9 @@ class Reference {
   Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared, const ir::Watch& watch);
 
   const SizePlan& plan() const { return plan_; }
+  const SizeSearch& demands() const { return search_; }
+  // The length of a list, or a size of its members, which the ONNX file leaves open without a name.
+  bool is_of_list(const std::string& dim) const { return maker_.is_of_list(dim); }
   // The user's own inputs: what they hold is never made anew.
   bool has_examples() const { return !examples_.empty(); }
 
@@ -52,6 +58,7 @@ class Reference {
  private:
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
+  [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;
   std::string located(std::string reason, const MadeCall& call);
   std::optional<ir::Constant> run_on_cpu(const MadeCall& call);
   std::optional<ir::Constants> values(const std::vector<const ir::Value*>& values, const MadeCall& call);
@@ -63,6 +70,7 @@ class Reference {
   InputMaker maker_;
   frontend::Frontend frontend_;
   std::vector<analysis::ExampleLeaf> examples_;
+  SizeSearch search_;
   SizePlan plan_;
   int attempt_ = 0;  // of the inputs that TorchScript took first
 };

@@ -201,11 +201,32 @@ namespace {
 
 constexpr std::uint8_t nothing = 0;  // a place for tensors without elements
 
-std::optional<double> number_of(const ir::Constant& value) {
-  if (const auto* integer = value.get<std::int64_t>()) return static_cast<double>(*integer);
-  if (const auto* floating = value.get<double>()) return *floating;
-  if (const auto* boolean = value.get<bool>()) return *boolean;
-  return std::nullopt;
+// One, of rank 0, or a list of them.
+struct Numbers {
+  std::vector<std::int64_t> dims, integers;
+  std::vector<double> floats;
+  bool whole = true;
+
+  bool add(const ir::Constant& value) {
+    const auto* integer = value.get<std::int64_t>();
+    const auto* floating = value.get<double>();
+    const auto* boolean = value.get<bool>();
+    if (!integer && !floating && !boolean) return false;
+    whole = whole && !floating;
+    integers.push_back(integer ? *integer : boolean ? *boolean : 0);
+    floats.push_back(floating ? *floating : static_cast<double>(integers.back()));
+    return true;
+  }
+};
+
+std::optional<Numbers> numbers_of(const ir::Constant& value) {
+  Numbers numbers;
+  const auto* list = value.get<ir::ListConstant>();
+  if (!list) return numbers.add(value) ? std::optional(std::move(numbers)) : std::nullopt;
+  numbers.dims = {static_cast<std::int64_t>(list->items.size())};
+  for (const ir::Constant& item : list->items)
+    if (!numbers.add(item)) return std::nullopt;
+  return numbers;
 }
 
 }  // namespace
@@ -242,16 +263,15 @@ Held<ort::Value> Session::State::take(const ir::Constant& value) const {
   throw ModelError("an input is neither a tensor, a number nor a list of tensors, and ONNX takes nothing else");
 }
 
-// A number becomes a tensor of rank 0 of the dtype that the input has; `numbers` keeps its bytes.
+// Numbers become a tensor of the dtype that the input has; `numbers` keeps its bytes.
 Held<ort::Value> Session::State::take_input(std::size_t index, const ir::Constant& value,
                                             std::vector<onnx::TensorData>& numbers) const {
   const auto dtype = onnx::dtype_from_data_type(elements[index]);
-  const auto number = number_of(value);
-  if (!number || !dtype) return take(value);
-  const auto* integer = value.get<std::int64_t>();
-  numbers.push_back(integer ? onnx::make_tensor(*dtype, {}, std::vector<std::int64_t>{*integer})
-                            : onnx::make_tensor(*dtype, {}, std::vector<double>{*number}));
-  return take_tensor(*dtype, {}, numbers.back().bytes);
+  const auto all = dtype ? numbers_of(value) : std::nullopt;
+  if (!all) return take(value);
+  numbers.push_back(all->whole ? onnx::make_tensor(*dtype, all->dims, all->integers)
+                               : onnx::make_tensor(*dtype, all->dims, all->floats));
+  return take_tensor(*dtype, all->dims, numbers.back().bytes);
 }
 
 ir::Constant Session::State::give_tensor(const ort::Value* value) const {

@@ -22,7 +22,7 @@ struct SessionOptions {
 class Runtime;
 
 // A model that the runtime has taken. Values are tensors that carry their bytes, contiguous; lists of them (sequences); None (an
-// optional without a value). Numbers are taken for tensors of rank 0.
+// optional without a value). Numbers are taken for tensors of rank 0, lists of them for rows.
 class Session {
  public:
   ~Session();

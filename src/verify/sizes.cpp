@@ -2,104 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
 #include <set>
-#include <stdexcept>
 #include <string_view>
+
+#include "symbolic/evaluate.h"
+#include "verify/size_search.h"
 
 namespace compatcheck::verification {
 namespace {
 
 using symbolic::Dim;
 
-// Python's arithmetic, as Dim::to_string() spells it.
-class Evaluation {
- public:
-  Evaluation(std::string_view text, const Sizes& sizes) : text_(text), sizes_(sizes) {}
-
-  std::int64_t sum() {
-    std::int64_t value = product();
-    for (;;) {
-      if (take("+"))
-        value += product();
-      else if (take("-"))
-        value -= product();
-      else
-        return value;
-    }
-  }
-
- private:
-  std::int64_t product() {
-    std::int64_t value = factor();
-    for (;;) {
-      if (take("//"))
-        value = floor_quotient(value, factor());
-      else if (take("%")) {
-        const std::int64_t divisor = factor();
-        value -= divisor * floor_quotient(value, divisor);
-      } else if (take("*"))
-        value *= factor();
-      else
-        return value;
-    }
-  }
-
-  std::int64_t factor() {
-    if (take("-")) return -factor();
-    if (take("(")) {
-      const std::int64_t value = sum();
-      if (!take(")")) throw std::invalid_argument("no closing parenthesis");
-      return value;
-    }
-    const std::size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.'))
-      ++at_;
-    const std::string_view word = text_.substr(start, at_ - start);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (!word.empty() && error == std::errc() && end == word.data() + word.size()) return value;
-    const auto named = sizes_.find(std::string(word));
-    if (named == sizes_.end()) throw std::invalid_argument(std::string(word));
-    return named->second;
-  }
-
-  static std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-    if (b == 0) throw std::invalid_argument("division by 0");
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-  }
-
-  bool take(std::string_view word) {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    if (!text_.substr(at_).starts_with(word)) return false;
-    at_ += word.size();
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    return true;
-  }
-
-  std::string_view text_;
-  const Sizes& sizes_;
-  std::size_t at_ = 0;
-};
-
-std::optional<std::int64_t> value_at(const Dim& dim, const Sizes& sizes) {
-  try {
-    return evaluate(dim, sizes);
-  } catch (const std::invalid_argument&) {
-    return std::nullopt;
-  }
-}
-
 bool mentions(const Dim& dim, const std::string& name) {
-  if (dim.is_number() || dim.is_unknown()) return false;
-  const std::string text = dim.to_string();
-  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
-  for (auto at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    if ((at == 0 || !is_letter(text[at - 1])) && (end == text.size() || !is_letter(text[end]))) return true;
-  }
-  return false;
+  const auto names = names_in(dim);
+  return std::ranges::find(names, name) != names.end();
 }
 
 // Operators that slide a window over the last dimensions of their first argument.
@@ -144,23 +60,28 @@ std::vector<std::int64_t> extents(const ir::Node& node, const symbolic::FactTabl
   return sizes;
 }
 
+// Of a list: "len(xs)".
+bool is_length(const std::string& name) { return name.ends_with(')'); }
+
 // Images that models are made for; at least one is a multiple of every usual stride.
 constexpr std::array<std::int64_t, 9> spatial_sizes = {8, 16, 32, 64, 96, 128, 160, 192, 224};
 constexpr std::array<std::int64_t, 2> small_sizes = {2, 3};
 constexpr std::array<std::int64_t, 5> scales = {1, 4, 16, 64, 112};
 constexpr std::int64_t usual_stride = 32;
 constexpr std::int64_t widest_step = 64;
+constexpr std::int64_t longest_list = 16;
 
 }  // namespace
 
-std::int64_t evaluate(const Dim& dim, const Sizes& sizes) {
-  if (dim.is_number()) return *dim.number();
-  return Evaluation(dim.to_string(), sizes).sum();
+std::string spell(const Sizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes) text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(size);
+  return text.empty() ? "these sizes" : text;
 }
 
 SizePlan::SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, const ir::Graph& graph,
-                   const symbolic::FactTable& facts)
-    : names_(std::move(names)), fixed_(std::move(fixed)), seen_(std::move(seen)) {
+                   const symbolic::FactTable& facts, const SizeSearch& search)
+    : names_(std::move(names)), fixed_(std::move(fixed)), seen_(std::move(seen)), search_(search) {
   for (const std::string& name : names_)
     if (!fixed_.contains(name)) varied_.push_back(name);
   if (!varied_.empty()) find_windows(graph, facts);
@@ -190,10 +111,11 @@ bool SizePlan::is_spatial(const std::string& name) const {
 // The smallest at which every window that hangs on this name alone lies inside of what it slides over.
 std::int64_t SizePlan::plausible(const std::string& name, std::size_t place) const {
   if (const auto seen = seen_.find(name); seen != seen_.end()) return seen->second;
+  if (is_length(name)) return small_sizes.front();
   if (!is_spatial(name)) return small_sizes[place % small_sizes.size()];
   const auto fits = [&](std::int64_t size) {
     return std::ranges::all_of(windows_, [&](const Window& window) {
-      const auto value = value_at(window.size, {{name, size}});
+      const auto value = evaluate(window.size, {{name, size}});
       return !value || *value >= window.least;
     });
   };
@@ -202,11 +124,17 @@ std::int64_t SizePlan::plausible(const std::string& name, std::size_t place) con
 }
 
 std::vector<Sizes> SizePlan::first() const {
-  std::vector<Sizes> all;
+  std::vector<Sizes> all, unfit;
+  const auto keep = [](std::vector<Sizes>& in, Sizes sizes) {
+    if (std::ranges::find(in, sizes) == in.end()) in.push_back(std::move(sizes));
+  };
   const auto add = [&](const auto& size_of) {
     Sizes sizes = fixed_;
     for (std::size_t i = 0; i < names_.size(); ++i) sizes.try_emplace(names_[i], size_of(names_[i], i));
-    if (std::ranges::find(all, sizes) == all.end()) all.push_back(std::move(sizes));
+    if (all.empty() && !seen_.empty()) keep(all, sizes);
+    auto fit = search_.fit(sizes, varied_);
+    if (fit != sizes) keep(unfit, sizes);
+    if (fit) keep(all, *std::move(fit));
   };
   add([&](const std::string& name, std::size_t i) { return plausible(name, i); });
   add([&](const std::string& name, std::size_t) { return plausible(name, 0); });
@@ -216,7 +144,16 @@ std::vector<Sizes> SizePlan::first() const {
         return is_spatial(name) ? std::max(size, plausible(name, i)) : plausible(name, i);
       });
   for (const std::int64_t scale : scales)
-    add([&](const std::string&, std::size_t i) { return scale * small_sizes[i % small_sizes.size()]; });
+    add([&](const std::string& name, std::size_t i) {
+      return is_length(name) ? small_sizes.front() : scale * small_sizes[i % small_sizes.size()];
+    });
+  for (const std::int64_t number : search_.numbers()) {
+    for (const std::string& only : varied_)
+      if (!is_length(only) || number <= longest_list)
+        add([&](const std::string& name, std::size_t i) { return name == only ? number : plausible(name, i); });
+    add([&](const std::string& name, std::size_t) { return is_length(name) ? small_sizes.front() : number; });
+  }
+  for (Sizes& sizes : unfit) keep(all, std::move(sizes));  // what is demanded may stand in a branch that doesn't run
   return all;
 }
 
@@ -227,7 +164,7 @@ std::int64_t SizePlan::step(const std::string& name, const Sizes& from) const {
     changed[name] += step;
     if (std::ranges::all_of(followed_, [&](const Dim& dim) {
           if (!mentions(dim, name)) return true;
-          const auto before = value_at(dim, from), after = value_at(dim, changed);
+          const auto before = evaluate(dim, from), after = evaluate(dim, changed);
           return !before || !after || *before != *after;
         }))
       return step;
@@ -237,13 +174,18 @@ std::int64_t SizePlan::step(const std::string& name, const Sizes& from) const {
 
 std::vector<Sizes> SizePlan::changed(const Sizes& from, const std::vector<std::string>& names, std::int64_t turn) const {
   std::vector<Sizes> all;
+  Sizes before;  // of the names
+  for (const std::string& name : names) before[name] = from.at(name);
+  const auto keep = [&](Sizes sizes) {
+    // 1 is broadcast: it fits where no other size does.
+    const auto is_changed = [&](const std::string& name) { return sizes[name] > 1 && sizes[name] != from.at(name); };
+    if (std::ranges::all_of(names, is_changed) && std::ranges::find(all, sizes) == all.end()) all.push_back(std::move(sizes));
+  };
   const auto add = [&](const auto& change) {
     Sizes sizes = from;
-    for (const std::string& name : names) sizes[name] = change(name, from.at(name));
-    // 1 is broadcast: it fits where no other size does.
-    if (std::ranges::all_of(names, [&](const std::string& name) { return sizes[name] > 1 && sizes[name] != from.at(name); }) &&
-        std::ranges::find(all, sizes) == all.end())
-      all.push_back(std::move(sizes));
+    for (const std::string& name : names) sizes[name] = std::max<std::int64_t>(change(name, from.at(name)), 1);
+    if (auto fit = search_.fit(sizes, names, before); fit && fit != sizes) keep(std::move(*fit));
+    keep(std::move(sizes));
   };
   const auto next = [&](const std::string& name, std::int64_t size) { return size + turn * step(name, from); };
   const auto aligned = [&](const std::string& name, std::int64_t size) {

@@ -13,15 +13,19 @@ namespace compatcheck::verification {
 
 using Sizes = std::map<std::string, std::int64_t>;  // of named dimensions
 
-// "2*(height//2) + 1" at such sizes; throws std::invalid_argument for a name that has none.
-std::int64_t evaluate(const symbolic::Dim& dim, const Sizes& sizes);
+std::string spell(const Sizes& sizes);  // "batch=2, seq=3"
+
+class SizeSearch;
 
 class SizePlan {
  public:
-  // `names` in the order in which inputs have them; `fixed` by the user; `seen` by the trace or in examples.
-  SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, const ir::Graph& graph, const symbolic::FactTable& facts);
+  // `names` in the order in which inputs have them; `fixed` by the user; `seen` by the trace or in examples. `search` knows what
+  // is demanded of them, and must outlive the plan.
+  SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, const ir::Graph& graph, const symbolic::FactTable& facts,
+           const SizeSearch& search);
 
-  // Sizes to begin with, the likely ones first: those that were seen; else the smallest at which windows fit, then larger ones.
+  // Sizes to begin with, the likely ones first: those that were seen; else the smallest at which windows fit, then larger ones;
+  // at last numbers that the model itself holds.
   std::vector<Sizes> first() const;
 
   // Those that the user doesn't fix.
@@ -45,6 +49,7 @@ class SizePlan {
   Sizes fixed_, seen_;
   std::vector<Window> windows_;
   std::vector<symbolic::Dim> followed_;  // sizes in the graph that hang on named ones
+  const SizeSearch& search_;
 };
 
 }  // namespace compatcheck::verification

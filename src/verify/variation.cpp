@@ -57,7 +57,7 @@ class Varying {
       if (by_itself == Outcome::ran)
         alone.push_back(name);
       else if (together == Outcome::ran)
-        tell_tied(name, why);
+        tell_tied(name, from, why);
       else
         tell_frozen(name, from, why);
     }
@@ -86,6 +86,11 @@ class Varying {
   }
 
   void tell_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
+    if (reference_.is_of_list(name)) {  // the file promises nothing
+      add_finding(made_, "CC205", Severity::note, name + " is " + std::to_string(from.at(name)) + " in all runs: " + reason);
+      dimension(name).reason = reason;
+      return;
+    }
     Frozen frozen = explain_frozen(reason, name, from.at(name), prepared_);
     std::string& why = dimension(name).reason = "the dimension '" + name + "' can't vary: " + reason;
     Finding& finding = add_finding(made_, "CC205", Severity::error, why, std::move(frozen.help));
@@ -93,9 +98,16 @@ class Varying {
     finding.sites = std::move(frozen.sites);
   }
 
-  void tell_tied(const std::string& name, const std::string& reason) {
-    add_finding(made_, "CC205", Severity::warning, "the dimension '" + name + "' varies with the others only: " + reason,
-                "sizes that must be equal should have one name in --input");
+  void tell_tied(const std::string& name, const Sizes& from, const std::string& reason) {
+    if (reference_.is_of_list(name)) return;
+    const std::string tie = reference_.demands().tie_of(name);
+    const bool is_one_size = std::ranges::any_of(from, [&](const auto& other) {
+      return other.first != name && !reference_.is_of_list(other.first) &&
+             std::ranges::all_of(ran_, [&](const Sizes& sizes) { return sizes.at(name) == sizes.at(other.first); });
+    });
+    add_finding(made_, "CC205", Severity::warning,
+                "the dimension '" + name + "' varies with the others only" + (tie.empty() ? "" : ", as " + tie) + ": " + reason,
+                is_one_size ? "sizes that must be equal should have one name in --input" : "");
   }
 
   Reference& reference_;

@@ -70,6 +70,7 @@ class Verifying {
     report_progress();
     Expected first = reference_.first();
     if (first.on_cpu) made_.note = "the model's code names a GPU: TorchScript's operators were run one by one on the CPU";
+    note_refused(first);
     if (!options_.dump.empty()) dump(first);
     verification::vary(reference_, options_, std::move(first), prepared_, made_, [&](const Expected& expected) {
       watch_.look();
@@ -92,25 +93,36 @@ class Verifying {
                   {.stage = "verify", .done = done, .total = std::max(done, static_cast<std::uint64_t>(options_.runs))});
   }
 
-  bool is_list(const std::string& name) const {
-    const auto input = std::ranges::find(prepared_.graph.inputs(), name, &ir::Value::name);
-    return input != prepared_.graph.inputs().end() && ir::is((*input)->type(), ir::TypeKind::list);
+  static const ir::Constant* leaf(const MadeCall& call, const std::string& name) {
+    const auto found = std::ranges::find(call.leaves, name, &std::pair<std::string, ir::Constant>::first);
+    return found == call.leaves.end() ? nullptr : &found->second;
+  }
+
+  // Lists are one value here and their members there: a sequence that is given member by member, or "sizes.1" of a list.
+  static std::optional<ir::Constant> by_members(const MadeCall& call, const std::string& name) {
+    ir::ListConstant whole{ir::tensor_type(), {}};
+    while (const auto* member = leaf(call, name + "." + std::to_string(whole.items.size()))) whole.items.push_back(*member);
+    if (!whole.items.empty()) return ir::Constant{std::move(whole)};
+    const auto dot = name.rfind('.');
+    const auto* value = dot == name.npos ? nullptr : leaf(call, name.substr(0, dot));
+    const auto* list = value ? value->get<ir::ListConstant>() : nullptr;
+    for (std::size_t i = 0; list && i < list->items.size(); ++i)
+      if (name.substr(dot + 1) == std::to_string(i)) return list->items[i];
+    return std::nullopt;
   }
 
   ir::Constants feed(const MadeCall& call) const {
     ir::Constants values;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      auto found = std::ranges::find(call.leaves, inputs_[i], &std::pair<std::string, ir::Constant>::first);
-      if (found == call.leaves.end() && inputs_.size() == call.leaves.size())
-        found = call.leaves.begin() + static_cast<std::ptrdiff_t>(i);
-      if (found == call.leaves.end() && is_list(inputs_[i]))
-        throw UsageError("the ONNX model takes the list '" + inputs_[i] +
-                         "' as a sequence, which verify can't give it: state its members (CheckOptions::inputs " + inputs_[i] +
-                         ".0=…), or give an example (CheckOptions::inputs_from)");
-      if (found == call.leaves.end())
+      if (const auto* found = leaf(call, inputs_[i]))
+        values.push_back(*found);
+      else if (auto members = by_members(call, inputs_[i]))
+        values.push_back(*std::move(members));
+      else if (inputs_.size() == call.leaves.size())
+        values.push_back(call.leaves[i].second);
+      else
         throw UsageError("the ONNX model's input '" + inputs_[i] +
                          "' is none of the TorchScript model's, and it has another number of them");
-      values.push_back(found->second);
     }
     return values;
   }
@@ -129,6 +141,16 @@ class Verifying {
     } catch (const ModelError& error) {  // the comparison tells more
       made_.note = std::string("not all values are saved: ") + error.what();
     }
+  }
+
+  // Sizes that aren't the model's are no failure of it.
+  void note_refused(const Expected& expected) {
+    if (expected.refused.empty()) return;
+    const std::size_t others = expected.refused.size() - 1;
+    made_.note +=
+        (made_.note.empty() ? "" : "; ") + std::string("TorchScript itself refuses ") + spell(expected.refused.front()) +
+        (others > 0 ? " and " + std::to_string(others) + (others == 1 ? " other choice" : " other choices") + " of sizes" : "") +
+        ", which are skipped: " + expected.refusal;
   }
 
   // False where nothing more is worth running.
@@ -175,16 +197,22 @@ class Verifying {
 
   void note_run(const Expected& expected) {
     RunInputs run{.sizes = expected.sizes, .inputs = {}};
-    for (const auto& [name, value] : expected.call.leaves) {
-      const auto* view = value.get<ir::TensorView>();
-      TensorInfo info{.name = name,
-                      .dtype = view ? std::string(ir::name(view->dtype)) : ir::to_string(*ir::type_of(value)),
-                      .shape = std::vector<std::string>()};
-      if (view)
-        for (const std::int64_t size : view->sizes) info.shape->push_back(std::to_string(size));
-      run.inputs.push_back(std::move(info));
-    }
+    for (const auto& [name, value] : expected.call.leaves) note_input(name, value, run);
     made_.runs.push_back(std::move(run));
+  }
+
+  static void note_input(const std::string& name, const ir::Constant& value, RunInputs& run) {
+    if (const auto* list = value.get<ir::ListConstant>()) {
+      for (std::size_t i = 0; i < list->items.size(); ++i) note_input(name + "." + std::to_string(i), list->items[i], run);
+      return;
+    }
+    const auto* view = value.get<ir::TensorView>();
+    TensorInfo info{.name = name,
+                    .dtype = view ? std::string(ir::name(view->dtype)) : ir::to_string(*ir::type_of(value)),
+                    .shape = std::vector<std::string>()};
+    if (view)
+      for (const std::int64_t size : view->sizes) info.shape->push_back(std::to_string(size));
+    run.inputs.push_back(std::move(info));
   }
 
   void bisect(const Expected& expected) {

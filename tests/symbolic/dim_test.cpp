@@ -38,6 +38,16 @@ TEST(Dim, EqualExpressionsCompareEqual) {
   EXPECT_FALSE(provably_different(h, w));
 }
 
+TEST(Dim, EvaluationIsPythons) {
+  const Sizes sizes{{"h", 7}, {"w", 4}};
+  EXPECT_EQ(evaluate(Dim(5), sizes), 5);
+  EXPECT_EQ(evaluate(floor_div(h - Dim(1), Dim(2)) + w, sizes), 7);
+  EXPECT_EQ(evaluate(floor_div(w - h, Dim(2)), sizes), -2);
+  EXPECT_EQ(evaluate(modulo(w - h, Dim(5)), sizes), 2);
+  EXPECT_EQ(evaluate(Dim(3) * floor_div(floor_div(h, Dim(2)) + Dim(1), Dim(2)) - h * Dim(2), sizes), -8);
+  EXPECT_EQ(evaluate(Dim::symbol("batch"), sizes), std::nullopt);
+}
+
 // One row of a named size: 1, or 0 where the size is, so that nothing is computed from it beforehand.
 TEST(Dim, OneUnlessEmptyIsNoNumber) {
   const Dim row = at_most_one(h - Dim(1));

@@ -55,6 +55,46 @@ class Tokens(torch.nn.Module):
         return self.table(ids).cumsum(1)
 
 
+class Grid(torch.nn.Module):
+    def forward(self, x):
+        return x.reshape(6, 8) * 2
+
+
+class Rows(torch.nn.Module):
+    def forward(self, x):
+        return x.view(-1, 4).sum(1)
+
+
+class Thirds(torch.nn.Module):
+    def forward(self, x):
+        return x.view(x.size(0) // 3, 3, x.size(1))
+
+
+class Groups(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.group_norm(x, 6)
+
+
+class Asserting(torch.nn.Module):
+    def forward(self, x):
+        if x.size(1) % 5 != 0:
+            raise ValueError("a multiple of 5 is needed")
+        assert x.size(0) * x.size(1) == 60
+        return x.relu()
+
+
+class Indexed(torch.nn.Module):
+    def forward(self, x):
+        return x[:, 40] + x[17]
+
+
+class Never(torch.nn.Module):
+    def forward(self, x):
+        if x.size(0) * x.size(0) != 7:
+            raise ValueError("never")
+        return x.relu()
+
+
 def line_of(marker):
     return next(number for number, line in enumerate(open(__file__), 1) if marker in line and "line_of" not in line)
 
@@ -111,6 +151,18 @@ def main():
             verify.expect(f"{what}: not only squares", any(run["height"] != run["width"] for run in runs), runs)
             if what == "traced":
                 verify.expect("traced: its own sizes come first", runs and runs[0] == {"batch": 1, "height": 20, "width": 24}, runs)
+
+        # Sizes that nobody states and that the model doesn't take one by one.
+        for module, ties in ((Grid(), "x0*x1 must be 48"), (Rows(), ""), (Thirds(), ""), (Groups(), ""), (Asserting(), "x0*x1 must be 60")):
+            what = type(module).__name__
+            report = verify.run(what, 0, verify.save(module, script=True), ids=["CC205"] if ties else [])
+            told = [(finding["severity"], ties in finding["message"], finding["help"]) for finding in report.get("findings", [])]
+            verify.expect(f"{what}: no more than a warning, and no advice to give one name", set(told) <= {("warning", True, "")}, told)
+            verify.expect(f"{what}: each size varies", all(len(each["sizes"]) > 1 for each in report["dimensions"]), report.get("dimensions"))
+        report = verify.run("sizes that are skipped", 0, verify.save(Indexed(), script=True))
+        verify.expect("sizes that are skipped", "refuses x0=2" in report.get("note", "") and "skipped" in report["note"], report)
+        verify.run("sizes that don't exist", 3, verify.save(Never(), script=True), form=None, says="other sizes: builtins.ValueError: never; add --inputs-from FILE")
+        verify.run("sizes that don't exist: names", 3, verify.folder / "Never.pt", form=None, says="or --dim x0=N --dim x1=N, with sizes that it takes")
 
         # Examples at other sizes: their elements again, or fewer of them.
         tokens = verify.save(Tokens(), torch.zeros(2, 4, dtype=torch.long))

@@ -2,26 +2,37 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
-
 #include "tensors.h"
 #include "verify/resize.h"
+#include "verify/size_search.h"
 
 namespace compatcheck::verification {
 namespace {
 
 using symbolic::Dim;
 
-TEST(Sizes, ExpressionsAreEvaluatedAsPythonDoes) {
-  const Dim h = Dim::symbol("height"), w = Dim::symbol("width");
-  const Sizes sizes{{"height", 7}, {"width", 4}};
-  EXPECT_EQ(evaluate(Dim(5), sizes), 5);
-  EXPECT_EQ(evaluate(h * w + Dim(1), sizes), 29);
-  EXPECT_EQ(evaluate(floor_div(h - Dim(1), Dim(2)) + w, sizes), 7);
-  EXPECT_EQ(evaluate(floor_div(w - h, Dim(2)), sizes), -2);
-  EXPECT_EQ(evaluate(modulo(w - h, Dim(5)), sizes), 2);
-  EXPECT_EQ(evaluate(Dim(3) * floor_div(floor_div(h, Dim(2)) + Dim(1), Dim(2)) - h * Dim(2), sizes), -8);
-  EXPECT_THROW(evaluate(Dim::symbol("batch"), sizes), std::invalid_argument);
+inference::Heard heard(Dim size, Dim other, symbolic::SizeDemand::Relation relation = symbolic::SizeDemand::Relation::equal) {
+  return {{.size = std::move(size), .other = std::move(other), .relation = relation}, nullptr, true};
+}
+
+TEST(Sizes, DemandsAreMetByTheNearest) {
+  const Dim x = Dim::symbol("x"), y = Dim::symbol("y");
+  const SizeSearch search({heard(x * y, 48), heard(x, 2, symbolic::SizeDemand::Relation::multiple)}, {});
+  EXPECT_EQ(search.fit({{"x", 2}, {"y", 24}}, {"x", "y"}), (Sizes{{"x", 2}, {"y", 24}}));
+  EXPECT_EQ(search.fit({{"x", 6}, {"y", 3}}, {"x", "y"}), (Sizes{{"x", 6}, {"y", 8}}));
+  EXPECT_EQ(search.fit({{"x", 6}, {"y", 8}}, {"x", "y"}, {{"x", 6}, {"y", 8}}), (Sizes{{"x", 4}, {"y", 12}}));
+  EXPECT_EQ(search.fit({{"x", 6}, {"y", 3}}, {"x"}), (Sizes{{"x", 16}, {"y", 3}}));
+  EXPECT_EQ(search.fit({{"x", 5}, {"y", 7}}, {"y"}), std::nullopt);
+  EXPECT_EQ(search.tie_of("x"), "x*y must be 48");
+}
+
+TEST(Sizes, DemandsOfBranchesAreMetWhereTheyCanBe) {
+  const Dim x = Dim::symbol("x");
+  inference::Heard unsure = heard(x, 5);
+  unsure.for_sure = false;
+  const SizeSearch search({heard(floor_div(x, 3) * 3, x), unsure}, {});
+  EXPECT_EQ(search.fit({{"x", 2}}, {"x"}), (Sizes{{"x", 3}}));
+  EXPECT_EQ(SizeSearch({unsure}, {}).fit({{"x", 2}}, {"x"}), (Sizes{{"x", 5}}));
 }
 
 TEST(Sizes, ExamplesAreRepeatedAndCutOff) {
