@@ -151,11 +151,13 @@ Causes::Node Causes::cause_of(const Outcome& outcome) const {
   return cause_among(followed(outcome), &node);
 }
 
-std::vector<std::uint32_t> Causes::inputs_of(const Outcome& outcome) const {
+std::vector<std::uint32_t> Causes::inputs_of(const Outcome& outcome, int farthest) const {
   std::vector<std::uint32_t> inputs;
-  if (!outcome.wants.empty() || !is_failure(outcome) || !may_follow(outcome)) return {};
-  if (const Outcome* root = root_of(outcome)) return root_of(*root) ? inputs : inputs_of(*root);
-  if (cause_among(followed(outcome), outcome.node, &inputs)) return {};
+  if (!outcome.wants.empty() || !is_failure(outcome) || !may_follow(outcome) || farthest == 0) return {};
+  if (const Outcome* root = root_of(outcome)) return root_of(*root) ? inputs : inputs_of(*root, farthest - 1);
+  // What fails before it may itself fail for want of an input.
+  if (const Node cause = cause_among(followed(outcome), outcome.node, &inputs))
+    return inputs_of(*outcomes_.at(cause), farthest - 1);
   std::ranges::sort(inputs);
   return inputs;
 }
@@ -221,7 +223,7 @@ void leave_lists_to_inputs(conversion::Assessment& assessment, const conversion:
     if (inputs[i].empty()) continue;
     Outcome& outcome = assessment.outcomes[i];
     outcome.wants = std::move(inputs[i]);
-    if (outcome.status == Status::missing) continue;
+    if (outcome.status == Status::missing && !handles_dictionaries(*outcome.node)) continue;
     outcome.status = Status::needs_input;
     outcome.unresolved_write = false;
   }

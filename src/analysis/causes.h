@@ -21,7 +21,7 @@ class Causes {
   // The failure that this one follows from; null if it stands by itself, or is none.
   const conversion::Outcome* root_of(const conversion::Outcome& outcome) const;
   // The model's inputs that it follows from instead, in order: lists whose length nobody states.
-  std::vector<std::uint32_t> inputs_of(const conversion::Outcome& outcome) const;
+  std::vector<std::uint32_t> inputs_of(const conversion::Outcome& outcome, int farthest = 16) const;
 
  private:
   using Node = const ir::Node*;

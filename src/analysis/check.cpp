@@ -78,6 +78,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   auto assessment = assessor.assess(opset);
   sizes.leave_to_inputs(assessment, opset);
   if (!assessment.convertible()) analysis::leave_lists_to_inputs(assessment, context, prepared.write_causes);
+  sizes.ask_for_members(assessment);
   Report report = report_of(info, state.program ? state.program->libtorch_version : "");
   report.opset = opset;
   report.export_type = options.export_type;

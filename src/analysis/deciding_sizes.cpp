@@ -134,4 +134,30 @@ void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opse
   }
 }
 
+const std::string& DecidingSizes::option_of_member(const ir::Value& list) {
+  const auto [known, fresh] = members_.try_emplace(&list);
+  std::string& option = known->second;
+  if (!fresh || is_large(prepared_.graph)) return option;
+  const std::string member = list.name() + ".0";
+  try {
+    for (const AssumedInput& assumed : prepare(model_, options_, watch_, {member}).assumed)
+      if (assumed.tensor.name == member && !assumed.option.empty())
+        option = (assumed.option.starts_with("--input ") ? "" : "--input ") + assumed.option;
+  } catch (const ModelError&) {  // without the list the graph may be beyond a bound
+    watch_.look();
+  }
+  return option;
+}
+
+void DecidingSizes::ask_for_members(conversion::Assessment& assessment) {
+  for (Outcome& outcome : assessment.outcomes) {
+    if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || outcome.hint.starts_with("--input ")) continue;
+    const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
+    const auto* list = prepared_.facts.of(&input).list();
+    if (!list || list->items || !ir::is_tensor_list(input.type())) continue;
+    if (const std::string& option = option_of_member(input); !option.empty())
+      outcome.hint = option + ", and so on for each member of the list";
+  }
+}
+
 }  // namespace compatcheck::analysis

@@ -1,4 +1,4 @@
-// Whether a model fails for good, or for sizes of inputs alone that were assumed to vary.
+// Whether a model fails for good, or for sizes of inputs alone that were assumed to vary; and what to say of lists.
 #pragma once
 
 #include <map>
@@ -26,7 +26,11 @@ class DecidingSizes {
   // A call that fails where assumed sizes have but a name, and converts where they are numbers, needs input.
   void leave_to_inputs(conversion::Assessment& assessment, int opset);
 
+  // Where a list's members are asked for: the option that names one, by what readers take of it.
+  void ask_for_members(conversion::Assessment& assessment);
+
  private:
+  const std::string& option_of_member(const ir::Value& list);
   using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
   using Calls = std::set<Call>;
   struct Try {                          // one choice of numbers
@@ -47,6 +51,7 @@ class DecidingSizes {
   std::span<const int> opsets_;
   const ir::Watch& watch_;
   std::optional<std::vector<Try>> tries_;
+  std::map<const ir::Value*, std::string> members_;  // of lists: "--input xs.0=f32:3,h,w", empty where nothing is found
 };
 
 }  // namespace compatcheck::analysis

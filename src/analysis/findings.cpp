@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -126,6 +127,8 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
     return outcome.hint.empty() ? scaffold + ", or a row in a --mappings file:" : outcome.hint + "; or " + scaffold;
   }
   if (!outcome.hint.empty()) return outcome.hint;
+  if (rule == "CC007" && outcome.node->is("prim::SetAttr"))
+    return "compute it in __init__, or anew in each call in a local variable; `compatcheck explain CC007`";
   return rule == "CC007" ? "write the value out of place; `compatcheck explain CC007`" : "";
 }
 
@@ -133,6 +136,13 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
 bool is_for_training(const ir::Node& node) {
   return node.op().find("dropout") != std::string::npos || node.op().find("rrelu") != std::string::npos ||
          node.op().find("attention") != std::string::npos;
+}
+
+// Attributes that a model keeps between calls are one thing to mend, however many there are.
+constexpr std::string_view keeps_attributes = "writes attributes, which keep their values between calls";
+
+bool keeps_attribute(const Outcome& outcome) {
+  return outcome.unresolved_write && outcome.node->is("prim::SetAttr") && ir::constant_of(outcome.node->input(0));
 }
 
 class Collector {
@@ -171,6 +181,8 @@ class Collector {
       const auto& [root, op] = dependent;
       if (const auto finding = failures_.find(root); finding != failures_.end()) hanging[finding->second][op] += nodes;
     }
+    for (auto& [key, finding] : findings_)
+      if (finding.message == keeps_attributes && !attributes_.empty()) finding.message = spell_attributes();
     for (auto& [finding, operators] : hanging) finding->message += "; " + spell_dependents(operators);
     for (auto& [key, finding] : findings_) findings.push_back(std::move(finding));
     for (auto& [input, finding] : wanting_) findings.push_back(std::move(finding));
@@ -217,13 +229,31 @@ class Collector {
                            ? counterpart(outcome.node->op(), schema_of_call(*outcome.node), opset_, context_.schemas)
                            : nullptr;
     const auto rule = rule_of(outcome, onnx);
-    Finding& finding = add(rule, severity, numbered, message, help_of(outcome, rule, onnx, context_));
+    const bool keeps = rule == "CC007" && keeps_attribute(outcome);
+    Finding& finding =
+        add(rule, severity, numbered, keeps ? std::string(keeps_attributes) : message, help_of(outcome, rule, onnx, context_));
+    if (keeps) attributes_.insert(attribute_of(*outcome.node));
     failures_.emplace(outcome.node, &finding);
     if (finding.row.empty()) finding.row = row_for(outcome, rule, onnx, context_);
   }
 
   // Mended when the root is: it is counted there.
   void add_dependent(const Outcome& outcome, const Outcome& root) { ++dependents_[{root.node, outcome.node->op()}]; }
+
+  static std::string attribute_of(const ir::Node& write) {
+    const ir::Constant* name = write.attribute("name");
+    const auto* text = name ? name->get<std::string>() : nullptr;
+    return text ? *text : std::string("?");
+  }
+
+  // "writes attributes cell_anchors and scales, which keep their values between calls".
+  std::string spell_attributes() const {
+    if (attributes_.size() == 1) return "writes attribute " + *attributes_.begin() + ", which keeps its value between calls";
+    std::string names;
+    for (auto name = attributes_.begin(); name != attributes_.end(); ++name)
+      names += (names.empty() ? "" : std::next(name) == attributes_.end() ? " and " : ", ") + *name;
+    return "writes attributes " + names + ", which keep their values between calls";
+  }
 
   // "and 37 nodes that depend on it: aten::len (20), aten::add (17)".
   static std::string spell_dependents(const std::map<std::string, int>& operators) {
@@ -261,6 +291,7 @@ class Collector {
       auto [entry, fresh] = wanting_.try_emplace(input);
       Finding& finding = entry->second;
       if (fresh) start_wanting(finding, input, outcome);
+      if (outcome.hint.starts_with("--input ") && tried_.insert(input).second) finding.help = outcome.hint;  // and helps
       ++finding.nodes;
       finding.sites.push_back(site_of(*numbered.outcome->node, numbered.index));
     }
@@ -276,7 +307,7 @@ class Collector {
         wanted.what +
         (wanted.what.starts_with("the dtype") || wanted.what.starts_with("the sizes") ? " decide: " : " decides: ") +
         (outcome.status == Status::missing ? "whether " + outcome.node->op() + " runs" : outcome.reason);
-    finding.help = outcome.hint.starts_with("--input ") ? outcome.hint : wanted.option;  // what was tried, and helps
+    finding.help = wanted.option;
   }
 
   const ir::Graph& graph_;
@@ -287,6 +318,8 @@ class Collector {
   std::unordered_map<const ir::Node*, Finding*> failures_;             // the finding of each failing node
   std::map<std::pair<const ir::Node*, std::string>, int> dependents_;  // by root and operator
   std::map<std::uint32_t, Finding> wanting_;
+  std::set<std::uint32_t> tried_;     // inputs of which an option was tried
+  std::set<std::string> attributes_;  // that keep their values between calls
 };
 
 }  // namespace

@@ -138,11 +138,12 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
   return preparation.take();
 }
 
-Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch) {
+Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
+                 const std::vector<std::string>& members) {
   auto domain_versions = custom_opsets(options.custom_opsets, model.table, model.graph, options.export_type);
   ir::Graph graph = model.graph.clone();
   auto given = given_inputs(options, graph, model.defaults);
-  std::vector<std::string> told;
+  std::vector<std::string> told = members;
   for (const auto& fact : given.facts) told.push_back(fact.name);
   const auto part = [&](ir::Graph& whole) {
     for (const auto& [input, value] : given.left_out) take_default(whole, input, value);

@@ -28,8 +28,10 @@ struct Prepared {
   bool inline_functions = false;
 };
 
-// By the options' inputs, and by what is inferred of others. Throws UsageError for one that doesn't fit the model.
-Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch);
+// By the options' inputs, and by what is inferred of others. `members`: of lists and dictionaries, "xs.0", that become inputs of
+// their own although nothing is said of them. Throws UsageError for one that doesn't fit the model.
+Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
+                 const std::vector<std::string>& members = {});
 struct PrepareOptions {
   bool keep_assertions = false;  // branches that only raise stay, but for those that facts settle
 };

@@ -49,6 +49,15 @@ bool is_number_list(const ir::Value* value) {
   return ir::is(type, ir::TypeKind::list) && !type->elements.empty() && !holds_memory(type->elements[0]);
 }
 
+// A list of lists gives one of these, a dictionary its keys or values, never itself.
+bool is_part_of(const ir::Value* part, const ir::Value* whole) {
+  using enum ir::TypeKind;
+  const auto &type = whole->type(), &given = part->type();
+  if (!type || !given) return false;
+  if (ir::is(type, dict)) return ir::is(given, list);
+  return ir::is(type, list) && !type->elements.empty() && ir::equal(*type->elements.front(), *given);
+}
+
 }  // namespace
 
 bool is_undeclared_view(const ir::Node& node) {
@@ -154,21 +163,21 @@ void Aliases::flow_schema(const ir::Node& node) {
       for (std::size_t i = 0; i < node.inputs().size(); ++i) {
         if (is_number_list(node.input(i)) && !is_number_list(output)) continue;
         const bool container = is_container(node.input(i)->type());
-        if (container == is_container(output->type())) assign(output, node.input(i));
+        if (container == is_container(output->type()) && !is_part_of(output, node.input(i))) assign(output, node.input(i));
         if (container) get(output, node.input(i));
       }
     }
     if (declared.empty() || is_container(output->type())) fresh(output);
-    if (is_container(output->type()))
+    if (is_container(output->type()) && !is_number_list(output))
       for (const ir::Value* input : node.inputs()) {
         if (is_number_list(input) && ir::is_tensor_list(output->type())) continue;
-        put(output, input);
+        if (!is_part_of(output, input)) put(output, input);
         if (is_container(input->type()))
           for (LocationId id : Set(set_of(input))) merge(locations_[made_.at(output)].contents, locations_[id].contents);
       }
   }
-  for (std::size_t i = 0; i < arguments; ++i) {  // a written list keeps what is put into it
-    if (!schema.arguments[i].written || !is_container(node.input(i)->type())) continue;
+  for (const std::size_t i : written_operands(node)) {  // a written list keeps what is put into it
+    if (!is_container(node.input(i)->type())) continue;
     for (std::size_t j = 0; j < node.inputs().size(); ++j) {
       if (j == i) continue;
       put(node.input(i), node.input(j));

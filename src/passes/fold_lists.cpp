@@ -34,7 +34,7 @@ class Contents {
   // What `change` makes of the items. False if that isn't known; `taken` is what pop returns.
   bool apply(const ir::Node& change, const Aliases& aliases, ir::Value*& taken) {
     if (change.is("aten::clear")) return items_.clear(), true;
-    return dict_ ? apply_to_dict(change, taken) : apply_to_list(change, aliases, taken);
+    return dict_ ? apply_to_dict(change, aliases, taken) : apply_to_list(change, aliases, taken);
   }
 
  private:
@@ -67,20 +67,42 @@ class Contents {
     return true;
   }
 
-  bool apply_to_dict(const ir::Node& change, ir::Value*& taken) {
-    const ir::Constant* key = change.inputs().size() > 1 ? ir::constant_of(change.input(1)) : nullptr;
-    if (!key) return false;
+  bool update(const ir::Value* other, const Aliases& aliases) {
+    const ir::Node* made = other->producer();
+    if (!made || !made->is("prim::DictConstruct") || aliases.written(other)) return false;
+    for (std::size_t i = 0; i < made->inputs().size(); i += 2)
+      if (!ir::constant_of(made->input(i)) || !set(made->input(i), made->input(i + 1))) return false;
+    return true;
+  }
+
+  bool are_keys_known() const {
     for (std::size_t i = 0; i < items_.size(); i += 2)
       if (!ir::constant_of(items_[i])) return false;
+    return true;
+  }
+
+  std::size_t place_of(const ir::Constant& key) const {
     std::size_t at = 0;
-    while (at < items_.size() && !ir::equal(*ir::constant_of(items_[at]), *key)) at += 2;
-    if (change.is("aten::_set_item") && change.inputs().size() == 3) {
-      if (at == items_.size())
-        items_.insert(items_.end(), {change.input(1), change.input(2)});
-      else
-        items_[at + 1] = change.input(2);
-      return true;
-    }
+    while (at < items_.size() && !ir::equal(*ir::constant_of(items_[at]), key)) at += 2;
+    return at;
+  }
+
+  bool set(ir::Value* key, ir::Value* value) {
+    if (!are_keys_known()) return false;
+    const std::size_t at = place_of(*ir::constant_of(key));
+    if (at == items_.size())
+      items_.insert(items_.end(), {key, value});
+    else
+      items_[at + 1] = value;
+    return true;
+  }
+
+  bool apply_to_dict(const ir::Node& change, const Aliases& aliases, ir::Value*& taken) {
+    if (change.is("aten::update") && change.inputs().size() == 2) return update(change.input(1), aliases);
+    const ir::Constant* key = change.inputs().size() > 1 ? ir::constant_of(change.input(1)) : nullptr;
+    if (!key || !are_keys_known()) return false;
+    if (change.is("aten::_set_item") && change.inputs().size() == 3) return set(change.input(1), change.input(2));
+    const std::size_t at = place_of(*key);
     if (at == items_.size() || (!change.is("aten::Delete") && !(change.is("aten::pop") && change.inputs().size() == 2)))
       return false;
     taken = items_[at + 1];
@@ -111,10 +133,57 @@ bool use_list_itself(const ir::Graph& graph) {
   return any;
 }
 
+// dict() and list() of nothing are {} and [].
+std::size_t plain_constructs(ir::Graph& graph, const ir::Watch& watch) {
+  std::size_t made = 0;
+  for (ir::Node* node : all_nodes(graph, watch)) {
+    const bool dict = node->is("aten::dict");
+    if (!(dict || node->is("aten::list")) || !node->inputs().empty() || node->outputs().size() != 1 ||
+        !is_container(node->output()))
+      continue;
+    ir::Node* instead = graph.create(dict ? "prim::DictConstruct" : "prim::ListConstruct");
+    instead->add_output(node->output()->type());
+    instead->copy_origin(*node);
+    instead->insert_before(node);
+    node->output()->replace_all_uses_with(instead->output());
+    node->erase();
+    ++made;
+  }
+  return made;
+}
+
 class Folder {
  public:
   Folder(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch)
       : order_(graph), aliases_(graph, program, watch), budget_(budget), watch_(watch) {}
+
+  // dict([(k, v), (l, w)]).
+  bool pair_up(ir::Node* dict) {
+    const ir::Node* list = dict->input(0)->producer();
+    if (!list || !list->is("prim::ListConstruct") || list->inputs().empty() || aliases_.written(dict->input(0))) return false;
+    Values items;
+    for (const ir::Value* pair : list->inputs()) {
+      const ir::Node* made = pair->producer();
+      if (!made || !made->is("prim::TupleConstruct") || made->inputs().size() != 2) return false;
+      items.insert(items.end(), made->inputs().begin(), made->inputs().end());
+    }
+    ir::Node* instead = dict->graph()->create("prim::DictConstruct", items);
+    instead->add_output(dict->output()->type());
+    instead->copy_origin(*dict);
+    instead->insert_before(dict);
+    dict->output()->replace_all_uses_with(instead->output());
+    dict->erase();
+    return true;
+  }
+
+  // d.update({}).
+  bool drop(ir::Node* update) {
+    const ir::Node* other = update->input(1)->producer();
+    if (!other || !other->is("prim::DictConstruct") || !other->inputs().empty() || aliases_.written(update->input(1)))
+      return false;
+    update->erase();
+    return true;
+  }
 
   bool fold(ir::Node* made) {
     if (!stays_here(*made)) return false;
@@ -207,11 +276,19 @@ class Folder {
 }  // namespace
 
 std::size_t fold_lists(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch) {
-  if (!use_list_itself(graph)) return 0;
-  std::size_t folded = 0;
-  std::vector<ir::Node*> candidates;
-  for (ir::Node* node : all_nodes(graph, watch))
+  std::size_t folded = plain_constructs(graph, watch);
+  const bool any_changes = use_list_itself(graph);
+  std::vector<ir::Node*> candidates, wholes;
+  for (ir::Node* node : all_nodes(graph, watch)) {
     if (node->is("prim::ListConstruct") || node->is("prim::DictConstruct")) candidates.push_back(node);
+    if (node->is("aten::update") && node->inputs().size() == 2 && node->outputs().empty()) wholes.push_back(node);
+    if (node->is("aten::dict") && node->inputs().size() == 1 && is_container(node->output())) wholes.push_back(node);
+  }
+  if (!wholes.empty()) {  // the folder of what follows has to know what these leave
+    Folder folder(graph, program, budget, watch);
+    for (ir::Node* node : wholes) folded += node->is("aten::dict") ? folder.pair_up(node) : folder.drop(node);
+  }
+  if (!any_changes) return folded;
   Folder folder(graph, program, budget, watch);
   for (ir::Node* node : candidates)
     if (folder.fold(node)) ++folded;

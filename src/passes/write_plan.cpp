@@ -13,6 +13,12 @@ namespace {
 
 std::string shown(const ir::Value* value) { return ir::described(*value); }
 
+// "the dict `losses`", "a dict".
+std::string named(const std::string& kind, const ir::Value* value) {
+  const std::string text = shown(value);
+  return text.starts_with("a ") || text.starts_with("the ") ? text : kind + " " + text;
+}
+
 bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
 
 bool is_container(const ir::Value* value) {
@@ -202,11 +208,11 @@ std::string WritePlan::container_obstacle(const ir::Node& write, const ir::Value
     return "writes to " + shown(target) + ", which isn't a tensor";
   if (std::string why = memory_obstacle(target); !why.empty()) return why;
   if (ir::is(target->type(), ir::TypeKind::dict))
-    return "changes the dict " + shown(target) + " in place, where its items aren't known or something else may hold it";
+    return "changes " + named("the dict", target) + " in place, where its items aren't known or something else may hold it";
   if (write.schema() && write.inputs().size() > 1 &&
       (write.is("aten::_set_item") || write.is("aten::pop") || write.is("aten::Delete")))
-    return "changes the list " + shown(target) + " at an index that isn't known";
-  return "changes the list " + shown(target) + " in a way that no expression of lists gives";
+    return "changes " + named("the list", target) + " at an index that isn't known";
+  return "changes " + named("the list", target) + " in a way that no expression of lists gives";
 }
 
 // ---- Values of different families that may share memory

@@ -65,11 +65,88 @@ class Images(nn.Module):
         return made
 
 
+class Cached(nn.Module):
+    """Two attributes that calls keep: one thing to mend."""
+
+    scales: Optional[List[float]]
+    offsets: Optional[List[float]]
+
+    def __init__(self):
+        super().__init__()
+        self.scales = None
+        self.offsets = None
+
+    def forward(self, x):
+        if self.scales is None:
+            self.scales = [0.5, 0.25]
+        if self.offsets is None:
+            self.offsets = [1.0, 2.0]
+        scales, offsets = self.scales, self.offsets
+        assert scales is not None and offsets is not None
+        return x.relu() * scales[0] + offsets[1]
+
+
+class Backbone(nn.Module):
+    """As torchvision's segmentation models: dictionaries that begin as dict() and are merged."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleDict(OrderedDict((name, nn.Conv2d(3, 3, 3, padding=1)) for name in ("low", "inner", "high")))
+
+    def features(self, x):
+        out: Dict[str, Tensor] = OrderedDict()
+        for name, layer in self.layers.items():
+            x = layer(x)
+            if name != "inner":
+                out[name] = x
+        return out
+
+    def forward(self, x):
+        losses: Dict[str, Tensor] = {}
+        found = self.features(x)
+        if self.training:
+            losses["low"] = found["low"].sum()
+        found.update({"both": found["low"] + found["high"]})
+        found.update(losses)
+        result: Dict[str, Tensor] = OrderedDict()
+        result["out"] = found["both"].relu()
+        return result
+
+
+class Detector(nn.Module):
+    """A list of images of three dimensions, as an assertion inside of a loop says; their sizes are merged."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+
+    def largest(self, sizes: List[List[int]]) -> List[int]:
+        maxes = sizes[0]
+        for size in sizes[1:]:
+            for i, item in enumerate(size):
+                maxes[i] = max(maxes[i], item)
+        return maxes
+
+    def forward(self, images: List[Tensor]):
+        images = [image for image in images]
+        for i in range(len(images)):
+            image = images[i]
+            if image.dim() != 3:
+                raise ValueError("images have three dimensions")
+            images[i] = self.conv(image[None])[0]
+        size = self.largest([list(image.shape) for image in images])
+        first = images[0]
+        return torch.nn.functional.pad(first, [0, size[2] - first.shape[2], 0, size[1] - first.shape[1]])
+
+
 # name: module, what its errors are, and how many nodes at least follow from the first of them
 MODELS = {
-    "pyramid": (Pyramid(), [("CC001", "aten::dict")], 10),
+    "pyramid": (Pyramid(), [], 0),
     "levels": (Levels(), [("CC007", "prim::SetAttr")], 1),
     "images": (Images(), [("CC006", None)], 0),
+    "cached": (Cached(), [("CC007", "prim::SetAttr")], 1),
+    "backbone": (Backbone(), [], 0),
+    "detector": (Detector(), [("CC006", None)], 0),
 }
 
 
@@ -84,17 +161,45 @@ def main():
             run = subprocess.run([program, model, "--format", "json"], capture_output=True, text=True)
             errors = [each for each in json.loads(run.stdout)["findings"] if each["severity"] == "error"]
             got = [(each["id"], each["op"] if each["id"] != "CC006" else None) for each in errors]
+            for each in errors:  # what is asked for is what readers take, and settles it
+                if each["id"] == "CC006":
+                    option = each["help"].split(",")[0:1] and each["help"].split(" ")[1].rstrip(",")
+                    again = subprocess.run([program, model, "--format", "json", "--input", option], capture_output=True, text=True)
+                    left = [(finding["id"], finding["message"]) for finding in json.loads(again.stdout or "{}").get("findings", [{"id": again.stderr, "message": "", "severity": "error"}]) if finding["severity"] == "error"]
+                    if left and name != "detector" or any(id == "CC006" for id, _ in left):
+                        wrong.append(f"{name}: {each['help']}: {left}")
+                    if name == "detector" and ":3," not in option:
+                        wrong.append(f"{name}: {each['help']}")
             if got != causes:
                 wrong.append(f"{name}: {[(each['id'], each['op'], each['message']) for each in errors]}, not {causes}")
                 continue
             wrong.extend(f"{name}: {each['message']} {each['help']}" for each in errors if "%" in each["message"] + each["help"] or "output 0" in each["message"])
             wrong.extend(f"{name}: a row: {each['row']}" for each in errors if each.get("row"))
-            depend = [word for word in errors[0]["message"].split() if word.isdigit()]
+            if name == "cached" and "offsets and scales" not in errors[0]["message"]:
+                wrong.append(f"{name}: {errors[0]['message']}")
+            depend = [word for each in errors[:1] for word in each["message"].split() if word.isdigit()]
             if least and (not depend or int(depend[0]) < least):
                 wrong.append(f"{name}: {errors[0]['message']}")
             text = subprocess.run([program, model, "--format", "markdown"], capture_output=True, text=True).stdout
             if least and "depend" not in text:
                 wrong.append(f"{name}: markdown doesn't count what depends: {text}")
+        for name in [name for name, (_, causes, _) in MODELS.items() if not causes]:
+            made = subprocess.run([program, "verify", pathlib.Path(folder) / f"{name}.pt"], capture_output=True, text=True)
+            if made.returncode:
+                wrong.append(f"{name}: {made.stdout}{made.stderr}")
+        sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "models"))
+        from torchvision_on_cpu import load_torchvision
+        torchvision = load_torchvision()
+        made = torchvision.models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None)
+        model = pathlib.Path(folder) / "detection.pt"
+        torch.jit.script(made.eval()).save(str(model))
+        for options in ([], ["--input", "images.0=f32:3,800,800"]):
+            report = json.loads(subprocess.run([program, model, "--format", "json", *options], capture_output=True, text=True).stdout)
+            errors = [each for each in report["findings"] if each["severity"] == "error"]
+            if len(errors) > 3 or any("%" in each["message"] + each["help"] or each.get("row") for each in errors):
+                wrong.append(f"detection {options}: {[(each['id'], each['op'], each['message'], each['help']) for each in errors]}")
+            if not options and not any("--input images.0=f32:3," in each["help"] for each in errors):
+                wrong.append(f"detection: {[each['help'] for each in errors]}")
     print("\n".join(wrong) or "all as expected")
     return 1 if wrong else 0
 
