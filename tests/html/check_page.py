@@ -230,6 +230,36 @@ def findings_open_and_copy(started, pages):
         assert page.locator("[role=treeitem][aria-selected=true]").inner_text().startswith("acme::fused_bias")
 
 
+def dependents_show_and_filter(started, pages):
+    """What hangs on a finding stands in its message, in a page that a check itself writes: of operators that are missing, too."""
+    model, file = pages.folder / "chain.ir", pages.folder / "chain.html"
+    model.write_text("graph(%x : Float(2, 3)):\n  %a : Tensor = acme::encode(%x)\n  %b : Tensor = aten::relu(%a)\n  %c : Tensor = aten::tanh(%b)\n  %d : Tensor = aten::tanh(%c)\n"
+                     "  %e : Tensor = acme::decode(%x)\n  return (%d, %e)\n")
+    subprocess.run([pages.program, "check", model, "--report", file, "--report", f"json={file.with_suffix('.json')}", "-q"], stdout=subprocess.PIPE, check=False)
+    report = json.loads(file.with_suffix(".json").read_text())
+    found = {finding["op"]: finding for finding in report["findings"]}
+    hanging = "and 3 nodes that depend on it: aten::tanh (2), aten::relu (1)"
+    assert found["acme::encode"]["message"].endswith(hanging) and "depend" not in found["acme::decode"]["message"], found
+    with Watched(started, file) as watched:
+        page = watched.page
+        show_everything(page)
+        cause = page.locator(".finding", has_text="acme::encode")
+        assert cause.count() == 1 and hanging in cause.inner_text(), cause.inner_text()
+        field, count = page.locator("#findings input"), f"of {len(report['findings'])} "
+        for word, left in (("aten::tanh", "acme::encode"), ("depend", "acme::encode"), ("acme::decode", "acme::decode")):
+            field.fill(word)
+            assert page.locator(".finding").count() == 1 and page.locator(".finding h4 code").first.inner_text() == left, word
+            assert text(page, "#findings .count").startswith(f"1 {count}"), text(page, "#findings .count")
+        field.fill("aten::sigmoid")
+        assert page.locator(".finding").count() == 0
+        field.fill("")
+        page.locator("#findings").get_by_label("Severity").select_option("error")
+        assert hanging in page.locator(".finding", has_text="acme::encode").inner_text()
+        outcomes = page.eval_on_selector_all("#operators tbody tr:not(.detail)", "rows => rows.map(row => [row.cells[0].innerText.trim(), row.cells[6].innerText])")
+        blocked = {op["op"]: str(op["blocked"]) for op in report["operators"]}
+        assert dict(map(tuple, outcomes)) == blocked, (outcomes, blocked)
+
+
 def tree_by_keyboard(started, pages):
     for name in ("network", "undrawn"):
         with Watched(started, pages.get(name)[0]) as watched:
@@ -399,7 +429,7 @@ def narrow_screens_scroll_one_way(started, pages):
             assert watched.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
 
 
-CHECKS = [data_is_the_json, counts_are_the_jsons, verdict_stands_first, opsets_by_engines, words_are_the_text_s, models_and_totals, operators_filter_and_sort, findings_open_and_copy, tree_by_keyboard,
+CHECKS = [data_is_the_json, counts_are_the_jsons, verdict_stands_first, opsets_by_engines, words_are_the_text_s, models_and_totals, operators_filter_and_sort, findings_open_and_copy, dependents_show_and_filter, tree_by_keyboard,
           drawing_and_tree_agree, nodes_are_found, theme_changes, hostile_names_are_text, sources_stay_below_the_root, paper_holds_everything, axe_finds_nothing, narrow_screens_scroll_one_way]
 
 
