@@ -48,8 +48,7 @@ Facts to_fixed(const Call& call) {
   return {cast(tensor_of(call, "self"), dtype)};
 }
 
-// prim::convert_element_type(Tensor a, ScalarType dtype).
-Facts convert_element_type(const Call& call) { return {cast(tensor_of(call, "a"), call.dtype("dtype"))}; }
+Facts convert_element_type(const Call& call) { return {cast(tensor_of(call, "self"), call.dtype("dtype"))}; }
 
 }  // namespace
 

@@ -130,6 +130,10 @@ Facts linspace(const Call& call) {
   return {tensor_fact(dtype_or(call, dtype), Shape{call.dim("steps").value_or(Dim::unknown())})};
 }
 
+Facts frequencies(const Call& call) {
+  return {tensor_fact(dtype_or(call, default_float), Shape{call.dim("n").value_or(Dim::unknown())})};
+}
+
 Facts eye(const Call& call) {
   const Dim n = call.dim("n").value_or(Dim::unknown());
   return {tensor_fact(dtype_or(call, default_float), Shape{n, call.has("m") ? call.dim("m").value_or(Dim::unknown()) : n})};
@@ -317,6 +321,7 @@ void register_creation(Registry& registry) {
   registry.facts("aten::linspace", linspace);
   registry.facts("aten::logspace", linspace);
   registry.facts("aten::eye", eye);
+  registry.facts("aten::fft_fftfreq", frequencies);
   registry.facts("aten::tril_indices", triangle_indices<true>);
   registry.facts("aten::triu_indices", triangle_indices<false>);
   for (const char* op :

@@ -200,6 +200,25 @@ Facts meshgrid(const Call& call) {
   return {list_fact(std::move(items))};
 }
 
+// The longest of them, one beside the other.
+Facts pad_sequence(const Call& call) {
+  const auto tensors = tensor_list(call, "sequences");
+  const auto batch_first = call.boolean("batch_first");
+  if (!tensors || tensors->empty()) return {tensor_fact(std::nullopt, std::nullopt)};
+  const TensorFact& first = tensors->front();
+  if (!first.shape || first.shape->empty() || !batch_first) return {tensor_fact(first.dtype, std::nullopt)};
+  Dim longest = size_at(first, 0);
+  for (const TensorFact& tensor : *tensors) {
+    const Dim length = size_at(tensor, 0);
+    if (provably_equal(length, longest)) continue;
+    longest = length.is_number() && longest.is_number() ? Dim(std::max(*length.number(), *longest.number())) : Dim::unknown();
+  }
+  Shape shape = *first.shape;
+  shape.front() = longest;
+  shape.insert(shape.begin() + (*batch_first ? 0 : 1), static_cast<std::int64_t>(tensors->size()));
+  return {tensor_fact(first.dtype, std::move(shape))};
+}
+
 Facts block_diag(const Call& call) {
   const auto tensors = tensor_list(call, "tensors");
   if (!tensors) return {tensor_fact(std::nullopt, Shape(2, Dim::unknown()))};
@@ -258,6 +277,7 @@ void register_join(Registry& registry) {
   registry.facts("aten::broadcast_tensors", broadcast_tensors);
   registry.facts("aten::meshgrid", meshgrid);
   registry.facts("aten::block_diag", block_diag);
+  registry.facts("aten::pad_sequence", pad_sequence);
   registry.facts("aten::cartesian_prod", cartesian_prod);
   registry.facts("aten::_chunk_cat", chunk_cat);
 }

@@ -45,17 +45,33 @@ Facts native_group_norm(const Call& call) {
 // (result, mean, 1/deviation), a number a channel when training, empty else; perhaps more that backward wants.
 Facts native_batch_norm(const Call& call) {
   const TensorFact& input = tensor_of(call, "input");
-  const bool saved = !call.has("training") || call.op() == "aten::_batch_norm_with_update";
-  const auto training = saved ? std::optional(true) : call.boolean("training");
+  const bool updates = call.op() == "aten::_batch_norm_with_update", keeps = call.op() == "aten::_batch_norm_no_update";
+  const bool saved = updates || !call.has("training");
+  const auto training = keeps ? std::optional(false) : saved ? std::optional(true) : call.boolean("training");
   std::optional<Shape> channels;
   if (training) channels = *training ? Shape{size_at(input, 1)} : Shape{0};
   const Fact statistic = tensor_fact(statistics_dtype(call), channels);
   Facts facts{like(input), statistic, statistic};
-  if (call.op() == "aten::_batch_norm_with_update") facts.push_back(tensor_fact(DType::u8, Shape{0}));
+  const bool numbered = call.op() == "aten::_batch_norm_impl_index";
+  if (updates || keeps || numbered) facts.push_back(tensor_fact(DType::u8, Shape{0}));
+  if (numbered) facts.push_back(integer_fact(Dim::unknown()));
   return facts;
 }
 
+// Of size 1 in all dimensions but one; with -1 a number.
+Fact length_except(const Call& call) {
+  const TensorFact& v = tensor_of(call, "v");
+  const auto dim = call.integer("dim");
+  if (!v.shape || !dim) return tensor_fact(v.dtype, std::nullopt);
+  if (*dim == -1) return tensor_fact(v.dtype, Shape{});
+  Shape shape(v.shape->size(), 1);
+  if (const auto kept = wrap_dim(*dim, shape.size())) shape[*kept] = (*v.shape)[*kept];
+  return tensor_fact(v.dtype, std::move(shape));
+}
+
+Facts norm_except_dim(const Call& call) { return {length_except(call)}; }
 Facts weight_norm(const Call& call) { return {like(tensor_of(call, "v"))}; }
+Facts weight_and_norm(const Call& call) { return {like(tensor_of(call, "v")), length_except(call)}; }
 
 Facts softmax(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
@@ -129,10 +145,13 @@ void register_normalization(Registry& registry) {
   registry.condition("groups_fit", groups_fit);
   registry.condition("channels_fit", channels_fit);
   registry.condition("normalized_shape_fits", normalized_shape_fits);
-  for (const char* op : {"aten::native_batch_norm", "aten::_native_batch_norm_legit",
-                         "aten::_native_batch_norm_legit_no_training", "aten::_batch_norm_with_update"})
+  for (const char* op :
+       {"aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::_native_batch_norm_legit_no_training",
+        "aten::_batch_norm_with_update", "aten::_batch_norm_no_update", "aten::_batch_norm_impl_index"})
     registry.facts(op, native_batch_norm);
   registry.facts("aten::_weight_norm", weight_norm);
+  registry.facts("aten::_weight_norm_interface", weight_and_norm);
+  registry.facts("aten::norm_except_dim", norm_except_dim);
   for (const char* op : {"aten::softmax", "aten::log_softmax", "aten::_softmax", "aten::_log_softmax", "aten::_safe_softmax"})
     registry.facts(op, softmax);
   registry.facts("aten::native_dropout", native_dropout);

@@ -38,9 +38,11 @@ Pool pool_of(const Call& call, std::size_t dims) {
           .ceil = call.boolean("ceil_mode")};
 }
 
+const TensorFact& pooled_tensor(const Call& call) { return tensor_of(call, call.has("qx") ? "qx" : "self"); }
+
 template <std::size_t dims>
 std::optional<Shape> pooled(const Call& call) {
-  const TensorFact& self = tensor_of(call, "self");
+  const TensorFact& self = pooled_tensor(call);
   if (!self.shape || self.shape->size() < dims) return std::nullopt;
   const Pool pool = pool_of(call, dims);
   Shape shape = *self.shape;
@@ -54,7 +56,7 @@ std::optional<Shape> pooled(const Call& call) {
 
 template <std::size_t dims>
 Facts pool(const Call& call) {
-  return {tensor_fact(call.dtype_of("self"), pooled<dims>(call))};
+  return {tensor_fact(pooled_tensor(call).dtype, pooled<dims>(call))};
 }
 
 template <std::size_t dims>
@@ -211,6 +213,7 @@ void register_pooling(Registry& registry) {
   registry.facts("aten::avg_pool3d", pool<3>);
   registry.facts("aten::quantized_max_pool1d", pool<1>);
   registry.facts("aten::quantized_max_pool2d", pool<2>);
+  registry.facts("quantized::max_pool1d", pool<1>);
   registry.facts("aten::adaptive_avg_pool1d", adaptive<1>);
   registry.facts("aten::adaptive_avg_pool2d", adaptive<2>);
   registry.facts("aten::adaptive_avg_pool3d", adaptive<3>);

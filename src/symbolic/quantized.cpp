@@ -58,6 +58,15 @@ Facts cat(const Call& call) {
   return {tensor_fact(tensors->front().dtype, dim ? concatenated(*tensors, *dim) : std::nullopt)};
 }
 
+Facts matmul(const Call& call) {
+  const TensorFact &a = tensor_of(call, "qa"), &b = tensor_of(call, "qb");
+  if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->size() != a.shape->size())
+    return {tensor_fact(a.dtype, std::nullopt)};
+  Shape shape = *a.shape;
+  shape.back() = b.shape->back();
+  return {tensor_fact(a.dtype, std::move(shape))};
+}
+
 // A scale and a zero point for each position along `axis`.
 Verdict channel_scales_fit(const Call& call) {
   Demands demands;
@@ -141,10 +150,12 @@ void register_quantized(Registry& registry) {
     registry.facts(op, fake_quantized_with_mask);
   registry.condition("channel_scales_fit", channel_scales_fit);
   for (const char* op : {"add", "add_relu", "mul", "mul_relu"}) registry.facts("quantized::" + std::string(op), binary);
+  registry.facts("quantized::matmul", matmul);
   for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), cat);
   for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16",
                          "linear_relu_dynamic_fp16", "linear_leaky_relu", "linear_tanh"})
     registry.facts("quantized::" + std::string(op), linear);
+  for (const char* op : {"conv2d_add", "conv2d_add_relu"}) registry.facts("quantized::" + std::string(op), convolution);
   for (const std::string dims : {"1d", "2d", "3d"}) {
     for (const std::string& kind : {"conv" + dims, "conv" + dims + "_relu", "conv_transpose" + dims}) {
       registry.facts("quantized::" + kind, convolution);

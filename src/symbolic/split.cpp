@@ -189,9 +189,9 @@ Verdict pieces_known(const Call& call) {
 }  // namespace
 
 void register_split(Registry& registry) {
-  for (const char* op : {"aten::chunk", "aten::unsafe_chunk"}) registry.facts(op, chunk);
+  for (const char* op : {"aten::chunk", "aten::unsafe_chunk", "prim::ConstantChunk"}) registry.facts(op, chunk);
   for (const char* op : {"aten::split", "aten::unsafe_split", "aten::split_copy", "aten::split_with_sizes",
-                         "aten::unsafe_split_with_sizes", "aten::split_with_sizes_copy"})
+                         "aten::unsafe_split_with_sizes", "aten::split_with_sizes_copy", "prim::ConstantSplit"})
     registry.facts(op, split);
   registry.facts("aten::tensor_split", tensor_split);
   registry.facts("aten::hsplit", hsplit);

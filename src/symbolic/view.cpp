@@ -95,6 +95,15 @@ Facts view(const Call& call) {
   return {reshaped(self, sizes ? view_shape(self, *sizes) : std::nullopt)};
 }
 
+Facts reshaped_by_tensor(const Call& call) {
+  const TensorFact& shape = tensor_of(call, "shape");
+  if (shape.contents) return {reshaped(self_of(call), view_shape(self_of(call), *shape.contents))};
+  const auto rank = size_at(shape, 0).number();
+  return {reshaped(self_of(call), rank && *rank >= 0 && *rank <= 64
+                                      ? std::optional(unknown_sizes(static_cast<std::size_t>(*rank)))
+                                      : std::nullopt)};
+}
+
 Facts like_other(const Call& call) {
   const auto* other = call.tensor("other");
   return {reshaped(self_of(call), other ? other->shape : std::nullopt)};
@@ -402,6 +411,7 @@ void register_view(Registry& registry) {
   for (const char* op :
        {"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::view_copy", "aten::_reshape_alias", "aten::_reshape_copy"})
     registry.facts(op, view);
+  registry.facts("aten::_reshape_from_tensor", reshaped_by_tensor);
   registry.facts("aten::view_as", like_other);
   registry.facts("aten::reshape_as", like_other);
   registry.facts("aten::flatten", flatten);

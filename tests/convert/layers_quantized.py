@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from run_layers import Case
+from run_layers import Case, engine
 
 SCALE, ZERO = 0.05, 7
 
@@ -51,17 +51,78 @@ def cases():
     step = (1e-3, 0.21)   # one step of the result: 0.2
     for label, weight in (("tensor", per_tensor), ("channel", per_channel)):
         made[f"q_linear_{label}"] = Case(Layer(ops.linear, ops.linear_prepack(weight(5, 6), torch.randn(5)), 0.2, 60), [(torch.randn(3, 6),)], opsets=wide, tolerance=step)
-        made[f"q_linear_relu_{label}"] = Case(Layer(ops.linear_relu, ops.linear_prepack(weight(5, 6), None), 0.2, 0), [(torch.randn(3, 6),)], opsets=wide, tolerance=step)
+        made[f"q_linear_relu_{label}"] = Case(Layer(ops.linear_relu, ops.linear_prepack(weight(5, 6), torch.randn(5) if label == "channel" else None), 0.2, 0), [(torch.randn(3, 6),)], opsets=wide, tolerance=step)
         made[f"q_conv2d_{label}"] = Case(Layer(ops.conv2d, ops.conv2d_prepack(weight(4, 3, 3, 3), torch.randn(4), [2, 1], [1, 1], [1, 1], 1), 0.2, 60), [(torch.randn(2, 3, 7, 6),)], opsets=wide, tolerance=step)
         made[f"q_conv1d_{label}"] = Case(Layer(ops.conv1d_relu, ops.conv1d_prepack(weight(4, 3, 3), torch.randn(4), [2], [1], [1], 1), 0.2, 0), [(torch.randn(2, 3, 7),)], opsets=wide, tolerance=step)
         for reduce_range in (True, False):
             packed = ops.linear_prepack(weight(5, 6), torch.randn(5))
             inputs = [(torch.randn(3, 6),), (torch.rand(3, 6) + 1,), (-torch.rand(3, 6),), (torch.zeros(3, 6),), (torch.randn(3, 6) * 1e-5,), (torch.randn(3, 6) * 1e4,)]
             made[f"dynamic_{label}_{reduce_range}"] = Case(Dynamic(packed, reduce_range), inputs, opsets=range(11, 27))
+    made |= other_layers(per_tensor, step)
     for kind in (nn.LSTM, nn.GRU):
         layer = torch.ao.quantization.quantize_dynamic(nn.Sequential(kind(4, 6, num_layers=2, bidirectional=True, batch_first=True)).eval(), {kind}, dtype=torch.qint8)
         made[f"dynamic_{kind.__name__.lower()}"] = Case(layer, [(torch.randn(2, 5, 4),)], opsets=range(11, 27))
     return made
+
+
+def other_layers(weight, step):
+    """Operators that PyTorch's own quantized modules call, or that its fusions make."""
+    ops, r, made = torch.ops.quantized, torch.randn, {}
+    two = lambda x: (torch.quantize_per_tensor(x, 0.0731, ZERO, torch.quint8), torch.quantize_per_tensor(x * 0.5 - 0.3, 0.05, 11, torch.quint8))
+    for name, function, shape in [
+            ("mul_relu", lambda x: ops.mul_relu(*two(x), 0.1, 3), (2, 3, 6)), ("cat_relu", lambda x: ops.cat_relu([*two(x)], 1, 0.1, 3), (2, 3, 6)),
+            ("matmul", lambda x: ops.matmul(*two(x), 0.2, 60), (2, 4, 4)), ("elu", lambda x: ops.elu(two(x)[0], 0.1, 30, 0.7, 1.3, 1.1), (2, 3, 6)),
+            ("celu", lambda x: ops.celu(two(x)[0], 0.1, 30, 1.5), (2, 3, 6)), ("prelu", lambda x: ops.prelu(two(x)[0], two(torch.tensor([0.1, 0.5, -0.2]))[1], 0.1, 60), (2, 3, 6)),
+            ("softmax", lambda x: ops.softmax(two(x)[0], 1, 0.01, 3), (2, 3, 6)), ("max_pool1d", lambda x: ops.max_pool1d(two(x)[0], [3], [2], [1], [1], False), (2, 3, 7)),
+            ("dropout", lambda x: ops.dropout(two(x)[0], 0.1, 3, 0.5, False), (2, 3, 6)), ("layer_norm", lambda x: ops.layer_norm(two(x)[0], [6], torch.linspace(-1, 1, 6), torch.linspace(0, 1, 6), 1e-5, 0.1, 60), (2, 3, 6)),
+            ("layer_norm_plain", lambda x: ops.layer_norm(two(x)[0], [6], None, None, 1e-5, 0.1, 60), (2, 3, 6)),
+            ("group_norm", lambda x: ops.group_norm(two(x)[0], 2, torch.linspace(-1, 1, 4), torch.linspace(0, 1, 4), 1e-5, 0.1, 60), (2, 4, 6)),
+            ("instance_norm", lambda x: ops.instance_norm(two(x)[0], torch.linspace(-1, 1, 3), torch.linspace(0, 1, 3), 1e-5, 0.1, 60), (2, 3, 6, 5))]:
+        made[f"q_{name}"] = Case(lambda x, function=function: function(x).dequantize(), [(steps(-2, 6, *shape),), (r(shape),)], opsets=range(10, 27), tolerance=(1e-3, 0.21))
+    conv = {n: lambda *more, n=n: getattr(ops, f"conv{n}d_prepack")(weight(4, 3, *[3] * n), r(4), [1] * n, [1] * n, [1] * n, 1, *more) for n in (1, 2, 3)}
+    turned = ops.conv_transpose1d_prepack(weight(3, 4, 3), r(4), [2], [1], [0], [1], 1)   # right by fbgemm alone
+    for name, op, packed, shape in [("conv1d", ops.conv1d, conv[1](), (2, 3, 7)), ("conv2d_relu", ops.conv2d_relu, conv[2](), (2, 3, 7, 6)), ("conv3d", ops.conv3d, conv[3](), (1, 3, 4, 5, 4)),
+                                    ("conv3d_relu", ops.conv3d_relu, conv[3](), (1, 3, 4, 5, 4))]:
+        made[f"q_{name}_plain"] = Case(Layer(op, packed, 0.2, 60), [(r(shape),)], opsets=range(10, 27), tolerance=step)
+    made["dynamic_linear_relu"] = Case(Plain(ops.linear_relu_dynamic, ops.linear_prepack(weight(5, 6), r(5)), True), [(r(2, 3, 6),), (torch.rand(2, 3, 6) + 1,)], opsets=range(11, 27))
+    with engine("fbgemm"):
+        made["q_conv_transpose1d"] = Case(Layer(ops.conv_transpose1d, turned, 0.2, 60), [(r(2, 3, 7),)], opsets=range(10, 27), tolerance=step, engine="fbgemm")
+    for name, op in [("linear", ops.linear_dynamic_fp16), ("linear_relu", ops.linear_relu_dynamic_fp16)]:
+        made[f"dynamic_{name}_fp16"] = Case(Plain(op, ops.linear_prepack_fp16(r(5, 6), r(5))), [(r(3, 6),)], tolerance=(1e-2, 1e-2))
+    with engine("onednn"):
+        linear = ops.linear_prepack(weight(5, 6), r(5))
+        same = ops.conv2d_prepack(weight(3, 3, 3, 3), r(3), [1, 1], [1, 1], [1, 1], 1)
+        for name, op, packed, rest, shape in [("linear_tanh", ops.linear_tanh, linear, (0.01, 128), (3, 6)), ("linear_leaky_relu", ops.linear_leaky_relu, linear, (0.1, 60, 0.1), (3, 6)),
+                                              ("conv2d_add", Added(ops.conv2d_add), same, (0.2, 60), (2, 3, 7, 6)), ("conv2d_add_relu", Added(ops.conv2d_add_relu), same, (0.2, 60), (2, 3, 7, 6))]:
+            made[f"q_{name}"] = Case(Layer(op, packed, *rest), [(r(shape),)], opsets=range(10, 27), tolerance=step, engine="onednn")
+    return made
+
+
+def uncompared():
+    """What PyTorch's own kernels compute wrongly: check_rows_reached.py tries it."""
+    ops, r = torch.ops.quantized, torch.randn
+    weight = torch.quantize_per_tensor(r(3, 3, 3), 0.02, 0, torch.qint8)
+    plain, turned = ops.conv1d_prepack(weight, r(3), [1], [1], [1], 1), ops.conv_transpose1d_prepack(weight, r(3), [2], [1], [0], [1], 1)
+    return {f"dynamic_{name}": Case(Plain(op, packed, True), [(r(1, 3, 6),)])
+            for name, op, packed in [("conv1d", ops.conv1d_dynamic, plain), ("conv_transpose1d", ops.conv_transpose1d_dynamic, turned)]}
+
+
+class Plain(nn.Module):
+    def __init__(self, op, packed, *rest):
+        super().__init__()
+        self.op, self.packed, self.rest = op, packed, rest
+
+    def forward(self, x):
+        return self.op(x, self.packed, *self.rest)
+
+
+class Added:
+    """What adds to its convolution another quantized tensor: its own argument."""
+    def __init__(self, op):
+        self.op = op
+
+    def __call__(self, x, packed, *rest):
+        return self.op(x, x, packed, *rest)
 
 
 class Dynamic(nn.Module):

@@ -7,7 +7,7 @@ Cases stand in layers_*.py: name → Case. Inputs beyond the first set may have 
 states what happens at each opset: it matches PyTorch, it is refused, or ONNX Runtime has no kernel for it. Any other outcome fails, a
 better one too: the case then states it.
 """
-import argparse, collections, dataclasses, importlib, json, pathlib, re, subprocess, sys, tempfile, warnings
+import argparse, collections, contextlib, dataclasses, importlib, json, pathlib, re, subprocess, sys, tempfile, warnings
 
 warnings.filterwarnings("ignore")
 import numpy as np
@@ -30,6 +30,7 @@ class Case:
     asks: str = ""                       # what is asked for where it isn't refused: words of the finding
     runs: range = range(7, 27)           # at which ONNX Runtime has the kernels
     zeros: range = range(7, 27)          # at which Reshape can say the sizes: two of 0 from opset 14 on
+    engine: str = ""                     # the only one of PyTorch's engines for quantized tensors that has the kernels
 
     def __post_init__(self):
         if self.opsets is None:
@@ -45,6 +46,16 @@ DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torc
 MATCH, REFUSED, NO_KERNEL, NO_SIZES = "match", "refused", "without a kernel", "two sizes of 0"
 # Refusals that nobody may expect: they stand for code that is missing.
 NEVER_EXPECTED = ("no handler is written",)
+
+
+@contextlib.contextmanager
+def engine(name):
+    before = torch.backends.quantized.engine
+    torch.backends.quantized.engine = name or before
+    try:
+        yield
+    finally:
+        torch.backends.quantized.engine = before
 
 
 def flat(value):
@@ -64,9 +75,10 @@ def save(case, file):
 
         module = Wrapped()
     module = module.eval()
-    made = torch.jit.script(case.module) if case.script or case.inferred else torch.jit.trace(module, case.inputs[0], check_trace=False)
-    torch.jit.save(made, str(file))
-    return torch.jit.load(str(file))   # in memory tracing's constants still know that they were numbers
+    with engine(case.engine):
+        made = torch.jit.script(case.module) if case.script or case.inferred else torch.jit.trace(module, case.inputs[0], check_trace=False)
+        torch.jit.save(made, str(file))
+        return torch.jit.load(str(file))   # in memory tracing's constants still know that they were numbers
 
 
 def specs_of(case):
@@ -149,7 +161,8 @@ def main():
         for name, case in cases.items():
             for opset in opsets:
                 result = results.get((name, opset)) or results.get((name, 0)) or {"outcome": "lost"}
-                outcome, detail = outcome_of(case, modules[name], result, folder / f"{name}@{opset}.onnx")
+                with engine(case.engine):
+                    outcome, detail = outcome_of(case, modules[name], result, folder / f"{name}@{opset}.onnx")
                 expected = case.expected(opset)
                 counts[outcome] += 1
                 bad += outcome != expected
