@@ -66,6 +66,17 @@ void state_unspoken(Outcome& outcome, const std::string& names) {
                  (several ? "one" : "it") + " out";
 }
 
+void refuse_unwritten(Outcome& outcome, const Row& row, const symbolic::Call& call, bool by_user) {
+  refuse(outcome, &row, "no handler is written for this operator yet");
+  if (!by_user) return;
+  const std::string argument = handlers::is_plain(row) ? handlers::unspoken_argument(row, call) : std::string();
+  if (argument.empty())
+    outcome.reason = "a row of several ONNX operators doesn't tell its nodes",
+    outcome.hint = "write them as an ONNX function: `inline` in the place of `to`";
+  else
+    state_unspoken(outcome, argument);
+}
+
 // By libtorch, a known library, or one that --op-library loaded. Of others the schemas in force may hold one assumed from their
 // calls.
 bool is_shipped(const std::string& op, const ir::Program* program) {
@@ -232,26 +243,21 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
   const Way way(call, row, *outcome.rows, context_, opset);
   attempt.range = {std::max(attempt.range.from, way.opsets().from), std::min(attempt.range.to, way.opsets().to)};
   if (!call.node().schema()) return refuse(outcome, &row, "no schema tells what the call's arguments are");
-  if (!way.exists()) {
-    refuse(outcome, &row, "no handler is written for this operator yet");
-    if (!context_.table.is_users(row.place)) return;
-    const std::string argument = handlers::is_plain(row) ? handlers::unspoken_argument(row, call) : std::string();
-    if (argument.empty())
-      outcome.reason = "a row of several ONNX operators doesn't tell its nodes",
-      outcome.hint = "write them as an ONNX function: `inline` in the place of `to`";
-    else
-      state_unspoken(outcome, argument);
-    return;
-  }
   onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
   TrialOperands operands(context_, builder);
   const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
   handlers::Emission emission(call, &row, word, builder,
                               [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
-  outcome.handled = true;
+  bool known = false;
   try {
-    if (row.random || !known_results(call, builder)) way.emit(emission);
+    known = !row.random && known_results(call, builder);
+    if (!known && !way.exists()) return refuse_unwritten(outcome, row, call, context_.table.is_users(row.place));
+    outcome.handled = true;
+    if (!known) {
+      way.emit(emission);
+      known = gives_constants(model, emission);
+    }
     outcome.emitted = builder.take_emitted();
     drop_dead(outcome.emitted, model, emission);
   } catch (const onnx::Refusal& refusal) {
@@ -268,7 +274,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
   }
   attempt.range = builder.range();
   if (outcome.status == Status::ok && !attempt.open && !way.by_plugin())
-    check_row(call, row, outcome.emitted, context_.table, opset);
+    check_row(call, row, outcome.emitted, known, context_.table, opset);
 }
 
 // What belongs to no row: a refusal is the graph's own.

@@ -24,6 +24,13 @@ void add_values(const handlers::Operand& operand, Ids& ids) {
     for (const auto& item : dict->items) add_values(item.value, ids);
 }
 
+Ids results_of(const handlers::Emission& emission) {
+  Ids ids;
+  for (std::size_t i = 0; i < emission.results().size(); ++i)
+    if (emission.results()[i] && emission.output_used(i)) add_values(*emission.results()[i], ids);
+  return ids;
+}
+
 std::vector<const onnx::Graph*> bodies_of(const onnx::Node& node) {
   std::vector<const onnx::Graph*> bodies;
   for (const auto& attribute : node.attributes)
@@ -53,7 +60,7 @@ void drop_dead(std::vector<onnx::Emitted>& runs, const onnx::Model& model, const
   if (!std::ranges::equal(emitted, nodes, [](const auto& one, const auto* node) { return one.op == name_of(*node); })) return;
   // What weights alone give is computed while converting (onnx::fold_weights).
   static constexpr std::array folded{"Add", "Sub", "Mul", "Div", "Transpose", "ReduceL2"};
-  Ids read, constants;
+  Ids constants;
   for (const onnx::Initializer& initializer : model.initializers)
     if (initializer.data.dtype == ir::DType::f32) constants.insert(initializer.value);
   std::unordered_set<const onnx::Node*> gone;
@@ -63,8 +70,7 @@ void drop_dead(std::vector<onnx::Emitted>& runs, const onnx::Model& model, const
     constants.insert(node->outputs.begin(), node->outputs.end());
     gone.insert(node);
   }
-  for (std::size_t i = 0; i < emission.results().size(); ++i)
-    if (emission.results()[i] && emission.output_used(i)) add_values(*emission.results()[i], read);
+  Ids read = results_of(emission);
   std::vector<bool> dead(nodes.size(), false);
   for (std::size_t i = nodes.size(); i-- > 0;) {
     const onnx::Node& node = *nodes[i];
@@ -84,6 +90,12 @@ void drop_dead(std::vector<onnx::Emitted>& runs, const onnx::Model& model, const
     else
       runs.push_back(std::move(emitted[i]));
   }
+}
+
+bool gives_constants(const onnx::Model& model, const handlers::Emission& emission) {
+  Ids results = results_of(emission);
+  for (const onnx::Initializer& initializer : model.initializers) results.erase(initializer.value);
+  return results.empty();
 }
 
 }  // namespace compatcheck::conversion

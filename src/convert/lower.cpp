@@ -207,12 +207,12 @@ class Lowering {
     const symbolic::Call call(node, context_.facts);
     const mapping::Row& row = row_of(node, found, call);
     const Way way(call, row, *found.op, context_, options_.opset);
-    if (!way.exists()) throw ModelError(describe(node) + ": no handler is written for this operator yet");
     if (!row.random)
       if (auto known = known_results(call, builder_)) {
         for (std::size_t i = 0; i < known->size(); ++i) operands_[node.output(i)] = std::move((*known)[i]);
         return;
       }
+    if (!way.exists()) throw ModelError(describe(node) + ": no handler is written for this operator yet");
     handlers::Emission emission(call, &row, context_.table.facts(node.op(), node.overload(), context_.schemas), builder_,
                                 [this](const ir::Value* value) -> const Operand& { return operand(value); });
     way.emit(emission);

@@ -51,9 +51,12 @@ std::string arguments_of(const symbolic::Call& call) {
 
 }  // namespace
 
-void check_row(const symbolic::Call& call, const mapping::Row& row, std::span<const onnx::Emitted> emitted,
+void check_row(const symbolic::Call& call, const mapping::Row& row, std::span<const onnx::Emitted> emitted, bool known,
                const mapping::Table& table, int opset) {
   if ((!always && asked().empty()) || table.is_users(row.place)) return;
+  const char* without_nodes = known ? "Constant" : "Identity";
+  if (emitted.empty() && collects() && std::ranges::find(row.to, without_nodes) != row.to.end())
+    add_line(text_of(row.place) + " " + without_nodes);
   std::string work, unnamed;
   for (const onnx::Emitted& node : emitted) {
     if (node.plumbing) continue;

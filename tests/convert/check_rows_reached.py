@@ -6,8 +6,8 @@ for some call.
                           [--random BUILD/tests/random_calls_test] [--sample N] [--only REGEX] [--seen FILE] [--write FILE]
 
 The models are the operator corpus, also with other dtypes and with named dimensions in place of the recorded ones, the cases of
-layers_*.py, those of check_dtypes.py, and random calls. No model runs. rows_unreached.txt lists what no case reaches; a line of it that is reached
-fails, too, where all cases are tried. --sample N takes every Nth case of each operator of the corpus; --seen adds to what FILE lists
+layers_*.py, those of check_dtypes.py, and random calls. row_calls.txt holds calls for what these don't reach: of each line some convert. No
+model runs. rows_unreached.txt lists what no case reaches; a line of it that is reached fails, too, where all cases are tried. --sample N takes every Nth case of each operator of the corpus; --seen adds to what FILE lists
 as reached by other runs; --write writes the list of what isn't reached.
 """
 import argparse, collections, concurrent.futures, importlib, json, os, pathlib, re, subprocess, sys, tempfile, warnings
@@ -17,6 +17,8 @@ import torch
 
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "check")]
+import call_graphs
+
 OPSETS = list(range(7, 27))
 RANDOM_SEEDS = (21, 22)
 WORDS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
@@ -56,7 +58,8 @@ def corpus_lines(arguments):
 def case_lines(folder, only):
     import run_layers
     for file in sorted(HERE.glob("layers_*.py")):
-        for name, case in importlib.import_module(file.stem).cases().items():
+        module = importlib.import_module(file.stem)
+        for name, case in {**module.cases(), **getattr(module, "uncompared", dict)()}.items():
             if re.search(only, name):
                 run_layers.save(case, folder / f"{name}.pt")
                 yield "\t".join([str(folder / f"{name}.pt"), *run_layers.specs_of(case)])
@@ -75,6 +78,17 @@ def tried(arguments, lines, seen):
     if run.returncode:
         failures.append({"id": "trial_cases", "opset": 0, "reason": f"ended with {run.returncode}: {run.stderr[-300:]}"})
     return failures
+
+
+def called(arguments, graphs, seen):
+    """The calls of row_calls.txt, as they stand; lines of which no opset takes a call."""
+    run = subprocess.run([arguments.program, "--graphs", ",".join(map(str, OPSETS))], text=True, capture_output=True, input="".join(graphs),
+                         env={**os.environ, "COMPATCHECK_CHECK_ROWS": str(seen)}, check=True)
+    refused = collections.defaultdict(list)
+    for failure in map(json.loads, run.stdout.splitlines()):
+        refused[failure["id"]].append(failure["reason"])
+    calls = collections.Counter(text[2:].splitlines()[0].split("\t")[0] for text in graphs)
+    return [f"{line}: {reasons[0]}" for line, reasons in refused.items() if len(reasons) == calls[line]]
 
 
 def called_at_random(program, seed, seen):
@@ -140,11 +154,14 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             work = [lambda seed=seed: called_at_random(arguments.random, seed, seen) for seed in RANDOM_SEEDS] if arguments.random else []
             work += [lambda part=lines[i::8]: tried(arguments, part, seen) for i in range(8)]
+            refused = pool.submit(called, arguments, [text for text in call_graphs.graphs(open(HERE / "row_calls.txt")) if re.search(arguments.only, text)], seen)
             failures = [failure for part in pool.map(lambda each: each(), work) for failure in part]
         reached = set(seen.read_text().splitlines())
     for failure in failures:
         print(f"not tried: {failure['id']}: {failure['reason'][:200]}")
-    wrong = print_wrong(line[2:] for line in sorted(reached) if line.startswith("! "))
+    for line in refused.result():
+        print(f"REFUSED {line}")
+    wrong = len(refused.result()) + print_wrong(line[2:] for line in sorted(reached) if line.startswith("! "))
     rows = rows_of(arguments.program)
     unreached = {row for key, named in rows.items() if key not in reached for row in named}
     known = read_unreached()

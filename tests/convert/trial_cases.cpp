@@ -2,10 +2,18 @@
 // (COMPATCHECK_CHECK_ROWS).
 //   trial_cases HELPER OPSETS < lines of "model.pt[<tab>--input texts…]"
 // prints a JSON line of each model that can't be checked: {id, opset, reason}.
+//   trial_cases --graphs OPSETS < graphs as text, each after a line "# id[<tab>--input texts…]"
+// tries the calls as they stand: no pass folds them. Prints such a line of each graph with a call that no opset takes.
 //   trial_cases --rows
 // prints what every shipped row names: lines of "FILE:LINE:COLUMN operator@opset#number name", the row's number in its entry
 // from 1.
+#include <set>
+
+#include "analysis/input_spec.h"
 #include "compatcheck/check.h"
+#include "convert/assess.h"
+#include "convert/facts.h"
+#include "ir/text.h"
 #include "mapping/table.h"
 #include "model_tools/model_list.h"
 
@@ -26,6 +34,72 @@ void print_rows() {
       }
 }
 
+class GraphTrials {
+ public:
+  explicit GraphTrials(std::vector<int> opsets) : opsets_(std::move(opsets)) {
+    for (const auto& schema : table_.schemas()) schemas_.add(schema);
+  }
+
+  // `head`: "id[<tab>--input texts…]"
+  void attempt(const std::string& head, const std::string& text) const {
+    auto words = split(head, '\t');
+    const std::string id = words.front();
+    words.erase(words.begin());
+    try {
+      if (const std::string reason = failing(text, words); !reason.empty()) print_line(id, 0, {{"reason", reason}});
+    } catch (const std::exception& error) {
+      print_line(id, 0, failure(error));
+    }
+  }
+
+ private:
+  std::string failing(const std::string& text, const std::vector<std::string>& inputs) const {
+    ir::Graph graph = ir::parse_graph(text);
+    schema::resolve(graph, schemas_);
+    const auto facts = conversion::state_facts(graph, analysis::match_inputs(inputs, graph), table_, schemas_, registry_);
+    const std::unordered_map<const ir::Node*, std::string> writes;
+    const conversion::Context context{table_, schemas_, registry_, handlers_, moved_, facts, writes};
+    conversion::Assessor assessor(graph, context);
+    std::map<const ir::Node*, std::string> reasons;
+    std::set<const ir::Node*> taken;
+    for (const int opset : opsets_)
+      for (const auto& outcome : assessor.assess(opset).outcomes)
+        if (outcome.status == conversion::Status::ok ||
+            outcome.node->is("prim::Return"))  // a call may be all that the graph shows
+          taken.insert(outcome.node);
+        else
+          reasons[outcome.node] = outcome.node->op() + ": " + outcome.reason;
+    for (const auto& [node, reason] : reasons)
+      if (!taken.contains(node)) return reason;
+    return {};
+  }
+
+  std::vector<int> opsets_;
+  mapping::Table table_ = mapping::Table::shipped();
+  schema::Registry schemas_;
+  symbolic::Registry registry_ = symbolic::shipped_registry();
+  handlers::Registry handlers_ = handlers::shipped_handlers();
+  onnx::MovedAttributes moved_ = conversion::moved_attributes(table_);
+};
+
+void try_graphs(const std::vector<int>& opsets) {
+  const GraphTrials trials(opsets);
+  std::string head, text;
+  const auto attempt = [&] {
+    if (!text.empty()) trials.attempt(head, text);
+    text.clear();
+  };
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line.starts_with("# ")) {
+      attempt();
+      head = line.substr(2);
+    } else {
+      text += line + '\n';
+    }
+  }
+  attempt();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -34,10 +108,15 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (argc != 3) {
-    std::cerr << "usage: trial_cases HELPER OPSETS < list of models\n       trial_cases --rows\n";
+    std::cerr << "usage: trial_cases HELPER OPSETS < list of models\n       trial_cases --graphs OPSETS < graphs\n"
+                 "       trial_cases --rows\n";
     return 2;
   }
   const auto opsets = opsets_of(argv[2]);
+  if (std::string_view(argv[1]) == "--graphs") {
+    try_graphs(opsets);
+    return 0;
+  }
   for_each_listed(
       argv[1],
       [&](const ListedModel& listed) {
