@@ -64,7 +64,7 @@ Value of_causality(Emission& e, DType dtype) {
   if (!e.at_least(11))
     throw Refusal{"a causal mask of sizes known only when the model runs needs Range, which came with opset 11",
                   "use opset 11, or name the sizes"};
-  const auto count = [&](std::string_view tensor, std::int64_t axis) { return counting(e, e.size_of(tensor, axis)); };
+  const auto count = [&](std::string_view tensor, std::int64_t axis) { return places_of(e, e.size_of(tensor, axis)); };
   const Value later = e.node("Greater", {count("key", key_rank - 2), e.build.unsqueeze(count("query", rank - 2), {1})});
   return e.node("Where", {later, e.scalar(dtype, -infinity), e.scalar(dtype, 0.0)});
 }

@@ -136,8 +136,8 @@ Value window_positions(Emission& e, std::int64_t axis, std::int64_t size, std::i
   if (!e.at_least(9)) e.want("self", "the size of dimension " + std::to_string(axis));
   const Value count =
       sum(e, quotient(e, difference(e, e.size_of("self", axis), e.integers({size})), e.integers({step})), e.integers({1}));
-  const Value starts = product(e, counting(e, count), e.integers({step}));
-  return e.node("Add", {e.build.unsqueeze(starts, {1}), e.build.unsqueeze(counting(e, e.integers({size})), {0})});
+  const Value starts = product(e, places_of(e, count), e.integers({step}));
+  return e.node("Add", {e.build.unsqueeze(starts, {1}), e.build.unsqueeze(places_of(e, e.integers({size})), {0})});
 }
 
 void unfold(Emission& e) {

@@ -60,7 +60,7 @@ Bags bags_of(Emission& e) {
   if (const auto padding = padding_index(e)) bags.counts = e.node("Not", {e.node("Equal", {indices, e.build.integer(*padding)})});
   bags.starts = e.tensor("offsets", DType::i64);
   bags.count = e.size_of("indices", 0);
-  bags.places = counting(e, bags.count);
+  bags.places = places_of(e, bags.count);
   return bags;
 }
 
@@ -75,7 +75,7 @@ Value members(Emission& e, const Bags& bags) {
   const Value number = over_positions(e, "ReduceSum", begun, true, 0);
   Value count = e.size_of("offsets", 0);
   if (e.boolean("include_last_offset")) count = difference(e, count, e.integers({1}));
-  return e.node("Equal", {number, e.build.unsqueeze(e.node("Add", {counting(e, count), e.integers({1})}), {1})});
+  return e.node("Equal", {number, e.build.unsqueeze(e.node("Add", {places_of(e, count), e.integers({1})}), {1})});
 }
 
 // PyTorch takes what is greater than the first: NaN is passed over elsewhere, and stands if it comes first.

@@ -48,7 +48,7 @@ class Emission {
   // ---- The row: it says what, the handler how
   const mapping::Row& row() const { return *row_; }
   bool variant(std::string_view name) const;                   // the row asks for it by `variant:`
-  bool row_has(std::string_view onnx_op) const;                // the row's `to` names it
+  bool row_has(std::string_view onnx_op) const;                // the row's `to` names it; for plugins
   std::string_view facts_word() const { return facts_word_; }  // of the operator's `facts:`, or empty
 
   // ---- Facts; Wanting where one isn't known

@@ -134,7 +134,10 @@ void stft(Emission& e) {
   const Value real =
       e.node("MatMul", {windowed, waves(e, frames, dtype, false, times, 0, frames.bins)});  // [batch, frames, bins]
   const Value batch = rank == 1 ? e.integers({1}) : e.size_of("self", 0);
-  const Value still = filled(e, e.build.concat({batch, e.integers({1 + (samples - points) / frames.hop, 1})}, 0), dtype, 0);
+  const Value still = [&] {
+    const auto marked = e.build.plumbing();  // a constant, but for its size
+    return filled(e, e.build.concat({batch, e.integers({1 + (samples - points) / frames.hop, 1})}, 0), dtype, 0);
+  }();
   const auto placed = [&](const Value& bins) { return e.build.unsqueeze(e.build.transpose(bins, {0, 2, 1}), {3}); };
   Value made = e.build.concat({placed(real), placed(imaginary(e, windowed, frames, still))}, 3);  // [batch, bins, frames, 2]
   if (e.boolean("normalized")) made = e.node("Div", {made, e.scalar(dtype, std::sqrt(static_cast<double>(points)))});

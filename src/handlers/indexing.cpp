@@ -44,7 +44,7 @@ Value flat_places(Emission& e, std::string_view tensor, const Value& index, cons
       Ints around;
       for (std::int64_t k = 0; k < rank; ++k)
         if (k != i) around.push_back(k);
-      at = e.build.unsqueeze(counting(e, count), around);
+      at = e.build.unsqueeze(places_of(e, count), around);
     }
     at = product(e, at, e.build.squeeze(stride, {0}));
     places = places ? sum(e, places, at) : at;
@@ -102,7 +102,7 @@ void take_along_dim(Emission& e) {
     for (std::int64_t k = 0; k < static_cast<std::int64_t>(to.size()); ++k)
       if (k != i) around.push_back(k);
     const Value own =
-        i == axis ? wrapped_places : e.build.unsqueeze(counting(e, e.integers({(*known)[static_cast<std::size_t>(i)]})), around);
+        i == axis ? wrapped_places : e.build.unsqueeze(places_of(e, e.integers({(*known)[static_cast<std::size_t>(i)]})), around);
     const Value place = product(e, own, stride);
     flat = flat ? sum(e, flat, place) : place;
     stride = product(e, stride, e.build.integer((*known)[static_cast<std::size_t>(i)]));
@@ -162,7 +162,7 @@ void one_hot(Emission& e) {
   const Value self = e.tensor("self", DType::i64);
   const auto classes = e.call.integer("num_classes");
   if (e.variant("compared")) {
-    const Value all = counting(e, e.integers({*classes}));
+    const Value all = places_of(e, e.integers({*classes}));
     return e.give(e.node("Equal", {e.build.unsqueeze(self, {e.rank("self")}), all}));
   }
   Value depth;

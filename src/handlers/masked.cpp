@@ -194,7 +194,7 @@ void register_masked(Registry& registry) {
   registry.handler("aten::_unsafe_masked_index_put_accumulate", unsafe_masked_put, {"tuples"});
   registry.handler("aten::diagonal_scatter", diagonal_scatter);
   registry.handler("aten::as_strided_scatter", as_strided_scatter);
-  registry.handler("aten::fill_diagonal_", fill_diagonal);
+  registry.handler("aten::fill_diagonal", fill_diagonal);
 }
 
 }  // namespace compatcheck::handlers

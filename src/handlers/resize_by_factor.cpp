@@ -19,7 +19,7 @@ Value nearest_cells(Emission& e, const Job& job, std::size_t dimension, bool sma
   const DType dtype = job.how.in_double && !small_image ? DType::f64 : DType::f32;
   const Value places = places_by_factor(e, job, dimension),
               size = size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2);
-  Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), dtype), place = e.cast(counting(e, places), dtype);
+  Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), dtype), place = e.cast(places_of(e, places), dtype);
   if (job.how.filter == Filter::nearest_exact) {
     place = e.node("Add", {place, e.scalar(dtype, 0.5)});
   } else if (small_image) {  // a size that stays, or doubles, is taken as it is
@@ -70,7 +70,7 @@ Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size
   const auto number = [&](double value) { return e.scalar(DType::f32, value); };
   const Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), DType::f32),
               places = places_by_factor(e, job, dimension);
-  const Value middle = e.node("Add", {e.cast(counting(e, places), DType::f32), number(0.5)});
+  const Value middle = e.node("Add", {e.cast(places_of(e, places), DType::f32), number(0.5)});
   const Value place = e.node("Sub", {e.node("Mul", {middle, step}), number(0.5)}), cell = e.node("Floor", {place}),
               after = e.node("Sub", {place, cell});
   const Value before = e.node("Sub", {number(1), after}), last = difference(e, size_at(e, input, axis), e.integers({1}));

@@ -101,7 +101,7 @@ void divmod(Emission& e) {
   e.give(1, remainder_of(e, a, b));
 }
 
-// a / b of absolute values, with the sign of the quotient: as integers divide.
+// As integers divide.
 void round_to_zero_floordiv(Emission& e) {
   const auto [a, b] = operands(e);
   e.give(divide(e, a, b));

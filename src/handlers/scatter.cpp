@@ -143,7 +143,7 @@ Value compared(Emission& e, const Writing& w, Reduction reduction, bool include_
   Ints behind;
   for (std::int64_t i = w.axis + 1; i < rank; ++i) behind.push_back(i - w.axis);
   const auto size = w.shape[static_cast<std::size_t>(w.axis)].number();
-  const Value places = e.build.unsqueeze(counting(e, size ? e.integers({*size}) : size_at(e, w.data, w.axis)), behind);
+  const Value places = e.build.unsqueeze(places_of(e, size ? e.integers({*size}) : size_at(e, w.data, w.axis)), behind);
   const Value hits = e.node("Equal", {e.build.unsqueeze(w.index, {w.axis + 1}), places});
   const Table table{hits, e.build.unsqueeze(w.source, {w.axis + 1}), w.axis, neutral(e, dtype, reduction)};
   if (is_extreme(reduction)) return extreme(e, w, table, include_data, reduction);

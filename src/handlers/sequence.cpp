@@ -121,21 +121,6 @@ void concatenate(Emission& e) {
   e.give_operand(0, {Sequence{made}});
 }
 
-// One more behind the last.
-void append(Emission& e) {
-  if (const List* list = operand_at(e, 0).list(); list && !e.call.facts().of(e.call.node().output()).list()) {
-    List all = *list;
-    all.items.push_back(e.operand("el"));
-    return e.give_operand(0, {std::move(all)});
-  }
-  if (holds_numbers(e, 0)) {
-    const Value members = vector_at(e, 0);
-    return e.give_vector(0, e.build.concat({members, e.build.reshape(e.cast(e.tensor("el"), members.dtype), {1})}, 0));
-  }
-  const Value members = sequence_at(e, 0);
-  e.give_operand(0, {Sequence{e.node("SequenceInsert", {members, e.cast(e.tensor("el"), members.dtype)})}});
-}
-
 void give_repeated(Emission& e, std::size_t list, std::string_view count) {
   e.give_vector(0, e.node("Tile", {vector_at(e, list), int_value(e, count)}));
 }
@@ -144,22 +129,23 @@ void repeat_right(Emission& e) { give_repeated(e, 1, "n"); }
 
 // ---- Comparing and ordering
 
-// NaN is unequal to all. Two of unknown lengths would have to be compared in length first.
+// NaN is unequal to all. Of doubles nothing compares for equality before opset 11.
+Value equal_numbers(Emission& e, const Value& x, const Value& y) {
+  if (x.dtype != DType::f64 || e.at_least(11)) return e.node("Equal", {x, y});
+  const Value apart = e.node("Or", {e.node("Less", {x, y}), e.node("Greater", {x, y})});
+  const Value ordered =
+      e.node("Or", {e.node("Less", {x, e.scalar(DType::f64, 0)}), e.node("Greater", {x, e.scalar(DType::f64, -1)})});
+  return e.node("Not", {e.node("Or", {apart, e.node("Not", {ordered})})});
+}
+
+// Two of unknown lengths would have to be compared in length first.
 Value equal_lists(Emission& e) {
   const List *a = operand_at(e, 0).list(), *b = operand_at(e, 1).list();
   if (!a || !b)
     throw Refusal{"lists are compared whose length is known only when the model runs", "compare their lengths, or tensors"};
   if (a->items.size() != b->items.size()) return e.scalar(DType::boolean, 0);
   if (a->items.empty()) return e.scalar(DType::boolean, 1);
-  const Value x = vector_at(e, 0), y = vector_at(e, 1);
-  Value equal;
-  if (x.dtype == DType::f64 && !e.at_least(11)) {
-    const Value apart = e.node("Or", {e.node("Less", {x, y}), e.node("Greater", {x, y})});
-    const Value ordered =
-        e.node("Or", {e.node("Less", {x, e.scalar(DType::f64, 0)}), e.node("Greater", {x, e.scalar(DType::f64, -1)})});
-    equal = e.node("Not", {e.node("Or", {apart, e.node("Not", {ordered})})});
-  } else
-    equal = e.node("Equal", {x, y});
+  const Value equal = equal_numbers(e, vector_at(e, 0), vector_at(e, 1));
   return e.cast(e.node("ReduceMin", {e.cast(equal, DType::i32)}, {{"axes", Ints{0}}, {"keepdims", 0}}), DType::boolean);
 }
 
@@ -168,12 +154,13 @@ void different(Emission& e) { e.give(e.node("Not", {equal_lists(e)})); }
 
 void count(Emission& e) {
   const Value members = vector_at(e, 0), el = e.cast(e.tensor("el"), members.dtype);
-  e.give(e.node("ReduceSum", {e.cast(e.node("Equal", {members, el}), DType::i64)}, {{"axes", Ints{0}}, {"keepdims", 0}}));
+  e.give(e.node("ReduceSum", {e.cast(equal_numbers(e, members, el), DType::i64)}, {{"axes", Ints{0}}, {"keepdims", 0}}));
 }
 
 void sorted(Emission& e) {
   const Value given = vector_at(e, 0), members = given.dtype == DType::boolean ? e.cast(given, DType::i32) : given;
-  const Value length = sizes_of(e, members);
+  const List* list = operand_at(e, 0).list();
+  const Value length = list ? e.integers({static_cast<std::int64_t>(list->items.size())}) : sizes_of(e, members);
   if (e.at_least(11)) {
     const Value made = e.nodes("TopK", {members}, 2, {{"k", length}, {"axis", 0}, {"largest", 0}})[0];
     return e.give_vector(0, e.cast(made, given.dtype));
@@ -192,7 +179,6 @@ void register_sequence(Registry& registry) {
   for (const char* op : {"aten::list.t", "aten::Size"}) registry.handler(op, same);
   registry.handler("prim::tolist", tolist);
   registry.handler("aten::add.t", concatenate);
-  registry.handler("aten::append", append);
   registry.handler("aten::mul.left_t", repeat);
   registry.handler("aten::mul.right_", repeat_right);
   for (const char* op : {"aten::eq.int_list", "aten::eq.float_list", "aten::eq.bool_list"}) registry.handler(op, equal);

@@ -127,16 +127,15 @@ Value counting(Emission& e, const Value& count) {
     std::iota(all.begin(), all.end(), 0);
     return e.integers(all);
   }
-  // In the place of a constant, as sizes are: plumbing unless the row names it.
-  const auto counted = [&] {
-    if (e.at_least(11)) return e.node("Range", {e.build.integer(0), e.build.squeeze(count, {0}), e.build.integer(1)});
-    const Value ones =
-        e.node("ConstantOfShape", {count}, {{"value", onnx::make_tensor(DType::boolean, {1}, Ints{1})}}, DType::boolean);
-    return e.build.reshape(e.node("NonZero", {ones}), {-1});
-  };
-  if (e.row_has("Range") || e.row_has("NonZero")) return counted();
+  if (e.at_least(11)) return e.node("Range", {e.build.integer(0), e.build.squeeze(count, {0}), e.build.integer(1)});
+  const Value ones =
+      e.node("ConstantOfShape", {count}, {{"value", onnx::make_tensor(DType::boolean, {1}, Ints{1})}}, DType::boolean);
+  return e.build.reshape(e.node("NonZero", {ones}), {-1});
+}
+
+Value places_of(Emission& e, const Value& size) {
   const auto marked = e.build.plumbing();
-  return counted();
+  return counting(e, size);
 }
 
 // ---- Positions

@@ -30,6 +30,8 @@ Value size_at(Emission& e, const Value& tensor, std::int64_t axis);  // i64 vect
 
 // 0, 1, … count − 1 as an i64 vector; `count` is an i64 vector of one.
 Value counting(Emission& e, const Value& count);
+// The same of a dimension's places: plumbing, in the place of the constant that it is where the size is known.
+Value places_of(Emission& e, const Value& size);
 
 // Positions below 0 counted from the end of a dimension of `size`.
 Value wrapped(Emission& e, const Value& positions, const Value& size);

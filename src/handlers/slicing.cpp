@@ -110,7 +110,7 @@ void select_scatter(Emission& e) {
 
 // Every step-th row: written by position.
 void scatter_steps(Emission& e, std::int64_t axis) {
-  const Value size = e.size_of("self", axis), counted = counting(e, size);
+  const Value size = e.size_of("self", axis), counted = places_of(e, size);
   const Value rows = sliced(e, counted, 0, bound(e, "start", 0), bound(e, "end", to_end), int_value(e, "step"));
   const Ints order = to_front(e.rank("self"), {axis});
   const Value written = e.node("ScatterND", {e.build.transpose(e.tensor("self"), order), e.build.unsqueeze(rows, {1}),

@@ -17,7 +17,7 @@ Value triangle(Emission& e, const Value& rows, const Value& columns, const Value
         inside.push_back(upper ? column - row >= offset->front() : column - row <= offset->front());
     return e.build.constant(onnx::make_tensor(DType::boolean, {row_count->front(), column_count->front()}, inside));
   }
-  const Value across = e.node("Sub", {e.build.unsqueeze(counting(e, columns), {0}), e.build.unsqueeze(counting(e, rows), {1})});
+  const Value across = e.node("Sub", {e.build.unsqueeze(places_of(e, columns), {0}), e.build.unsqueeze(places_of(e, rows), {1})});
   return e.node("Not", {e.node(upper ? "Less" : "Greater", {across, diagonal})});
 }
 

@@ -26,7 +26,7 @@ void view_as(Emission& e) {
 }
 
 void reshape_from_tensor(Emission& e) {
-  give_reshaped(e, [&] { return e.tensor("shape", DType::i64); });
+  give_reshaped(e, [&] { return e.build.size(e.tensor("shape", DType::i64)); });
 }
 
 // Sizes stay up to `axis` and from `after` on, between them stand `middle`.

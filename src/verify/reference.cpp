@@ -43,7 +43,7 @@ void must_be_registered(const Model::State& model) {
 
 void add_demands(const Model::State& model, const analysis::Prepared& prepared, const ir::Watch& watch,
                  std::vector<inference::Heard>& demands) {
-  const inference::Sources sources{model.table, model.schemas, model.registry, model.program ? &*model.program : nullptr, watch};
+  const inference::Sources sources{model.table, model.schemas, model.registry, watch};
   inference::Refusals refusals(sources);
   inference::SizeSolver solver({});
   inference::listen(solver, prepared.graph, refusals, prepared.facts, watch);
