@@ -183,8 +183,9 @@ std::vector<Factor> factors(Emission& e, std::string_view argument, std::size_t 
     for (const Operand& item : list->items) made.push_back(factor_of(e, item));
   } else if (const auto* vector = std::get_if<Vector>(&operand.value)) {
     for (std::size_t i = 0; i < dims; ++i)
-      made.push_back(
-          {{}, e.cast(e.build.gather(vector->value, e.scalar(DType::i64, static_cast<std::int64_t>(i)), 0), DType::f64)});
+      made.push_back({{},
+                      e.cast(e.build.gather(e.build.size(vector->value), e.scalar(DType::i64, static_cast<std::int64_t>(i)), 0),
+                             DType::f64)});
   } else {
     made.push_back(factor_of(e, operand));
   }

@@ -13,7 +13,7 @@ void identity(Emission& e) { e.give_operand(0, e.operand("self")); }
 // ---- Shapes
 
 void give_reshaped(Emission& e, const std::function<Value()>& sizes) {
-  e.give(reshape_to(e, e.tensor("self"), known_shape(e, "self"), known_output_shape(e), sizes));
+  e.give(reshape_to(e, e.tensor("self"), known_shape(e, "self"), known_output_shape(e), [&] { return e.build.size(sizes()); }));
 }
 
 void view(Emission& e) {
@@ -26,7 +26,7 @@ void view_as(Emission& e) {
 }
 
 void reshape_from_tensor(Emission& e) {
-  give_reshaped(e, [&] { return e.build.size(e.tensor("shape", DType::i64)); });
+  give_reshaped(e, [&] { return e.tensor("shape", DType::i64); });
 }
 
 // Sizes stay up to `axis` and from `after` on, between them stand `middle`.

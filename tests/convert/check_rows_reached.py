@@ -3,12 +3,11 @@
 for some call.
 
     check_rows_reached.py --program BUILD/tests/trial_cases --helper BUILD/libexec/compatcheck-torchscript --corpus DIR
-                          [--random BUILD/tests/random_calls_test] [--sample N] [--only REGEX] [--seen FILE] [--write FILE]
+                          [--sample N] [--only REGEX]
 
 The models are the operator corpus, also with other dtypes and with named dimensions in place of the recorded ones, the cases of
-layers_*.py, those of check_dtypes.py, and random calls. row_calls.txt holds calls for what these don't reach: of each line some convert. No
-model runs. rows_unreached.txt lists what no case reaches; a line of it that is reached fails, too, where all cases are tried. --sample N takes every Nth case of each operator of the corpus; --seen adds to what FILE lists
-as reached by other runs; --write writes the list of what isn't reached.
+layers_*.py, and those of check_dtypes.py. row_calls.txt holds calls for what these don't reach: of each line some convert. No model runs.
+--sample N takes every Nth case of each operator of the corpus, --only what matches; both leave rows out, so what isn't reached is no error.
 """
 import argparse, collections, concurrent.futures, importlib, json, os, pathlib, re, subprocess, sys, tempfile, warnings
 
@@ -20,7 +19,6 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "check")]
 import call_graphs
 
 OPSETS = list(range(7, 27))
-RANDOM_SEEDS = (21, 22)
 WORDS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
          "uint8": "u8", "bool": "bool", "complex64": "c64", "complex128": "c128"}
 # In place of the recorded dtype.
@@ -91,13 +89,6 @@ def called(arguments, graphs, seen):
     return [f"{line}: {reasons[0]}" for line, reasons in refused.items() if len(reasons) == calls[line]]
 
 
-def called_at_random(program, seed, seen):
-    """Random calls of every operator, on trial and converted; what else may be wrong with them is for their own test to find."""
-    subprocess.run([program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                   env={**os.environ, "COMPATCHECK_CHECK_ROWS": str(seen), "COMPATCHECK_RANDOM_ROUNDS": "1", "COMPATCHECK_RANDOM_SEED": str(seed)})
-    return []
-
-
 def print_wrong(lines):
     """Each way in which handlers and rows differ, once; how many there are."""
     wrong = collections.defaultdict(list)
@@ -109,7 +100,7 @@ def print_wrong(lines):
 
 
 def rows_of(program):
-    """Place and name → the rows there, as rows_unreached.txt calls them: several where an entry is `same`, or an alias."""
+    """Place and name → the rows there, as "operator@opset#number in its entry name": several where an entry is `same`, or an alias."""
     rows = collections.defaultdict(set)
     for line in subprocess.run([program, "--rows"], text=True, capture_output=True, check=True).stdout.splitlines():
         place, row, name = line.split(" ")
@@ -117,31 +108,14 @@ def rows_of(program):
     return rows
 
 
-def read_unreached():
-    """Lines of a row and its names, as pairs."""
-    lines = [line.split() for line in (HERE / "rows_unreached.txt").read_text().splitlines() if line and not line.startswith("#")]
-    return {f"{row} {name}" for row, *names in lines for name in names}
-
-
-def write_unreached(path, unreached):
-    rows = collections.defaultdict(list)
-    for pair in sorted(unreached):
-        row, name = pair.split()
-        rows[row].append(name)
-    pathlib.Path(path).write_text("".join(f"{row} {' '.join(names)}\n" for row, names in sorted(rows.items())))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("--helper", required=True)
     parser.add_argument("--corpus", required=True)
-    parser.add_argument("--random")
     parser.add_argument("--sample", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seen")
-    parser.add_argument("--write")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     torch.set_grad_enabled(False)
@@ -149,11 +123,10 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         lines = [*corpus_lines(arguments), *case_lines(folder, arguments.only)]
-        seen = pathlib.Path(arguments.seen).resolve() if arguments.seen else folder / "seen"
+        seen = folder / "seen"
         seen.touch()
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            work = [lambda seed=seed: called_at_random(arguments.random, seed, seen) for seed in RANDOM_SEEDS] if arguments.random else []
-            work += [lambda part=lines[i::8]: tried(arguments, part, seen) for i in range(8)]
+            work = [lambda part=lines[i::8]: tried(arguments, part, seen) for i in range(8)]
             refused = pool.submit(called, arguments, [text for text in call_graphs.graphs(open(HERE / "row_calls.txt")) if re.search(arguments.only, text)], seen)
             failures = [failure for part in pool.map(lambda each: each(), work) for failure in part]
         reached = set(seen.read_text().splitlines())
@@ -164,18 +137,12 @@ def main():
     wrong = len(refused.result()) + print_wrong(line[2:] for line in sorted(reached) if line.startswith("! "))
     rows = rows_of(arguments.program)
     unreached = {row for key, named in rows.items() if key not in reached for row in named}
-    known = read_unreached()
-    if arguments.write:
-        write_unreached(arguments.write, unreached)
     whole = arguments.sample == 1 and not arguments.only
-    new, stale = sorted(unreached - known), sorted(known - unreached)
-    for row in new if not arguments.only else []:
-        print(f"UNREACHED {row}")
-    for row in stale if whole else []:
-        print(f"reached, and rows_unreached.txt says it isn't: {row}")
+    for row in sorted(unreached) if whole else []:
+        print(f"UNREACHED {row}: it wants a call in row_calls.txt, a row parted by conditions, or a name taken out of the row")
     print(f"{len(lines)} models, {wrong} ways in which handlers and rows differ, {sum(map(len, rows.values())) - len(unreached)} names reached, "
-          f"{len(unreached)} not, {len(new)} of them unlisted")
-    return 1 if wrong or not lines or (new and not arguments.only) or (stale and whole) else 0
+          f"{len(unreached)} not")
+    return 1 if wrong or not lines or (unreached and whole) else 0
 
 
 if __name__ == "__main__":
