@@ -189,9 +189,11 @@ Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape
   if (to && std::ranges::none_of(*to, [](const Dim& dim) { return may_be_zero(dim); })) return e.build.reshape_by(value, dims);
   if (e.at_least(14)) return e.build.reshape_by(value, dims, {{"allowzero", 1}});
   // Reshape takes 0 for "as it was". -1 in its place is 0 again where it is the only one, and refused where it isn't.
-  const auto marked = e.build.plumbing();
-  const Value none = e.node("Equal", {dims, e.integers({0})});
-  return e.build.reshape_by(value, e.node("Sub", {dims, e.cast(none, DType::i64)}));
+  const Value freed = [&] {
+    const auto marked = e.build.plumbing();
+    return e.node("Sub", {dims, e.cast(e.node("Equal", {dims, e.integers({0})}), DType::i64)});
+  }();
+  return e.build.reshape_by(value, freed);
 }
 
 Value joined(Emission& e, const Values& parts) {

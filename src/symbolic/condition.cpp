@@ -329,11 +329,18 @@ Fact default_elsewhere(std::string_view op, std::string_view argument, const sch
   return found ? fact_of(*found) : Fact{.value = NoneFact{}};
 }
 
+// An argument that the call leaves out.
+Fact left_out(const schema::Schema& schema, std::string_view argument) {
+  const auto& value = schema.arguments[*schema.argument_index(argument)].default_value;
+  return value ? fact_of(*value) : Fact{.value = NoneFact{}};
+}
+
 Verdict holds(const mapping::Condition& condition, const Call& call, const schema::Registry& schemas) {
   const std::string& argument = condition.argument;
   if (argument.starts_with("outputs.")) return output_holds(condition, call);
   if (argument == "tensors") return every_tensor(condition.predicate, call);
-  if (!call.node().schema() || call.has(argument)) return Test(call.fact(argument), argument)(condition.predicate);
+  if (!call.node().schema() || call.value(argument)) return Test(call.fact(argument), argument)(condition.predicate);
+  if (call.has(argument)) return Test(left_out(*call.node().schema(), argument), argument)(condition.predicate);
   const Fact fact = default_elsewhere(call.op(), argument, schemas);
   return Test(fact, argument)(condition.predicate);
 }

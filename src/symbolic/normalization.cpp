@@ -63,7 +63,7 @@ Fact length_except(const Call& call) {
   const TensorFact& v = tensor_of(call, "v");
   const auto dim = call.integer("dim");
   if (!v.shape || !dim) return tensor_fact(v.dtype, std::nullopt);
-  if (*dim == -1) return tensor_fact(v.dtype, Shape{});
+  if (*dim == -1 || v.shape->empty()) return tensor_fact(v.dtype, Shape{});
   Shape shape(v.shape->size(), 1);
   if (const auto kept = wrap_dim(*dim, shape.size())) shape[*kept] = (*v.shape)[*kept];
   return tensor_fact(v.dtype, std::move(shape));
