@@ -167,6 +167,25 @@ Facts unflatten(const Call& call) {
   return {reshaped(self, std::move(shape))};
 }
 
+// The parts are as many as the dimension was long; one of -1 is what is left.
+Verdict parts_fit(const Call& call) {
+  Demands demands;
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dim");
+  const auto sizes = call.dims("sizes");
+  const auto index = dim && self.shape && !self.shape->empty() ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index || !sizes || std::ranges::any_of(*sizes, [](const Dim& size) { return !size.is_number(); }))
+    return demands.verdict();
+  const auto open = std::ranges::count(*sizes, std::optional<std::int64_t>(-1), &Dim::number);
+  Dim parts = 1;
+  for (const Dim& size : *sizes)
+    if (size.number() != -1) parts = parts * size;
+  if (open > 1 || (open == 1 && parts.number() == 0)) demands.broken("one size at most can be what is left of the others");
+  if (open == 0) demands.equal((*self.shape)[*index], parts, "the dimension that is taken apart");
+  if (open == 1 && parts.number() != 0) demands.multiple((*self.shape)[*index], parts, "the dimension that is taken apart");
+  return demands.verdict();
+}
+
 Facts unsqueeze(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto dim = call.integer("dim");
@@ -419,6 +438,7 @@ void register_view(Registry& registry) {
   for (const char* op : {"aten::as_strided", "aten::as_strided_copy"}) registry.facts(op, sized);
   registry.facts("aten::sum_to_size", sum_to_size);
   registry.facts("aten::unflatten", unflatten);
+  registry.condition("parts_fit", parts_fit);
   registry.facts("aten::unsqueeze", unsqueeze);
   registry.facts("aten::unsqueeze_copy", unsqueeze);
   registry.facts("aten::squeeze", squeeze);

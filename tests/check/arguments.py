@@ -128,6 +128,7 @@ def of_sizes():
     for write in ("index_copy", "index_add"):
         yield write, [numbers(2, 3), 1, indices(2), numbers(2, 2)]
     yield "stack", [[numbers(2, 3), numbers(2, 3)], 0]
+    yield "instance_norm", [numbers(2, 4, 3), None, None, numbers(4), numbers(4), True, 0.1, 1e-5, False]
     yield "group_norm", [numbers(2, 4, 3), 2, numbers(4), numbers(4), 1e-5, True]
 
 
@@ -148,6 +149,8 @@ def of_dimensions():
     yield "roll", [x, [1, 2], [0, 2]]
     yield "permute", [x, [2, 0, 1]]
     yield "flatten.using_ints", [x, 1, 2]
+    yield "unflatten.int", [x, 2, [2, 2]]
+    yield "unflatten.int", [x, 2, [-1, 2]]
     yield "stack", [[x, x], 3]
     yield "cat", [[x, x], 2]
     yield "diagonal", [x, 0, 1, 2]
