@@ -265,9 +265,13 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
     const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();  // nobody states them
-    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts)
+    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts) {
       refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
-    else
+      if (call.node().outputs().size() > 1 && !word.empty() && !word.starts_with("["))
+        outcome.hint = "`facts: " + std::string(word) +
+                       "` in its row speaks for the first result: a list has a word for each, [" + std::string(word) +
+                       ", …], and ~ where none is right";
+    } else
       attempt.open = wanting.verdict;
   } catch (const symbolic::Impossible& arguments) {
     refuse_impossible(outcome, arguments.reason);

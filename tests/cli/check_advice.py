@@ -198,6 +198,21 @@ def check_unspoken(tool):
     assert "arguments a, b, c" in finding["message"], finding
 
 
+def check_results(tool):
+    """A word for facts speaks for the first result; the row's finding says how a list speaks for all."""
+    rows, graph = tool.folder / "results.yaml", tool.folder / "results.ir"
+    graph.write_text("graph(%x : Float(4, 3)):\n  %a : Tensor, %b : Tensor = acme::halves(%x)\n  %y : Tensor = aten::add(%a, %b, %o)\n  return (%y)\n"
+                     .replace("  %a", "  %o : int = prim::Constant[value=1]()\n  %a", 1))
+    (finding,) = [each for each in tool.report(graph)["findings"] if each["severity"] == "error"]
+    for facts, converts in (("same", False), ("[same, same]", True)):
+        rows.write_text(finding["row"].replace("TODO", facts) + "\n")
+        errors = [each for each in tool.report(graph, "--mappings", rows)["findings"] if each["severity"] == "error"]
+        if converts:
+            assert not errors, errors
+        else:
+            assert len(errors) == 1 and "a list has a word for each, [same, " in errors[0]["help"], errors
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
@@ -207,6 +222,7 @@ def main():
         tool = Tool(options.program, folder)
         check_custom_opset(tool)
         check_unspoken(tool)
+        check_results(tool)
         check_scaffolds(tool)
         check_findings(tool)
     return 0

@@ -129,6 +129,20 @@ def onnx_to_stdout(runs, folder):
     runs.expect(made.returncode == 0 and made.stdout == (folder / "x.onnx").read_bytes(), "-o -: other bytes than those of a file")
     runs.expect(made.stderr.startswith(b"compatcheck: <stdout>: written, "), f"-o -: {made.stderr}")
     runs.run("convert", "relu.ir", "-o", "-", "--external-data", "always", code=2, says="--external-data `always` needs a file", cwd=folder)
+    # What protobuf can't hold is refused before anything is written.
+    import torch
+    class Wide(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("weight", torch.zeros(1).expand(30000, 20000))   # 2.4 GB in the ONNX model
+
+        def forward(self, x):
+            return x @ self.weight
+    torch.jit.trace(Wide(), torch.rand(1, 30000), check_trace=False).save(str(folder / "wide.pt"))
+    for words in ([], ["--external-data", "never"]):
+        made = subprocess.run([runs.program, "convert", "wide.pt", "-o", "-", *words], cwd=folder, capture_output=True)
+        runs.expect(made.returncode == 2 and not made.stdout and b"larger than 2 GB" in made.stderr, f"2 GB to stdout: {made.returncode} {made.stderr} {len(made.stdout)}")
+    (folder / "wide.pt").unlink()
     # Dimensions by name; nothing is written where findings fail the gate.
     runs.run("convert", "relu.ir", "-o", "y.onnx", "--input", "x=f32:batch,width", code=0, says="dynamic dimensions  batch, width", cwd=folder)
     runs.expect(sorted(path.name for path in folder.iterdir()) == ["relu.ir", "x.onnx", "y.onnx"], f"left {list(folder.iterdir())}")

@@ -23,6 +23,7 @@ def with_the_library_its_schema_is_known(example):
     known = error(example.left_json("with_library.json"))
     equal(known["id"], "CC001")
     holds(known["row"], "inputs: [a, b]")
+    assert "explain" not in known["help"], known   # which knows no libraries
     assert "schema:" not in known["row"], known
 
 
