@@ -197,7 +197,8 @@ Causes::Node Causes::cause_among(std::vector<const ir::Value*> waiting, Node sel
     if (!producer) {
       const ir::Node* owner = value->block() ? value->block()->owner() : nullptr;
       const auto* list = context_.facts.of(value).list();
-      if (!owner && inputs && list && !list->items) inputs->push_back(static_cast<std::uint32_t>(value->index()));
+      if (!owner && inputs && ((list && !list->items) || ir::is(value->type(), TypeKind::dict)))
+        inputs->push_back(static_cast<std::uint32_t>(value->index()));
       if (owner) waiting.insert(waiting.end(), owner->inputs().begin(), owner->inputs().end());
       continue;
     }

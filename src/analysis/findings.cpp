@@ -308,7 +308,9 @@ class Collector {
     finding.overload = outcome.node->overload();
     finding.message =
         wanted.what +
-        (wanted.what.starts_with("the dtype") || wanted.what.starts_with("the sizes") ? " decide: " : " decides: ") +
+        (wanted.what.starts_with("the dtype") || wanted.what.starts_with("the sizes") || wanted.what.starts_with("the keys")
+             ? " decide: "
+             : " decides: ") +
         (outcome.status == Status::missing ? "whether " + outcome.node->op() + " runs" : outcome.reason);
     finding.help = wanted.option;
   }

@@ -48,6 +48,11 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
     wanted.what = "the sizes of input '" + name + "'";
     wanted.option =
         "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + ", with numbers in the place of names";
+  } else if (ir::is(value->type(), ir::TypeKind::dict) && ir::is(value->type()->elements.back(), ir::TypeKind::tensor)) {
+    wanted.what = "the keys of input '" + name + "'";
+    wanted.option = "--input " + name + ".KEY=f32:" + inference::dimension_name(name, 0) + "," +
+                    inference::dimension_name(name, 1) +
+                    " for each KEY, with its dtype and sizes; or --inputs-from FILE, with an example of " + name;
   } else if (wanted.option.empty())
     wanted.option = "--inputs-from FILE, with an example of " + name;
   else
