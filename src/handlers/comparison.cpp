@@ -111,7 +111,8 @@ DType dtype_of_isin(Emission& e, std::string_view elements, std::string_view amo
     return e.operand(argument).number() ? std::optional<std::int64_t>(1) : symbolic::product(e.shape(argument)).number();
   };
   const auto few = count(elements), many = count(among);
-  if (!few || !many) throw Refusal{"in which dtype is compared depends on how many elements there are", "convert both to one dtype before"};
+  if (!few || !many)
+    throw Refusal{"in which dtype is compared depends on how many elements there are", "convert both to one dtype before"};
   const auto limit = static_cast<std::int64_t>(10.0F * std::pow(static_cast<double>(*few), 0.145));
   return *many < limit ? pairs : *sorted;
 }

@@ -127,10 +127,15 @@ void poisson_nll_loss(Emission& e) {
   const DType dtype = e.output_dtype();
   const Value input = e.tensor("input", dtype), target = e.tensor("target", dtype);
   Value made;
-  if (e.boolean("log_input"))
-    made = subtract(e, e.node("Exp", {input}), multiply(e, target, input));
-  else
+  if (e.boolean("log_input")) {
+    const DType of_both = result_type(e, {"input", "target"});  // integers wrap around
+    const Value product = ir::is_floating(of_both)
+                              ? multiply(e, target, input)
+                              : e.cast(multiply(e, e.tensor("target", of_both), e.tensor("input", of_both)), dtype);
+    made = subtract(e, e.node("Exp", {input}), product);
+  } else {
     made = subtract(e, input, multiply(e, target, e.node("Log", {add(e, input, number(e, input, e.number("eps")))})));
+  }
   if (e.boolean("full")) {
     const Value logarithm = e.node("Log", {multiply(e, target, number(e, target, 2 * std::numbers::pi))});
     const Value stirling =

@@ -243,9 +243,9 @@ void group_norm_of(Emission& e, std::int64_t groups) {
     const DType dtype = compute_dtype(e);
     Arguments attributes{{"num_groups", groups}, {"epsilon", epsilon}};
     if (dtype == DType::f64) attributes.push_back({"stash_type", onnx::data_type(dtype)});  // else the statistics are f32
-    return e.give(0, e.node("GroupNormalization",
-                            {e.tensor("input", dtype), per_channel(e, "weight", 1, dtype), per_channel(e, "bias", 0, dtype)},
-                            attributes));
+    return e.give(
+        0, e.node("GroupNormalization",
+                  {e.tensor("input", dtype), per_channel(e, "weight", 1, dtype), per_channel(e, "bias", 0, dtype)}, attributes));
   }
   const Value x = widened(e, e.tensor("input"));
   const Value grouped = in_groups(e, x, groups);

@@ -133,9 +133,20 @@ void report_written_inputs(const Work& work, std::vector<std::string>& steps) {
   for (const std::string& name : work.written_inputs) steps.push_back("writes to input " + name + " are not seen by the caller");
 }
 
+// A graph's text may leave out arguments at the end of a call, which then have their defaults.
+void add_defaults(const ir::Graph& graph, const ir::Watch& watch) {
+  for (ir::Node* node : all_nodes(graph, watch)) {
+    if (!node->schema()) continue;
+    const auto& arguments = node->schema()->arguments;
+    for (std::size_t i = node->inputs().size(); i < arguments.size() && arguments[i].default_value; ++i)
+      node->add_input(constant_before(node, *arguments[i].default_value, arguments[i].type));
+  }
+}
+
 void finish(Normalized& normalized, Work& work, const NormalizeOptions& options) {
   if (options.keep_assertions) keep_exceptions(work.graph);
   schema::resolve(work.graph, work.registry);
+  add_defaults(work.graph, work.watch);
   if (apply(numbers_pass, work, options) > 0) schema::resolve(work.graph, work.registry);
   const Counts counts = run_all(work, options);
   for (std::size_t i = 0; i < passes.size(); ++i) {

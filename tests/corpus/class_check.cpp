@@ -46,7 +46,8 @@ void add_nodes(const ::onnx::GraphProto& graph, std::set<std::string> sizes, std
       sizes.insert(node.output().begin(), node.output().end());
       if (std::ranges::none_of(node.output(), [&](const auto& output) { return results.contains(output); })) continue;
     }
-    if (is_of(held, op)) continue;
+    // Clean-up keeps nodes apart by a Sum of one value, which ONNX Runtime's fusions make wrong (docs/onnxruntime.md).
+    if (is_of(held, op) || (op == "Sum" && node.input_size() == 1)) continue;
     nodes.work.insert(op);
     ++nodes.work_count;
   }
