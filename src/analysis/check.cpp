@@ -25,6 +25,15 @@
 namespace compatcheck {
 namespace {
 
+Finding saved_in_training() {
+  Finding finding;
+  finding.id = "CC008";
+  finding.severity = Severity::note;
+  finding.message = "the model was saved in training mode; it is checked, converted and verified in evaluation mode";
+  finding.help = "call model.eval() before saving";
+  return finding;
+}
+
 Verdict verdict_of(const conversion::Assessment& assessment) {
   bool wanting = false;
   for (const auto& outcome : assessment.outcomes) {
@@ -124,6 +133,7 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
   logging::debug("{}: lowest opset {}", state.path, lowest ? std::to_string(*lowest) : "none");
   std::vector<Finding> of_model = analysis::collect_baked_in(state, prepared);
   for (Finding& finding : analysis::collect_dropped_assertions(state, prepared, watch)) of_model.push_back(std::move(finding));
+  if (state.read_as_eval) of_model.push_back(saved_in_training());
   std::vector<Report> reports;
   for (const int opset : opsets) {
     process::tell(options.run, {.stage = "check", .done = reports.size(), .total = opsets.size()});

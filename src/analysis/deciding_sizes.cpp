@@ -77,8 +77,8 @@ void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::strin
   for (const auto& [name, said] : inputs) {
     asked.inputs.push_back(said);
     made.option += (made.option.empty() ? "--input " : " --input ") + said;
-    const std::uint32_t index = index_of(name);
-    if (std::ranges::find(made.inputs, index) == made.inputs.end()) made.inputs.push_back(index);
+    if (const auto index = index_of(name); index && std::ranges::find(made.inputs, *index) == made.inputs.end())
+      made.inputs.push_back(*index);
   }
   const Prepared prepared = prepare(model_, asked, watch_);
   const conversion::Context context = context_of(model_, prepared, watch_, asked.export_type);
@@ -110,10 +110,12 @@ void DecidingSizes::try_all() {
 bool DecidingSizes::has_named_inputs() const { return std::ranges::any_of(prepared_.assumed, has_names); }
 
 // The input that this is, or is a member of.
-std::uint32_t DecidingSizes::index_of(const std::string& name) const {
-  for (const ir::Value* input : prepared_.graph.inputs())
-    if (name == input->name() || name.starts_with(input->name() + ".")) return static_cast<std::uint32_t>(input->index());
-  return 0;
+std::optional<std::uint32_t> DecidingSizes::index_of(const std::string& name) const {
+  for (const ir::Value* input : prepared_.graph.inputs()) {
+    const std::string own = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
+    if (name == own || name.starts_with(own + ".")) return static_cast<std::uint32_t>(input->index());
+  }
+  return std::nullopt;
 }
 
 void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opset) {
@@ -139,10 +141,11 @@ const std::string& DecidingSizes::option_of_member(const ir::Value& list) {
   std::string& option = known->second;
   if (!fresh || is_large(prepared_.graph)) return option;
   const std::string member = list.name() + ".0";
+  CheckOptions asked = options_;
+  asked.dims.clear();  // what they name may be numbers here
   try {
-    for (const AssumedInput& assumed : prepare(model_, options_, watch_, {member}).assumed)
-      if (assumed.tensor.name == member && !assumed.option.empty())
-        option = (assumed.option.starts_with("--input ") ? "" : "--input ") + assumed.option;
+    for (const AssumedInput& assumed : prepare(model_, asked, watch_, {member}).assumed)
+      if (assumed.tensor.name == member && !assumed.option.empty()) option = "--input " + assumed.option;
   } catch (const ModelError&) {  // without the list the graph may be beyond a bound
     watch_.look();
   }

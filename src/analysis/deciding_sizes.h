@@ -43,7 +43,7 @@ class DecidingSizes {
   void try_all();
   void try_with(const std::vector<std::pair<std::string, std::string>>& inputs);  // name, and what --input says
   bool has_named_inputs() const;
-  std::uint32_t index_of(const std::string& name) const;
+  std::optional<std::uint32_t> index_of(const std::string& name) const;
 
   const Model::State& model_;
   const CheckOptions& options_;

@@ -123,9 +123,10 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
     if (is_beyond_rows(*outcome.node))
       return outcome.hint.empty() ? "keep this step out of the model: ONNX has no operator that takes or gives such values"
                                   : outcome.hint;
-    // What a library registers `explain` doesn't know.
+    // `explain` doesn't know operators that a library registers.
     static const schema::Registry shipped;
-    if (!shipped.contains(outcome.node->op()) && outcome.hint.empty()) return "a row in a --mappings file:";
+    if (!shipped.contains(outcome.node->op()))
+      return outcome.hint.empty() ? "a row in a --mappings file:" : outcome.hint + "; or a row in a --mappings file:";
     const std::string scaffold = "`compatcheck explain " + name + " --scaffold yaml`";
     return outcome.hint.empty() ? scaffold + ", or a row in a --mappings file:" : outcome.hint + "; or " + scaffold;
   }

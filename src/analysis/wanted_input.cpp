@@ -48,7 +48,8 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
     wanted.what = "the sizes of input '" + name + "'";
     wanted.option =
         "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + ", with numbers in the place of names";
-  } else if (ir::is(value->type(), ir::TypeKind::dict) && ir::is(value->type()->elements.back(), ir::TypeKind::tensor)) {
+  } else if (ir::is(value->type(), ir::TypeKind::dict) && ir::is(value->type()->elements.front(), ir::TypeKind::string) &&
+             ir::is(value->type()->elements.back(), ir::TypeKind::tensor)) {
     wanted.what = "the keys of input '" + name + "'";
     wanted.option = "--input " + name + ".KEY=f32:" + inference::dimension_name(name, 0) + "," +
                     inference::dimension_name(name, 1) +

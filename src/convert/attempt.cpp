@@ -250,6 +250,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
   handlers::Emission emission(call, &row, word, builder,
                               [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
   bool known = false;
+  outcome.handled = way.exists();
   try {
     known = !row.random && known_results(call, builder);
     if (!known && !way.exists()) return refuse_unwritten(outcome, row, call, context_.table.is_users(row.place));

@@ -513,6 +513,7 @@ class FactTrials::State {
       statement_.again(reached, large_facts_left_);
     statement_.block(*graph_.top());
     large_facts_left_ = statement_.large_facts_left();
+    statement_.only(nullptr);  // `reached` ends here
   }
 
   FactTable take() { return statement_.take(); }

@@ -17,7 +17,7 @@ Value scaled(Emission& e, const Value& value, std::string_view factor) {
 }
 
 // Halves times a factor are added up before anything is rounded; the factor is a half itself.
-void add_scaled(Emission& e, Value a, Value b, OfTwo combined) {
+void add_scaled(Emission& e, const Value& a, const Value& b, OfTwo combined) {
   if (!e.given("alpha") || e.call.number("alpha") == 1) return e.give(combined(e, a, b));
   const Value factor = widened(e, e.number_value("alpha", b.dtype));
   e.give(combined(e, widened(e, a), multiply(e, widened(e, b), factor)));

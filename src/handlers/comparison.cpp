@@ -112,7 +112,8 @@ DType dtype_of_isin(Emission& e, std::string_view elements, std::string_view amo
   };
   const auto few = count(elements), many = count(among);
   if (!few || !many)
-    throw Refusal{"in which dtype is compared depends on how many elements there are", "convert both to one dtype before"};
+    throw Refusal{"the number of elements decides in which dtype isin compares, and isn't known",
+                  "convert both operands to one dtype before"};
   const auto limit = static_cast<std::int64_t>(10.0F * std::pow(static_cast<double>(*few), 0.145));
   return *many < limit ? pairs : *sorted;
 }

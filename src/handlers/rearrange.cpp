@@ -254,7 +254,7 @@ void pixel_shuffle(Emission& e) {
 
 void pixel_unshuffle(Emission& e) {
   const Value self = e.tensor("self");
-  if (std::ranges::any_of(e.shape("self"), [](const Dim& dim) { return dim.number() == 0; })) return e.give(self);
+  if (has_no_elements(e.shape("self"))) return e.give(self);
   const std::int64_t factor = e.integer("downscale_factor"), front = e.rank("self") - 3;
   const Value r = e.integers({factor}), channels = e.size_of("self", front);
   const Value height = quotient(e, e.size_of("self", front + 1), r), width = quotient(e, e.size_of("self", front + 2), r);

@@ -162,10 +162,6 @@ Value compared(Emission& e, const Writing& w, Reduction reduction, bool include_
 
 }  // namespace
 
-bool has_no_elements(const Shape& shape) {
-  return std::ranges::any_of(shape, [](const Dim& dim) { return dim.number() == 0; });
-}
-
 DType summing_dtype(DType dtype) {
   return dtype == DType::boolean ? DType::i32 : dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
 }

@@ -16,8 +16,6 @@ struct Writing {
   bool fills = false;   // all dimensions but `axis`: whole rows are written
 };
 
-bool has_no_elements(const Shape& shape);
-
 // In which numbers of this dtype are added up where they are written.
 DType summing_dtype(DType dtype);
 Value written(Emission& e, const Writing& writing, Reduction reduction, bool include_data = true);

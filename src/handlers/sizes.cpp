@@ -68,6 +68,10 @@ std::optional<Ints> numbers_of(const Shape& shape) {
   return numbers;
 }
 
+bool has_no_elements(const Shape& shape) {
+  return std::ranges::any_of(shape, [](const Dim& dim) { return dim.number() == 0; });
+}
+
 bool may_be_zero(const Dim& dim) { return !provably_at_least_if_empty(dim, 1); }
 
 Value int_value(Emission& e, std::string_view argument) {

@@ -14,6 +14,7 @@ bool all_numbers(const Shape& shape);
 std::optional<Ints> numbers_of(const Shape& shape);
 // A size of which 0 can't be ruled out.
 bool may_be_zero(const Dim& dim);
+bool has_no_elements(const Shape& shape);  // for certain
 
 // An int argument, or a tensor in its place: as an i64 vector of one, or without dimensions.
 Value int_value(Emission& e, std::string_view argument);

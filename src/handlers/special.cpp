@@ -48,7 +48,7 @@ void logit(Emission& e) {
     // With bounds that cross the lower one is looked at first, not last as by clamp.
     const double eps = e.number("eps");
     const Value low = constant(e, x, eps), high = constant(e, x, 1 - eps);
-    x = eps > 0.5 ? where(e, less(e, x, low), low, where(e, greater(e, x, high), high, x)) : clamped(e, x, low, high);
+    x = !(eps <= 0.5) ? where(e, less(e, x, low), low, where(e, greater(e, x, high), high, x)) : clamped(e, x, low, high);
   }
   e.give(node(e, "Log", divide(e, x, subtract(e, constant(e, x, 1), x))));
 }

@@ -258,10 +258,11 @@ class Inferring {
     give(leaf, tensor);
     state();
     const ir::Node* reader = nullptr;
-    for (const Leaf& other : others) {
-      const auto choice = hinted(of_each_rank(other), Hint::Kind::operand);
-      if (!reader && choice) reader = choice->reader;
-    }
+    for (const Leaf& other : others)
+      if (const auto choice = hinted(of_each_rank(other), Hint::Kind::operand)) {
+        reader = choice->reader;
+        break;
+      }
     inferred_ = before;
     found_ = found;
     state();

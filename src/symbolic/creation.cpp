@@ -131,7 +131,9 @@ Facts linspace(const Call& call) {
 }
 
 Facts frequencies(const Call& call) {
-  return {tensor_fact(dtype_or(call, default_float), Shape{call.dim("n").value_or(Dim::unknown())})};
+  const Dim n = call.dim("n").value_or(Dim::unknown());
+  const bool half = call.op() == "aten::fft_rfftfreq";
+  return {tensor_fact(dtype_or(call, default_float), Shape{half ? floor_div(n, 2) + Dim(1) : n})};
 }
 
 Facts eye(const Call& call) {

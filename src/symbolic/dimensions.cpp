@@ -48,12 +48,18 @@ std::optional<std::size_t> highest_rank(const Call& call) {
   return known ? highest : std::nullopt;
 }
 
+// Only of PyTorch's own operators: elsewhere `dim` may be a width. Backward operators hold tensors of other ranks; the dims of
+// tile are counts.
+bool follows_names(std::string_view op) {
+  const bool own = op.starts_with("aten::") || op.starts_with("prim::") || op.starts_with("quantized::");
+  return own && !op.ends_with("_backward") && op != "aten::tile";
+}
+
 }  // namespace
 
 Verdict dimensions_exist(const Call& call) {
   const auto* schema = call.node().schema();
-  // What goes backward has tensors of other ranks; tile's dims are counts.
-  if (!schema || call.op().ends_with("_backward") || call.op() == "aten::tile") return {.truth = Truth::yes};
+  if (!schema || !follows_names(call.op())) return {.truth = Truth::yes};
   std::optional<std::size_t> rank;
   for (const schema::Argument& argument : schema->arguments) {
     if (std::ranges::find(names, argument.name) == names.end() || !counts(argument.type) || call.is_none(argument.name)) continue;

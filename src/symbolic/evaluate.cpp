@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <limits>
 #include <stdexcept>
 
 namespace compatcheck::symbolic {
@@ -9,7 +11,14 @@ namespace {
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
 
-struct UnknownName {};
+struct NoValue {};  // a name without a size, or beyond 64 bits
+
+template <class Operation>
+std::int64_t checked(Operation operation) {
+  std::int64_t made = 0;
+  if (operation(&made)) throw NoValue{};
+  return made;
+}
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 
@@ -35,32 +44,36 @@ class Expression {
   std::int64_t sum() {
     std::int64_t result = product();
     for (;;) {
-      if (take("+"))
-        result += product();
-      else if (take("-"))
-        result -= product();
-      else
-        return result;
+      const bool plus = take("+");
+      if (!plus && !take("-")) return result;
+      const std::int64_t other = product();
+      result = checked([&](std::int64_t* made) {
+        return plus ? __builtin_add_overflow(result, other, made) : __builtin_sub_overflow(result, other, made);
+      });
     }
   }
   std::int64_t product() {
     std::int64_t result = factor();
     for (;;) {
-      if (take("//"))
-        result = floor_quotient(result, divisor());
-      else if (take("*"))
-        result *= factor();
-      else
+      if (take("//")) {
+        result = quotient(result, factor());
+      } else if (take("*")) {
+        const std::int64_t other = factor();
+        result = checked([&](std::int64_t* made) { return __builtin_mul_overflow(result, other, made); });
+      } else {
         return result;
+      }
     }
   }
-  std::int64_t divisor() {
-    const std::int64_t result = factor();
-    if (result == 0) throw UnknownName{};
-    return result;
+  static std::int64_t quotient(std::int64_t a, std::int64_t b) {
+    if (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min())) throw NoValue{};
+    return floor_quotient(a, b);
   }
   std::int64_t factor() {
-    if (take("-")) return -factor();
+    if (take("-")) {
+      const std::int64_t other = factor();
+      return checked([&](std::int64_t* made) { return __builtin_sub_overflow(std::int64_t{0}, other, made); });
+    }
     if (take("(")) {
       const std::int64_t inner = sum();
       if (!take(")")) throw std::runtime_error("no ) in " + text_);
@@ -69,7 +82,11 @@ class Expression {
     std::string word;
     while (at_ < text_.size() && is_word(text_[at_])) word += text_[at_++];
     if (word.empty()) throw std::runtime_error("can't read " + text_);
-    if (std::isdigit(static_cast<unsigned char>(word[0]))) return std::stoll(word);
+    if (std::isdigit(static_cast<unsigned char>(word[0]))) {
+      std::int64_t number = 0;
+      if (std::from_chars(word.data(), word.data() + word.size(), number).ec != std::errc()) throw NoValue{};
+      return number;
+    }
     if (word == "min" && take("(")) {
       const std::int64_t first = sum();
       if (!take(",")) throw std::runtime_error("no , in " + text_);
@@ -78,7 +95,7 @@ class Expression {
       return std::min(first, second);
     }
     const auto size = sizes_.find(word);
-    if (size == sizes_.end()) throw UnknownName{};
+    if (size == sizes_.end()) throw NoValue{};
     return size->second;
   }
 
@@ -93,7 +110,7 @@ std::optional<std::int64_t> evaluate(const Dim& dim, const Sizes& sizes) {
   if (dim.is_unknown()) return std::nullopt;
   try {
     return Expression(dim.to_string(), sizes).value();
-  } catch (const UnknownName&) {
+  } catch (const NoValue&) {
     return std::nullopt;
   }
 }

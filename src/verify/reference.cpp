@@ -107,11 +107,13 @@ void Reference::fail(const std::vector<Sizes>& tried, const std::string& reason)
   for (const std::string& name : plan_.varied())
     if (!maker_.is_of_list(name)) dims += " CheckOptions::dims " + name + "=N";
   text += "made";
+  const std::size_t others = tried.size() - 1;
   if (!tried.front().empty())
     text +=
-        ", at " + spell(tried.front()) + (tried.size() > 1 ? " and " + std::to_string(tried.size() - 1) + " other sizes" : "");
-  throw ModelError(text + ": " + reason + "; add CheckOptions::inputs_from FILE, with an example that it takes" +
-                   (dims.empty() ? "" : ", or" + dims + ", with sizes that it takes"));
+        ", at " + spell(tried.front()) +
+        (others ? " and " + std::to_string(others) + (others == 1 ? " other choice of sizes" : " other choices of sizes") : "");
+  throw ModelError(text + ": " + reason + "; add CheckOptions::inputs_from FILE, with an example that the model accepts" +
+                   (dims.empty() ? "" : ", or" + dims + ", with sizes that the model accepts"));
 }
 
 std::optional<Expected> Reference::at(const std::vector<Sizes>& candidates, int run, std::string& reason) {

@@ -93,6 +93,12 @@ class SizeSearch::Search {
     find_free();
     if (free_.empty()) return all_hold() ? std::optional(sizes_) : std::nullopt;
     for (const std::string& name : free_) choices_.push_back(choices(name));
+    settled_.resize(free_.size());
+    for (const Demand* demand : demands_) {
+      const auto last =
+          std::find_if(free_.rbegin(), free_.rend(), [&](const auto& name) { return contains(demand->names, name); });
+      if (last != free_.rend()) settled_[static_cast<std::size_t>(free_.rend() - last) - 1].push_back(demand);
+    }
     return settle(0) ? std::optional(sizes_) : std::nullopt;
   }
 
@@ -137,7 +143,7 @@ class SizeSearch::Search {
       for (const Dim& side : {demand->size.size, demand->size.other})
         for (const std::int64_t number : numbers_in(side)) {
           add(2 * number), add(3 * number);
-          for (std::int64_t divisor = 1; divisor * divisor <= number; ++divisor)
+          for (std::int64_t divisor = 1; divisor <= largest && divisor * divisor <= number; ++divisor)
             if (number % divisor == 0) add(divisor), add(number / divisor);
         }
     }
@@ -152,18 +158,11 @@ class SizeSearch::Search {
 
   bool settle(std::size_t place) {
     if (place == free_.size()) return all_hold();
-    const auto is_settled = [&](const std::string& name) {
-      const auto at = std::ranges::find(free_, name);
-      return at == free_.end() || static_cast<std::size_t>(at - free_.begin()) <= place;
-    };
-    std::vector<const Demand*> settled;
-    for (const Demand* demand : demands_)
-      if (contains(demand->names, free_[place]) && std::ranges::all_of(demand->names, is_settled)) settled.push_back(demand);
     const std::int64_t before = sizes_[free_[place]];
     for (const std::int64_t size : choices_[place]) {
       if (++looks_ > most_looks) break;
       sizes_[free_[place]] = size;
-      if (std::ranges::all_of(settled, [&](const Demand* demand) { return holds(*demand, sizes_); }) && settle(place + 1))
+      if (std::ranges::all_of(settled_[place], [&](const Demand* demand) { return holds(*demand, sizes_); }) && settle(place + 1))
         return true;
     }
     sizes_[free_[place]] = before;
@@ -176,6 +175,7 @@ class SizeSearch::Search {
   const Sizes& avoided_;
   std::vector<std::string> free_;
   std::vector<std::vector<std::int64_t>> choices_;
+  std::vector<std::vector<const Demand*>> settled_;  // by place: what its size completes
   int looks_ = 0;
 };
 
