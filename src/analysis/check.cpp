@@ -25,6 +25,17 @@
 namespace compatcheck {
 namespace {
 
+// Whether it holds what works otherwise in training, and was saved so. Tracing has settled that, operator by operator.
+bool was_training(const Model::State& state) {
+  if (!state.program || !state.program->training || state.program->traced) return false;
+  bool found = false;
+  ir::for_each_node(*state.graph.top(), [&](const ir::Node* node) {
+    for (const char* argument : {"train", "training"})
+      found = found || (node->schema() && node->schema()->argument_index(argument));
+  });
+  return found;
+}
+
 Finding saved_in_training() {
   Finding finding;
   finding.id = "CC008";
@@ -133,7 +144,7 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
   logging::debug("{}: lowest opset {}", state.path, lowest ? std::to_string(*lowest) : "none");
   std::vector<Finding> of_model = analysis::collect_baked_in(state, prepared);
   for (Finding& finding : analysis::collect_dropped_assertions(state, prepared, watch)) of_model.push_back(std::move(finding));
-  if (state.read_as_eval) of_model.push_back(saved_in_training());
+  if (was_training(state)) of_model.push_back(saved_in_training());
   std::vector<Report> reports;
   for (const int opset : opsets) {
     process::tell(options.run, {.stage = "check", .done = reports.size(), .total = opsets.size()});

@@ -134,7 +134,6 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   state->defaults = std::move(normalized.defaults);
   state->steps = std::move(normalized.steps);
   state->dropped_assertions = normalized.dropped_assertions;
-  state->read_as_eval = normalized.read_as_eval;
   return Model(std::move(state));
 }
 

@@ -30,7 +30,6 @@ struct Model::State {
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
   std::vector<std::string> steps;
   bool dropped_assertions = false;     // of branches that only raise, whether facts settle them or not
-  bool read_as_eval = false;           // it reads `training`, which was saved as true
   std::optional<ir::Graph> asserting;  // of text with such branches: as it was read
 
   schema::Registry schemas;  // shipped, users' and stubs

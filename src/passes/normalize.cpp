@@ -152,7 +152,6 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   for (std::size_t i = 0; i < passes.size(); ++i) {
     report(passes[i], counts[i], normalized.steps);
     if (passes[i].name == "drop_assertions") normalized.dropped_assertions = counts[i] > 0;
-    if (passes[i].name == "read_training_as_false") normalized.read_as_eval = counts[i] > 0;
   }
   report_written_inputs(work, normalized.steps);
   schema::resolve(work.graph, work.registry);

@@ -25,7 +25,6 @@ struct Normalized {
   std::vector<std::string> steps;  // what changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;
   bool dropped_assertions = false;  // branches that only raise are gone
-  bool read_as_eval = false;        // `training`, saved as true, was read as false
 };
 
 struct NormalizeOptions {

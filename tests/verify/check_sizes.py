@@ -161,8 +161,8 @@ def main():
             verify.expect(f"{what}: each size varies", all(len(each["sizes"]) > 1 for each in report["dimensions"]), report.get("dimensions"))
         report = verify.run("sizes that are skipped", 0, verify.save(Indexed(), script=True))
         verify.expect("sizes that are skipped", "refuses x0=2" in report.get("note", "") and "skipped" in report["note"], report)
-        verify.run("sizes that don't exist", 3, verify.save(Never(), script=True), form=None, says="other sizes: builtins.ValueError: never; add --inputs-from FILE")
-        verify.run("sizes that don't exist: names", 3, verify.folder / "Never.pt", form=None, says="or --dim x0=N --dim x1=N, with sizes that it takes")
+        verify.run("sizes that don't exist", 3, verify.save(Never(), script=True), form=None, says="other choices of sizes: builtins.ValueError: never; add --inputs-from FILE")
+        verify.run("sizes that don't exist: names", 3, verify.folder / "Never.pt", form=None, says="or --dim x0=N --dim x1=N, with sizes that the model accepts")
 
         # Examples at other sizes: their elements again, or fewer of them.
         tokens = verify.save(Tokens(), torch.zeros(2, 4, dtype=torch.long))
