@@ -39,7 +39,7 @@ bool was_training(const Model::State& state) {
 Finding saved_in_training() {
   Finding finding;
   finding.id = "CC008";
-  finding.severity = Severity::note;
+  finding.severity = Severity::warning;
   finding.message = "the model was saved in training mode; it is checked, converted and verified in evaluation mode";
   finding.help = "call model.eval() before saving";
   return finding;
