@@ -132,7 +132,7 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
   }
   if (!outcome.hint.empty()) return outcome.hint;
   if (rule == "CC007" && outcome.node->is("prim::SetAttr"))
-    return "compute it in __init__, or anew in each call in a local variable; `compatcheck explain CC007`";
+    return "compute the value in __init__, or in a local variable in each call; `compatcheck explain CC007`";
   return rule == "CC007" ? "write the value out of place; `compatcheck explain CC007`" : "";
 }
 
@@ -295,7 +295,8 @@ class Collector {
       auto [entry, fresh] = wanting_.try_emplace(input);
       Finding& finding = entry->second;
       if (fresh) start_wanting(finding, input, outcome);
-      if (outcome.hint.starts_with("--input ") && tried_.insert(input).second) finding.help = outcome.hint;  // and helps
+      if (outcome.hint.starts_with("--input ") && tried_.insert(input).second)
+        finding.help = outcome.hint;  // an option that a trial confirmed replaces a derived one
       ++finding.nodes;
       finding.sites.push_back(site_of(*numbered.outcome->node, numbered.index));
     }

@@ -270,8 +270,8 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
       refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
       if (call.node().outputs().size() > 1 && !word.empty() && !word.starts_with("["))
         outcome.hint = "`facts: " + std::string(word) +
-                       "` in its row speaks for the first result: a list has a word for each, [" + std::string(word) +
-                       ", …], and ~ where none is right";
+                       "` in its row describes only the first result; write a list with one word for each result, [" +
+                       std::string(word) + ", …], and ~ where no word fits";
     } else
       attempt.open = wanting.verdict;
   } catch (const symbolic::Impossible& arguments) {

@@ -26,7 +26,7 @@ struct Wide {
 
 Wide divided_in_double(Emission& e, const Value& a, const Value& b) {
   if (a.dtype == DType::f64)
-    throw Refusal{"of doubles an exact quotient takes Mod and Round, which came with opset 11", "use opset 11"};
+    throw Refusal{"an exact quotient of doubles needs Mod and Round, which came with opset 11", "use opset 11"};
   if (!sign_of(e, b) && !e.at_least(9))
     throw Refusal{"divisors that may be 0 or infinite need Where, which came with opset 9", "use opset 9"};
   const Value x = e.cast(a, DType::f64);

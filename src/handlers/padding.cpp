@@ -89,7 +89,8 @@ std::optional<Pads> known_pads(Emission& e) {
   if (!e.call.ints(pads_argument(e))) return std::nullopt;
   const Ints given = e.ints(pads_argument(e));
   const auto rank = static_cast<std::size_t>(e.rank("self"));
-  if (given.size() % 2 || given.size() / 2 > rank) throw Refusal{"the widths are pairs, no more than there are dimensions"};
+  if (given.size() % 2) throw Refusal{"the number of pad widths must be even"};
+  if (given.size() / 2 > rank) throw Refusal{"there must be no more than two pad widths for each dimension"};
   Pads pads{Ints(rank, 0), Ints(rank, 0)};
   for (std::size_t i = 0; i < given.size() / 2; ++i) {
     pads.before[rank - 1 - i] = given[2 * i];

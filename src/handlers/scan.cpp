@@ -185,7 +185,7 @@ void trapezoid(Emission& e) {
   const DType dtype = e.output_dtype();
   const std::int64_t axis = e.axis("dim", "y");
   if (e.rank("y") > 0 && e.dtype("y") != dtype && may_be_zero(e.shape("y").at(static_cast<std::size_t>(axis))))
-    throw Refusal{"of no elements PyTorch gives integers, of others floats, and there may be none",
+    throw Refusal{"PyTorch gives integers where there are no elements and floats elsewhere, and the size may be 0",
                   "convert them to floats before, or give a number for the size"};
   const Value y = e.tensor("y"), half = e.scalar(dtype, 0.5), width = widths(e, axis);
   const auto sum = [&](const Value& value) {

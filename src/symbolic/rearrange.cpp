@@ -146,23 +146,24 @@ Verdict channels_shuffle(const Call& call) {
 // without.
 Verdict widths_fit(const Call& call) {
   Demands demands;
-  const char* name = call.has("pad") ? "pad" : "padding";
-  const auto widths = call.list(name);
+  const auto widths = call.list("pad");
   const auto& shape = tensor_of(call, "self").shape;
   if (!widths) return demands.verdict();
   const std::size_t padded = widths->size() / 2;
-  if (widths->size() % 2) demands.broken("the widths are pairs");
-  if (shape && padded > shape->size()) demands.broken("the widths are pairs, no more than there are dimensions");
+  if (widths->size() % 2) demands.broken("the number of pad widths must be even");
+  if (shape && padded > shape->size()) demands.broken("there must be no more than two pad widths for each dimension");
   const auto mode = call.has("mode") ? call.string("mode") : std::nullopt;
   if (!mode || *mode == "constant") return demands.verdict();
-  const std::string what = *mode + " pads the last dimension of 2 or 3, the last two of 3 or 4, or the last three of 4 or 5";
+  const std::string what =
+      *mode +
+      " pads the last dimension of a tensor of rank 2 or 3, the last two of rank 3 or 4, or the last three of rank 4 or 5";
   if (padded < 1 || padded > 3) demands.broken(what);
   if (shape && shape->size() != padded + 1 && shape->size() != padded + 2) demands.broken(what);
   if (!shape || padded > shape->size() || *mode == "replicate") return demands.verdict();
   for (std::size_t i = 0; i < 2 * padded; ++i) {
     const auto* width = (*widths)[i]->number();
     const Dim& size = (*shape)[shape->size() - 1 - i / 2];
-    if (width && width->integer) demands.at_most(*width->integer, *mode == "reflect" ? size - Dim(1) : size, "a width");
+    if (width && width->integer) demands.at_most(*width->integer, *mode == "reflect" ? size - Dim(1) : size, "a pad width");
   }
   return demands.verdict();
 }

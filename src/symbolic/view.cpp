@@ -99,7 +99,8 @@ Facts reshaped_by_tensor(const Call& call) {
   const TensorFact& shape = tensor_of(call, "shape");
   if (shape.contents) return {reshaped(self_of(call), view_shape(self_of(call), *shape.contents))};
   const auto rank = size_at(shape, 0).number();
-  return {reshaped(self_of(call), rank && *rank >= 0 && *rank <= 64
+  constexpr std::int64_t most_dimensions = 64;  // PyTorch's own bound
+  return {reshaped(self_of(call), rank && *rank >= 0 && *rank <= most_dimensions
                                       ? std::optional(unknown_sizes(static_cast<std::size_t>(*rank)))
                                       : std::nullopt)};
 }
@@ -180,9 +181,10 @@ Verdict parts_fit(const Call& call) {
   Dim parts = 1;
   for (const Dim& size : *sizes)
     if (size.number() != -1) parts = parts * size;
-  if (open > 1 || (open == 1 && parts.number() == 0)) demands.broken("one size at most can be what is left of the others");
-  if (open == 0) demands.equal((*self.shape)[*index], parts, "the dimension that is taken apart");
-  if (open == 1 && parts.number() != 0) demands.multiple((*self.shape)[*index], parts, "the dimension that is taken apart");
+  if (open > 1 || (open == 1 && parts.number() == 0))
+    demands.broken("only one size may be -1, and the others must not multiply to 0");
+  if (open == 0) demands.equal((*self.shape)[*index], parts, "the size of the dimension to unflatten");
+  if (open == 1 && parts.number() != 0) demands.multiple((*self.shape)[*index], parts, "the size of the dimension to unflatten");
   return demands.verdict();
 }
 

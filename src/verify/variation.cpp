@@ -87,7 +87,8 @@ class Varying {
 
   void tell_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
     if (reference_.is_of_list(name)) {  // the file promises nothing
-      add_finding(made_, "CC205", Severity::note, name + " is " + std::to_string(from.at(name)) + " in all runs: " + reason);
+      add_finding(made_, "CC205", Severity::note,
+                  name + " stays " + std::to_string(from.at(name)) + " in all runs, because other lengths fail: " + reason);
       dimension(name).reason = reason;
       return;
     }

@@ -210,7 +210,7 @@ def check_results(tool):
         if converts:
             assert not errors, errors
         else:
-            assert len(errors) == 1 and "a list has a word for each, [same, " in errors[0]["help"], errors
+            assert len(errors) == 1 and "a list with one word for each result, [same, " in errors[0]["help"], errors
 
 
 def main():

@@ -139,7 +139,7 @@ def main():
     unreached = {row for key, named in rows.items() if key not in reached for row in named}
     whole = arguments.sample == 1 and not arguments.only
     for row in sorted(unreached) if whole else []:
-        print(f"UNREACHED {row}: it wants a call in row_calls.txt, a row parted by conditions, or a name taken out of the row")
+        print(f"UNREACHED {row}: add a call to row_calls.txt, split the row by conditions, or remove the name from the row")
     print(f"{len(lines)} models, {wrong} ways in which handlers and rows differ, {sum(map(len, rows.values())) - len(unreached)} names reached, "
           f"{len(unreached)} not")
     return 1 if wrong or not lines or (unreached and whole) else 0
