@@ -1,4 +1,5 @@
-// Whether a model fails for good, or for sizes of inputs alone that were assumed to vary; and what to say of lists.
+// Whether a model fails for good, or for sizes of inputs alone that were assumed to vary; and which option names a list's
+// members.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What a trial's results hang on. What nothing reads clean-up takes away, so it is no part of what the call becomes.
+// Which nodes a trial's results depend on. Clean-up removes nodes that nothing reads, so they don't count for the call.
 #pragma once
 
 #include <vector>

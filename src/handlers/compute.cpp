@@ -27,7 +27,8 @@ Ints all_axes(std::int64_t rank) {
 Value reduce(Emission& e, std::string_view op, const Value& value, const Ints& axes, bool keep) {
   if (axes.empty()) return is_norm(op) ? e.node("Abs", {value}) : value;
   const auto of = [&](const Value& x) { return e.node(op, {x}, {{"axes", axes}, {"keepdims", keep}}); };
-  // ONNX Runtime adds up in doubles and cuts off at the ends of the dtype, where PyTorch's sums wrap around.
+  // ONNX Runtime computes i32 in doubles and clamps to the dtype's range; PyTorch's sums wrap around. In i64 they do as far as
+  // doubles are exact.
   const bool wraps = value.dtype == DType::i32 && (op == "ReduceSum" || op == "ReduceProd");
   return wraps ? e.cast(of(e.cast(value, DType::i64)), DType::i32) : of(value);
 }

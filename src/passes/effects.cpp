@@ -136,7 +136,8 @@ std::vector<std::size_t> written_operands(const ir::Node& node) {
     for (std::size_t i = 0; i < count; ++i)
       if (schema->arguments[i].written && holds_memory(node.input(i)->type())) operands.push_back(i);
   }
-  if (node.is("aten::update") && operands.size() > 1) operands.resize(1);  // of the second dictionary the schema says so, too
+  // the schema marks both dictionaries as written; only the first is
+  if (node.is("aten::update") && operands.size() > 1) operands.resize(1);
   return operands;
 }
 

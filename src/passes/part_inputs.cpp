@@ -43,8 +43,7 @@ std::optional<Keys> asked_keys(const ir::Graph& graph, const ir::Value* dict) {
   return keys;
 }
 
-// A list of which the model picks several members by fixed places, and the first ones, all of them: so many inputs. Empty if more
-// is done with it, as then its length may vary.
+// The model reads a list only at constant places 0 … n-1, n at least 2: one input for each. Empty otherwise: its length may vary.
 Keys asked_places(const ir::Value* list) {
   std::set<std::int64_t> places;
   for (const ir::Use& use : list->uses()) {

@@ -24,7 +24,7 @@ std::size_t inline_calls(ir::Graph& graph, const ir::Program& program, const ir:
 
 // Dictionaries and lists that the model is given become their members, each an input by itself: "batch.mask", "images.0". Those
 // of `told` ("images.0", or "images.0.boxes" of a member's member), or of a dictionary that is only asked for fixed keys, and of
-// a list of tensors that is only asked for its first ones, these; what is told by the input's own name stays whole.
+// a list of tensors that is only asked for its first ones, these; an input that --input names itself stays whole.
 std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told);
 
 // The `training` attribute of every module reads as false, in a graph from text too.

@@ -5,7 +5,7 @@
 
 namespace compatcheck::symbolic {
 
-// PyTorch takes no dimension that the tensor hasn't.
+// No for a constant dimension that is out of range for the highest rank of the call's tensors; PyTorch refuses it.
 Verdict dimensions_exist(const Call& call);
 
 }  // namespace compatcheck::symbolic

@@ -30,7 +30,7 @@ class Listening {
   Listening* before_;
 };
 
-// Told of, not judged.
+// Reports a demand to the listener, if there is one; nothing is checked here.
 void demand(const Dim& size, const Dim& other, bool may_stretch = false);
 void demand(const SizeDemand& demanded);
 

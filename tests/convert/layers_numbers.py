@@ -12,6 +12,7 @@ def cases():
         "div_trunc": lambda x: torch.div(x, -2.5, rounding_mode="trunc"), "floor_divide_integer": lambda x: x // 3,
         "both": lambda x: (x * 2.5, x // 2.5), "of_double_tensor": lambda x: x * torch.tensor(2.5, dtype=torch.float64)}
     divided = {"floor_divide", "floor_divided", "div_floor", "both"}   # integers by a fraction, which then is rounded down
+    # floor_divided of floats begins at opset 9: before it, the divisor must be a constant, whose sign is known.
     made = {}
     for name, function in functions.items():
         for dtype in (torch.int64, torch.int32, torch.float16, torch.float32):

@@ -45,7 +45,9 @@ TEST(Dim, EvaluationIsPythons) {
   EXPECT_EQ(evaluate(floor_div(w - h, Dim(2)), sizes), -2);
   EXPECT_EQ(evaluate(modulo(w - h, Dim(5)), sizes), 2);
   EXPECT_EQ(evaluate(Dim(3) * floor_div(floor_div(h, Dim(2)) + Dim(1), Dim(2)) - h * Dim(2), sizes), -8);
+  EXPECT_EQ(evaluate(h * w + Dim(1), sizes), 29);
   EXPECT_EQ(evaluate(Dim::symbol("batch"), sizes), std::nullopt);
+  EXPECT_EQ(evaluate(floor_div(h, w - Dim(4)), sizes), std::nullopt);
 }
 
 // One row of a named size: 1, or 0 where the size is, so that nothing is computed from it beforehand.
