@@ -60,7 +60,8 @@ constexpr std::array table{
          "return it as an output.\n"},
     Rule{"CC008", "random-or-training", Severity::warning, "A random or training-mode operator",
          "The operator draws random numbers, or behaves as in training (dropout that was traced with training on, batch\n"
-         "normalisation that updates its statistics). A scripted model that was saved in training mode gets a warning: it is converted\n"
+         "normalisation that updates its statistics). A scripted model that was saved in training mode gets a warning: it is "
+         "converted\n"
          "as in evaluation mode. A random result can't be compared between runtimes: for verify\n"
          "it is an error.\n"
          "\n"

@@ -218,22 +218,20 @@ void cosine_similarity(Emission& e) {
 }
 
 // Differences of integers wrap around.
-Value distance(Emission& e, const char* a, const char* b, std::int64_t rank, bool keep) {
+Value distance(Emission& e, const char* a, const char* b, bool keep) {
+  const std::int64_t rank = std::max(e.rank(a), e.rank(b));
   const DType of_both = result_type(e, {a, b});
   const Value difference = e.cast(subtract(e, e.tensor(a, of_both), e.tensor(b, of_both)), symbolic::to_float(of_both));
   const Value off = add(e, difference, number(e, difference, e.number("eps")));
   return vector_norm(e, off, e.number("p"), rank == 0 ? Ints{} : Ints{rank - 1}, keep);
 }
 
-void pairwise_distance(Emission& e) {
-  e.give(distance(e, "x1", "x2", std::max(e.rank("x1"), e.rank("x2")), e.boolean("keepdim")));
-}
+void pairwise_distance(Emission& e) { e.give(distance(e, "x1", "x2", e.boolean("keepdim"))); }
 
 void triplet_margin_loss(Emission& e) {
   const DType dtype = e.output_dtype();
   Shape shape = joint_shape(e, {"anchor", "positive", "negative"});
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const auto between = [&](const char* a, const char* b) { return e.cast(distance(e, a, b, rank, false), dtype); };
+  const auto between = [&](const char* a, const char* b) { return e.cast(distance(e, a, b, false), dtype); };
   const Value near = between("anchor", "positive");
   Value far = between("anchor", "negative");
   if (e.boolean("swap")) far = e.node("Min", {far, between("positive", "negative")});

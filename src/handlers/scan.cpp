@@ -168,6 +168,7 @@ void diff(Emission& e) {
 
 // Widths of the steps between samples: differences of x in its own dtype, in which integers wrap around, or dx.
 Value widths(Emission& e, std::int64_t axis) {
+  if (e.rank("y") == 0 || (e.call.has("x") && e.rank("x") == 0)) throw symbolic::Impossible{"'y' and 'x' must have a dimension"};
   if (!e.call.has("x")) return e.number_value("dx", e.output_dtype());
   const Value x = e.tensor("x");
   if (e.rank("x") != 1 || e.rank("y") == 1) {
