@@ -1,6 +1,7 @@
 // Parts of a tensor by position: slices, single rows, diagonals, windows; and what is written there: facts.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
@@ -25,6 +26,9 @@ Dim place_in(const Dim& place, const Dim& size) {
 
 // The number of elements that start:end:step takes of a dimension.
 Dim slice_length(const Call& call, const Dim& size, std::int64_t step) {
+  // Both count from the same side, and the end doesn't come after the start.
+  const auto first = call.is_none("start") ? std::optional<std::int64_t>(0) : call.integer("start"), last = call.integer("end");
+  if (first && last && (*first < 0) == (*last < 0) && *first >= *last) return Dim(0);
   const Dim end_given = call.is_none("end") ? size : call.dim("end").value_or(Dim::unknown());
   const bool to_end = end_given.number() == std::numeric_limits<std::int64_t>::max() || provably_equal(end_given, size);
   const Dim start = call.is_none("start") ? Dim(0) : place_in(call.dim("start").value_or(Dim::unknown()), size);

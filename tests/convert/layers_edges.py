@@ -290,6 +290,7 @@ def found_at_random():
         made[f"determinant_{n}"] = Case(torch.linalg.det, [(torch.randn(n, n, dtype=torch.float64),) for _ in range(2)], opsets=range(11, 27))
     made["put_nothing"] = Case(lambda x: torch.select_scatter(x * 1, x[0], 0, 0)[-3:-2].transpose(0, 1).index_put((torch.tensor([[-1, -2], [-1, -2]]),), torch.tensor(-2)), [(torch.randint(0, 9, (2, n, 4)),) for n in (2, 3)],
                                ("i64:2,n,4",), opsets=range(9, 27))
+    made["write_nothing"] = Case(written_nothing, [(torch.randint(0, 9, (n, 4, 2)),) for n in (3, 4, 7)], ("i64:n,4,2",), opsets=range(9, 27))
     for dtype in (torch.float16, torch.bfloat16):   # whole vectors, which PyTorch computes in f32
         halves = [tuple(torch.randn(64) * 3 for _ in range(3)) for _ in range(2)]
         for name, f in (("addcmul", torch.addcmul), ("addcdiv", torch.addcdiv), ("add", lambda a, b, c: torch.add(a, b, alpha=2.5)), ("rsub", lambda a, b, c: torch.rsub(a, b, alpha=2.5)),
@@ -314,6 +315,12 @@ def found_at_random():
         made[f"{name}_doubles"] = Case(f, [(torch.randn(2, 4, 3, dtype=torch.float64),) for _ in range(2)])
     made["triplet_of_numbers"] = Case(lambda a, b, c: F.triplet_margin_loss(a, b, c), [tuple(torch.randn(3).unbind()) for _ in range(3)])
     return made
+
+
+def written_nothing(x):
+    y = x * 1
+    y[-3:-3, 1:3, torch.tensor([[-1, 1], [-1, 1]])] = -1
+    return y
 
 
 class Stepped(torch.nn.Module):
