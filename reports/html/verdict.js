@@ -80,7 +80,7 @@ function modelPart(report) {
   const shape = ({shape: sizes}) => sizes ? "[" + sizes.map(size => size ?? "?").join(", ") + "]" : "";
   const ends = (title, list) => list.length > 0 && element("div", null, element("h3", null, title),
     element("ul", {class: "plain"}, list.map(end => element("li", null, code(end.name), " ", element("span", {class: "quiet"}, end.dtype, " ", shape(end))))));
-  const because = ({what, op, file, line}) => what.join(", ") + ": " + (op ? op + (file ? ` at ${file}:${line}` : "") : "no reader decides, and every one takes it");
+  const because = ({what, op, file, line}) => what.join(", ") + ": " + (op ? op + (file ? ` at ${file}:${line}` : "") : "assumed, because no operator that reads it decides");
   const assumed = (model.assumed ?? []).map(input => `${input.name}: ${input.dtype}${shape(input)} (${input.because.map(because).join("; ")})`);
   const lines = (title, list) => list?.length > 0 && element("div", null, element("h3", null, title), element("ul", {class: "plain"}, list.map(line => element("li", null, line))));
   const facts = [["Path", model.path], ["Identity", model.identity], ["SHA-256", model.sha256], ["Format", model.description || model.format],

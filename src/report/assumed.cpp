@@ -17,7 +17,7 @@ std::string assumption(const AssumedInput& input) {
 std::string reason(const AssumedInput::Reason& reason) {
   std::string text;
   for (const std::string& what : reason.what) text += (text.empty() ? "" : ", ") + what;
-  if (reason.op.empty()) return text + ": no reader decides, and every one takes it";
+  if (reason.op.empty()) return text + ": assumed, because no operator that reads it decides";
   text += ": " + reason.op;
   if (!reason.file.empty()) text += " at " + reason.file + ":" + std::to_string(reason.line);
   return reason.module.empty() ? text : text + " in " + reason.module;
