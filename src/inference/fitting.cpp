@@ -7,6 +7,7 @@
 #include "compatcheck/error.h"
 #include "passes/assertions.h"
 #include "symbolic/condition.h"
+#include "symbolic/scalar.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::inference {
@@ -136,6 +137,9 @@ void Fitting::look_for_hints(const ir::Node& node, const Cone& cone, Candidate& 
         return add(Hint::Kind::question);
     return;
   }
+  if (symbolic::takes_one_element(node.op(), node.overload()) && cone.holds(node.input(0)) &&
+      rank_of(facts.of(node.input(0))) == 0)
+    return add(Hint::Kind::number);
   if (!broadcasts(node, sources_.table.facts(node.op(), node.overload(), sources_.schemas))) return;
   for (const ir::Value* ours : node.inputs()) {
     const auto rank = cone.holds(ours) ? rank_of(facts.of(ours)) : std::nullopt;

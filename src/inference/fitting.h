@@ -19,6 +19,7 @@ struct Hint {
     operand,   // beside the input has the same rank
     constant,  // an operand whose dimensions in front may be missing
     question,  // the model asks for this rank
+    number,    // a number is made of its only element
   };
   std::size_t place = 0;
   const ir::Node* reader = nullptr;

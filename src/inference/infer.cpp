@@ -63,6 +63,9 @@ bool reads_pictures(const ir::Node& reader) {
   return reader.is("aten::pixel_shuffle") || reader.is("aten::pixel_unshuffle") || reader.is("aten::channel_shuffle");
 }
 
+// Pictures or volumes, always with a batch.
+bool reads_batches(const ir::Node& reader) { return reader.op().starts_with("aten::grid_sampler"); }
+
 std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Strength strength) {
   const auto left = std::ranges::count_if(candidates, is_left);
   if (left == 0) return std::nullopt;
@@ -86,7 +89,8 @@ std::optional<Choice> hinted(const std::vector<Candidate>& candidates, Hint::Kin
   for (std::size_t rank = 0; rank < candidates.size(); ++rank)
     for (const Hint& hint : candidates[rank].hints) {
       if (!is_left(candidates[rank]) || hint.kind != kind || (choice && hint.place >= first)) continue;
-      choice = Choice{.candidate = rank, .reader = hint.reader, .open = kind != Hint::Kind::operand};
+      const bool open = kind == Hint::Kind::constant || kind == Hint::Kind::question;
+      choice = Choice{.candidate = rank, .reader = hint.reader, .open = open};
       first = hint.place;
     }
   return choice;
@@ -96,7 +100,8 @@ std::optional<Choice> hinted(const std::vector<Candidate>& candidates, Hint::Kin
 std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Strength strength) {
   const auto left = std::ranges::count_if(candidates, is_left);
   if (left == 0) return std::nullopt;
-  if (const auto choice = hinted(candidates, Hint::Kind::operand)) return choice;
+  for (const Hint::Kind kind : {Hint::Kind::number, Hint::Kind::operand})
+    if (const auto choice = hinted(candidates, kind)) return choice;
   std::size_t least = 0, most = highest_rank;
   while (!is_left(candidates[least])) ++least;
   while (!is_left(candidates[most])) --most;
@@ -104,6 +109,8 @@ std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Stre
     const ir::Node* above = rank < highest_rank ? candidates[rank + 1].refused_by : nullptr;
     return above || rank == 0 ? above : candidates[rank - 1].refused_by;
   };
+  if (left == 2 && least == pictures && reads_batches(*candidates[least - 1].refused_by))
+    return Choice{.candidate = least, .reader = candidates[least - 1].refused_by, .open = true};
   if (left <= 2 && most < highest_rank) return Choice{.candidate = most, .reader = reader(most)};  // with a batch
   if (most < highest_rank && least == pictures - 1 && is_left(candidates[pictures]))  // of one or two dimensions more, too
     return Choice{.candidate = pictures, .reader = reader(least), .open = true};
@@ -224,15 +231,57 @@ class Inferring {
   }
 
   bool settle_rank(const Leaf& leaf, Strength strength, const std::vector<Leaf>& alike, const std::vector<Leaf>& leaves) {
-    const std::vector<Candidate> candidates = of_each_rank(leaf, alike);
+    std::vector<Candidate> candidates = of_each_rank(leaf, alike);
     auto choice = candidates.empty() ? std::nullopt : choose_rank(candidates, strength);
     if (!choice) return false;
+    if (choice->guess) leave_out_misfits(leaf, candidates, strength, *choice);
     if (choice->guess) prefer_partners(leaf, candidates, leaves, *choice);
     const std::string rank = "rank " + std::to_string(choice->candidate);
     assume(leaf, candidates[choice->candidate].tensor,
            {choice->guess && choice->reader ? rank + ", though it accepts others" : rank, choice->reader});
     note(leaf).open_rank = choice->open;
     return true;
+  }
+
+  // Sizes that follow from a rank may not fit each other: another one is guessed, if there is one.
+  void leave_out_misfits(const Leaf& leaf, std::vector<Candidate> candidates, Strength strength, Choice& choice) {
+    if (tensor_of(leaf).shape) return;
+    const std::vector<const ir::Node*> anyway = refusing();
+    for (std::optional<Choice> next = choice; next; next = choose_rank(candidates, strength)) {
+      const ir::Node* misfit = fitting_.exhausted() ? nullptr : misfit_of(leaf, candidates[next->candidate].tensor, anyway);
+      if (!misfit) {
+        choice = *next;
+        return;
+      }
+      candidates[next->candidate].refused_by = misfit;
+    }
+  }
+
+  // What refuses the sizes that it would be given.
+  const ir::Node* misfit_of(const Leaf& leaf, const TensorFact& tensor, const std::vector<const ir::Node*>& anyway) {
+    const Inferred before = inferred_;
+    const bool found = found_;
+    const std::set<std::string> taken = taken_;
+    give(leaf, tensor);
+    name_sizes({leaf});
+    settle_sizes();
+    const std::vector<const ir::Node*> now = refusing();
+    const auto misfit =
+        std::ranges::find_if(now, [&](const ir::Node* node) { return std::ranges::find(anyway, node) == anyway.end(); });
+    inferred_ = before;
+    found_ = found;
+    taken_ = taken;
+    state();
+    return misfit == now.end() ? nullptr : *misfit;
+  }
+
+  // Outside of branches: these run for sure.
+  std::vector<const ir::Node*> refusing() const {
+    std::vector<const ir::Node*> nodes;
+    const Refusals refusals(sources_);
+    for (const ir::Node* node : *graph_.top())
+      if (node->blocks().empty() && refusals.refuses(*node, trials_.facts())) nodes.push_back(node);
+    return nodes;
   }
 
   // The lowest rank from the guessed one on at which another input can be an operand of the same rank beside this one: a mask for

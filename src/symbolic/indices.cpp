@@ -23,7 +23,7 @@ class Finder {
     if (among(op_, {"aten::index", "aten::index_put", "aten::_index_put_impl"}))
       members("indices");
     else if (among(op_, {"aten::embedding", "aten::embedding_bag"}))
-      indices("indices", size_of(call_.fact("weight"), 0));
+      rows_of_weight();
     else if (op_ == "aten::take")
       indices("index", size_of(call_.fact("self"), -1));
     else if (op_ == "aten::take_along_dim")
@@ -56,6 +56,12 @@ class Finder {
   }
 
   void indices(std::string_view argument, std::optional<Dim> below) { add(Kind::indices, call_.value(argument), below); }
+
+  // Bags begin at places among the indices.
+  void rows_of_weight() {
+    indices("indices", size_of(call_.fact("weight"), 0));
+    if (call_.has("offsets") && !call_.is_none("offsets")) indices("offsets", std::nullopt);
+  }
 
   void add(Kind kind, const ir::Value* value, std::optional<Dim> below) {
     if (value) found_.push_back({.kind = kind, .value = value, .below = std::move(below)});

@@ -92,11 +92,14 @@ Facts layers(const Call& call) {
 
 Facts cell(const Call& call) {
   Demands demands;
-  const TensorFact &input = tensor_of(call, "input"), hidden = state(call, 0);
+  const TensorFact& input = tensor_of(call, "input");
   demand_rank(demands, input, 1, 2, "input");
-  if (input.shape) demand_rank(demands, hidden, input.shape->size(), input.shape->size(), "hx");
-  if (input.shape && hidden.shape && !input.shape->empty() && input.shape->size() == hidden.shape->size()) {
+  if (input.shape && !input.shape->empty())
     demands.equal(input.shape->back(), size_at(tensor_of(call, "w_ih"), 1), "the number of features");
+  for (std::size_t i = 0; i < 2 && input.shape; ++i) {
+    const TensorFact hidden = state(call, i);
+    demand_rank(demands, hidden, input.shape->size(), input.shape->size(), "hx");
+    if (!hidden.shape || hidden.shape->empty() || input.shape->size() != hidden.shape->size()) continue;
     demands.equal(hidden.shape->back(), size_at(tensor_of(call, "w_hh"), 1), "the size of the state");
     if (input.shape->size() == 2) demand(hidden.shape->front(), input.shape->front());
   }

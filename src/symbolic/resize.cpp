@@ -52,9 +52,24 @@ Facts upsample(const Call& call) {
 }
 Facts interpolate(const Call& call) { return {resized(call, tensor_of(call, "input"), "size", "scale_factor")}; }
 
+// Pictures or volumes, and places in as many dimensions.
+void demand_places(const TensorFact& input, const TensorFact& grid) {
+  Demands demands;
+  for (const auto& [shape, name] : {std::pair(&input.shape, "input"), std::pair(&grid.shape, "grid")})
+    if (*shape && (*shape)->size() != 4 && (*shape)->size() != 5)
+      demands.broken("the rank of " + std::string(name) + " must be 4 or 5, and is " + std::to_string((*shape)->size()));
+  demands.hold();
+  if (input.shape && grid.shape && input.shape->size() != grid.shape->size())
+    demands.broken("the ranks of input and grid must be the same");
+  if (grid.shape) demands.equal(grid.shape->back(), static_cast<std::int64_t>(grid.shape->size()) - 2, "the last size of grid");
+  if (input.shape && grid.shape) demands.equal(grid.shape->front(), input.shape->front(), "the batch of grid");
+  demands.hold();
+}
+
 // Batch and channels of the input, places of the grid.
 Facts grid_sampler(const Call& call) {
   const TensorFact &input = tensor_of(call, "input"), &grid = tensor_of(call, "grid");
+  demand_places(input, grid);
   if (!grid.shape || grid.shape->size() < 3) return {tensor_fact(input.dtype, std::nullopt)};
   Shape shape{agreed_dim(size_at(input, 0), size_at(grid, 0)), size_at(input, 1)};
   shape.insert(shape.end(), grid.shape->begin() + 1, grid.shape->end() - 1);

@@ -1,6 +1,10 @@
 // Python's numbers: arithmetic, comparisons, conversions: facts.
+#include "symbolic/scalar.h"
+
+#include <algorithm>
 #include <cmath>
 
+#include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
@@ -242,6 +246,31 @@ Facts element(const Call& call) {
   return {{.value = std::move(number)}};
 }
 
+// Of any other number of elements PyTorch makes no number.
+template <Facts (*function)(const Call&)>
+Facts of_one_element(const Call& call) {
+  const auto* tensor = call.input(0).tensor();
+  if (tensor && tensor->shape) {
+    const Dim count = product(*tensor->shape);
+    Demands demands;
+    demands.equal(count, 1, "the number of elements that become a number");
+    demands.hold();
+  }
+  return function(call);
+}
+
+constexpr std::pair<const char*, Facts (*)(const Call&)> conversions[] = {
+    {"aten::Int.Tensor", of_one_element<to_int>},
+    {"aten::IntImplicit", of_one_element<to_int>},
+    {"aten::Float.Tensor", of_one_element<to_floating>},
+    {"aten::FloatImplicit", of_one_element<to_floating>},
+    {"aten::Bool.Tensor", of_one_element<truth>},
+    {"aten::is_nonzero", of_one_element<truth>},
+    {"aten::item", of_one_element<element>},
+    {"aten::ScalarImplicit", of_one_element<element>},
+    {"aten::_local_scalar_dense", of_one_element<element>},
+};
+
 // ---- Ranges of loops
 
 Facts range_length(const Call& call) {
@@ -265,6 +294,11 @@ Facts first_size(const Call& call) {
 }
 
 }  // namespace
+
+bool takes_one_element(std::string_view op, std::string_view overload) {
+  const std::string name = std::string(op) + (overload.empty() ? "" : "." + std::string(overload));
+  return std::ranges::any_of(conversions, [&](const auto& conversion) { return name == conversion.first; });
+}
 
 void register_scalar(Registry& registry) {
   const std::pair<const char*, FactFunction> on_numbers[] = {{"aten::add", add},
@@ -297,10 +331,7 @@ void register_scalar(Registry& registry) {
   for (const auto& [op, function] : on_numbers) registry.number_facts(op, function);
   registry.facts("aten::__is__", identical);
   registry.facts("aten::__isnot__", not_identical);
-  for (const char* op : {"aten::Int.Tensor", "aten::IntImplicit"}) registry.facts(op, to_int);
-  for (const char* op : {"aten::Float.Tensor", "aten::FloatImplicit"}) registry.facts(op, to_floating);
-  for (const char* op : {"aten::Bool.Tensor", "aten::is_nonzero"}) registry.facts(op, truth);
-  for (const char* op : {"aten::item", "aten::ScalarImplicit"}) registry.facts(op, element);
+  for (const auto& [op, function] : conversions) registry.facts(op, function);
   registry.facts("aten::len.Tensor", first_size);
 }
 

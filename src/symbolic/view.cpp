@@ -392,6 +392,10 @@ Verdict elements_fit(const Call& call) {
     demands.multiple(product(*self), product(numbers), "the number of elements");
   Shape stated = *sizes;
   std::erase_if(stated, [](const Dim& size) { return size.number() == -1; });
+  const bool all = stated.size() == sizes->size();
+  const Dim wanted = product(stated), found = product(*self);
+  if (all && (provably_at_least(wanted - found, 1) || provably_at_least(found - wanted, 1)))
+    demands.broken(std::string(call.op()) + " gives " + wanted.to_string() + " elements, and takes " + found.to_string());
   if (stated.size() > numbers.size())
     demand({.size = product(*self), .other = product(stated), .relation = SizeDemand::Relation::multiple});
   return demands.verdict();

@@ -234,6 +234,69 @@ class Dense(nn.Module):
         return x.to_dense() + 1
 
 
+class Heads(nn.Module):
+    """Rows have too few elements for it."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 24)
+
+    def forward(self, x):
+        return self.linear(x).view(x.size(0), x.size(1), 3, 8)
+
+
+class Bags(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bags = nn.EmbeddingBag(10, 3)
+
+    def forward(self, x, offsets):
+        return self.bags(x, offsets)
+
+
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(3, 4)
+
+    def forward(self, x, h, c):
+        return self.cell(x, (h, c))
+
+
+class Asked(nn.Module):
+    def forward(self, x, t):
+        if bool(t > 0):
+            return x + 1
+        return x
+
+
+class Scaled(nn.Module):
+    def forward(self, x, n):
+        return x * float(n.item())
+
+
+class Shortened(nn.Module):
+    def forward(self, x, n):
+        return x[:, : int(n)] * 2
+
+
+class Longest(nn.Module):
+    def forward(self, x, lengths):
+        return x[:, : int(lengths[0])] * 2
+
+
+class First(nn.Module):
+    def forward(self, x):
+        if bool(x[0] > 1):
+            return x + 1
+        return x * 2
+
+
+class Sampled(nn.Module):
+    def forward(self, x, grid):
+        return F.grid_sample(x, grid)
+
+
 def quantized():
     return torch.quantize_per_tensor(torch.randn(2, 3), 0.1, 3, torch.quint8)
 
@@ -259,6 +322,15 @@ SCRIPTED = {
     "instance_norm": (nn.InstanceNorm2d(3, affine=True), {"input": "f32:input0,3,input2,input3"}),
     "softmax": (nn.Softmax2d(), {"input": "f32:input0,input1,input2,input3"}),
     "upsample": (nn.Upsample(scale_factor=2), {"input": "f32:input0,input1,input2,input3"}),
+    "heads": (Heads(), {"x": "f32:x0,x1,8"}),
+    "bags": (Bags(), {"x": "i64:x0", "offsets": "i64:offsets0"}),
+    "cell": (Cell(), {"x": "f32:x0,3", "h": "f32:x0,4", "c": "f32:x0,4"}),
+    "asked": (Asked(), {"x": "f32:x0,x1", "t": "f32:scalar"}),
+    "scaled": (Scaled(), {"x": "f32:x0,x1", "n": "f32:scalar"}),
+    "shortened": (Shortened(), {"x": "f32:x0,x1", "n": "f32:scalar"}),
+    "longest": (Longest(), {"x": "f32:x0,x1", "lengths": "f32:lengths0"}),
+    "first": (First(), {"x": "f32:x0"}),
+    "sampled": (Sampled(), {"x": "f32:x0,x1,x2,x3", "grid": "f32:x0,grid1,grid2,2"}),
     "attention": (Attention(), {"q": "f32:q0,q1", "k": "f32:k0,q1", "v": "f32:k0,v1"}),
 }
 TRACED = {"quantized": (Dequantized(), (quantized(),)), "per_channel": (Dequantized(), (per_channel(),)), "beside": (BesideQuantized(), (quantized(), torch.randn(2, 3))),
