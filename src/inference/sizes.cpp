@@ -43,6 +43,33 @@ bool rounds(const Dim& dim) {
   return text.find("//") != text.npos || text.find('%') != text.npos;
 }
 
+// The other names are of the sizes given.
+std::optional<std::int64_t> linear_root(const Dim& difference, symbolic::Sizes sizes, const std::string& name) {
+  const auto at = [&](std::int64_t size) {
+    sizes[name] = size;
+    return evaluate(difference, sizes);
+  };
+  const auto at_one = at(1), at_two = at(2);
+  if (!at_one || !at_two || *at_one == *at_two) return std::nullopt;
+  const std::int64_t slope = *at_two - *at_one, distance = -*at_one;
+  if (distance % slope != 0) return std::nullopt;
+  const std::int64_t root = 1 + distance / slope;
+  return root >= 1 && at(root) == 0 ? std::optional(root) : std::nullopt;
+}
+
+// The same whatever the other names are: x·y·n = x·y·24.
+std::optional<std::int64_t> common_root(const Dim& difference, const std::string& name) {
+  std::optional<std::int64_t> common;
+  for (const std::int64_t first : {2, 5, 11}) {
+    symbolic::Sizes sizes;
+    for (const std::string& other : names_in(difference)) sizes[other] = first + static_cast<std::int64_t>(sizes.size());
+    const auto root = linear_root(difference, std::move(sizes), name);
+    if (!root || (common && *common != *root)) return std::nullopt;
+    common = root;
+  }
+  return common;
+}
+
 std::optional<std::int64_t> whole_root(const Dim& difference, const std::string& name) {
   const auto fits = [&](std::int64_t size) { return evaluate(difference, {{name, size}}) == 0; };
   if (rounds(difference)) {
@@ -50,13 +77,7 @@ std::optional<std::int64_t> whole_root(const Dim& difference, const std::string&
     while (first <= longest_side && !fits(first)) ++first;
     return first <= longest_side ? settled_size(first, fits) : std::nullopt;
   }
-
-  const auto at_one = evaluate(difference, {{name, 1}}), at_two = evaluate(difference, {{name, 2}});
-  if (!at_one || !at_two || *at_one == *at_two) return std::nullopt;
-  const std::int64_t slope = *at_two - *at_one, distance = -*at_one;
-  if (distance % slope != 0) return std::nullopt;
-  const std::int64_t root = 1 + distance / slope;
-  return root >= 1 && fits(root) ? std::optional(root) : std::nullopt;
+  return linear_root(difference, {}, name);
 }
 
 // Pictures or rows as rows of so many numbers, x.view(-1, 400): each is a row, though all that has to fit is their number.
@@ -187,6 +208,10 @@ std::vector<Settled> SizeSolver::settle(const Heard& heard) const {
   const auto names = names_in(difference);
   if (names.size() == 1 && place_of(names.front()))
     if (const auto root = whole_root(difference, names.front())) return {{names.front(), Dim(*root), heard.reader}};
+  if (names.size() > 1 && !rounds(difference))
+    for (const std::string& name : names)
+      if (const auto root = place_of(name) ? common_root(difference, name) : std::nullopt)
+        return {{name, Dim(*root), heard.reader}};
   return find_square(heard);
 }
 

@@ -397,7 +397,7 @@ Verdict elements_fit(const Call& call) {
   if (all && (provably_at_least(wanted - found, 1) || provably_at_least(found - wanted, 1)))
     demands.broken(std::string(call.op()) + " gives " + wanted.to_string() + " elements, and takes " + found.to_string());
   if (stated.size() > numbers.size())
-    demand({.size = product(*self), .other = product(stated), .relation = SizeDemand::Relation::multiple});
+    demand({.size = found, .other = wanted, .relation = all ? SizeDemand::Relation::equal : SizeDemand::Relation::multiple});
   return demands.verdict();
 }
 

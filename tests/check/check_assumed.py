@@ -245,6 +245,11 @@ class Heads(nn.Module):
         return self.linear(x).view(x.size(0), x.size(1), 3, 8)
 
 
+class Split(nn.Module):
+    def forward(self, x):
+        return x.view(x.size(0), x.size(1), 3, 8)
+
+
 class Bags(nn.Module):
     def __init__(self):
         super().__init__()
@@ -323,6 +328,7 @@ SCRIPTED = {
     "softmax": (nn.Softmax2d(), {"input": "f32:input0,input1,input2,input3"}),
     "upsample": (nn.Upsample(scale_factor=2), {"input": "f32:input0,input1,input2,input3"}),
     "heads": (Heads(), {"x": "f32:x0,x1,8"}),
+    "split": (Split(), {"x": "f32:x0,x1,24"}),
     "bags": (Bags(), {"x": "i64:x0", "offsets": "i64:offsets0"}),
     "cell": (Cell(), {"x": "f32:x0,3", "h": "f32:x0,4", "c": "f32:x0,4"}),
     "asked": (Asked(), {"x": "f32:x0,x1", "t": "f32:scalar"}),
