@@ -1,4 +1,5 @@
 // Ranges, evenly spaced numbers, and windows for signals.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -12,6 +13,15 @@ void give_constant(Emission& e, const std::vector<double>& numbers) {
   e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), {static_cast<std::int64_t>(numbers.size())}, numbers)));
 }
 
+// Numbers by their places, 0 to length - 1. Too many are refused before the first is made.
+template <class Numbers = Doubles, class Make>
+Numbers listed(double length, Make&& number_at) {
+  Numbers numbers;
+  numbers.reserve(static_cast<std::size_t>(length > 0 ? std::min(length, static_cast<double>(Numbers::most + 1)) : 0));
+  for (double i = 0; i < length; ++i) numbers.push_back(number_at(i));
+  return numbers;
+}
+
 // ---- arange
 
 bool is_whole(const Emission& e, std::string_view argument) {
@@ -20,10 +30,21 @@ bool is_whole(const Emission& e, std::string_view argument) {
   return ir::is_integral(dtype) || dtype == DType::boolean;
 }
 
-// An integer result truncates its bounds first.
+// An integer result truncates its bounds first. An integer argument may have more digits than a double.
+std::optional<std::int64_t> whole_number(const Emission& e, std::string_view argument) {
+  if (!e.call.has(argument)) return std::nullopt;
+  const auto integer = e.call.integer(argument);
+  return integer ? *integer : static_cast<std::int64_t>(*e.call.number(argument));
+}
+
 void give_whole_range(Emission& e, std::int64_t start, std::int64_t end, std::int64_t step) {
-  Ints numbers;
-  for (std::int64_t at = start; step > 0 ? at < end : at > end; at += step) numbers.push_back(at);
+  // A long double holds every i64, and the product wraps around where the sum doesn't.
+  const long double length =
+      std::ceil((static_cast<long double>(end) - static_cast<long double>(start)) / static_cast<long double>(step));
+  const auto numbers = listed<Ints>(static_cast<double>(length), [&](double i) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +
+                                     static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(step));
+  });
   e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), {static_cast<std::int64_t>(numbers.size())}, numbers)));
 }
 
@@ -51,13 +72,10 @@ void arange(Emission& e) {
   const auto start = e.call.has("start") ? e.call.number("start") : 0, end = e.call.number("end"),
              step = e.call.has("step") ? e.call.number("step") : 1;
   if (start && end && step && whole)
-    return give_whole_range(e, static_cast<std::int64_t>(*start), static_cast<std::int64_t>(*end),
-                            static_cast<std::int64_t>(*step));
+    return give_whole_range(e, whole_number(e, "start").value_or(0), *whole_number(e, "end"),
+                            whole_number(e, "step").value_or(1));
   if (start && end && step) {
-    Doubles numbers;
-    const auto length = static_cast<std::int64_t>(std::ceil((*end - *start) / *step));
-    for (std::int64_t i = 0; i < length; ++i) numbers.push_back(*start + static_cast<double>(i) * *step);
-    return give_constant(e, numbers);
+    return give_constant(e, listed(std::ceil((*end - *start) / *step), [&](double i) { return *start + i * *step; }));
   }
   const DType dtype = whole ? DType::i64 : DType::f64;
   const Value from = argument_or(e, "start", dtype, 0), to = e.number_value("end", dtype), by = argument_or(e, "step", dtype, 1);
@@ -70,10 +88,7 @@ void dim_arange(Emission& e) { e.give(counting(e, e.size_of("like", e.axis("dim"
 void range(Emission& e) {
   const auto start = e.call.number("start"), end = e.call.number("end"), step = e.call.has("step") ? e.call.number("step") : 1;
   if (start && end && step) {
-    Doubles numbers;
-    const auto length = static_cast<std::int64_t>((*end - *start) / *step) + 1;
-    for (std::int64_t i = 0; i < length; ++i) numbers.push_back(*start + static_cast<double>(i) * *step);
-    return give_constant(e, numbers);
+    return give_constant(e, listed(std::trunc((*end - *start) / *step) + 1, [&](double i) { return *start + i * *step; }));
   }
   const Value from = e.number_value("start", DType::f64), by = argument_or(e, "step", DType::f64, 1);
   const Value steps = e.node("Floor", {e.node("Div", {e.node("Sub", {e.number_value("end", DType::f64), from}), by})});
@@ -88,8 +103,10 @@ struct Spaced {
   std::int64_t count;
 };
 
-double at(const Spaced& s, std::int64_t i) {
-  return i < s.count / 2 ? s.start + s.step * static_cast<double>(i) : s.end - s.step * static_cast<double>(s.count - 1 - i);
+double at(const Spaced& s, double i) {
+  if (s.count == 1) return s.start;
+  const auto count = static_cast<double>(s.count);
+  return i < std::floor(count / 2) ? s.start + s.step * i : s.end - s.step * (count - 1 - i);
 }
 
 std::optional<Spaced> known_spaced(Emission& e) {
@@ -113,9 +130,9 @@ Value spaced(Emission& e) {
     if (*count < 2)
       return *count == 1 ? e.build.reshape(start, {1}) : e.build.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}});
     const Value step = e.node("Div", {e.node("Sub", {end, start}), e.scalar(dtype, *count - 1)});
-    Doubles first, last;
-    for (std::int64_t i = 0; i < *count; ++i)
-      i < *count / 2 ? first.push_back(static_cast<double>(i)) : last.push_back(static_cast<double>(*count - 1 - i));
+    const auto half = static_cast<double>(*count / 2), others = static_cast<double>(*count) - half;
+    const Doubles first = listed(half, [](double i) { return i; }),
+                  last = listed(others, [&](double i) { return others - 1 - i; });
     const auto vector = [&](const std::vector<double>& numbers) {
       return e.build.constant(onnx::make_tensor(dtype, {static_cast<std::int64_t>(numbers.size())}, numbers));
     };
@@ -138,9 +155,7 @@ Value spaced(Emission& e) {
 void linspace(Emission& e) {
   const auto known = known_spaced(e);
   if (!known) return e.give(spaced(e));
-  Doubles numbers;
-  for (std::int64_t i = 0; i < known->count; ++i) numbers.push_back(known->count == 1 ? known->start : at(*known, i));
-  give_constant(e, numbers);
+  give_constant(e, listed(static_cast<double>(known->count), [&](double i) { return at(*known, i); }));
 }
 
 // Powers of the base; whole ones step in f32 and from the start alone.
@@ -150,26 +165,22 @@ void logspace(Emission& e) {
   if (!known)
     return e.give(e.node("Pow", {e.scalar(ir::is_floating(e.output_dtype()) ? e.output_dtype() : DType::f64, base), spaced(e)}));
   const bool whole = !ir::is_floating(e.output_dtype());
-  Doubles numbers;
-  for (std::int64_t i = 0; i < known->count; ++i) {
-    const double power = known->count == 1 ? known->start
-                         : whole ? known->start + static_cast<double>(static_cast<float>(known->step) * static_cast<float>(i))
-                                 : at(*known, i);
-    numbers.push_back(std::pow(whole ? std::trunc(base) : base, power));
-  }
-  give_constant(e, numbers);
+  give_constant(e, listed(static_cast<double>(known->count), [&](double i) {
+                  const double power =
+                      whole ? known->start + static_cast<double>(static_cast<float>(known->step) * static_cast<float>(i))
+                            : at(*known, i);
+                  return std::pow(whole ? std::trunc(base) : base, power);
+                }));
 }
 
 // ---- Windows
 
 template <class Shape>
 void give_window(Emission& e, Shape&& shape) {
-  const std::int64_t count = e.integer("window_length");
+  const auto count = static_cast<double>(e.integer("window_length"));
   const bool periodic = !e.call.has("periodic") || e.boolean("periodic");
-  Doubles numbers;
-  const auto last = static_cast<double>(periodic ? count : count - 1);
-  for (std::int64_t i = 0; i < count; ++i) numbers.push_back(count == 1 ? 1 : shape(static_cast<double>(i) / last));
-  give_constant(e, numbers);
+  const double last = periodic ? count : count - 1;
+  give_constant(e, listed(count, [&](double i) { return count == 1 ? 1 : shape(i / last); }));
 }
 
 double wave(double turns) { return std::cos(2 * std::numbers::pi * turns); }

@@ -36,6 +36,7 @@ class CheckedVector : public std::vector<T> {
   T& back() { return this->at(this->size() - 1); }
   const T& back() const { return this->at(this->size() - 1); }
 
+  void reserve(std::size_t count) { Base::reserve(within(count)); }
   void resize(std::size_t count) { Base::resize(within(count)); }
   void resize(std::size_t count, const T& value) { Base::resize(within(count), value); }
   void push_back(T value) {

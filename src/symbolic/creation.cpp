@@ -62,19 +62,25 @@ std::optional<double> range_end(const Call& call, std::string_view argument, dou
   return number && truncate ? std::trunc(*number) : number;
 }
 
+// A count that PyTorch can give.
+Dim length_of(double count) { return count >= 0 && count < 9e15 ? Dim(static_cast<std::int64_t>(count)) : Dim::unknown(); }
+
+// Of integers, which may have more digits than a double.
+std::optional<Dim> whole_length(const Call& call) {
+  if (!is_integer(call.fact("end")) || !is_integer(start_of(call)) || !is_integer(step_of(call))) return std::nullopt;
+  const auto first = call.has("start") ? call.dim("start") : Dim(0), last = call.dim("end"),
+             by = call.has("step") ? call.dim("step") : Dim(1);
+  if (!first || !last || !by || !by->is_number() || *by->number() == 0) return std::nullopt;
+  const Dim length = *by->number() > 0 ? ceil_div(*last - *first, *by) : ceil_div(*first - *last, Dim(0) - *by);
+  return length.is_number() && *length.number() < 0 ? Dim::unknown() : length;
+}
+
 Dim range_length(const Call& call, std::optional<DType> dtype) {
+  if (const auto length = whole_length(call)) return *length;
   const bool truncate = dtype && ir::is_integral(*dtype);
   const auto start = range_end(call, "start", 0, truncate), end = range_end(call, "end", 0, truncate),
              step = range_end(call, "step", 1, truncate);
-  if (start && end && step) {
-    const double length = std::ceil((*end - *start) / *step);
-    return *step != 0 && length >= 0 && length < 9e15 ? Dim(static_cast<std::int64_t>(length)) : Dim::unknown();
-  }
-  if (!is_integer(call.fact("end")) || !is_integer(start_of(call)) || !is_integer(step_of(call))) return Dim::unknown();
-  const auto first = call.has("start") ? call.dim("start") : Dim(0), last = call.dim("end"),
-             by = call.has("step") ? call.dim("step") : Dim(1);
-  if (!first || !last || !by || !by->is_number() || *by->number() <= 0) return Dim::unknown();
-  return ceil_div(*last - *first, *by);
+  return start && end && step && *step != 0 ? length_of(std::ceil((*end - *start) / *step)) : Dim::unknown();
 }
 
 // What a short range of integers holds.
@@ -108,7 +114,7 @@ Facts range(const Call& call) {
   const auto start = range_end(call, "start", 0, false), end = range_end(call, "end", 0, false),
              step = range_end(call, "step", 1, false);
   const double steps = start && end && step && *step != 0 ? (*end - *start) / *step : -1;
-  const Dim length = steps >= 0 && steps < 9e15 ? Dim(static_cast<std::int64_t>(steps) + 1) : Dim::unknown();
+  const Dim length = steps >= 0 ? length_of(std::trunc(steps) + 1) : Dim::unknown();
   return {tensor_fact(dtype_or(call, default_float), Shape{length})};
 }
 
