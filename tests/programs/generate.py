@@ -59,6 +59,11 @@ def expression(state):
     if state.special and OPEN_AT_SPECIALS.search(template):
         raise Unfit
     text = fill(state, template)
+    values = [env[name] for env in state.envs for name in state.used if isinstance(env[name], torch.Tensor)]
+    if "pixel_unshuffle" in text and any(value.numel() == 0 for value in values):
+        raise Unfit   # PyTorch returns a tensor without elements in its old shape
+    if SIGN_OF_ZERO.search(text) and any((value == 0).any() for value in values):
+        raise Unfit   # ONNX Runtime drops additions of 0: -0 + 0 is -0
     if state.rng.random() < 0.1:
         text = f"({text})" + state.rng.choice([".sum(0)", " * 2", ".unsqueeze(0)", "[0]", ".flatten()", ".clone()", "[..., -1]", "[:2]", "[1:]"])
     return text, exact
@@ -73,6 +78,8 @@ def assignment(state):
 def write(state):
     text = fill(state, state.rng.choice(WRITE_TABLE))
     target = state.used[0]
+    if any(state.overlaps(target, name) for name in state.used[1:] if isinstance(state.value(name), torch.Tensor)):
+        raise Unfit
     if not state.scripted and target in [i.name for i in state.inputs] and state.rng.random() < 0.7:
         raise Unfit   # a copy is likelier to be written
     state.accept(text, True, [target])
@@ -141,7 +148,7 @@ def accept_block(state, block, inners):
     for name, old in olds.items():
         new = state.value(name)
         changed = type(new) is not type(old) or (isinstance(old, torch.Tensor) and not (old.shape == new.shape and torch.equal(old, new))) or (not isinstance(old, torch.Tensor) and old != new)
-        if name in doubtful or (changed and doubtful - state.inexact):
+        if name in doubtful or (changed and (doubtful - state.inexact or not state.has_exact_values(name))):
             state.inexact.add(name)
     # Names of a body go out of scope behind it.
     for env in state.envs:
