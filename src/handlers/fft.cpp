@@ -37,9 +37,9 @@ void frequencies(Emission& e) {
   const std::int64_t n = e.integer("n");
   const bool real = e.call.op() == "aten::fft_rfftfreq";
   const double step = 1 / (static_cast<double>(n) * e.number("d", 1));
-  Doubles made;
-  for (std::int64_t i = 0; i < (real ? n / 2 + 1 : n); ++i)
-    made.push_back(static_cast<double>(real || i < (n + 1) / 2 ? i : i - n) * step);
+  const auto points = static_cast<double>(n), half = static_cast<double>(n / 2);
+  const auto made =
+      ir::listed<double>(real ? half + 1 : points, [&](double i) { return (real || i < points - half ? i : i - points) * step; });
   const auto count = static_cast<std::int64_t>(made.size());
   e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), {count}, made)));
 }

@@ -60,11 +60,9 @@ Value where_there(Emission& e, const Value& there, const Value& steps, std::int6
 }  // namespace
 
 Value range(Emission& e, const Value& count) {
-  if (const auto known = e.build.ints_of(count)) {
-    Ints numbers;
-    for (std::int64_t i = 0; i < known->front(); ++i) numbers.push_back(i);
-    return e.integers(numbers);
-  }
+  if (const auto known = e.build.ints_of(count))
+    return e.integers(
+        ir::listed<std::int64_t>(static_cast<double>(known->front()), [](double i) { return static_cast<std::int64_t>(i); }));
   if (e.at_least(11)) return e.node("Range", {e.build.integer(0), e.build.squeeze(count, {0}), e.build.integer(1)});
   const Value ones = e.node("ConstantOfShape", {count}, {{"value", onnx::make_tensor(DType::i64, {1}, Ints{1})}}, DType::i64);
   return e.build.squeeze(e.node("NonZero", {ones}), {0});

@@ -1,5 +1,4 @@
 // Ranges, evenly spaced numbers, and windows for signals.
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -11,15 +10,6 @@ namespace {
 
 void give_constant(Emission& e, const std::vector<double>& numbers) {
   e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), {static_cast<std::int64_t>(numbers.size())}, numbers)));
-}
-
-// Numbers by their places, 0 to length - 1. Too many are refused before the first is made.
-template <class Numbers = Doubles, class Make>
-Numbers listed(double length, Make&& number_at) {
-  Numbers numbers;
-  numbers.reserve(static_cast<std::size_t>(length > 0 ? std::min(length, static_cast<double>(Numbers::most + 1)) : 0));
-  for (double i = 0; i < length; ++i) numbers.push_back(number_at(i));
-  return numbers;
 }
 
 // ---- arange
@@ -41,7 +31,7 @@ void give_whole_range(Emission& e, std::int64_t start, std::int64_t end, std::in
   // A long double holds every i64, and the product wraps around where the sum doesn't.
   const long double length =
       std::ceil((static_cast<long double>(end) - static_cast<long double>(start)) / static_cast<long double>(step));
-  const auto numbers = listed<Ints>(static_cast<double>(length), [&](double i) {
+  const auto numbers = ir::listed<std::int64_t>(static_cast<double>(length), [&](double i) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +
                                      static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(step));
   });
@@ -75,7 +65,7 @@ void arange(Emission& e) {
     return give_whole_range(e, whole_number(e, "start").value_or(0), *whole_number(e, "end"),
                             whole_number(e, "step").value_or(1));
   if (start && end && step) {
-    return give_constant(e, listed(std::ceil((*end - *start) / *step), [&](double i) { return *start + i * *step; }));
+    return give_constant(e, ir::listed<double>(std::ceil((*end - *start) / *step), [&](double i) { return *start + i * *step; }));
   }
   const DType dtype = whole ? DType::i64 : DType::f64;
   const Value from = argument_or(e, "start", dtype, 0), to = e.number_value("end", dtype), by = argument_or(e, "step", dtype, 1);
@@ -88,7 +78,8 @@ void dim_arange(Emission& e) { e.give(counting(e, e.size_of("like", e.axis("dim"
 void range(Emission& e) {
   const auto start = e.call.number("start"), end = e.call.number("end"), step = e.call.has("step") ? e.call.number("step") : 1;
   if (start && end && step) {
-    return give_constant(e, listed(std::trunc((*end - *start) / *step) + 1, [&](double i) { return *start + i * *step; }));
+    return give_constant(
+        e, ir::listed<double>(std::trunc((*end - *start) / *step) + 1, [&](double i) { return *start + i * *step; }));
   }
   const Value from = e.number_value("start", DType::f64), by = argument_or(e, "step", DType::f64, 1);
   const Value steps = e.node("Floor", {e.node("Div", {e.node("Sub", {e.number_value("end", DType::f64), from}), by})});
@@ -131,8 +122,8 @@ Value spaced(Emission& e) {
       return *count == 1 ? e.build.reshape(start, {1}) : e.build.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}});
     const Value step = e.node("Div", {e.node("Sub", {end, start}), e.scalar(dtype, *count - 1)});
     const auto half = static_cast<double>(*count / 2), others = static_cast<double>(*count) - half;
-    const Doubles first = listed(half, [](double i) { return i; }),
-                  last = listed(others, [&](double i) { return others - 1 - i; });
+    const Doubles first = ir::listed<double>(half, [](double i) { return i; }),
+                  last = ir::listed<double>(others, [&](double i) { return others - 1 - i; });
     const auto vector = [&](const std::vector<double>& numbers) {
       return e.build.constant(onnx::make_tensor(dtype, {static_cast<std::int64_t>(numbers.size())}, numbers));
     };
@@ -155,7 +146,7 @@ Value spaced(Emission& e) {
 void linspace(Emission& e) {
   const auto known = known_spaced(e);
   if (!known) return e.give(spaced(e));
-  give_constant(e, listed(static_cast<double>(known->count), [&](double i) { return at(*known, i); }));
+  give_constant(e, ir::listed<double>(static_cast<double>(known->count), [&](double i) { return at(*known, i); }));
 }
 
 // Powers of the base; whole ones step in f32 and from the start alone.
@@ -165,7 +156,7 @@ void logspace(Emission& e) {
   if (!known)
     return e.give(e.node("Pow", {e.scalar(ir::is_floating(e.output_dtype()) ? e.output_dtype() : DType::f64, base), spaced(e)}));
   const bool whole = !ir::is_floating(e.output_dtype());
-  give_constant(e, listed(static_cast<double>(known->count), [&](double i) {
+  give_constant(e, ir::listed<double>(static_cast<double>(known->count), [&](double i) {
                   const double power =
                       whole ? known->start + static_cast<double>(static_cast<float>(known->step) * static_cast<float>(i))
                             : at(*known, i);
@@ -180,7 +171,7 @@ void give_window(Emission& e, Shape&& shape) {
   const auto count = static_cast<double>(e.integer("window_length"));
   const bool periodic = !e.call.has("periodic") || e.boolean("periodic");
   const double last = periodic ? count : count - 1;
-  give_constant(e, listed(count, [&](double i) { return count == 1 ? 1 : shape(i / last); }));
+  give_constant(e, ir::listed<double>(count, [&](double i) { return count == 1 ? 1 : shape(i / last); }));
 }
 
 double wave(double turns) { return std::cos(2 * std::numbers::pi * turns); }

@@ -3,6 +3,7 @@
 // looked at, not the program.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
@@ -80,5 +81,14 @@ class CheckedVector : public std::vector<T> {
     return first;
   }
 };
+
+// Elements by their places, 0 to length - 1. Too many are refused before the first is made.
+template <class T, class Make>
+CheckedVector<T> listed(double length, Make&& element_at) {
+  CheckedVector<T> made;
+  made.reserve(static_cast<std::size_t>(length > 0 ? std::min(length, static_cast<double>(made.most + 1)) : 0));
+  for (double i = 0; i < length; ++i) made.push_back(element_at(i));
+  return made;
+}
 
 }  // namespace compatcheck::ir
