@@ -14,6 +14,7 @@ INPUT_DTYPES = [torch.float32] * 8 + [torch.float64] * 2 + [torch.float16] + [to
 ATTEMPTS = 40
 # What PyTorch leaves open, or ONNX Runtime, for infinities and NaN: tests/corpus/open_values.py has the reasons.
 OPEN_AT_SPECIALS = re.compile("pool|gelu|prelu|interpolate|upsample|attention|unique|conv|cummax|cummin|sort|topk|median|kthvalue")
+SIGN_OF_ZERO = re.compile("atan2|copysign|signbit")
 MOST_DEPTH = 2
 
 INTEGERS_OF = ["{xa}.size({d})", "{xa}.shape[{d}]", "len({xa})", "{xa}.numel()", "{xa}.dim()", "{n} + 1", "{n} // 2", "{n} * 2", "{n} - 1", "min({n}, 2)", "max({n}, 1)", "{n} % 2"]
