@@ -6,7 +6,7 @@
 
 namespace compatcheck::symbolic {
 
-// "same, reduce": of each result a word, ~ where nothing is said; one word alone speaks for the first result.
+// Splits "same, reduce" into one word for each result; "~" describes none. A single word describes the first result only.
 std::vector<std::string_view> words_of_results(std::string_view facts);
 
 }  // namespace compatcheck::symbolic
