@@ -53,6 +53,18 @@ std::string attribute_of(const ir::Node& node) {
   return text ? *text : std::string();
 }
 
+bool is_complex(const symbolic::Fact& fact) {
+  if (const auto* tensor = fact.tensor()) return tensor->dtype && ir::is_complex(*tensor->dtype);
+  const auto* list = fact.list();
+  if (!list) return false;
+  return list->items ? std::ranges::any_of(*list->items, is_complex) : list->element && is_complex(*list->element);
+}
+
+// Operators of complex tensors alone: where none is made, none of these is left.
+bool takes_complex_apart(const ir::Node& node) {
+  return node.is("aten::imag") || node.is("aten::view_as_real") || node.is("aten::view_as_real_copy");
+}
+
 bool is_failure(const Outcome& outcome) {
   return !outcome.kept &&
          (outcome.status == Status::missing || outcome.status == Status::refused || outcome.status == Status::unassessed);
@@ -121,12 +133,16 @@ bool Causes::is_of_loop(const Outcome& outcome) const {
 }
 
 // An operator without a mapping, a broken condition and a write with an obstacle of its own are to be mended where they stand;
-// but for those of dictionaries and of loops over what isn't known, which follow from what makes these.
+// but for those of dictionaries and of loops over what isn't known, which follow from what makes these, and calls that are
+// refused with complex tensors, which follow from what makes the tensors complex.
 bool Causes::may_follow(const Outcome& outcome) const {
   if (outcome.unresolved_write)
     return writes_.contains(outcome.node) || handles_dictionaries(*outcome.node) || is_of_loop(outcome) ||
            (outcome.node->is("prim::SetAttr") && !ir::constant_of(outcome.node->input(0)));
   if (outcome.status == Status::missing && handles_dictionaries(*outcome.node)) return true;
+  if (outcome.status == Status::refused || takes_complex_apart(*outcome.node))
+    if (std::ranges::any_of(outcome.node->inputs(), [&](const auto* input) { return is_complex(context_.facts.of(input)); }))
+      return true;
   if (outcome.status == Status::unassessed || (outcome.status == Status::refused && outcome.of_unknown)) return true;
   return outcome.status == Status::refused && !outcome.impossible && handles_no_tensors(*outcome.node);
 }
@@ -134,6 +150,7 @@ bool Causes::may_follow(const Outcome& outcome) const {
 bool Causes::is_settled(const ir::Value* value) const {
   if (ir::constant_of(value)) return true;
   const symbolic::Fact& fact = context_.facts.of(value);
+  if (is_complex(fact)) return false;  // no call of ONNX gives it
   if (const auto* tensor = fact.tensor()) return tensor->dtype && tensor->shape;
   return symbolic::is_constant(fact);
 }

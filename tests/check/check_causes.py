@@ -139,6 +139,25 @@ class Detector(nn.Module):
         return torch.nn.functional.pad(first, [0, size[2] - first.shape[2], 0, size[1] - first.shape[1]])
 
 
+class Spectrum(nn.Module):
+    """One call makes complex numbers; the others only read them, from lists, loops and branches too."""
+
+    def forward(self, x, n: int):
+        f = torch.fft.rfft(x)
+        for i in range(n):
+            f = f * 2
+        if n > 3:
+            f = torch.cat([f, f + 1], 0)
+        return f.abs(), f.real + f.imag, torch.view_as_real(f).relu()
+
+
+class Complex(nn.Module):
+    """A conversion is the cause; a second transform must be replaced by itself."""
+
+    def forward(self, x):
+        return torch.fft.irfft(x.to(torch.complex64) * 2), torch.angle(x)
+
+
 class Batch(nn.Module):
     """Goes over a dictionary whose keys nobody states."""
 
@@ -158,6 +177,8 @@ MODELS = {
     "backbone": (Backbone(), [], 0),
     "batch": (Batch(), [("CC006", None)], 0),
     "detector": (Detector(), [("CC006", None)], 0),
+    "spectrum": (Spectrum(), [("CC001", "aten::fft_rfft")], 7),
+    "complex": (Complex(), [("CC001", "aten::fft_irfft"), ("CC005", "aten::to")], 0),
 }
 
 
