@@ -23,7 +23,7 @@ std::vector<std::filesystem::path> policy_files(const Options& options) {
 
 // Lists what is no model for this run, and takes it away.
 void skip_foreign(std::vector<std::string>& models, bool targets) {
-  std::erase_if(models, [&](const std::string& model) {
+  const std::size_t skipped = std::erase_if(models, [&](const std::string& model) {
     if (model == "-") return false;
     std::string format;
     try {
@@ -36,6 +36,9 @@ void skip_foreign(std::vector<std::string>& models, bool targets) {
     if (foreign) write_message(model + ": skipped (" + format + ")");
     return foreign;
   });
+  if (models.empty())  // as for a folder without models: a gate that looks at nothing must not pass
+    throw UsageError("no model is left to check: --skip-foreign leaves out " + std::to_string(skipped) +
+                     (skipped == 1 ? " file" : " files"));
 }
 
 std::vector<std::string> models_to_check(const Options& options) {
@@ -228,9 +231,8 @@ int run_check(const Options& given) {
   auto models = models_to_check(options);
   // Reports are written all the same: whoever gathers them wants one of each run.
   if (models.empty())
-    write_message(options.skip_foreign && options.shard.count == 1 && options.changed_since.empty() ? "no model is left to check"
-                  : options.changed_since.empty()                                                   ? "no model in this shard"
-                                                  : "no model has changed since " + options.changed_since);
+    write_message(options.changed_since.empty() ? "no model in this shard"
+                                                : "no model has changed since " + options.changed_since);
   check_report_files(options, models, "the model");
   return CheckRun(options, std::move(models)).run();
 }

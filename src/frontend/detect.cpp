@@ -5,6 +5,7 @@
 #include "compatcheck/error.h"
 #include "frontend/foreign.h"
 #include "frontend/pickle.h"
+#include "frontend/saved.h"
 #include "frontend/text/graph_text.h"
 
 namespace compatcheck::frontend {
@@ -22,25 +23,20 @@ bool starts_with(Head head, std::string_view magic, std::size_t at = 0) {
                     [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
 }
 
-Recognition weights_or_object(const PickledNames& names) {
-  std::string object = foreign_class(names);
-  if (!object.empty()) return {Format::pickled_module, std::move(object), {}};
-  return {Format::state_dict, {}, {}};
-}
-
 // torch.save before 1.6: a number, the protocol, the machine's sizes and the object, each a pickle of its own.
 constexpr std::string_view legacy_magic = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
 
 Recognition legacy_pickle(const InputFile& file) {
   const auto bytes = file.head(pickle_bytes);
   Head rest(bytes);
-  PickledNames names;
+  Head object;
   for (int pickle = 0; pickle < 4; ++pickle) {
-    names = names_in_pickle(rest);
+    const PickledNames names = names_in_pickle(rest);
     if (!names.whole) throw ModelError("is a torch.save file that is cut short or damaged");
+    object = rest.first(names.bytes);
     rest = rest.subspan(names.bytes);
   }
-  return weights_or_object(names);
+  return recognise_saved(object);
 }
 
 // PyTorch's tar has these members; any other tar is just a tar.
@@ -61,21 +57,24 @@ bool is_onnx(Head head) {
 struct Magic {
   std::string_view bytes;
   std::size_t at;
+  Format format;  // unknown: it may hold the model
   std::string_view sentence;
 };
 constexpr std::array<Magic, 10> others = {{
-    {"ftrt"sv, 0, "is a built TensorRT engine: compatcheck reads the TorchScript model that it was made from"},
-    {"ptrt"sv, 0, "is a built TensorRT engine: compatcheck reads the TorchScript model that it was made from"},
-    {"TFL3"sv, 4, "is a TensorFlow Lite model, not TorchScript"},
-    {"\x89HDF\r\n\x1a\n"sv, 0, "is an HDF5 file (Keras?), not TorchScript"},
-    {"GGUF"sv, 0, "is a GGUF file: weights without TorchScript code"},
-    {"\x1f\x8b"sv, 0, "is compressed with gzip: unpack it first"},
-    {"7z\xbc\xaf\x27\x1c"sv, 0, "is a 7z archive: unpack it first"},
+    {"ftrt"sv, 0, Format::tensorrt_engine,
+     "is a built TensorRT engine: compatcheck reads the TorchScript model that it was made from"},
+    {"ptrt"sv, 0, Format::tensorrt_engine,
+     "is a built TensorRT engine: compatcheck reads the TorchScript model that it was made from"},
+    {"TFL3"sv, 4, Format::tflite, "is a TensorFlow Lite model, not TorchScript"},
+    {"\x89HDF\r\n\x1a\n"sv, 0, Format::hdf5, "is an HDF5 file (Keras?), not TorchScript"},
+    {"GGUF"sv, 0, Format::gguf, "is a GGUF file: weights without TorchScript code"},
+    {"\x1f\x8b"sv, 0, Format::unknown, "is compressed with gzip: unpack it first"},
+    {"7z\xbc\xaf\x27\x1c"sv, 0, Format::unknown, "is a 7z archive: unpack it first"},
     {"\xfd"
      "7zXZ"sv,
-     0, "is compressed with xz: unpack it first"},
-    {"version https://git-lfs"sv, 0, "is a Git LFS pointer, not the model itself: run git lfs pull"},
-    {"PTE"sv, 0, "is an ExecuTorch program, not TorchScript"},
+     0, Format::unknown, "is compressed with xz: unpack it first"},
+    {"version https://git-lfs"sv, 0, Format::unknown, "is a Git LFS pointer, not the model itself: run git lfs pull"},
+    {"PTE"sv, 0, Format::executorch, "is an ExecuTorch program, not TorchScript"},
 }};
 
 bool is_safetensors(Head head) {
@@ -90,18 +89,18 @@ Recognition recognise_head(const InputFile& file, Head head) {
     return {Format::unknown, "is a tar archive: unpack it first", {}};
   }
   for (const Magic& other : others)
-    if (starts_with(head, other.bytes, other.at)) return {Format::unknown, std::string(other.sentence), {}};
-  if (is_safetensors(head)) return {Format::unknown, "is a safetensors file: weights without TorchScript code", {}};
+    if (starts_with(head, other.bytes, other.at)) return {other.format, std::string(other.sentence), {}};
+  if (is_safetensors(head)) return {Format::safetensors, "is a safetensors file: weights without TorchScript code", {}};
   if (is_onnx(head)) return {Format::onnx, {}, {}};
   if (starts_with(head, "\x80"sv) && head.size() > 1 && head[1] <= 5)
-    if (const auto names = names_in_pickle(head); names.whole || !names.classes.empty()) return weights_or_object(names);
+    if (const auto names = names_in_pickle(head); names.whole || !names.classes.empty()) return recognise_saved(head);
   return {};
 }
 
 Recognition recognise_pickle_archive(const InputFile& file, const ZipDirectory& directory) {
   const ZipRecord* record = directory.find("data.pkl");
-  if (record->compressed) return {Format::state_dict, {}, {}};
-  return weights_or_object(names_in_pickle(read_zip_record(file, *record, pickle_bytes)));
+  if (record->compressed) return {Format::saved_object, "Python objects", {}};
+  return recognise_saved(read_zip_record(file, *record, pickle_bytes));
 }
 
 bool is_export(const ZipDirectory& directory) {
@@ -142,8 +141,10 @@ Recognition recognise(const InputFile& file, const std::filesystem::path& path) 
     return recognition;
   }
   Recognition recognition = recognise_head(file, head);
-  if (recognition.format == Format::unknown && recognition.detail.empty() && text::looks_like_graph(head, path))
-    recognition.format = Format::graph_text;
+  if (recognition.format == Format::unknown && recognition.detail.empty())
+    recognition.format = text::looks_like_graph(head, path) ? Format::graph_text
+                         : text::is_text(head)              ? Format::text
+                                                            : Format::unknown;
   return recognition;
 }
 

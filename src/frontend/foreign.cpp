@@ -25,11 +25,21 @@ std::string_view name(Format format) {
     case Format::torchscript: return "torchscript";
     case Format::graph_text: return "graph_text";
     case Format::state_dict: return "state_dict";
+    case Format::checkpoint: return "checkpoint";
+    case Format::tensor: return "tensor";
+    case Format::saved_object: return "saved_object";
     case Format::pickled_module: return "pickled_module";
     case Format::exported_program: return "exported_program";
     case Format::mobile_bytecode: return "mobile_bytecode";
     case Format::legacy_tar: return "legacy_tar";
     case Format::onnx: return "onnx";
+    case Format::tensorrt_engine: return "tensorrt_engine";
+    case Format::tflite: return "tflite";
+    case Format::hdf5: return "hdf5";
+    case Format::gguf: return "gguf";
+    case Format::safetensors: return "safetensors";
+    case Format::executorch: return "executorch";
+    case Format::text: return "text";
     case Format::unknown: return "unknown";
   }
   return "unknown";
@@ -40,6 +50,11 @@ std::string why_not(const Recognition& recognition) {
     case Format::state_dict:
       return "holds weights without code (a state_dict): build the model, load_state_dict them, then " +
              std::string(make_torchscript);
+    case Format::checkpoint:
+      return "holds " + recognition.detail + ", without code: build the model, load_state_dict them, then " +
+             std::string(make_torchscript);
+    case Format::tensor:
+    case Format::saved_object: return "holds " + recognition.detail + ", not a model: " + std::string(make_torchscript);
     case Format::pickled_module: return pickled_module(recognition.detail);
     case Format::exported_program:
       return "is a torch.export program (.pt2), not TorchScript: " + std::string(make_torchscript) +
@@ -51,9 +66,7 @@ std::string why_not(const Recognition& recognition) {
       return "is in the tar format of torch before 0.1.10: load it with torch.load there, save it again, then " +
              std::string(make_torchscript);
     case Format::onnx: return "is an ONNX model already";
-    case Format::torchscript:
-    case Format::graph_text:
-    case Format::unknown: break;
+    default: break;
   }
   return unknown(recognition.detail);
 }

@@ -23,12 +23,22 @@ enum class Format : std::uint8_t {
   graph_text,   // TorchScript's textual notation
   // Recognised, not read; each has its sentence in foreign.cpp:
   state_dict,
+  checkpoint,  // a dict that holds weights among other things
+  tensor,
+  saved_object,  // what else torch.save wrote of tensors, numbers, texts, lists and dicts
   pickled_module,
   exported_program /* .pt2 */,
   mobile_bytecode,
   legacy_tar,
   onnx,
-  unknown,
+  tensorrt_engine,
+  tflite,
+  hdf5,
+  gguf,
+  safetensors,
+  executorch,
+  text,
+  unknown,  // may be a damaged or packed model
 };
 std::string_view name(Format format);
 

@@ -12,11 +12,9 @@ namespace {
 
 namespace op = pickle_opcode;
 
-constexpr std::size_t most_items = 100000;
-
 class PickleReader {
  public:
-  explicit PickleReader(std::span<const std::uint8_t> pickle) : steps_(pickle) {}
+  PickleReader(std::span<const std::uint8_t> pickle, std::size_t most_items) : steps_(pickle), most_items_(most_items) {}
 
   PickleTree run() {
     for (;;) {
@@ -33,8 +31,8 @@ class PickleReader {
   using Kind = PickleItem::Kind;
 
   [[noreturn]] static void damaged() { throw ModelError("its pickle is damaged"); }
-  static void bound(std::size_t count) {
-    if (count >= most_items) throw ModelError("its pickle holds more than 100,000 values");
+  void bound(std::size_t count) const {
+    if (count >= most_items_) throw ModelError("its pickle holds more than 100,000 values");
   }
 
   PickleItemId make(PickleItem item) {
@@ -205,6 +203,7 @@ class PickleReader {
   }
 
   PickleSteps steps_;
+  std::size_t most_items_;
   PickleTree tree_;
   std::vector<PickleItemId> stack_;
   std::vector<std::size_t> marks_;
@@ -214,6 +213,8 @@ class PickleReader {
 
 }  // namespace
 
-PickleTree read_pickle(std::span<const std::uint8_t> pickle) { return PickleReader(pickle).run(); }
+PickleTree read_pickle(std::span<const std::uint8_t> pickle, std::size_t most_items) {
+  return PickleReader(pickle, most_items).run();
+}
 
 }  // namespace compatcheck::frontend

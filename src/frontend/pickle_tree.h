@@ -40,8 +40,8 @@ struct PickleTree {
   PickleItemId root = 0;
 };
 
-// Throws ModelError for what is cut short, no pickle, of more than 100,000 items, or of a protocol below 2. The pickle must
+// Throws ModelError for what is cut short, no pickle, of more than `most_items`, or of a protocol below 2. The pickle must
 // outlive the tree.
-PickleTree read_pickle(std::span<const std::uint8_t> pickle);
+PickleTree read_pickle(std::span<const std::uint8_t> pickle, std::size_t most_items = 100000);
 
 }  // namespace compatcheck::frontend

@@ -112,12 +112,17 @@ def folders(runs, folder):
     checked("--exclude", "*", code=2, says="no model in this folder")
     runs.expect(checked("--target", "ort-cpu") == ["models/bodies.onnx", *everything], "ONNX files beside others")
     with zipfile.ZipFile(folder / "models" / "weights.pth", "w") as archive:
-        # torch.save({}) in its smallest form.
-        archive.writestr("weights/data.pkl", b"\x80\x02}q\x00.")
+        # torch.save(OrderedDict()) in its smallest form.
+        archive.writestr("weights/data.pkl", b"\x80\x02ccollections\nOrderedDict\n)R.")
         archive.writestr("weights/version", b"3\n")
     checked(code=3, says="weights.pth: holds weights without code (a state_dict)")
     runs.expect(checked("--skip-foreign", says="models/weights.pth: skipped (state_dict)") == everything, "--skip-foreign")
-    (folder / "models" / "junk.pt").write_bytes(b"junk")
+    (folder / "models" / "notes.pt").write_text("notes\n")
+    runs.expect(checked("--skip-foreign", says="models/notes.pt: skipped (text)") == everything, "--skip-foreign: text")
+    # A run that looks at nothing must not pass.
+    left = "no model is left to check: --skip-foreign leaves out 2 files"
+    checked("--skip-foreign", "--exclude", "*.ir", "--exclude", "old", code=2, says=left)
+    (folder / "models" / "junk.pt").write_bytes(b"junk\0")
     checked("--skip-foreign", code=3, says="junk.pt")
 
 

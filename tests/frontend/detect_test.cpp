@@ -42,6 +42,21 @@ const std::string checkpoint_with_module =
     "\x80\x02}q\x00(X\x05\x00\x00\x00"
     "epochq\x01K\x03X\x05\x00\x00\x00modelq\x02"
     "cmodels.yolo\nModel\nq\x03)\x81u."s;
+// {"epoch": 3, "model": OrderedDict of a tensor}, and with a foreign class beside it.
+const std::string tensor_call =
+    "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x00"
+    "0X\x03\x00\x00\x00"
+    "cpuK\x01tQK\x00K\x01\x85K\x01\x85\x89)tR"s;
+const std::string weights = "ccollections\nOrderedDict\n)R(X\x01\x00\x00\x00w"s + tensor_call + "u";
+const std::string checkpoint =
+    "\x80\x02}(X\x05\x00\x00\x00"
+    "epochK\x03X\x05\x00\x00\x00model"s +
+    weights;
+const std::string checkpoint_pickle = checkpoint + "u.";
+const std::string checkpoint_with_arguments = checkpoint +
+                                              "X\x04\x00\x00\x00"
+                                              "args"
+                                              "cargparse\nNamespace\n)\x81}bu."s;
 const std::string legacy_magic = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19."s;
 
 TEST(Detect, TorchScript) {
@@ -64,6 +79,30 @@ TEST(Detect, ArchivesThatAreNot) {
   EXPECT_THAT(sentence(zip({{"m/code/a.py", ""}, {"m/data.pkl", ""}})), HasSubstr("no constants.pkl"));
 }
 
+// By the top of the pickle, in both formats of torch.save.
+TEST(Detect, WhatTorchSaveWrote) {
+  const auto both = [](const std::string& pickle) {
+    const std::string name = found(zip({{"m/data.pkl", pickle}}));
+    EXPECT_EQ(found(legacy_magic + "\x80\x02M\xe9\x03." + "\x80\x02}." + pickle + "\x80\x02]."), name);
+    return name;
+  };
+  EXPECT_EQ(both(checkpoint_pickle), "checkpoint");
+  EXPECT_EQ(both(checkpoint_with_arguments), "checkpoint");
+  EXPECT_EQ(both("\x80\x02" + weights + "."), "state_dict");
+  EXPECT_EQ(both("\x80\x02" + tensor_call + "."), "tensor");
+  EXPECT_EQ(both("\x80\x02](" + tensor_call + "e."), "saved_object");
+  EXPECT_EQ(both("\x80\x02}."), "saved_object");
+  EXPECT_EQ(both("\x80\x02K\x03."), "saved_object");
+  EXPECT_EQ(both(module_pickle), "pickled_module");
+  EXPECT_THAT(sentence(zip({{"m/data.pkl", checkpoint_pickle}})),
+              HasSubstr("holds a checkpoint (a dict with keys epoch, model), whose weights are in \"model\", without code"));
+  EXPECT_THAT(sentence(zip({{"m/data.pkl", "\x80\x02" + tensor_call + "."}})), HasSubstr("holds a tensor, not a model"));
+  EXPECT_THAT(sentence(zip({{"m/data.pkl", "\x80\x02](" + tensor_call + "e."}})), HasSubstr("holds a list of 1, not a model"));
+  EXPECT_EQ(both("\x80\x02}(X\x01\x00\x00\x00w"s + "K\x01" + "X\x01\x00\x00\x00t"s + tensor_call + "u."), "checkpoint");
+  // What can't be followed is named by its classes.
+  EXPECT_EQ(found(zip({{"m/data.pkl", "\x80\x02(" + tensor_call}})), "checkpoint");
+}
+
 TEST(Detect, OtherFiles) {
   EXPECT_EQ(found(legacy_magic + "\x80\x02M\xe9\x03." + "\x80\x02}." + state_dict_pickle + "\x80\x02]." + "raw"), "state_dict");
   EXPECT_EQ(found(legacy_magic + "\x80\x02M\xe9\x03." + "\x80\x02}." + module_pickle), "pickled_module");
@@ -77,14 +116,18 @@ TEST(Detect, OtherFiles) {
   EXPECT_THAT(sentence("ftrt"s + std::string(100, 'e')), HasSubstr("TensorRT engine"));
   EXPECT_THAT(sentence("version https://git-lfs.github.com/spec/v1\n"), HasSubstr("git lfs pull"));
   EXPECT_THAT(sentence("\x30\0\0\0\0\0\0\0{\"weight\":{}}"s), HasSubstr("safetensors"));
-  EXPECT_THAT(sentence("junk"), "is not a file that torch.jit.save writes, nor a TorchScript graph as text");
+  EXPECT_EQ(found("\x30\0\0\0\0\0\0\0{\"weight\":{}}"s), "safetensors");
+  EXPECT_EQ(found("ftrt"s + std::string(100, 'e')), "tensorrt_engine");
+  EXPECT_EQ(found("version https://git-lfs.github.com/spec/v1\n"), "unknown");  // it stands for a model
+  for (const char* junk : {"junk", "junk\1"})
+    EXPECT_THAT(sentence(junk), "is not a file that torch.jit.save writes, nor a TorchScript graph as text");
 }
 
 TEST(Detect, GraphsAsText) {
   EXPECT_EQ(found("graph(%x : Tensor):\n  return (%x)\n"), "graph_text");
   EXPECT_EQ(found("\n  # from print(model.graph)\n\ngraph(%x):\n"), "graph_text");
   EXPECT_EQ(found("prose", "notes.txt"), "graph_text");  // the parser says what it expects instead
-  EXPECT_EQ(found("prose", "notes.pt"), "unknown");
+  EXPECT_EQ(found("prose", "notes.pt"), "text");
   EXPECT_EQ(found("\0\1\2"s, "notes.txt"), "unknown");
 }
 

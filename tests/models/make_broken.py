@@ -117,7 +117,14 @@ CASES = [
     Case("state_dict_old.pth", "a state_dict in the format before 1.6",
          lambda: b.torch_saved(b.module().state_dict(), False), format="state_dict"),
     Case("checkpoint.ckpt", "a training checkpoint", lambda: b.torch_saved(
-        {"epoch": 3, "model": b.module().state_dict(), "loss": 0.5}), format="state_dict"),
+        {"epoch": 3, "model": b.module().state_dict(), "loss": 0.5}), format="checkpoint"),
+    Case("checkpoint_old.ckpt", "a training checkpoint in the format before 1.6", lambda: b.torch_saved(
+        {"epoch": 3, "model": b.module().state_dict(), "loss": 0.5}, False), format="checkpoint"),
+    Case("tensor.pt", "a tensor", lambda: b.torch_saved(torch.ones(2)), format="tensor"),
+    Case("parameter.pt", "a parameter", lambda: b.torch_saved(torch.nn.Parameter(torch.ones(2))), format="tensor"),
+    Case("vocabulary.pt", "a dict of numbers", lambda: b.torch_saved({"a": 1}), format="saved_object"),
+    Case("list.pt", "a list of tensors", lambda: b.torch_saved([torch.ones(2)]), format="saved_object"),
+    Case("text.pt", "a text file", lambda: b"hello\n", format="text"),
     Case("pickled.pt", "a pickled module", lambda: b.torch_saved(b.module()), format="pickled_module"),
     Case("pickled_old.pth", "a pickled module in the format before 1.6",
          lambda: b.torch_saved(b.module(), False), format="pickled_module"),
@@ -126,7 +133,7 @@ CASES = [
     Case("tar.pth", "the tar of PyTorch 0.1", b.tar, format="legacy_tar"),
     Case("model.onnx", "an ONNX model", b.onnx, format="onnx"),
     Case("onnx_as_pt.pt", "an ONNX model named .pt", b.onnx, format="onnx"),
-    Case("model.safetensors", "safetensors", b.safetensors, format="unknown"),
+    Case("model.safetensors", "safetensors", b.safetensors, format="safetensors"),
     Case("engine.ts", "a TensorRT engine inside TorchScript", b.engine, (1, 3)),
 
     # Odd, but sound

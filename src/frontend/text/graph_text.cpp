@@ -26,19 +26,18 @@ std::string_view without_leading_comments(std::string_view text) {
   }
 }
 
-bool is_text(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1b';
-  });
-}
-
 }  // namespace
+
+bool is_text(std::span<const std::uint8_t> head) {
+  return std::ranges::none_of(
+      head, [](std::uint8_t c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1b'; });
+}
 
 bool looks_like_graph(std::span<const std::uint8_t> head, const std::filesystem::path& path) {
   const std::string_view text = as_text(head);
   const std::string_view first = without_leading_comments(text);
   if (first.starts_with("graph(") || first.starts_with("graph (")) return true;
-  return (path.extension() == ".txt" || path.extension() == ".ir") && is_text(text);
+  return (path.extension() == ".txt" || path.extension() == ".ir") && is_text(head);
 }
 
 ir::Graph read_graph(std::span<const std::uint8_t> bytes, const std::string& display_name) {
