@@ -18,7 +18,9 @@ enum class Scaffold : std::uint8_t { none, yaml, plugin };
 struct ReferenceOptions {
   std::vector<std::filesystem::path> mappings{};
   std::vector<std::filesystem::path> plugins{};
-  std::optional<int> opset{};  // absent: the default one for ops, all for explain
+  std::vector<std::filesystem::path> op_libraries{};  // whose operators are known, too
+  std::filesystem::path libtorch{};                   // to open these with, as of LoadOptions
+  std::optional<int> opset{};                         // absent: the default one for ops, all for explain
   ReferenceFormat format = ReferenceFormat::text;
   bool color = false;
   std::size_t width = 100;

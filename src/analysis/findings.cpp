@@ -123,7 +123,7 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
     if (is_beyond_rows(*outcome.node))
       return outcome.hint.empty() ? "keep this step out of the model: ONNX has no operator that takes or gives such values"
                                   : outcome.hint;
-    // `explain` doesn't know operators that a library registers.
+    // `explain` needs the library to know operators that it registers, and a report doesn't name the file.
     static const schema::Registry shipped;
     if (!shipped.contains(outcome.node->op()))
       return outcome.hint.empty() ? "a row in a --mappings file:" : outcome.hint + "; or a row in a --mappings file:";

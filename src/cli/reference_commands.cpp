@@ -10,6 +10,8 @@ namespace {
 ReferenceOptions reference_options(const Options& options) {
   return {.mappings = options.load.mappings,
           .plugins = options.load.plugins,
+          .op_libraries = options.load.op_libraries,
+          .libtorch = options.load.libtorch,
           .opset = options.opset,
           .format = options.reference_format,
           .color = use_color(options.color),

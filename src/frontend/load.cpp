@@ -44,9 +44,13 @@ struct Frontend::State {
   explicit State(LoadOptions given) : options(std::move(given)), helper(options) {}
 
   protocol::Model model(const std::filesystem::path& path, std::string display_name) const {
-    protocol::Model model{std::filesystem::absolute(path).string(), std::move(display_name), {}, options.schemas};
-    for (const auto& library : options.op_libraries) model.op_libraries.push_back(std::filesystem::absolute(library).string());
-    return model;
+    return {std::filesystem::absolute(path).string(), std::move(display_name), op_libraries(), options.schemas};
+  }
+
+  std::vector<std::string> op_libraries() const {
+    std::vector<std::string> paths;
+    for (const auto& library : options.op_libraries) paths.push_back(std::filesystem::absolute(library).string());
+    return paths;
   }
 
   Loaded load(const InputFile& file, const std::filesystem::path& path, const std::string& display_name, bool attach);
@@ -205,6 +209,12 @@ Frontend::Inner Frontend::inner_values(const InputFile& file, const std::string&
 
 std::vector<std::string> Frontend::registered_schemas() {
   return expect<protocol::SchemasReply>(state_->helper.ask(protocol::SchemasRequest{})).schemas;
+}
+
+std::vector<std::string> Frontend::library_schemas() {
+  const protocol::SchemasRequest request{state_->op_libraries()};
+  if (request.op_libraries.empty()) return {};
+  return expect<protocol::SchemasReply>(state_->helper.ask(request)).schemas;
 }
 
 std::string Frontend::libtorch_version() { return state_->helper.libtorch_version(); }

@@ -134,6 +134,8 @@ class Frontend {
 
   // Every schema that this libtorch registers, one a line (test of src/schema).
   std::vector<std::string> registered_schemas();
+  // Those that LoadOptions::op_libraries register. Throws UsageError for a library that can't be loaded.
+  std::vector<std::string> library_schemas();
   std::string libtorch_version();
 
  private:

@@ -85,7 +85,7 @@ void put(Writer& out, const ValuesRequest& request) {
     put_numbers(out, wanted.positions);
   }
 }
-void put(Writer&, const SchemasRequest&) {}
+void put(Writer& out, const SchemasRequest& request) { put(out, request.op_libraries); }
 
 void put(Writer& out, const HelloReply& reply) {
   out.unsigned_number(reply.protocol);
@@ -158,7 +158,7 @@ Request read_request(Reader& in) {
   const std::uint8_t kind = in.byte();
   if (kind == hello) return HelloRequest{};
   if (kind == load) return LoadRequest{model(in)};
-  if (kind == schemas) return SchemasRequest{};
+  if (kind == schemas) return SchemasRequest{strings(in)};
   if (kind == execution) {
     ExecutionRequest request{model(in), blob(in), in.string()};
     request.seed = in.unsigned_number();

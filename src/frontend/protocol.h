@@ -14,7 +14,7 @@
 
 namespace compatcheck::frontend::protocol {
 
-inline constexpr std::uint32_t version = 4;
+inline constexpr std::uint32_t version = 5;
 
 // The descriptor under which the helper finds its end of the socket.
 inline constexpr int helper_socket = 3;
@@ -65,7 +65,9 @@ struct ValuesRequest {
   std::uint64_t most_bytes = 0;  // where the values asked for take more, none are given
   std::vector<BlockValues> wanted;
 };
-struct SchemasRequest {};
+struct SchemasRequest {
+  std::vector<std::string> op_libraries;  // whose schemas are wanted; none: all that libtorch registers
+};
 using Request =
     std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, RunRequest, ValuesRequest, SchemasRequest>;
 

@@ -6,6 +6,7 @@
 #include "analysis/rules.h"
 #include "compatcheck/reference.h"
 #include "onnx/schema.h"
+#include "reference/in_force.h"
 #include "reference/operator_names.h"
 #include "reference/scaffold.h"
 #include "reference/spell.h"
@@ -156,7 +157,7 @@ std::string page_of(const std::string& subject, const ReferenceOptions& options)
   }
   if (options.scaffold == Scaffold::none)
     if (auto page = reference::explain_target(subject, options)) return *std::move(page);
-  const auto in_force = lint::in_force(options.mappings, options.plugins);
+  const auto in_force = reference::in_force(options);
   if (options.scaffold != Scaffold::none) return reference::scaffold(subject, options, in_force);
   const auto found = subject_of(subject, in_force);
   if (options.format == ReferenceFormat::json) return history_json(found);

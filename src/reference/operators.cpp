@@ -6,6 +6,7 @@
 #include "compatcheck/check.h"
 #include "compatcheck/reference.h"
 #include "handlers/registry.h"
+#include "reference/in_force.h"
 #include "reference/operator_names.h"
 #include "reference/spell.h"
 #include "report/style.h"
@@ -99,7 +100,7 @@ std::string json(const std::vector<Line>& lines, int opset) {
 
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options) {
   return analysis::guarded("the operators", [&]() -> std::string {
-    const auto in_force = lint::in_force(options.mappings, options.plugins);
+    const auto in_force = reference::in_force(options);
     const int opset = options.opset.value_or(default_opset);
     std::vector<Line> lines;
     if (operators.empty())

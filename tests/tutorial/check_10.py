@@ -28,6 +28,19 @@ def with_the_library_its_schema_is_known(example):
 
 
 @test
+def explain_and_ops_know_the_library(example):
+    """As check does, with and without the user's row."""
+    library, rows = ["--op-library", example.out / "libmy_lib.so"], ["--mappings", example.source / "rows.yaml"]
+    schema = "my_lib::my_add(Tensor a, Tensor b) -> Tensor"
+    holds(example.said("explain", "my_lib::my_add", *library), schema, "no row: the operator is missing")
+    holds(example.said("explain", "my_lib::my_add", *library, *rows), schema, "rows.yaml:")
+    holds(example.said("explain", "my_lib::my_add", *library, "--scaffold", "yaml"), "inputs: [a, b]")
+    holds(example.said("ops", "my_lib::my_add", *library), "no row")
+    holds(example.said("explain", "my_lib::my_add", "--op-library", example.out / "absent.so", code=2), "operator library", "absent.so is not there")
+    holds(example.said("explain", "CC005", *library), "CC005")
+
+
+@test
 def the_printed_row_holds_beside_the_library(example):
     """Once its facts are filled in; where the library has other arguments the error names the difference."""
     row, rows = error(example.left_json("without.json"))["row"], example.out / "printed.yaml"

@@ -31,7 +31,9 @@ protocol::Reply reply(const protocol::LoadRequest& request) {
   return protocol::LoadReply{encode(program)};
 }
 
-protocol::Reply reply(const protocol::SchemasRequest&) { return protocol::SchemasReply{registered_schemas()}; }
+protocol::Reply reply(const protocol::SchemasRequest& request) {
+  return protocol::SchemasReply{request.op_libraries.empty() ? registered_schemas() : load_op_libraries(request.op_libraries)};
+}
 
 protocol::Reply reply(const protocol::ExecutionRequest& request) { return compare_execution(request); }
 protocol::Reply reply(const protocol::ObserveRequest& request) { return observe(request); }
