@@ -10,9 +10,12 @@
 
 #include "compatcheck/error.h"
 #include "ir/dtype.h"
+#include "passes/passes.h"
 
 namespace compatcheck::analysis {
 namespace {
+
+constexpr std::int64_t most_members = 10000;  // of a list; passes::part_inputs takes no more
 
 struct InputSpec {
   std::string name;  // empty: by position
@@ -88,6 +91,68 @@ std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef
   return std::nullopt;
 }
 
+const ir::TypeRef& without_optional(const ir::TypeRef& type) {
+  return ir::is(type, ir::TypeKind::optional) ? type->elements.front() : type;
+}
+
+bool is_container(const ir::TypeRef& type) {
+  return ir::is(type, ir::TypeKind::list) || ir::is(type, ir::TypeKind::dict) || ir::is(type, ir::TypeKind::tuple);
+}
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+  throw UsageError("CheckOptions::inputs " + std::string(text) + ": " + why);
+}
+
+std::string joined(const std::string& name, const std::vector<std::string>& members) {
+  std::string text;
+  for (const std::string& member : members) text += (text.empty() ? "" : ", ") + name + "." + member;
+  return text;
+}
+
+// What is said of a list or dictionary as if it were one tensor.
+[[noreturn]] void refuse_whole(std::string_view text, const std::string& name, const ir::TypeRef& type,
+                               const std::optional<std::vector<std::string>>& read) {
+  const std::string spec(text.substr(text.find('=') + 1));
+  const bool dict = ir::is(type, ir::TypeKind::dict), known = read && !read->empty();
+  std::string options;
+  for (const std::string& member : known ? *read : std::vector<std::string>{dict ? "KEY" : "0"})
+    options += (options.empty() ? "" : " ") + ("CheckOptions::inputs " + name) + "." + member + "=" + spec;
+  refuse(text, "input '" + name + "' is no tensor, but " + ir::to_string(*type) + "; state its members, as in " + options +
+                   (known  ? ""
+                    : dict ? " for each KEY"
+                           : ", and so on for each member of the list"));
+}
+
+// The type of a member, "k.a" of k. Throws UsageError where there is none, with those that the model reads.
+ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph) {
+  ir::TypeRef type = without_optional(leaf.type);
+  std::string name = leaf.name;
+  for (std::size_t at = name.size(); at < member.size() && type && !ir::is(type, ir::TypeKind::any);) {
+    const std::size_t dot = std::min(member.find('.', at + 1), member.size());
+    const std::string key = member.substr(at + 1, dot - at - 1);
+    const bool list = ir::is(type, ir::TypeKind::list);
+    const auto place = number(key);
+    if (!list && !ir::is(type, ir::TypeKind::dict))
+      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ", of which no option can name members");
+    if (ir::is(type, ir::TypeKind::dict) && !ir::is(type->elements.front(), ir::TypeKind::string))
+      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ": only members whose keys are texts can be named");
+    if (list && (!place || *place < 0 || *place >= most_members))
+      refuse(text, "'" + key + "' is no place in the list '" + name + "'");
+    if (name == leaf.name) {
+      const ir::Value* input = graph.inputs()[leaf.input];
+      if (name != input->name() && name.find('.') != std::string::npos)
+        refuse(text, "'" + name + "' is " + ir::to_string(*type) + " in a tuple, of which no option can name members");
+      if (const auto read = passes::read_members(graph, input); read && std::ranges::find(*read, key) == read->end())
+        refuse(text, "the model reads no member '" + key + "' of input '" + name + "'" +
+                         (read->empty() ? std::string() : "; it reads " + joined(name, *read)));
+    }
+    name = member.substr(0, dot);
+    type = without_optional(type->elements.back());
+    at = dot;
+  }
+  return type;
+}
+
 InputSpec parse_input(std::string_view text) {
   InputSpec spec;
   std::string_view rest = text;
@@ -151,10 +216,13 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
       throw UsageError("CheckOptions::inputs " + text + ": no input '" + spec.name + "'; " + known_names(leaves));
     }
     const InputLeaf* leaf = find_leaf(spec.name, leaves);
-    const auto number = leaf->name == spec.name ? number_of(spec, leaf->type) : std::nullopt;
-    if (leaf->name == spec.name && !spec.none && is_plain(leaf->type) && !number)
-      throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is no tensor, but " +
-                       ir::to_string(*leaf->type));
+    const ir::TypeRef type = member_type(text, spec.name, *leaf, graph);
+    const auto number = number_of(spec, type);
+    if (!spec.none && is_container(type))
+      refuse_whole(text, spec.name, type,
+                   leaf->name == spec.name ? passes::read_members(graph, graph.inputs()[leaf->input]) : std::nullopt);
+    if (!spec.none && is_plain(type) && !number)
+      refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type));
     if (!given.insert(spec.name).second)
       throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is given twice");
     facts.push_back({spec.name, number ? *number : fact_of(spec)});

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,8 @@ namespace compatcheck::passes {
 namespace {
 
 using Keys = std::vector<std::string>;
+
+constexpr std::size_t most_members = 10000;  // of a list
 
 void add_once(Keys& keys, std::string key) {
   if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
@@ -29,18 +32,30 @@ Keys told_keys(const std::string& name, const std::vector<std::string>& told) {
   return keys;
 }
 
-// What a dictionary is asked for, in the model's order; nullopt if more is done with it.
-std::optional<Keys> asked_keys(const ir::Graph& graph, const ir::Value* dict) {
-  const Order order(graph);
-  std::vector<ir::Use> uses(dict->uses().begin(), dict->uses().end());
-  std::sort(uses.begin(), uses.end(), [&](const ir::Use& a, const ir::Use& b) { return order.of(a.user) < order.of(b.user); });
-  Keys keys;
+// What is done with an input, seen through the Optional that it may be: nullopt if more than reading single members. The keys of
+// a dictionary are in the model's order.
+bool add_reads(const Order& order, const ir::Value* value, Keys& keys) {
+  std::vector<ir::Use> uses(value->uses().begin(), value->uses().end());
+  std::ranges::sort(uses, {}, [&](const ir::Use& use) { return order.of(use.user); });
   for (const ir::Use& use : uses) {
-    const auto* key = use.user->is("aten::__getitem__") && use.operand == 0 ? known<std::string>(use.user->input(1)) : nullptr;
-    if (!key) return std::nullopt;
-    add_once(keys, *key);
+    const ir::Node& user = *use.user;
+    if (user.is("aten::__is__") || user.is("aten::__isnot__")) continue;
+    if ((user.is("prim::DictConstruct") || user.is("prim::ListConstruct")) && user.output()->unused()) continue;  // parted
+    if (user.is("prim::unchecked_cast") || user.is("aten::_unwrap_optional")) {
+      if (!add_reads(order, user.output(), keys)) return false;
+    } else if (user.is("prim::ListUnpack")) {
+      for (std::size_t place = 0; place < user.outputs().size(); ++place) add_once(keys, std::to_string(place));
+    } else {
+      if (!user.is("aten::__getitem__") || use.operand != 0) return false;
+      if (const auto* key = known<std::string>(user.input(1)))
+        add_once(keys, *key);
+      else if (const auto* place = known<std::int64_t>(user.input(1)); place && *place >= 0)
+        add_once(keys, std::to_string(*place));
+      else
+        return false;
+    }
   }
-  return keys;
+  return true;
 }
 
 // The model reads a list only at constant places 0 … n-1, n at least 2: one input for each. Empty otherwise: its length may vary.
@@ -58,6 +73,12 @@ Keys asked_places(const ir::Value* list) {
   return keys;
 }
 
+std::optional<std::size_t> place_of(const std::string& key) {
+  std::size_t place = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), place);
+  return error == std::errc() && end == key.data() + key.size() && place < most_members ? std::optional(place) : std::nullopt;
+}
+
 // What it holds that isn't None.
 const ir::TypeRef& held_type(const ir::Value* input) {
   return ir::is(input->type(), ir::TypeKind::optional) ? input->type()->elements.front() : input->type();
@@ -68,17 +89,44 @@ Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vecto
   Keys keys = told_keys(input->name(), told);
   const ir::TypeRef& type = held_type(input);
   if (ir::is(type, ir::TypeKind::dict)) {
-    if (!ir::is(type->elements.front(), ir::TypeKind::string)) return {};
-    return keys.empty() && type == input->type() ? asked_keys(graph, input).value_or(Keys()) : keys;
+    if (!ir::is(type->elements.front(), ir::TypeKind::string) || (keys.empty() && type != input->type())) return {};
+    Keys all = read_members(graph, input).value_or(Keys());
+    for (std::string& key : keys) add_once(all, std::move(key));
+    return all;
   }
   if (!ir::is(type, ir::TypeKind::list)) return {};
   if (keys.empty() && ir::is_tensor_list(input->type()) && std::ranges::find(told, input->name()) == told.end())
     return asked_places(input);
-  std::size_t count = 0;
-  while (std::find(keys.begin(), keys.end(), std::to_string(count)) != keys.end()) ++count;
-  if (count != keys.size()) return {};
-  for (std::size_t i = 0; i < count; ++i) keys[i] = std::to_string(i);
+  if (keys.empty()) return {};
+  for (std::string& key : read_members(graph, input).value_or(Keys())) add_once(keys, std::move(key));
+  std::size_t count = 0;  // what lies before one that is told is a member, too
+  for (const std::string& key : keys) {
+    const auto place = place_of(key);
+    if (!place) return {};
+    count = std::max(count, *place + 1);
+  }
+  keys.clear();
+  for (std::size_t i = 0; i < count; ++i) keys.push_back(std::to_string(i));
   return keys;
+}
+
+bool holds_containers(const ir::TypeRef& type) {
+  const ir::TypeRef& held = type->elements.back();
+  return ir::is(held, ir::TypeKind::dict) || ir::is(held, ir::TypeKind::list);
+}
+
+// Reads of a member that is itself taken apart next.
+void replace_reads(const ir::Value* input, const std::string& member, ir::Value* part) {
+  const std::vector<ir::Use> uses(input->uses().begin(), input->uses().end());
+  for (const ir::Use& use : uses) {
+    if (!use.user->is("aten::__getitem__")) continue;
+    const auto* key = known<std::string>(use.user->input(1));
+    const auto* place = known<std::int64_t>(use.user->input(1));
+    if ((key && *key == member) || (place && std::to_string(*place) == member)) {
+      use.user->output()->replace_all_uses_with(part);
+      use.user->erase();
+    }
+  }
 }
 
 ir::Node* made_of_members(ir::Graph& graph, const ir::Value* input, const Keys& members) {
@@ -87,16 +135,17 @@ ir::Node* made_of_members(ir::Graph& graph, const ir::Value* input, const Keys& 
   ir::Node* whole = graph.create(dict ? "prim::DictConstruct" : "prim::ListConstruct");
   graph.top()->prepend(whole);
   whole->add_output(type);
+  const bool is_read_only = holds_containers(type) && read_members(graph, input);
   for (const std::string& member : members) {
     if (dict) whole->add_input(constant_before(whole, {member}));
-    whole->add_input(graph.top()->add_input(type->elements.back(), input->name() + "." + member));
+    ir::Value* part = graph.top()->add_input(type->elements.back(), input->name() + "." + member);
+    whole->add_input(part);
+    if (is_read_only) replace_reads(input, member, part);
   }
   return whole;
 }
 
-}  // namespace
-
-std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told) {
+std::size_t part_once(ir::Graph& graph, const std::vector<std::string>& told) {
   const std::vector<ir::Value*> inputs(graph.inputs().begin(), graph.inputs().end());
   std::vector<Keys> members;
   std::size_t parted = 0;
@@ -111,6 +160,21 @@ std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told) 
     inputs[i]->replace_all_uses_with(instead);
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) graph.top()->erase_input(0);
+  return parted;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> read_members(const ir::Graph& graph, const ir::Value* input) {
+  Keys keys;
+  if (!add_reads(Order(graph), input, keys)) return std::nullopt;
+  return keys;
+}
+
+// Members may be lists and dictionaries themselves.
+std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told) {
+  std::size_t parted = 0;
+  while (const std::size_t more = part_once(graph, told)) parted += more;
   return parted;
 }
 

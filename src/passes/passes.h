@@ -23,9 +23,14 @@ namespace compatcheck::passes {
 std::size_t inline_calls(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
 
 // Dictionaries and lists that the model is given become their members, each an input by itself: "batch.mask", "images.0". Those
-// of `told` ("images.0", or "images.0.boxes" of a member's member), or of a dictionary that is only asked for fixed keys, and of
-// a list of tensors that is only asked for its first ones, these; an input that --input names itself stays whole.
+// of `told` ("images.0", or "images.0.boxes" of a member's member) and those beside them that the model reads; of a dictionary
+// that is only asked for fixed keys, and of a list of tensors that is only asked for its first ones, these; an input that `told`
+// names itself stays whole.
 std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told);
+
+// The keys or places of a dictionary or list that the model is given which the model reads, before it is parted; nullopt if more
+// is done with it than reading members that are fixed in the code.
+std::optional<std::vector<std::string>> read_members(const ir::Graph& graph, const ir::Value* input);
 
 // The `training` attribute of every module reads as false, in a graph from text too.
 std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});

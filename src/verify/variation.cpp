@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "inference/infer.h"
 #include "verify/frozen.h"
 #include "verify/judge.h"
 
@@ -85,15 +86,30 @@ class Varying {
     return compare_(*expected) ? Outcome::ran : Outcome::differs;
   }
 
+  // As the user knows it: names that were assumed stand for a dimension of an input.
+  std::string place_of(const std::string& name) const {
+    const auto spell = [](std::size_t dim, const std::string& input) {
+      return "dimension " + std::to_string(dim) + " of " + input;
+    };
+    for (const AssumedInput& input : prepared_.assumed)
+      for (std::size_t dim = 0; input.tensor.shape && dim < input.tensor.shape->size(); ++dim) {
+        if ((*input.tensor.shape)[dim] == name) return spell(dim, "input '" + input.tensor.name + "' (" + name + ")");
+        if (reference_.is_of_list(name) && inference::dimension_name(input.tensor.name, dim) == name)
+          return spell(dim, "each member of input '" + input.tensor.name + "'");
+      }
+    return reference_.is_of_list(name) ? name : "the dimension '" + name + "'";
+  }
+
   void tell_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
     if (reference_.is_of_list(name)) {  // the file promises nothing
-      add_finding(made_, "CC205", Severity::note,
-                  name + " stays " + std::to_string(from.at(name)) + " in all runs, because other lengths fail: " + reason);
+      add_finding(
+          made_, "CC205", Severity::note,
+          place_of(name) + " stays " + std::to_string(from.at(name)) + " in all runs, because other lengths fail: " + reason);
       dimension(name).reason = reason;
       return;
     }
     Frozen frozen = explain_frozen(reason, name, from.at(name), prepared_);
-    std::string& why = dimension(name).reason = "the dimension '" + name + "' can't vary: " + reason;
+    std::string& why = dimension(name).reason = place_of(name) + " can't vary: " + reason;
     Finding& finding = add_finding(made_, "CC205", Severity::error, why, std::move(frozen.help));
     finding.nodes = static_cast<int>(frozen.sites.size());
     finding.sites = std::move(frozen.sites);
@@ -107,7 +123,7 @@ class Varying {
              std::ranges::all_of(ran_, [&](const Sizes& sizes) { return sizes.at(name) == sizes.at(other.first); });
     });
     add_finding(made_, "CC205", Severity::warning,
-                "the dimension '" + name + "' varies with the others only" + (tie.empty() ? "" : ", as " + tie) + ": " + reason,
+                place_of(name) + " varies with the others only" + (tie.empty() ? "" : ", as " + tie) + ": " + reason,
                 is_one_size ? "sizes that must be equal should have one name in --input" : "");
   }
 

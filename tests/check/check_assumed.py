@@ -302,6 +302,39 @@ class Sampled(nn.Module):
         return F.grid_sample(x, grid)
 
 
+class Deep(nn.Module):
+    """Dictionaries and lists in dictionaries."""
+
+    def forward(self, batch: Dict[str, Dict[str, Tensor]], rows: List[List[Tensor]]):
+        return batch["a"]["x"] @ batch["a"]["y"], torch.cat(rows[0], 0)
+
+
+class Product(nn.Module):
+    def forward(self, k: Dict[str, Tensor]):
+        return k["a"] @ k["b"]
+
+
+class ProductOrNot(nn.Module):
+    def forward(self, x, k: Optional[Dict[str, Tensor]] = None):
+        if k is not None:
+            x = x + k["a"] @ k["b"]
+        return x
+
+
+class Short(nn.Module):
+    """Takes no more than two rows, which nothing but a run shows: of a dictionary and of a list."""
+
+    def forward(self, k: Dict[str, Tensor], xs: List[Tensor]):
+        if k["a"].size(0) > 2 or xs[0].size(0) > 2:
+            raise ValueError("two rows at most")
+        return k["a"].softmax(1), torch.cat(xs, 0)
+
+
+class Sum(nn.Module):
+    def forward(self, xs: List[Tensor]):
+        return xs[0] + xs[1]
+
+
 def quantized():
     return torch.quantize_per_tensor(torch.randn(2, 3), 0.1, 3, torch.quint8)
 
@@ -408,6 +441,45 @@ class Checks:
                 self.expect(f"{name}: what is asked for", options, said[name])
             self.expect(f"{name}: {options}", self.report(model, *options)["verdict"], "yes")
 
+    def saved(self, name, module, *inputs):
+        model = self.folder / f"{name}.pt"
+        (torch.jit.trace(module.eval(), inputs, check_trace=False) if inputs else torch.jit.script(module.eval())).save(model)
+        return model
+
+    # Naming one member leaves the others inferred; one that the model doesn't read is an error, and so is a whole list or dictionary.
+    def members(self):
+        product, total = self.saved("product", Product()), self.saved("sum", Sum())
+        traced = self.saved("traced_product", Product(), {"a": torch.randn(2, 3), "b": torch.randn(3, 4)})
+        for model in product, traced:
+            for option, inputs in (("k.a=f32:2,3", {"k.a": ["2", "3"], "k.b": ["3", "k_b1"]}), ("k.b=f32:n,4", {"k.a": ["k_a0", "n"], "k.b": ["n", "4"]})):
+                report = self.report(model, "--input", option)
+                self.expect(f"{model.name} {option}", (report["verdict"], {each["name"]: [str(size) for size in each["shape"]] for each in report["model"]["inputs"]}), ("yes", inputs))
+                code, out, err = self.run("verify", model, "--input", option)
+                self.expect(f"{model.name} {option}: verify {out}{err}", code, 0)
+            for option, said in (("k.zzz=f32:2", "reads no member 'zzz' of input 'k'; it reads k.a, k.b"), ("k=f32:2,3", "--input k.a=f32:2,3 --input k.b=f32:2,3"),
+                                 ("k.a.x=f32:2", "'k.a' is Tensor")):
+                code, out, err = self.run(model, "--input", option)
+                self.expect(f"{model.name} {option}: {err}", (code, said in err), (2, True))
+        model = self.saved("product_or_not", ProductOrNot())
+        self.expect("an optional dictionary", self.report(model, "--input", "k.a=f32:2,3")["verdict"], "yes")
+        traced = self.saved("traced_sum", Sum(), [torch.randn(2, 3), torch.randn(2, 3)])
+        for model in total, traced:
+            for option in "xs.0=f32:n,3", "xs.1=f32:n,3":
+                report = self.report(model, "--input", option)
+                self.expect(f"{model.name} {option}", (report["verdict"], [each["name"] for each in report["model"]["inputs"]]), ("yes", ["xs.0", "xs.1"]))
+            for option, said in (("xs=f32:n,m", "--input xs.0=f32:n,m --input xs.1=f32:n,m"), ("xs.2=f32:n,m", "it reads xs.0, xs.1"), ("xs.y=f32:2", "no place in the list")):
+                code, out, err = self.run(model, "--input", option)
+                self.expect(f"{model.name} {option}: {err}", (code, said in err), (2, True))
+        code, out, err = self.run(self.folder / "joined.pt", "--input", "xs=f32:n,m")
+        self.expect(f"joined: {err}", (code, "--input xs.0=f32:n,m, and so on" in err), (2, True))
+        code, out, err = self.run("verify", self.saved("short", Short()), "--format", "json")
+        messages = [each["message"] for each in json.loads(out)["findings"]]
+        for said in "dimension 0 of input 'k.a' (k_a0) can't vary", "dimension 0 of each member of input 'xs' stays 2":
+            self.expect(f"short: {messages}", any(message.startswith(said) for message in messages), True)
+        deep = self.saved("deep", Deep())
+        report = self.report(deep, "--input", "batch.a.x=f32:2,3", "--input", "rows.0.0=f32:2,3", "--input", "rows.0.1=f32:1,3")
+        self.expect("deep", (report["verdict"], [each["name"] for each in report["model"]["inputs"]]), ("yes", ["batch.a.x", "batch.a.y", "rows.0.0", "rows.0.1"]))
+
     # A list of which nobody says how many members it has becomes a sequence.
     def lists(self):
         model = self.folder / "joined.pt"
@@ -466,7 +538,7 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(arguments.program, pathlib.Path(folder))
-        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.lists, checks.fixed, checks.overridden, checks.traced):
+        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.lists, checks.members, checks.fixed, checks.overridden, checks.traced):
             part()
     print("\n".join(checks.failures) or "all as expected")
     return 1 if checks.failures else 0
