@@ -68,23 +68,66 @@ DecidingSizes::Calls DecidingSizes::failing(const conversion::Assessment& assess
   return calls;
 }
 
-// A model of its own, which is let go before the next one is made.
 void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::string>>& inputs) {
   if (inputs.empty()) return;
-  CheckOptions asked = options_;
-  asked.dims.clear();
+  std::vector<std::string> asked = options_.inputs;
   Try made;
   for (const auto& [name, said] : inputs) {
-    asked.inputs.push_back(said);
+    asked.push_back(said);
     made.option += (made.option.empty() ? "--input " : " --input ") + said;
     if (const auto index = index_of(name); index && std::ranges::find(made.inputs, *index) == made.inputs.end())
       made.inputs.push_back(*index);
   }
+  made.option += ", with your own sizes";
+  tries_->push_back(try_options(std::move(made), asked));
+}
+
+void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers) {
+  std::vector<std::string> asked;
+  Try made;
+  for (const NamedSizes::Said& said : given_.with(numbers)) {
+    asked.push_back(said.text);
+    if (!said.changed) continue;
+    made.option += (made.option.empty() ? "--input " : " --input ") + said.text;
+    if (const auto index = index_of(said.input); index && std::ranges::find(made.inputs, *index) == made.inputs.end())
+      made.inputs.push_back(*index);
+  }
+  std::string names;
+  for (const auto& [name, number] : numbers) names += (names.empty() ? "" : ", ") + name;
+  made.option += numbers.size() == 1 ? ", with your own number for " + names : ", with your own numbers for " + names;
+  made.of_given = true;
+  tries_->push_back(try_options(std::move(made), asked));
+  if (std::ranges::all_of(tries_->back().failing, [](const auto& at) { return at.second.empty(); })) given_settled_ = true;
+}
+
+// As few names as can be: those behind the others first, and the batch last, which most often may vary.
+void DecidingSizes::try_given() {
+  constexpr std::size_t most_names = 6;
+  std::vector<NamedSizes::Name> names = given_.names();
+  std::ranges::reverse(names);
+  std::ranges::stable_partition(names, [](const NamedSizes::Name& name) { return !name.batch; });
+  names.resize(std::min(names.size(), most_names));
+  for (const NamedSizes::Name& name : names)
+    for (const std::int64_t number : name.likely)
+      if (!given_settled_) try_given({{name.name, number}});
+  std::map<std::string, std::int64_t> several;
+  for (const bool batch : {false, true}) {
+    for (const NamedSizes::Name& name : given_.names())
+      if (name.batch == batch) several.emplace(name.name, name.likely.front());
+    if (!given_settled_ && several.size() > 1) try_given(several);
+  }
+}
+
+// A model of its own, which is let go before the next one is made.
+DecidingSizes::Try DecidingSizes::try_options(Try made, const std::vector<std::string>& inputs) {
+  CheckOptions asked = options_;
+  asked.inputs = inputs;
+  asked.dims.clear();
   const Prepared prepared = prepare(model_, asked, watch_);
   const conversion::Context context = context_of(model_, prepared, watch_, asked.export_type);
   conversion::Assessor assessor(prepared.graph, context);
   for (const int opset : opsets_) made.failing.emplace(opset, failing(assessor.assess(opset)));
-  tries_->push_back(std::move(made));
+  return made;
 }
 
 void DecidingSizes::try_all() {
@@ -105,9 +148,12 @@ void DecidingSizes::try_all() {
         inputs.emplace_back(input.tensor.name, with_rank(input, rank));
     try_with(inputs);
   }
+  try_given();
 }
 
-bool DecidingSizes::has_named_inputs() const { return std::ranges::any_of(prepared_.assumed, has_names); }
+bool DecidingSizes::has_named_inputs() const {
+  return !given_.names().empty() || std::ranges::any_of(prepared_.assumed, has_names);
+}
 
 // The input that this is, or is a member of.
 std::optional<std::uint32_t> DecidingSizes::index_of(const std::string& name) const {
@@ -121,12 +167,18 @@ std::optional<std::uint32_t> DecidingSizes::index_of(const std::string& name) co
 void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opset) {
   if (!std::ranges::any_of(assessment.outcomes, fails) || !has_named_inputs() || is_large(prepared_.graph)) return;
   if (!tries_) try_all();
+  const Calls before = failing(assessment);
   for (const Try& each : *tries_) {
     const Calls& still = each.failing.at(opset);
+    if (each.of_given && !std::ranges::includes(before, still)) continue;  // the numbers don't fit the model
     for (Outcome& outcome : assessment.outcomes) {
       if (!fails(outcome) || still.contains(call_of(*outcome.node))) continue;
+      if (each.of_given && outcome.available_from) {  // the names can stay at that opset
+        if (outcome.hint.empty()) outcome.hint = each.option;
+        continue;
+      }
       outcome.wants = each.inputs;
-      outcome.hint = each.option + ", with your own sizes";
+      outcome.hint = each.option;
       if (outcome.status == Status::missing) {
         outcome.reason += "; sizes say whether it runs";
       } else {

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/model_state.h"
+#include "analysis/named_sizes.h"
 #include "analysis/prepare.h"
 #include "compatcheck/check.h"
 #include "convert/assess.h"
@@ -22,9 +24,15 @@ class DecidingSizes {
   // What it is given must outlive it. `opsets`: at which it is asked.
   DecidingSizes(const Model::State& model, const CheckOptions& options, const Prepared& prepared, std::span<const int> opsets,
                 const ir::Watch& watch)
-      : model_(model), options_(options), prepared_(prepared), opsets_(opsets), watch_(watch) {}
+      : model_(model),
+        options_(options),
+        prepared_(prepared),
+        opsets_(opsets),
+        watch_(watch),
+        given_(options.inputs, model.graph) {}
 
-  // A call that fails where assumed sizes have but a name, and converts where they are numbers, needs input.
+  // A call that fails where sizes have but a name, and converts where they are numbers, needs input: whether the sizes were
+  // assumed or named by the user.
   void leave_to_inputs(conversion::Assessment& assessment, int opset);
 
   // Where a list's members are asked for: the option that names one, by what readers take of it.
@@ -35,14 +43,18 @@ class DecidingSizes {
   using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
   using Calls = std::set<Call>;
   struct Try {                          // one choice of numbers
-    std::string option;                 // "--input x=f32:16,3,224,224"
+    std::string option;                 // "--input x=f32:16,3,224,224, with your own sizes"
     std::vector<std::uint32_t> inputs;  // which it says
     std::map<int, Calls> failing;       // by opset
+    bool of_given = false;              // numbers in the place of names that the user's options give
   };
   static Call call_of(const ir::Node& node);
   static Calls failing(const conversion::Assessment& assessment);
   void try_all();
   void try_with(const std::vector<std::pair<std::string, std::string>>& inputs);  // name, and what --input says
+  void try_given();                                                               // names that the user's options give
+  void try_given(const std::map<std::string, std::int64_t>& numbers);
+  Try try_options(Try made, const std::vector<std::string>& inputs);
   bool has_named_inputs() const;
   std::optional<std::uint32_t> index_of(const std::string& name) const;
 
@@ -51,6 +63,8 @@ class DecidingSizes {
   const Prepared& prepared_;
   std::span<const int> opsets_;
   const ir::Watch& watch_;
+  NamedSizes given_;
+  bool given_settled_ = false;  // with numbers in the place of these nothing fails
   std::optional<std::vector<Try>> tries_;
   std::map<const ir::Value*, std::string> members_;  // of lists: "--input xs.0=f32:3,h,w", empty where nothing is found
 };

@@ -335,6 +335,33 @@ class Sum(nn.Module):
         return xs[0] + xs[1]
 
 
+class AdaptivePool(nn.Module):
+    def forward(self, x):
+        return F.adaptive_avg_pool1d(x, 4) * 2
+
+
+class AdaptiveMax(nn.Module):
+    def forward(self, x):
+        return F.adaptive_max_pool2d(x, (2, 3))
+
+
+class AdaptiveTwo(nn.Module):
+    """Its name stands in both inputs."""
+
+    def forward(self, x, y):
+        return F.adaptive_avg_pool1d(x, 4) + F.adaptive_avg_pool1d(y, 4)
+
+
+class Folded(nn.Module):
+    def forward(self, x):
+        return F.fold(x, (5, 6), 2)
+
+
+class Unfolded(nn.Module):
+    def forward(self, x):
+        return F.fold(F.unfold(x, 2), (x.shape[2], x.shape[3]), 2)
+
+
 def quantized():
     return torch.quantize_per_tensor(torch.randn(2, 3), 0.1, 3, torch.quint8)
 
@@ -446,6 +473,10 @@ class Checks:
         (torch.jit.trace(module.eval(), inputs, check_trace=False) if inputs else torch.jit.script(module.eval())).save(model)
         return model
 
+    def errors(self, model, *options):
+        report = self.report(model, *options)
+        return [each for each in report["findings"] if each["severity"] == "error"] if report else []
+
     # Naming one member leaves the others inferred; one that the model doesn't read is an error, and so is a whole list or dictionary.
     def members(self):
         product, total = self.saved("product", Product()), self.saved("sum", Sum())
@@ -479,6 +510,27 @@ class Checks:
         deep = self.saved("deep", Deep())
         report = self.report(deep, "--input", "batch.a.x=f32:2,3", "--input", "rows.0.0=f32:2,3", "--input", "rows.0.1=f32:1,3")
         self.expect("deep", (report["verdict"], [each["name"] for each in report["model"]["inputs"]]), ("yes", ["batch.a.x", "batch.a.y", "rows.0.0", "rows.0.1"]))
+
+    # Names that the user gives where only numbers convert: which one to state as a number.
+    def named_sizes(self):
+        for name, module, inputs, options, wanted in (
+                ("pool", AdaptivePool(), (torch.randn(2, 3, 8),), ["x=f32:batch,c,l"], ["x=f32:batch,c,8"]),
+                ("max", AdaptiveMax(), (torch.randn(2, 3, 8, 9),), ["f32:batch,3,h,w"], ["f32:batch,3,8,9"]),
+                ("two", AdaptiveTwo(), (torch.randn(2, 3, 8), torch.randn(2, 3, 8)), ["x=f32:batch,c,l", "y=f32:batch,c,l"], ["x=f32:batch,c,8", "y=f32:batch,c,8"]),
+                ("pooled_again", Pooled(), (torch.randn(1, 3, 10, 10),), ["x=f32:batch,3,h,w"], ["x=f32:batch,3,10,10"]),
+                ("scripted_pool", AdaptivePool(), (), ["x=f32:batch,c,l"], ["x=f32:batch,c,224"]),
+                ("unfolded", Unfolded(), (torch.randn(1, 2, 5, 6),), ["x=f32:batch,2,h,w"], ["x=f32:batch,2,5,6"])):
+            model = self.saved(name, module, *inputs)
+            given = [word for option in options for word in ("--input", option)]
+            errors = self.errors(model, *given)
+            advice = sorted({each["help"] for each in errors})
+            options = re.findall(r"--input ([^\s]+?)(?=,? |$)", advice[0]) if advice else []
+            self.expect(f"{name}: {advice}", options, wanted)
+            self.expect(f"{name}: {errors}", {each["id"] for each in errors}, {"CC006"})
+            given = [word for option in options for word in ("--input", option)]
+            self.expect(f"{name}: {options}", self.report(model, *given)["verdict"], "yes")
+            code, out, err = self.run("verify", model, *given)
+            self.expect(f"{name}: verify {out}{err}", code, 0)
 
     # A list of which nobody says how many members it has becomes a sequence.
     def lists(self):
@@ -538,7 +590,7 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(arguments.program, pathlib.Path(folder))
-        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.lists, checks.members, checks.fixed, checks.overridden, checks.traced):
+        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.lists, checks.members, checks.named_sizes, checks.fixed, checks.overridden, checks.traced):
             part()
     print("\n".join(checks.failures) or "all as expected")
     return 1 if checks.failures else 0
