@@ -60,6 +60,17 @@ bool is_complex(const symbolic::Fact& fact) {
   return list->items ? std::ranges::any_of(*list->items, is_complex) : list->element && is_complex(*list->element);
 }
 
+// A list of which nobody states how many members it has, or a tuple that holds one.
+bool is_open_list(const symbolic::Fact& fact) {
+  const auto* list = fact.list();
+  return list && (!list->items || std::ranges::any_of(*list->items, is_open_list));
+}
+
+bool holds_dictionary(const ir::TypeRef& type) {
+  if (ir::is(type, TypeKind::tuple)) return std::ranges::any_of(type->elements, holds_dictionary);
+  return ir::is(type, TypeKind::dict);
+}
+
 // Operators of complex tensors alone: where none is made, none of these is left.
 bool takes_complex_apart(const ir::Node& node) {
   return node.is("aten::imag") || node.is("aten::view_as_real") || node.is("aten::view_as_real_copy");
@@ -213,8 +224,7 @@ Causes::Node Causes::cause_among(std::vector<const ir::Value*> waiting, Node sel
     if (producer == self) continue;
     if (!producer) {
       const ir::Node* owner = value->block() ? value->block()->owner() : nullptr;
-      const auto* list = context_.facts.of(value).list();
-      if (!owner && inputs && ((list && !list->items) || ir::is(value->type(), TypeKind::dict)))
+      if (!owner && inputs && (is_open_list(context_.facts.of(value)) || holds_dictionary(value->type())))
         inputs->push_back(static_cast<std::uint32_t>(value->index()));
       if (owner) waiting.insert(waiting.end(), owner->inputs().begin(), owner->inputs().end());
       continue;

@@ -15,6 +15,7 @@
 #include "analysis/prepare.h"
 #include "analysis/run.h"
 #include "analysis/targets.h"
+#include "analysis/wanted_input.h"
 #include "convert/assess.h"
 #include "frontend/naming.h"
 #include "frontend/sha256.h"
@@ -98,7 +99,9 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   auto assessment = assessor.assess(opset);
   sizes.leave_to_inputs(assessment, opset);
   if (!assessment.convertible()) analysis::leave_lists_to_inputs(assessment, context, prepared.write_causes);
+  analysis::refuse_what_no_option_states(assessment, prepared.graph);
   sizes.ask_for_members(assessment);
+  sizes.ask_for_values(assessment, opset);
   Report report = report_of(info, state.program ? state.program->libtorch_version : "");
   report.opset = opset;
   report.export_type = options.export_type;

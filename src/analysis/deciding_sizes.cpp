@@ -45,6 +45,15 @@ std::string with_rank(const AssumedInput& input, std::size_t rank) {
 // Those that images, sequences and rows have.
 constexpr std::array ranks = {std::size_t{4}, std::size_t{3}, std::size_t{1}, std::size_t{2}};
 
+constexpr int most_tried_members = 4;
+
+// Of a number, as --input says it; empty for all else.
+std::string number_option(const ir::TypeRef& type) {
+  if (ir::is(type, ir::TypeKind::integer)) return "i64:scalar";
+  if (ir::is(type, ir::TypeKind::floating)) return "f64:scalar";
+  return ir::is(type, ir::TypeKind::boolean) ? "bool:scalar" : "";
+}
+
 bool fails(const Outcome& outcome) {
   return (outcome.status == Status::missing || outcome.status == Status::refused) && outcome.wants.empty();
 }
@@ -202,6 +211,57 @@ const std::string& DecidingSizes::option_of_member(const ir::Value& list) {
     watch_.look();
   }
   return option;
+}
+
+const std::vector<DecidingSizes::Try>& DecidingSizes::tries_of_value(const ir::Value& input) {
+  const auto [known, fresh] = of_values_.try_emplace(&input);
+  if (!fresh || is_large(prepared_.graph)) return known->second;
+  const auto add = [&](const std::vector<std::string>& said, const std::string& option) {
+    std::vector<std::string> asked = options_.inputs;
+    asked.insert(asked.end(), said.begin(), said.end());
+    try {
+      Try made;
+      made.option = option;
+      known->second.push_back(try_options(std::move(made), asked));
+    } catch (const Error&) {  // the options say something else of this input, or the graph is beyond a bound
+      watch_.look();
+    }
+  };
+  const bool may_be_none = ir::is(input.type(), ir::TypeKind::optional);
+  const ir::TypeRef& type = may_be_none ? input.type()->elements.front() : input.type();
+  if (may_be_none) add({input.name() + "=none"}, "--input " + input.name() + "=none");
+  if (const std::string number = number_option(type); !number.empty())
+    add({input.name() + "=" + number}, "--input " + input.name() + "=" + number);
+  const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();
+  std::vector<std::string> said;
+  for (int count = 0; count < most_tried_members && !member.empty(); ++count) {
+    said.push_back(input.name() + "." + std::to_string(count) + "=" + member);
+    add(said, "--input " + said.front() + ", and so on for each member of the list; or --inputs-from FILE, with an example of " +
+                  input.name());
+  }
+  return known->second;
+}
+
+void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset) {
+  for (Outcome& outcome : assessment.outcomes) {
+    if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || outcome.hint.starts_with("--input ")) continue;
+    const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
+    const std::vector<Try>& tries = tries_of_value(input);
+    std::vector<std::string> helpful;
+    for (const Try& each : tries)
+      if (!each.failing.at(opset).contains(call_of(*outcome.node)) && std::ranges::find(helpful, each.option) == helpful.end())
+        helpful.push_back(each.option);
+    if (tries.empty()) continue;
+    if (helpful.empty()) {
+      outcome.status = Status::refused;
+      outcome.wants.clear();
+      outcome.reason += "; no option states the value of input '" + input.name() + "'";
+      outcome.hint = "set '" + input.name() + "' in __init__, as an attribute of the module, and save the model again";
+      continue;
+    }
+    outcome.hint = helpful.front();
+    for (std::size_t i = 1; i < helpful.size(); ++i) outcome.hint += "; or " + helpful[i];
+  }
 }
 
 void DecidingSizes::ask_for_members(conversion::Assessment& assessment) {

@@ -38,6 +38,10 @@ class DecidingSizes {
   // Where a list's members are asked for: the option that names one, by what readers take of it.
   void ask_for_members(conversion::Assessment& assessment);
 
+  // Where numbers, lists of them and what may be None are asked for: the options that settle the call. It is refused where its
+  // value alone would.
+  void ask_for_values(conversion::Assessment& assessment, int opset);
+
  private:
   const std::string& option_of_member(const ir::Value& list);
   using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
@@ -55,6 +59,7 @@ class DecidingSizes {
   void try_given();                                                               // names that the user's options give
   void try_given(const std::map<std::string, std::int64_t>& numbers);
   Try try_options(Try made, const std::vector<std::string>& inputs);
+  const std::vector<Try>& tries_of_value(const ir::Value& input);
   bool has_named_inputs() const;
   std::optional<std::uint32_t> index_of(const std::string& name) const;
 
@@ -66,6 +71,7 @@ class DecidingSizes {
   NamedSizes given_;
   bool given_settled_ = false;  // with numbers in the place of these nothing fails
   std::optional<std::vector<Try>> tries_;
+  std::map<const ir::Value*, std::vector<Try>> of_values_;
   std::map<const ir::Value*, std::string> members_;  // of lists: "--input xs.0=f32:3,h,w", empty where nothing is found
 };
 

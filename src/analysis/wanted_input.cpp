@@ -30,13 +30,59 @@ std::string option_of(const inference::Leaf& leaf, const symbolic::Fact& fact) {
   return text;
 }
 
+bool is_number(const ir::TypeRef& type) {
+  using enum ir::TypeKind;
+  return ir::is(type, integer) || ir::is(type, floating) || ir::is(type, boolean) || ir::is(type, number);
+}
+
+std::string name_of(const ir::Value& input, std::uint32_t index) {
+  return input.name().empty() ? "input_" + std::to_string(index) : input.name();
+}
+
 }  // namespace
+
+std::optional<std::string> instead_of_option(const std::string& name, const ir::TypeRef& type) {
+  using enum ir::TypeKind;
+  if (!type || ir::is(type, tensor) || ir::is(type, none) || is_number(type)) return std::nullopt;
+  if (ir::is(type, optional) || ir::is(type, list)) return instead_of_option(name, type->elements.front());
+  if (ir::is(type, dict)) {
+    if (ir::is(type->elements.front(), string)) return instead_of_option(name, type->elements.back());
+    return "give '" + name + "' keys that are texts, or an argument for each of its members, and save the model again";
+  }
+  if (ir::is(type, tuple)) {
+    for (const ir::TypeRef& member : type->elements)
+      if (ir::is(member, list) || ir::is(member, dict) || instead_of_option(name, member))
+        return "give the model an argument for each member of '" + name + "', and save it again";
+    return std::nullopt;
+  }
+  if (ir::is(type, any) || ir::is(type, union_of))
+    return "annotate '" + name + "' with one type, such as Tensor or int, and save the model again";
+  return "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
+}
+
+void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph) {
+  for (conversion::Outcome& outcome : assessment.outcomes) {
+    for (const std::uint32_t index : outcome.wants) {
+      const ir::Value& input = *graph.inputs()[index];
+      const std::string name = name_of(input, index);
+      const auto instead = instead_of_option(name, input.type());
+      if (!instead || ir::is(input.type(), ir::TypeKind::optional) || outcome.hint.starts_with("--input ")) continue;
+      outcome.wants.clear();
+      if (outcome.status == conversion::Status::missing) break;
+      outcome.status = conversion::Status::refused;
+      outcome.of_unknown = true;
+      outcome.reason = "it depends on input '" + name + "', a " + ir::to_string(*input.type()) + ", which no option can state";
+      outcome.hint = *instead;
+      break;
+    }
+  }
+}
 
 WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symbolic::FactTable& facts) {
   const ir::Value* value = graph.inputs()[input];
-  const std::string name = value->name().empty() ? "input_" + std::to_string(input) : value->name();
+  const std::string name = name_of(*value, input);
   const auto type = value->type() ? ir::to_string(*value->type()) : std::string("value");
-  WantedInput wanted{"the " + type + " that input '" + name + "' is", {}};
+  WantedInput wanted{"the value of input '" + name + "' (" + type + ")", {}};
   bool rank_alone = true;
   for (const inference::Leaf& leaf : inference::open_leaves(graph, facts)) {
     if (leaf.input != value) continue;
@@ -54,7 +100,9 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
     wanted.option = "--input " + name + ".KEY=f32:" + inference::dimension_name(name, 0) + "," +
                     inference::dimension_name(name, 1) +
                     " for each KEY, with its dtype and sizes; or --inputs-from FILE, with an example of " + name;
-  } else if (wanted.option.empty())
+  } else if (const auto instead = instead_of_option(name, value->type()); instead && wanted.option.empty())
+    wanted.option = "--input " + name + "=none where the call leaves it out; no option states another value: " + *instead;
+  else if (wanted.option.empty())
     wanted.option = "--inputs-from FILE, with an example of " + name;
   else
     wanted.what = (rank_alone ? "the rank of input '" : "the dtype and shape of input '") + name + "'";

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "convert/assess.h"
 #include "ir/graph.h"
 #include "symbolic/call.h"
 
@@ -13,6 +15,12 @@ struct WantedInput {
   std::string what;    // "the rank of input 'x'"
   std::string option;  // "--input x=f32:x0,x1 where it has 2 dimensions: …"
 };
+
+// What no option can state of an input of such a type, and what to do in the model instead; nullopt if options can.
+std::optional<std::string> instead_of_option(const std::string& name, const ir::TypeRef& type);
+
+// A call that depends on such an input is refused: it doesn't convert, whatever is stated.
+void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph);
 
 WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symbolic::FactTable& facts);
 

@@ -4,7 +4,7 @@
 Scripted models and traced ones whose example inputs can't be read. Every convertible one is verified as well, without --input.
 """
 import argparse, json, pathlib, re, subprocess, sys, tempfile, warnings
-from typing import Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 warnings.filterwarnings("ignore")
 import jsonschema
@@ -302,6 +302,72 @@ class Sampled(nn.Module):
         return F.grid_sample(x, grid)
 
 
+class Named(nn.Module):
+    """Texts are neither tensors nor numbers: no option states them."""
+
+    def forward(self, x, names: List[str]):
+        if names[0] == "a":
+            return x + len(names)
+        return x * 2
+
+
+class NamedInside(nn.Module):
+    names: List[str]
+
+    def __init__(self):
+        super().__init__()
+        self.names = ["a", "b"]
+
+    def forward(self, x):
+        if self.names[0] == "a":
+            return x + len(self.names)
+        return x * 2
+
+
+class Keyed(nn.Module):
+    def forward(self, x, members: Dict[int, Tensor]):
+        return x * members[1]
+
+
+class Anything(nn.Module):
+    def forward(self, x, n: Any):
+        return x + n if isinstance(n, int) else x
+
+
+class Nested(nn.Module):
+    def forward(self, x, pair: Tuple[Tensor, List[Tensor]]):
+        return x * pair[0] + torch.cat(pair[1], 0)
+
+
+class PairOfTexts(nn.Module):
+    def forward(self, x, pair: Tuple[Tensor, List[str]]):
+        return x + 1 if pair[1][0] == "a" else x * pair[0]
+
+
+class Shaped(nn.Module):
+    """How many numbers it is given decides."""
+
+    def forward(self, x, shape: List[int]):
+        return x.sum() + torch.ones(shape)
+
+
+class Summed(nn.Module):
+    """Which dimensions is never an input's to say."""
+
+    def forward(self, x, dims: List[int]):
+        return x.sum(dims)
+
+
+class SummedOrNot(nn.Module):
+    def forward(self, x, dims: Optional[List[int]]):
+        return x.sum(dims)
+
+
+class Times(nn.Module):
+    def forward(self, x, n: Optional[int]):
+        return x if n is None else x * n
+
+
 class Deep(nn.Module):
     """Dictionaries and lists in dictionaries."""
 
@@ -477,6 +543,30 @@ class Checks:
         report = self.report(model, *options)
         return [each for each in report["findings"] if each["severity"] == "error"] if report else []
 
+    # What no option states is refused, and the advice is for the model.
+    def not_to_be_given(self):
+        for name, module, advice in (("named", Named(), "set 'names' in __init__"), ("keyed", Keyed(), "keys that are texts"), ("anything", Anything(), "annotate 'n' with one type"),
+                                     ("nested", Nested(), "an argument for each member of 'pair'"), ("texts", PairOfTexts(), "an argument for each member of 'pair'"),
+                                     ("summed", Summed(), "set 'dims' in __init__")):
+            model = self.saved(name, module)
+            self.expect(f"{name}: verdict", self.report(model)["verdict"], "no")
+            errors = self.errors(model)
+            self.expect(f"{name}: advice {errors}", all(advice in each["help"] for each in errors) and bool(errors), True)
+            self.expect(f"{name}: no option is named", any("--input" in each["help"] for each in errors), False)
+        self.expect("named: inside", self.report(self.saved("named_inside", NamedInside()))["verdict"], "yes")
+
+    # Numbers, lists of numbers and None are asked for by options that were tried.
+    def values(self):
+        for name, module, wanted in (("shaped", Shaped(), ["shape.0=i64:scalar"]), ("summed_or_not", SummedOrNot(), ["dims=none"]), ("times", Times(), ["n=none", "n=i64:scalar"])):
+            model = self.saved(name, module)
+            (error,) = self.errors(model)
+            options = re.findall(r"--input ([^\s,;]+)", error["help"])
+            self.expect(f"{name}: {error['help']}", (error["id"], options), ("CC006", wanted))
+            for option in options:
+                self.expect(f"{name}: {option}", self.report(model, "--input", option)["verdict"], "yes")
+                code, out, err = self.run("verify", model, "--input", option)
+                self.expect(f"{name}: verify {option}: {out}{err}", code, 0)
+
     # Naming one member leaves the others inferred; one that the model doesn't read is an error, and so is a whole list or dictionary.
     def members(self):
         product, total = self.saved("product", Product()), self.saved("sum", Sum())
@@ -590,7 +680,7 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(arguments.program, pathlib.Path(folder))
-        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.lists, checks.members, checks.named_sizes, checks.fixed, checks.overridden, checks.traced):
+        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.lists, checks.not_to_be_given, checks.values, checks.members, checks.named_sizes, checks.fixed, checks.overridden, checks.traced):
             part()
     print("\n".join(checks.failures) or "all as expected")
     return 1 if checks.failures else 0
