@@ -74,12 +74,14 @@ class Maker {
   }
 
  private:
-  // Members of what was taken apart, in order.
+  // Members of what was taken apart, each once, in order. They may have been taken apart themselves.
   std::vector<std::string> prepared_members(const std::string& name) const {
     std::vector<std::string> members;
-    for (const auto& [input, value] : prepared_)
-      if (input.starts_with(name + ".") && input.find('.', name.size() + 1) == input.npos)
-        members.push_back(input.substr(name.size() + 1));
+    for (const auto& [input, value] : prepared_) {
+      if (!input.starts_with(name + ".")) continue;
+      std::string member = input.substr(name.size() + 1, input.find('.', name.size() + 1) - name.size() - 1);
+      if (std::ranges::find(members, member) == members.end()) members.push_back(std::move(member));
+    }
     return members;
   }
 

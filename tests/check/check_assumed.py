@@ -599,6 +599,8 @@ class Checks:
             self.expect(f"short: {messages}", any(message.startswith(said) for message in messages), True)
         deep = self.saved("deep", Deep())
         report = self.report(deep, "--input", "batch.a.x=f32:2,3", "--input", "rows.0.0=f32:2,3", "--input", "rows.0.1=f32:1,3")
+        code, out, err = self.run("verify", deep, "--input", "batch.a.x=f32:2,n", "--input", "rows.0.0=f32:2,3", "--input", "rows.0.1=f32:1,3")
+        self.expect(f"deep: verify {out}{err}", code, 0)
         self.expect("deep", (report["verdict"], [each["name"] for each in report["model"]["inputs"]]), ("yes", ["batch.a.x", "batch.a.y", "rows.0.0", "rows.0.1"]))
 
     # Names that the user gives where only numbers convert: which one to state as a number.
