@@ -1,4 +1,6 @@
 // Reductions over dimensions, and sums along one.
+#include <algorithm>
+
 #include "handlers/compute.h"
 #include "handlers/families.h"
 
@@ -51,10 +53,23 @@ void argmax(Emission& e) {
   e.give(keep && rank > 1 ? e.build.reshape(place, Ints(static_cast<std::size_t>(rank), 1)) : place);
 }
 
+// What is written to `out=` of u8 is made u8 first, which rounds and wraps, unless it is one element alone.
+Value truths(Emission& e) {
+  const ir::Node* made = e.call.value("self")->producer();
+  if (!e.call.node().attribute("out") || !made || !made->is("aten::type_as") || e.dtype("self") != DType::u8)
+    return e.tensor("self", DType::boolean);
+  const Shape& shape = e.shape("self");
+  if (std::ranges::any_of(shape, [](const Dim& size) { return size.is_number() && size.number() != 1; }))
+    return e.tensor("self", DType::boolean);
+  if (symbolic::product(shape).number() == 1) return e.cast(e.tensor_of(made->input(0)), DType::boolean);
+  throw Refusal{"`out` of u8 depends on whether there is one element alone, which is known only when the model runs",
+                "use fixed sizes"};
+}
+
 // Of no elements: all are true, none is.
 template <bool every>
 void truth(Emission& e) {
-  const Value x = e.tensor("self", DType::boolean);
+  const Value x = truths(e);
   const Ints axes = axes_of(e);
   const bool keep = e.boolean("keepdim");
   if (!may_be_empty(e.shape("self"), axes)) return e.give(reduce(e, every ? "ReduceMin" : "ReduceMax", x, axes, keep));

@@ -163,8 +163,10 @@ ir::Value* replace_all(ir::Node* write, ir::Value* current, const schema::Regist
   return result;
 }
 
-// Running sums and products are computed in the dtype of what they are written to.
-bool computes_as_out(const ir::Node& node) { return node.is("aten::cumsum") || node.is("aten::cumprod"); }
+// What is written is computed in the dtype of what it is written to.
+bool computes_as_out(const ir::Node& node) {
+  return node.is("aten::cumsum") || node.is("aten::cumprod") || node.is("aten::all") || node.is("aten::any");
+}
 
 ir::Value* cast_before(ir::Node* node, ir::Value* like, const schema::Registry& registry) {
   ir::Value* inputs[] = {node->input(0), like};
@@ -205,6 +207,7 @@ ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schem
   if (out) {
     write->erase_input(write->inputs().size() - 1);
     if (computes_as_out(*write)) write->replace_input(0, cast_before(write, current, registry));
+    if (write->is("aten::all") || write->is("aten::any")) write->set_attribute("out", {std::int64_t{1}});
   }
   if (!out) write->replace_input(0, current);
   const bool promoted = !out && may_promote(*write);

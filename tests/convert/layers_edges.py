@@ -313,6 +313,10 @@ def found_at_random():
     for name, f in (("layer_norm", lambda x: F.layer_norm(x, (3,))), ("layer_norm_two", lambda x: F.layer_norm(x, (4, 3))), ("rms_norm", lambda x: F.rms_norm(x, (3,))),
                     ("instance_norm", lambda x: F.instance_norm(x)), ("batch_norm", lambda x: F.batch_norm(x, torch.arange(4.0).double(), torch.ones(4).double() / 3))):
         made[f"{name}_doubles"] = Case(f, [(torch.randn(2, 4, 3, dtype=torch.float64),) for _ in range(2)])
+    for count in (1, 2):     # all and any of numbers that are made u8 first, which one alone isn't
+        for name, f in (("all", torch.all), ("any", torch.any)):
+            numbers = [(torch.tensor(v[:count]).reshape(1, count),) for v in ([0.5, 0.5], [256.0, 1.0], [-0.5, 3.0], [0.0, 0.25], [-1.0, 7.0])]
+            made[f"{name}_of_{count}_into_u8"] = Case(lambda x, f=f: f(x, dim=1, out=torch.empty(0, dtype=torch.uint8)), numbers)
     made["triplet_of_numbers"] = Case(lambda a, b, c: F.triplet_margin_loss(a, b, c), [tuple(torch.randn(3).unbind()) for _ in range(3)])
     return made
 
