@@ -295,9 +295,17 @@ class Statement {
     if (output != 0 || !in_place || node.inputs().empty()) return;
     const auto promoted = tensor->dtype;
     take_dtype(*tensor, node.input(0));
-    if (promoted && tensor->dtype && !may_be_written(*promoted, *tensor->dtype) && !writes_sums(node))
+    if (!promoted || !tensor->dtype) return;
+    const bool sum = node.is("aten::cumsum") || node.is("aten::cumprod");
+    if (sum ? !may_be_summed(node, *tensor->dtype) : !may_be_written(*promoted, *tensor->dtype))
       fact.impossible = "the result is " + std::string(ir::name(*promoted)) + ", which isn't written to a tensor of " +
                         std::string(ir::name(*tensor->dtype));
+  }
+
+  // Running sums and products are computed in the dtype of what is written, which `dtype=` may repeat.
+  bool may_be_summed(const ir::Node& node, ir::DType written) const {
+    const auto asked = symbolic::Call(node, facts_).dtype("dtype");
+    return written != ir::DType::boolean && (!asked || asked == written);
   }
 
   // c10::canCast: to a kind that isn't below.
@@ -305,9 +313,6 @@ class Statement {
     const auto kind = [](ir::DType d) { return ir::is_complex(d) ? 3 : ir::is_floating(d) ? 2 : ir::is_integral(d) ? 1 : 0; };
     return kind(result) <= kind(written);
   }
-
-  // Running sums and products are computed in the dtype of what is written.
-  static bool writes_sums(const ir::Node& node) { return node.is("aten::cumsum") || node.is("aten::cumprod"); }
 
   void take_dtype(TensorFact& tensor, const ir::Value* written) const {
     if (const auto* known = facts_.of(written).tensor()) tensor.dtype = known->dtype;

@@ -227,6 +227,8 @@ def refusals():
         "pad": (lambda x: F.pad(x, (1, 1), value=-1.0), "u8"), "fill_half": (lambda x: torch.full_like(x, 1e6), "f16"), "addcmul": (lambda x: torch.addcmul(x, x, x, value=300), "i8"),
         "add": (lambda x: torch.add(x, x, alpha=300), "u8"), "argmax": (torch.argmax, "bool"), "argmin": (torch.argmin, "bool"),
         "vecdot": (lambda x: torch.linalg.vecdot(x, x), "i8"), "mean": (lambda x: x.mean(0), "i64"), "mean_whole": (torch.mean, "bool"),
+        "cumprod_of_bools": (lambda x: x.clone().cumprod_(0), "bool"), "cumprod_in_f32": (lambda x: x.clone().cumprod_(0, dtype=torch.float32), "u8"),
+        "cumprod_of_f64_in_f32": (lambda x: x.clone().cumprod_(0, dtype=torch.float32), "f64"), 
     }
     return {f"refused_{name}_{spec}": Case(function, [floats], (f"{spec}:4",), refused="PyTorch refuses this call") for name, (function, spec) in demanding.items()}
 
