@@ -120,6 +120,20 @@ Verdict factors_fit(const Call& call) {
   return demands.verdict();
 }
 
+// PyTorch multiplies self by `beta` in `beta`'s kind where the product is a sum over nothing.
+Verdict sum_is_scaled(const Call& call) {
+  Demands demands;
+  const bool batched = call.has("batch1");
+  const TensorFact& first = tensor_of(call, batched ? "batch1" : "mat1");
+  const auto* beta = call.fact("beta").number();
+  if (!first.dtype || !first.shape || !beta) return demands.verdict();
+  const auto empty = [&](std::size_t dim) { return size_at(first, dim).number() == 0; };
+  const bool nothing = empty(batched ? 2 : 1) || (call.op() == "aten::addbmm" && empty(0));
+  if (nothing && is_whole(*first.dtype) && beta->kind == NumberFact::Kind::floating && beta->floating != 0)
+    demands.broken("'beta' is a float, the matrices aren't, and the sum is over nothing");
+  return demands.verdict();
+}
+
 Verdict divides_floats(const Call& call) {
   const auto dividend = call.dtype_of("tensor1"), divisor = call.dtype_of("tensor2");
   Demands demands;
@@ -204,6 +218,7 @@ void register_dtypes(Registry& registry) {
   registry.condition("matrices_have_dtype", matrices_have_dtype);
   registry.condition("terms_fit", terms_fit);
   registry.condition("factors_fit", factors_fit);
+  registry.condition("sum_is_scaled", sum_is_scaled);
   registry.condition("divides_floats", divides_floats);
   registry.condition("limits_fit", limits_fit);
   registry.condition("numbers_fit", numbers_fit);

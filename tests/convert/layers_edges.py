@@ -233,6 +233,20 @@ def refusals():
     return {f"refused_{name}_{spec}": Case(function, [floats], (f"{spec}:4",), refused="PyTorch refuses this call") for name, (function, spec) in demanding.items()}
 
 
+def never_run():
+    """Calls that PyTorch refuses whatever it is given: (the call, what a, b, c are)."""
+    calls = {
+        "addmm_of_nothing": ("torch.addmm(a, b, c, beta=0.5)", "u8:2,2", "u8:2,0", "u8:0,2"), "baddbmm_of_nothing": ("torch.baddbmm(a, b, c, beta=2.0)", "i64:1,2,2", "i64:1,2,0", "i64:1,0,2"),
+        "addbmm_of_nothing": ("torch.addbmm(a, b, c, beta=0.5)", "i32:2,2", "i32:0,2,3", "i32:0,3,2"),
+    }
+    made = {}
+    for name, (call, *specs) in calls.items():
+        module = torch.jit.script(type(name, (torch.nn.Module,), {})())
+        module.define(f"def forward(self, {', '.join('abc'[:len(specs)])}):\n    return {call}\n")
+        made[f"refused_{name}"] = Case(module, [], specs, script=True, refused="PyTorch refuses this call")
+    return made
+
+
 def joined():
     """Vectors without elements beside tensors of another rank."""
     nothing, two = torch.zeros(0), torch.randn(2, 3)
@@ -315,6 +329,8 @@ def found_at_random():
     for name, f in (("layer_norm", lambda x: F.layer_norm(x, (3,))), ("layer_norm_two", lambda x: F.layer_norm(x, (4, 3))), ("rms_norm", lambda x: F.rms_norm(x, (3,))),
                     ("instance_norm", lambda x: F.instance_norm(x)), ("batch_norm", lambda x: F.batch_norm(x, torch.arange(4.0).double(), torch.ones(4).double() / 3))):
         made[f"{name}_doubles"] = Case(f, [(torch.randn(2, 4, 3, dtype=torch.float64),) for _ in range(2)])
+    for factor in (0.0, 2):   # whole numbers, or nothing at all, of what a sum over nothing is added to
+        made[f"addmm_nothing_times_{factor}"] = Case(lambda a, b, c, f=factor: torch.addmm(a, b, c, beta=f), [(torch.tensor([[3, 1]]), torch.zeros(1, 0).long(), torch.zeros(0, 2).long())])
     for count in (1, 2):     # all and any of numbers that are made u8 first, which one alone isn't
         for name, f in (("all", torch.all), ("any", torch.any)):
             numbers = [(torch.tensor(v[:count]).reshape(1, count),) for v in ([0.5, 0.5], [256.0, 1.0], [-0.5, 3.0], [0.0, 0.25], [-1.0, 7.0])]
@@ -335,4 +351,4 @@ class Stepped(torch.nn.Module):
 
 
 def cases():
-    return found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | joined() | products_of_nothing()
+    return found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
