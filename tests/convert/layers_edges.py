@@ -228,7 +228,7 @@ def refusals():
         "add": (lambda x: torch.add(x, x, alpha=300), "u8"), "argmax": (torch.argmax, "bool"), "argmin": (torch.argmin, "bool"),
         "vecdot": (lambda x: torch.linalg.vecdot(x, x), "i8"), "mean": (lambda x: x.mean(0), "i64"), "mean_whole": (torch.mean, "bool"),
         "cumprod_of_bools": (lambda x: x.clone().cumprod_(0), "bool"), "cumprod_in_f32": (lambda x: x.clone().cumprod_(0, dtype=torch.float32), "u8"),
-        "cumprod_of_f64_in_f32": (lambda x: x.clone().cumprod_(0, dtype=torch.float32), "f64"), 
+        "cumprod_of_f64_in_f32": (lambda x: x.clone().cumprod_(0, dtype=torch.float32), "f64"), "vander": (torch.linalg.vander, "f16"),
     }
     return {f"refused_{name}_{spec}": Case(function, [floats], (f"{spec}:4",), refused="PyTorch refuses this call") for name, (function, spec) in demanding.items()}
 
@@ -236,6 +236,7 @@ def refusals():
 def never_run():
     """Calls that PyTorch refuses whatever it is given: (the call, what a, b, c are)."""
     calls = {
+        "vander_one_column": ("torch.linalg.vander(a, N=1)", "f32:3"), "vander_of_one": ("torch.linalg.vander(a)", "f32:3,1"),
         "addmm_of_nothing": ("torch.addmm(a, b, c, beta=0.5)", "u8:2,2", "u8:2,0", "u8:0,2"), "baddbmm_of_nothing": ("torch.baddbmm(a, b, c, beta=2.0)", "i64:1,2,2", "i64:1,2,0", "i64:1,0,2"),
         "addbmm_of_nothing": ("torch.addbmm(a, b, c, beta=0.5)", "i32:2,2", "i32:0,2,3", "i32:0,3,2"),
     }
