@@ -4,6 +4,7 @@
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
+#include "symbolic/size_demands.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -119,6 +120,20 @@ Verdict channels_fit(const Call& call) {
   return demands.verdict();
 }
 
+// prelu's weight: one number for all, or one of each channel. What has less than two dimensions has one channel.
+Verdict slopes_fit(const Call& call) {
+  Demands demands;
+  const auto &self = tensor_of(call, "self").shape, &weight = tensor_of(call, "weight").shape;
+  demands.rank(call, "weight", 0, 1);
+  if (!weight || weight->size() != 1 || weight->front().number() == 1 || !self) return demands.verdict();
+  const Dim channels = self->size() < 2 ? Dim(1) : (*self)[1];
+  if (weight->front().is_number())
+    demands.equal(channels, weight->front(), "the number of channels");
+  else
+    demand(weight->front(), channels, true);
+  return demands.verdict();
+}
+
 // The sizes of the last dimensions.
 Verdict normalized_shape_fits(const Call& call) {
   Demands demands;
@@ -130,6 +145,7 @@ Verdict normalized_shape_fits(const Call& call) {
     if (!tensor.shape) continue;
     const std::size_t rank = tensor.shape->size(), count = normalized->size();
     if (rank < count) demands.broken(std::string(name) + " has fewer dimensions than normalized_shape");
+    if (name != std::string_view("input")) demands.rank(call, name, count, count);
     for (std::size_t i = 0; i < count && rank >= count; ++i)
       demands.equal((*tensor.shape)[rank - count + i], (*normalized)[i],
                     "dimension " + std::to_string(rank - count + i) + " of " + name);
@@ -144,6 +160,7 @@ void register_normalization(Registry& registry) {
   registry.facts("aten::native_group_norm", native_group_norm);
   registry.condition("groups_fit", groups_fit);
   registry.condition("channels_fit", channels_fit);
+  registry.condition("slopes_fit", slopes_fit);
   registry.condition("normalized_shape_fits", normalized_shape_fits);
   for (const char* op :
        {"aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::_native_batch_norm_legit_no_training",

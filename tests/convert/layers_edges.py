@@ -236,6 +236,10 @@ def refusals():
 def never_run():
     """Calls that PyTorch refuses whatever it is given: (the call, what a, b, c are)."""
     calls = {
+        "prelu_channels": ("torch.prelu(a, b)", "f32:2,3,4", "f32:2"), "prelu_of_vector": ("torch.prelu(a, b)", "f32:3", "f32:3"),
+        "prelu_matrix": ("torch.prelu(a, b)", "f32:2,3,4", "f32:3,1"), "prelu_of_number": ("torch.prelu(a, b)", "f32:scalar", "f32:2"),
+        "prelu_nothing": ("torch.prelu(a, b)", "f32:2,3", "f32:0"), "prelu_kernel": ("torch._prelu_kernel(a, b)", "f32:2,3", "f32:1,2"),
+        "layer_norm_weight": ("torch.layer_norm(a, [4], b)", "f32:2,4", "f32:1,4"), "rms_norm_weight": ("torch.rms_norm(a, [4], b)", "f32:2,4", "f32:1,4"),
         "attention_dropout": ("torch._C._nn.scaled_dot_product_attention(a, a, a, dropout_p=-0.5)", "f32:2,3,4"), "dropout": ("torch.dropout(a, -0.5, False)", "f32:2"),
         "feature_dropout": ("torch.feature_dropout(a, 1.5, False)", "f32:2,3"), "alpha_dropout": ("torch.alpha_dropout(a, 1.5, False)", "f32:2"), "feature_alpha_dropout": ("torch.feature_alpha_dropout(a, 1.5, False)", "f32:2,3"),
         "vander_one_column": ("torch.linalg.vander(a, N=1)", "f32:3"), "vander_of_one": ("torch.linalg.vander(a)", "f32:3,1"),
