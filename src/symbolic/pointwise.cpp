@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
@@ -216,6 +217,9 @@ Facts glu(const Call& call) {
   const auto dim = dim_index(call, "dim", self);
   if (!dim || self.shape->empty()) return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape = *self.shape;
+  Demands demands;
+  demands.multiple(shape[*dim], 2, "the size that is halved");
+  demands.hold();
   shape[*dim] = floor_div(shape[*dim], 2);
   return {tensor_fact(self.dtype, std::move(shape))};
 }

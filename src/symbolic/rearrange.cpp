@@ -33,6 +33,7 @@ Facts rot90(const Call& call) {
   if (!self.shape || !turns || !dims || dims->size() != 2) return {tensor_fact(self.dtype, std::nullopt)};
   const auto a = wrap_dim((*dims)[0], self.shape->size()), b = wrap_dim((*dims)[1], self.shape->size());
   if (!a || !b || self.shape->size() < 2) return {tensor_fact(self.dtype, std::nullopt)};
+  if (*a == *b) throw Impossible{"the two dimensions of a rotation are the same"};
   Shape shape = *self.shape;
   if (*turns % 2 != 0) std::swap(shape[*a], shape[*b]);
   return {tensor_fact(self.dtype, std::move(shape))};

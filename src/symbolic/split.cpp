@@ -45,6 +45,7 @@ struct Cut {
   // Pieces of `step`, the last one what is left.
   Fact steps(const Dim& step) const {
     const auto whole = size().number(), by = step.number();
+    if (whole == 0 && by == 0) return pieces({Dim(0)});
     if (whole && by && *by > 0 && *whole / *by < most_pieces) {
       std::vector<Dim> sizes;
       std::int64_t left = *whole;
@@ -75,6 +76,9 @@ Cut cut_of(const Call& call) {
 Facts chunk(const Call& call) {
   const Cut cut = cut_of(call);
   const auto chunks = call.integer("chunks");
+  Demands demands;
+  if (chunks) demands.at_least(*chunks, 1, "chunks");
+  demands.hold();
   if (!chunks || *chunks < 1) return {cut.unknown_pieces()};
   if (cut.size().number() == 0 && *chunks < most_pieces)
     return {cut.pieces(std::vector<Dim>(static_cast<std::size_t>(*chunks), Dim(0)))};
@@ -106,6 +110,7 @@ Facts split(const Call& call) {
   const auto step = call.dim(argument);
   Demands demands;
   if (step) demands.at_least(*step, 0, argument);
+  if (step && step->number() == 0) demands.equal(cut.size(), Dim(0), "the size that is split by 0");
   demands.hold();
   return {step ? cut.steps(*step) : cut.unknown_pieces()};
 }
@@ -153,14 +158,25 @@ Fact cut_by(const Call& call, const Cut& cut) {
 
 Facts tensor_split(const Call& call) { return {cut_by(call, cut_of(call))}; }
 
+// A number of parts divides the size.
+Facts split_evenly(const Call& call, std::optional<std::size_t> dim) {
+  const Cut cut{tensor_of(call, "self"), dim, unpacked_into(call)};
+  if (const auto count = call.has("sections") ? call.dim("sections") : std::nullopt) {
+    Demands demands;
+    demands.at_least(*count, 1, "sections");
+    demands.multiple(cut.size(), *count, "the size that is split");
+    demands.hold();
+  }
+  return {cut_by(call, cut)};
+}
+
 // Along the second dimension, of vectors the first.
 Facts hsplit(const Call& call) {
-  const TensorFact& self = tensor_of(call, "self");
-  return {cut_by(call, {self, self.shape ? std::optional<std::size_t>(self.shape->size() == 1 ? 0 : 1) : std::nullopt,
-                        unpacked_into(call)})};
+  const auto& shape = tensor_of(call, "self").shape;
+  return split_evenly(call, shape ? std::optional<std::size_t>(shape->size() == 1 ? 0 : 1) : std::nullopt);
 }
-Facts vsplit(const Call& call) { return {cut_by(call, {tensor_of(call, "self"), 0, unpacked_into(call)})}; }
-Facts dsplit(const Call& call) { return {cut_by(call, {tensor_of(call, "self"), 2, unpacked_into(call)})}; }
+Facts vsplit(const Call& call) { return split_evenly(call, 0); }
+Facts dsplit(const Call& call) { return split_evenly(call, 2); }
 
 Facts unbind(const Call& call) {
   const Cut cut = cut_of(call);

@@ -236,10 +236,13 @@ def refusals():
 def never_run():
     """Calls that PyTorch refuses whatever it is given: (the call, what a, b, c are)."""
     calls = {
+        "rot90_one_dimension": ("torch.rot90(a, 1, [0, -2])", "f32:2,3"), "rot90_no_turn": ("torch.rot90(a, 0, [1, 1])", "f32:n,3"),
         "prelu_channels": ("torch.prelu(a, b)", "f32:2,3,4", "f32:2"), "prelu_of_vector": ("torch.prelu(a, b)", "f32:3", "f32:3"),
         "prelu_matrix": ("torch.prelu(a, b)", "f32:2,3,4", "f32:3,1"), "prelu_of_number": ("torch.prelu(a, b)", "f32:scalar", "f32:2"),
         "prelu_nothing": ("torch.prelu(a, b)", "f32:2,3", "f32:0"), "prelu_kernel": ("torch._prelu_kernel(a, b)", "f32:2,3", "f32:1,2"),
         "layer_norm_weight": ("torch.layer_norm(a, [4], b)", "f32:2,4", "f32:1,4"), "rms_norm_weight": ("torch.rms_norm(a, [4], b)", "f32:2,4", "f32:1,4"),
+        "hsplit": ("torch.hsplit(a, 2)[0]", "f32:4,3"), "vsplit": ("torch.vsplit(a, 3)[0]", "f32:4,3"), "dsplit": ("torch.dsplit(a, 2)[0]", "f32:4,3,3"), "hsplit_by_0": ("torch.hsplit(a, 0)[0]", "f32:4,3"),
+        "split_by_0": ("torch.split(a, 0)[0]", "f32:4,3"), "chunks": ("torch.chunk(a, 0)[0]", "f32:4,3"), "negative_chunks": ("torch.chunk(a, -1)[0]", "f32:n,3"), "glu": ("torch.nn.functional.glu(a)", "f32:2,5"),
         "attention_dropout": ("torch._C._nn.scaled_dot_product_attention(a, a, a, dropout_p=-0.5)", "f32:2,3,4"), "dropout": ("torch.dropout(a, -0.5, False)", "f32:2"),
         "feature_dropout": ("torch.feature_dropout(a, 1.5, False)", "f32:2,3"), "alpha_dropout": ("torch.alpha_dropout(a, 1.5, False)", "f32:2"), "feature_alpha_dropout": ("torch.feature_alpha_dropout(a, 1.5, False)", "f32:2,3"),
         "vander_one_column": ("torch.linalg.vander(a, N=1)", "f32:3"), "vander_of_one": ("torch.linalg.vander(a)", "f32:3,1"),
@@ -338,6 +341,7 @@ def found_at_random():
         made[f"{name}_doubles"] = Case(f, [(torch.randn(2, 4, 3, dtype=torch.float64),) for _ in range(2)])
     for factor in (0.0, 2):   # whole numbers, or nothing at all, of what a sum over nothing is added to
         made[f"addmm_nothing_times_{factor}"] = Case(lambda a, b, c, f=factor: torch.addmm(a, b, c, beta=f), [(torch.tensor([[3, 1]]), torch.zeros(1, 0).long(), torch.zeros(0, 2).long())])
+    made["split_of_nothing_by_0"] = Case(lambda x: torch.split(x, 0)[0] + 1, [(torch.zeros(0, 3),)])
     for count in (1, 2):     # all and any of numbers that are made u8 first, which one alone isn't
         for name, f in (("all", torch.all), ("any", torch.any)):
             numbers = [(torch.tensor(v[:count]).reshape(1, count),) for v in ([0.5, 0.5], [256.0, 1.0], [-0.5, 3.0], [0.0, 0.25], [-1.0, 7.0])]
