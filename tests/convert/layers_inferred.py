@@ -51,6 +51,16 @@ class MobileNet(nn.Module):
         return self.head(F.adaptive_avg_pool2d(self.body(x), 1).reshape(x.shape[0], -1))
 
 
+class Packed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv1d(6, 3, 1)
+
+    def forward(self, x: Tensor, lengths: Tensor):
+        data, batch_sizes = torch._pack_padded_sequence(self.layer(x).transpose(1, 2), lengths, True)
+        return torch._pad_packed_sequence(data, batch_sizes, True, 0.0, 5)
+
+
 class UNet(nn.Module):
     def __init__(self):
         super().__init__()
@@ -290,6 +300,8 @@ def cases():
         "boxes": case(Boxes(), (rand(5, 4),), (rand(2, 4),)),
         "picked": case(Picked(), (rand(5, 6), torch.tensor([0, 3])), (rand(3, 6), torch.tensor([2, 1, 0, 0]))),
         "half": case(Half(), (rand(2, 6).half(),), (rand(9, 6).half(),)),
+        "prelu": case(nn.PReLU(3), (rand(2, 3),), (rand(5, 3),)),
+        "packed": case(Packed(), (rand(2, 6, 5), torch.tensor([5, 3])), (rand(3, 6, 4), torch.tensor([4, 2, 1])), opsets=range(9, 27)),
         "defaults": case(Defaults(), (rand(2, 6),), (rand(5, 6),)),
     }
     return {f"inferred_{name}": made_case for name, made_case in made.items()}
