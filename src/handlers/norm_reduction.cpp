@@ -1,4 +1,5 @@
 // Variances and norms.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -59,7 +60,15 @@ void variance(Emission& e) {
 
 // ---- Norms
 
+// Of one element it is its magnitude, which no power overflows on the way.
 void norm_of(Emission& e, double p) {
+  const Ints axes = e.axes("dim");
+  const Shape& shape = e.shape("self");
+  if (p != 0 &&
+      std::ranges::all_of(axes, [&](std::int64_t axis) { return shape[static_cast<std::size_t>(axis)].number() == 1; })) {
+    const Value magnitude = e.node("Abs", {e.tensor("self", e.output_dtype())});
+    return e.give(e.boolean("keepdim") || axes.empty() ? magnitude : e.build.squeeze(magnitude, axes));
+  }
   e.give(vector_norm(e, e.tensor("self", e.output_dtype()), p, e.axes("dim"), e.boolean("keepdim")));
 }
 

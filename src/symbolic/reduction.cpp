@@ -85,6 +85,19 @@ Verdict reduces_elements(const Call& call) {
   return {.truth = Truth::yes};
 }
 
+// Along dimensions of size 1 alone.
+Verdict reduces_one(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dims = call.is_none("dim") ? std::nullopt : call.ints("dim");
+  if (!self.shape || (!dims && !call.is_none("dim"))) return {.truth = Truth::no};
+  const auto is_one = [](const Dim& size) { return size.number() == 1; };
+  if (!dims || dims->empty()) return {.truth = std::ranges::all_of(*self.shape, is_one) ? Truth::yes : Truth::no};
+  for (const std::int64_t dim : *dims)
+    if (const auto at = wrap_dim(dim, self.shape->size()); at && *at < self.shape->size() && !is_one((*self.shape)[*at]))
+      return {.truth = Truth::no};
+  return {.truth = Truth::yes};
+}
+
 // `k` counts what is there along `dim`.
 void demand_so_many(const Call& call, std::int64_t least) {
   const TensorFact& self = self_of(call);
@@ -378,6 +391,7 @@ void register_reduction(Registry& registry) {
   registry.facts("aten::cumulative_trapezoid", cumulative_trapezoid);
   registry.facts("aten::gradient", gradient);
   registry.condition("reduces_elements", reduces_elements);
+  registry.condition("reduces_one", reduces_one);
 }
 
 }  // namespace compatcheck::symbolic

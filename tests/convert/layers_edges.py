@@ -340,6 +340,9 @@ def found_at_random():
     for name, f in (("layer_norm", lambda x: F.layer_norm(x, (3,))), ("layer_norm_two", lambda x: F.layer_norm(x, (4, 3))), ("rms_norm", lambda x: F.rms_norm(x, (3,))),
                     ("instance_norm", lambda x: F.instance_norm(x)), ("batch_norm", lambda x: F.batch_norm(x, torch.arange(4.0).double(), torch.ones(4).double() / 3))):
         made[f"{name}_doubles"] = Case(f, [(torch.randn(2, 4, 3, dtype=torch.float64),) for _ in range(2)])
+    for p in (300.0, -300.0, 2.0, 0.0, 0.5):   # of one element: no power overflows on the way
+        one = lambda x, p=p: (torch.linalg.vector_norm(x, p), torch.linalg.vector_norm(x, p, dim=1), torch.norm(x, p, 1, True), torch.linalg.norm(x[0], p))
+        made[f"norm_of_one_{p}"] = Case(one, [(torch.tensor([[v]]),) for v in (-8.5, 0.125, 1e30, 0.0, NAN, INF)])
     for factor in (0.0, 2):   # whole numbers, or nothing at all, of what a sum over nothing is added to
         made[f"addmm_nothing_times_{factor}"] = Case(lambda a, b, c, f=factor: torch.addmm(a, b, c, beta=f), [(torch.tensor([[3, 1]]), torch.zeros(1, 0).long(), torch.zeros(0, 2).long())])
     made["split_of_nothing_by_0"] = Case(lambda x: torch.split(x, 0)[0] + 1, [(torch.zeros(0, 3),)])
