@@ -33,10 +33,11 @@ void angle(Emission& e) {
   e.give(may_be_nan(e, x) ? where(e, is_nan(e, x), x, made) : made);
 }
 
-// tanh(x) · cosh(x) is sinh without a difference.
+// tanh(x) · cosh(x) is sinh without a difference. exp(|x|) in two factors ends where the result does.
 Value hyperbolic_cosine(Emission& e, const Value& x) {
-  const Value grown = e.node("Exp", {absolute(e, x)});
-  return multiply(e, add(e, grown, e.node("Reciprocal", {grown})), constant(e, x, 0.5));
+  const Value root = e.node("Exp", {multiply(e, absolute(e, x), constant(e, x, 0.5))});
+  const Value grown = multiply(e, multiply(e, root, constant(e, x, 0.5)), root);
+  return add(e, grown, multiply(e, e.node("Reciprocal", {grown}), constant(e, x, 0.25)));
 }
 
 void cosh(Emission& e) {
