@@ -66,6 +66,14 @@ void state_unspoken(Outcome& outcome, const std::string& names) {
                  (several ? "one" : "it") + " out";
 }
 
+// Where a tensor among the arguments isn't known, no row could tell more.
+bool knows_tensors(const symbolic::Call& call) {
+  return std::ranges::all_of(call.node().inputs(), [&](const ir::Value* input) {
+    const auto* tensor = call.facts().of(input).tensor();
+    return ir::is(input->type(), ir::TypeKind::tensor) ? tensor && tensor->dtype && tensor->shape : true;
+  });
+}
+
 void refuse_unwritten(Outcome& outcome, const Row& row, const symbolic::Call& call, bool by_user) {
   refuse(outcome, &row, "no handler is written for this operator yet");
   if (!by_user) return;
@@ -266,7 +274,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
     const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();  // nobody states them
-    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts) {
+    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts && knows_tensors(call)) {
       refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
       if (call.node().outputs().size() > 1 && !word.empty() && !word.starts_with("["))
         outcome.hint = "`facts: " + std::string(word) +

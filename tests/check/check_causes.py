@@ -158,6 +158,17 @@ class Complex(nn.Module):
         return torch.fft.irfft(x.to(torch.complex64) * 2), torch.angle(x)
 
 
+class Sorted(nn.Module):
+    """Changes a list in a way that isn't followed, so that nobody knows what is made of it."""
+
+    def forward(self, x, count: int):
+        boxes: List[Tensor] = []
+        while len(boxes) < count:
+            boxes.append(x)
+        boxes.sort()
+        return torch.sqrt(torch.cat(boxes)) * 2
+
+
 class Batch(nn.Module):
     """Goes over a dictionary whose keys nobody states."""
 
@@ -175,6 +186,7 @@ MODELS = {
     "images": (Images(), [("CC006", None)], 0),
     "cached": (Cached(), [("CC007", "prim::SetAttr")], 4),
     "backbone": (Backbone(), [], 0),
+    "sorted": (Sorted(), [("CC007", "aten::sort")], 4),
     "batch": (Batch(), [("CC006", None)], 0),
     "detector": (Detector(), [("CC006", None)], 0),
     "spectrum": (Spectrum(), [("CC001", "aten::fft_rfft")], 7),
