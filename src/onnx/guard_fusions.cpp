@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -35,6 +36,7 @@ class Guard {
       if (node.op == "Clip") clip_of_relu(node);
       if (node.op == "MatMul" && dynamic_) moved_batch(node);
       if (node.op == "Mul" || node.op == "Div") scaling(node);
+      if (jumps(node)) rounding(node);
     });
     // These come last: they move nodes, and new constants move what `constants_` points to.
     for_each_node(model_.graph, [&](Node& node) {
@@ -143,6 +145,34 @@ class Guard {
       if (maker(input, "MatMul")) products_.insert(input);
   }
 
+  // Operators whose result jumps: the last bit of an operand decides.
+  static bool jumps(const Node& node) {
+    constexpr std::array<std::string_view, 11> ops = {"Equal", "Less",  "LessOrEqual", "Greater", "GreaterOrEqual", "Floor",
+                                                      "Ceil",  "Round", "Sign",        "ArgMax",  "ArgMin"};
+    return node.domain.empty() && std::ranges::find(ops, node.op) != ops.end();
+  }
+
+  // Where a kernel takes no f16 ONNX Runtime gives it the f32 from before a Cast to f16, which has more digits. A Cast back to
+  // f32 that stands in the model keeps it from that.
+  void rounding(const Node& node) {
+    const auto is_narrowed = [&](ValueId input) {
+      const Node* narrowed = input == absent || model_.values[input].dtype != ir::DType::f16 ? nullptr : maker(input, "Cast");
+      const auto from = narrowed ? model_.values[narrowed->inputs[0]].dtype : ir::DType::f16;
+      return from == ir::DType::f32 || from == ir::DType::f64;
+    };
+    if (std::ranges::any_of(node.inputs, is_narrowed)) jumping_.insert(node.outputs[0]);
+  }
+
+  static Node cast(ValueId from, ValueId to, ir::DType dtype, const ir::Node* origin) {
+    return {.op = "Cast",
+            .domain = {},
+            .inputs = {from},
+            .outputs = {to},
+            .attributes = {{"to", std::int64_t{data_type(dtype)}}},
+            .name = {},
+            .origin = origin};
+  }
+
   void take_relu_by_maximum(Node& node) {
     if (node.op != "Relu" || !node.domain.empty() || ir::is_floating(model_.values[node.outputs[0]].dtype)) return;
     node.op = "Max";  // Sum takes no integers
@@ -177,6 +207,10 @@ class Guard {
       if (scaled_.contains(node.outputs[0]))
         for (ValueId& input : node.inputs)
           if (products_.contains(input)) part(input, "Sum", {});
+      if (jumping_.contains(node.outputs[0])) {
+        push_widened(nodes, std::move(node));
+        continue;
+      }
       if (node.op == "Range" && node.domain.empty()) {
         ranges_.insert(node.outputs[0]);
         is_plain_[node.outputs[0]] = std::ranges::all_of(node.inputs, [&](ValueId input) { return is_constant(input); });
@@ -184,6 +218,25 @@ class Guard {
       nodes.push_back(std::move(node));
     }
     graph.nodes = std::move(nodes);
+  }
+
+  // In f32, cast before and after it.
+  void push_widened(std::vector<Node>& nodes, Node node) {
+    const auto in_single = [&](ValueId value) {
+      return model_.add_value({.dtype = ir::DType::f32, .shape = model_.values[value].shape, .name = {}});
+    };
+    for (ValueId& input : node.inputs) {
+      if (model_.values[input].dtype != ir::DType::f16) continue;
+      const ValueId wide = in_single(input);
+      nodes.push_back(cast(input, wide, ir::DType::f32, node.origin));
+      input = wide;
+    }
+    const ValueId output = node.outputs[0];
+    if (model_.values[output].dtype != ir::DType::f16) return nodes.push_back(std::move(node));
+    const ir::Node* origin = node.origin;
+    const ValueId wide = node.outputs[0] = in_single(output);
+    nodes.push_back(std::move(node));
+    nodes.push_back(cast(wide, output, ir::DType::f16, origin));
   }
 
   bool is_constant(ValueId value) const {
@@ -215,7 +268,7 @@ class Guard {
   Model& model_;
   std::unordered_map<ValueId, const TensorData*> constants_;
   std::unordered_map<ValueId, const Node*> makers_;
-  std::unordered_set<ValueId> roots_, clipped_, scaled_, products_, ranges_;
+  std::unordered_set<ValueId> roots_, clipped_, scaled_, products_, ranges_, jumping_;
   std::unordered_map<ValueId, bool> is_plain_;      // of a Range: known while converting, so the runtime folds it
   std::unordered_map<ValueId, std::size_t> moved_;  // products whose left operand has moved dimensions → its rank
   ValueId rows_ = absent;

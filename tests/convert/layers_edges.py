@@ -340,6 +340,10 @@ def found_at_random():
     for name, f in (("layer_norm", lambda x: F.layer_norm(x, (3,))), ("layer_norm_two", lambda x: F.layer_norm(x, (4, 3))), ("rms_norm", lambda x: F.rms_norm(x, (3,))),
                     ("instance_norm", lambda x: F.instance_norm(x)), ("batch_norm", lambda x: F.batch_norm(x, torch.arange(4.0).double(), torch.ones(4).double() / 3))):
         made[f"{name}_doubles"] = Case(f, [(torch.randn(2, 4, 3, dtype=torch.float64),) for _ in range(2)])
+    near = [(torch.tensor([2.9999, 3.0001, 7.0, -2.0001, 3.1, 0.50001]), torch.tensor(v, dtype=torch.float64)) for v in (3.1, 3.0, -2.00001)]
+    for name, f in {"eq": lambda x, y: x.half() == y, "ne": lambda x, y: y != x.half(), "lt": lambda x, y: torch.lt(x.half(), y), "le": lambda x, y: torch.le(x.half(), y), "ge": lambda x, y: torch.ge(x.half(), y),
+                    "floor": lambda x, y: x.half().floor(), "ceil": lambda x, y: (x.half().ceil(), y.half().trunc()), "round": lambda x, y: torch.round(x.half()), "argmax": lambda x, y: x[:2].half().argmax(0)}.items():
+        made[f"halves_jump_{name}"] = Case(f, near, opsets=range(11 if name == "round" else 7, 27))   # the last digit, which f16 lacks, decides
     for p in (300.0, -300.0, 2.0, 0.0, 0.5):   # of one element: no power overflows on the way
         one = lambda x, p=p: (torch.linalg.vector_norm(x, p), torch.linalg.vector_norm(x, p, dim=1), torch.norm(x, p, 1, True), torch.linalg.norm(x[0], p))
         made[f"norm_of_one_{p}"] = Case(one, [(torch.tensor([[v]]),) for v in (-8.5, 0.125, 1e30, 0.0, NAN, INF)])
