@@ -100,14 +100,29 @@ Facts index_select(const Call& call) {
   return {{.value = std::move(result)}};
 }
 
+// `index` is no larger than self, but along `dim`, and no larger than what is written. PyTorch doesn't look at one without
+// elements.
+void demand_index_fits(const Call& call) {
+  const auto &self = self_of(call).shape, &index = tensor_of(call, "index").shape;
+  if (!self || !index || std::ranges::any_of(*index, [](const Dim& size) { return size.number() == 0; })) return;
+  const auto dim = dim_index(call, "dim", self_of(call));
+  const auto fits = [&](const Shape& other, std::string_view name, std::optional<std::size_t> but) {
+    if (std::max<std::size_t>(other.size(), 1) != std::max<std::size_t>(index->size(), 1))
+      throw Impossible{"the rank of 'index' is " + std::to_string(index->size()) + ", and of '" + std::string(name) + "' " +
+                       std::to_string(other.size())};
+    Demands demands;
+    for (std::size_t i = 0; i < std::min(index->size(), other.size()); ++i)
+      if (i != but) demands.at_most((*index)[i], other[i], "dimension " + std::to_string(i) + " of index");
+    demands.hold();
+  };
+  if (dim) fits(*self, "self", dim);
+  const char* source = call.has("src") ? "src" : nullptr;
+  if (const auto& given = source ? tensor_of(call, source).shape : std::nullopt) fits(*given, source, std::nullopt);
+}
+
 Facts gather(const Call& call) {
   const TensorFact &self = self_of(call), &at = tensor_of(call, "index");
-  const auto rank = [](const Shape& shape) { return std::max<std::size_t>(shape.size(), 1); };
-  const auto empty = [](const Dim& size) { return size.number() == 0; };  // of which PyTorch doesn't look at the rank
-  if (call.op() == "aten::gather" && self.shape && at.shape && rank(*self.shape) != rank(*at.shape) &&
-      std::ranges::none_of(*at.shape, empty))
-    throw Impossible{"the rank of 'index' is " + std::to_string(at.shape->size()) + ", and of 'self' " +
-                     std::to_string(self.shape->size())};
+  if (call.op() == "aten::gather") demand_index_fits(call);
   return {{.value = TensorFact{.dtype = self.dtype, .shape = at.shape, .contents = picked(self, at)}}};
 }
 
@@ -151,6 +166,11 @@ Facts where(const Call& call) {
 // ---- Writing: self's dtype and shape
 
 Facts written(const Call& call) { return {like(self_of(call))}; }
+
+Facts scattered(const Call& call) {
+  demand_index_fits(call);
+  return written(call);
+}
 
 Facts index_put(const Call& call) {
   const auto given = call.list("indices");
@@ -306,9 +326,9 @@ void register_indexing(Registry& registry) {
   registry.facts("aten::nonzero_numpy", nonzero_lists);
   registry.facts("aten::where", where);
   for (const char* op : {"aten::index_put", "aten::_unsafe_index_put", "aten::_index_put_impl"}) registry.facts(op, index_put);
-  for (const char* op : {"aten::_unsafe_masked_index_put_accumulate", "aten::index_fill", "aten::scatter", "aten::scatter_add",
-                         "aten::scatter_reduce", "aten::put"})
+  for (const char* op : {"aten::_unsafe_masked_index_put_accumulate", "aten::index_fill", "aten::put"})
     registry.facts(op, written);
+  for (const char* op : {"aten::scatter", "aten::scatter_add", "aten::scatter_reduce"}) registry.facts(op, scattered);
   for (const char* op : {"aten::index_copy", "aten::index_add", "aten::index_reduce"}) registry.facts(op, written_slices);
   for (const char* op : {"aten::masked_fill", "aten::masked_scatter"}) registry.facts(op, masked);
   registry.facts("aten::repeat_interleave", repeat_interleave);

@@ -382,6 +382,8 @@ Verdict elements_fit(const Call& call) {
   Demands demands;
   const auto sizes = call.has("dtype") ? std::nullopt : call.dims(call.has("size") ? "size" : "shape");
   const auto& self = self_of(call).shape;
+  if (sizes && std::ranges::count_if(*sizes, [](const Dim& size) { return size.number() == -1; }) > 1)
+    demands.broken("two sizes of -1");
   if (!sizes || !self) return demands.verdict();
   Shape numbers;
   for (const Dim& size : *sizes)

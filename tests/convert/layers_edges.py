@@ -246,6 +246,8 @@ def never_run():
         "attention_dropout": ("torch._C._nn.scaled_dot_product_attention(a, a, a, dropout_p=-0.5)", "f32:2,3,4"), "dropout": ("torch.dropout(a, -0.5, False)", "f32:2"),
         "feature_dropout": ("torch.feature_dropout(a, 1.5, False)", "f32:2,3"), "alpha_dropout": ("torch.alpha_dropout(a, 1.5, False)", "f32:2"), "feature_alpha_dropout": ("torch.feature_alpha_dropout(a, 1.5, False)", "f32:2,3"),
         "vander_one_column": ("torch.linalg.vander(a, N=1)", "f32:3"), "vander_of_one": ("torch.linalg.vander(a)", "f32:3,1"),
+        "gather_larger": ("torch.gather(a, 0, b)", "f32:2,3", "i64:2,4"), "scatter_larger": ("torch.scatter(a, 0, b, c)", "f32:2,3", "i64:2,4", "f32:2,4"), "scatter_rank": ("torch.scatter(a, 0, b, 1.0)", "f32:2,3", "i64:2"),
+        "scatter_source": ("torch.scatter_add(a, 0, b, c)", "f32:2,3", "i64:2,3", "f32:1,3"), "view": ("a.view(-1, -1)", "f32:n,3"),
         "packed_lengths": ("torch._pack_padded_sequence(a, b, True)[0]", "f32:2,5,6", "i32:2"),
         "addmm_of_nothing": ("torch.addmm(a, b, c, beta=0.5)", "u8:2,2", "u8:2,0", "u8:0,2"), "baddbmm_of_nothing": ("torch.baddbmm(a, b, c, beta=2.0)", "i64:1,2,2", "i64:1,2,0", "i64:1,0,2"),
         "addbmm_of_nothing": ("torch.addbmm(a, b, c, beta=0.5)", "i32:2,2", "i32:0,2,3", "i32:0,3,2"),
