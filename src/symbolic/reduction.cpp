@@ -28,6 +28,23 @@ std::optional<Shape> reduced(const Call& call) {
   return reduce_shape(*self.shape, dims->empty() ? std::nullopt : dims, *keep);
 }
 
+// Nothing has no greatest element.
+Verdict has_extremes(const Call& call) {
+  Demands demands;
+  const TensorFact& self = self_of(call);
+  if (!self.shape || call.has("other")) return demands.verdict();
+  const auto dims = !call.has("dim") || call.is_none("dim") ? std::nullopt : call.ints("dim");
+  if (call.has("dim") && !call.is_none("dim") && !dims) return demands.verdict();
+  const auto is_empty = [](const Dim& size) { return size.number() == 0; };
+  bool nothing = (!dims || dims->empty()) && std::ranges::any_of(*self.shape, is_empty);
+  if (dims)
+    for (const std::int64_t dim : *dims)
+      if (const auto at = wrap_dim(dim, self.shape->size()); at && *at < self.shape->size())
+        nothing |= is_empty((*self.shape)[*at]);
+  if (nothing) demands.broken("a dimension of self that is reduced has no elements");
+  return demands.verdict();
+}
+
 // Lengths of vectors and matrices: real, of the dtype asked for.
 Facts norm(const Call& call) { return {tensor_fact(as_real(dtype_or(call, as_float(self_of(call).dtype))), reduced(call))}; }
 
@@ -392,6 +409,7 @@ void register_reduction(Registry& registry) {
   registry.facts("aten::gradient", gradient);
   registry.condition("reduces_elements", reduces_elements);
   registry.condition("reduces_one", reduces_one);
+  registry.condition("has_extremes", has_extremes);
 }
 
 }  // namespace compatcheck::symbolic

@@ -248,6 +248,7 @@ def never_run():
         "vander_one_column": ("torch.linalg.vander(a, N=1)", "f32:3"), "vander_of_one": ("torch.linalg.vander(a)", "f32:3,1"),
         "gather_larger": ("torch.gather(a, 0, b)", "f32:2,3", "i64:2,4"), "scatter_larger": ("torch.scatter(a, 0, b, c)", "f32:2,3", "i64:2,4", "f32:2,4"), "scatter_rank": ("torch.scatter(a, 0, b, 1.0)", "f32:2,3", "i64:2"),
         "scatter_source": ("torch.scatter_add(a, 0, b, c)", "f32:2,3", "i64:2,3", "f32:1,3"), "view": ("a.view(-1, -1)", "f32:n,3"),
+        "max_of_nothing": ("torch.max(a, 0)[0]", "f32:0,3"), "amin_of_nothing": ("torch.amin(a, [1, 0])", "f32:n,0"), "argmax_of_nothing": ("torch.argmax(a)", "f32:0"), "aminmax_of_nothing": ("torch.aminmax(a)[0]", "f32:0,3"),
         "packed_lengths": ("torch._pack_padded_sequence(a, b, True)[0]", "f32:2,5,6", "i32:2"),
         "addmm_of_nothing": ("torch.addmm(a, b, c, beta=0.5)", "u8:2,2", "u8:2,0", "u8:0,2"), "baddbmm_of_nothing": ("torch.baddbmm(a, b, c, beta=2.0)", "i64:1,2,2", "i64:1,2,0", "i64:1,0,2"),
         "addbmm_of_nothing": ("torch.addbmm(a, b, c, beta=0.5)", "i32:2,2", "i32:0,2,3", "i32:0,3,2"),
