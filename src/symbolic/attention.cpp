@@ -1,7 +1,7 @@
 // Attention and embeddings: facts.
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
-#include "symbolic/size_demands.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -18,8 +18,10 @@ std::optional<Shape> attended(const Call& call) {
                                                      : std::nullopt;
   };
   if (key.shape && key.shape->size() >= 2) {
-    demand(query.shape->back(), key.shape->back());
-    demand((*key.shape)[key.shape->size() - 2], (*value.shape)[value.shape->size() - 2]);
+    Demands demands;
+    demands.equal(key.shape->back(), query.shape->back(), "the last dimension of key");
+    demands.equal((*value.shape)[value.shape->size() - 2], (*key.shape)[key.shape->size() - 2], "the number of values");
+    demands.hold();
   }
   std::optional<Shape> shape = lead(query);
   if (!*grouped) shape = broadcast(broadcast(shape, lead(key)), lead(value));

@@ -165,6 +165,11 @@ Facts by_row(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
   std::optional<Shape> shape = self.shape;
   if (shape && !shape->empty()) shape->pop_back();
+  if (const auto& target = tensor_of(call, "target").shape; target && shape && call.op() == "aten::multi_margin_loss") {
+    Demands demands;
+    demands.equal(product(*target), product(*shape), "the number of classes in 'target'");
+    demands.hold();
+  }
   return reduced(call, self.dtype, std::move(shape));
 }
 
@@ -174,6 +179,9 @@ Facts cosine_embedding(const Call& call) {
     demands.rank(call, "target", 0, 1);
     demands.rank(call, "input1", *rank + 1, *rank + 1);
     demands.rank(call, "input2", *rank + 1, *rank + 1);
+    for (const char* name : {"input1", "input2"})
+      if (const auto& shape = tensor_of(call, name).shape; shape && *rank == 1 && shape->front().number() != 1)
+        demands.broadcasts(Shape{shape->front()}, Shape{size_at(tensor_of(call, "target"), 0)}, name);
     demands.hold();
   }
   // Sums of squares of integers are floats before they are promoted with those of the other.
@@ -243,6 +251,9 @@ Facts pairwise_distance(const Call& call) {
 Facts cdist(const Call& call) {
   const TensorFact &a = tensor_of(call, "x1"), &b = tensor_of(call, "x2");
   if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->size() < 2) return {tensor_fact(a.dtype, std::nullopt)};
+  Demands demands;
+  demands.equal(b.shape->back(), a.shape->back(), "the last dimension of x2");
+  demands.hold();
   auto shape = broadcast(Shape(a.shape->begin(), a.shape->end() - 2), Shape(b.shape->begin(), b.shape->end() - 2));
   shape->push_back((*a.shape)[a.shape->size() - 2]);
   shape->push_back((*b.shape)[b.shape->size() - 2]);
