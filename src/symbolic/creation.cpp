@@ -92,7 +92,18 @@ std::optional<std::vector<Dim>> range_contents(const Call& call, const Dim& leng
   return contents;
 }
 
+// What is known of its bounds is in the order in which it steps.
+void demand_order(const Call& call) {
+  const auto start = range_end(call, "start", 0, false), end = range_end(call, "end", 0, false),
+             step = range_end(call, "step", 1, false);
+  Demands demands;
+  if (step && *step == 0) demands.broken("a range has steps of 0");
+  if (start && end && step && (*end - *start) * *step < 0) demands.broken("a range steps away from its end");
+  demands.hold();
+}
+
 Facts arange(const Call& call) {
+  demand_order(call);
   std::optional<DType> dtype;
   if (!call.is_none("dtype")) {
     dtype = call.dtype("dtype");
