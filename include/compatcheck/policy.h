@@ -22,33 +22,33 @@ namespace compatcheck {
 
 // A value that an option of the command line can give, too.
 struct Setting {
-  std::string option;               // "--fail-on"
-  std::vector<std::string> values;  // a relative path begins at the file's folder; so does a profile's, "npu.yaml"
-  std::string source;               // "compatcheck.yaml:3"
+  std::string option{};               // "--fail-on"
+  std::vector<std::string> values{};  // a relative path begins at the file's folder; so does a profile's, "npu.yaml"
+  std::string source{};               // "compatcheck.yaml:3"
 };
 
 // A rule's severity; none: findings of the rule are left out.
 struct RuleSetting {
-  std::string rule;  // "CC004"
-  std::optional<Severity> severity;
-  std::string source;
+  std::string rule{};  // "CC004"
+  std::optional<Severity> severity{};
+  std::string source{};
 };
 
 // A finding that shall not count. Empty fields hold for all; op, rule, model and module may have *, ? and [abc] in them.
 struct AllowEntry {
-  std::string op, rule, model, target, module;
-  std::filesystem::path profile;  // where `target` was given as a profile's file; `target` is its engine then
-  std::optional<int> opset;
-  std::string reason, owner;
-  std::optional<std::string> expires;  // "2027-01-31": the last day on which it holds
-  std::string source;                  // "compatcheck.yaml:12"
+  std::string op{}, rule{}, model{}, target{}, module{};
+  std::filesystem::path profile{};  // where `target` was given as a profile's file; `target` is its engine then
+  std::optional<int> opset{};
+  std::string reason{}, owner{};
+  std::optional<std::string> expires{};  // "2027-01-31": the last day on which it holds
+  std::string source{};                  // "compatcheck.yaml:12"
 };
 
 struct Configuration {
-  std::filesystem::path file;  // empty: none
-  std::vector<Setting> settings;
-  std::vector<RuleSetting> rules;
-  std::vector<AllowEntry> allow;
+  std::filesystem::path file{};  // empty: none
+  std::vector<Setting> settings{};
+  std::vector<RuleSetting> rules{};
+  std::vector<AllowEntry> allow{};
 };
 
 // Throws UsageError where there is no such file or it can't be read, TableError, with line and column, for a wrong one. A pipe is
@@ -66,10 +66,10 @@ void check_allowed_targets(const Configuration& configuration, const std::vector
 class Baseline {
  public:
   struct Entry {
-    std::string
-        model;  // its path as given, but for "./" and the like: models/a.pt is ./models/a.pt, and not /home/me/models/a.pt
+    // Its path as given, but for "./" and the like: models/a.pt is ./models/a.pt, and not /home/me/models/a.pt.
+    std::string model{};
     int opset = 0;
-    std::string target, rule, op, module;
+    std::string target{}, rule{}, op{}, module{};
     int nodes = 0;
     bool operator==(const Entry&) const = default;
   };

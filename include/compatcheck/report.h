@@ -31,8 +31,8 @@ struct AssumedInput {
   struct Reason {
     std::vector<std::string> what;  // "f32", "rank 4", "3 in dimension 1"
     std::string op;                 // that demands it; empty: nothing decides, and every reader takes it
-    std::string module, file;       // where that stands
-    int line = 0;
+    std::string module, file;       // where that stands; empty: not known
+    int line = 0;                   // from 1; 0: not known
   };
   TensorInfo tensor;
   std::string option;  // what says the same, to be changed: "x=f32:x0,3,x2,x3" of --input; empty where it can't be said so
@@ -69,7 +69,7 @@ struct Summary {
 struct RowUse {
   std::string place;   // "mappings/operators/pooling.yaml:5"
   std::string source;  // the file
-  int line = 0;
+  int line = 0;        // from 1
   bool users = false;  // the file is a user's, given by --mappings
   int nodes = 0;
   std::string lifted;  // the refusal of PyTorch's exporter that it doesn't make; empty: none
@@ -89,10 +89,10 @@ struct OperatorSummary {
 };
 
 struct Site {
-  std::uint32_t index = 0;  // of the node, in graph order
-  std::string module, file;
-  int line = 0;
-  std::string function, args;
+  std::uint32_t index = 0;     // of the node, in graph order
+  std::string module, file;    // "encoder.layer.0"; as the model recorded it; empty: not known
+  int line = 0;                // from 1; 0: not known
+  std::string function, args;  // "forward"; "relu(x)"
 };
 
 // Why a finding doesn't count: an allow entry of the configuration, or a baseline that knows it.

@@ -38,7 +38,8 @@ struct VerifyOptions {
   std::uint64_t memory = 256 << 20;  // bytes of intermediate values that are held at a time, on each side
 };
 
-// Over all runs the worst. Metrics are over elements that are finite on both sides.
+// Over all runs the worst. Metrics are over elements that are finite on both sides; max_rel and snr_db (decibels) relate
+// differences to TorchScript's values.
 struct OutputVerification {
   std::string name;                 // the ONNX model's
   std::string dtype;                // TorchScript's

@@ -1,19 +1,29 @@
-"""Every struct of options of the public headers is in options_test.cpp, and every member of it has a default."""
+"""Every struct of options of the public headers is in options_test.cpp, and every member of it, and of the structs that it
+holds, has a default: else a caller that names some of them gets a warning for each other."""
 import pathlib, re, sys
 
 root = pathlib.Path(sys.argv[1])
 tested = (root / "tests/interface/options_test.cpp").read_text()
-defects, found = [], 0
+structs = {}  # name: header, members
 for header in sorted((root / "include/compatcheck").glob("*.h")):
-    for name, body in re.findall(r"^struct (\w*Options) \{\n(.*?)^\};", header.read_text(), re.DOTALL | re.MULTILINE):
-        found += 1
-        if f"{name}{{" not in tested:
-            defects.append(f"{header.name}: {name} isn't in tests/interface/options_test.cpp")
-        code = re.sub(r"//[^\n]*", "", body)
-        for member in filter(None, (" ".join(part.split()) for part in code.split(";"))):
-            if "=" not in member and not member.endswith("}"):
-                defects.append(f"{header.name}: {name}: no default for: {member}")
-if found < 10:
-    defects.append(f"only {found} structs of options were found")
+    nested_too = r"^(?=( *)(?:struct|class) (\w+) \{\n(.*?)^\1\};)"
+    for _, name, body in re.findall(nested_too, header.read_text(), re.DOTALL | re.MULTILINE):
+        structs[name] = header.name, re.sub(r"//[^\n]*", "", body)
+options = [name for name in structs if name.endswith("Options")]
+defects = [f"only {len(options)} structs of options were found"] if len(options) < 10 else []
+defects += [f"{structs[name][0]}: {name} isn't in tests/interface/options_test.cpp" for name in options if f"{name}{{" not in tested]
+reached = list(options)
+for name in reached:
+    header, body = structs[name]
+    if f"class {name} {{" in (root / "include/compatcheck" / header).read_text():
+        reached += [inner for inner in re.findall(r"struct (\w+) \{", body) if inner not in reached]
+        continue
+    for member in filter(None, (" ".join(part.split()) for part in body.split(";"))):
+        if "(" in member and "std::function" not in member:
+            continue
+        if "=" not in member and not member.endswith("}"):
+            defects.append(f"{header}: {name}: no default for: {member}")
+        if "std::function" not in member:
+            reached += [held for held in re.findall(r"\w+", member) if held in structs and held not in reached]
 print(*defects, sep="\n")
 sys.exit(bool(defects))

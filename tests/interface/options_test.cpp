@@ -29,6 +29,7 @@ TEST(Options, InitialiseByTheirFirstMember) {
   EXPECT_TRUE(RenderOptions{.color = true}.color);
   EXPECT_EQ(ReferenceOptions{.mappings = {"rows.yaml"}}.mappings.size(), 1);
   EXPECT_TRUE(PolicyOptions{.configuration = {}}.configuration.file.empty());
+  EXPECT_EQ((PolicyOptions{.configuration = {.allow = {{.op = "aten::pinverse"}}}}.configuration.allow.size()), 1);
 }
 
 TEST(Options, InitialiseByTheirLastMember) {
