@@ -6,6 +6,7 @@
 
 #include "compatcheck/error.h"
 #include "inference/infer.h"
+#include "ir/value_name.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -167,7 +168,7 @@ bool DecidingSizes::has_named_inputs() const {
 // The input that this is, or is a member of.
 std::optional<std::uint32_t> DecidingSizes::index_of(const std::string& name) const {
   for (const ir::Value* input : prepared_.graph.inputs()) {
-    const std::string own = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
+    const std::string own = ir::input_name(*input);
     if (name == own || name.starts_with(own + ".")) return static_cast<std::uint32_t>(input->index());
   }
   return std::nullopt;

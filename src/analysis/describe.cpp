@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "convert/interface.h"
+#include "ir/value_name.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -47,10 +48,8 @@ ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
   info.description = describe_format(model);
   info.bytes = model.bytes;
   info.parameters = {model.parameters.count, model.parameters.bytes};
-  const auto inputs = prepared.graph.inputs();
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    info.inputs.push_back(describe(inputs[i]->name().empty() ? "input_" + std::to_string(i) : inputs[i]->name(), *inputs[i],
-                                   prepared.facts.of(inputs[i])));
+  for (const ir::Value* input : prepared.graph.inputs())
+    info.inputs.push_back(describe(ir::input_name(*input), *input, prepared.facts.of(input)));
   for (TensorInfo& input : info.inputs) input.assumed = is_assumed(input.name, prepared.assumed);
   info.assumed = prepared.assumed;
   const auto outputs = prepared.graph.outputs();

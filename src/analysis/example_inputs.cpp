@@ -5,6 +5,7 @@
 #include "analysis/input_spec.h"
 #include "compatcheck/error.h"
 #include "examples/examples.h"
+#include "ir/value_name.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -73,10 +74,7 @@ class Matcher {
   }
 
  private:
-  std::string name_of(std::size_t index) const {
-    const std::string& name = graph_.inputs()[index]->name();
-    return name.empty() ? "input_" + std::to_string(index) : name;
-  }
+  std::string name_of(std::size_t index) const { return ir::input_name(*graph_.inputs()[index]); }
 
   [[noreturn]] void too_many(std::size_t count) const {
     throw UsageError("holds " + std::to_string(count) + (count == 1 ? " input; " : " inputs; ") + known_names(leaves_));

@@ -10,6 +10,7 @@
 
 #include "compatcheck/error.h"
 #include "ir/dtype.h"
+#include "ir/value_name.h"
 #include "passes/passes.h"
 
 namespace compatcheck::analysis {
@@ -180,11 +181,8 @@ InputSpec parse_input(std::string_view text) {
 
 std::vector<InputLeaf> input_leaves(const ir::Graph& graph) {
   std::vector<InputLeaf> leaves;
-  std::uint32_t index = 0;
-  for (const ir::Value* input : graph.inputs()) {
-    add_leaves(leaves, input->name().empty() ? "input_" + std::to_string(index) : input->name(), index, input->type());
-    ++index;
-  }
+  for (const ir::Value* input : graph.inputs())
+    add_leaves(leaves, ir::input_name(*input), static_cast<std::uint32_t>(input->index()), input->type());
   return leaves;
 }
 

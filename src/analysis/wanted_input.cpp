@@ -4,6 +4,7 @@
 
 #include "inference/infer.h"
 #include "inference/leaves.h"
+#include "ir/value_name.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -35,10 +36,6 @@ bool is_number(const ir::TypeRef& type) {
   return ir::is(type, integer) || ir::is(type, floating) || ir::is(type, boolean) || ir::is(type, number);
 }
 
-std::string name_of(const ir::Value& input, std::uint32_t index) {
-  return input.name().empty() ? "input_" + std::to_string(index) : input.name();
-}
-
 }  // namespace
 
 std::optional<std::string> instead_of_option(const std::string& name, const ir::TypeRef& type) {
@@ -64,7 +61,7 @@ void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::
   for (conversion::Outcome& outcome : assessment.outcomes) {
     for (const std::uint32_t index : outcome.wants) {
       const ir::Value& input = *graph.inputs()[index];
-      const std::string name = name_of(input, index);
+      const std::string name = ir::input_name(input);
       const auto instead = instead_of_option(name, input.type());
       if (!instead || ir::is(input.type(), ir::TypeKind::optional) || outcome.hint.starts_with("--input ")) continue;
       outcome.wants.clear();
@@ -80,7 +77,7 @@ void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::
 
 WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symbolic::FactTable& facts) {
   const ir::Value* value = graph.inputs()[input];
-  const std::string name = name_of(*value, input);
+  const std::string name = ir::input_name(*value);
   const auto type = value->type() ? ir::to_string(*value->type()) : std::string("value");
   WantedInput wanted{"the value of input '" + name + "' (" + type + ")", {}};
   bool rank_alone = true;

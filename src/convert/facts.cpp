@@ -11,6 +11,7 @@
 #include "convert/fact_rules.h"
 #include "convert/type_facts.h"
 #include "convert/written_memory.h"
+#include "ir/value_name.h"
 #include "passes/functional_form.h"
 #include "passes/normalize.h"
 #include "symbolic/shapes.h"
@@ -87,18 +88,15 @@ class Statement {
   // Returns the inputs whose facts are others than before.
   std::vector<const ir::Value*> inputs(const ir::Graph& graph, const std::vector<InputFact>& given) {
     std::vector<const ir::Value*> changed;
-    std::uint32_t index = 0;
     inputs_.resize(graph.inputs().size());
     for (const ir::Value* input : graph.inputs()) {
-      const std::string name = input->name().empty() ? "input_" + std::to_string(index) : input->name();
-      std::optional<Fact>& before = inputs_[index];
-      Fact fact = input_fact(name, index, input->type(), given);
+      std::optional<Fact>& before = inputs_[input->index()];
+      Fact fact = input_fact(ir::input_name(*input), static_cast<std::uint32_t>(input->index()), input->type(), given);
       if (!before || !symbolic::same(*before, fact)) {
         changed.push_back(input);
         before = fact;
         set(input, std::move(fact));
       }
-      ++index;
     }
     return changed;
   }

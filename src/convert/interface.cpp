@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "handlers/emission.h"
+#include "ir/value_name.h"
 #include "onnx/builder_call.h"
 
 namespace compatcheck::conversion {
@@ -190,9 +191,9 @@ std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& gr
                                                              onnx::Builder& builder) {
   std::unordered_map<const ir::Value*, Operand> operands;
   for (const ir::Value* input : graph.inputs()) {
-    const std::string name = input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
     const Fact& fact = context.facts.of(input);
-    if (!input->unused() || can_be_input(fact, input->type())) operands[input] = declare(fact, input->type(), name, builder);
+    if (!input->unused() || can_be_input(fact, input->type()))
+      operands[input] = declare(fact, input->type(), ir::input_name(*input), builder);
   }
   return operands;
 }

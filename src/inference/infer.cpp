@@ -8,6 +8,7 @@
 #include "inference/fitting.h"
 #include "inference/leaves.h"
 #include "inference/sizes.h"
+#include "ir/value_name.h"
 
 namespace compatcheck::inference {
 namespace {
@@ -167,13 +168,9 @@ class Inferring {
     trials_.state(all);
   }
 
-  static std::string name_of(const ir::Value* input) {
-    return input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
-  }
-
   // As it is assumed by now.
   Fact whole_of(const Leaf& leaf) const {
-    const auto found = std::ranges::find(inferred_.facts, name_of(leaf.input), &conversion::InputFact::name);
+    const auto found = std::ranges::find(inferred_.facts, ir::input_name(*leaf.input), &conversion::InputFact::name);
     return found == inferred_.facts.end() ? trials_.facts().of(leaf.input) : found->fact;
   }
 
@@ -415,7 +412,7 @@ class Inferring {
     if (!known->dtype || !known->shape || leaf.of_list) fact.wants = {index};
     Assumption& assumption = note(leaf);
     assumption.fact = fact;
-    const std::string name = name_of(leaf.input);
+    const std::string name = ir::input_name(*leaf.input);
     Fact whole = leaf.with(whole_of(leaf), std::move(fact));
     const auto found = std::ranges::find(inferred_.facts, name, &conversion::InputFact::name);
     if (found == inferred_.facts.end())

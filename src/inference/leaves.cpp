@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/value_name.h"
+
 namespace compatcheck::inference {
 namespace {
 
@@ -69,12 +71,9 @@ Fact Leaf::with(Fact whole, Fact leaf) const {
 
 std::vector<Leaf> open_leaves(const ir::Graph& graph, const symbolic::FactTable& facts) {
   Finder finder(facts);
-  std::size_t index = 0;
-  for (const ir::Value* input : graph.inputs()) {
-    const std::string name = input->name().empty() ? "input_" + std::to_string(index) : input->name();
-    if (!input->unused()) finder.add({.name = name, .input = input, .path = {}, .of_list = false}, input->type());
-    ++index;
-  }
+  for (const ir::Value* input : graph.inputs())
+    if (!input->unused())
+      finder.add({.name = ir::input_name(*input), .input = input, .path = {}, .of_list = false}, input->type());
   return std::move(finder.found);
 }
 

@@ -11,6 +11,10 @@ std::string_view source_name(const Value& value) {
   return speaks ? name : std::string_view();
 }
 
+std::string input_name(const Value& input) {
+  return input.name().empty() ? "input_" + std::to_string(input.index()) : input.name();
+}
+
 std::string described(const Value& value) {
   if (const auto name = source_name(value); !name.empty()) return "`" + std::string(name) + "`";
   const Node* producer = value.producer();

@@ -12,6 +12,9 @@ namespace compatcheck::ir {
 // user's names, and its own are bare numbers ("9216", "_12").
 std::string_view source_name(const Value& value);
 
+// What users call an input of the graph, in --input and in the ONNX model: its own name, else "input_0".
+std::string input_name(const Value& input);
+
 // "`x`", or where the source has no name for it "the result of aten::relu".
 std::string described(const Value& value);
 

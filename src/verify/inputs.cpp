@@ -7,6 +7,7 @@
 
 #include "compatcheck/error.h"
 #include "inference/infer.h"
+#include "ir/value_name.h"
 #include "onnx/model.h"
 #include "symbolic/evaluate.h"
 #include "verify/domains.h"
@@ -46,10 +47,6 @@ Fact member_of(const symbolic::ListFact& list, const std::string& name) {
   return fact;
 }
 
-std::string name_of(const ir::Value* input) {
-  return input->name().empty() ? "input_" + std::to_string(input->index()) : input->name();
-}
-
 const ir::TypeRef& without_optional(const ir::TypeRef& type) {
   return ir::is(type, TypeKind::optional) ? type->elements.front() : type;
 }
@@ -65,11 +62,11 @@ class Maker {
   Maker(const Sizes& sizes, std::uint64_t seed, int attempt, const std::vector<analysis::ExampleLeaf>& examples,
         const ir::Graph& prepared, const symbolic::FactTable& facts)
       : sizes_(sizes), random_(seed), attempt_(attempt), examples_(examples), facts_(facts) {
-    for (const ir::Value* input : prepared.inputs()) prepared_.emplace(name_of(input), input);
+    for (const ir::Value* input : prepared.inputs()) prepared_.emplace(ir::input_name(*input), input);
   }
 
   MadeCall make(const ir::Graph& graph) {
-    for (const ir::Value* input : graph.inputs()) made_.arguments.push_back(argument({}, input->type(), name_of(input)));
+    for (const ir::Value* input : graph.inputs()) made_.arguments.push_back(argument({}, input->type(), ir::input_name(*input)));
     return std::move(made_);
   }
 
@@ -326,8 +323,8 @@ std::vector<std::string> InputMaker::named_dims() const {
   for (const ir::Value* input : prepared_.inputs()) {
     const Fact& fact = facts_.of(input);
     const auto* list = open_list(input, facts_);
-    collect_names(list ? member_of(*list, name_of(input)) : fact, names);
-    if (list) names.push_back(length_name(name_of(input)));
+    collect_names(list ? member_of(*list, ir::input_name(*input)) : fact, names);
+    if (list) names.push_back(length_name(ir::input_name(*input)));
   }
   return names;
 }
@@ -336,8 +333,8 @@ bool InputMaker::is_of_list(const std::string& dim) const {
   return std::ranges::any_of(prepared_.inputs(), [&](const ir::Value* input) {
     const auto* list = open_list(input, facts_);
     if (!list) return false;
-    std::vector<std::string> names = {length_name(name_of(input))};
-    collect_names(member_of(*list, name_of(input)), names);
+    std::vector<std::string> names = {length_name(ir::input_name(*input))};
+    collect_names(member_of(*list, ir::input_name(*input)), names);
     return std::ranges::find(names, dim) != names.end();
   });
 }

@@ -13,6 +13,7 @@
 #include "convert/oracle.h"
 #include "frontend/load.h"
 #include "ir/text.h"
+#include "ir/value_name.h"
 #include "passes/normalize.h"
 
 namespace compatcheck::conversion {
@@ -95,8 +96,7 @@ class Corpus {
     symbolic::Sizes sizes;
     std::vector<InputFact> given, named;
     for (std::size_t i = 0; i < normalized.graph.inputs().size() && i < inputs.size(); ++i) {
-      const std::string& own = normalized.graph.inputs()[i]->name();
-      const std::string name = own.empty() ? "input_" + std::to_string(i) : own;
+      const std::string name = ir::input_name(*normalized.graph.inputs()[i]);
       given.push_back({name, fact_of(inputs[i])});
       named.push_back({name, with_named_sizes(inputs[i], sizes)});
     }

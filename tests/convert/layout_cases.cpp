@@ -8,6 +8,7 @@
 
 #include "convert/facts.h"
 #include "frontend/load.h"
+#include "ir/value_name.h"
 #include "passes/normalize.h"
 #include "symbolic/layout.h"
 #include "symbolic/shapes.h"
@@ -70,8 +71,7 @@ int main(int, char** arguments) {
       std::vector<conversion::InputFact> given;
       std::string spec;
       for (std::size_t i = 0; i < normalized.graph.inputs().size() && std::getline(words, spec, '\t'); ++i) {
-        const std::string& own = normalized.graph.inputs()[i]->name();
-        given.push_back({own.empty() ? "input_" + std::to_string(i) : own, fact_of(spec)});
+        given.push_back({ir::input_name(*normalized.graph.inputs()[i]), fact_of(spec)});
       }
       auto facts = conversion::state_facts(normalized.graph, given, table, schemas, registry, &program);
       if (!conversion::fold_with_facts(normalized.graph, facts, schemas).empty())

@@ -12,6 +12,7 @@
 #include "convert/facts.h"
 #include "convert/oracle.h"
 #include "frontend/load.h"
+#include "ir/value_name.h"
 #include "passes/normalize.h"
 
 namespace compatcheck::conversion {
@@ -66,7 +67,7 @@ class Models {
     for (std::size_t i = 0; i < normalized.graph.inputs().size(); ++i) {
       const ir::Value* input = normalized.graph.inputs()[i];
       if (const auto found = inputs.find(input->id()); found != inputs.end())
-        given.push_back({input->name().empty() ? "input_" + std::to_string(i) : input->name(), fact_of(found->second)});
+        given.push_back({ir::input_name(*input), fact_of(found->second)});
     }
     compare_named(normalized.graph, observed, inputs, schemas, program, values, name);
     compare_report(file, normalized.graph, inputs, name);
@@ -106,8 +107,7 @@ class Models {
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
       const ir::Value* input = graph.inputs()[i];
       if (const auto found = inputs.find(input->id()); found != inputs.end())
-        given.push_back(
-            {input->name().empty() ? "input_" + std::to_string(i) : input->name(), with_named_sizes(found->second, sizes)});
+        given.push_back({ir::input_name(*input), with_named_sizes(found->second, sizes)});
     }
     const auto facts = state_facts(graph, given, table_, schemas, registry_, program);
     for (const auto& tensor : observed) {
