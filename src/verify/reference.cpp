@@ -63,7 +63,7 @@ SizeSearch search_of(const Model::State& model, const analysis::Prepared& prepar
     }
   if (demands.empty()) add_demands(model, prepared, watch, demands);
   add_numbers(prepared.graph, numbers);
-  return {demands, std::move(numbers)};
+  return {demands, std::move(numbers), watch};
 }
 
 // Later attempts differ in what tensors hold.

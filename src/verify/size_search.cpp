@@ -17,7 +17,9 @@ constexpr std::int64_t largest = 4096;      // that is tried
 constexpr std::int64_t small_numbers = 12;  // all up to it are
 constexpr std::size_t most_sizes = 64;      // of one name
 constexpr std::size_t most_names = 6;
+// Demands that are evaluated for sizes which are tried: in one search, in all.
 constexpr int most_looks = 50'000;
+constexpr int most_looks_in_all = 500'000;
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -58,8 +60,8 @@ void add_numbers(const ir::Graph& graph, std::vector<std::int64_t>& numbers) {
   });
 }
 
-SizeSearch::SizeSearch(const std::vector<inference::Heard>& heard, std::vector<std::int64_t> numbers)
-    : numbers_(std::move(numbers)) {
+SizeSearch::SizeSearch(const std::vector<inference::Heard>& heard, std::vector<std::int64_t> numbers, const ir::Watch& watch)
+    : numbers_(std::move(numbers)), watch_(watch), looks_left_(most_looks_in_all) {
   std::set<std::string> known;
   for (const auto& [size, reader, for_sure] : heard) {
     std::vector<std::string> names = symbolic::names_in(size.size);
@@ -86,31 +88,38 @@ bool SizeSearch::holds(const Demand& demand, const Sizes& sizes) {
 // Depth first, the nearest sizes of each name first.
 class SizeSearch::Search {
  public:
-  Search(std::vector<const Demand*> demands, Sizes likely, const std::vector<std::string>& names, const Sizes& avoided)
-      : demands_(std::move(demands)), sizes_(std::move(likely)), names_(names), avoided_(avoided) {}
+  Search(std::vector<const Demand*> demands, Sizes likely, const std::vector<std::string>& names, const Sizes& avoided,
+         const ir::Watch& watch, int looks)
+      : demands_(std::move(demands)),
+        sizes_(std::move(likely)),
+        names_(names),
+        avoided_(avoided),
+        watch_(watch),
+        looks_left_(looks) {}
 
   std::optional<Sizes> run() {
     find_free();
-    if (free_.empty()) return all_hold() ? std::optional(sizes_) : std::nullopt;
     for (const std::string& name : free_) choices_.push_back(choices(name));
     settled_.resize(free_.size());
     for (const Demand* demand : demands_) {
       const auto last =
           std::find_if(free_.rbegin(), free_.rend(), [&](const auto& name) { return contains(demand->names, name); });
-      if (last != free_.rend()) settled_[static_cast<std::size_t>(free_.rend() - last) - 1].push_back(demand);
+      if (last != free_.rend())
+        settled_[static_cast<std::size_t>(free_.rend() - last) - 1].push_back(demand);
+      else if (!holds(*demand, sizes_))
+        return std::nullopt;
     }
+    for (const auto& [name, size] : sizes_)
+      if (is_avoided(name, size) && !contains(free_, name)) return std::nullopt;
     return settle(0) ? std::optional(sizes_) : std::nullopt;
   }
+
+  int looks_left() const { return looks_left_; }
 
  private:
   bool is_avoided(const std::string& name, std::int64_t size) const {
     const auto found = avoided_.find(name);
     return found != avoided_.end() && found->second == size;
-  }
-
-  bool all_hold() const {
-    return std::ranges::all_of(demands_, [&](const Demand* demand) { return holds(*demand, sizes_); }) &&
-           std::ranges::none_of(sizes_, [&](const auto& each) { return is_avoided(each.first, each.second); });
   }
 
   // What broken demands hang on, and what hangs together with that.
@@ -157,13 +166,17 @@ class SizeSearch::Search {
   }
 
   bool settle(std::size_t place) {
-    if (place == free_.size()) return all_hold();
+    if (place == free_.size()) return true;
+    const auto look = [&](const Demand* demand) {
+      --looks_left_;
+      watch_.step();
+      return holds(*demand, sizes_);
+    };
     const std::int64_t before = sizes_[free_[place]];
     for (const std::int64_t size : choices_[place]) {
-      if (++looks_ > most_looks) break;
+      if (--looks_left_ <= 0) break;
       sizes_[free_[place]] = size;
-      if (std::ranges::all_of(settled_[place], [&](const Demand* demand) { return holds(*demand, sizes_); }) && settle(place + 1))
-        return true;
+      if (std::ranges::all_of(settled_[place], look) && settle(place + 1)) return true;
     }
     sizes_[free_[place]] = before;
     return false;
@@ -176,15 +189,20 @@ class SizeSearch::Search {
   std::vector<std::string> free_;
   std::vector<std::vector<std::int64_t>> choices_;
   std::vector<std::vector<const Demand*>> settled_;  // by place: what its size completes
-  int looks_ = 0;
+  const ir::Watch& watch_;
+  int looks_left_;
 };
 
-std::optional<Sizes> SizeSearch::fit(const Sizes& likely, const std::vector<std::string>& names, const Sizes& avoided) const {
+std::optional<Sizes> SizeSearch::fit(const Sizes& likely, const std::vector<std::string>& names, const Sizes& avoided) {
   for (const bool all : {true, false}) {  // of what a branch decides some may not run
     std::vector<const Demand*> demands;
     for (const Demand& demand : demands_)
       if (all || demand.for_sure) demands.push_back(&demand);
-    if (auto found = Search(std::move(demands), likely, names, avoided).run()) return found;
+    const int looks = std::min(most_looks, looks_left_);
+    Search search(std::move(demands), likely, names, avoided, watch_, looks);
+    auto found = search.run();
+    looks_left_ -= looks - search.looks_left();
+    if (found) return found;
   }
   return std::nullopt;
 }

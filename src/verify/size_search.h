@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "inference/sizes.h"
+#include "ir/watch.h"
 #include "verify/sizes.h"
 
 namespace compatcheck::verification {
@@ -13,13 +14,13 @@ namespace compatcheck::verification {
 class SizeSearch {
  public:
   // `numbers`: that a size may have to be, as the model holds them.
-  SizeSearch(const std::vector<inference::Heard>& heard, std::vector<std::int64_t> numbers);
+  SizeSearch(const std::vector<inference::Heard>& heard, std::vector<std::int64_t> numbers, const ir::Watch& watch = {});
 
   const std::vector<std::int64_t>& numbers() const { return numbers_; }
 
   // `likely` where all holds, else the nearest that was found; only sizes of `names` are changed. Each of `avoided` has another
-  // size than there. nullopt: none was found.
-  std::optional<Sizes> fit(const Sizes& likely, const std::vector<std::string>& names, const Sizes& avoided = {}) const;
+  // size than there. nullopt: none was found. The work of all calls together is bounded.
+  std::optional<Sizes> fit(const Sizes& likely, const std::vector<std::string>& names, const Sizes& avoided = {});
 
   // "x0*x1 must be 48": what ties the name to others; empty: nothing that is known.
   std::string tie_of(const std::string& name) const;
@@ -35,6 +36,8 @@ class SizeSearch {
 
   std::vector<Demand> demands_;
   std::vector<std::int64_t> numbers_;
+  ir::Watch watch_;
+  int looks_left_;
 };
 
 // A few that nodes of the graph are given, in its order.

@@ -13,11 +13,6 @@ namespace {
 
 using symbolic::Dim;
 
-bool mentions(const Dim& dim, const std::string& name) {
-  const auto names = names_in(dim);
-  return std::ranges::find(names, name) != names.end();
-}
-
 // Operators that slide a window over the last dimensions of their first argument.
 bool slides(const ir::Node& node) {
   static const std::set<std::string_view> names = {"aten::_convolution",
@@ -70,6 +65,25 @@ constexpr std::array<std::int64_t, 5> scales = {1, 4, 16, 64, 112};
 constexpr std::int64_t usual_stride = 32;
 constexpr std::int64_t widest_step = 64;
 constexpr std::int64_t longest_list = 16;
+constexpr std::size_t most_first = 200;
+
+// A dimension of a value in the graph, and what reads it.
+struct Window {
+  Dim size;
+  std::int64_t least = 1;  // that the window needs
+};
+
+// The smallest at which every window that hangs on this name alone lies inside of what it slides over.
+std::int64_t smallest_at_which(const std::vector<Window>& windows, const std::string& name) {
+  const auto fits = [&](std::int64_t size) {
+    return std::ranges::all_of(windows, [&](const Window& window) {
+      const auto value = evaluate(window.size, {{name, size}});
+      return !value || *value >= window.least;
+    });
+  };
+  const auto found = std::ranges::find_if(spatial_sizes, fits);
+  return found == spatial_sizes.end() ? spatial_sizes.back() : *found;
+}
 
 }  // namespace
 
@@ -80,7 +94,7 @@ std::string spell(const Sizes& sizes) {
 }
 
 SizePlan::SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, const ir::Graph& graph,
-                   const symbolic::FactTable& facts, const SizeSearch& search)
+                   const symbolic::FactTable& facts, SizeSearch& search)
     : names_(std::move(names)), fixed_(std::move(fixed)), seen_(std::move(seen)), search_(search) {
   for (const std::string& name : names_)
     if (!fixed_.contains(name)) varied_.push_back(name);
@@ -89,38 +103,30 @@ SizePlan::SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, cons
 
 void SizePlan::find_windows(const ir::Graph& graph, const symbolic::FactTable& facts) {
   std::set<std::string> known;
+  std::map<std::string, std::vector<Window>> windows;  // by the names that they hang on
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     for (const ir::Value* output : node->outputs())
       if (const auto* tensor = facts.of(output).tensor(); tensor && tensor->shape)
         for (const Dim& dim : *tensor->shape)
-          if (!dim.is_number() && !dim.is_unknown() && known.insert(dim.to_string()).second) followed_.push_back(dim);
+          if (!dim.is_number() && !dim.is_unknown() && known.insert(dim.to_string()).second)
+            followed_.push_back({dim, names_in(dim)});
     if (!slides(*node) || node->inputs().empty()) return;
     const auto* input = facts.of(node->inputs().front()).tensor();
     if (!input || !input->shape || input->shape->size() < 3) return;
     const auto extent = extents(*node, facts);
     for (std::size_t dim = 2; dim < input->shape->size(); ++dim)
       if (const Dim& size = (*input->shape)[dim]; !size.is_number() && !size.is_unknown())
-        windows_.push_back({size, dim - 2 < extent.size() ? std::max<std::int64_t>(extent[dim - 2], 2) : 2});
+        for (const std::string& name : names_in(size))
+          windows[name].push_back({size, dim - 2 < extent.size() ? std::max<std::int64_t>(extent[dim - 2], 2) : 2});
   });
+  for (const auto& [name, slid] : windows) spatial_[name] = smallest_at_which(slid, name);
 }
 
-bool SizePlan::is_spatial(const std::string& name) const {
-  return std::ranges::any_of(windows_, [&](const Window& window) { return mentions(window.size, name); });
-}
-
-// The smallest at which every window that hangs on this name alone lies inside of what it slides over.
 std::int64_t SizePlan::plausible(const std::string& name, std::size_t place) const {
   if (const auto seen = seen_.find(name); seen != seen_.end()) return seen->second;
   if (is_length(name)) return small_sizes.front();
   if (!is_spatial(name)) return small_sizes[place % small_sizes.size()];
-  const auto fits = [&](std::int64_t size) {
-    return std::ranges::all_of(windows_, [&](const Window& window) {
-      const auto value = evaluate(window.size, {{name, size}});
-      return !value || *value >= window.least;
-    });
-  };
-  const auto found = std::ranges::find_if(spatial_sizes, fits);
-  return found == spatial_sizes.end() ? spatial_sizes.back() : *found;
+  return spatial_.at(name);
 }
 
 std::vector<Sizes> SizePlan::first() const {
@@ -129,6 +135,7 @@ std::vector<Sizes> SizePlan::first() const {
     if (std::ranges::find(in, sizes) == in.end()) in.push_back(std::move(sizes));
   };
   const auto add = [&](const auto& size_of) {
+    if (all.size() + unfit.size() >= most_first) return;
     Sizes sizes = fixed_;
     for (std::size_t i = 0; i < names_.size(); ++i) sizes.try_emplace(names_[i], size_of(names_[i], i));
     if (all.empty() && !seen_.empty()) keep(all, sizes);
@@ -159,15 +166,14 @@ std::vector<Sizes> SizePlan::first() const {
 
 // The least by which it grows so that every size that follows it is another: a stride swallows what is less.
 std::int64_t SizePlan::step(const std::string& name, const Sizes& from) const {
+  std::vector<std::pair<const Dim*, std::int64_t>> before;
+  for (const auto& [size, names] : followed_)
+    if (std::ranges::find(names, name) != names.end())
+      if (const auto value = evaluate(size, from)) before.emplace_back(&size, *value);
   for (std::int64_t step = 1; step < widest_step; ++step) {
     Sizes changed = from;
     changed[name] += step;
-    if (std::ranges::all_of(followed_, [&](const Dim& dim) {
-          if (!mentions(dim, name)) return true;
-          const auto before = evaluate(dim, from), after = evaluate(dim, changed);
-          return !before || !after || *before != *after;
-        }))
-      return step;
+    if (std::ranges::all_of(before, [&](const auto& each) { return evaluate(*each.first, changed) != each.second; })) return step;
   }
   return 1;
 }

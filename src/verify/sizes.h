@@ -22,10 +22,10 @@ class SizePlan {
   // `names` in the order in which inputs have them; `fixed` by the user; `seen` by the trace or in examples. `search` knows what
   // is demanded of them, and must outlive the plan.
   SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, const ir::Graph& graph, const symbolic::FactTable& facts,
-           const SizeSearch& search);
+           SizeSearch& search);
 
   // Sizes to begin with, the likely ones first: those that were seen; else the smallest at which windows fit, then larger ones;
-  // at last numbers that the model itself holds.
+  // at last numbers that the model itself holds. Of a bounded number.
   std::vector<Sizes> first() const;
 
   // Those that the user doesn't fix.
@@ -35,21 +35,20 @@ class SizePlan {
   std::vector<Sizes> changed(const Sizes& from, const std::vector<std::string>& names, std::int64_t turn) const;
 
  private:
-  // A dimension of a value in the graph, and what reads it.
-  struct Window {
+  struct Followed {  // a size in the graph that hangs on named ones
     symbolic::Dim size;
-    std::int64_t least = 1;  // that the window needs
+    std::vector<std::string> names;
   };
   void find_windows(const ir::Graph& graph, const symbolic::FactTable& facts);
   std::int64_t plausible(const std::string& name, std::size_t place) const;
   std::int64_t step(const std::string& name, const Sizes& from) const;
-  bool is_spatial(const std::string& name) const;
+  bool is_spatial(const std::string& name) const { return spatial_.contains(name); }
 
   std::vector<std::string> names_, varied_;
   Sizes fixed_, seen_;
-  std::vector<Window> windows_;
-  std::vector<symbolic::Dim> followed_;  // sizes in the graph that hang on named ones
-  const SizeSearch& search_;
+  Sizes spatial_;  // of names that windows hang on: the smallest plausible size
+  std::vector<Followed> followed_;
+  SizeSearch& search_;
 };
 
 }  // namespace compatcheck::verification

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compatcheck/error.h"
 #include "tensors.h"
 #include "verify/resize.h"
 #include "verify/size_search.h"
@@ -17,7 +18,7 @@ inference::Heard heard(Dim size, Dim other, symbolic::SizeDemand::Relation relat
 
 TEST(Sizes, DemandsAreMetByTheNearest) {
   const Dim x = Dim::symbol("x"), y = Dim::symbol("y");
-  const SizeSearch search({heard(x * y, 48), heard(x, 2, symbolic::SizeDemand::Relation::multiple)}, {});
+  SizeSearch search({heard(x * y, 48), heard(x, 2, symbolic::SizeDemand::Relation::multiple)}, {});
   EXPECT_EQ(search.fit({{"x", 2}, {"y", 24}}, {"x", "y"}), (Sizes{{"x", 2}, {"y", 24}}));
   EXPECT_EQ(search.fit({{"x", 6}, {"y", 3}}, {"x", "y"}), (Sizes{{"x", 6}, {"y", 8}}));
   EXPECT_EQ(search.fit({{"x", 6}, {"y", 8}}, {"x", "y"}, {{"x", 6}, {"y", 8}}), (Sizes{{"x", 4}, {"y", 12}}));
@@ -30,9 +31,38 @@ TEST(Sizes, DemandsOfBranchesAreMetWhereTheyCanBe) {
   const Dim x = Dim::symbol("x");
   inference::Heard unsure = heard(x, 5);
   unsure.for_sure = false;
-  const SizeSearch search({heard(floor_div(x, 3) * 3, x), unsure}, {});
+  SizeSearch search({heard(floor_div(x, 3) * 3, x), unsure}, {});
   EXPECT_EQ(search.fit({{"x", 2}}, {"x"}), (Sizes{{"x", 3}}));
   EXPECT_EQ(SizeSearch({unsure}, {}).fit({{"x", 2}}, {"x"}), (Sizes{{"x", 5}}));
+}
+
+// What can't be met takes no more time the more often it is asked for.
+TEST(Sizes, SearchesShareOneBudget) {
+  Dim product = 1;
+  std::vector<std::string> names;
+  Sizes sizes;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    names.emplace_back(name);
+    sizes[name] = 2;
+    product = product * Dim::symbol(name);
+  }
+  const auto steps_of = [&](int searches) {
+    int looks = 0;
+    const ir::Watch watch([&] { return ++looks < 0; }, 1e9);
+    SizeSearch search({heard(product, 1'000'003), heard(Dim::symbol("x"), 3)}, {}, watch);
+    for (int i = 0; i < searches; ++i) EXPECT_EQ(search.fit(sizes, names), std::nullopt);
+    EXPECT_EQ(search.fit({{"x", 3}}, {"x"}), (Sizes{{"x", 3}})) << "what holds as it is";
+    return looks;
+  };
+  EXPECT_GT(steps_of(1), 0);
+  EXPECT_EQ(steps_of(20), steps_of(10));
+}
+
+TEST(Sizes, ASearchCanBeCancelled) {
+  const Dim x = Dim::symbol("x"), y = Dim::symbol("y");
+  const ir::Watch watch([] { return true; }, 1e9);
+  SizeSearch search({heard(x * y, 1'000'003)}, {}, watch);
+  EXPECT_THROW(search.fit({{"x", 2}, {"y", 2}}, {"x", "y"}), Cancelled);
 }
 
 TEST(Sizes, ExamplesAreRepeatedAndCutOff) {
