@@ -31,9 +31,11 @@ constexpr int loop_rounds = 8;
 // Loops inside loops multiply their rounds: from so many visits a node on, what a loop changes is forgotten at once.
 constexpr std::size_t most_visits = 32;
 constexpr std::size_t bytes_a_step = 1024;  // of facts, which cost as much as a node
-// What facts of more than usual size may take in all, in bytes.
+// What facts of more than usual size may take in all, in bytes. One may take a share of what is left, so that large ones don't
+// use it up for small ones.
 constexpr std::size_t usual_fact = 1024;
 constexpr std::size_t most_large_facts = 64 << 20;
+constexpr std::size_t share_of_large = 16;
 constexpr std::size_t highest_rank = 64;                       // torch's own
 constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // more than any memory holds
 
@@ -113,24 +115,20 @@ class Statement {
   const FactTable& facts() const { return facts_; }
   std::size_t work() const { return work_; }
 
-  // Of some nodes alone; null: of all.
+  // Of some nodes alone, whose facts are forgotten; null: of all.
   void only(const NodeSelection* nodes) {
     only_ = nodes;
     visits_left_ = nodes ? most_visits * nodes->size() : all_visits_;
-    large_facts_left_ = most_large_facts;
+    if (!nodes) return;
+    for (const ir::Node* node : nodes->all())
+      for (const ir::Value* output : node->outputs()) reset(output, {});
   }
-  // Of some nodes alone, whose facts take the place of those from before; `left`: what large facts may take beside the others.
-  void again(const NodeSelection& nodes, std::size_t left) {
-    only(&nodes);
-    large_facts_left_ = left;
-    for (const ir::Node* node : nodes.all())
-      for (const ir::Value* output : node->outputs())
-        if (const std::size_t bytes = bytes_of(facts_.of(output)); bytes > usual_fact)
-          large_facts_left_ = std::min(large_facts_left_ + bytes, most_large_facts);
-  }
-  std::size_t large_facts_left() const { return large_facts_left_; }
   // As it stood before.
-  void reset(const ir::Value* value, Fact fact) { facts_.set(value, std::move(fact)); }
+  void reset(const ir::Value* value, Fact fact) {
+    large_facts_ -= large_bytes_of(facts_.of(value));
+    large_facts_ += large_bytes_of(fact);
+    facts_.set(value, std::move(fact));
+  }
 
  private:
   Fact input_fact(const std::string& name, std::uint32_t index, const ir::TypeRef& type, const std::vector<InputFact>& given) {
@@ -186,22 +184,25 @@ class Statement {
         fact.impossible = "a dimension of its result would be below 0";
       tensor->shape.reset();
     }
-    if (!affordable(fact)) fact.value = fact_of_type(value->type()).value;
-    if (symbolic::footprint(fact) > symbolic::most_fact) fact.value = {};
-    facts_.set(value, std::move(fact));
+    reset(value, {});  // what takes its place may take its memory
+    work_ += 1 + bytes_of(fact) / bytes_a_step;
+    if (!is_affordable(fact)) fact.value = fact_of_type(value->type()).value;
+    if (!is_affordable(fact)) fact.value = {};
+    reset(value, std::move(fact));
   }
 
   static std::size_t bytes_of(const Fact& fact) {
     return symbolic::footprint(fact) + fact.wants.size() * sizeof(fact.wants.front());
   }
 
-  bool affordable(const Fact& fact) {
+  static std::size_t large_bytes_of(const Fact& fact) {
     const std::size_t bytes = bytes_of(fact);
-    work_ += 1 + bytes / bytes_a_step;
-    if (bytes <= usual_fact) return true;
-    if (bytes > symbolic::most_fact || bytes > large_facts_left_) return false;
-    large_facts_left_ -= bytes;
-    return true;
+    return bytes > usual_fact ? bytes : 0;
+  }
+
+  bool is_affordable(const Fact& fact) const {
+    const std::size_t bytes = large_bytes_of(fact);
+    return bytes == 0 || (bytes <= symbolic::most_fact && large_facts_ + share_of_large * bytes <= most_large_facts);
   }
 
   void call(const ir::Node& node) {
@@ -394,7 +395,8 @@ class Statement {
   const ir::Program* program_;
   const ir::Watch& watch_;
   WrittenMemory written_;
-  std::size_t all_visits_ = 0, visits_left_ = 0, large_facts_left_ = most_large_facts;
+  std::size_t all_visits_ = 0, visits_left_ = 0;
+  std::size_t large_facts_ = 0;  // bytes of what is stated or supposed now
   const NodeSelection* only_ = nullptr;
   std::size_t work_ = 0;
   std::unordered_set<const ir::Value*> unset_;  // prim::Uninitialized, and what is never more than that
@@ -510,12 +512,8 @@ class FactTrials::State {
     const auto changed = statement_.inputs(graph_, inputs);
     if (!first && changed.empty()) return;
     const NodeSelection reached = first ? NodeSelection() : Reached(changed, *graph_.top()).nodes();
-    if (first)
-      statement_.only(nullptr);
-    else
-      statement_.again(reached, large_facts_left_);
+    statement_.only(first ? nullptr : &reached);
     statement_.block(*graph_.top());
-    large_facts_left_ = statement_.large_facts_left();
     statement_.only(nullptr);  // `reached` ends here
   }
 
@@ -547,7 +545,6 @@ class FactTrials::State {
   const ir::Graph& graph_;
   Statement statement_;
   bool first_ = true;
-  std::size_t large_facts_left_ = 0;  // by what is stated, not by what is supposed
   std::unordered_map<const ir::Value*, Fact> before_;
 };
 

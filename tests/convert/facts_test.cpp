@@ -83,5 +83,55 @@ TEST_F(FactTrialsTest, StatedAgainAsTheyWouldBeStatedAnew) {
   EXPECT_EQ(trials_.work(), work);  // nothing is new
 }
 
+std::string list_of(const std::string& name, int count, std::string_view item) {
+  std::string code = "  %" + name + " : Tensor[] = prim::ListConstruct(";
+  for (int i = 0; i < count; ++i) code.append(i == 0 ? "%" : ", %").append(item);
+  return code + ")\n";
+}
+
+bool knows_items(const symbolic::FactTable& facts, const ir::Graph& graph, const std::string& name) {
+  bool known = false;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    if (node->outputs().size() != 1 || node->output()->name() != name) return;
+    const auto* list = facts.of(node->output()).list();
+    known = list && list->items;
+  });
+  return known;
+}
+
+symbolic::FactTable stated(ir::Graph& graph) {
+  const schema::Registry schemas;
+  schema::resolve(graph, schemas);
+  const symbolic::Fact x{.value = symbolic::TensorFact{.dtype = ir::DType::f32, .shape = symbolic::Shape{3, 3}}};
+  return state_facts(graph, {{"x", x}}, mapping::Table::shipped(), schemas, symbolic::shipped_registry());
+}
+
+TEST(LargeFacts, LeaveMemoryForSmallOnes) {
+  std::string code = "graph(%x : Tensor):\n";
+  for (int i = 0; i < 300; ++i) code += list_of("large" + std::to_string(i), 1000, "x");
+  for (int i = 0; i < 100; ++i) code += list_of("small" + std::to_string(i), 50, "x");
+  ir::Graph graph = ir::parse_graph(code + "  return (%x)\n");
+  const auto facts = stated(graph);
+  EXPECT_TRUE(knows_items(facts, graph, "large0"));
+  EXPECT_FALSE(knows_items(facts, graph, "large299"));
+  EXPECT_TRUE(knows_items(facts, graph, "small99"));
+}
+
+TEST(LargeFacts, ArePaidForOnceHoweverOftenALoopIsVisited) {
+  std::string code = R"(graph(%x : Tensor, %n : int):
+  %one : int = prim::Constant[value=1]()
+  %true : bool = prim::Constant[value=1]()
+  %a : Tensor, %b : Tensor, %c : Tensor, %d : Tensor = prim::Loop(%n, %true, %x, %x, %x, %x)
+    block0(%i : int, %p : Tensor, %q : Tensor, %r : Tensor, %s : Tensor):
+)";
+  for (int i = 0; i < 60; ++i) code += "    " + list_of("large" + std::to_string(i), 1000, "s");
+  // Each that is carried changes its rank in the round after the one before.
+  ir::Graph graph = ir::parse_graph(code + R"(      %next : Tensor = aten::unsqueeze(%p, %one)
+      -> (%true, %next, %p, %q, %r)
+  return (%a, %d)
+)");
+  EXPECT_TRUE(knows_items(stated(graph), graph, "large59"));
+}
+
 }  // namespace
 }  // namespace compatcheck::conversion
