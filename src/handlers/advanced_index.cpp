@@ -185,9 +185,11 @@ Value flat_data(Emission& e, const IndexPlan& plan) {
   const Value first = axes_first(e, plan);
   if (plan.axes.size() == 1) return first;
   if (!plan.shape) e.want("self", "the rank");
-  Values sizes{e.integers({-1})};
+  Values indexed, sizes;
   for (std::int64_t axis = 0; axis < plan.rank(); ++axis)
-    if (std::ranges::find(plan.axes, axis) == plan.axes.end()) sizes.push_back(size_of_axis(e, plan, axis));
+    (std::ranges::find(plan.axes, axis) == plan.axes.end() ? sizes : indexed).push_back(size_of_axis(e, plan, axis));
+  const bool known = std::ranges::all_of(indexed, [&](const Value& size) { return e.build.ints_of(size).has_value(); });
+  sizes.insert(sizes.begin(), known ? product_of(e, indexed) : e.integers({-1}));
   return reshape_parts(e, first, sizes);
 }
 

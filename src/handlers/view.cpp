@@ -205,7 +205,9 @@ void channel_shuffle(Emission& e) {
   const Value self = e.tensor("self");
   const auto channels = e.size("self", 1);
   const Value members = channels ? e.integers({*channels / groups}) : quotient(e, e.size_of("self", 1), e.integers({groups}));
-  const Value parted = reshape_parts(e, self, {e.integers({0}), e.integers({groups}), members, e.integers({-1})});
+  Values pixels;
+  for (std::int64_t axis = 2; axis < e.rank("self"); ++axis) pixels.push_back(e.size_of("self", axis));
+  const Value parted = reshape_parts(e, self, {e.size_of("self", 0), e.integers({groups}), members, product_of(e, pixels)});
   const Value swapped = e.build.transpose(parted, {0, 2, 1, 3});
   e.give(reshape_to(e, swapped, nullptr, known_output_shape(e), [&] { return e.shape_of("self"); }));
 }

@@ -250,6 +250,12 @@ std::string_view put_back_obstacle(const ir::Value* view) {
   return {};
 }
 
+bool is_expanded_part(const ir::Value* value) {
+  const ir::Node* node = value->producer();
+  if (node && (node->is("prim::ListUnpack") || node->is("aten::__getitem__"))) node = node->input(0)->producer();
+  return node && (node->is("aten::meshgrid") || node->is("aten::broadcast_tensors") || node->is("aten::align_tensors"));
+}
+
 std::span<ir::Value* const> parts_beside(const ir::Value* view) {
   return view->producer()->is("prim::ListUnpack") ? view->producer()->outputs() : std::span<ir::Value* const>();
 }

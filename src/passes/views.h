@@ -51,6 +51,9 @@ bool is_whole(const ir::Node& view);
 // Why a new value of the view can't be put back into its parent; empty if it can.
 std::string_view put_back_obstacle(const ir::Value* view);
 
+// One of the results of meshgrid or broadcast_tensors, which may be expanded views though their schemas don't say so.
+bool is_expanded_part(const ir::Value* value);
+
 // The parts of one split, this one included, which don't overlap; empty if the view is no such part.
 std::span<ir::Value* const> parts_beside(const ir::Value* view);
 

@@ -178,6 +178,12 @@ def written_in_place(x: Tensor) -> Tensor:
     return x
 
 
+def write_meshgrid(x):
+    columns = torch.meshgrid(x * 2, x * 2, indexing="ij")[1]
+    columns[0] += columns[-1]
+    return columns
+
+
 def products_of_nothing():
     """Sums over no elements, after a run that left values in memory; and sizes that Reshape can't find out."""
     r = torch.randn
@@ -211,6 +217,7 @@ def products_of_nothing():
     made["no_queries"] = Case(lambda q, k: (q.transpose(0, 1) * 0.5) @ k.transpose(0, 1).transpose(1, 2), [(r(n, 2, 3), r(4, 2, 3)) for n in (3, 0, 1)], ("f32:n,2,3", "f32:4,2,3"), opsets=range(7, 27))
     made["unique_of_nothing"] = Case(lambda x: torch.unique(x, return_inverse=True), sizes((3, "n")), spec((3, "n")), opsets=range(11, 27))
     made["cov_of_a_number"] = Case(torch.cov, [(torch.tensor(4., dtype=torch.float64),), (torch.tensor(-1., dtype=torch.float64),)], opsets=range(7, 27))
+    made["meshgrid_written"] = Case(write_meshgrid, [(torch.tensor([2.0, 1.75, -3.5]),)], ("f32:3",), refused="whose elements share memory")
     made["stated_and_written"] = Case(written_in_place, [(torch.tensor([1, 2, 3]),)], ("i64:3",), script=True, refused="may or may not share memory")
     made["empty_batch"] = Case(lambda x, t: (F.cross_entropy(x, t), F.cross_entropy(x, t, reduction="sum"), F.nll_loss(x, t, reduction="none"), F.cross_entropy(x, t, label_smoothing=0.25)),
                                [(r(n, 4), torch.randint(4, (n,))) for n in (3, 0, 1)], ("f32:n,4", "i64:n"), opsets=range(9, 27))
@@ -341,6 +348,8 @@ def found_at_random():
     made["sum_wraps"] = Case(lambda x: x.sum(1, dtype=torch.int32), [(large(3, 5),) for _ in range(2)])
     made["index_add_wraps"] = Case(lambda x, i, s: x.index_add(0, i, s), [(large(3, 5), torch.tensor([0, 0, 2]), large(3, 5)) for _ in range(2)], opsets=range(9, 27))
     made["isin_few"] = Case(lambda x: torch.isin(torch.tensor(300), x), [(torch.tensor([44, 2], dtype=torch.uint8),), (torch.tensor([45, 2], dtype=torch.uint8),)])
+    made["shuffle_of_nothing"] = Case(lambda x: torch.nn.functional.channel_shuffle(x, 2), [(torch.randn(n, 4, m, 3),) for n, m in ((3, 2), (0, 2), (2, 0), (0, 0), (1, 5))], ("f32:n,4,m,3",), opsets=range(14, 27))
+    made["index_beside_nothing"] = Case(lambda x: x[torch.tensor([0, -2]), torch.tensor([-1, 0])], [(torch.randn(3, 2, n, 4),) for n in (3, 0, 1)], ("f32:3,2,n,4",), opsets=range(7, 27))
     made["isin_many"] = Case(lambda x: torch.isin(torch.tensor(300), x), [(torch.arange(30, 60, dtype=torch.uint8),)])
     made["nearest_doubles"] = Case(lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), [(torch.randn(1, 2, 3, dtype=torch.float64),)])
     made["group_norm_doubles"] = Case(lambda x: F.group_norm(x, 2), [(torch.randn(2, 4, 3, dtype=torch.float64),)])

@@ -63,6 +63,8 @@ def expression(state):
     values = [env[name] for env in state.envs for name in state.used if isinstance(env[name], torch.Tensor)]
     if "pixel_unshuffle" in text and any(value.numel() == 0 for value in values):
         raise Unfit   # PyTorch returns a tensor without elements in its old shape
+    if "_norm(" in text and any(value.numel() == 0 for value in values):
+        raise Unfit   # InstanceNormalization of nothing ends ONNX Runtime: docs/onnxruntime.md
     if SIGN_OF_ZERO.search(text) and any((value == 0).any() for value in values):
         raise Unfit   # ONNX Runtime drops additions of 0: -0 + 0 is -0
     if state.rng.random() < 0.1:

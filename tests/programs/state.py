@@ -68,7 +68,7 @@ class State:
 
     def has_exact_values(self, name):
         """On every set of inputs: a chain of products may outgrow a float's digits on one of them."""
-        return all(exact_value(env[name]) for env in self.envs)
+        return all(exact_value(env[name]) for env in self.envs if name in env)
 
     def overlaps(self, name, other):
         """Memory that two tensors share in part: PyTorch leaves open what an element-wise write to one does to the other."""
