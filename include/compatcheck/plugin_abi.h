@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* NOLINTBEGIN(modernize-use-using): C, too, reads this. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -199,3 +200,4 @@ typedef struct compatcheck_plugin_entry {
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
+/* NOLINTEND(modernize-use-using) */
