@@ -185,12 +185,22 @@ Value flat_data(Emission& e, const IndexPlan& plan) {
   const Value first = axes_first(e, plan);
   if (plan.axes.size() == 1) return first;
   if (!plan.shape) e.want("self", "the rank");
+  Shape to{Dim(1)};
   Values indexed, sizes;
-  for (std::int64_t axis = 0; axis < plan.rank(); ++axis)
-    (std::ranges::find(plan.axes, axis) == plan.axes.end() ? sizes : indexed).push_back(size_of_axis(e, plan, axis));
-  const bool known = std::ranges::all_of(indexed, [&](const Value& size) { return e.build.ints_of(size).has_value(); });
-  sizes.insert(sizes.begin(), known ? product_of(e, indexed) : e.integers({-1}));
-  return reshape_parts(e, first, sizes);
+  for (std::int64_t axis = 0; axis < plan.rank(); ++axis) {
+    const Dim& dim = (*plan.shape)[static_cast<std::size_t>(axis)];
+    if (std::ranges::find(plan.axes, axis) == plan.axes.end()) {
+      to.push_back(dim);
+      sizes.push_back(size_of_axis(e, plan, axis));
+    } else {
+      to.front() = to.front() * dim;
+      indexed.push_back(size_of_axis(e, plan, axis));
+    }
+  }
+  return reshape_to(e, first, nullptr, &to, [&] {
+    sizes.insert(sizes.begin(), product_of(e, indexed));
+    return joined(e, sizes);
+  });
 }
 
 Value indexed(Emission& e, const IndexPlan& plan) {

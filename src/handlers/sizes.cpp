@@ -212,24 +212,7 @@ Value joined(Emission& e, const Values& parts) {
   return e.build.concat(merged, 0);
 }
 
-namespace {
-
-// -1 for the one size that isn't known, where no other is -1 or 0.
-void infer_one_part(Emission& e, Values& parts) {
-  Value* unknown = nullptr;
-  for (Value& part : parts) {
-    const auto known = e.build.ints_of(part);
-    if (known && std::ranges::all_of(*known, [](std::int64_t size) { return size > 0; })) continue;
-    if (known || unknown) return;
-    unknown = &part;
-  }
-  if (unknown) *unknown = e.integers({-1});
-}
-
-}  // namespace
-
-Value reshape_parts(Emission& e, const Value& value, Values parts) {
-  infer_one_part(e, parts);
+Value reshape_parts(Emission& e, const Value& value, const Values& parts) {
   const Value dims = joined(e, parts);
   if (const auto known = e.build.ints_of(dims)) return e.build.reshape(value, *known);
   return e.build.reshape_by(value, dims);

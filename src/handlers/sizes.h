@@ -44,7 +44,7 @@ Value wrapped_if_needed(Emission& e, const Value& positions, const Value& size);
 // Reshape to `to` by constants if that is enough, else to what `sizes` computes. Null: the rank isn't known.
 Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes);
 // To the sizes in `parts`, i64 vectors of one. A constant 0 keeps the size of that place, −1 is what is left.
-Value reshape_parts(Emission& e, const Value& value, Values parts);
+Value reshape_parts(Emission& e, const Value& value, const Values& parts);
 // The parts as one vector; neighbouring constants become one.
 Value joined(Emission& e, const Values& parts);
 // Broadcast to `to`: Expand, before opset 8 Tile. `sizes` as above.

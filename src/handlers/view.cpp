@@ -1,5 +1,6 @@
 // Views: the same elements under another shape or in another order of dimensions.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "handlers/families.h"
@@ -203,13 +204,18 @@ void movedim(Emission& e) {
 void channel_shuffle(Emission& e) {
   const std::int64_t groups = e.integer("groups");
   const Value self = e.tensor("self");
-  const auto channels = e.size("self", 1);
-  const Value members = channels ? e.integers({*channels / groups}) : quotient(e, e.size_of("self", 1), e.integers({groups}));
-  Values pixels;
-  for (std::int64_t axis = 2; axis < e.rank("self"); ++axis) pixels.push_back(e.size_of("self", axis));
-  const Value parted = reshape_parts(e, self, {e.size_of("self", 0), e.integers({groups}), members, product_of(e, pixels)});
+  const Shape& shape = e.shape("self");
+  const Shape parts{shape[0], Dim(groups), floor_div(shape[1], Dim(groups)),
+                    std::accumulate(shape.begin() + 2, shape.end(), Dim(1), std::multiplies<>())};
+  const Value parted = reshape_to(e, self, &shape, &parts, [&] {
+    Values pixels;
+    for (std::int64_t axis = 2; axis < e.rank("self"); ++axis) pixels.push_back(e.size_of("self", axis));
+    const Value members = quotient(e, e.size_of("self", 1), e.integers({groups}));
+    return joined(e, {e.size_of("self", 0), e.integers({groups}), members, product_of(e, pixels)});
+  });
   const Value swapped = e.build.transpose(parted, {0, 2, 1, 3});
-  e.give(reshape_to(e, swapped, nullptr, known_output_shape(e), [&] { return e.shape_of("self"); }));
+  const Shape exchanged{parts[0], parts[2], parts[1], parts[3]};
+  e.give(reshape_to(e, swapped, &exchanged, &shape, [&] { return e.shape_of("self"); }));
 }
 
 // ---- Broadcasts
