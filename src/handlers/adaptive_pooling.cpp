@@ -124,7 +124,11 @@ MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Way>& wa
 void adaptive_max(Emission& e) {
   const Batched input = with_batch(e, "self", dims_of_name(e));
   const bool positions = e.output_used(1);
-  const MaxPooled made = greatest(e, input, ways_of(e, input.spatial()), positions);
+  auto ways = ways_of(e, input.spatial());
+  if (!positions && all(ways, Way::Kind::keep)) return e.give(e.build.again(e.tensor("self")));
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    if (ways[i].kind == Way::Kind::keep && input.spatial()[i].number() == 1) ways[i] = {Way::Kind::all, 1, 1};
+  const MaxPooled made = greatest(e, input, ways, positions);
   e.give(0, input.without(e, made.values));
   if (positions) e.give(1, input.without(e, made.positions));
 }

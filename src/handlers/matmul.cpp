@@ -255,6 +255,24 @@ Ints rest_of(std::int64_t rank, const Ints& over) {
   return dims;
 }
 
+// The dimension in two: as many sums as the other tensor has elements, [n, 1] where the sizes are equal and [1, n] where one of
+// them is 1.
+Value parted_by_size(Emission& e, const Value& x, std::int64_t rank, std::int64_t axis, const Value& size, const Value& against) {
+  const auto marked = e.build.plumbing();
+  const Value one = e.integers({1});
+  const auto is = [&](const Value& value, std::int64_t number) { return e.node("Equal", {value, e.integers({number})}); };
+  const Value sums = e.node("Where", {e.node("Or", {is(size, 1), is(against, 1)}), one, size});
+  const Value terms = quotient(e, size, e.node("Where", {is(sums, 0), one, sums}));
+  Values sizes;
+  for (std::int64_t other = 0; other < rank; ++other) {
+    if (other == axis)
+      sizes.insert(sizes.end(), {sums, terms});
+    else
+      sizes.push_back(size_at(e, x, other));
+  }
+  return reshape_to(e, x, nullptr, nullptr, [&] { return joined(e, sizes); });
+}
+
 // PyTorch takes a contracted dimension of size 1 against any size, and sums the other one's before it multiplies. Which of them
 // is 1 may show when the model runs.
 Value contractible(Emission& e, std::string_view name, const Ints& over, std::string_view other, const Ints& over_other) {
@@ -268,22 +286,10 @@ Value contractible(Emission& e, std::string_view name, const Ints& over, std::st
       summed.push_back(over[i]);
       continue;
     }
-    // As many sums as the other has elements: [n, 1] where the sizes are equal, [1, n] where one of them is 1.
-    const Value size = e.size_of(name, over[i]), against = e.size_of(other, over_other[i]), one = e.integers({1});
     if (!e.at_least(9))
       throw Refusal{"whether a contracted dimension is 1 isn't known, which needs Where before opset 9",
                     "use opset 9, or name the sizes"};
-    const auto is_one = [&](const Value& value) { return e.node("Equal", {value, one}); };
-    const Value sums = e.node("Where", {e.node("Or", {is_one(size), is_one(against)}), one, size});
-    const Value terms = quotient(e, size, e.node("Where", {e.node("Equal", {sums, e.integers({0})}), one, sums}));
-    Values sizes;
-    for (std::int64_t axis = 0; axis < std::ssize(own); ++axis) {
-      if (axis == over[i])
-        sizes.insert(sizes.end(), {sums, terms});
-      else
-        sizes.push_back(size_at(e, x, axis));
-    }
-    x = reshape_to(e, x, nullptr, nullptr, [&] { return joined(e, sizes); });
+    x = parted_by_size(e, x, std::ssize(own), over[i], e.size_of(name, over[i]), e.size_of(other, over_other[i]));
     x = reduce(e, "ReduceSum", x, {over[i] + 1}, false);
   }
   return summed.empty() ? x : reduce(e, "ReduceSum", x, summed, true);

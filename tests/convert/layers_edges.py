@@ -200,6 +200,7 @@ def products_of_nothing():
         made[f"nothing_summed_{name}"] = Case(function, sizes(*shapes), spec(*shapes), opsets=range(8 if "repeated" in name or "more" in name or name in ("vector_by_matrices", "vector_by_turned") else 7, 27))
     mixed = [(r(2, 3, 4), r(4, 5)), (torch.tensor([[[INF, 1, -1, 0]]]), r(1, 5)), (r(2, 0, 0), r(0, 5)), (r(2, 3, 1), torch.tensor([[0., INF], [1, -1], [2, 0.]])), (r(1, 1, 1), r(0, 2))]
     made["tensordot_broadcast"] = Case(lambda a, b: torch.tensordot(a, b, 1), mixed, ("f32:a,b,c", "f32:d,e"), opsets=range(9, 27), zeros=range(14, 27))
+    made["tensordot_broadcast_integers"] = Case(lambda a, b: torch.tensordot(a, b, 1), [tuple((x.clamp(-5, 5) * 4).to(torch.int64) for x in pair) for pair in mixed], ("i64:a,b,c", "i64:d,e"), opsets=range(9, 27), zeros=range(14, 27))
     made["tensordot_infinite"] = Case(lambda a, b: torch.tensordot(a, b, 1), [(torch.tensor([[INF]]), torch.tensor([[0., 1], [1, -1]]))], opsets=range(7, 27))
     for name, function, *shapes in [("flatten", lambda x: x.flatten(-2), ("n", 4, 2)), ("flatten_sliced", lambda x: x[..., -2:0].flatten(-2), (3, 4, "n")),
                                     ("unflatten", lambda x: x[3:-1, 1::3].unflatten(-3, [-1, 2]), (2, "n", 4)), ("kron", torch.kron, ("n", 2), ("n", 3)),
