@@ -349,7 +349,7 @@ def found_at_random():
     made["sum_wraps"] = Case(lambda x: x.sum(1, dtype=torch.int32), [(large(3, 5),) for _ in range(2)])
     made["index_add_wraps"] = Case(lambda x, i, s: x.index_add(0, i, s), [(large(3, 5), torch.tensor([0, 0, 2]), large(3, 5)) for _ in range(2)], opsets=range(9, 27))
     made["isin_few"] = Case(lambda x: torch.isin(torch.tensor(300), x), [(torch.tensor([44, 2], dtype=torch.uint8),), (torch.tensor([45, 2], dtype=torch.uint8),)])
-    made["shuffle_of_nothing"] = Case(lambda x: torch.nn.functional.channel_shuffle(x, 2), [(torch.randn(n, 4, m, 3),) for n, m in ((3, 2), (0, 2), (2, 0), (0, 0), (1, 5))], ("f32:n,4,m,3",), opsets=range(7, 27))
+    made["shuffle_of_nothing"] = Case(lambda x: torch.nn.functional.channel_shuffle(x, 2), [(torch.randn(n, 4, m, 3),) for n, m in ((3, 2), (0, 2), (2, 0), (0, 0), (1, 5))], ("f32:n,4,m,3",), opsets=range(7, 27), zeros=range(14, 27))
     made["index_beside_nothing"] = Case(lambda x: x[torch.tensor([0, -2]), torch.tensor([-1, 0])], [(torch.randn(3, 2, n, 4),) for n in (3, 0, 1)], ("f32:3,2,n,4",), opsets=range(7, 27))
     made["isin_many"] = Case(lambda x: torch.isin(torch.tensor(300), x), [(torch.arange(30, 60, dtype=torch.uint8),)])
     made["nearest_doubles"] = Case(lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), [(torch.randn(1, 2, 3, dtype=torch.float64),)])
