@@ -1,7 +1,9 @@
 #include "convert/structural.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "symbolic/condition.h"
@@ -100,16 +102,29 @@ bool is_written(std::string_view attribute, const Context& context) {
   });
 }
 
+// The model's input that the object is, or a part of. `self` of a graph given as text is the model.
+std::optional<std::uint32_t> input_with(const ir::Value* object) {
+  while (const ir::Node* producer = object->producer()) {
+    if (!producer->is("prim::GetAttr")) return std::nullopt;
+    object = producer->input(0);
+  }
+  const ir::Block& block = *object->block();
+  const auto at = std::ranges::find(block.inputs(), object);
+  if (block.owner() || at == block.inputs().begin() || at == block.inputs().end()) return std::nullopt;
+  return static_cast<std::uint32_t>(at - block.inputs().begin());
+}
+
 // A graph given as text holds no attributes: of numbers and objects the model's file will say the value, and the rows of the
 // operators that take them have judged without it.
 Verdict attribute_is_known(const ir::Node& node, const Context& context) {
   const ir::Value *object = node.input(0), *attribute = node.output();
-  const auto no = [&](const char* why) {
+  const auto no = [&](const std::string& why) {
     return Verdict{.truth = Truth::no, .message = "the attribute `" + std::string(attribute_name(node)) + "`" + why};
   };
   if (!is_needed(attribute, context.table) || is_written(attribute_name(node), context)) return {.truth = Truth::yes};
   if (object->producer() && object->producer()->is("prim::CreateObject"))
     return no(" is of an object that is made while the model runs");
+  if (const auto input = input_with(object)) return {.message = "the members of an object are wanted", .wants = {*input}};
   if (holds_only_tensors(attribute->type())) return {.truth = Truth::yes};
   const bool known_object = !std::holds_alternative<std::monostate>(context.facts.of(object).value);
   if (known_object) return no(" isn't known while converting: its content can't be read");

@@ -179,6 +179,7 @@ Facts cosine_embedding(const Call& call) {
     demands.rank(call, "target", 0, 1);
     demands.rank(call, "input1", *rank + 1, *rank + 1);
     demands.rank(call, "input2", *rank + 1, *rank + 1);
+    demands.hold();
     for (const char* name : {"input1", "input2"})
       if (const auto& shape = tensor_of(call, name).shape; shape && *rank == 1 && shape->front().number() != 1)
         demands.broadcasts(Shape{shape->front()}, Shape{size_at(tensor_of(call, "target"), 0)}, name);
