@@ -71,7 +71,9 @@ def below_it_is_said_from_which_opset(example):
     errors = {finding["op"]: finding for finding in report["findings"] if finding["severity"] == "error"}
     for name in "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa":
         equal((errors[name]["id"], errors[name]["available_from"]), ("CC005", 18))
-    equal((errors["aten::adaptive_avg_pool2d"]["id"], errors["aten::adaptive_avg_pool2d"]["available_from"]), ("CC005", None))
+    pool = errors["aten::adaptive_avg_pool2d"]
+    equal((pool["id"], pool["available_from"]), ("CC006", None))
+    assert "--input x=f32:batch,3," in pool["help"], pool["help"]
 
 
 sys.exit(main(__doc__, tool("03-resize")))
