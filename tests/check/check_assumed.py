@@ -324,6 +324,19 @@ class NamedInside(nn.Module):
         return x * 2
 
 
+@torch.jit.script
+class Settings:
+    def __init__(self, scale: float):
+        self.scale = scale
+
+
+class Configured(nn.Module):
+    """An object of the user's own class."""
+
+    def forward(self, x, settings: Settings):
+        return x * settings.scale
+
+
 class Keyed(nn.Module):
     def forward(self, x, members: Dict[int, Tensor]):
         return x * members[1]
@@ -545,7 +558,7 @@ class Checks:
 
     # What no option states is refused, and the advice is for the model.
     def not_to_be_given(self):
-        for name, module, advice in (("named", Named(), "set 'names' in __init__"), ("keyed", Keyed(), "keys that are texts"), ("anything", Anything(), "annotate 'n' with one type"),
+        for name, module, advice in (("named", Named(), "set 'names' in __init__"), ("configured", Configured(), "set 'settings' in __init__"), ("keyed", Keyed(), "keys that are texts"), ("anything", Anything(), "annotate 'n' with one type"),
                                      ("nested", Nested(), "an argument for each member of 'pair'"), ("texts", PairOfTexts(), "an argument for each member of 'pair'"),
                                      ("summed", Summed(), "set 'dims' in __init__")):
             model = self.saved(name, module)
