@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "analysis/wanted_input.h"
 #include "compatcheck/error.h"
 #include "inference/infer.h"
 #include "ir/value_name.h"
@@ -46,13 +47,20 @@ std::string with_rank(const AssumedInput& input, std::size_t rank) {
 // Those that images, sequences and rows have.
 constexpr std::array ranks = {std::size_t{4}, std::size_t{3}, std::size_t{1}, std::size_t{2}};
 
-constexpr int most_tried_members = 4;
+constexpr int most_tried_members = 6;
 
-// Of a number, as --input says it; empty for all else.
+// The --input option of a number; empty for other types.
 std::string number_option(const ir::TypeRef& type) {
   if (ir::is(type, ir::TypeKind::integer)) return "i64:scalar";
   if (ir::is(type, ir::TypeKind::floating)) return "f64:scalar";
   return ir::is(type, ir::TypeKind::boolean) ? "bool:scalar" : "";
+}
+
+// Whether all that options can say of such an input is tried.
+bool states_all(const ir::TypeRef& type) {
+  const ir::TypeRef& held = ir::is(type, ir::TypeKind::optional) ? type->elements.front() : type;
+  const ir::TypeRef& number = ir::is(held, ir::TypeKind::list) ? held->elements.front() : held;
+  return !number_option(number).empty() || instead_of_option({}, held).has_value();
 }
 
 bool fails(const Outcome& outcome) {
@@ -106,7 +114,11 @@ void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers
   for (const auto& [name, number] : numbers) names += (names.empty() ? "" : ", ") + name;
   made.option += numbers.size() == 1 ? ", with your own number for " + names : ", with your own numbers for " + names;
   made.of_given = true;
-  tries_->push_back(try_options(std::move(made), asked));
+  try {
+    tries_->push_back(try_options(std::move(made), asked));
+  } catch (const Error&) {  // with the numbers the graph may be beyond a bound
+    return watch_.look();
+  }
   if (std::ranges::all_of(tries_->back().failing, [](const auto& at) { return at.second.empty(); })) given_settled_ = true;
 }
 
@@ -228,17 +240,18 @@ const std::vector<DecidingSizes::Try>& DecidingSizes::tries_of_value(const ir::V
       watch_.look();
     }
   };
+  const std::string name = ir::input_name(input);
   const bool may_be_none = ir::is(input.type(), ir::TypeKind::optional);
   const ir::TypeRef& type = may_be_none ? input.type()->elements.front() : input.type();
-  if (may_be_none) add({input.name() + "=none"}, "--input " + input.name() + "=none");
+  if (may_be_none) add({name + "=none"}, "--input " + name + "=none");
   if (const std::string number = number_option(type); !number.empty())
-    add({input.name() + "=" + number}, "--input " + input.name() + "=" + number);
+    add({name + "=" + number}, "--input " + name + "=" + number);
   const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();
   std::vector<std::string> said;
   for (int count = 0; count < most_tried_members && !member.empty(); ++count) {
-    said.push_back(input.name() + "." + std::to_string(count) + "=" + member);
-    add(said, "--input " + said.front() + ", and so on for each member of the list; or --inputs-from FILE, with an example of " +
-                  input.name());
+    said.push_back(name + "." + std::to_string(count) + "=" + member);
+    add(said,
+        "--input " + said.front() + ", and so on for each member of the list; or --inputs-from FILE, with an example of " + name);
   }
   return known->second;
 }
@@ -253,11 +266,13 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
       if (!each.failing.at(opset).contains(call_of(*outcome.node)) && std::ranges::find(helpful, each.option) == helpful.end())
         helpful.push_back(each.option);
     if (tries.empty()) continue;
+    const std::string name = ir::input_name(input);
     if (helpful.empty()) {
+      if (!states_all(input.type())) continue;  // sizes or members that weren't tried may settle it
       outcome.status = Status::refused;
       outcome.wants.clear();
-      outcome.reason += "; no option states the value of input '" + input.name() + "'";
-      outcome.hint = "set '" + input.name() + "' in __init__, as an attribute of the module, and save the model again";
+      outcome.reason += "; no option states the value of input '" + name + "'";
+      outcome.hint = "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
       continue;
     }
     outcome.hint = helpful.front();

@@ -70,7 +70,7 @@ void state_unspoken(Outcome& outcome, const std::string& names) {
 bool knows_tensors(const symbolic::Call& call) {
   return std::ranges::all_of(call.node().inputs(), [&](const ir::Value* input) {
     const auto* tensor = call.facts().of(input).tensor();
-    return ir::is(input->type(), ir::TypeKind::tensor) ? tensor && tensor->dtype && tensor->shape : true;
+    return !ir::is(input->type(), ir::TypeKind::tensor) || (tensor && tensor->dtype && tensor->shape);
   });
 }
 

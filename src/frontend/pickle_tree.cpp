@@ -32,7 +32,7 @@ class PickleReader {
 
   [[noreturn]] static void damaged() { throw ModelError("its pickle is damaged"); }
   void bound(std::size_t count) const {
-    if (count >= most_items_) throw ModelError("its pickle holds more than 100,000 values");
+    if (count >= most_items_) throw ModelError("its pickle holds more than " + std::to_string(most_items_) + " values");
   }
 
   PickleItemId make(PickleItem item) {

@@ -24,7 +24,10 @@ bool is_whole(const Emission& e, std::string_view argument) {
 std::optional<std::int64_t> whole_number(const Emission& e, std::string_view argument) {
   if (!e.call.has(argument)) return std::nullopt;
   const auto integer = e.call.integer(argument);
-  return integer ? *integer : static_cast<std::int64_t>(*e.call.number(argument));
+  if (integer) return integer;
+  const double number = *e.call.number(argument);
+  if (!(std::abs(number) < 0x1p63)) throw Refusal{"a bound of a range is no 64-bit integer"};
+  return static_cast<std::int64_t>(number);
 }
 
 void give_whole_range(Emission& e, std::int64_t start, std::int64_t end, std::int64_t step) {

@@ -137,7 +137,8 @@ void Fitting::look_for_hints(const ir::Node& node, const Cone& cone, Candidate& 
         return add(Hint::Kind::question);
     return;
   }
-  if (symbolic::takes_one_element(node.op(), node.overload()) && cone.holds(node.input(0)) &&
+  // Below a branch its condition may have asked first.
+  if (!node.owner()->owner() && symbolic::takes_one_element(node.op(), node.overload()) && cone.holds(node.input(0)) &&
       rank_of(facts.of(node.input(0))) == 0)
     return add(Hint::Kind::number);
   if (!broadcasts(node, sources_.table.facts(node.op(), node.overload(), sources_.schemas))) return;

@@ -241,7 +241,7 @@ class Inferring {
   }
 
   // Sizes that follow from a rank may not fit each other: another one is guessed, if there is one.
-  void leave_out_misfits(const Leaf& leaf, std::vector<Candidate> candidates, Strength strength, Choice& choice) {
+  void leave_out_misfits(const Leaf& leaf, std::vector<Candidate>& candidates, Strength strength, Choice& choice) {
     if (tensor_of(leaf).shape) return;
     const std::vector<const ir::Node*> anyway = refusing();
     for (std::optional<Choice> next = choice; next; next = choose_rank(candidates, strength)) {

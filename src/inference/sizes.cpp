@@ -57,12 +57,16 @@ std::optional<std::int64_t> linear_root(const Dim& difference, symbolic::Sizes s
   return root >= 1 && at(root) == 0 ? std::optional(root) : std::nullopt;
 }
 
-// The same whatever the other names are: x·y·n = x·y·24.
+// The same whatever the other names are: x·y·n = x·y·24. The sizes tried are unrelated: n + x = y settles nothing.
 std::optional<std::int64_t> common_root(const Dim& difference, const std::string& name) {
+  static constexpr std::int64_t trials[][7] = {{2, 7, 31, 13, 5, 23, 43}, {11, 3, 17, 41, 29, 2, 19}, {5, 37, 3, 23, 47, 13, 7}};
+  const auto others = names_in(difference);
+  if (others.size() > std::size(trials[0])) return std::nullopt;
   std::optional<std::int64_t> common;
-  for (const std::int64_t first : {2, 5, 11}) {
+  for (const auto& trial : trials) {
     symbolic::Sizes sizes;
-    for (const std::string& other : names_in(difference)) sizes[other] = first + static_cast<std::int64_t>(sizes.size());
+    const std::int64_t* size = trial;
+    for (const std::string& other : others) sizes[other] = *size++;
     const auto root = linear_root(difference, std::move(sizes), name);
     if (!root || (common && *common != *root)) return std::nullopt;
     common = root;
@@ -80,6 +84,18 @@ std::optional<std::int64_t> whole_root(const Dim& difference, const std::string&
   return linear_root(difference, {}, name);
 }
 
+// Of sizes alone, as zeros(h, w) is: its rows are the model's, not an input's.
+bool is_made_of_sizes(const ir::Value* value) {
+  while (const ir::Node* producer = value->producer()) {
+    const auto tensor = std::ranges::find_if(producer->inputs(), [](const ir::Value* input) {
+      return ir::is(input->type(), ir::TypeKind::tensor) || ir::is_tensor_list(input->type());
+    });
+    if (tensor == producer->inputs().end()) return !ir::constant_of(value);
+    value = *tensor;
+  }
+  return false;
+}
+
 // Pictures or rows as rows of so many numbers, x.view(-1, 400): each is a row, though all that has to fit is their number.
 std::optional<symbolic::SizeDemand> made_flat(const ir::Node& node, const symbolic::FactTable& facts) {
   constexpr std::size_t rows = 2, picture = 4;  // ranks
@@ -91,6 +107,7 @@ std::optional<symbolic::SizeDemand> made_flat(const ir::Node& node, const symbol
     return std::nullopt;
   Dim row = 1;
   for (std::size_t i = 1; i < tensor->shape->size(); ++i) row = row * (*tensor->shape)[i];
+  if (rounds(row) || is_made_of_sizes(node.input(0))) return std::nullopt;
   return symbolic::SizeDemand{.size = row, .other = Dim((*sizes)[1]), .may_stretch = true};
 }
 

@@ -130,10 +130,21 @@ class Guard {
     return number && std::isnan(*number);
   }
 
+  // Of two factors in a row, the first of which another product reads too, MatMulScaleFusion drops what that one reads.
+  void scaled_twice(const Node& node) {
+    for (const std::size_t at : {0u, 1u})
+      for (const char* op : {"Mul", "Div"}) {
+        const Node* first = number_of(node.inputs[1 - at]) ? maker(node.inputs[at], op) : nullptr;
+        if (first && std::ranges::any_of(first->inputs, [&](ValueId factor) { return number_of(factor).has_value(); }))
+          scaled_.insert(first->outputs[0]);
+      }
+  }
+
   // MatMulScaleFusion multiplies the product instead of the factor, which isn't the same for 0, infinity and NaN; nor does a
   // model load that it scales by infinity.
   void scaling(const Node& node) {
     const ir::DType dtype = model_.values[node.outputs[0]].dtype;
+    scaled_twice(node);
     if (dtype != ir::DType::f32 && dtype != ir::DType::f16 && dtype != ir::DType::f64) return;
     const auto spoils = [&](ValueId value) {
       const auto number = number_of(value);

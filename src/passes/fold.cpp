@@ -34,9 +34,10 @@ bool is_given_tensor(const ir::Value* value) {
   return value->producer() ? value->producer()->is("prim::Constant") : !value->block()->owner();
 }
 
-// Two tensors that are never one object.
+// Two tensors that are never one object, nor are two inputs of an ONNX model.
 bool are_apart(const ir::Value* a, const ir::Value* b) {
   if (a == b) return false;
+  if (is_given_tensor(a) && is_given_tensor(b) && !a->producer() && !b->producer()) return true;
   const bool new_a = is_new_tensor(a), new_b = is_new_tensor(b);
   return (new_a || new_b) && (new_a || is_given_tensor(a)) && (new_b || is_given_tensor(b));
 }

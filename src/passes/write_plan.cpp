@@ -150,7 +150,8 @@ std::string WritePlan::obstacle_of_target(const ir::Node& write, const ir::Value
     if (const auto why = put_back_obstacle(view); !why.empty())
       return "writes to " + shown(target) + ", which is " + std::string(why);
   const ir::Value* root = family(target);
-  if (is_expanded_part(root)) return "writes to " + shown(target) + ", which is an expanded view, whose elements share memory";
+  if (is_expanded_part(root))
+    return "writes to " + shown(target) + ", which may be an expanded view, whose elements share memory";
   if (write.schema()->is_out() && target != root) return "writes its result to " + shown(target) + ", a view of " + shown(root);
   if (changes_its_sizes(write))
     if (std::string why = size_change_obstacle(write, target); !why.empty()) return why;

@@ -92,18 +92,21 @@ std::optional<std::vector<Dim>> range_contents(const Call& call, const Dim& leng
   return contents;
 }
 
-// What is known of its bounds is in the order in which it steps.
-void demand_order(const Call& call) {
+// PyTorch refuses a range that steps away from its end or not at all, and bounds that its dtype doesn't hold.
+void demand_order(const Call& call, std::optional<DType> dtype) {
   const auto start = range_end(call, "start", 0, false), end = range_end(call, "end", 0, false),
              step = range_end(call, "step", 1, false);
+  const bool whole = dtype && ir::is_integral(*dtype);
   Demands demands;
-  if (step && *step == 0) demands.broken("a range has steps of 0");
+  if (step && (*step == 0 || (whole && std::trunc(*step) == 0))) demands.broken("a range has steps of 0");
   if (start && end && step && (*end - *start) * *step < 0) demands.broken("a range steps away from its end");
+  for (const auto& bound : {start, end, step})
+    if (bound && (!std::isfinite(*bound) || (whole && std::abs(*bound) > 0x1p63)))
+      demands.broken("a bound of a range is too large");
   demands.hold();
 }
 
 Facts arange(const Call& call) {
-  demand_order(call);
   std::optional<DType> dtype;
   if (!call.is_none("dtype")) {
     dtype = call.dtype("dtype");
@@ -115,6 +118,7 @@ Facts arange(const Call& call) {
     else if (std::all_of(ends.begin(), ends.end(), [](const Fact* fact) { return natural_dtype(*fact).has_value(); }))
       dtype = default_float;
   }
+  demand_order(call, dtype);
   TensorFact result{.dtype = dtype, .shape = Shape{range_length(call, dtype)}};
   if (dtype && ir::is_integral(*dtype)) result.contents = range_contents(call, result.shape->front());
   return {{.value = std::move(result)}};
@@ -122,6 +126,7 @@ Facts arange(const Call& call) {
 
 // torch.range includes its end.
 Facts range(const Call& call) {
+  demand_order(call, std::nullopt);
   const auto start = range_end(call, "start", 0, false), end = range_end(call, "end", 0, false),
              step = range_end(call, "step", 1, false);
   const double steps = start && end && step && *step != 0 ? (*end - *start) / *step : -1;

@@ -127,9 +127,15 @@ Verdict sum_is_scaled(const Call& call) {
   const TensorFact& first = tensor_of(call, batched ? "batch1" : "mat1");
   const auto* beta = call.fact("beta").number();
   if (!first.dtype || !first.shape || !beta) return demands.verdict();
-  const auto empty = [&](std::size_t dim) { return size_at(first, dim).number() == 0; };
-  const bool nothing = empty(batched ? 2 : 1) || (call.op() == "aten::addbmm" && empty(0));
-  if (nothing && is_whole(*first.dtype) && beta->kind == NumberFact::Kind::floating && beta->floating != 0)
+  const TensorFact& second = tensor_of(call, batched ? "batch2" : "mat2");
+  const auto empty = [](const TensorFact& matrix, std::size_t dim) { return size_at(matrix, dim).number() == 0; };
+  const std::size_t row = batched ? 1 : 0;
+  const bool sums_batch = call.op() == "aten::addbmm";
+  const bool nothing = empty(first, row + 1) || (sums_batch && empty(first, 0));
+  // PyTorch returns an empty result as it is, unless it sums over the batch.
+  const bool no_result = !sums_batch && (empty(first, row) || empty(second, row + 1) || (batched && empty(first, 0)));
+  if (nothing && !no_result && is_whole(*first.dtype) && beta->kind == NumberFact::Kind::floating &&
+      beta->floating.value_or(0) != 0)
     demands.broken("'beta' is a float, the matrices aren't, and the sum is over nothing");
   return demands.verdict();
 }

@@ -180,9 +180,10 @@ Facts cosine_embedding(const Call& call) {
     demands.rank(call, "input1", *rank + 1, *rank + 1);
     demands.rank(call, "input2", *rank + 1, *rank + 1);
     demands.hold();
+    const Dim targets = *rank == 1 ? size_at(tensor_of(call, "target"), 0) : Dim(1);
     for (const char* name : {"input1", "input2"})
-      if (const auto& shape = tensor_of(call, name).shape; shape && *rank == 1 && shape->front().number() != 1)
-        demands.broadcasts(Shape{shape->front()}, Shape{size_at(tensor_of(call, "target"), 0)}, name);
+      if (const auto& shape = tensor_of(call, name).shape; shape && targets.number() != 1 && shape->front().number() != 1)
+        demands.equal(shape->front(), targets, "the number of rows of " + std::string(name));
     demands.hold();
   }
   // Sums of squares of integers are floats before they are promoted with those of the other.

@@ -449,8 +449,63 @@ def per_channel():
     return torch.quantize_per_channel(torch.randn(2, 3), torch.tensor([0.1, 0.2]), torch.tensor([0, 0]), 0, torch.qint8)
 
 
+class JoinedFactor(nn.Module):
+    """The sizes of two inputs together fit a third: neither is settled."""
+
+    def forward(self, a, b, c):
+        return torch.cat([a, b], 1) @ c
+
+
+class NumberOrRow(nn.Module):
+    """Asks whether it has one element before it reads it as a number."""
+
+    def forward(self, x):
+        if x.numel() == 1:
+            return x * float(x.item())
+        return x + 1
+
+
+class MaybeMany(nn.Module):
+    def forward(self, x, d: Optional[List[Tensor]]):
+        assert d is not None
+        for each in d:
+            x = x + each
+        return x
+
+
+class CrossAttention(nn.Module):
+    """Asks whether two inputs are one object."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, q, k):
+        return self.attention(q, k, k)[0]
+
+
+class Windows(nn.Module):
+    """Rows of what is made of sizes alone settle no input's."""
+
+    def forward(self, x):
+        h, w, c = x.shape
+        mask = torch.zeros(h * 3, w).view(h, 3, w // 3, 3).permute(0, 2, 1, 3).reshape(-1, 9)
+        return x.view(h, w, c).sum() + mask.sum()
+
+
+class Plane(nn.Module):
+    def forward(self, x):
+        h, w = x.shape
+        return torch.zeros(h, w).view(-1, 9)
+
+
 # name: module, what is assumed of each input
 SCRIPTED = {
+    "windows": (Windows(), {"x": "f32:x0,x1,x2"}),
+    "plane": (Plane(), {"x": "f32:x0,x1"}),
+    "cross_attention": (CrossAttention(), {"q": "f32:q0,q1,8", "k": "f32:k0,k1,8"}),
+    "joined_factor": (JoinedFactor(), {"a": "f32:a0,a1", "b": "f32:a0,b1", "c": "f32:c0,c1"}),
+    "number_or_row": (NumberOrRow(), {"x": "f32:x0,x1"}),
     "classifier": (Classifier(), {"x": "f32:x0,3,x2,x3"}),
     "pair": (Pair(), {"pair.0": "f32:pair_0_0,6", "pair.1": "f32:pair_1_0,6"}),
     "members": (Members(), {"batch.x": "f32:batch_x0,6", "batch.ids": None}),
@@ -566,6 +621,9 @@ class Checks:
             errors = self.errors(model)
             self.expect(f"{name}: advice {errors}", all(advice in each["help"] for each in errors) and bool(errors), True)
             self.expect(f"{name}: no option is named", any("--input" in each["help"] for each in errors), False)
+        maybe = self.saved("maybe_many", MaybeMany())
+        self.expect("maybe_many: options may settle it", [each for each in self.errors(maybe) if "no option states" in each["message"]], [])
+        self.expect("maybe_many: with a member", self.report(maybe, "--input", "d.0=f32:2,3")["verdict"], "yes")
         self.expect("named: inside", self.report(self.saved("named_inside", NamedInside()))["verdict"], "yes")
 
     # Numbers, lists of numbers and None are asked for by options that were tried.

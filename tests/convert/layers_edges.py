@@ -257,6 +257,8 @@ def never_run():
         "gather_larger": ("torch.gather(a, 0, b)", "f32:2,3", "i64:2,4"), "scatter_larger": ("torch.scatter(a, 0, b, c)", "f32:2,3", "i64:2,4", "f32:2,4"), "scatter_rank": ("torch.scatter(a, 0, b, 1.0)", "f32:2,3", "i64:2"),
         "scatter_source": ("torch.scatter_add(a, 0, b, c)", "f32:2,3", "i64:2,3", "f32:1,3"), "view": ("a.view(-1, -1)", "f32:n,3"),
         "quantile": ("torch.quantile(a, 1.5)", "f32:3"), "arange": ("torch.arange(3, 0, 1) + a", "f32:1"), "arange_no_step": ("torch.arange(0, 3, 0) + a", "f32:1"), "arange_down": ("torch.arange(0, 3.5, -0.5) + a", "f32:1"),
+        "range_down": ("torch.range(3, 0, 1) + a", "f32:1"), "range_short": ("torch.range(0.5, 0, 1) + a", "f32:1"), "arange_whole_step": ("torch.arange(0, 3, 0.5, dtype=torch.int64) + a", "f32:1"),
+        "arange_no_whole_step": ("torch.arange(0, 0, 0.5, dtype=torch.int64) + a", "f32:1"), "arange_too_large": ("torch.arange(0, 1e30, 1e29, dtype=torch.int64) + a", "f32:1"), "renorm_of_0": ("torch.renorm(a, 0, 0, 1.0)", "f32:2,3"),
         "max_of_nothing": ("torch.max(a, 0)[0]", "f32:0,3"), "amin_of_nothing": ("torch.amin(a, [1, 0])", "f32:n,0"), "argmax_of_nothing": ("torch.argmax(a)", "f32:0"), "aminmax_of_nothing": ("torch.aminmax(a)[0]", "f32:0,3"),
         "attention_keys": ("torch._C._nn.scaled_dot_product_attention(a, b, a)", "f32:2,3,4", "f32:2,3,5"), "attention_values": ("torch._C._nn.scaled_dot_product_attention(a, b, a)", "f32:2,3,4", "f32:2,5,4"),
         "cdist": ("torch.cdist(a, b)", "f32:2,3", "f32:2,4"), "multi_margin": ("torch._C._nn.multi_margin_loss(a, b)", "f32:2,3", "i64:3"), "cosine_embedding": ("torch.cosine_embedding_loss(a, a, b)", "f32:2,3", "f32:3"),

@@ -85,6 +85,14 @@ class DividedFactor(torch.nn.Module):
         return (torch.relu(x) / 0) @ self.w
 
 
+class ScaledTwice(torch.nn.Module):
+    """What is scaled once is a factor beside what is scaled twice."""
+
+    def forward(self, x):
+        y = x * 0.5
+        return (y * 2.5) @ x @ y
+
+
 NORM = "mu = ReduceMean<axes=[-1], keepdims={keep}>(x) d = Sub({difference}) p = Pow(d, two) v = ReduceMean<axes=[-1], keepdims=1>(p) " \
        "a = Add(v, e) s = Sqrt(a) q = Div(d, s) w = Mul(q, {scale}) y = Add(w, {bias})"
 CONSTANTS = "two = Constant<value=float {2.0}>() e = Constant<value=float {0.001}>() four = Constant<value=float[4] {1.0, 2.0, 3.0, 4.0}>() one = Constant<value=float[1] {3.0}>() "
@@ -107,6 +115,8 @@ TRAPS = [
      (ClippedRelu(), {"x": ("N", 4)})),
     ("a factor divided by zero", "(float[N,M] x)", "w = Constant<value=float[4,1] {1.0, 2.0, 3.0, 4.0}>() zero = Constant<value=float {0.0}>() r = Relu(x) d = Div(r, zero) y = MatMul(d, w)",
      (DividedFactor(), {"x": ("N", 4)})),
+    ("factors scaled once and twice", "(float[4,4] x)", "half = Constant<value=float {0.5}>() two = Constant<value=float {2.5}>() u = Mul(x, half) z = Mul(u, two) m = MatMul(z, x) y = MatMul(m, u)",
+     (ScaledTwice(), {"x": (4, 4)})),
 ]
 SIZES = (4, 1, 7)
 
