@@ -77,6 +77,7 @@ void Aliases::flow(const ir::Node& node) {
   if (node.is("prim::Loop")) return flow_loop(node);
   for (const ir::Block* block : node.blocks()) flow(*block);
   if (node.is("prim::GetAttr") || node.is("prim::SetAttr")) return flow_attribute(node);
+  if (node.is("prim::unchecked_cast")) return assign(node.output(), node.input(0));  // its schema says a new one
   if (node.schema()) return flow_schema(node);
   flow_prim(node);
 }

@@ -22,6 +22,7 @@ struct Known {
     std::optional<std::size_t> rank;
   };
   std::map<std::string, Made> made;  // of values, by name
+  std::vector<std::string> outputs;
 };
 
 void note_made(const onnx::Model& model, Known& known) {
@@ -51,6 +52,7 @@ Known know(const Mismatch& mismatch, int opset) {
     if (!name.empty()) known.stands.push_back({stand.value, stand.path, name});
   }
   note_made(model, known);
+  for (const onnx::ValueId output : model.graph.outputs) known.outputs.push_back(model.values[output].name);
   onnx::for_each_node(model.graph, [&](const onnx::Node& node) { known.origins.emplace(node.name, node.origin); });
   return known;
 }
@@ -83,6 +85,16 @@ std::size_t keep_common(std::vector<NamedStand>& stands, const Known& known, con
     return ours[kind] != theirs[kind] && onnx.read_for(stand.name) != made->second.read;
   });
   return others;
+}
+
+// Outputs are compared by position, whatever the file calls them.
+void pair_outputs(std::vector<NamedStand>& stands, const std::vector<std::string>& ours, const NamedValues& theirs,
+                  const OnnxGraph& onnx) {
+  if (ours.size() != theirs.size()) return;
+  for (NamedStand& stand : stands) {
+    const auto at = std::ranges::find(ours, stand.name);
+    if (at != ours.end() && !onnx.is_made(stand.name)) stand.name = theirs[static_cast<std::size_t>(at - ours.begin())].first;
+  }
 }
 
 std::uint32_t number_of(const ir::Node* wanted, const ir::Graph& graph) {
@@ -137,6 +149,7 @@ void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx, Verification& 
 void explain(const Mismatch& mismatch, Verification& made) {
   const OnnxGraph onnx(mismatch.onnx, mismatch.watch);
   Known known = know(mismatch, onnx.opset());
+  pair_outputs(known.stands, known.outputs, mismatch.outputs, onnx);
   const std::size_t all = known.stands.size(), others = keep_common(known.stands, known, onnx);
   const auto is_inner = [&](const NamedStand& stand) { return onnx.is_made(stand.name); };
   if (std::ranges::none_of(known.stands, is_inner)) {

@@ -39,6 +39,25 @@ std::string form(const ir::DType& dtype, std::size_t rank) {
   return std::string(ir::name(dtype)) + " of rank " + std::to_string(rank);
 }
 
+bool is_number(const std::string& size) { return !size.empty() && size.find_first_not_of("0123456789") == size.npos; }
+
+// "x=f32:n,3" → "x=f32", and its sizes.
+struct Parted {
+  std::string front;
+  std::vector<std::string> dims;
+};
+
+Parted parted(const std::string& spec) {
+  const auto colon = spec.find(':');
+  Parted made{spec.substr(0, colon), {}};
+  for (std::size_t at = colon; at != spec.npos;) {
+    const auto next = spec.find(',', at + 1);
+    made.dims.push_back(spec.substr(at + 1, next == spec.npos ? next : next - at - 1));
+    at = next;
+  }
+  return made;
+}
+
 }  // namespace
 
 std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph) {
@@ -61,6 +80,30 @@ std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs
     specs.push_back(leaf->name + "=" + std::string(ir::name(*given.dtype)) + ":" + (dims.empty() ? "scalar" : dims));
   }
   return specs;
+}
+
+void keep_names(std::vector<std::string>& inputs, std::vector<std::string>& dims, const std::vector<std::string>& of_file) {
+  std::map<std::string, std::string> fixed;
+  std::set<std::string> free;
+  std::vector<std::string> named = inputs;
+  for (std::string& input : named) {
+    const auto own = parted(input);
+    const auto given = std::ranges::find_if(of_file, [&](const std::string& spec) { return parted(spec).front == own.front; });
+    if (given == of_file.end()) continue;
+    const auto other = parted(*given);
+    if (own.dims.size() != other.dims.size()) continue;
+    input = own.front;
+    for (std::size_t dim = 0; dim < own.dims.size(); ++dim) {
+      const std::string &ours = own.dims[dim], &theirs = other.dims[dim];
+      const bool names = is_number(ours) && !theirs.empty() && !is_number(theirs);
+      if (names && !fixed.emplace(theirs, ours).second && fixed[theirs] != ours) return;
+      if (!is_number(ours)) free.insert(ours);
+      input += (dim ? "," : ":") + (names ? theirs : ours);
+    }
+  }
+  if (std::ranges::any_of(fixed, [&](const auto& one) { return free.contains(one.first); })) return;
+  inputs = std::move(named);
+  for (const auto& [name, number] : fixed) dims.push_back(name + "=" + number);
 }
 
 Unpaired unpaired(const std::vector<OnnxGraph::Given>& inputs, const std::vector<std::string>& names,

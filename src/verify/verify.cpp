@@ -300,9 +300,14 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(onnx, ignored)) throw ModelError(onnx.string() + ": there is no such file");
     VerifyOptions asked = options;
-    if (options.convert.inputs.empty() && options.convert.inputs_from.empty()) {
+    const bool stated = !options.convert.inputs.empty() || !options.convert.inputs_from.empty();
+    if (!stated || options.bisect || !options.repro.empty()) {
       const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
-      asked.convert.inputs = verification::input_specs(verification::OnnxGraph(onnx, watch).inputs(), model.state().graph);
+      const auto of_file = verification::input_specs(verification::OnnxGraph(onnx, watch).inputs(), model.state().graph);
+      if (!stated)
+        asked.convert.inputs = of_file;
+      else
+        verification::keep_names(asked.convert.inputs, asked.convert.dims, of_file);
     }
     Verification made = frontend::naming(model.path(), [&] { return Verifying(model.state(), asked).run_given(onnx); });
     made.onnx = onnx.string();

@@ -1,4 +1,6 @@
 """Where the usual form of a conversion doesn't hold: bounds on both sides of a short dimension, sizes that agree by chance, empty sets."""
+from typing import Optional
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -178,6 +180,16 @@ def written_in_place(x: Tensor) -> Tensor:
     return x
 
 
+def write_optional(x: Tensor):
+    y = x * 2
+    held: Optional[Tensor] = None
+    if x.size(0) > 1:
+        held = y
+    target = held if held is not None else y
+    target.add_(1.0)
+    return y
+
+
 def write_meshgrid(x):
     columns = torch.meshgrid(x * 2, x * 2, indexing="ij")[1]
     columns[0] += columns[-1]
@@ -218,6 +230,7 @@ def products_of_nothing():
     made["no_queries"] = Case(lambda q, k: (q.transpose(0, 1) * 0.5) @ k.transpose(0, 1).transpose(1, 2), [(r(n, 2, 3), r(4, 2, 3)) for n in (3, 0, 1)], ("f32:n,2,3", "f32:4,2,3"), opsets=range(7, 27))
     made["unique_of_nothing"] = Case(lambda x: torch.unique(x, return_inverse=True), sizes((3, "n")), spec((3, "n")), opsets=range(11, 27))
     made["cov_of_a_number"] = Case(torch.cov, [(torch.tensor(4., dtype=torch.float64),), (torch.tensor(-1., dtype=torch.float64),)], opsets=range(7, 27))
+    made["optional_written"] = Case(write_optional, [(torch.tensor([[3.0, 0.5], [1.0, 2.0]]),)], ("f32:2,2",), script=True)
     made["meshgrid_written"] = Case(write_meshgrid, [(torch.tensor([2.0, 1.75, -3.5]),)], ("f32:3",), refused="whose elements share memory")
     made["stated_and_written"] = Case(written_in_place, [(torch.tensor([1, 2, 3]),)], ("i64:3",), script=True, refused="may or may not share memory")
     made["empty_batch"] = Case(lambda x, t: (F.cross_entropy(x, t), F.cross_entropy(x, t, reduction="sum"), F.nll_loss(x, t, reduction="none"), F.cross_entropy(x, t, label_smoothing=0.25)),

@@ -1,5 +1,5 @@
 """One program: made, converted, run and compared; shrunk where it fails."""
-import json, pathlib, re, subprocess, sys, tempfile, warnings
+import json, pathlib, re, resource, subprocess, sys, tempfile, warnings
 
 warnings.filterwarnings("ignore")
 import numpy as np
@@ -9,6 +9,7 @@ import torch
 import shrink
 from generate import generate
 
+MOST_BYTES = 12 * 2**30
 # What ONNX Runtime has no kernel for isn't the converter's fault: mappings/onnxruntime_types.yaml is tested elsewhere.
 NO_KERNEL = "NOT_IMPLEMENTED"
 # Errors of ONNX Runtime's own kernels where a tensor has no elements, with the opsets at which ONNX leaves no other form.
@@ -191,6 +192,7 @@ def work(arguments):
     torch.set_grad_enabled(False)
     onnxruntime.set_default_logger_severity(4)
     opsets = [int(o) for o in arguments.opsets.split(",")]
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))   # a program may ask for any number of elements
     with tempfile.TemporaryDirectory() as temporary:
         trial = Trial(arguments, pathlib.Path(temporary))
         for line in sys.stdin:

@@ -74,6 +74,16 @@ class Healed(torch.nn.Module):
         return torch.atan(y + 3)
 
 
+class Mixed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.attention = torch.nn.MultiheadAttention(16, 4, batch_first=True)
+
+    def forward(self, x):
+        return torch.relu(self.attention(x, x, x, need_weights=False)[0])
+
+
 class Attention(torch.nn.Module):
     def forward(self, x):
         q, k, v = x.view(2, 5, 3, 4, 4).permute(2, 0, 3, 1, 4).unbind(0)
@@ -252,6 +262,19 @@ def main():
             report = json.loads(run.stdout) if run.stdout else {}
             if run.returncode != 1 or "can't be paired" not in report["findings"][0]["message"]:
                 wrong.append(f"another {what}: {run.stdout[-300:]}{run.stderr[-300:]}")
+
+        # Fixed sizes for a file of dynamic ones, and an output that the file calls otherwise.
+        mixed = folder / "mixed.pt"
+        torch.jit.script(Mixed().eval()).save(str(mixed))
+        for what, again in (("fixed-sizes", ["--input", "x=f32:2,3,16"]), ("one-fixed-size", ["--input", "x=f32:b,3,16"])):
+            changed(what, mixed, "/Relu", "Elu", "aten::relu", "--input", "x=f32:batch,seq,16", again=again)
+        proto = onnx.load(folder / "right.onnx")
+        last = next(node for node in proto.graph.node if node.output[0] == proto.graph.output[0].name)
+        last.op_type, last.output[0], proto.graph.output[0].name = "Tanh", "other_name", "other_name"
+        onnx.save(proto, folder / "other.onnx")
+        run = subprocess.run([arguments.program, "verify", mixed, folder / "other.onnx", "--bisect", "--format", "json"], capture_output=True, text=True)
+        if run.returncode != 1 or json.loads(run.stdout).get("first_bad", {}).get("op") != "aten::relu":
+            wrong.append(f"renamed output: {run.stdout[-300:]}{run.stderr[-300:]}")
 
         # Right: nothing to find, and a model that is right by each operator.
         run = subprocess.run([arguments.program, "verify", straight, "--bisect", "--format", "json"], capture_output=True, text=True)
