@@ -40,8 +40,7 @@ bool handles_no_tensors(const ir::Node& node) {
 // And what they are asked with: texts that are computed.
 bool handles_dictionaries(const ir::Node& node) {
   const auto is_dict = [](const ir::Value* value) {
-    const ir::TypeRef& type = value->type();
-    const ir::TypeRef held = ir::is(type, TypeKind::optional) ? type->elements.front() : type;
+    const ir::TypeRef& held = ir::without_optional(value->type());
     return ir::is(held, TypeKind::dict) || (ir::is(held, TypeKind::string) && !ir::constant_of(value));
   };
   return std::ranges::any_of(node.inputs(), is_dict) || std::ranges::any_of(node.outputs(), is_dict);

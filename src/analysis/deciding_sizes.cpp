@@ -15,8 +15,6 @@ namespace {
 using conversion::Outcome;
 using conversion::Status;
 
-bool is_number(const std::string& size) { return !size.empty() && size.find_first_not_of("0123456789") == std::string::npos; }
-
 bool has_names(const AssumedInput& input) {
   return !input.option.empty() && !std::ranges::all_of(*input.tensor.shape, is_number);
 }
@@ -58,7 +56,7 @@ std::string number_option(const ir::TypeRef& type) {
 
 // Whether all that options can say of such an input is tried.
 bool states_all(const ir::TypeRef& type) {
-  const ir::TypeRef& held = ir::is(type, ir::TypeKind::optional) ? type->elements.front() : type;
+  const ir::TypeRef& held = ir::without_optional(type);
   const ir::TypeRef& number = ir::is(held, ir::TypeKind::list) ? held->elements.front() : held;
   return !number_option(number).empty() || instead_of_option({}, held).has_value();
 }
@@ -86,15 +84,19 @@ DecidingSizes::Calls DecidingSizes::failing(const conversion::Assessment& assess
   return calls;
 }
 
+void DecidingSizes::add_input(Try& made, const std::string& input, const std::string& option) const {
+  made.option += (made.option.empty() ? "--input " : " --input ") + option;
+  if (const auto index = index_of(input); index && std::ranges::find(made.inputs, *index) == made.inputs.end())
+    made.inputs.push_back(*index);
+}
+
 void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::string>>& inputs) {
   if (inputs.empty()) return;
   std::vector<std::string> asked = options_.inputs;
   Try made;
   for (const auto& [name, said] : inputs) {
     asked.push_back(said);
-    made.option += (made.option.empty() ? "--input " : " --input ") + said;
-    if (const auto index = index_of(name); index && std::ranges::find(made.inputs, *index) == made.inputs.end())
-      made.inputs.push_back(*index);
+    add_input(made, name, said);
   }
   made.option += ", with your own sizes";
   tries_->push_back(try_options(std::move(made), asked));
@@ -106,9 +108,7 @@ void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers
   for (const NamedSizes::Said& said : given_.with(numbers)) {
     asked.push_back(said.text);
     if (!said.changed) continue;
-    made.option += (made.option.empty() ? "--input " : " --input ") + said.text;
-    if (const auto index = index_of(said.input); index && std::ranges::find(made.inputs, *index) == made.inputs.end())
-      made.inputs.push_back(*index);
+    add_input(made, said.input, said.text);
   }
   std::string names;
   for (const auto& [name, number] : numbers) names += (names.empty() ? "" : ", ") + name;
@@ -242,7 +242,7 @@ const std::vector<DecidingSizes::Try>& DecidingSizes::tries_of_value(const ir::V
   };
   const std::string name = ir::input_name(input);
   const bool may_be_none = ir::is(input.type(), ir::TypeKind::optional);
-  const ir::TypeRef& type = may_be_none ? input.type()->elements.front() : input.type();
+  const ir::TypeRef& type = ir::without_optional(input.type());
   if (may_be_none) add({name + "=none"}, "--input " + name + "=none");
   if (const std::string number = number_option(type); !number.empty())
     add({name + "=" + number}, "--input " + name + "=" + number);

@@ -58,6 +58,7 @@ class DecidingSizes {
   void try_with(const std::vector<std::pair<std::string, std::string>>& inputs);  // name, and what --input says
   void try_given();                                                               // names that the user's options give
   void try_given(const std::map<std::string, std::int64_t>& numbers);
+  void add_input(Try& made, const std::string& input, const std::string& option) const;
   Try try_options(Try made, const std::vector<std::string>& inputs);
   const std::vector<Try>& tries_of_value(const ir::Value& input);
   bool has_named_inputs() const;

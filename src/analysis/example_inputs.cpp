@@ -83,17 +83,12 @@ class Matcher {
   // A model with one input, which is a tuple, list or dict: it may have been saved as it is, not as the arguments of a call.
   bool is_the_only_input(const ir::Constant& value) const {
     if (graph_.inputs().size() != 1) return false;
-    const ir::TypeRef& type = plain(graph_.inputs()[0]->type());
+    const ir::TypeRef& type = ir::without_optional(graph_.inputs()[0]->type());
     if (const auto* dict = value.get<ir::DictConstant>())
       return ir::is(type, TypeKind::dict) && (dict->items.size() != 1 || key_text(dict->items[0].first) != name_of(0));
     const auto* all = members(value);
     const bool sequence = ir::is(type, TypeKind::tuple) || ir::is(type, TypeKind::list);
     return all && sequence && (all->size() != 1 || !members(all->front()));
-  }
-
-  // Without Optional.
-  static const ir::TypeRef& plain(const ir::TypeRef& type) {
-    return ir::is(type, TypeKind::optional) ? type->elements.front() : type;
   }
 
   // By name if the names are the model's; of arrays that nobody named, in order.
@@ -138,7 +133,7 @@ class Matcher {
   static bool is_open(const ir::TypeRef& type) { return !type || ir::is(type, TypeKind::any); }
 
   void match(const std::string& name, const ir::TypeRef& type, const ir::Constant& value) {
-    const ir::TypeRef& held = plain(type);
+    const ir::TypeRef& held = ir::without_optional(type);
     if (value.is_none()) {
       if (!is_open(type) && !ir::is(type, TypeKind::optional) && !ir::is(type, TypeKind::none)) misfit(name, type, value);
       found_.push_back({name, value});
@@ -165,8 +160,8 @@ class Matcher {
       throw UsageError("holds " + std::to_string(all.size()) + " members for input '" + name + "', which is " +
                        ir::to_string(*type));
     if (list && std::ranges::none_of(all, members) && std::ranges::all_of(all, is_number)) {
-      if (const auto wrong =
-              std::ranges::find_if(all, [&](const auto& item) { return !takes(plain(type->elements[0])->kind, item); });
+      if (const auto wrong = std::ranges::find_if(
+              all, [&](const auto& item) { return !takes(ir::without_optional(type->elements[0])->kind, item); });
           wrong != all.end())
         misfit(name, type, value);
       return found_.push_back({name, value});

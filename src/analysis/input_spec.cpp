@@ -16,8 +16,6 @@
 namespace compatcheck::analysis {
 namespace {
 
-constexpr std::int64_t most_members = 10000;  // of a list; passes::part_inputs takes no more
-
 struct InputSpec {
   std::string name;  // empty: by position
   ir::DType dtype = ir::DType::f32;
@@ -92,10 +90,6 @@ std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef
   return std::nullopt;
 }
 
-const ir::TypeRef& without_optional(const ir::TypeRef& type) {
-  return ir::is(type, ir::TypeKind::optional) ? type->elements.front() : type;
-}
-
 bool is_container(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::list) || ir::is(type, ir::TypeKind::dict) || ir::is(type, ir::TypeKind::tuple);
 }
@@ -126,7 +120,7 @@ std::string joined(const std::string& name, const std::vector<std::string>& memb
 
 // The type of a member, "k.a" of k. Throws UsageError where there is none, with those that the model reads.
 ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph) {
-  ir::TypeRef type = without_optional(leaf.type);
+  ir::TypeRef type = ir::without_optional(leaf.type);
   std::string name = leaf.name;
   for (std::size_t at = name.size(); at < member.size() && type && !ir::is(type, ir::TypeKind::any);) {
     const std::size_t dot = std::min(member.find('.', at + 1), member.size());
@@ -137,7 +131,7 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
       refuse(text, "'" + name + "' is " + ir::to_string(*type) + ", of which no option can name members");
     if (ir::is(type, ir::TypeKind::dict) && !ir::is(type->elements.front(), ir::TypeKind::string))
       refuse(text, "'" + name + "' is " + ir::to_string(*type) + ": only members whose keys are texts can be named");
-    if (list && (!place || *place < 0 || *place >= most_members))
+    if (list && (!place || *place < 0 || *place >= static_cast<std::int64_t>(passes::most_members)))
       refuse(text, "'" + key + "' is no place in the list '" + name + "'");
     if (name == leaf.name) {
       const ir::Value* input = graph.inputs()[leaf.input];
@@ -148,7 +142,7 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
                          (read->empty() ? std::string() : "; it reads " + joined(name, *read)));
     }
     name = member.substr(0, dot);
-    type = without_optional(type->elements.back());
+    type = ir::without_optional(type->elements.back());
     at = dot;
   }
   return type;
@@ -197,6 +191,33 @@ std::string known_names(const std::vector<InputLeaf>& leaves) {
   std::string names;
   for (const auto& leaf : leaves) names += (names.empty() ? "" : ", ") + leaf.name;
   return names.empty() ? "the model has no inputs" : "the model's inputs are " + names;
+}
+
+bool is_number(std::string_view size) { return !size.empty() && size.find_first_not_of("0123456789") == size.npos; }
+
+std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph) {
+  const std::vector<InputLeaf> leaves = input_leaves(graph);
+  std::vector<StatedSizes> all;
+  std::size_t position = 0;
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    StatedSizes stated;
+    if (equals != text.npos)
+      stated.input = text.substr(0, equals);
+    else if (position < leaves.size())
+      stated.input = leaves[position++].name;
+    const auto colon = text.find(':', equals == text.npos ? 0 : equals);
+    const std::size_t begin = colon != text.npos ? colon + 1 : equals != text.npos ? equals + 1 : 0;
+    stated.lead = text.substr(0, begin);
+    const std::string dims = text.substr(begin);
+    for (std::size_t at = 0; dims != "scalar" && dims != "none" && at <= dims.size();) {
+      const std::size_t comma = std::min(dims.find(',', at), dims.size());
+      stated.dims.push_back(dims.substr(at, comma - at));
+      at = comma + 1;
+    }
+    all.push_back(std::move(stated));
+  }
+  return all;
 }
 
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph) {

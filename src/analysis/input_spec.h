@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compatcheck/report.h"
@@ -23,6 +24,14 @@ std::vector<InputLeaf> input_leaves(const ir::Graph& graph);
 const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>& leaves);
 // "the model's inputs are x, pair.0, pair.1"
 std::string known_names(const std::vector<InputLeaf>& leaves);
+
+// An option taken apart. `dims` is empty for None and for what has no dimension.
+struct StatedSizes {
+  std::string input, lead;  // "x", "x=f32:"; `input` is empty if there are more options without a name than inputs
+  std::vector<std::string> dims;
+};
+std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph);
+bool is_number(std::string_view size);  // or else a name
 
 // Specs matched to inputs, in order or by name. Throws UsageError for a name that the model doesn't have (with the ones
 // that it has), for too many, for one given twice.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/input_spec.h"
 #include "ir/graph.h"
 
 namespace compatcheck::analysis {
@@ -30,14 +31,10 @@ class NamedSizes {
   std::vector<Said> with(const std::map<std::string, std::int64_t>& numbers) const;
 
  private:
-  struct Spec {
-    std::string input, lead;        // "x", "x=f32:"
-    std::vector<std::string> dims;  // empty where nothing has a name
-    std::string text;
-  };
-  void add_names(const Spec& spec, const ir::TypeRef& type);
+  void add_names(const StatedSizes& spec, const ir::TypeRef& type);
 
-  std::vector<Spec> specs_;
+  std::vector<std::string> texts_;
+  std::vector<StatedSizes> stated_;  // of each text
   std::vector<Name> names_;
 };
 

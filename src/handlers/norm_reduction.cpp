@@ -60,16 +60,14 @@ void variance(Emission& e) {
 
 // ---- Norms
 
-// Of one element it is its magnitude, which no power overflows on the way.
+// The norm of one element is its magnitude; a power could overflow on the way.
 void norm_of(Emission& e, double p) {
+  const Value self = e.tensor("self", e.output_dtype());
   const Ints axes = e.axes("dim");
-  const Shape& shape = e.shape("self");
-  if (p != 0 &&
-      std::ranges::all_of(axes, [&](std::int64_t axis) { return shape[static_cast<std::size_t>(axis)].number() == 1; })) {
-    const Value magnitude = e.node("Abs", {e.tensor("self", e.output_dtype())});
-    return e.give(e.boolean("keepdim") || axes.empty() ? magnitude : e.build.squeeze(magnitude, axes));
-  }
-  e.give(vector_norm(e, e.tensor("self", e.output_dtype()), p, e.axes("dim"), e.boolean("keepdim")));
+  const bool keep = e.boolean("keepdim");
+  if (!e.variant("magnitude")) return e.give(vector_norm(e, self, p, axes, keep));
+  const Value magnitude = e.node("Abs", {self});
+  e.give(keep || axes.empty() ? magnitude : e.build.squeeze(magnitude, axes));
 }
 
 void norm(Emission& e) { norm_of(e, e.number("p", 2)); }

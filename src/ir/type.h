@@ -88,6 +88,10 @@ TypeRef module_type(std::string qualified_name);
 
 inline bool is(const TypeRef& type, TypeKind kind) { return type && type->kind == kind; }
 bool is_tensor_list(const TypeRef& type);
+// Of an Optional what it holds; else the type itself.
+inline const TypeRef& without_optional(const TypeRef& type) {
+  return is(type, TypeKind::optional) ? type->elements.front() : type;
+}
 // The type itself, or what it is made of at whatever depth.
 bool holds(const Type& type, TypeKind kind);
 

@@ -15,8 +15,6 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-constexpr std::size_t most_members = 10000;  // of a list
-
 void add_once(Keys& keys, std::string key) {
   if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
 }
@@ -79,15 +77,10 @@ std::optional<std::size_t> place_of(const std::string& key) {
   return error == std::errc() && end == key.data() + key.size() && place < most_members ? std::optional(place) : std::nullopt;
 }
 
-// What it holds that isn't None.
-const ir::TypeRef& held_type(const ir::Value* input) {
-  return ir::is(input->type(), ir::TypeKind::optional) ? input->type()->elements.front() : input->type();
-}
-
 // The members' names; empty: the input stays whole.
 Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vector<std::string>& told) {
   Keys keys = told_keys(input->name(), told);
-  const ir::TypeRef& type = held_type(input);
+  const ir::TypeRef& type = ir::without_optional(input->type());
   if (ir::is(type, ir::TypeKind::dict)) {
     if (!ir::is(type->elements.front(), ir::TypeKind::string) || (keys.empty() && type != input->type())) return {};
     Keys all = read_members(graph, input).value_or(Keys());
@@ -130,7 +123,7 @@ void replace_reads(const ir::Value* input, const std::string& member, ir::Value*
 }
 
 ir::Node* made_of_members(ir::Graph& graph, const ir::Value* input, const Keys& members) {
-  const ir::TypeRef& type = held_type(input);
+  const ir::TypeRef& type = ir::without_optional(input->type());
   const bool dict = ir::is(type, ir::TypeKind::dict);
   ir::Node* whole = graph.create(dict ? "prim::DictConstruct" : "prim::ListConstruct");
   graph.top()->prepend(whole);

@@ -28,6 +28,8 @@ std::size_t inline_calls(ir::Graph& graph, const ir::Program& program, const ir:
 // names itself stays whole.
 std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told);
 
+inline constexpr std::size_t most_members = 10000;  // of a list that is taken apart
+
 // The keys or places of a dictionary or list that the model is given which the model reads, before it is parted; nullopt if more
 // is done with it than reading members that are fixed in the code.
 std::optional<std::vector<std::string>> read_members(const ir::Graph& graph, const ir::Value* input);

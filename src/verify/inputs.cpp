@@ -47,14 +47,10 @@ Fact member_of(const symbolic::ListFact& list, const std::string& name) {
   return fact;
 }
 
-const ir::TypeRef& without_optional(const ir::TypeRef& type) {
-  return ir::is(type, TypeKind::optional) ? type->elements.front() : type;
-}
-
 // Of unknown length: one input of the ONNX model, a sequence of tensors or a row of numbers.
 const symbolic::ListFact* open_list(const ir::Value* input, const symbolic::FactTable& facts) {
   const auto* list = facts.of(input).list();
-  return list && !list->items && ir::is(without_optional(input->type()), TypeKind::list) ? list : nullptr;
+  return list && !list->items && ir::is(ir::without_optional(input->type()), TypeKind::list) ? list : nullptr;
 }
 
 class Maker {
@@ -106,7 +102,7 @@ class Maker {
       if (!made.is_none() && !(list && list->items.empty())) made_.leaves.emplace_back(name, made);
       return typed(made, type);
     }
-    const ir::TypeRef& held = without_optional(type);
+    const ir::TypeRef& held = ir::without_optional(type);
     if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number() && !fact.list() &&
                            prepared_members(name).empty() && !has_members(name)))
       return {};
@@ -120,7 +116,7 @@ class Maker {
 
   // A Python number stands for a float where one is wanted.
   static ir::Constant typed(const ir::Constant& given, const ir::TypeRef& type) {
-    const ir::TypeRef& held = without_optional(type);
+    const ir::TypeRef& held = ir::without_optional(type);
     if (const auto* list = given.get<ir::ListConstant>(); list && ir::is(held, TypeKind::list)) {
       ir::ListConstant made{held->elements.front(), {}};
       for (const ir::Constant& item : list->items) made.items.push_back(typed(item, made.element));

@@ -39,25 +39,6 @@ std::string form(const ir::DType& dtype, std::size_t rank) {
   return std::string(ir::name(dtype)) + " of rank " + std::to_string(rank);
 }
 
-bool is_number(const std::string& size) { return !size.empty() && size.find_first_not_of("0123456789") == size.npos; }
-
-// "x=f32:n,3" → "x=f32", and its sizes.
-struct Parted {
-  std::string front;
-  std::vector<std::string> dims;
-};
-
-Parted parted(const std::string& spec) {
-  const auto colon = spec.find(':');
-  Parted made{spec.substr(0, colon), {}};
-  for (std::size_t at = colon; at != spec.npos;) {
-    const auto next = spec.find(',', at + 1);
-    made.dims.push_back(spec.substr(at + 1, next == spec.npos ? next : next - at - 1));
-    at = next;
-  }
-  return made;
-}
-
 }  // namespace
 
 std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph) {
@@ -82,23 +63,24 @@ std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs
   return specs;
 }
 
-void keep_names(std::vector<std::string>& inputs, std::vector<std::string>& dims, const std::vector<std::string>& of_file) {
+void keep_names(std::vector<std::string>& inputs, std::vector<std::string>& dims, const std::vector<std::string>& of_file,
+                const ir::Graph& graph) {
+  using analysis::is_number;
+  const auto stated = analysis::stated_sizes(inputs, graph), in_file = analysis::stated_sizes(of_file, graph);
   std::map<std::string, std::string> fixed;
   std::set<std::string> free;
   std::vector<std::string> named = inputs;
-  for (std::string& input : named) {
-    const auto own = parted(input);
-    const auto given = std::ranges::find_if(of_file, [&](const std::string& spec) { return parted(spec).front == own.front; });
-    if (given == of_file.end()) continue;
-    const auto other = parted(*given);
-    if (own.dims.size() != other.dims.size()) continue;
-    input = own.front;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const analysis::StatedSizes& own = stated[i];
+    const auto other = std::ranges::find(in_file, own.lead, &analysis::StatedSizes::lead);
+    if (other == in_file.end() || own.dims.empty() || own.dims.size() != other->dims.size()) continue;
+    named[i] = own.lead;
     for (std::size_t dim = 0; dim < own.dims.size(); ++dim) {
-      const std::string &ours = own.dims[dim], &theirs = other.dims[dim];
-      const bool names = is_number(ours) && !theirs.empty() && !is_number(theirs);
+      const std::string &ours = own.dims[dim], &theirs = other->dims[dim];
+      const bool names = is_number(ours) && !is_number(theirs);
       if (names && !fixed.emplace(theirs, ours).second && fixed[theirs] != ours) return;
       if (!is_number(ours)) free.insert(ours);
-      input += (dim ? "," : ":") + (names ? theirs : ours);
+      named[i] += (dim ? "," : "") + (names ? theirs : ours);
     }
   }
   if (std::ranges::any_of(fixed, [&](const auto& one) { return free.contains(one.first); })) return;

@@ -14,11 +14,12 @@ namespace compatcheck::verification {
 // are found by name, or by place where both have as many, and not where dtype or rank contradicts what the model records.
 std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph);
 
-// Why the file can't be run on these values; empty if it can. "the input 'ids' is i32 of rank 2, and i64 of rank 2 in …"
 // Where the options fix a size to which the file gives a name, the name stands in the option and the number among `dims`: both
 // conversions then are of the same dynamic dimensions.
-void keep_names(std::vector<std::string>& inputs, std::vector<std::string>& dims, const std::vector<std::string>& of_file);
+void keep_names(std::vector<std::string>& inputs, std::vector<std::string>& dims, const std::vector<std::string>& of_file,
+                const ir::Graph& graph);
 
+// Why the file can't be run on these values; empty if it can. "the input 'ids' is i32 of rank 2, and i64 of rank 2 in …"
 struct Unpaired {
   std::string rule;  // CC203, CC204
   std::string reason;

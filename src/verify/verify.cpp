@@ -307,7 +307,7 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
       if (!stated)
         asked.convert.inputs = of_file;
       else
-        verification::keep_names(asked.convert.inputs, asked.convert.dims, of_file);
+        verification::keep_names(asked.convert.inputs, asked.convert.dims, of_file, model.state().graph);
     }
     Verification made = frontend::naming(model.path(), [&] { return Verifying(model.state(), asked).run_given(onnx); });
     made.onnx = onnx.string();
