@@ -19,12 +19,12 @@ bool has_names(const AssumedInput& input) {
   return !input.option.empty() && !std::ranges::all_of(*input.tensor.shape, is_number);
 }
 
-// A batch, a sequence's length or the like, and a picture's sides; and the smallest that branches ask for. Null: the batch keeps
-// its name, as most often it may.
+// Sizes to try: plausible for a batch, a sequence and an image, and the smallest that branches ask for. Null: the batch keeps its
+// name, which models usually allow.
 struct Numbers {
   const char *batch, *front, *spatial;
 };
-constexpr std::array numbers = {Numbers{nullptr, "16", "224"}, Numbers{"16", "16", "224"}, Numbers{"2", "2", "2"}};
+constexpr std::array tried_numbers = {Numbers{nullptr, "16", "224"}, Numbers{"16", "16", "224"}, Numbers{"2", "2", "2"}};
 
 std::string with_numbers(const AssumedInput& input, const Numbers& chosen) {
   std::string text = input.tensor.name + "=" + input.tensor.dtype + ":";
@@ -42,7 +42,7 @@ std::string with_rank(const AssumedInput& input, std::size_t rank) {
   return rank ? text : text + "scalar";
 }
 
-// Those that images, sequences and rows have.
+// Ranks to try: those of images, sequences and rows.
 constexpr std::array ranks = {std::size_t{4}, std::size_t{3}, std::size_t{1}, std::size_t{2}};
 
 constexpr int most_tried_members = 6;
@@ -54,7 +54,7 @@ std::string number_option(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::boolean) ? "bool:scalar" : "";
 }
 
-// Whether all that options can say of such an input is tried.
+// Whether the tries cover everything that options can state about such an input.
 bool states_all(const ir::TypeRef& type) {
   const ir::TypeRef& held = ir::without_optional(type);
   const ir::TypeRef& number = ir::is(held, ir::TypeKind::list) ? held->elements.front() : held;
@@ -116,13 +116,13 @@ void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers
   made.of_given = true;
   try {
     tries_->push_back(try_options(std::move(made), asked));
-  } catch (const Error&) {  // with the numbers the graph may be beyond a bound
+  } catch (const Error&) {  // with these numbers the graph may exceed a bound
     return watch_.look();
   }
   if (std::ranges::all_of(tries_->back().failing, [](const auto& at) { return at.second.empty(); })) given_settled_ = true;
 }
 
-// As few names as can be: those behind the others first, and the batch last, which most often may vary.
+// Fixes as few names as possible: later dimensions first and the batch last, because it can usually vary.
 void DecidingSizes::try_given() {
   constexpr std::size_t most_names = 6;
   std::vector<NamedSizes::Name> names = given_.names();
@@ -140,7 +140,7 @@ void DecidingSizes::try_given() {
   }
 }
 
-// A model of its own, which is let go before the next one is made.
+// Holds a prepared model of its own, which is freed before the next try.
 DecidingSizes::Try DecidingSizes::try_options(Try made, const std::vector<std::string>& inputs) {
   CheckOptions asked = options_;
   asked.inputs = inputs;
@@ -155,7 +155,7 @@ DecidingSizes::Try DecidingSizes::try_options(Try made, const std::vector<std::s
 void DecidingSizes::try_all() {
   tries_.emplace();
   std::vector<std::pair<std::string, std::string>> inputs;
-  for (const Numbers& chosen : numbers) {
+  for (const Numbers& chosen : tried_numbers) {
     inputs.clear();
     for (const AssumedInput& input : prepared_.assumed)
       if (std::string said = has_names(input) ? with_numbers(input, chosen) : input.option; said != input.option)
@@ -216,11 +216,11 @@ const std::string& DecidingSizes::option_of_member(const ir::Value& list) {
   if (!fresh || is_large(prepared_.graph)) return option;
   const std::string member = list.name() + ".0";
   CheckOptions asked = options_;
-  asked.dims.clear();  // what they name may be numbers here
+  asked.dims.clear();  // the names may be numbers in this try
   try {
     for (const AssumedInput& assumed : prepare(model_, asked, watch_, {member}).assumed)
       if (assumed.tensor.name == member && !assumed.option.empty()) option = "--input " + assumed.option;
-  } catch (const ModelError&) {  // without the list the graph may be beyond a bound
+  } catch (const ModelError&) {  // without the list the graph may exceed a bound
     watch_.look();
   }
   return option;
@@ -236,7 +236,7 @@ const std::vector<DecidingSizes::Try>& DecidingSizes::tries_of_value(const ir::V
       Try made;
       made.option = option;
       known->second.push_back(try_options(std::move(made), asked));
-    } catch (const Error&) {  // the options say something else of this input, or the graph is beyond a bound
+    } catch (const Error&) {  // the options contradict this, or the graph exceeds a bound
       watch_.look();
     }
   };
@@ -268,7 +268,7 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
     if (tries.empty()) continue;
     const std::string name = ir::input_name(input);
     if (helpful.empty()) {
-      if (!states_all(input.type())) continue;  // sizes or members that weren't tried may settle it
+      if (!states_all(input.type())) continue;  // sizes or members that weren't tried may decide it
       outcome.status = Status::refused;
       outcome.wants.clear();
       outcome.reason += "; no option states the value of input '" + name + "'";

@@ -1,5 +1,5 @@
-// Whether a model fails for good, or for sizes of inputs alone that were assumed to vary; and which option names a list's
-// members.
+// Decides whether a model fails at all sizes, or only because sizes of its inputs were assumed to vary, and which option names a
+// list's members.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ namespace compatcheck::analysis {
 
 class DecidingSizes {
  public:
-  // What it is given must outlive it. `opsets`: at which it is asked.
+  // The arguments must outlive this object. `opsets`: those that calls are assessed at.
   DecidingSizes(const Model::State& model, const CheckOptions& options, const Prepared& prepared, std::span<const int> opsets,
                 const ir::Watch& watch)
       : model_(model),
@@ -31,32 +31,31 @@ class DecidingSizes {
         watch_(watch),
         given_(options.inputs, model.graph) {}
 
-  // A call that fails where sizes have but a name, and converts where they are numbers, needs input: whether the sizes were
-  // assumed or named by the user.
+  // A call that fails for named sizes and converts for numbers needs input, whether the names were assumed or given by the user.
   void leave_to_inputs(conversion::Assessment& assessment, int opset);
 
-  // Where a list's members are asked for: the option that names one, by what readers take of it.
+  // For a list whose members are needed: the option that names one, derived from how the model reads it.
   void ask_for_members(conversion::Assessment& assessment);
 
-  // Where numbers, lists of them and what may be None are asked for: the options that settle the call. It is refused where its
-  // value alone would.
+  // For numbers, lists of numbers and Optionals that are needed: the options that decide the call. The call is refused where only
+  // a value could decide it.
   void ask_for_values(conversion::Assessment& assessment, int opset);
 
  private:
   const std::string& option_of_member(const ir::Value& list);
   using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
   using Calls = std::set<Call>;
-  struct Try {                          // one choice of numbers
+  struct Try {                          // one choice of sizes
     std::string option;                 // "--input x=f32:16,3,224,224, with your own sizes"
-    std::vector<std::uint32_t> inputs;  // which it says
+    std::vector<std::uint32_t> inputs;  // that it states
     std::map<int, Calls> failing;       // by opset
-    bool of_given = false;              // numbers in the place of names that the user's options give
+    bool of_given = false;              // numbers replace names from the user's options
   };
   static Call call_of(const ir::Node& node);
   static Calls failing(const conversion::Assessment& assessment);
   void try_all();
-  void try_with(const std::vector<std::pair<std::string, std::string>>& inputs);  // name, and what --input says
-  void try_given();                                                               // names that the user's options give
+  void try_with(const std::vector<std::pair<std::string, std::string>>& inputs);  // (name, text of --input)
+  void try_given();                                                               // names from the user's options
   void try_given(const std::map<std::string, std::int64_t>& numbers);
   void add_input(Try& made, const std::string& input, const std::string& option) const;
   Try try_options(Try made, const std::vector<std::string>& inputs);
@@ -70,7 +69,7 @@ class DecidingSizes {
   std::span<const int> opsets_;
   const ir::Watch& watch_;
   NamedSizes given_;
-  bool given_settled_ = false;  // with numbers in the place of these nothing fails
+  bool given_settled_ = false;  // with numbers instead of these names nothing fails
   std::optional<std::vector<Try>> tries_;
   std::map<const ir::Value*, std::vector<Try>> of_values_;
   std::map<const ir::Value*, std::string> members_;  // of lists: "--input xs.0=f32:3,h,w", empty where nothing is found

@@ -71,13 +71,13 @@ symbolic::Fact fact_of(const InputSpec& spec) {
   return {.value = std::move(tensor)};
 }
 
-// Numbers, texts, devices: what has no dtype and sizes to state.
+// Numbers, texts, devices: no dtype or sizes to state.
 bool is_plain(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating) || ir::is(type, ir::TypeKind::boolean) ||
          ir::is(type, ir::TypeKind::string) || ir::is(type, ir::TypeKind::device);
 }
 
-// A number or flag that the model is given: bool:scalar, i64:scalar, f32:scalar or f64:scalar.
+// An input that is a number or flag: bool:scalar, i64:scalar, f32:scalar or f64:scalar.
 std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef& type) {
   if (spec.none || !spec.dims.empty()) return std::nullopt;
   using Kind = symbolic::NumberFact::Kind;
@@ -104,7 +104,7 @@ std::string joined(const std::string& name, const std::vector<std::string>& memb
   return text;
 }
 
-// What is said of a list or dictionary as if it were one tensor.
+// An option that describes a list or dictionary as one tensor.
 [[noreturn]] void refuse_whole(std::string_view text, const std::string& name, const ir::TypeRef& type,
                                const std::optional<std::vector<std::string>>& read) {
   const std::string spec(text.substr(text.find('=') + 1));
@@ -118,7 +118,7 @@ std::string joined(const std::string& name, const std::vector<std::string>& memb
                            : ", and so on for each member of the list"));
 }
 
-// The type of a member, "k.a" of k. Throws UsageError where there is none, with those that the model reads.
+// The type of a member such as "k.a". If there is none, throws UsageError that lists the members that the model reads.
 ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph) {
   ir::TypeRef type = ir::without_optional(leaf.type);
   std::string name = leaf.name;

@@ -66,7 +66,16 @@ std::string why_not(const Recognition& recognition) {
       return "is in the tar format of torch before 0.1.10: load it with torch.load there, save it again, then " +
              std::string(make_torchscript);
     case Format::onnx: return "is an ONNX model already";
-    default: break;
+    case Format::torchscript:
+    case Format::graph_text:
+    case Format::tensorrt_engine:
+    case Format::tflite:
+    case Format::hdf5:
+    case Format::gguf:
+    case Format::safetensors:
+    case Format::executorch:
+    case Format::text:
+    case Format::unknown: break;
   }
   return unknown(recognition.detail);
 }

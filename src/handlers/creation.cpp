@@ -24,7 +24,7 @@ void full(Emission& e) {
   e.give(filled(e, sizes(e), number));
 }
 
-// Below opset 9 as a constant, of which the sizes must be known.
+// Below opset 9 a constant, so the sizes must be known.
 void eye(Emission& e) {
   const Value rows = int_value(e, "n"), columns = e.call.has("m") ? int_value(e, "m") : rows;
   if (e.variant("operator")) {
@@ -71,7 +71,7 @@ void tensor(Emission& e) {
 
 // ---- A grid of places in an image
 
-// −1 … 1 in `count` steps; without the corners aligned, at the middle of the pixels.
+// `count` positions from −1 to 1: corners if align_corners, else centers of pixels.
 std::vector<double> coordinates(std::int64_t count, bool align_corners) {
   Doubles places;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -84,7 +84,7 @@ std::vector<double> coordinates(std::int64_t count, bool align_corners) {
 void affine_grid(Emission& e) {
   const Value theta = e.tensor("theta");
   const bool align = e.boolean("align_corners");
-  if (e.variant("operator")) {  // of f16 ONNX Runtime has no kernel, and it doesn't run the operator's own function
+  if (e.variant("operator")) {  // ONNX Runtime has no f16 kernel and doesn't expand the function
     return e.give(e.node("AffineGrid", {widened(e, theta), e.int_vector("size")}, {{"align_corners", align ? 1 : 0}}));
   }
   const Ints size = e.ints("size");

@@ -13,13 +13,13 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // ---- Variance
 
-// What is taken off the number of elements: `correction`, or 1 for the older `unbiased`.
+// Subtracted from the number of elements: `correction`, or 1 for the older `unbiased`.
 double correction(const Emission& e) {
   if (e.call.has("correction")) return e.number("correction", 1);
   return !e.call.has("unbiased") || e.boolean("unbiased") ? 1 : 0;
 }
 
-// Squares' sum over what remains of the number of elements; over nothing it is NaN or infinite, as PyTorch has it.
+// The sum of squared deviations divided by the corrected number of elements. A divisor of 0 gives NaN or infinity, as in PyTorch.
 Value over_count(Emission& e, const Value& sum, const Ints& axes) {
   const double less = correction(e);
   const Value count = element_count(e, "self", axes, sum.dtype);
@@ -32,8 +32,7 @@ Value over_count(Emission& e, const Value& sum, const Ints& axes) {
   return e.node("Div", {sum, e.node("Max", {left, e.scalar(sum.dtype, 0)})});
 }
 
-// PyTorch's mean beside a variance is corrected by one deviation after another: an infinity leaves NaN behind, unless it comes
-// last.
+// PyTorch updates the mean beside a variance element by element (Welford): an infinity makes it NaN, unless it comes last.
 Value corrected(Emission& e, const Value& x, const Value& mean, const Ints& axes, bool keep) {
   Value made = mean, last = x;
   for (const std::int64_t axis : axes) {
@@ -74,7 +73,7 @@ void norm(Emission& e) { norm_of(e, e.number("p", 2)); }
 void vector_norm_of(Emission& e) { norm_of(e, e.number("ord", 2)); }
 void frobenius_norm(Emission& e) { norm_of(e, 2); }
 
-// Of a matrix: the greatest or least sum of a column (order 1) or row (order infinity).
+// Matrix norms: the greatest or least sum of a column (order 1) or row (order infinity).
 void matrix_norm(Emission& e, Ints dims, double order) {
   if (std::abs(order) != 1 && !std::isinf(order))
     throw Refusal{"this order of a matrix norm needs singular values, which ONNX has not", "use ord='fro'"};
@@ -85,11 +84,11 @@ void matrix_norm(Emission& e, Ints dims, double order) {
   const Value sums = reduce(e, "ReduceL1", x, {summed}, keep);
   const std::int64_t left = keep || chosen < summed ? chosen : chosen - 1;
   const Value found = extreme(e, order > 0 ? Extreme::greatest : Extreme::least, sums, {left}, keep);
-  // Of no rows or columns it is 0.
+  // Without rows or columns the norm is 0.
   e.give(order > 0 && may_be_empty(e.shape("self"), {chosen}) ? e.node("Relu", {found}) : found);
 }
 
-// As they are given: rows, then columns.
+// In the given order: rows, then columns.
 Ints matrix_dims(Emission& e) {
   const std::int64_t rank = e.rank("self");
   Ints dims = e.given("dim") ? e.ints("dim") : Ints{-2, -1};

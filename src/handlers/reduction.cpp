@@ -53,7 +53,7 @@ void argmax(Emission& e) {
   e.give(keep && rank > 1 ? e.build.reshape(place, Ints(static_cast<std::size_t>(rank), 1)) : place);
 }
 
-// What is written to `out=` of u8 is made u8 first, which rounds and wraps, unless it is one element alone.
+// With `out=` of u8, PyTorch first converts the elements to u8 (rounded, wrapped), except a single one.
 Value truths(Emission& e) {
   const ir::Node* made = e.call.value("self")->producer();
   if (!e.call.node().attribute("out") || !made || !made->is("aten::type_as") || e.dtype("self") != DType::u8)
@@ -66,7 +66,7 @@ Value truths(Emission& e) {
                 "use fixed sizes"};
 }
 
-// Of no elements: all are true, none is.
+// Without elements `all` is true and `any` is false.
 template <bool every>
 void truth(Emission& e) {
   const Value x = truths(e);
@@ -96,7 +96,7 @@ void nanmean(Emission& e) {
   const bool keep = e.boolean("keepdim");
   const Value x = e.tensor("self", dtype), nan = is_nan(e, x);
   const Value sum = reduce(e, "ReduceSum", where(e, nan, e.scalar(dtype, 0), x), axes_of(e), keep);
-  // Counted in f32: f16 ends at 65504.
+  // Counted in f32, because f16 ends at 65504.
   const Value numbers = e.cast(e.node("Not", {nan}), dtype == DType::f64 ? dtype : DType::f32);
   const Value count = reduce(e, "ReduceSum", numbers, axes_of(e), keep);
   e.give(e.node("Div", {e.cast(sum, count.dtype), count}));
@@ -117,7 +117,7 @@ void trace(Emission& e) {
   e.give(reduce(e, "ReduceSum", where(e, on, x, e.scalar(x.dtype, 0)), {0, 1}, false));
 }
 
-// Broadcasting undone: leading dimensions go, those of size 1 are summed.
+// Reverses broadcasting: sums leading dimensions away, and sums to size 1 where that is asked.
 void sum_to_size(Emission& e) {
   const Shape& from = e.shape("self");
   const auto to = e.call.dims("size");

@@ -14,13 +14,13 @@ bool among(std::string_view op, std::span<const std::string_view> operators) {
   return std::find(operators.begin(), operators.end(), op) != operators.end();
 }
 
-// Their functional forms answer with bool whatever they are asked of; in place they keep the tensor's dtype.
+// Functional forms return bool for every dtype; in place they keep the tensor's dtype.
 constexpr auto answers_bool = std::to_array<std::string_view>(
     {"aten::eq_", "aten::ne_", "aten::lt_", "aten::le_", "aten::gt_", "aten::ge_", "aten::equal_", "aten::not_equal_",
      "aten::less_", "aten::less_equal_", "aten::greater_", "aten::greater_equal_", "aten::logical_and_", "aten::logical_or_",
      "aten::logical_xor_", "aten::logical_not_"});
 
-// In place they keep the tensor's dtype; their functional forms promote it with that of another tensor.
+// Functional forms promote dtypes; in place they keep the tensor's dtype.
 constexpr auto promotes = std::to_array<std::string_view>({"aten::add_",
                                                            "aten::sub_",
                                                            "aten::subtract_",
@@ -68,7 +68,7 @@ constexpr auto promotes = std::to_array<std::string_view>({"aten::add_",
                                                            "aten::__imul__",
                                                            "aten::__idiv__"});
 
-// Likewise; their functional forms alone make floats of integers, or i64 of small ones.
+// Functional forms turn integers into floats, or small integers into i64; in place they keep the tensor's dtype.
 constexpr auto changes_kind = std::to_array<std::string_view>(
     {"aten::acos_",    "aten::arccos_",  "aten::acosh_",      "aten::arccosh_",   "aten::asin_",   "aten::arcsin_",
      "aten::asinh_",   "aten::arcsinh_", "aten::atan_",       "aten::arctan_",    "aten::atanh_",  "aten::arctanh_",
@@ -80,14 +80,14 @@ constexpr auto changes_kind = std::to_array<std::string_view>(
      "aten::tanh_",    "aten::addr_",    "aten::cumsum_",     "aten::cumprod_",   "aten::square_", "aten::float_power_",
      "aten::div_",     "aten::divide_",  "aten::true_divide_"});
 
-// They change what the tensor object is, not only what it holds.
+// These change the tensor object itself (sizes, strides, storage), not only its elements.
 constexpr auto changes_object =
     std::to_array<std::string_view>({"aten::resize_", "aten::resize_as_", "aten::set_", "aten::swap_", "aten::sparse_resize_",
                                      "aten::sparse_resize_and_clear_", "aten::rename_", "aten::as_strided_"});
 constexpr auto changes_sizes = std::to_array<std::string_view>(
     {"aten::squeeze_", "aten::swapaxes_", "aten::swapdims_", "aten::t_", "aten::transpose_", "aten::unsqueeze_"});
 
-// They change neither.
+// These change neither.
 constexpr auto changes_nothing = std::to_array<std::string_view>({"aten::detach_", "aten::requires_grad_"});
 
 // zero_, fill_ and copy_ have forms of their own.
@@ -95,7 +95,7 @@ constexpr auto replaces_all = std::to_array<std::string_view>({"aten::copy_", "a
 
 bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
 
-// The overload without the last `dropped` arguments that takes the others as they are.
+// The overload that takes the same arguments without the last `dropped` ones.
 const schema::Schema* pure_overload(const ir::Node& node, std::string_view name, std::size_t dropped,
                                     const schema::Registry& registry) {
   const auto& mine = node.schema()->arguments;
@@ -163,7 +163,7 @@ ir::Value* replace_all(ir::Node* write, ir::Value* current, const schema::Regist
   return result;
 }
 
-// What is written is computed in the dtype of what it is written to.
+// The new value is computed in the dtype of the tensor that is written.
 bool computes_as_out(const ir::Node& node) {
   return node.is("aten::cumsum") || node.is("aten::cumprod") || node.is("aten::all") || node.is("aten::any");
 }
@@ -173,7 +173,7 @@ ir::Value* cast_before(ir::Node* node, ir::Value* like, const schema::Registry& 
   return build(node, "aten::type_as", inputs, registry);
 }
 
-// As the dtype of `like`, which an operator in place keeps.
+// Casts to the dtype of `like`, because an operator in place keeps it.
 ir::Value* cast_after(ir::Node* node, ir::Value* like, const schema::Registry& registry) {
   ir::Value* inputs[] = {node->output(), like};
   ir::Value* cast = build(node, "aten::type_as", inputs, registry);

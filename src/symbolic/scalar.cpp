@@ -44,7 +44,7 @@ Fact boolean(std::optional<bool> value) {
   return {.value = std::move(number)};
 }
 
-// What the schema says comes back: an int, a float or a bool; a Scalar is what its operands are.
+// The result kind by the schema: int, float or bool; a Scalar has its operands' kind.
 std::optional<Kind> result_kind(const Call& call) {
   const auto* schema = call.node().schema();
   if (!schema || schema->returns.empty()) return std::nullopt;
@@ -127,7 +127,7 @@ Facts negate(const Call& call) {
   return {integer_fact(a.integer ? Dim(-1) * *a.integer : Dim::unknown())};
 }
 
-// floor, ceil: ints of floats.
+// floor, ceil: floats to ints.
 template <double (*round)(double)>
 Facts rounded(const Call& call) {
   const NumberFact a = operand(call, 0);
@@ -148,7 +148,7 @@ Facts absolute(const Call& call) {
 
 // ---- Comparisons
 
-// Whether a < b, or a ≤ b, as far as that is proved.
+// Whether a < b (or a ≤ b), if that can be proved.
 std::optional<bool> is_less(const NumberFact& a, const NumberFact& b, bool or_equal) {
   if (is_float(a) || is_float(b)) {
     const auto x = as_double(a), y = as_double(b);
@@ -179,7 +179,7 @@ Facts less_equal(const Call& call) { return {boolean(is_less(operand(call, 0), o
 Facts greater(const Call& call) { return {boolean(is_less(operand(call, 1), operand(call, 0), false))}; }
 Facts greater_equal(const Call& call) { return {boolean(is_less(operand(call, 1), operand(call, 0), true))}; }
 
-// Strings and devices are for the passes to fold.
+// The passes fold strings and devices.
 bool on_numbers(const Call& call) { return call.input(0).number() && call.input(1).number(); }
 Facts equal(const Call& call) {
   return {boolean(on_numbers(call) ? is_equal(operand(call, 0), operand(call, 1)) : std::nullopt)};
@@ -235,7 +235,7 @@ Facts to_int(const Call& call) {
 
 Facts to_floating(const Call& call) { return {floating(as_double(operand(call, 0)))}; }
 
-// item(), ScalarImplicit: the only element, of the kind that the tensor's dtype says.
+// item(), ScalarImplicit: the only element, of the kind that belongs to the dtype.
 Facts element(const Call& call) {
   const auto* tensor = call.input(0).tensor();
   if (!tensor) return {call.input(0).number() ? call.input(0) : Fact{}};
@@ -246,7 +246,7 @@ Facts element(const Call& call) {
   return {{.value = std::move(number)}};
 }
 
-// Of any other number of elements PyTorch makes no number.
+// PyTorch accepts only tensors of one element.
 template <Facts (*function)(const Call&)>
 Facts of_one_element(const Call& call) {
   const auto* tensor = call.input(0).tensor();
