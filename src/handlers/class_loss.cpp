@@ -38,13 +38,19 @@ Value class_numbers(Emission& e, std::int64_t rank) {
 
 // ---- Class numbers
 
+// One for each row; of a vector of scores it may stand in a vector.
+Value class_targets(Emission& e, std::int64_t rank) {
+  const Value target = e.tensor("target", DType::i64);
+  return rank == 1 && e.rank("target") == 1 ? e.build.squeeze(target, {0}) : target;
+}
+
 struct Targets {
   Value mask;     // of the scores' shape: the target's class
   Value counted;  // of the targets' shape: it isn't ignored
 };
 
 Targets targets_of(Emission& e, std::int64_t rank) {
-  const Value target = e.tensor("target", DType::i64);
+  const Value target = class_targets(e, rank);
   return {e.node("Equal", {e.build.unsqueeze(target, {class_axis(rank)}), class_numbers(e, rank)}),
           e.node("Not", {e.node("Equal", {target, e.number_value("ignore_index", DType::i64)})})};
 }
@@ -143,7 +149,8 @@ void multi_margin_loss(Emission& e) {
   Ints numbers(static_cast<std::size_t>(rank == 0 ? 1 : e.known_size("self", axis)));
   std::iota(numbers.begin(), numbers.end(), 0);
   Value target = e.tensor("target");
-  if (rank == 2 || e.rank("target") == 0) target = e.build.unsqueeze(target, {e.rank("target")});
+  const std::int64_t dimensions = e.rank("target"), rows = rank == 2 ? 1 : 0;
+  if (rank == 2 || dimensions == 0) target = e.build.unsqueeze(target, {dimensions});
   const Value mask = e.node("Equal", {target, e.integers(numbers)}), none = e.scalar(x.dtype, 0);
   const Value own = reduce(e, "ReduceSum", where(e, mask, x, none), {axis}, true);
   const Value over = e.node("Add", {e.node("Sub", {e.number_value("margin", x.dtype), own}), x});
@@ -153,9 +160,9 @@ void multi_margin_loss(Emission& e) {
     const Value weight = e.tensor("weight", x.dtype);
     each = e.node("Mul", {each, reduce(e, "ReduceSum", where(e, mask, weight, none), {axis}, true)});
   }
-  Shape shape = e.shape("self");
-  if (rank > 0) shape.pop_back();
-  e.give(reduce_loss(e, reduce(e, "ReduceMean", each, {axis}, false), shape));
+  Value losses = reduce(e, "ReduceMean", each, {axis}, false);
+  if (rows != dimensions) losses = dimensions == 0 ? e.build.squeeze(losses, {0}) : e.build.unsqueeze(losses, {0});
+  e.give(reduce_loss(e, losses, e.shape("target")));
 }
 
 }  // namespace

@@ -194,7 +194,9 @@ void cosine_embedding_loss(Emission& e) {
       e.node("Div", {sum("input1", "input2"), e.node("Sqrt", {multiply(e, square("input1"), square("input2"))})});
   const Value near = subtract(e, number(e, cosine, 1), cosine);
   const Value far = e.node("Relu", {subtract(e, cosine, number(e, cosine, e.number("margin")))});
-  e.give(reduce_loss(e, by_target(e, near, far, false), e.shape("target")));
+  Shape shape = joint_shape(e, {"input1", "input2"});
+  shape.pop_back();
+  e.give(reduce_loss(e, by_target(e, near, far, false), symbolic::broadcast(std::move(shape), e.shape("target")).value()));
 }
 
 // ---- Distances

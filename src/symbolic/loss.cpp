@@ -120,32 +120,41 @@ Facts margin_ranking(const Call& call) {
 
 Facts of_self(const Call& call) { return reduced(call, call.dtype_of("self"), tensor_of(call, "self").shape); }
 
-// Of (classes), (batch, classes) or (batch, classes, ...), an index of a class for each element; scores of all to
-// cross_entropy_loss.
+// Of (classes), (batch, classes) or (batch, classes, ...), an index of a class for each element; cross_entropy_loss takes a
+// target of the scores' own shape for probabilities.
 void demand_classes(const Call& call) {
   const auto &self = tensor_of(call, "self").shape, &target = tensor_of(call, "target").shape;
-  const bool pictures = call.op().starts_with("aten::nll_loss2d"), scores_too = call.op() == "aten::cross_entropy_loss";
+  const bool pictures = call.op().starts_with("aten::nll_loss2d"), entropy = call.op() == "aten::cross_entropy_loss";
   Demands demands;
-  if (!scores_too && call.op() != "aten::nll_loss_nd") demands.rank(call, "self", pictures ? 4 : 1, pictures ? 4 : 2);
+  if (!entropy && call.op() != "aten::nll_loss_nd") demands.rank(call, "self", pictures ? 4 : 1, pictures ? 4 : 2);
   if (self && self->empty()) demands.broken("'self' has no dimension of classes");
   if (!self || self->empty()) return demands.hold();
   const std::size_t rank = self->size(), classes = rank == 1 ? 0 : 1;
   if (rank <= 2 && !call.is_none("weight")) demands.rank(call, "weight", 1, 1);
   if (const auto& weight = tensor_of(call, "weight").shape; weight && !call.is_none("weight"))
     demands.equal(product(*weight), (*self)[classes], "the number of weights");
-  if (const auto dtype = call.dtype_of("target"); dtype && !scores_too && *dtype != DType::i64 && *dtype != DType::u8)
+  const auto dtype = call.dtype_of("target");
+  const bool floating = dtype && ir::is_floating(*dtype);
+  // Of one vector, the dtype tells probabilities from one index.
+  const bool scores = entropy && (rank == 1 ? floating : target && target->size() == rank);
+  if (dtype && scores && !floating) demands.broken("'target' must hold the probabilities of classes, which are floating");
+  if (dtype && !scores && (target || !entropy) && *dtype != DType::i64 && (*dtype != DType::u8 || rank > 2))
     demands.broken("'target' must hold indices of classes");
   if (!target) return demands.hold();
-  if (rank == 1) {
-    demands.rank(call, "target", 0, 1);
-    if (!scores_too) demands.equal(product(*target), 1, "the number of classes in 'target'");
+  if (scores || rank > 1) {
+    demands.rank(call, "target", scores ? rank : rank - 1, scores ? rank : rank - 1);
+    demands.hold();
+    for (std::size_t i = 0; i < target->size(); ++i)
+      demands.equal((*target)[i], (*self)[scores || i == 0 ? i : i + 1], "dimension " + std::to_string(i) + " of 'target'");
     return demands.hold();
   }
-  const bool scores = scores_too && target->size() == rank;
-  if (!scores) demands.rank(call, "target", rank - 1, rank - 1);
-  demands.hold();
-  for (std::size_t i = 0; i < target->size(); ++i)
-    demands.equal((*target)[i], (*self)[scores || i == 0 ? i : i + 1], "dimension " + std::to_string(i) + " of 'target'");
+  demands.rank(call, "target", 0, 1);
+  if (dtype || !entropy) demands.equal(product(*target), 1, "the number of classes in 'target'");
+  if (entropy && dtype && target->size() == 1) {
+    if ((*self)[0].number() == 1) demands.broken("'target' must hold the probability of the only class, which is floating");
+    if (call.number("label_smoothing").value_or(0) > 0)
+      demands.broken("'target' must have no dimensions where labels are smoothed");
+  }
   demands.hold();
 }
 
@@ -165,12 +174,19 @@ Facts by_row(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
   std::optional<Shape> shape = self.shape;
   if (shape && !shape->empty()) shape->pop_back();
-  if (const auto& target = tensor_of(call, "target").shape; target && shape && call.op() == "aten::multi_margin_loss") {
-    Demands demands;
-    demands.equal(product(*target), product(*shape), "the number of classes in 'target'");
-    demands.hold();
-  }
   return reduced(call, self.dtype, std::move(shape));
+}
+
+// One loss for each index of a class, in the indices' shape.
+Facts multi_margin(const Call& call) {
+  const TensorFact& self = tensor_of(call, "self");
+  const auto& target = tensor_of(call, "target").shape;
+  Demands demands;
+  demands.rank(call, "target", 0, 1);
+  if (target && self.shape)
+    demands.equal(product(*target), self.shape->size() < 2 ? Dim(1) : self.shape->front(), "the number of classes in 'target'");
+  demands.hold();
+  return reduced(call, self.dtype, target);
 }
 
 Facts cosine_embedding(const Call& call) {
@@ -190,7 +206,10 @@ Facts cosine_embedding(const Call& call) {
   Promotion promotion;
   for (const char* name : {"input1", "input2"})
     promotion.add(tensor_fact(as_float(call.dtype_of(name)), tensor_of(call, name).shape));
-  return reduced(call, promotion.result(), tensor_of(call, "target").shape);
+  // One loss for each row, which a target of one broadcasts to.
+  auto rows = broadcast(tensor_of(call, "input1").shape, tensor_of(call, "input2").shape);
+  if (rows && !rows->empty()) rows->pop_back();
+  return reduced(call, promotion.result(), broadcast(std::move(rows), tensor_of(call, "target").shape));
 }
 
 Facts triplet(const Call& call) {
@@ -303,7 +322,8 @@ void register_loss(Registry& registry) {
   for (const char* op : {"aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", "aten::nll_loss_forward",
                          "aten::nll_loss2d_forward", "aten::cross_entropy_loss"})
     registry.facts(op, by_class);
-  for (const char* op : {"aten::multi_margin_loss", "aten::multilabel_margin_loss"}) registry.facts(op, by_row);
+  registry.facts("aten::multi_margin_loss", multi_margin);
+  registry.facts("aten::multilabel_margin_loss", by_row);
   registry.facts("aten::cosine_embedding_loss", cosine_embedding);
   registry.facts("aten::triplet_margin_loss", triplet);
   registry.facts("aten::ctc_loss", ctc);

@@ -275,6 +275,10 @@ def never_run():
         "max_of_nothing": ("torch.max(a, 0)[0]", "f32:0,3"), "amin_of_nothing": ("torch.amin(a, [1, 0])", "f32:n,0"), "argmax_of_nothing": ("torch.argmax(a)", "f32:0"), "aminmax_of_nothing": ("torch.aminmax(a)[0]", "f32:0,3"),
         "attention_keys": ("torch._C._nn.scaled_dot_product_attention(a, b, a)", "f32:2,3,4", "f32:2,3,5"), "attention_values": ("torch._C._nn.scaled_dot_product_attention(a, b, a)", "f32:2,3,4", "f32:2,5,4"),
         "cdist": ("torch.cdist(a, b)", "f32:2,3", "f32:2,4"), "multi_margin": ("torch._C._nn.multi_margin_loss(a, b)", "f32:2,3", "i64:3"), "cosine_embedding": ("torch.cosine_embedding_loss(a, a, b)", "f32:2,3", "f32:3"),
+        "multi_margin_matrix": ("torch._C._nn.multi_margin_loss(a, b)", "f32:1,3", "i64:1,1"), "cross_entropy_of_one": ("torch.nn.functional.cross_entropy(a, b)", "f32:1", "i64:1"),
+        "cross_entropy_smoothed": ("torch.nn.functional.cross_entropy(a, b, label_smoothing=0.1)", "f32:3", "i64:1"), "cross_entropy_floats": ("torch.nn.functional.cross_entropy(a, b)", "f32:3,3", "f32:3"),
+        "cross_entropy_indices": ("torch.nn.functional.cross_entropy(a, b)", "f32:3,3", "i64:3,3"), "cross_entropy_i32": ("torch.nn.functional.cross_entropy(a, b)", "f32:3,3", "i32:3"),
+        "nll_of_two": ("torch.nn.functional.nll_loss(a, b)", "f32:3", "i64:2"), "nll_u8": ("torch.nn.functional.nll_loss(a, b)", "f32:2,3,4", "u8:2,4"), "nll_one_number": ("torch.nn.functional.cross_entropy(a, b)", "f32:3", "f32:1"),
         "renorm": ("torch.renorm(a, 2.0, 0, -1.0)", "f32:2,3"), "celu": ("torch.celu(a, 0.0)", "f32:2"), "clamp": ("torch.clamp(a)", "f32:3"),
         "packed_lengths": ("torch._pack_padded_sequence(a, b, True)[0]", "f32:2,5,6", "i32:2"),
         "addmm_of_nothing": ("torch.addmm(a, b, c, beta=0.5)", "u8:2,2", "u8:2,0", "u8:0,2"), "baddbmm_of_nothing": ("torch.baddbmm(a, b, c, beta=2.0)", "i64:1,2,2", "i64:1,2,0", "i64:1,0,2"),
@@ -401,5 +405,43 @@ class Stepped(torch.nn.Module):
         return x[-7:int(n):2]
 
 
+def unbatched_losses():
+    """One vector of scores: a target without dimensions, or a vector of one."""
+    r, reductions = torch.randn, ("none", "mean", "sum")
+    made = {}
+    for reduction in reductions:
+        for name, shape in (("number", ()), ("vector", (1,))):
+            def case(f, classes, opsets=range(9, 27), weights=True):
+                sets = [(r(classes), torch.full(shape, t)) for t in (classes - 1, 0, classes // 2)]
+                return Case(f, [(*s, torch.rand(classes)) for s in sets] if weights else sets, opsets=opsets)
+            key, kind = f"{name}_{reduction}", {"reduction": reduction}
+            for classes in (1, 4):
+                label = f"{classes}_{key}"
+                made[f"nll_{label}"] = case(lambda x, t, kind=kind: F.nll_loss(x, t, **kind), classes, weights=False)
+                made[f"nll_weighed_{label}"] = case(lambda x, t, w, kind=kind: F.nll_loss(x, t, w, ignore_index=0, **kind), classes)
+                made[f"multi_margin_{label}"] = case(lambda x, t, w, kind=kind: F.multi_margin_loss(x, t, weight=w, **kind), classes)
+                if classes == 1 and shape:    # of one class: probabilities
+                    for smoothing in (0.0, 0.1):
+                        made[f"cross_entropy_{smoothing}_{label}"] = Case(lambda x, t, w, kind=kind, s=smoothing: F.cross_entropy(x, t, w, label_smoothing=s, **kind), [(r(1), torch.rand(1), torch.rand(1)) for _ in range(2)])
+                    continue
+                made[f"cross_entropy_{label}"] = case(lambda x, t, kind=kind: F.cross_entropy(x, t, **kind), classes, weights=False)
+                made[f"cross_entropy_weighed_{label}"] = case(lambda x, t, w, kind=kind: F.cross_entropy(x, t, w, ignore_index=0, **kind), classes)
+                if not shape:
+                    made[f"cross_entropy_smoothed_{label}"] = case(lambda x, t, w, kind=kind: F.cross_entropy(x, t, w, ignore_index=0, label_smoothing=0.1, **kind), classes)
+            made[f"multi_margin_row_{key}"] = Case(lambda x, t, kind=kind: F.multi_margin_loss(x, t, **kind), [(r(1, 4), torch.full(shape, t)) for t in (3, 0)], opsets=range(9, 27))
+            made[f"multi_margin_number_{key}"] = Case(lambda x, t, kind=kind: F.multi_margin_loss(x, t, **kind), [(r(()), torch.zeros(shape).long())], opsets=range(9, 27))
+        for a, b, t in (((4,), (4,), ()), ((4,), (1,), ()), ((1, 4), (3, 4), (1,)), ((3, 4), (1, 4), (1,)), ((3, 4), (3, 4), (1,)), ((1, 4), (1, 4), (3,))):
+            label = "_".join("x".join(map(str, shape)) or "number" for shape in (a, b, t))
+            made[f"cosine_embedding_{label}_{reduction}"] = Case(lambda a, b, t, kind=kind: F.cosine_embedding_loss(a, b, t, margin=0.1, **kind), [(r(a), r(b), torch.full(t, v)) for v in (1, -1, 0)], opsets=range(9, 27))
+        made[f"gaussian_nll_{reduction}"] = Case(lambda x, t, v, kind=kind: F.gaussian_nll_loss(x, t, v, full=True, **kind), [(r(4), r(4), torch.rand(4)) for _ in range(2)])
+        made[f"multilabel_soft_margin_{reduction}"] = Case(lambda x, t, w, kind=kind: F.multilabel_soft_margin_loss(x, t, w, **kind), [(r(4), torch.tensor([0., 1, 1, 0]), torch.rand(4)) for _ in range(2)])
+        made[f"triplet_vectors_{reduction}"] = Case(lambda a, b, c, kind=kind: F.triplet_margin_loss(a, b, c, swap=True, **kind), [tuple(r(4) for _ in range(3)) for _ in range(2)])
+    counts = (3, 0, 1, 5)   # of no rows, multi_margin_loss leaves its mean open
+    made["cosine_embedding_named"] = Case(lambda a, b, t: (F.cosine_embedding_loss(a, b, t), F.cosine_embedding_loss(a, b, t, reduction="none")), [(r(n, 4), r(n, 4), torch.ones(1)) for n in counts], ("f32:n,4", "f32:n,4", "f32:1"), opsets=range(9, 27))
+    made["multi_margin_named"] = Case(lambda x, t: F.multi_margin_loss(x, t, reduction="none"), [(r(n, 4), torch.randint(4, (n,))) for n in counts], ("f32:n,4", "i64:n"), opsets=range(9, 27))
+    made["nll_of_none"] = Case(lambda x: F.nll_loss(x, torch.zeros(x.size(0), dtype=torch.int64), reduction="sum"), [(r(1),), (r(1),)], opsets=range(9, 27))
+    return made
+
+
 def cases():
-    return found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
+    return unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
