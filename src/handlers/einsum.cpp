@@ -7,6 +7,7 @@
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "symbolic/emptiness.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -42,18 +43,19 @@ std::string implied_result(const std::vector<std::string>& operands) {
   return hidden + once;
 }
 
-Equation parse(std::string text, const std::vector<std::int64_t>& ranks) {
+Equation parse(std::string text, const std::vector<Shape>& shapes) {
   std::erase(text, ' ');
   const auto arrow = text.find("->");
   Equation equation;
   std::size_t from = 0, i = 0;
   const std::string left = text.substr(0, arrow);
-  for (; i < ranks.size() && from <= left.size(); ++i) {
+  for (; i < shapes.size() && from <= left.size(); ++i) {
     const auto comma = std::min(left.find(',', from), left.size());
-    equation.operands.push_back(labels_of(std::string_view(left).substr(from, comma - from), ranks[i]));
+    equation.operands.push_back(
+        labels_of(std::string_view(left).substr(from, comma - from), static_cast<std::int64_t>(shapes[i].size())));
     from = comma + 1;
   }
-  if (i != ranks.size() || from <= left.size()) throw Refusal{"the equation names another number of operands"};
+  if (i != shapes.size() || from <= left.size()) throw Refusal{"the equation names another number of operands"};
   if (arrow == std::string::npos) {
     equation.result = implied_result(equation.operands);
     return equation;
@@ -113,36 +115,65 @@ bool agree(const Equation& equation) {
                              [&](const std::string& labels) { return count(labels) == count(equation.result); });
 }
 
-// Two operands with at most one label each besides those in common make a MatMul; nullopt: they don't.
-std::optional<Value> as_matmul(Emission& e, const Values& values, const Equation& equation) {
-  if (values.size() != 2 || !is_floating(values[0])) return std::nullopt;
+// The sizes of each operand's dimensions, by label.
+using Sizes = std::vector<std::map<char, symbolic::Dim>>;
+
+Sizes sizes_of(const std::vector<Shape>& shapes, const Equation& equation) {
+  Sizes sizes(shapes.size());
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    for (std::size_t at = 0; at < shapes[i].size(); ++at) sizes[i].insert_or_assign(equation.operands[i][at], shapes[i][at]);
+  return sizes;
+}
+
+bool repeats(const std::string& labels) {
+  return std::ranges::any_of(labels, [&](char label) { return std::ranges::count(labels, label) > 1; });
+}
+
+// Two operands make a MatMul if they sum along one label in common and have, beside a batch, at most one label each of their
+// own; without a batch the first may have several. nullopt: they don't.
+std::optional<Value> as_matmul(Emission& e, const Values& values, const Equation& equation, const Sizes& sizes) {
+  if (values.size() != 2 || !(is_floating(values[0]) || e.at_least(9))) return std::nullopt;
   const std::string &a = equation.operands[0], &b = equation.operands[1], &to = equation.result;
+  if (repeats(a) || repeats(b)) return std::nullopt;
   std::string batch, summed;
   for (const char label : a)
     if (b.find(label) != std::string::npos) (to.find(label) != std::string::npos ? batch : summed) += label;
   const std::string rows = without(a, b), columns = without(b, a);
-  if (summed.size() != 1 || rows.size() > 1 || columns.size() > 1 || without(rows + columns, to) != "") return std::nullopt;
+  if (summed.size() != 1 || columns.size() > 1 || (rows.size() > 1 && !batch.empty())) return std::nullopt;
+  // A size of 1 is repeated, which MatMul does to batches alone.
+  const bool fit = provably_equal(sizes[0].at(summed[0]), sizes[1].at(summed[0]));
+  if (!fit || !without(rows + columns, to).empty()) return std::nullopt;
   const std::string row = rows.empty() ? "<" : rows, column = columns.empty() ? ">" : columns;
-  const Value left = aligned(e, values[0], a, batch + row + summed), right = aligned(e, values[1], b, batch + summed + column);
+  // ONNX Runtime leaves what sums nothing unset where it repeats matrices, and in its FusedMatMul, which a Reshape of a
+  // transposed operand prevents.
+  const bool nothing = !provably_at_least_if_empty(sizes[0].at(summed[0]), 1);
+  if (nothing && std::ranges::any_of(batch, [&](char label) { return !provably_equal(sizes[0].at(label), sizes[1].at(label)); }))
+    return std::nullopt;
+  const auto factor = [&](std::size_t which, const std::string& all) {
+    const Value value = aligned(e, values[which], equation.operands[which], all);
+    const bool turned = value.id != values[which].id && equation.operands[which].size() == all.size() && all.size() > 2;
+    return nothing && turned ? e.build.reshape(value, Ints(all.size(), 0)) : value;
+  };
+  const Value left = factor(0, batch + row + summed), right = factor(1, batch + summed + column);
   Value made = e.node("MatMul", {left, right});
   const auto depth = static_cast<std::int64_t>(batch.size());
   Ints gone;
   if (rows.empty()) gone.push_back(depth);
-  if (columns.empty()) gone.push_back(depth + 1);
+  if (columns.empty()) gone.push_back(depth + static_cast<std::int64_t>(row.size()));
   made = e.build.squeeze(made, gone);
   return aligned(e, made, batch + rows + columns, to);
 }
 
-std::vector<std::int64_t> ranks_of(Emission& e) {
+std::vector<Shape> shapes_of(Emission& e) {
   const auto facts = e.call.list("tensors");
   if (!facts) e.want("tensors", "the length");
-  std::vector<std::int64_t> ranks;
+  std::vector<Shape> shapes;
   for (const auto* fact : *facts) {
     const auto* tensor = fact->tensor();
     if (!tensor || !tensor->shape) e.want("tensors", "the rank");
-    ranks.push_back(static_cast<std::int64_t>(tensor->shape->size()));
+    shapes.push_back(*tensor->shape);
   }
-  return ranks;
+  return shapes;
 }
 
 // What only one operand has and the result doesn't is summed before anything is multiplied.
@@ -161,13 +192,11 @@ void sum_alone(Emission& e, Values& values, Equation& equation) {
   }
 }
 
-void spell_out(Emission& e, Values values, Equation equation) {
-  for (const auto& labels : equation.operands)
-    for (const char label : labels)
-      if (std::ranges::count(labels, label) > 1)
-        throw Refusal{"a diagonal needs Einsum, which came with opset 12", "use opset 12"};
+void spell_out(Emission& e, Values values, Equation equation, const Sizes& sizes) {
+  if (std::ranges::any_of(equation.operands, repeats))
+    throw Refusal{"a diagonal needs Einsum, which came with opset 12", "use opset 12"};
   sum_alone(e, values, equation);
-  if (const auto product = as_matmul(e, values, equation)) return e.give(*product);
+  if (const auto product = as_matmul(e, values, equation, sizes)) return e.give(*product);
   std::string summed;
   for (const auto& labels : equation.operands) summed += without(labels, equation.result + summed);
   const std::string all = equation.result + summed;
@@ -185,13 +214,16 @@ void einsum(Emission& e) {
   if (operands.empty()) throw Refusal{"PyTorch refuses an equation without tensors"};
   for (Value& operand : operands) operand = e.cast(operand, e.output_dtype());
   if (e.variant("operator") && !dots) return e.give(e.node("Einsum", operands, {{"equation", text}}));
-  const Equation equation = parse(text, ranks_of(e));
-  if (!e.variant("operator")) return spell_out(e, operands, equation);
+  const std::vector<Shape> shapes = shapes_of(e);
+  const Equation equation = parse(text, shapes);
+  if (!e.variant("operator") && !e.variant("matrices")) return spell_out(e, operands, equation, sizes_of(shapes, equation));
+  if (e.variant("matrices"))
+    if (const auto product = as_matmul(e, operands, equation, sizes_of(shapes, equation))) return e.give(*product);
   e.give(e.node("Einsum", operands, {{"equation", agree(equation) ? text : spelt(equation)}}));
 }
 
 }  // namespace
 
-void register_einsum(Registry& registry) { registry.handler("aten::einsum", einsum, {"operator"}); }
+void register_einsum(Registry& registry) { registry.handler("aten::einsum", einsum, {"operator", "matrices"}); }
 
 }  // namespace compatcheck::handlers

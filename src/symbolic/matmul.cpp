@@ -3,6 +3,7 @@
 #include <array>
 
 #include "symbolic/demands.h"
+#include "symbolic/emptiness.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -323,6 +324,17 @@ Facts einsum(const Call& call) {
   return {tensor_fact(dtype, equation && operands ? einsum_shape(*equation, *operands) : std::nullopt)};
 }
 
+// ONNX Runtime's Einsum divides by the sizes of a second operand that it transposes.
+Verdict einsum_has_elements(const Call& call) {
+  const auto operands = call.list("tensors");
+  bool has = true;
+  if (operands && operands->size() > 1)
+    for (const Fact* operand : *operands)
+      if (const auto* tensor = operand->tensor(); tensor && tensor->shape)
+        for (const Dim& size : *tensor->shape) has = has && provably_at_least_if_empty(size, 1);
+  return {.truth = has ? Truth::yes : Truth::no, .message = has ? "" : "an operand may be empty"};
+}
+
 // Doubles, whose determinants are computed step by step: a row of the matrix each.
 Verdict doubles_of_few_rows(const Call& call) {
   constexpr std::int64_t most = 32;
@@ -349,6 +361,7 @@ void register_matmul(Registry& registry) {
   for (const char* op : {"aten::matmul", "aten::mm", "aten::bmm", "aten::mv", "aten::linalg_matmul"}) registry.facts(op, matmul);
   for (const char* op : {"aten::dot", "aten::vdot"}) registry.facts(op, dot);
   registry.condition("matrices_are_square", matrices_are_square);
+  registry.condition("einsum_has_elements", einsum_has_elements);
   registry.condition("doubles_of_few_rows", doubles_of_few_rows);
   registry.facts("aten::linear", linear);
   registry.facts("aten::addmm", addmm);

@@ -3,9 +3,10 @@
 A value is exact where it is finite and a small multiple of 1/64 that exact operations made: steps, comparisons and sorts are asked of
 exact values only, as a rounding error elsewhere would flip them.
 """
-import copy
+import contextlib, copy
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from program import GLOBALS, lines_of
 
@@ -37,6 +38,17 @@ def bounded(value):
     if value.dtype in FLOATS:
         return bool((value.abs() < LARGEST.get(value.dtype, 1e6)).all())   # nor NaN
     return value.dtype in ALL and (value.dtype != torch.int64 or bool((value.abs() < 2**31).all()))
+
+
+class IntegersOfSpecials(TorchDispatchMode):
+    """Refuses to make integers of infinity, NaN and what no integer can hold: C++ leaves open what they become."""
+    MAKERS = ("aten::_to_copy", "aten::copy_", "aten::sum", "aten::cumsum", "aten::cumsum_", "aten::cumprod", "aten::cumprod_", "aten::prod")
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        if function._schema.name in self.MAKERS and result.dtype in INTEGERS and any(isinstance(x, torch.Tensor) and x.dtype in FLOATS and not (x.abs() < 2.0**63).all() for x in args):
+            raise Unfit
+        return result
 
 
 class State:
@@ -123,7 +135,8 @@ class State:
         for number, env in zip(self.sets, self.envs):
             trial = copy.deepcopy(env)
             try:
-                exec(code, dict(GLOBALS), trial)
+                with IntegersOfSpecials() if self.special else contextlib.nullcontext():
+                    exec(code, dict(GLOBALS), trial)
                 fits = all(bounded(v) or self.special for v in trial.values() if isinstance(v, (torch.Tensor, int, float)))
             except Exception:
                 fits = False
