@@ -166,8 +166,8 @@ class TrialOperands {
   std::unordered_map<const ir::Value*, handlers::Operand> operands_;
 };
 
-// Why PyTorch refuses the call; empty if it may not.
-std::string impossibility(const symbolic::Call& call) {
+// Why no value has facts; empty if one may.
+std::string without_facts(const symbolic::Call& call) {
   for (const ir::Value* output : call.node().outputs())
     if (const std::string& reason = call.facts().of(output).impossible; !reason.empty()) return reason;
   return {};
@@ -367,16 +367,20 @@ void Attempter::try_structural(Attempt& attempt, const mapping::Listed& listed, 
     try_unpack(attempt, opset);
 }
 
+// Why PyTorch refuses the call; empty if it may not.
+std::string Attempter::impossibility(const Lookup& found, const symbolic::Call& call) const {
+  const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
+  const auto accepted = symbolic::accepts(context_.table.valid(*found.op), word, call, context_.registry, context_.schemas);
+  return accepted.truth == Truth::no ? accepted.message : without_facts(call);
+}
+
 // The first row that applies; what stands in the way of the first mapped one if none does.
 void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
   Outcome& outcome = attempt.outcome;
   std::string broken;
   if (!fits_some_overload(call.node(), context_.schemas))
     return refuse_misfit(outcome, "the arguments fit no overload of " + call.node().op());
-  const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
-  const auto accepted = symbolic::accepts(context_.table.valid(*found.op), word, call, context_.registry, context_.schemas);
-  if (accepted.truth == Truth::no) return refuse_impossible(outcome, accepted.message);
-  if (const auto reason = impossibility(call); !reason.empty()) return refuse_impossible(outcome, reason);
+  if (const auto reason = impossibility(found, call); !reason.empty()) return refuse_impossible(outcome, reason);
   for (const Row& row : found.rows) {
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
       return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
@@ -444,8 +448,12 @@ Attempt Attempter::attempt_call(const ir::Node& node, int opset) {
     case Lookup::Status::stale: state_stale(outcome, found, context_, opset); break;
     case Lookup::Status::missing:
     case Lookup::Status::unknown:
-      state_missing(outcome, found, context_, opset);
       attempt.range = {opset, opset};  // the reason names it
+      // No other opset would help where PyTorch refuses the call.
+      if (const auto reason = found.op ? impossibility(found, symbolic::Call(node, context_.facts)) : ""; !reason.empty())
+        refuse_impossible(outcome, reason);
+      else
+        state_missing(outcome, found, context_, opset);
       break;
   }
   return attempt;

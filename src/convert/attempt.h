@@ -67,6 +67,7 @@ class Attempter {
   void try_unpack(Attempt& attempt, int opset);
   void try_interface(Attempt& attempt, int opset);
   void try_structural(Attempt& attempt, const mapping::Listed& listed, int opset);
+  std::string impossibility(const mapping::Lookup& found, const symbolic::Call& call) const;
   void try_fitting(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, int opset);
   void try_rows(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, int opset);
   void take(Attempt& attempt, const mapping::Row& row, const symbolic::Call& call, int opset);

@@ -123,25 +123,34 @@ void binary_cross_entropy_with_logits(Emission& e) {
   e.give(reduce_loss(e, made, shape));
 }
 
+// Stirling's approximation of the logarithm of target!, of targets above 1; halves are rounded at each step.
+Value stirling(Emission& e, const Value& target) {
+  const Value n = widened(e, target);
+  const auto step = [&](const Value& value) { return rounded(e, value, target.dtype); };
+  const Value first = step(subtract(e, step(multiply(e, n, step(e.node("Log", {n})))), n));
+  const Value second = step(e.node("Log", {step(multiply(e, n, number(e, n, 2 * std::numbers::pi)))}));
+  const Value term = step(add(e, first, step(multiply(e, second, number(e, n, 0.5)))));
+  return where(e, e.node("Greater", {n, number(e, n, 1)}), term, number(e, n, 0));
+}
+
+// Exponential and logarithm are computed in their own argument's dtype, in which they may overflow.
 void poisson_nll_loss(Emission& e) {
-  const DType dtype = e.output_dtype();
-  const Value input = e.tensor("input", dtype), target = e.tensor("target", dtype);
+  const DType dtype = e.output_dtype(), own = symbolic::to_float(e.dtype("input"));
+  const Value input = widened(e, e.tensor("input", own)), target = e.tensor("target", dtype);
+  const auto step = [&](const Value& value) { return rounded(e, value, own); };
   Value made;
   if (e.boolean("log_input")) {
     const DType of_both = result_type(e, {"input", "target"});  // integers wrap around
     const Value product = ir::is_floating(of_both)
-                              ? multiply(e, target, input)
+                              ? multiply(e, target, e.tensor("input", dtype))
                               : e.cast(multiply(e, e.tensor("target", of_both), e.tensor("input", of_both)), dtype);
-    made = subtract(e, e.node("Exp", {input}), product);
+    made = subtract(e, e.cast(step(e.node("Exp", {input})), dtype), product);
   } else {
-    made = subtract(e, input, multiply(e, target, e.node("Log", {add(e, input, number(e, input, e.number("eps")))})));
+    const Value logarithm = e.node("Log", {step(add(e, input, number(e, input, e.number("eps"))))});
+    made = subtract(e, e.tensor("input", dtype), multiply(e, target, e.cast(step(logarithm), dtype)));
   }
-  if (e.boolean("full")) {
-    const Value logarithm = e.node("Log", {multiply(e, target, number(e, target, 2 * std::numbers::pi))});
-    const Value stirling =
-        add(e, subtract(e, multiply(e, target, e.node("Log", {target})), target), multiply(e, logarithm, number(e, target, 0.5)));
-    made = add(e, made, where(e, e.node("Greater", {target, number(e, target, 1)}), stirling, number(e, target, 0)));
-  }
+  if (e.boolean("full"))
+    made = add(e, made, e.cast(stirling(e, e.tensor("target", symbolic::to_float(e.dtype("target")))), dtype));
   e.give(reduce_loss(e, made, joint_shape(e, {"input", "target"})));
 }
 

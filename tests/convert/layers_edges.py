@@ -269,7 +269,7 @@ def never_run():
         "vander_one_column": ("torch.linalg.vander(a, N=1)", "f32:3"), "vander_of_one": ("torch.linalg.vander(a)", "f32:3,1"),
         "gather_larger": ("torch.gather(a, 0, b)", "f32:2,3", "i64:2,4"), "scatter_larger": ("torch.scatter(a, 0, b, c)", "f32:2,3", "i64:2,4", "f32:2,4"), "scatter_rank": ("torch.scatter(a, 0, b, 1.0)", "f32:2,3", "i64:2"),
         "scatter_source": ("torch.scatter_add(a, 0, b, c)", "f32:2,3", "i64:2,3", "f32:1,3"), "view": ("a.view(-1, -1)", "f32:n,3"),
-        "quantile": ("torch.quantile(a, 1.5)", "f32:3"), "arange": ("torch.arange(3, 0, 1) + a", "f32:1"), "arange_no_step": ("torch.arange(0, 3, 0) + a", "f32:1"), "arange_down": ("torch.arange(0, 3.5, -0.5) + a", "f32:1"),
+        "quantile": ("torch.quantile(a, 1.5)", "f32:3"), "quantile_of_halves": ("torch.quantile(a, 0.5)", "f16:3"), "nanquantile_of_halves": ("torch.nanquantile(a, 0.5)", "f16:3"), "positive_of_bools": ("torch.positive(a)", "bool:3"), "arange": ("torch.arange(3, 0, 1) + a", "f32:1"), "arange_no_step": ("torch.arange(0, 3, 0) + a", "f32:1"), "arange_down": ("torch.arange(0, 3.5, -0.5) + a", "f32:1"),
         "range_down": ("torch.range(3, 0, 1) + a", "f32:1"), "range_short": ("torch.range(0.5, 0, 1) + a", "f32:1"), "arange_whole_step": ("torch.arange(0, 3, 0.5, dtype=torch.int64) + a", "f32:1"),
         "arange_no_whole_step": ("torch.arange(0, 0, 0.5, dtype=torch.int64) + a", "f32:1"), "arange_too_large": ("torch.arange(0, 1e30, 1e29, dtype=torch.int64) + a", "f32:1"), "renorm_of_0": ("torch.renorm(a, 0, 0, 1.0)", "f32:2,3"),
         "max_of_nothing": ("torch.max(a, 0)[0]", "f32:0,3"), "amin_of_nothing": ("torch.amin(a, [1, 0])", "f32:n,0"), "argmax_of_nothing": ("torch.argmax(a)", "f32:0"), "aminmax_of_nothing": ("torch.aminmax(a)[0]", "f32:0,3"),
@@ -288,7 +288,7 @@ def never_run():
     for name, (call, *specs) in calls.items():
         module = torch.jit.script(type(name, (torch.nn.Module,), {})())
         module.define(f"def forward(self, {', '.join('abc'[:len(specs)])}):\n    return {call}\n")
-        made[f"refused_{name}"] = Case(module, [], specs, script=True, refused="aten::quantile" if name == "quantile" else "PyTorch refuses this call")   # below opset 11 for another reason
+        made[f"refused_{name}"] = Case(module, [], specs, script=True, refused="PyTorch refuses this call")
     return made
 
 
@@ -346,6 +346,11 @@ def found_at_random():
         rows = [(torch.randn(3, 4), torch.tensor([0, 2]), torch.randn(2, 4), torch.tensor([True, False, True, more])) for more in (True, False)]
         f = (lambda x, i, s, m: x[:, m].index_add(0, i, s[:, m])) if name == "index_add" else (lambda x, i, s, m: x[:, m].index_reduce(0, i, s[:, m], "amax"))
         made[f"{name}_of_unknown_width"] = Case(f, rows, opsets=range(9, 27))
+    for log_input in (True, False):
+        for words in ("u8 f64:", "f16 f32", "f32 f64", "i8 f16", "f64: f16", "f16 i64"):   # computed in the input's dtype
+            halves, shapes = [{"u8": torch.uint8, "i8": torch.int8, "i64": torch.int64, "f16": torch.float16, "f32": torch.float32, "f64": torch.float64}[word.strip(":")] for word in words.split()], [() if ":" in word else (4,) for word in words.split()]
+            sets = [tuple((torch.tensor(v[:1] * (not shape) or v).reshape(shape)).to(dtype) for v, dtype, shape in zip(values, halves, shapes)) for values in (([1, 12, 95, 120], [2, 5, 3, 7]), ([100, 2, 0, 1], [40, 1, 0, 6]))]
+            made[f"poisson_{words.replace(':', '').replace(' ', '_')}_{log_input}"] = Case(lambda a, b, log_input=log_input: F.poisson_nll_loss(a, b, log_input=log_input, full=True, reduction="none"), sets, opsets=range(9, 27))
     made["poisson_wraps"] = Case(lambda a, b: F.poisson_nll_loss(a, b, reduction="none"), [tuple(torch.randint(0, 80, (6,), dtype=torch.uint8) for _ in range(2)) for _ in range(2)])
     for n in (1, 2, 3, 5):
         made[f"determinant_{n}"] = Case(torch.linalg.det, [(torch.randn(n, n, dtype=torch.float64),) for _ in range(2)], opsets=range(11, 27))

@@ -79,6 +79,8 @@ def expression(state):
         raise Unfit   # PyTorch returns a tensor without elements in its old shape
     if "_norm(" in text and any(value.numel() == 0 for value in values):
         raise Unfit   # InstanceNormalization of nothing ends ONNX Runtime: docs/onnxruntime.md
+    if (root := re.match(r"torch\.sqrt\(abs\((\w+)\)\)", text)) and not state.is_exact(root[1]) and any((env[root[1]].abs() < 1e-3).any() for env in state.envs):
+        raise Unfit   # near 0 the root of a rounding error is many times as large
     if SIGN_OF_ZERO.search(text) and any((value == 0).any() for value in values):
         raise Unfit   # ONNX Runtime drops additions of 0: -0 + 0 is -0
     if state.rng.random() < 0.1:
