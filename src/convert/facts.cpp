@@ -111,6 +111,24 @@ class Statement {
     }
   }
 
+  // As far as the facts of the loop's arguments go.
+  void first_trip(const ir::Node& loop) {
+    const ir::Block& body = *loop.blocks()[0];
+    const NodeSelection* only = std::exchange(only_, nullptr);
+    const std::size_t visits_left = visits_left_;
+    const auto unset = unset_;
+    ir::for_each_node(body, [&](const ir::Node*) { visits_left_ += most_visits; });
+    set(body.inputs()[0], {.value = NumberFact{.kind = NumberFact::Kind::integer}});
+    for (std::size_t i = 1; i < body.inputs().size(); ++i) {
+      set(body.inputs()[i], facts_.of(loop.input(i + 1)));
+      if (unset_.contains(loop.input(i + 1))) unset_.insert(body.inputs()[i]);
+    }
+    block(body);
+    unset_ = unset;
+    only_ = only;
+    visits_left_ = visits_left;
+  }
+
   FactTable take() { return std::move(facts_); }
   const FactTable& facts() const { return facts_; }
   std::size_t work() const { return work_; }
@@ -536,11 +554,34 @@ class FactTrials::State {
     before_.clear();
   }
 
+  void first_trip(const ir::Node& loop, const std::function<void()>& look) {
+    std::vector<std::pair<const ir::Value*, Fact>> settled;
+    remember(*loop.blocks()[0], settled);
+    const auto settle = [&] {
+      for (auto& [value, fact] : settled) statement_.reset(value, std::move(fact));
+    };
+    try {
+      statement_.first_trip(loop);
+      look();
+    } catch (...) {
+      settle();
+      throw;
+    }
+    settle();
+  }
+
   const FactTable& facts() const { return statement_.facts(); }
   std::size_t work() const { return statement_.work(); }
 
  private:
   void remember(const ir::Value* value) { before_.emplace(value, statement_.facts().of(value)); }
+  void remember(const ir::Block& block, std::vector<std::pair<const ir::Value*, Fact>>& facts) const {
+    for (const ir::Value* input : block.inputs()) facts.emplace_back(input, statement_.facts().of(input));
+    for (const ir::Node* node : block) {
+      for (const ir::Value* output : node->outputs()) facts.emplace_back(output, statement_.facts().of(output));
+      for (const ir::Block* inner : node->blocks()) remember(*inner, facts);
+    }
+  }
 
   const ir::Graph& graph_;
   Statement statement_;
@@ -559,6 +600,7 @@ void FactTrials::suppose(const ir::Value* input, Fact fact, const NodeSelection&
 }
 std::size_t FactTrials::work() const { return state_->work(); }
 void FactTrials::restore() { state_->restore(); }
+void FactTrials::first_trip(const ir::Node& loop, const std::function<void()>& look) { state_->first_trip(loop, look); }
 symbolic::FactTable FactTrials::take() { return state_->take(); }
 const FactTable& FactTrials::facts() const { return state_->facts(); }
 

@@ -1,6 +1,7 @@
 // The opset-independent pass that states the facts of every value, before any emission.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -65,6 +66,8 @@ class FactTrials {
   // `nodes`: those whose facts are stated again.
   void suppose(const ir::Value* input, symbolic::Fact fact, const NodeSelection& nodes);
   void restore();  // what suppose() changed
+  // Calls `look` while the facts in a loop's body are those of its first trip, which what it carries enters as it is given.
+  void first_trip(const ir::Node& loop, const std::function<void()>& look);
   const symbolic::FactTable& facts() const;
   symbolic::FactTable take();  // nothing is stated after that
   std::size_t work() const;    // what all of it has cost: facts stated, and their sizes

@@ -25,14 +25,29 @@ struct Fitting::Cone {
   // A member of a tuple begins where the tuple is taken apart.
   void begin(const Leaf& leaf) { begin(leaf.input, leaf.path); }
   void begin(const ir::Value* value, std::span<const std::size_t> path) {
-    const ir::Node* user = value->uses().size() == 1 ? value->uses()[0].user : nullptr;
-    if (path.empty() || !user || !user->is("prim::TupleUnpack") || path[0] >= user->outputs().size()) {
+    if (path.empty() || !std::ranges::all_of(value->uses(), takes_apart)) {
       values.insert(value);
       return;
     }
-    nodes.add(user);
-    places.emplace(user, places.size());
-    begin(user->output(path[0]), path.subspan(1));
+    for (const ir::Use& use : value->uses()) {
+      const ir::Value* member = member_of(*use.user, path[0]);
+      if (!member) continue;
+      nodes.add(use.user);
+      places.emplace(use.user, places.size());
+      begin(member, path.subspan(1));
+    }
+  }
+
+  static bool takes_apart(const ir::Use& use) {
+    return use.user->is("prim::TupleUnpack") ||
+           (use.user->is("prim::TupleIndex") && use.operand == 0 && ir::constant_of(use.user->input(1)));
+  }
+  // What stands for a member of the tuple; null where the node takes another one.
+  static const ir::Value* member_of(const ir::Node& node, std::size_t place) {
+    if (node.is("prim::TupleUnpack")) return place < node.outputs().size() ? node.output(place) : nullptr;
+    const auto* index = ir::constant_of(node.input(1))->get<std::int64_t>();
+    const auto length = static_cast<std::int64_t>(node.input(0)->type()->elements.size());
+    return index && *index + (*index < 0 ? length : 0) == static_cast<std::int64_t>(place) ? node.output() : nullptr;
   }
 
   bool full(std::size_t most) const { return nodes.size() >= most; }
@@ -128,6 +143,7 @@ void Refusals::ask(const ir::Node& node, const FactTable& facts) {
 
 void Fitting::look_for_hints(const ir::Node& node, const Cone& cone, Candidate& candidate) const {
   const FactTable& facts = trials_.facts();
+  if (std::ranges::find(candidate.hints, &node, &Hint::reader) != candidate.hints.end()) return;
   const auto add = [&](Hint::Kind kind) { candidate.hints.push_back({cone.places.at(&node), &node, kind}); };
   if (node.is("aten::dim") && cone.holds(node.input(0))) {
     const auto rank = rank_of(facts.of(node.input(0)));
@@ -167,12 +183,21 @@ bool Fitting::judge(const ir::Node& node, bool sure, const Cone& cone, Candidate
     }
     return true;
   }
+  if (node.is("prim::Loop")) return walk_loop(node, cone, candidate);
   for (const ir::Block* block : node.blocks())
     if (!walk(*block, false, cone, candidate)) return false;
   if (cone.refused_anyway.contains(&node)) return true;
   if (refusals_.refuses(node, trials_.facts())) return out();
   look_for_hints(node, cone, candidate);
   return true;
+}
+
+// What a loop carries may lose its rank or its dtype after the first trip.
+bool Fitting::walk_loop(const ir::Node& loop, const Cone& cone, Candidate& candidate) {
+  const ir::Block& body = *loop.blocks()[0];
+  bool fits = true;
+  trials_.first_trip(loop, [&] { fits = walk(body, false, cone, candidate); });
+  return fits && walk(body, false, cone, candidate);
 }
 
 bool Fitting::walk(const ir::Block& block, bool sure, const Cone& cone, Candidate& candidate) {

@@ -48,6 +48,8 @@ class Refusals {
   conversion::FactRules rules_;
 };
 
+constexpr std::size_t most_work = 150'000;  // facts stated; large models need a tenth of it
+
 class Fitting {
  public:
   Fitting(const ir::Graph& graph, const Sources& sources, conversion::FactTrials& trials)
@@ -61,12 +63,11 @@ class Fitting {
   bool exhausted() const { return trials_.work() > most_work; }
 
  private:
-  static constexpr std::size_t most_work = 150'000;  // facts stated; large models need a tenth of it
-
   struct Cone;
   void suppose(const Leaf& leaf, std::span<const Leaf> alike, const Cone& cone, Candidate& candidate);
   bool walk(const ir::Block& block, bool sure, const Cone& cone, Candidate& candidate);
   bool judge(const ir::Node& node, bool sure, const Cone& cone, Candidate& candidate);
+  bool walk_loop(const ir::Node& loop, const Cone& cone, Candidate& candidate);
   void look_for_hints(const ir::Node& node, const Cone& cone, Candidate& candidate) const;
 
   const ir::Graph& graph_;

@@ -83,13 +83,14 @@ std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Str
   return Choice{.candidate = chosen, .reader = all ? nullptr : reader};
 }
 
-// What the first of the hints says.
+// What the first of the hints says. An operand of fewer dimensions may lead to the same rank: the highest is as its neighbours
+// are.
 std::optional<Choice> hinted(const std::vector<Candidate>& candidates, Hint::Kind kind) {
   std::optional<Choice> choice;
   std::size_t first = 0;
   for (std::size_t rank = 0; rank < candidates.size(); ++rank)
     for (const Hint& hint : candidates[rank].hints) {
-      if (!is_left(candidates[rank]) || hint.kind != kind || (choice && hint.place >= first)) continue;
+      if (!is_left(candidates[rank]) || hint.kind != kind || (choice && hint.place > first)) continue;
       const bool open = kind == Hint::Kind::constant || kind == Hint::Kind::question;
       choice = Choice{.candidate = rank, .reader = hint.reader, .open = open};
       first = hint.place;
@@ -321,7 +322,7 @@ class Inferring {
     Refusals refusals(sources_);
     for (int round = 0; round < most_rounds && !inferred_.free.empty() && !fitting_.exhausted(); ++round) {
       SizeSolver solver(inferred_.free);
-      listen(solver, graph_, refusals, trials_.facts(), sources_.watch);
+      listen(solver, graph_, refusals, trials_, sources_.watch);
       const auto settled = solver.solve();
       if (settled.empty()) return;
       for (const Settled& size : settled) put(size);

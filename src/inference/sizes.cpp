@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "passes/assertions.h"
 #include "symbolic/shapes.h"
@@ -139,28 +140,58 @@ std::optional<symbolic::SizeDemand> asserted(const ir::Node& branch, bool holds,
   return one && other ? std::optional(symbolic::SizeDemand{.size = *one, .other = *other}) : std::nullopt;
 }
 
-void listen(SizeSolver& solver, const ir::Block& block, bool for_sure, Refusals& refusals, const symbolic::FactTable& facts,
-            const ir::Watch& watch) {
-  for (const ir::Node* node : block) {
-    watch.step();
-    if (node->is("prim::If")) {
-      const auto* condition = facts.of(node->input(0)).number();
-      const auto known = condition && condition->integer ? condition->integer->number() : std::nullopt;
-      const ir::Block* raises = known ? nullptr : passes::raising_block(*node);
-      if (raises)
-        if (const auto demand = asserted(*node, raises == node->blocks()[1], facts)) solver.hear(*demand, *node, for_sure);
-      for (std::size_t i = 0; i < 2; ++i)
-        if (node->blocks()[i] != raises && (!known || *known == static_cast<std::int64_t>(1 - i)))
-          listen(solver, *node->blocks()[i], for_sure && (known || raises), refusals, facts, watch);
-      continue;
+class Listener {
+ public:
+  Listener(SizeSolver& solver, Refusals& refusals, conversion::FactTrials& trials, const ir::Watch& watch)
+      : solver_(solver), refusals_(refusals), trials_(trials), watch_(watch) {}
+
+  void block(const ir::Block& block, bool for_sure) {
+    for (const ir::Node* node : block) {
+      watch_.step();
+      if (node->is("prim::If"))
+        branch(*node, for_sure);
+      else
+        other(*node, for_sure);
     }
-    for (const ir::Block* inner : node->blocks()) listen(solver, *inner, false, refusals, facts, watch);
-    const symbolic::Listening listening([&](const symbolic::SizeDemand& demand) { solver.hear(demand, *node, for_sure); });
-    refusals.ask(*node, facts);
-    for (const auto& demand : {made_flat(*node, facts), unpacked(*node, facts)})
-      if (demand) solver.hear(*demand, *node, for_sure);
   }
-}
+
+ private:
+  void branch(const ir::Node& node, bool for_sure) {
+    const auto* condition = facts().of(node.input(0)).number();
+    const auto known = condition && condition->integer ? condition->integer->number() : std::nullopt;
+    const ir::Block* raises = known ? nullptr : passes::raising_block(node);
+    if (raises)
+      if (const auto demand = asserted(node, raises == node.blocks()[1], facts())) solver_.hear(*demand, node, for_sure);
+    for (std::size_t i = 0; i < 2; ++i)
+      if (node.blocks()[i] != raises && (!known || *known == static_cast<std::int64_t>(1 - i)))
+        block(*node.blocks()[i], for_sure && (known || raises));
+  }
+
+  void other(const ir::Node& node, bool for_sure) {
+    if (node.is("prim::Loop")) first_trip(node);
+    for (const ir::Block* inner : node.blocks())
+      if (!in_first_trip_) block(*inner, false);
+    const symbolic::Listening listening([&](const symbolic::SizeDemand& demand) { solver_.hear(demand, node, for_sure); });
+    refusals_.ask(node, facts());
+    for (const auto& demand : {made_flat(node, facts()), unpacked(node, facts())})
+      if (demand) solver_.hear(*demand, node, for_sure);
+  }
+
+  void first_trip(const ir::Node& loop) {
+    if (trials_.work() > most_work) return;
+    const bool before = std::exchange(in_first_trip_, true);
+    trials_.first_trip(loop, [&] { block(*loop.blocks()[0], false); });
+    in_first_trip_ = before;
+  }
+
+  const symbolic::FactTable& facts() const { return trials_.facts(); }
+
+  SizeSolver& solver_;
+  Refusals& refusals_;
+  conversion::FactTrials& trials_;
+  const ir::Watch& watch_;
+  bool in_first_trip_ = false;
+};
 
 }  // namespace
 
@@ -255,9 +286,9 @@ std::vector<Settled> SizeSolver::solve() const {
   return {};
 }
 
-void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, const symbolic::FactTable& facts,
+void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, conversion::FactTrials& trials,
             const ir::Watch& watch) {
-  listen(solver, *graph.top(), true, refusals, facts, watch);
+  Listener(solver, refusals, trials, watch).block(*graph.top(), true);
 }
 
 }  // namespace compatcheck::inference

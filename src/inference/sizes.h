@@ -49,8 +49,8 @@ class SizeSolver {
   std::vector<Heard> heard_;
 };
 
-// Hears every demand of the graph.
-void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, const symbolic::FactTable& facts,
+// Hears every demand of the graph. Of a loop, what its first trip demands as well: what it carries may lose its sizes later.
+void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, conversion::FactTrials& trials,
             const ir::Watch& watch);
 
 }  // namespace compatcheck::inference

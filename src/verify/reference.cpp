@@ -8,6 +8,7 @@
 #include "analysis/run.h"
 #include "compatcheck/error.h"
 #include "inference/fitting.h"
+#include "ir/value_name.h"
 #include "verify/nudge.h"
 
 namespace compatcheck::verification {
@@ -46,7 +47,12 @@ void add_demands(const Model::State& model, const analysis::Prepared& prepared, 
   const inference::Sources sources{model.table, model.schemas, model.registry, watch};
   inference::Refusals refusals(sources);
   inference::SizeSolver solver({});
-  inference::listen(solver, prepared.graph, refusals, prepared.facts, watch);
+  std::vector<conversion::InputFact> inputs;
+  for (const ir::Value* input : prepared.graph.inputs()) inputs.push_back({ir::input_name(*input), prepared.facts.of(input)});
+  conversion::FactTrials trials(prepared.graph, model.table, model.schemas, model.registry,
+                                model.program ? &*model.program : nullptr, watch);
+  trials.state(inputs);
+  inference::listen(solver, prepared.graph, refusals, trials, watch);
   demands.insert(demands.end(), solver.heard().begin(), solver.heard().end());
 }
 

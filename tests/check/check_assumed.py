@@ -499,8 +499,42 @@ class Plane(nn.Module):
         return torch.zeros(h, w).view(-1, 9)
 
 
+class SquareRoot(nn.Module):
+    """The first trip of its loop asks for a square matrix; what the loop carries has lost its sizes by then."""
+
+    def forward(self, x):
+        eye = torch.eye(x.shape[0])
+        y, z = x / x.norm(), eye
+        i = 0
+        while i < 5:
+            y = 0.5 * y * (3 * eye - z @ y)
+            i += 1
+        return y
+
+
+class Gated(nn.Module):
+    """A number in place of either member would fit, too."""
+
+    def forward(self, x, past: Tuple[Tensor, Tensor]):
+        return x + past[0] * past[1]
+
+
+class ScaledBefore(nn.Module):
+    """As would a number for y."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(3, 4))
+
+    def forward(self, x, y):
+        return x.softmax(1) + y * self.scale
+
+
 # name: module, what is assumed of each input
 SCRIPTED = {
+    "square_root": (SquareRoot(), {"x": "f32:x0,x0"}),
+    "gated": (Gated(), {"x": "f32:x0,x1", "past.0": "f32:x0,x1", "past.1": "f32:x0,x1"}),
+    "scaled_before": (ScaledBefore(), {"x": "f32:3,4", "y": "f32:3,4"}),
     "windows": (Windows(), {"x": "f32:x0,x1,x2"}),
     "plane": (Plane(), {"x": "f32:x0,x1"}),
     "cross_attention": (CrossAttention(), {"q": "f32:q0,q1,8", "k": "f32:k0,k1,8"}),

@@ -75,6 +75,26 @@ TEST(Infer, AnOperandIsLikeTheOther) {
             "x: f32[x0, 3, x2, x3] z: f32[x0, 3, x2, x3]");
 }
 
+TEST(Infer, TheFirstTripOfALoopTellsSizes) {
+  const auto result = infer_of("%x : Tensor, %n : int",
+                               "  %f : NoneType = prim::Constant()\n  %one : int = prim::Constant[value=1]()\n"
+                               "  %t : bool = prim::Constant[value=1]()\n  %h : int = aten::size(%x, %one)\n"
+                               "  %eye : Tensor = aten::eye(%h, %f, %f, %f, %f)\n"
+                               "  %y : Tensor = prim::Loop(%n, %t, %x)\n    block0(%i : int, %c : Tensor):\n"
+                               "      %p : Tensor = aten::matmul(%eye, %c)\n      %s : Tensor = aten::sub(%eye, %p, %one)\n"
+                               "      %m : Tensor = aten::mul(%c, %s)\n      -> (%t, %m)\n  return (%y)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, x0]");
+}
+
+TEST(Infer, AMemberOfATupleBeginsWhereItIsTaken) {
+  const std::string body =
+      "  %zero : int = prim::Constant[value=0]()\n  %one : int = prim::Constant[value=1]()\n"
+      "  %a : Tensor = prim::TupleIndex(%p, %zero)\n  %b : Tensor = prim::TupleIndex(%p, %one)\n"
+      "  %m : Tensor = aten::mul(%a, %b)\n  %s : Tensor = aten::add(%x, %m, %one)\n";
+  const auto result = infer_of("%x : Tensor, %p : (Tensor, Tensor)", body + "  return (%s)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, x1] p.0: f32[x0, x1] p.1: f32[x0, x1]");
+}
+
 TEST(Infer, IndicesAreIntegers) {
   const auto result = infer_of("%i : Tensor, %w : Float(50, 8, strides=[8, 1], device=cpu)",
                                "  %m : int = prim::Constant[value=-1]()\n  %f : bool = prim::Constant[value=0]()\n"
