@@ -155,7 +155,7 @@ constexpr std::array table{
          "that the\n"
          "ONNX model fails or differs there, or that a named dimension can't change because TorchScript itself fails "
          "at every\n"
-         "other size. A warning means that a dimension changes only together with others, or that nobody named it in --input.\n"
+         "other size, or at the one that --dim states. A warning means that a dimension changes only together with others, or that nobody named it in --input.\n"
          "\n"
          "What to do: the help names what keeps the size, a constant of the trace with its line, a tensor of the file or an "
          "input that is\n"

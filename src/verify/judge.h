@@ -18,6 +18,9 @@ Finding& add_finding(Verification& made, const std::string& id, Severity severit
 // One more sentence of the last finding's help.
 void advise(Verification& made, const std::string& text);
 
+// The run is the first one at its sizes, and not the first of all.
+bool is_resized(const Verification& made, const Expected& expected);
+
 // What it is given must outlive it.
 class Judge {
  public:

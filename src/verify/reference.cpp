@@ -6,6 +6,7 @@
 
 #include "analysis/asserting_graph.h"
 #include "analysis/run.h"
+#include "analysis/site.h"
 #include "compatcheck/error.h"
 #include "inference/fitting.h"
 #include "ir/value_name.h"
@@ -72,6 +73,18 @@ SizeSearch search_of(const Model::State& model, const analysis::Prepared& prepar
   return {demands, std::move(numbers), watch};
 }
 
+// A call that runs whatever the inputs hold, and that no choice of named sizes makes fit.
+std::string refused_call(const analysis::Prepared& prepared) {
+  for (const ir::Node* node : *prepared.graph.top())
+    for (const ir::Value* output : node->outputs())
+      if (const std::string& why = prepared.facts.of(output).impossible; !why.empty()) {
+        const Site site = analysis::site_of(*node, 0);
+        return "PyTorch refuses " + node->op() + (site.file.empty() ? "" : " at " + site.file + ":" + std::to_string(site.line)) +
+               ": " + why;
+      }
+  return {};
+}
+
 // Later attempts differ in what tensors hold.
 constexpr int attempts_at_all_sizes = 2;
 constexpr std::size_t sizes_of_other_attempts = 15;
@@ -93,7 +106,7 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
       plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(examples_), prepared.graph, prepared.facts,
             search_) {}
 
-Expected Reference::first() {
+std::optional<Expected> Reference::first() {
   std::vector<Sizes> all = plan_.first();
   if (has_examples()) all.resize(1);  // their own
   std::erase_if(all, [&](const Sizes& sizes) { return sizes != all.front() && !maker_.is_small(sizes); });
@@ -101,13 +114,35 @@ Expected Reference::first() {
                                   all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), sizes_of_other_attempts)));
   std::string reason;
   for (attempt_ = 0; attempt_ < (examples_.empty() ? InputMaker::attempts : 1); ++attempt_)
-    if (auto expected = expect(attempt_ < attempts_at_all_sizes ? all : likely, 0, attempt_, true, reason))
-      return std::move(*expected);
+    if (auto expected = expect(attempt_ < attempts_at_all_sizes ? all : likely, 0, attempt_, true, reason)) return expected;
   must_be_registered(model_);
+  find_misfits(all.front());
+  if (!misfits_.empty()) return std::nullopt;
   fail(all, reason);
 }
 
+void Reference::find_misfits(const Sizes& tried) {
+  const Sizes traced = has_examples() ? Sizes() : maker_.seen_sizes({});
+  Sizes fitting = tried;
+  for (const auto& [name, fixed] : given_sizes(options_.convert.dims))
+    if (const auto seen = traced.find(name); seen != traced.end()) fitting[name] = seen->second;
+  std::string reason;
+  attempt_ = 0;
+  if (fitting == tried || !at({fitting}, 1, reason)) return;
+  for (const auto& [name, size] : fitting) {
+    Sizes other = fitting;
+    other[name] = tried.at(name);
+    if (std::string why; other != fitting && !at({other}, 1, why)) misfits_.push_back({name, tried.at(name), size, why});
+  }
+}
+
 void Reference::fail(const std::vector<Sizes>& tried, const std::string& reason) const {
+  if (const auto refused = has_examples() ? std::string() : refused_call(prepared_); !refused.empty())
+    throw ModelError(onnx_.empty()
+                         ? refused + "; CheckOptions::inputs or CheckOptions::inputs_from states sizes that the model accepts"
+                         : "with the inputs of " + onnx_ + " " + refused +
+                               "; that file isn't a conversion of this model: verify the model that it was made from, or "
+                               "convert this one again");
   std::string text = "TorchScript itself doesn't run on the inputs that were ", dims;
   if (has_examples()) throw ModelError(text + "given: " + reason);
   for (const std::string& name : plan_.varied())

@@ -25,6 +25,13 @@ struct Expected {
   std::string refusal{};              // its reason at the first of them
 };
 
+// A size that the user fixed and that TorchScript refuses, beside the one that the model was traced with, which it takes.
+struct Misfit {
+  std::string name;
+  std::int64_t fixed = 0, traced = 0;
+  std::string reason;
+};
+
 // What it is given must outlive it.
 class Reference {
  public:
@@ -37,8 +44,10 @@ class Reference {
   // The user's own inputs: what they hold is never made anew.
   bool has_examples() const { return !examples_.empty(); }
 
-  // Inputs that TorchScript takes, at sizes that are likely, and what it makes of them. Throws ModelError where it takes none.
-  Expected first();
+  // Inputs that TorchScript takes, at sizes that are likely, and what it makes of them. nullopt: it takes none at the sizes that
+  // the user fixed, and some at others (misfits). Throws ModelError where it takes none.
+  std::optional<Expected> first();
+  const std::vector<Misfit>& misfits() const { return misfits_; }
 
   // The same at one of these sizes, the first that TorchScript takes; nullopt: it takes none, `reason` is that at the first.
   // Inputs differ with `run`.
@@ -55,10 +64,14 @@ class Reference {
   std::optional<ir::Constant> value(const ir::Value* value, const MadeCall& call);
   frontend::Frontend& frontend() { return frontend_; }
 
+  // Inputs are those of an ONNX file of the user's, as nobody states others.
+  void inputs_of(std::string onnx) { onnx_ = std::move(onnx); }
+
  private:
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
   [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;
+  void find_misfits(const Sizes& tried);
   std::string located(std::string reason, const MadeCall& call);
   std::optional<ir::Constant> run_on_cpu(const MadeCall& call);
   std::optional<ir::Constants> values(const std::vector<const ir::Value*>& values, const MadeCall& call);
@@ -72,7 +85,9 @@ class Reference {
   std::vector<analysis::ExampleLeaf> examples_;
   SizeSearch search_;
   SizePlan plan_;
-  int attempt_ = 0;  // of the inputs that TorchScript took first
+  std::vector<Misfit> misfits_;
+  std::string onnx_;  // the file that inputs are those of
+  int attempt_ = 0;   // of the inputs that TorchScript took first
 };
 
 }  // namespace compatcheck::verification

@@ -13,6 +13,26 @@ namespace {
 using Variation = NamedDimension::Variation;
 using Names = std::vector<std::string>;
 
+// As the user knows it: names that were assumed stand for a dimension of an input.
+std::string place_of(const std::string& name, const Reference& reference, const analysis::Prepared& prepared) {
+  const auto spell = [](std::size_t dim, const std::string& input) {
+    return "dimension " + std::to_string(dim) + " of " + input;
+  };
+  for (const AssumedInput& input : prepared.assumed)
+    for (std::size_t dim = 0; input.tensor.shape && dim < input.tensor.shape->size(); ++dim) {
+      if ((*input.tensor.shape)[dim] == name) return spell(dim, "input '" + input.tensor.name + "' (" + name + ")");
+      if (reference.is_of_list(name) && inference::dimension_name(input.tensor.name, dim) == name)
+        return spell(dim, "each member of input '" + input.tensor.name + "'");
+    }
+  return reference.is_of_list(name) ? name : "the dimension '" + name + "'";
+}
+
+void tell_frozen(Verification& made, std::string message, Frozen frozen) {
+  Finding& finding = add_finding(made, "CC205", Severity::error, std::move(message), std::move(frozen.help));
+  finding.nodes = static_cast<int>(frozen.sites.size());
+  finding.sites = std::move(frozen.sites);
+}
+
 class Varying {
  public:
   Varying(Reference& reference, const VerifyOptions& options, const analysis::Prepared& prepared, Verification& made,
@@ -86,19 +106,7 @@ class Varying {
     return compare_(*expected) ? Outcome::ran : Outcome::differs;
   }
 
-  // As the user knows it: names that were assumed stand for a dimension of an input.
-  std::string place_of(const std::string& name) const {
-    const auto spell = [](std::size_t dim, const std::string& input) {
-      return "dimension " + std::to_string(dim) + " of " + input;
-    };
-    for (const AssumedInput& input : prepared_.assumed)
-      for (std::size_t dim = 0; input.tensor.shape && dim < input.tensor.shape->size(); ++dim) {
-        if ((*input.tensor.shape)[dim] == name) return spell(dim, "input '" + input.tensor.name + "' (" + name + ")");
-        if (reference_.is_of_list(name) && inference::dimension_name(input.tensor.name, dim) == name)
-          return spell(dim, "each member of input '" + input.tensor.name + "'");
-      }
-    return reference_.is_of_list(name) ? name : "the dimension '" + name + "'";
-  }
+  std::string place_of(const std::string& name) const { return verification::place_of(name, reference_, prepared_); }
 
   void tell_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
     if (reference_.is_of_list(name)) {  // the file promises nothing
@@ -108,11 +116,8 @@ class Varying {
       dimension(name).reason = reason;
       return;
     }
-    Frozen frozen = explain_frozen(reason, name, from.at(name), prepared_);
-    std::string& why = dimension(name).reason = place_of(name) + " can't vary: " + reason;
-    Finding& finding = add_finding(made_, "CC205", Severity::error, why, std::move(frozen.help));
-    finding.nodes = static_cast<int>(frozen.sites.size());
-    finding.sites = std::move(frozen.sites);
+    dimension(name).reason = place_of(name) + " can't vary: " + reason;
+    verification::tell_frozen(made_, dimension(name).reason, explain_frozen(reason, name, from.at(name), prepared_));
   }
 
   void tell_tied(const std::string& name, const Sizes& from, const std::string& reason) {
@@ -141,6 +146,14 @@ class Varying {
 void vary(Reference& reference, const VerifyOptions& options, Expected first, const analysis::Prepared& prepared,
           Verification& made, const std::function<bool(const Expected&)>& compare) {
   Varying(reference, options, prepared, made, compare).run(std::move(first));
+}
+
+void tell_misfits(const Reference& reference, const analysis::Prepared& prepared, Verification& made) {
+  for (const auto& [name, fixed, traced, reason] : reference.misfits())
+    tell_frozen(
+        made,
+        place_of(name, reference, prepared) + " can't be " + std::to_string(fixed) + ": TorchScript itself fails: " + reason,
+        explain_frozen(reason, name, traced, prepared));
 }
 
 }  // namespace compatcheck::verification

@@ -14,4 +14,7 @@ namespace compatcheck::verification {
 void vary(Reference& reference, const VerifyOptions& options, Expected first, const analysis::Prepared& prepared,
           Verification& made, const std::function<bool(const Expected&)>& compare);
 
+// Errors of the sizes that the user fixed and that the model doesn't take.
+void tell_misfits(const Reference& reference, const analysis::Prepared& prepared, Verification& made);
+
 }  // namespace compatcheck::verification

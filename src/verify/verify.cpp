@@ -47,7 +47,8 @@ class Verifying {
   }
 
   // A file of the user's; what isn't whole isn't the runtime's fault.
-  Verification run_given(const std::filesystem::path& onnx) {
+  Verification run_given(const std::filesystem::path& onnx, bool with_its_inputs) {
+    if (with_its_inputs) reference_.inputs_of(onnx.string());
     {
       const verification::OnnxGraph graph(onnx, watch_);
       graph.must_be_whole();
@@ -68,7 +69,12 @@ class Verifying {
     inputs_ = session_->inputs();
     outputs_ = session_->outputs();
     report_progress();
-    Expected first = reference_.first();
+    std::optional<Expected> runs = reference_.first();
+    if (!runs) {
+      verification::tell_misfits(reference_, prepared_, made_);
+      return finish();
+    }
+    Expected first = *std::move(runs);
     if (first.on_cpu) made_.note = "the model's code names a GPU: TorchScript's operators were run one by one on the CPU";
     note_refused(first);
     if (!options_.dump.empty()) dump(first);
@@ -166,8 +172,8 @@ class Verifying {
     try {
       got = session_->run(values);
     } catch (const ModelError& error) {
-      const bool resized = made_.runs.size() > 1 && !expected.sizes.empty();
-      add_finding(made_, resized ? "CC205" : "CC201", Severity::error, "at " + spell(expected.sizes) + " " + error.what());
+      add_finding(made_, verification::is_resized(made_, expected) ? "CC205" : "CC201", Severity::error,
+                  "at " + spell(expected.sizes) + " " + error.what());
       bisect(expected);
       return false;
     }
@@ -309,7 +315,7 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
       else
         verification::keep_names(asked.convert.inputs, asked.convert.dims, of_file, model.state().graph);
     }
-    Verification made = frontend::naming(model.path(), [&] { return Verifying(model.state(), asked).run_given(onnx); });
+    Verification made = frontend::naming(model.path(), [&] { return Verifying(model.state(), asked).run_given(onnx, !stated); });
     made.onnx = onnx.string();
     made.opset.reset();
     return made;

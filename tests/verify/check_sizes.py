@@ -2,6 +2,7 @@
 """compatcheck verify: at which sizes named dimensions are proved, what fails where one can't vary, and what the exit code counts."""
 import argparse, json, sys, tempfile, xml.etree.ElementTree as xml
 
+import onnx
 import torch
 
 from running import Verify
@@ -99,6 +100,13 @@ def line_of(marker):
     return next(number for number, line in enumerate(open(__file__), 1) if marker in line and "line_of" not in line)
 
 
+class Rare(torch.nn.Module):
+    """Large numbers count alone."""
+
+    def forward(self, x):
+        return torch.relu(x.abs().amax() - 2.5)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -120,6 +128,9 @@ def main():
         verify.expect("zeros as text", "NOT VERIFIED" in text, text)
         report = verify.run("zeros, fixed", 0, zeros, *named, "--dim", "batch=2")
         verify.expect("zeros, fixed", dimensions(report) == {"batch": ("fixed", 1), "feat": ("alone", 2)}, report.get("dimensions"))
+        report = verify.run("zeros, fixed at another size", 1, zeros, *named, "--dim", "batch=4", ids=["CC205"])
+        for what, says in (("message", "'batch' can't be 4: "), ("help", "--dim batch=2 verifies this size alone")):
+            verify.expect(f"zeros, fixed at another size: {what}", report and says in report["findings"][0][what], report)
         report = verify.run("zeros, lowered", 0, zeros, *named, "--fail-on", "mismatch", ids=["CC205"])
         verify.expect("zeros, lowered", report and not report["passed"] and report["gate"] == {"passed": True, "fail_on": "mismatch", "violations": 0}, report)
         verify.run("zeros, never", 0, zeros, *named, "--fail-on", "never", ids=["CC205"])
@@ -163,6 +174,23 @@ def main():
         verify.expect("sizes that are skipped", "refuses x0=2" in report.get("note", "") and "skipped" in report["note"], report)
         verify.run("sizes that don't exist", 3, verify.save(Never(), script=True), form=None, says="other choices of sizes: builtins.ValueError: never; add --inputs-from FILE")
         verify.run("sizes that don't exist: names", 3, verify.folder / "Never.pt", form=None, says="or --dim x0=N --dim x1=N, with sizes that the model accepts")
+
+        # The inputs of another model's file: no size of a named dimension helps.
+        wide, narrow = verify.save(torch.nn.Linear(5, 3), torch.rand(2, 5), name="wide"), verify.save(torch.nn.Linear(4, 3), torch.rand(2, 4), name="narrow")
+        file = verify.convert(wide, "wide.onnx", "--input", "input=f32:batch,5")
+        verify.run("another model's file", 3, narrow, file, form=None, says="must be 4, and is 5; that file isn't a conversion of this model")
+        verify.run("another model's sizes", 3, narrow, verify.convert(narrow, "narrow.onnx"), "--input", "input=f32:batch,5", form=None, says="and is 5; --input or --inputs-from states sizes that the model accepts")
+
+        # Wrong for some values, at the one size there is.
+        rare = verify.save(Rare(), torch.rand(4, 3))
+        wrong = verify.convert(rare, "rare.onnx", "--input", "x=f32:batch,3")
+        model = onnx.load(wrong)
+        node = next(each for each in model.graph.node if each.op_type == "Relu")
+        node.op_type = "Sub"  # of itself: 0
+        node.input.append(node.input[0])
+        onnx.save(model, wrong)
+        report = verify.run("a value that is wrong at times", 1, rare, wrong, "--dim", "batch=4", "--runs", "40", ids=["CC201"])
+        verify.expect("a value that is wrong at times: not in the first run", len(report.get("runs", [])) > 1, report.get("runs"))
 
         # Examples at other sizes: their elements again, or fewer of them.
         tokens = verify.save(Tokens(), torch.zeros(2, 4, dtype=torch.long))
