@@ -16,23 +16,23 @@ namespace compatcheck::cli {
 namespace {
 
 constexpr std::array table{
-    Command{"check", "MODEL...", "classify every operator; the default command", "<file>", run_check},
-    Command{"convert", "MODEL -o FILE", "write the ONNX model", "<file>", run_convert},
+    Command{"check", "MODEL...", "classify every operator of a model; the default command", "<file>", run_check},
+    Command{"convert", "MODEL -o FILE", "convert a model to ONNX", "<file>", run_convert},
     Command{"verify", "MODEL [FILE.onnx]", "run TorchScript and ONNX Runtime on the same inputs and compare", "<file>",
             run_verify},
-    Command{"inspect", "MODEL", "what a .pt or .onnx file holds: nodes, attributes, weights", "<file>", run_inspect},
-    Command{"extract", "MODEL.onnx -o FILE", "a part of an ONNX model, or all of it with more outputs", "<file>", run_extract},
-    Command{"diff", "A B", "two models or two saved JSON reports: what appeared, what went", "<file>", run_diff},
-    Command{"render", "REPORT.json...", "saved JSON reports in another format", "<file>", run_render},
-    Command{"ops", "[OP...]", "the mapping table in force: what each operator becomes", "", run_ops},
-    Command{"explain", "CODE|OP|ENGINE", "a rule's page, an operator's whole history, or what an engine takes", "<subject>",
-            run_explain},
-    Command{"lint", "[TABLE.yaml...]", "check mapping tables and profiles of engines; the shipped tables without arguments",
-            "<file>", run_lint},
-    Command{"completion", "bash|zsh|fish", "completions for a shell", "bash zsh fish", run_completion},
-    Command{"man", "[COMMAND]", "the manual page of the program or a command",
+    Command{"inspect", "MODEL", "show the nodes, attributes and weights of a .pt or .onnx file", "<file>", run_inspect},
+    Command{"extract", "MODEL.onnx -o FILE", "write a part of an ONNX model, or the whole model with more outputs", "<file>",
+            run_extract},
+    Command{"diff", "A B", "compare two models or two saved JSON reports", "<file>", run_diff},
+    Command{"render", "REPORT.json...", "write saved JSON reports in another format", "<file>", run_render},
+    Command{"ops", "[OP...]", "show what each operator becomes", "", run_ops},
+    Command{"explain", "CODE|OP|ENGINE", "explain a rule, an operator at all opsets, or an engine", "<subject>", run_explain},
+    Command{"lint", "[TABLE.yaml...]", "check mapping tables and engine profiles (default: the shipped tables)", "<file>",
+            run_lint},
+    Command{"completion", "bash|zsh|fish", "print completions for a shell", "bash zsh fish", run_completion},
+    Command{"man", "[COMMAND]", "print the manual page of the program or a command",
             "check convert verify inspect extract diff render ops explain lint", run_man},
-    Command{"schema", "[COMMAND]", "the JSON Schema of what a command prints", "check verify inspect diff", run_schema},
+    Command{"schema", "[COMMAND]", "print the JSON Schema of a command's output", "check verify inspect diff", run_schema},
 };
 
 int print(const std::string& text) {

@@ -14,7 +14,7 @@ std::string padded(std::string_view text, std::size_t width) {
 
 std::string help() {
   std::string text =
-      "compatcheck: whether and how a TorchScript model becomes ONNX\n"
+      "compatcheck checks whether a TorchScript model converts to ONNX, converts it and verifies the result.\n"
       "\n"
       "usage: compatcheck [check] MODEL... [--opset N]\n"
       "       compatcheck COMMAND ...\n"
@@ -25,17 +25,17 @@ std::string help() {
   for (const Command& command : command_table())
     text +=
         "  " + padded(std::string(command.name) + " " + std::string(command.arguments), 28) + std::string(command.summary) + "\n";
-  return for_terminal(
-      text +
-      "\n"
-      "exit codes\n"
-      "  0  nothing at or above --fail-on\n"
-      "  1  findings at or above it\n"
-      "  2  usage, configuration, table or plugin error\n"
-      "  3  the model could not be read, or an internal error\n"
-      "130  ended by Ctrl-C or SIGTERM\n"
-      "\n"
-      "compatcheck COMMAND --help lists the options of a command. Each has a twin in the environment: COMPATCHECK_OPSET=11.\n");
+  return for_terminal(text +
+                      "\n"
+                      "exit codes\n"
+                      "  0  no finding at or above --fail-on\n"
+                      "  1  findings at or above --fail-on\n"
+                      "  2  usage, configuration, table or plugin error\n"
+                      "  3  the model can't be read, or an internal error\n"
+                      "130  interrupted by Ctrl-C or SIGTERM\n"
+                      "\n"
+                      "compatcheck COMMAND --help lists the options of a command. Each option has an environment variable: "
+                      "COMPATCHECK_OPSET=11.\n");
 }
 
 std::string help(const Command& command) {

@@ -41,30 +41,32 @@ std::string option_entry(const Option& option) {
 
 constexpr const char* exit_codes =
     ".SH EXIT STATUS\n"
-    ".TP\n0\nNothing at or above \\-\\-fail\\-on.\n"
-    ".TP\n1\nFindings at or above it; not convertible; a mismatch; a defect; something new.\n"
+    ".TP\n0\nNo finding at or above \\-\\-fail\\-on.\n"
+    ".TP\n1\nFindings at or above \\-\\-fail\\-on, for example a model that doesn't convert, outputs that differ, or an error in "
+    "a table.\n"
     ".TP\n2\nUsage, configuration, table or plugin error.\n"
-    ".TP\n3\nThe model could not be read, or an internal error.\n"
-    ".TP\n130\nEnded by Ctrl-C or SIGTERM; nothing half-written is left.\n";
+    ".TP\n3\nThe model can't be read, or an internal error.\n"
+    ".TP\n130\nInterrupted by Ctrl-C or SIGTERM; no unfinished file is left.\n";
 
 std::string program_page() {
   std::string page =
-      page_head("compatcheck", "whether and how a TorchScript model becomes ONNX") +
+      page_head("compatcheck", "check, convert and verify TorchScript models for ONNX") +
       ".SH SYNOPSIS\n.B compatcheck\n[\\fBcheck\\fR] \\fIMODEL\\fR... [\\fIOPTIONS\\fR]\n.br\n.B compatcheck\n\\fICOMMAND\\fR "
       "...\n"
       ".SH DESCRIPTION\n"
-      "Reads a TorchScript model without the Python code that made it, says of every operator what it becomes at an ONNX opset, "
-      "where what doesn't convert stands in its author's source, and what to do about it; writes the ONNX model, and holds it "
-      "against TorchScript.\n"
+      "Reads a TorchScript model without its Python code. Reports what each operator becomes at an ONNX opset, the source line "
+      "of "
+      "each operator that doesn't convert, and what to do about it. Writes the ONNX model, and compares it with TorchScript.\n"
       ".SH COMMANDS\n";
   for (const Command& command : command_table())
     page += ".TP\n\\fB" + roff(command.name) + "\\fR " + roff(command.arguments) + "\n" + roff(command.summary) +
             ". See \\fBcompatcheck\\-" + roff(command.name) + "\\fR(1).\n";
   return page + exit_codes +
-         ".SH ENVIRONMENT\nEach option has a twin: COMPATCHECK_OPSET=11 is \\-\\-opset 11. Options that may be given several "
-         "times take a line for each. "
+         ".SH ENVIRONMENT\nEach option has an environment variable: COMPATCHECK_OPSET=11 is \\-\\-opset 11. The value of a "
+         "repeatable option has one line for each. "
          "NO_COLOR and FORCE_COLOR are honoured.\n"
-         ".SH FILES\n.TP\n\\fIcompatcheck.yaml\\fR\nThe configuration: the nearest one, going up from the working folder.\n";
+         ".SH FILES\n.TP\n\\fIcompatcheck.yaml\\fR\nThe configuration: the nearest file of this name, in the working folder or "
+         "above it.\n";
 }
 
 std::string command_page(const Command& command) {
