@@ -36,6 +36,7 @@ class Guard {
       if (node.op == "Clip") clip_of_relu(node);
       if (node.op == "MatMul" && dynamic_) moved_batch(node);
       if (node.op == "Mul" || node.op == "Div") scaling(node);
+      if (node.op == "Mul") quotient_of_one(node);
       if (jumps(node)) rounding(node);
     });
     // These come last: they move nodes, and new constants move what `constants_` points to.
@@ -156,6 +157,13 @@ class Guard {
       if (maker(input, "MatMul")) products_.insert(input);
   }
 
+  // DivMulFusion makes y / x of (1 / x) * y, which isn't the same for integers.
+  void quotient_of_one(const Node& node) {
+    if (ir::is_floating(model_.values[node.outputs[0]].dtype)) return;
+    for (const ValueId factor : node.inputs)
+      if (const Node* quotient = maker(factor, "Div"); quotient && number_of(quotient->inputs[0]) == 1) quotients_.insert(factor);
+  }
+
   // Operators whose result jumps: the last bit of an operand decides.
   static bool jumps(const Node& node) {
     constexpr std::array<std::string_view, 11> ops = {"Equal", "Less",  "LessOrEqual", "Greater", "GreaterOrEqual", "Floor",
@@ -197,11 +205,17 @@ class Guard {
     for (Node& node : graph.nodes) {
       for (NodeAttribute& attribute : node.attributes)
         if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute.value)) keep_apart(**body);
-      const auto part = [&](ValueId& input, const char* op, std::vector<ValueId> more) {
+      const auto part = [&](ValueId& input, const char* op, std::vector<ValueId> more,
+                            std::vector<NodeAttribute> attributes = {}) {
         const ValueId same = model_.add_value({.dtype = model_.values[input].dtype, .shape = {}, .name = {}});
         more.insert(more.begin(), input);
-        nodes.push_back(
-            {.op = op, .domain = {}, .inputs = more, .outputs = {same}, .attributes = {}, .name = {}, .origin = node.origin});
+        nodes.push_back({.op = op,
+                         .domain = {},
+                         .inputs = more,
+                         .outputs = {same},
+                         .attributes = std::move(attributes),
+                         .name = {},
+                         .origin = node.origin});
         input = same;
       };
       // GatherToSliceFusion makes a Slice of a Gather by a Range: -1, where a reversal ends, is the last element to a Slice.
@@ -210,6 +224,15 @@ class Guard {
       if (node.op == "MatMul" && node.domain.empty())
         for (ValueId& input : node.inputs)
           if (scaled_.contains(input)) part(input, "Sum", {});
+      if (node.op == "Mul" && node.domain.empty())
+        for (ValueId& input : node.inputs)
+          if (quotients_.contains(input))
+            for (const char* op : {"Unsqueeze", "Squeeze"}) {  // of any rank
+              if (model_.opset < 13)
+                part(input, op, {}, {{"axes", std::vector<std::int64_t>{0}}});
+              else
+                part(input, op, {first_axis()});
+            }
       if (const auto moved = node.outputs.empty() ? moved_.end() : moved_.find(node.outputs[0]); moved != moved_.end())
         part(node.inputs[0], "Reshape", {as_it_was(moved->second)});
       if (node.op == "Clip" && node.domain.empty() && clipped_.contains(node.inputs[0]) &&
@@ -261,6 +284,11 @@ class Guard {
     return rows_;
   }
 
+  ValueId first_axis() {
+    return add({.dtype = ir::DType::i64, .shape = {}, .name = {}},
+               make_tensor(ir::DType::i64, {1}, std::vector<std::int64_t>{0}));
+  }
+
   ValueId as_it_was(std::size_t rank) {
     return add({.dtype = ir::DType::i64, .shape = {}, .name = {}},
                make_tensor(ir::DType::i64, {static_cast<std::int64_t>(rank)}, std::vector<std::int64_t>(rank, 0)));
@@ -279,7 +307,7 @@ class Guard {
   Model& model_;
   std::unordered_map<ValueId, const TensorData*> constants_;
   std::unordered_map<ValueId, const Node*> makers_;
-  std::unordered_set<ValueId> roots_, clipped_, scaled_, products_, ranges_, jumping_;
+  std::unordered_set<ValueId> roots_, clipped_, scaled_, products_, ranges_, jumping_, quotients_;
   std::unordered_map<ValueId, bool> is_plain_;      // of a Range: known while converting, so the runtime folds it
   std::unordered_map<ValueId, std::size_t> moved_;  // products whose left operand has moved dimensions → its rank
   ValueId rows_ = absent;

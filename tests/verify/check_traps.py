@@ -93,6 +93,14 @@ class ScaledTwice(torch.nn.Module):
         return (y * 2.5) @ x @ y
 
 
+class QuotientOfOne(torch.nn.Module):
+    """Of integers."""
+
+    def forward(self, x):
+        i = x.long()
+        return (torch.div(torch.tensor(1), i * i + 2, rounding_mode="trunc") * 7).float() + torch.tensor(1).fmod(2)
+
+
 NORM = "mu = ReduceMean<axes=[-1], keepdims={keep}>(x) d = Sub({difference}) p = Pow(d, two) v = ReduceMean<axes=[-1], keepdims=1>(p) " \
        "a = Add(v, e) s = Sqrt(a) q = Div(d, s) w = Mul(q, {scale}) y = Add(w, {bias})"
 CONSTANTS = "two = Constant<value=float {2.0}>() e = Constant<value=float {0.001}>() four = Constant<value=float[4] {1.0, 2.0, 3.0, 4.0}>() one = Constant<value=float[1] {3.0}>() "
@@ -117,6 +125,8 @@ TRAPS = [
      (DividedFactor(), {"x": ("N", 4)})),
     ("factors scaled once and twice", "(float[4,4] x)", "half = Constant<value=float {0.5}>() two = Constant<value=float {2.5}>() u = Mul(x, half) z = Mul(u, two) m = MatMul(z, x) y = MatMul(m, u)",
      (ScaledTwice(), {"x": (4, 4)})),
+    ("a quotient of one times an integer", "(float[N,M] x)", "one = Constant<value=int64 {1}>() two = Constant<value=int64 {2}>() seven = Constant<value=int64 {7}>() i = Cast<to=7>(x) "
+     "s = Mul(i, i) d = Add(s, two) q = Div(one, d) m = Mul(q, seven) y = Cast<to=1>(m)", (QuotientOfOne(), {"x": ("N", 4)})),
 ]
 SIZES = (4, 1, 7)
 
