@@ -3,6 +3,7 @@
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -114,8 +115,13 @@ void of_probabilities(Emission& e, std::int64_t rank) {
   if (e.given("weight")) product = e.node("Mul", {product, by_class(e, e.tensor("weight", product.dtype), rank)});
   const Value losses = e.node("Neg", {summed(e, product, rank)});
   Shape shape = e.shape("self");
+  const Dim classes = shape.at(static_cast<std::size_t>(axis));
   shape.erase(shape.begin() + axis);
-  e.give(reduce_loss(e, losses, shape));
+  const Value loss = reduce_loss(e, losses, shape);
+  if (e.integer("reduction") != 1 || !may_be_zero(classes)) return e.give(loss);
+  // The mean over nothing is NaN, without classes too.
+  const Value count = e.cast(e.build.reshape(e.size_of("self", axis), {}), DType::f32);
+  e.give(e.node("Mul", {loss, e.cast(e.node("Div", {count, count}), loss.dtype)}));
 }
 
 // (1 - s) · loss + s · the mean over all classes

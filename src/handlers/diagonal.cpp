@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/padding.h"
 
@@ -30,6 +31,12 @@ Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t o
     Ints positions;
     for (std::int64_t row = std::max<std::int64_t>(0, -offset); row < *rows && row + offset < *columns; ++row)
       positions.push_back(row * *columns + row + offset);
+    if (*rows == 0 || *columns == 0) {  // in a reshape 0 stands for the dimension at its place
+      Ints swapped = all_axes(rank);
+      std::swap(swapped[static_cast<std::size_t>(rank) - 2], swapped.back());
+      flat.push_back(e.integers({0}));
+      return reshape_parts(e, *rows == 0 ? value : e.build.transpose(value, swapped), flat);
+    }
     flat.push_back(e.integers({*rows * *columns}));
     return e.build.gather(reshape_parts(e, value, flat), e.integers(positions), rank - 2);
   }
@@ -179,7 +186,7 @@ void combinations(Emission& e) {
 }  // namespace
 
 void register_diagonal(Registry& registry) {
-  registry.handler("aten::diagonal", diagonal);
+  for (const char* op : {"aten::diagonal", "aten::linalg_diagonal"}) registry.handler(op, diagonal);
   registry.handler("aten::diag_embed", diag_embed);
   registry.handler("aten::diag", diag);
   registry.handler("aten::diagflat", diagflat);

@@ -48,23 +48,6 @@ void cross(Emission& e) {
   e.give(e.node("Sub", {product({1, 2, 0}, {2, 0, 1}), product({2, 0, 1}, {1, 2, 0})}));
 }
 
-void diagonal(Emission& e) {
-  const std::int64_t rank = e.rank("A"), rows = e.wrap(e.integer("dim1"), rank), columns = e.wrap(e.integer("dim2"), rank);
-  const std::int64_t height = e.known_size("A", rows), width = e.known_size("A", columns), offset = e.integer("offset");
-  Ints order, places;
-  for (std::int64_t i = 0; i < rank; ++i)
-    if (i != rows && i != columns) order.push_back(i);
-  const std::int64_t left = rank - 2;
-  order.push_back(rows);
-  order.push_back(columns);
-  for (std::int64_t i = std::max<std::int64_t>(0, -offset); i < height && i + offset < width; ++i)
-    places.push_back(i * width + i + offset);
-  const Value x = e.build.transpose(e.tensor("A"), order);
-  Ints dims(static_cast<std::size_t>(left), 0);
-  dims.push_back(height * width);
-  e.give(e.build.gather(e.build.reshape(x, dims), e.integers(places), left));
-}
-
 // Powers of each element, as columns.
 void vander(Emission& e) {
   const std::int64_t rank = e.rank("x");
@@ -154,7 +137,6 @@ void register_linalg(Registry& registry) {
   registry.handler("aten::logdet", logdet);
   for (const char* op : {"aten::slogdet", "aten::linalg_slogdet"}) registry.handler(op, slogdet);
   registry.handler("aten::cross", cross);
-  registry.handler("aten::linalg_diagonal", diagonal);
   for (const char* op : {"aten::vander", "aten::linalg_vander"}) registry.handler(op, vander);
   registry.handler("aten::cdist", cdist, {"by_products"});
   registry.handler("aten::dist", dist);

@@ -118,12 +118,12 @@ void register_norm_reduction(Registry& registry) {
   registry.handler("aten::std", variance<true, false>);
   registry.handler("aten::var_mean", variance<false, true>);
   registry.handler("aten::std_mean", variance<true, true>);
-  registry.handler("aten::norm", norm);
-  registry.handler("aten::frobenius_norm", frobenius_norm);
-  registry.handler("aten::linalg_vector_norm", vector_norm_of);
+  registry.handler("aten::norm", norm, {"magnitude"});
+  registry.handler("aten::frobenius_norm", frobenius_norm, {"magnitude"});
+  registry.handler("aten::linalg_vector_norm", vector_norm_of, {"magnitude"});
   registry.handler("aten::linalg_matrix_norm", linalg_matrix_norm);
   registry.handler("aten::linalg_matrix_norm.str_ord", named_norm);
-  registry.handler("aten::linalg_norm", linalg_norm);
+  registry.handler("aten::linalg_norm", linalg_norm, {"magnitude"});
   registry.handler("aten::linalg_norm.ord_str", named_norm);
 }
 

@@ -183,11 +183,13 @@ Value widths(Emission& e, std::int64_t axis) {
 // In PyTorch's order, which decides on infinities and where integers wrap around: of steps that are all as wide, the sum of all
 // less half of both ends.
 void trapezoid(Emission& e) {
-  const DType dtype = e.output_dtype();
   const std::int64_t axis = e.axis("dim", "y");
-  if (e.rank("y") > 0 && e.dtype("y") != dtype && may_be_zero(e.shape("y").at(static_cast<std::size_t>(axis))))
-    throw Refusal{"PyTorch gives integers where there are no elements and floats elsewhere, and the size may be 0",
-                  "convert them to floats before, or give a number for the size"};
+  const Dim samples = e.rank("y") > 0 ? e.shape("y").at(static_cast<std::size_t>(axis)) : Dim(1);
+  const bool keeps_dtype = ir::is_floating(e.dtype("y")) && (!e.call.has("x") || result_type(e, {"y", "x"}) == e.dtype("y"));
+  if (!keeps_dtype && !samples.is_number() && may_be_zero(samples))
+    throw Refusal{"the result has the dtype of y if the size is 0 and another dtype otherwise, and the size may be 0",
+                  "convert y to the dtype of the result first, or give a number for the size"};
+  const DType dtype = e.output_dtype();
   const Value y = e.tensor("y"), half = e.scalar(dtype, 0.5), width = widths(e, axis);
   const auto sum = [&](const Value& value) {
     const Value terms = ir::is_floating(value.dtype) ? value : e.cast(value, DType::i64);

@@ -329,7 +329,15 @@ std::optional<DType> area_dtype(const Call& call) {
   return as_float(promotion.result());
 }
 
-Facts trapezoid(const Call& call) { return {tensor_fact(area_dtype(call), areas(call, false))}; }
+// Without samples PyTorch returns zeros of y's own dtype.
+Facts trapezoid(const Call& call) {
+  const TensorFact& y = tensor_of(call, "y");
+  const auto dim = dim_index(call, "dim", y);
+  auto dtype = area_dtype(call);
+  const bool may_be_empty = dim && !y.shape->empty() && !provably_at_least_if_empty((*y.shape)[*dim], 1);
+  if (may_be_empty && dtype != y.dtype) dtype = (*y.shape)[*dim].number() == 0 ? y.dtype : std::nullopt;
+  return {tensor_fact(dtype, areas(call, false))};
+}
 Facts cumulative_trapezoid(const Call& call) { return {tensor_fact(area_dtype(call), areas(call, true))}; }
 
 void demand_gradient(const Call& call, const TensorFact& self) {

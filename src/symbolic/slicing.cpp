@@ -34,6 +34,8 @@ Dim slice_length(const Call& call, const Dim& size, std::int64_t step) {
   const Dim start = call.is_none("start") ? Dim(0) : place_in(call.dim("start").value_or(Dim::unknown()), size);
   const Dim length = (to_end ? size : place_in(end_given, size)) - start;
   if (length.number() == 1 && !size.is_number() && !provably_at_least_if_empty(size, 1)) return at_most_one(size);
+  if (length.is_number() && *length.number() > 1 && !size.is_number() && !provably_at_least_if_empty(size, *length.number()))
+    return Dim::unknown();  // the named size may be 0
   if (length.is_number()) return ceil_div(std::max<std::int64_t>(*length.number(), 0), step);
   return provably_at_least(length, 0) ? ceil_div(length, step) : Dim::unknown();
 }

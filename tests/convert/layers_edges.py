@@ -190,6 +190,12 @@ def write_optional(x: Tensor):
     return y
 
 
+def write_first_two(x):
+    y = x.flatten(-2)[:2]
+    y[::3] = y.flip(0)[::3]
+    return y
+
+
 def write_meshgrid(x):
     columns = torch.meshgrid(x * 2, x * 2, indexing="ij")[1]
     columns[0] += columns[-1]
@@ -235,6 +241,11 @@ def products_of_nothing():
     made["stated_and_written"] = Case(written_in_place, [(torch.tensor([1, 2, 3]),)], ("i64:3",), script=True, refused="may or may not share memory")
     made["empty_batch"] = Case(lambda x, t: (F.cross_entropy(x, t), F.cross_entropy(x, t, reduction="sum"), F.nll_loss(x, t, reduction="none"), F.cross_entropy(x, t, label_smoothing=0.25)),
                                [(r(n, 4), torch.randint(4, (n,))) for n in (3, 0, 1)], ("f32:n,4", "i64:n"), opsets=range(9, 27))
+    made["no_classes"] = Case(lambda x, t: (F.cross_entropy(x, t), F.cross_entropy(x, t, reduction="sum")), [(r(2, n), torch.rand(2, n)) for n in (3, 0, 1)], ("f32:2,n", "f32:2,n"), opsets=range(7, 27))
+    made["no_samples"] = Case(lambda x: torch.trapezoid(x, dim=1), [(torch.zeros(2, 0, dtype=torch.uint8),)], ("u8:2,0",), opsets=range(7, 27))
+    made["perhaps_samples"] = Case(lambda x: torch.trapezoid(x, dim=1), [(torch.zeros(0, 3, 4, dtype=torch.uint8),)], ("u8:0,n,4",), opsets=range(0), asks="has the dtype of y if the size is 0")
+    made["no_diagonal"] = Case(lambda x: (x[:, :, 4:].diagonal(0, 1, 2), x[:, 3:].diagonal(1, 1, -1), torch.linalg.diagonal(x[:, :, 4:])), [(r(n, 3, 4),) for n in (3, 1)], ("f32:n,3,4",), opsets=range(7, 27))
+    made["two_of_nothing"] = Case(write_first_two, [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), opsets=range(11, 27))
     return made
 
 

@@ -95,7 +95,7 @@ EXACT = """
 torch.frac({xfe})|{xa}.clone()|{xa}.contiguous()|torch.logical_not({xae})|~{xb}|~{xi}|torch.isnan({x})|torch.isinf({x})|torch.isfinite({x})
 torch.signbit({xe})|F.relu6({x})|F.hardtanh({xf}, -1.0, {sp})|F.threshold({xe}, 1, {si})|F.leaky_relu({xf}, 0.25)|F.softshrink({xfe}, 0.5)|F.hardshrink({xfe}, 0.5)
 torch.nan_to_num({x}, {sf})|torch.heaviside({xfe}, {same})|torch.relu({xf}) * {y}|torch.positive({x})|torch.zeros_like({xa})|torch.ones_like({xa})
-torch.full_like({x}, {si})|torch.full_like({xa}, {si}, dtype={t})|{xae}.to({t})|{xe}.to({t})|{xe}.long()|{xa}.float()|{xa}.bool()|{xe}.int()|{xa}.double()|{xe}.type_as({ya})
+torch.full_like({x}, {si})|torch.full_like({xa}, {si}, dtype={t})|{xae}.to({t})|{xe}.to({t})|{xe}.long()|{xa}.float()|{xae}.bool()|{xe}.int()|{xa}.double()|{xe}.type_as({ya})
 {x} + {y}|{x} - {y}|{xe} * {ye}|{x} + {s}|{x} - {s}|{s} - {x}|{x} * {s}|{s} * {x}|torch.add({x}, {y}, alpha={si})|torch.sub({x}, {y}, alpha={si})|torch.rsub({x}, {y})
 torch.maximum({x}, {y})|torch.minimum({x}, {y})|torch.fmax({x}, {y})|torch.fmin({x}, {y})|torch.clamp({x}, {s}, {s})|torch.clamp({x}, -1, {sp})|torch.clamp({x}, min={s})|torch.clamp({x}, max={s})|torch.clamp({x}, {y}, {z})
 {xae} == {yae}|{xe} < {ye}|{xe} >= {ye}|{xe} != {s}|{xe} > {s}|{xe} <= {s}|torch.eq({xe}, {s})|{xb} \\& {yb}|{xb} ^ {yb}|{xi} \\& {yi}|{xi} \\| {yi}|{xi} ^ {yi}|{xi} \\& {sp}|{xb} \\| {yb}
