@@ -88,13 +88,13 @@ Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier
   const auto blamed = open.blame ? earlier.find(open.blame) : earlier.end();
   outcome.blamed = open.blame;
   outcome.of_unknown = open.wants.empty();
-  if (blamed != earlier.end() && blamed->second != Status::ok)
+  const bool blamed_fails = blamed != earlier.end() && blamed->second != Status::ok;
+  const bool depends_on_writes = open.wants.empty() && !context_.unresolved_writes.empty();
+  if (blamed_fails || depends_on_writes)
     outcome.status = Status::unassessed;
   else if (!open.wants.empty())
     outcome.status = Status::needs_input;
-  else if (!context_.unresolved_writes.empty())
-    outcome.status = Status::unassessed;  // what is written is known to no one
-  else {                                  // no input would settle it
+  else {  // no input would decide it
     const bool row_tells = open.blame && open.blame != &node && blamed != earlier.end();
     refuse(outcome, row_tells ? open.message + ": nothing says what " + open.blame->op() + " gives" : open.message);
     if (row_tells)
