@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "handlers/compute.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -35,16 +36,29 @@ Wide divided_in_double(Emission& e, const Value& a, const Value& b) {
   return {x, y, e.node("Floor", {divide(e, x, y)})};
 }
 
-// c10's div_floor_floating.
+// c10's div_floor_floating: halves are rounded at each step, and what rounding left beside a whole number goes up from above
+// 0.5 on.
+Value floored_by_rest(Emission& e, const Value& a, const Value& b, const Value& rest) {
+  const Value x = widened(e, a), y = widened(e, b);
+  const auto step = [&](const Value& value) { return rounded(e, value, a.dtype); };
+  const Value divided = step(divide(e, step(subtract(e, x, rest)), y));
+  const Value whole = step(subtract(e, divided, e.cast(signs_differ(e, rest, y), x.dtype))), floor = e.node("Floor", {whole});
+  const Value above = greater(e, subtract(e, whole, floor), e.scalar(x.dtype, 0.5));
+  return e.cast(where(e, above, add(e, floor, e.scalar(x.dtype, 1)), floor), a.dtype);
+}
+
 Value floored_floats(Emission& e, const Value& a, const Value& b) {
   Value quotient;
   if (e.at_least(11)) {
-    const Value rest = e.node("Mod", {a, b}, {{"fmod", 1}});
-    const Value whole = divide(e, subtract(e, a, rest), b);
-    quotient = e.node("Round", {subtract(e, whole, e.cast(signs_differ(e, rest, b), a.dtype))});
+    quotient = floored_by_rest(e, a, b, e.node("Mod", {widened(e, a), widened(e, b)}, {{"fmod", 1}}));
   } else {
     const Wide wide = divided_in_double(e, a, b);
-    quotient = e.cast(add(e, wide.quotient, subtract(e, wide.a, wide.a)), a.dtype);  // NaN of an infinite dividend
+    if (a.dtype == DType::f16 && e.at_least(9)) {
+      const Value rest = subtract(e, wide.a, multiply(e, truncated(e, divide(e, wide.a, wide.b)), wide.b));
+      quotient = floored_by_rest(e, a, b, e.cast(rest, DType::f32));
+    } else {
+      quotient = e.cast(add(e, wide.quotient, subtract(e, wide.a, wide.a)), a.dtype);  // NaN of an infinite dividend
+    }
   }
   return may_be_zero(e, b) && e.at_least(9) ? where(e, equal(e, b, e.scalar(b.dtype, 0)), divide(e, a, b), quotient) : quotient;
 }
@@ -59,7 +73,10 @@ Value floored_quotient(Emission& e, const Value& a, const Value& b, bool rounds_
   return subtract(e, quotient, e.cast(signs_differ(e, rest, b), a.dtype));
 }
 
-Value truncated_quotient(Emission& e, const Value& a, const Value& b) { return truncated(e, divide(e, a, b)); }
+Value truncated_quotient(Emission& e, const Value& a, const Value& b) {
+  if (!is_float(a)) return divide(e, a, b);
+  return e.cast(truncated(e, rounded(e, divide(e, widened(e, a), widened(e, b)), a.dtype)), a.dtype);
+}
 
 Value remainder_of(Emission& e, const Value& a, const Value& b) {
   if (!is_float(a)) {

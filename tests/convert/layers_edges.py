@@ -362,6 +362,12 @@ def found_at_random():
             halves, shapes = [{"u8": torch.uint8, "i8": torch.int8, "i64": torch.int64, "f16": torch.float16, "f32": torch.float32, "f64": torch.float64}[word.strip(":")] for word in words.split()], [() if ":" in word else (4,) for word in words.split()]
             sets = [tuple((torch.tensor(v[:1] * (not shape) or v).reshape(shape)).to(dtype) for v, dtype, shape in zip(values, halves, shapes)) for values in (([1, 12, 95, 120], [2, 5, 3, 7]), ([100, 2, 0, 1], [40, 1, 0, 6]))]
             made[f"poisson_{words.replace(':', '').replace(' ', '_')}_{log_input}"] = Case(lambda a, b, log_input=log_input: F.poisson_nll_loss(a, b, log_input=log_input, full=True, reduction="none"), sets, opsets=range(9, 27))
+    for dtype in (torch.float16, torch.bfloat16):   # rounded at each step: 107.3 is 107.5 on the way, and 2829 isn't a half
+        quotients = [(torch.randint(-200, 200, (800,)).float(), torch.randn(800) * 3) for _ in range(2)]
+        for mode in ("floor", "trunc"):
+            made[f"divided_{mode}_{dtype}"] = Case(lambda a, b, d=dtype, mode=mode: torch.div(a.to(d), b.to(d), rounding_mode=mode).float(), quotients, tolerance=(0, 0), opsets=range(13 if dtype == torch.bfloat16 else 9 if mode == "floor" else 7, 27))
+    near = torch.tensor([6231533.0, 5033165.5, -6291455.0, 4718592.5, 7340033.0]), torch.tensor([1.0000001, 0.99999994, 1.0000002, -1.0000001, 0.9999999])
+    made["floor_divided_large"] = Case(lambda a, b: torch.floor_divide(a, b), [near, (near[0] * 0.7, near[1]), (torch.randint(-2**24, 2**24, (4000,)).float() / 2, 1 + torch.randn(4000) * 1e-6)], ("f32:n", "f32:n"), tolerance=(0, 0), opsets=range(9, 27))
     made["poisson_wraps"] = Case(lambda a, b: F.poisson_nll_loss(a, b, reduction="none"), [tuple(torch.randint(0, 80, (6,), dtype=torch.uint8) for _ in range(2)) for _ in range(2)])
     for n in (1, 2, 3, 5):
         made[f"determinant_{n}"] = Case(torch.linalg.det, [(torch.randn(n, n, dtype=torch.float64),) for _ in range(2)], opsets=range(11, 27))
