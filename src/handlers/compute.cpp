@@ -117,6 +117,13 @@ Value filled(Emission& e, const Value& dims, DType dtype, double number) {
   return e.node("Expand", {e.scalar(dtype, number), dims});
 }
 
+Value power_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep) {
+  const Value magnitude = e.node("Abs", {widened(e, value)});
+  const DType dtype = magnitude.dtype;
+  const Value sum = reduce(e, "ReduceSum", e.node("Pow", {magnitude, e.scalar(dtype, p)}), axes, keep);
+  return e.cast(e.node("Pow", {sum, e.scalar(dtype, 1 / p)}), value.dtype);
+}
+
 Value vector_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep) {
   if (p == 0) {  // how many aren't 0; NaN isn't
     const DType dtype = value.dtype == DType::f64 ? DType::f64 : DType::f32;
@@ -126,10 +133,7 @@ Value vector_norm(Emission& e, const Value& value, double p, const Ints& axes, b
   if (p == 1) return reduce(e, "ReduceL1", value, axes, keep);
   if (p == 2) return reduce(e, "ReduceL2", value, axes, keep);
   if (std::isinf(p)) return extreme(e, p > 0 ? Extreme::greatest : Extreme::least, e.node("Abs", {value}), axes, keep);
-  const Value magnitude = e.node("Abs", {widened(e, value)});
-  const DType dtype = magnitude.dtype;
-  const Value sum = reduce(e, "ReduceSum", e.node("Pow", {magnitude, e.scalar(dtype, p)}), axes, keep);
-  return e.cast(e.node("Pow", {sum, e.scalar(dtype, 1 / p)}), value.dtype);
+  return power_norm(e, value, p, axes, keep);
 }
 
 }  // namespace compatcheck::handlers

@@ -44,6 +44,7 @@ inline constexpr std::int64_t to_end = std::int64_t{1} << 62;
 // A value without dimensions, in all places of a shape given as an i64 vector.
 Value filled(Emission& e, const Value& dims, DType dtype, double number);
 // |x| to the power p, summed, to 1/p: with 0, infinity and 1 and 2 as limits have it.
+Value power_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep);  // by powers, whatever p is
 Value vector_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep);
 
 }  // namespace compatcheck::handlers

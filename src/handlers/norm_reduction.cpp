@@ -64,7 +64,8 @@ void norm_of(Emission& e, double p) {
   const Value self = e.tensor("self", e.output_dtype());
   const Ints axes = e.axes("dim");
   const bool keep = e.boolean("keepdim");
-  if (!e.variant("magnitude")) return e.give(vector_norm(e, self, p, axes, keep));
+  if (!e.variant("magnitude"))
+    return e.give(axes.empty() && p != 0 ? power_norm(e, self, p, axes, keep) : vector_norm(e, self, p, axes, keep));
   const Value magnitude = e.node("Abs", {self});
   e.give(keep || axes.empty() ? magnitude : e.build.squeeze(magnitude, axes));
 }

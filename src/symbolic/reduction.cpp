@@ -1,5 +1,6 @@
 // Reductions that no rule word says, and order along a dimension: facts.
 #include <algorithm>
+#include <cmath>
 
 #include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
@@ -109,6 +110,9 @@ Verdict reduces_one(const Call& call) {
   if (!self.shape || (!dims && !call.is_none("dim"))) return {.truth = Truth::no};
   const auto is_one = [](const Dim& size) { return size.number() == 1; };
   if (!dims || dims->empty()) return {.truth = std::ranges::all_of(*self.shape, is_one) ? Truth::yes : Truth::no};
+  // A tensor without dimensions that names one is raised to the power.
+  const auto order = call.has("ord") ? call.number("ord") : call.has("p") ? call.number("p") : std::nullopt;
+  if (self.shape->empty() && order && *order != 1 && *order != 2 && !std::isinf(*order)) return {.truth = Truth::no};
   for (const std::int64_t dim : *dims)
     if (const auto at = wrap_dim(dim, self.shape->size()); at && *at < self.shape->size() && !is_one((*self.shape)[*at]))
       return {.truth = Truth::no};

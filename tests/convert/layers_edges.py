@@ -402,9 +402,11 @@ def found_at_random():
     for name, f in {"eq": lambda x, y: x.half() == y, "ne": lambda x, y: y != x.half(), "lt": lambda x, y: torch.lt(x.half(), y), "le": lambda x, y: torch.le(x.half(), y), "ge": lambda x, y: torch.ge(x.half(), y),
                     "floor": lambda x, y: x.half().floor(), "ceil": lambda x, y: (x.half().ceil(), y.half().trunc()), "round": lambda x, y: torch.round(x.half()), "argmax": lambda x, y: x[:2].half().argmax(0)}.items():
         made[f"halves_jump_{name}"] = Case(f, near, opsets=range(11 if name == "round" else 7, 27))   # the last digit, which f16 lacks, decides
-    for p in (300.0, -300.0, 2.0, 0.0, 0.5):   # of one element: no power overflows on the way
+    for p in (300.0, -300.0, 2.0, 1.0, INF, -INF, 0.0, 0.5):   # of one element: no power overflows on the way
         one = lambda x, p=p: (torch.linalg.vector_norm(x, p), torch.linalg.vector_norm(x, p, dim=1), torch.norm(x, p, 1, True), torch.linalg.norm(x[0], p))
         made[f"norm_of_one_{p}"] = Case(one, [(torch.tensor([[v]]),) for v in (-8.5, 0.125, 1e30, 0.0, NAN, INF)])
+        number = lambda x, p=p: (torch.linalg.vector_norm(x, p), torch.linalg.vector_norm(x, p, dim=0), torch.norm(x, p, -1, True), torch.linalg.norm(x, p, dim=0))   # overflows where a dimension is named
+        made[f"norm_of_number_{p}"] = Case(number, [(torch.tensor(v),) for v in (-8.5, 0.125, 20.0, 0.0, NAN, INF)], opsets=range(7, 27))
     for factor in (0.0, 2):   # whole numbers, or nothing at all, of what a sum over nothing is added to
         made[f"addmm_nothing_times_{factor}"] = Case(lambda a, b, c, f=factor: torch.addmm(a, b, c, beta=f), [(torch.tensor([[3, 1]]), torch.zeros(1, 0).long(), torch.zeros(0, 2).long())])
     made["split_of_nothing_by_0"] = Case(lambda x: torch.split(x, 0)[0] + 1, [(torch.zeros(0, 3),)])
