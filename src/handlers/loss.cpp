@@ -119,7 +119,7 @@ void binary_cross_entropy_with_logits(Emission& e) {
     chosen = step(multiply(e, step(add(e, more, one)), chosen));
   }
   Value made = step(subtract(e, step(multiply(e, step(subtract(e, one, target)), self)), chosen));
-  if (e.given("weight")) made = multiply(e, made, e.tensor("weight", made.dtype));
+  if (e.given("weight")) made = step(multiply(e, made, e.tensor("weight", made.dtype)));
   e.give(reduce_loss(e, made, shape));
 }
 

@@ -362,6 +362,9 @@ def found_at_random():
             halves, shapes = [{"u8": torch.uint8, "i8": torch.int8, "i64": torch.int64, "f16": torch.float16, "f32": torch.float32, "f64": torch.float64}[word.strip(":")] for word in words.split()], [() if ":" in word else (4,) for word in words.split()]
             sets = [tuple((torch.tensor(v[:1] * (not shape) or v).reshape(shape)).to(dtype) for v, dtype, shape in zip(values, halves, shapes)) for values in (([1, 12, 95, 120], [2, 5, 3, 7]), ([100, 2, 0, 1], [40, 1, 0, 6]))]
             made[f"poisson_{words.replace(':', '').replace(' ', '_')}_{log_input}"] = Case(lambda a, b, log_input=log_input: F.poisson_nll_loss(a, b, log_input=log_input, full=True, reduction="none"), sets, opsets=range(9, 27))
+    for dtype in (torch.float16, torch.bfloat16):
+        weighed = lambda x, t, w, p, d=dtype: F.binary_cross_entropy_with_logits(x.to(d), t.to(d), w.to(d), pos_weight=p.to(d), reduction="sum").float()
+        made[f"logits_weighed_{dtype}"] = Case(weighed, [tuple(torch.randn(5, 5) * 4 for _ in range(4)) for _ in range(4)], tolerance=(0, 0), opsets=range(13 if dtype == torch.bfloat16 else 7, 27))
     for dtype in (torch.float16, torch.bfloat16):   # rounded at each step: 107.3 is 107.5 on the way, and 2829 isn't a half
         quotients = [(torch.randint(-200, 200, (800,)).float(), torch.randn(800) * 3) for _ in range(2)]
         for mode in ("floor", "trunc"):
