@@ -481,6 +481,8 @@ def unbatched_losses():
     counts = (3, 0, 1, 5)   # of no rows, multi_margin_loss leaves its mean open
     made["cosine_embedding_named"] = Case(lambda a, b, t: (F.cosine_embedding_loss(a, b, t), F.cosine_embedding_loss(a, b, t, reduction="none")), [(r(n, 4), r(n, 4), torch.ones(1)) for n in counts], ("f32:n,4", "f32:n,4", "f32:1"), opsets=range(9, 27))
     made["multi_margin_named"] = Case(lambda x, t: F.multi_margin_loss(x, t, reduction="none"), [(r(n, 4), torch.randint(4, (n,))) for n in counts], ("f32:n,4", "i64:n"), opsets=range(9, 27))
+    for reduction in reductions:
+        made[f"cross_entropy_named_{reduction}"] = Case(lambda x, t, reduction=reduction: F.cross_entropy(x, t, reduction=reduction), [(r(n, c, 4), torch.rand(n, c, 4)) for n, c in ((2, 3), (2, 0), (0, 3), (0, 0), (1, 1))], ("f32:n,c,4", "f32:n,c,4"))
     made["nll_of_none"] = Case(lambda x: F.nll_loss(x, torch.zeros(x.size(0), dtype=torch.int64), reduction="sum"), [(r(1),), (r(1),)], opsets=range(9, 27))
     return made
 
