@@ -10,7 +10,9 @@ def integers(state, size):
     """Positions along an axis: as a literal, or a tensor that the program has."""
     if state.rng.random() < 0.3:
         try:
-            return state.tensor((torch.int64,), test=lambda v: v.dim() in (1, 2) and v.numel() > 0 and bool((v < size).all() and (v >= -size).all()))
+            name = state.tensor((torch.int64,), test=lambda v: v.dim() in (1, 2) and v.numel() > 0)
+            if all(((env[name] < size) & (env[name] >= -size)).all() for env in state.envs):
+                return name
         except Unfit:
             pass
     if not size:
