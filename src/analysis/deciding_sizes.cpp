@@ -65,21 +65,6 @@ bool fails(const Outcome& outcome) {
   return (outcome.status == Status::missing || outcome.status == Status::refused) && outcome.wants.empty();
 }
 
-bool has_branches(const ir::Graph& graph) {
-  bool has = false;
-  ir::for_each_node(*graph.top(), [&](const ir::Node* node) { has = has || !node->blocks().empty(); });
-  return has;
-}
-
-// An operator without a row stays whatever the sizes are, unless a branch drops it, or sizes make it a number that is folded.
-bool may_depend_on_sizes(const Outcome& outcome, const ir::Graph& graph) {
-  if (!fails(outcome)) return false;
-  if (outcome.status != Status::missing) return true;
-  const bool conditional = outcome.row && !(outcome.row->when.empty() && outcome.row->required.empty());
-  const auto is_tensor = [](const ir::Value* output) { return ir::is(output->type(), ir::TypeKind::tensor); };
-  return conditional || !std::ranges::all_of(outcome.node->outputs(), is_tensor) || has_branches(graph);
-}
-
 // Each try prepares and assesses the model once more.
 bool is_large(const ir::Graph& graph) {
   constexpr std::size_t most_nodes = 2000;
@@ -202,9 +187,7 @@ std::optional<std::uint32_t> DecidingSizes::index_of(const std::string& name) co
 }
 
 void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opset) {
-  if (!has_named_inputs() || is_large(prepared_.graph)) return;
-  const auto may_depend = [&](const Outcome& outcome) { return may_depend_on_sizes(outcome, prepared_.graph); };
-  if (std::ranges::none_of(assessment.outcomes, may_depend)) return;
+  if (!std::ranges::any_of(assessment.outcomes, fails) || !has_named_inputs() || is_large(prepared_.graph)) return;
   if (!tries_) try_all();
   const Calls before = failing(assessment);
   for (const Try& each : *tries_) {

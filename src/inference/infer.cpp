@@ -67,7 +67,8 @@ bool reads_pictures(const ir::Node& reader) {
 // Pictures or volumes, always with a batch.
 bool reads_batches(const ir::Node& reader) { return reader.op().starts_with("aten::grid_sampler"); }
 
-std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Strength strength) {
+// `mask`: a reader speaks of truth, though another one may decide first.
+std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Strength strength, bool mask) {
   const auto left = std::ranges::count_if(candidates, is_left);
   if (left == 0) return std::nullopt;
   const bool all = static_cast<std::size_t>(left) == candidates.size();
@@ -76,7 +77,7 @@ std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Str
   while (!is_left(candidates[chosen])) ++chosen;
   const ir::Node* reader = chosen == 0 ? candidates[1].refused_by : candidates[0].refused_by;
   constexpr std::size_t truth = 2;
-  if (chosen == 1 && is_left(candidates[truth]) && speaks_of_truth(*reader)) chosen = truth;
+  if (chosen == 1 && is_left(candidates[truth]) && (mask || speaks_of_truth(*reader))) chosen = truth;
   if (!reader)
     for (const Candidate& candidate : candidates)
       if (!reader) reader = candidate.refused_by;
@@ -209,7 +210,9 @@ class Inferring {
     for (const DType dtype : dtypes) candidates.push_back({.tensor = tensor_of(leaf)}), candidates.back().tensor.dtype = dtype;
     if (!fitting_.try_out(leaf, candidates, 1, alike)) return false;
     forget_unsure(candidates);
-    const auto choice = choose_dtype(candidates, strength);
+    const bool mask = leaf.path.empty() &&
+                      std::ranges::any_of(leaf.input->uses(), [](const ir::Use& use) { return speaks_of_truth(*use.user); });
+    const auto choice = choose_dtype(candidates, strength, mask);
     if (!choice) return false;
     const TensorFact& chosen = candidates[choice->candidate].tensor;
     assume(leaf, chosen, {std::string(ir::name(*chosen.dtype)), choice->reader});

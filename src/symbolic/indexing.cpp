@@ -27,6 +27,14 @@ struct Indices {
   throw Impossible{"too many indices for a tensor of " + std::to_string(self.size()) + " dimensions"};
 }
 
+void demand_cover(const Shape& self, std::size_t from, const Shape& mask) {
+  if (from + mask.size() > self.size()) refuse_many(self);
+  Demands demands;
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    demands.equal(mask[i], self[from + i], "dimension " + std::to_string(i) + " of a mask");
+  demands.hold();
+}
+
 std::optional<Indices> read_indices(const Shape& self, const std::vector<const Fact*>& given) {
   Indices indices;
   bool gap = false;
@@ -41,6 +49,7 @@ std::optional<Indices> read_indices(const Shape& self, const std::vector<const F
     if (!tensor || !tensor->dtype) return std::nullopt;
     const bool mask = *tensor->dtype == DType::boolean || *tensor->dtype == DType::u8;
     if (mask && !tensor->shape) return std::nullopt;
+    if (mask) demand_cover(self, indices.read, *tensor->shape);
     indices.adjacent &= !gap;
     if (!indices.first) indices.first = indices.read;
     indices.read += mask ? tensor->shape->size() : 1;

@@ -84,6 +84,15 @@ class Attention(nn.Module):
         return F.scaled_dot_product_attention(q, k, v)
 
 
+class PickedByMask(nn.Module):
+    """Positions would fit, too, but nobody inverts them."""
+
+    def forward(self, x, mask):
+        x = x.clone()
+        x[mask] = 0
+        return x, x[~mask].sum()
+
+
 class Masked(nn.Module):
     """The mask has one dimension less: x has three of them."""
 
@@ -550,6 +559,7 @@ SCRIPTED = {
     "three": (Three(), {"x": "f32:x0,5,x2"}),
     "unet": (UNet(), {"x": "f32:x0,3,x2,x3"}),
     "branches": (Branches(), {"xs.0": "f32:xs_0_0,4", "xs.1": "f32:xs_0_0,6"}),
+    "picked_by_mask": (PickedByMask(), {"x": "f32:x0,x1", "mask": "bool:x0,x1"}),
     "masked": (Masked(), {"x": "f32:x0,x1,x2", "mask": "bool:x0,x1"}),
     "flat": (Flat(), {"x": "f32:x0,48"}),
     "instance_norm": (nn.InstanceNorm2d(3, affine=True), {"input": "f32:input0,3,input2,input3"}),
