@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Pages are written in plain words: short sentences in the usual order, no words that only this project uses, lines that fit.
+
+    check_prose.py [FILE...]     all pages without arguments
+"""
+import pathlib, re, sys
+
+import pages
+
+LONGEST_SENTENCE = 40   # words
+LONGEST_LINE = 130      # columns; tables and code may be wider
+NOT_YET = {"docs/architecture.md"}   # it is rewritten with the code's folders
+GENERATED = "docs/reference/"        # their words are the program's
+
+# A word, and the one to write instead.
+VOCABULARY = {
+    r"taken": "supported, used, read",
+    r"takes? (?:it|the model|the node|the operator|a model|a node)": "supports",
+    r"told|(?:is|are) tell": "listed, reported",
+    r"(?:is|are) wanted|\(wanted": "required, must",
+    r"costs? itself": "fails only that model",
+    r"go(?:es)? without saying": "need not be repeated",
+    r"speaks? (?:of|for)": "name, apply to",
+    r"(?:is|are) held against": "is checked against",
+    r"holds? .{1,40} against": "checks … against",
+    r"hangs? on": "depends on",
+    r"mend(?:s|ed|ing)?": "fix",
+    r"whoever|by whomever|whomever": "anyone who",
+    r"nobody|somebody": "no one; or name who",
+    r"of one's own": "of your own",
+    r"besides": "also, in addition",
+    r"likewise": "the same",
+    r"as it stands": "unchanged",
+    r"(?:says?|said) otherwise": "changes this",
+    r"passed over|passes over": "is skipped",
+    r"out of the way|as a whole as": "",
+    r"lets? pass": "allow",
+    r"[,;] else": "otherwise",
+    r"aside": "except",
+    r"makes 0 of": "turns 1 into 0",
+    r"by itself alone|itself alone": "only",
+    r"there is to (?:know|see)": "",
+    r"one's": "your",
+    r"hither|thereof|therein|whence|thus|hence": "",
+}
+OPENINGS = r"(?:Of|What|That|Whatever|Whoever|Whether) "   # as a sentence's subject, or before one
+
+
+def faults(page, name):
+    text = page.read_text()
+    code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        code ^= line.startswith("```")
+        if not code and not line.startswith(("|", "    ", "```")) and len(line) > LONGEST_LINE:
+            yield f"{name}:{number}: {len(line)} columns, more than {LONGEST_LINE}"
+    for number, kind, words in pages.prose(text):
+        for sentence in pages.sentences(words):
+            short = sentence if len(sentence) < 90 else sentence[:87] + "…"
+            count = len(re.findall(r"[^\s–—·→]+", sentence))
+            if count > LONGEST_SENTENCE:
+                yield f"{name}:{number}: {count} words in one sentence: {short}"
+            if kind == "text" and not sentence.endswith("?") and re.match(OPENINGS, sentence):
+                yield f"{name}:{number}: begin with the subject: {short}"
+        for pattern, instead in VOCABULARY.items():
+            for found in re.finditer(rf"(?<!\w){pattern}(?!\w)", words, re.I):
+                yield f"{name}:{number}: “{found.group()}”" + (f": write {instead}" if instead else "")
+
+
+def main():
+    chosen = [pathlib.Path(path).resolve() for path in sys.argv[1:]] or pages.all_pages()
+    checked = [page for page in chosen if pages.name(page) not in NOT_YET and not pages.name(page).startswith(GENERATED)]
+    found = [fault for page in checked for fault in faults(page, pages.name(page))]
+    print(*found, f"{len(checked)} pages, {len(found)} faults", sep="\n")
+    return 1 if found or not checked else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
