@@ -17,8 +17,8 @@ class Program:
 
     @functools.cache
     def said(self, *words):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("COMPATCHECK_")}
-        return subprocess.run([self.path, *words], check=True, capture_output=True, text=True, env=environment).stdout
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("COMPATCHECK_") and name != "FORCE_COLOR"}
+        return subprocess.run([self.path, *words], check=True, capture_output=True, text=True, env=kept | {"COMPATCHECK_NO_CONFIG": "1"}).stdout
 
     def commands(self):
         return re.findall(r"^  (\w+) .*$", self.said("--help").partition("\ncommands\n")[2].partition("\n\n")[0], re.M)
