@@ -2,13 +2,15 @@
 """Every command that README.md and docs/ show runs, in a folder with the files that it names.
 
 A command is a line of a fenced block without a language that begins with `compatcheck` or `$ compatcheck`. It must end with 0 or 1, or
-as a comment `# exit N` at its end says. What follows a line with `$` is the output, exactly. Blocks of YAML that begin with `# NAME.yaml`
-become that file before the commands below them run.
+as a comment `# exit N` at its end says. What follows a line with `$` is the output, exactly. A block below a comment
+`<!-- $ compatcheck ... -->` is a part of that command's output, but for numbers. Blocks of YAML that begin with `# NAME.yaml` become that file
+before the commands below them run.
 """
 import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile
 
 import pages
 
+TODAY = "1796083200"   # 2026-12-01, for the dates of allow-lists
 COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )*(?:build/)?compatcheck\b.*")
 NET = """
 import torch
@@ -78,7 +80,7 @@ class Shell:
         for name in ("FORCE_COLOR", "NO_COLOR"):
             kept.pop(name, None)
         me = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        self.environment = kept | me | {"PATH": f"{self.bin}:{kept['PATH']}", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+        self.environment = kept | me | {"PATH": f"{self.bin}:{kept['PATH']}", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "SOURCE_DATE_EPOCH": TODAY}
 
     def run(self, line, folder):
         return subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=folder, env=self.environment, capture_output=True, text=True, errors="replace", timeout=300)
@@ -93,7 +95,7 @@ def prepare(shell, folder, include):
     shutil.copy(pages.ROOT / "tests/cli/models/warp.ir", folder)
     shutil.copy(folder / "warp.ir", folder / "models")
     (folder / "net.py").write_text(NET)
-    plugin = next(text for language, text in pages.blocks(pages.ROOT / "docs/plugins.md") if text.startswith("// acme.cpp"))
+    plugin = next(text for _, _, text in pages.blocks(pages.ROOT / "docs/plugins.md") if text.startswith("// acme.cpp"))
     (folder / "acme.cpp").write_text(plugin)
     compiler = os.environ.get("CXX", "g++")
     for line in [f"{sys.executable} net.py", f"{compiler} -std=c++20 -shared -fPIC -I {include} acme.cpp -o acme.so", *PREPARED.strip().splitlines()]:
@@ -102,27 +104,36 @@ def prepare(shell, folder, include):
             sys.exit(f"{line}: exit {ran.returncode}\n{ran.stdout}{ran.stderr}")
 
 
-def commands(text):
+def commands(language, text):
     """(command, output or None) of a block."""
-    lines = text.splitlines()
+    lines = text.splitlines() if not language else []
     if lines and lines[0].startswith("$ "):
         return [(lines[0][2:], text.partition("\n")[2])]
     return [(line, None) for line in lines if COMMAND.fullmatch(line)]
 
 
+def without_numbers(text):
+    return re.sub(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", "0", text)
+
+
 def faults_of(page, shell, folder):
-    """(what is wrong, or None) of each command."""
-    for language, text in pages.blocks(page):
+    """(what is wrong, or None) of each command and each part of an output."""
+    for part, language, text in pages.blocks(page):
         named = re.match(r"# ([\w.-]+\.yaml)\n", text)
         if language == "yaml" and named:
             (folder / named[1]).write_text(text)
-        for line, output in commands(text) if not language else ():
+        if part:
+            printed = shell.run(part, folder).stdout.replace(f"{folder.parent}/made/", "")   # where net.py was
+            yield None if without_numbers(text) in without_numbers(printed) else f"{part}\n  doesn't print\n{text}  but\n{printed}"
+            continue
+        for line, output in commands(language, text):
             expected = re.search(r"# exit (\d+)$", line)
             allowed = [int(expected[1])] if expected else [0, 1]
             ran = shell.run(line, folder)
+            printed = re.sub(r"^--libtorch .*\n", "", ran.stdout, flags=re.M)   # the test's own option
             if ran.returncode not in allowed:
                 yield f"{line}\n  exit {ran.returncode}, not {' or '.join(map(str, allowed))}: {ran.stdout[-500:]}{ran.stderr[-1500:]}"
-            elif output is not None and output != (printed := re.sub(r"^--libtorch .*\n", "", ran.stdout, flags=re.M)):   # the test's own option
+            elif output is not None and output != printed:
                 yield f"{line}\n  prints\n{printed}"
             else:
                 yield None

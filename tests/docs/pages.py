@@ -2,7 +2,7 @@
 import pathlib, re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^```(?P<language>\S*)\n(?P<text>.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^(?:<!-- \$ (?P<part>[^\n]*) -->\n)?```(?P<language>\S*)\n(?P<text>.*?)^```$", re.M | re.S)
 
 
 def all_pages():
@@ -15,8 +15,8 @@ def name(page):
 
 
 def blocks(page):
-    """(language, text) of each fenced block; the language may be empty."""
-    return [(match["language"], match["text"]) for match in FENCE.finditer(page.read_text())]
+    """(command, language, text) of each fenced block: the command of which it is a part of the output, if any; the language may be empty."""
+    return [(match["part"], match["language"], match["text"]) for match in FENCE.finditer(page.read_text())]
 
 
 def prose(text):
