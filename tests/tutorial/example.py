@@ -1,5 +1,5 @@
 """Examples are run as their users would: run.sh into an empty folder, then what it left there is looked at."""
-import json, os, pathlib, subprocess, sys, tempfile
+import json, os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 import onnx
@@ -31,7 +31,7 @@ class Example:
         # The timeout is for 10, which compiles against torch.
         ran = subprocess.run([self.source / "run.sh", program, self.out], env=os.environ | {"PYTHON": sys.executable}, capture_output=True, text=True, timeout=900)
         assert ran.returncode == 0, f"run.sh: exit {ran.returncode}: {ran.stdout}{ran.stderr}"
-        self.text = ran.stdout
+        self.text, self.printed = ran.stdout, ran.stdout + ran.stderr
 
     def run(self, *words, codes=(0,)):
         """The program run in the example's folder, once it ended with one of the codes."""
@@ -67,6 +67,29 @@ class Example:
         """The number of the line of the example's file that holds `code`."""
         (line,) = [number for number, text in enumerate((self.source / file).read_text().splitlines(), 1) if code in text]
         return line
+
+
+def shown_in(readme):
+    """The lines of a README's code, but for what is typed."""
+    code = False
+    for line in readme.splitlines():
+        code ^= line.startswith("```")
+        if (code or line.startswith("    ")) and not re.match(r"\s*(```|\./run\.sh|compatcheck |cmake |python |[A-Z]+=)", line):
+            yield line
+
+
+def without_numbers(text):
+    return " ".join(re.sub(r"\d+(\.\d+)?(e-?\d+)?", "0", text).split())
+
+
+@test
+def the_readme_shows_what_is_there(example):
+    """Each line is printed by run.sh, or stands in a file of the example or of its output. `...` stands for anything."""
+    files = [file for folder in (example.source, example.out) for file in folder.iterdir() if file.suffix in (".yaml", ".ir", ".py", ".cpp")]
+    known = without_numbers(" ".join([example.printed, *(file.read_text() for file in files)]))
+    for line in shown_in((example.source / "README.md").read_text()):
+        for part in re.split(r"\.\.\.|…", line):
+            holds(known, without_numbers(part))
 
 
 def operator(report, op, overload=""):
