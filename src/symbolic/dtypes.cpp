@@ -155,6 +155,27 @@ Verdict limits_fit(const Call& call) {
   return demands.verdict();
 }
 
+bool is_integer(const Fact& fact) {
+  if (const auto* number = fact.number()) return number->kind != NumberFact::Kind::floating;
+  const auto* tensor = fact.tensor();
+  return tensor && tensor->dtype && is_whole(*tensor->dtype);
+}
+
+// PyTorch raises an error for integers divided by 0, unless there are none; ONNX Runtime doesn't load such a model.
+Verdict divisor_fits(const Call& call) {
+  Demands demands;
+  const Fact &self = call.fact("self"), &other = call.fact("other");
+  if (!is_integer(self) || !is_integer(other) || (call.has("rounding_mode") && call.is_none("rounding_mode")))
+    return demands.verdict();
+  const auto is_zero = [](const Dim& divisor) { return divisor.number() == 0; };
+  const auto* number = other.number();
+  const auto* tensor = other.tensor();
+  if ((number && number->integer && is_zero(*number->integer)) ||
+      (tensor && tensor->contents && std::ranges::any_of(*tensor->contents, is_zero)))
+    demands.broken("integers are divided by 0");
+  return demands.verdict();
+}
+
 // No tensor or number among the arguments is a bool.
 Verdict without_bools(const Call& call) {
   Demands demands;
@@ -226,6 +247,7 @@ void register_dtypes(Registry& registry) {
   registry.condition("factors_fit", factors_fit);
   registry.condition("sum_is_scaled", sum_is_scaled);
   registry.condition("divides_floats", divides_floats);
+  registry.condition("divisor_fits", divisor_fits);
   registry.condition("limits_fit", limits_fit);
   registry.condition("numbers_fit", numbers_fit);
   registry.condition("without_bools", without_bools);

@@ -246,6 +246,9 @@ def products_of_nothing():
     made["perhaps_samples"] = Case(lambda x: torch.trapezoid(x, dim=1), [(torch.zeros(0, 3, 4, dtype=torch.uint8),)], ("u8:0,n,4",), opsets=range(0), asks="has the dtype of y if the size is 0")
     made["no_diagonal"] = Case(lambda x: (x[:, :, 4:].diagonal(0, 1, 2), x[:, 3:].diagonal(1, 1, -1), torch.linalg.diagonal(x[:, :, 4:])), [(r(n, 3, 4),) for n in (3, 1)], ("f32:n,3,4",), opsets=range(7, 27))
     made["two_of_nothing"] = Case(write_first_two, [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), opsets=range(11, 27))
+    for label, divided in {"floor": lambda x: x // 0, "remainder": lambda x: x % 0, "fmod": lambda x: torch.fmod(x, 0), "tensor": lambda x: x // torch.tensor([0, 1, 2]),
+                           "trunc": lambda x: torch.div(x, 0, rounding_mode="trunc")}.items():
+        made[f"nothing_by_zero_{label}"] = Case(divided, [(torch.zeros(0, 3, dtype=torch.int64),)], ("i64:n,3",), refused="integers are divided by 0")
     return made
 
 
