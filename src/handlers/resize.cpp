@@ -135,7 +135,9 @@ Value resize(Emission& e, const Job& job) {
   if (const auto scales = scales_of(job)) return e.node("Resize", {job.input, none, floats(*scales)}, attributes);
   if (!job.places) e.want(e.call.has("self") ? "self" : "input", "a size");
   const Value kept = e.build.slice(e.node("Shape", {job.input}), {0}, {2}, {0});
-  return e.node("Resize", {job.input, none, none, e.build.concat({kept, job.places}, 0)}, attributes);
+  const Value sizes = e.build.concat({kept, job.places}, 0);
+  e.build.state_sizes(sizes, {2 + static_cast<std::int64_t>(job.dims())});  // in a body Resize is refused without it
+  return e.node("Resize", {job.input, none, none, sizes}, attributes);
 }
 
 // By whole factors, before Resize knew coordinates.

@@ -54,11 +54,10 @@ Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes)
     const Value too_small = e.node("Less", {e.node("Floor", {e.node("Mul", {size, factor})}), e.cast(places.back(), DType::f32)});
     factors.push_back(e.node("Where", {too_small, e.node("Mul", {factor, e.scalar(DType::f32, 1.0 + 0x1p-23)}), factor}));
   }
-  const Value resized =
-      e.node("Resize",
-             {job.input, e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{})),
-              e.build.concat(factors, 0)},
-             attributes);
+  const Value none = e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{}));
+  const Value scales = e.build.concat(factors, 0);
+  e.build.state_sizes(scales, {2 + static_cast<std::int64_t>(job.dims())});
+  const Value resized = e.node("Resize", {job.input, none, scales}, attributes);
   Ints axes;
   for (std::size_t i = 0; i < job.dims(); ++i) axes.push_back(static_cast<std::int64_t>(i) + 2);
   return e.node("Slice", {resized, e.integers(Ints(axes.size(), 0)), e.build.concat(places, 0), e.integers(axes)});

@@ -152,7 +152,8 @@ class Builder {
   // ---- Folded where the operand is a constant
   Value cast(const Value& value, ir::DType dtype);  // the value itself if it has the dtype
   Value transpose(const Value& value, const Ints& permutation);
-  Value reshape(const Value& value, const Ints& dims);  // dims as Reshape's: one may be -1
+  void state_sizes(const Value& value, const Ints& sizes);  // written into the model: ONNX's inference doesn't find them
+  Value reshape(const Value& value, const Ints& dims);      // dims as Reshape's: one may be -1
   Value reshape_by(const Value& value, const Value& dims, const Arguments& attributes = {});
   Value unsqueeze(const Value& value, const Ints& axes);  // axes of the result, not negative
   Value squeeze(const Value& value, const Ints& axes);

@@ -179,6 +179,13 @@ Value Builder::transpose(const Value& value, const Ints& permutation) {
   return node("Transpose", {value}, {{"perm", permutation}});
 }
 
+void Builder::state_sizes(const Value& value, const Ints& sizes) {
+  ValueInfo& info = model_.values[value.id];
+  info.stated = true;
+  info.shape.emplace();
+  for (const std::int64_t size : sizes) info.shape->push_back({size, {}});
+}
+
 Value Builder::reshape(const Value& value, const Ints& dims) {
   if (auto data = known(value))
     if (auto made = reshaped(std::move(*data), dims)) return constant(std::move(*made));

@@ -1,5 +1,6 @@
 """Control flow."""
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from run_layers import Case
@@ -37,6 +38,16 @@ def turned_back(x: Tensor) -> Tensor:
     return y + 1 if y.is_contiguous() else y - 1
 
 
+def resized_sometimes(x: Tensor, by: Tensor) -> Tensor:
+    if bool(x.sum() > 0):
+        x = F.interpolate(x, scale_factor=1.5, mode="nearest", recompute_scale_factor=True)
+    if bool(x.sum() > 1):
+        x = F.interpolate(x, scale_factor=float(by), mode="nearest")
+    if bool(x.sum() > 2):
+        x = F.interpolate(x, size=x.size(2) + 1, mode="linear")
+    return x
+
+
 def kept_rows(x: Tensor) -> Tensor:
     rows = []
     for i in range(x.size(0)):
@@ -72,6 +83,8 @@ def cases():
             "turned": Case(turned, [(torch.randn(2, 3),)], script=True), "turned_back": Case(turned_back, [(torch.randn(2, 3),)], script=True),
             "replaced_twice": Case(replaced_twice, [(torch.randn(3, 1), torch.randn(3)), (torch.randn(2, 1), torch.randn(2)), (torch.randn(5, 1), torch.randn(4))], specs=("f32:n,1", "f32:m"), script=True,
                                    opsets=range(11, 27), refused="the same sizes from both branches"),
+            "resized_sometimes": Case(resized_sometimes, [(torch.full((n, 2, m), value), torch.tensor(1.25)) for n, m, value in ((2, 3, 0.5), (1, 4, -1.0), (3, 2, 0.05))],
+                                      specs=("f32:n,2,m", "f32:scalar"), script=True, opsets=range(11, 27)),
             "broken_off": Case(broken_off, steps, script=True),
             "broken_off_named": Case(broken_off, steps, specs=("f32:rows,columns",), script=True, opsets=range(11, 27), refused="the same sizes from both branches"),
             "branches_of_other_sizes": Case(branches_of_other_sizes, signs, script=True, opsets=range(11, 27), refused="the same sizes from both branches")}
