@@ -192,8 +192,8 @@ std::optional<std::vector<onnx::Dimension>> sizes_below_11(const ir::Value* valu
 bool has_other_sizes(const ir::Value* a, const ir::Value* b, const symbolic::FactTable& facts) {
   const auto first = sizes_below_11(a, facts), second = sizes_below_11(b, facts);
   if (!first || !second) return false;
-  return !std::ranges::equal(
-      *first, *second, [](const auto& one, const auto& other) { return !one.size || !other.size || one.size == other.size; });
+  // A number of one branch counts for both, whatever the other's size is.
+  return !std::ranges::equal(*first, *second, [](const auto& one, const auto& other) { return one.size == other.size; });
 }
 
 bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor()->shape; }

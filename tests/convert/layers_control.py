@@ -48,6 +48,12 @@ def resized_sometimes(x: Tensor, by: Tensor) -> Tensor:
     return x
 
 
+def named_or_one(x: Tensor) -> Tensor:
+    if not bool((x > 1).any()):
+        x = torch.full((1, 4), 2.0)
+    return torch.zeros_like(x)
+
+
 def kept_rows(x: Tensor) -> Tensor:
     rows = []
     for i in range(x.size(0)):
@@ -85,6 +91,8 @@ def cases():
                                    opsets=range(11, 27), refused="the same sizes from both branches"),
             "resized_sometimes": Case(resized_sometimes, [(torch.full((n, 2, m), value), torch.tensor(1.25)) for n, m, value in ((2, 3, 0.5), (1, 4, -1.0), (3, 2, 0.05))],
                                       specs=("f32:n,2,m", "f32:scalar"), script=True, opsets=range(11, 27)),
+            "named_or_one": Case(named_or_one, [(torch.full((n, 4), value),) for n, value in ((3, 2.0), (2, 0.5), (1, 2.0))], specs=("f32:n,4",), script=True,
+                                 opsets=range(11, 27), refused="the same sizes from both branches"),
             "broken_off": Case(broken_off, steps, script=True),
             "broken_off_named": Case(broken_off, steps, specs=("f32:rows,columns",), script=True, opsets=range(11, 27), refused="the same sizes from both branches"),
             "branches_of_other_sizes": Case(branches_of_other_sizes, signs, script=True, opsets=range(11, 27), refused="the same sizes from both branches")}
