@@ -195,6 +195,21 @@ class Statement {
     call(node);
   }
 
+  // Arithmetic of small contents is exact; that of the dtype wraps around.
+  static void forget_wrapped(Fact& fact) {
+    auto* tensor = std::get_if<TensorFact>(&fact.value);
+    if (!tensor || !tensor->contents || !tensor->dtype || !ir::is_integral(*tensor->dtype)) return;
+    const std::size_t bytes = ir::element_bytes(*tensor->dtype);
+    if (bytes >= sizeof(std::int64_t)) return;
+    const bool is_unsigned = ir::name(*tensor->dtype).starts_with('u');
+    const std::int64_t values = std::int64_t{1} << (8 * bytes), least = is_unsigned ? 0 : -values / 2;
+    const auto fits = [&](const symbolic::Dim& element) {
+      const auto number = element.number();
+      return number ? *number >= least && *number < least + values : bytes >= sizeof(std::int32_t);  // a size
+    };
+    if (!std::ranges::all_of(*tensor->contents, fits)) tensor->contents.reset();
+  }
+
   void set(const ir::Value* value, Fact fact) {
     written_.forget(value, fact);
     if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->shape && !is_possible(*tensor->shape)) {
@@ -202,6 +217,7 @@ class Statement {
         fact.impossible = "a dimension of its result would be below 0";
       tensor->shape.reset();
     }
+    forget_wrapped(fact);
     reset(value, {});  // what takes its place may take its memory
     work_ += 1 + bytes_of(fact) / bytes_a_step;
     if (!is_affordable(fact)) fact.value = fact_of_type(value->type()).value;

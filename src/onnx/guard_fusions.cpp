@@ -145,8 +145,8 @@ class Guard {
   // model load that it scales by infinity.
   void scaling(const Node& node) {
     const ir::DType dtype = model_.values[node.outputs[0]].dtype;
-    scaled_twice(node);
     if (dtype != ir::DType::f32 && dtype != ir::DType::f16 && dtype != ir::DType::f64) return;
+    scaled_twice(node);
     const auto spoils = [&](ValueId value) {
       const auto number = number_of(value);
       return number && (*number == 0 || !std::isfinite(*number));

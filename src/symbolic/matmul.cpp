@@ -1,6 +1,7 @@
 // Matrix products: facts.
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
@@ -310,6 +311,44 @@ bool sums_alone(std::string equation, std::size_t operands) {
   return false;
 }
 
+// The sizes of each letter that is summed, one for each operand that has it.
+std::map<char, std::vector<Dim>> summed_sizes(std::string equation, const std::vector<const Fact*>& operands) {
+  std::erase(equation, ' ');
+  const auto arrow = equation.find("->");
+  std::map<char, std::vector<Dim>> sizes;
+  std::size_t begin = 0;
+  for (const Fact* operand : operands) {
+    const std::string term = equation.substr(begin, std::min(equation.find(',', begin), arrow) - begin);
+    begin += term.size() + 1;
+    const auto* tensor = operand->tensor();
+    if (arrow == std::string::npos || !tensor || !tensor->shape) return {};
+    const Shape& shape = *tensor->shape;
+    const auto dots = term.find("...");
+    for (std::size_t i = 0; i < term.size(); ++i) {
+      if (term[i] == '.' || equation.find(term[i], arrow) != std::string::npos) continue;
+      const std::size_t from_end = term.size() - i;
+      const std::size_t at = dots != std::string::npos && i > dots ? shape.size() - from_end : i;
+      if (at < shape.size()) sizes[term[i]].push_back(shape[at]);
+    }
+  }
+  return sizes;
+}
+
+// Small integers: what is summed before it is multiplied, as the other operand has size 1 there, is summed as i64. A product with
+// sums of both kinds is an error in PyTorch.
+std::optional<DType> dtype_of_products(DType dtype, const std::string& equation, const std::vector<const Fact*>& operands) {
+  bool as_sum = false, as_product = false;
+  for (const auto& [letter, sizes] : summed_sizes(equation, operands)) {
+    const auto is_one = [](const Dim& size) { return size.number() == 1; };
+    if (std::ranges::all_of(sizes, is_one)) continue;
+    const bool broadcasts = std::ranges::any_of(sizes, is_one);
+    if (broadcasts && !std::ranges::all_of(sizes, [](const Dim& size) { return size.is_number(); })) return std::nullopt;
+    (broadcasts ? as_sum : as_product) = true;
+  }
+  if (!as_sum) return dtype;
+  return as_product || operands.size() > 2 ? std::nullopt : std::optional(DType::i64);
+}
+
 Facts einsum(const Call& call) {
   const auto equation = call.string("equation");
   const auto operands = call.list("tensors");
@@ -318,9 +357,8 @@ Facts einsum(const Call& call) {
   if (operands)
     for (const Fact* operand : *operands) promotion.add(*operand);
   auto dtype = first ? promotion.result() : std::nullopt;
-  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype) && equation && operands &&
-      sums_alone(*equation, operands->size()))
-    dtype = DType::i64;
+  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype) && *dtype != DType::i64 && equation && operands)
+    dtype = sums_alone(*equation, operands->size()) ? DType::i64 : dtype_of_products(*dtype, *equation, *operands);
   return {tensor_fact(dtype, equation && operands ? einsum_shape(*equation, *operands) : std::nullopt)};
 }
 

@@ -249,6 +249,12 @@ def products_of_nothing():
     for label, divided in {"floor": lambda x: x // 0, "remainder": lambda x: x % 0, "fmod": lambda x: torch.fmod(x, 0), "tensor": lambda x: x // torch.tensor([0, 1, 2]),
                            "trunc": lambda x: torch.div(x, 0, rounding_mode="trunc")}.items():
         made[f"nothing_by_zero_{label}"] = Case(divided, [(torch.zeros(0, 3, dtype=torch.int64),)], ("i64:n,3",), refused="integers are divided by 0")
+    made["wrapped_contents"] = Case(lambda x: (torch.arange(3, -3, -1, dtype=torch.uint8) // 3 + x, (torch.tensor(200, dtype=torch.uint8) + torch.tensor(100, dtype=torch.uint8)) // 3 + x),
+                                    [(torch.tensor(1, dtype=torch.uint8),)])
+    made["integers_scaled_twice"] = Case(lambda x: ((x * 2 + 1) * 2 @ x.t(), (x * 2) @ x.t(), ((x * 2) * 2) @ (x * 2).t()), [(torch.arange(12).reshape(3, 4),)])
+    ones = lambda *sizes: torch.full(sizes, 100, dtype=torch.int8)
+    for label, equation, sizes in (("row", "bi,bi->b", ((2, 3), (2, 1))), ("vector", "i,i->", ((1,), (3,))), ("same", "bi,bi->b", ((2, 3), (2, 3))), ("one", "i,i->", ((1,), (1,)))):
+        made[f"einsum_i8_{label}"] = Case(lambda a, b, equation=equation: torch.einsum(equation, a, b), [tuple(ones(*s) for s in sizes)])
     return made
 
 
