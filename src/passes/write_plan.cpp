@@ -48,6 +48,7 @@ WritePlan::WritePlan(const ir::Graph& graph, const ir::Program* program, const s
   block_what_grows(graph);
   find_puts();
   find_clashes();
+  block_what_stays_changes();
   index_blocks();
 }
 
@@ -232,6 +233,28 @@ void WritePlan::find_puts() {
 void WritePlan::find_clashes() {
   for (LocationId id = 0; aliases_.any_writes() && id < aliases_.location_count(); ++id)
     if (!aliases_.writers_of(id).empty() && aliases_.location(id).kind != MemoryLocation::Kind::anything) find_clashes(id);
+}
+
+// A new value no longer sees a later write to its memory that stays in place.
+void WritePlan::block_what_stays_changes() {
+  for (bool any = true; any;) {
+    any = false;
+    for (LocationId id = 0; aliases_.any_writes() && id < aliases_.location_count(); ++id) {
+      if (aliases_.location(id).kind == MemoryLocation::Kind::anything) continue;
+      const Writers writers = writers_of(id);
+      if (writers.of_one_family) continue;
+      for (const auto& [stays, family] : writers.all) {
+        if (!own_.contains(stays) && !blocked_.contains(family)) continue;
+        for (const auto& [write, other] : writers.all) {
+          watch_.step();
+          if (other == family || blocked_.contains(other) || own_.contains(write)) continue;
+          if (lifetimes_.place(stays) < lifetimes_.place(write) && !Lifetimes::repeated_without(stays, write, nullptr)) continue;
+          block(other, "writes memory that a later write changes in place", stays);
+          any = true;
+        }
+      }
+    }
+  }
 }
 
 WritePlan::Writers WritePlan::writers_of(LocationId id) const {

@@ -66,6 +66,7 @@ class WritePlan {
   const ir::Value* view_that_outlives(const ir::Value* value, const ir::Node& write) const;
   void block_what_grows(const ir::Graph& graph);
   void find_puts();
+  void block_what_stays_changes();
   void find_clashes();
   void find_clashes(LocationId id);
   // The writes to one location.

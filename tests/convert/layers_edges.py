@@ -196,6 +196,20 @@ def write_first_two(x):
     return y
 
 
+def write_and_carry(x: torch.Tensor, go: torch.Tensor):
+    """What the loop writes by another name is the memory of y."""
+    v = x[..., -1]
+    y = x[None, -1]
+    y[3:5] = -y[3:5]
+    i = 0
+    while i < 2 and bool(go.all()):
+        y = y.ravel()
+        v.neg_()
+        v = torch.unique(v, return_inverse=True)[1]
+        i += 1
+    return y
+
+
 def write_meshgrid(x):
     columns = torch.meshgrid(x * 2, x * 2, indexing="ij")[1]
     columns[0] += columns[-1]
@@ -255,6 +269,7 @@ def products_of_nothing():
     ones = lambda *sizes: torch.full(sizes, 100, dtype=torch.int8)
     for label, equation, sizes in (("row", "bi,bi->b", ((2, 3), (2, 1))), ("vector", "i,i->", ((1,), (3,))), ("same", "bi,bi->b", ((2, 3), (2, 3))), ("one", "i,i->", ((1,), (1,)))):
         made[f"einsum_i8_{label}"] = Case(lambda a, b, equation=equation: torch.einsum(equation, a, b), [tuple(ones(*s) for s in sizes)])
+    made["write_and_carry"] = Case(write_and_carry, [(torch.tensor([2, 4, 126]), torch.tensor(1.0))], ("i64:3", "f32:scalar"), script=True, refused="writes")
     return made
 
 
