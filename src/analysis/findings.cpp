@@ -108,8 +108,14 @@ std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::S
 
 std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
                     const conversion::Context& context) {
-  if (rule == "CC003" && outcome.node->is("prim::PythonOp")) return "a row in a --mappings file:";
-  if (rule == "CC003") return "--op-library with the library that registers it, and a row in a --mappings file:";
+  constexpr std::string_view by_row = "a row in a --mappings file:";
+  if (rule == "CC003") {
+    const std::string library = "--op-library with the library that registers it";
+    const bool python = outcome.node->is("prim::PythonOp");
+    if (is_beyond_rows(*outcome.node))
+      return library + "; a row can't help, because ONNX operators can't take or give such values";
+    return (python ? std::string() : library + ", and ").append(by_row);
+  }
   if (rule == "CC011") return "ONNX has " + std::string(counterpart->name) + "; a row in a --mappings file:";
   if (outcome.available_from) {
     const std::string onnx = onnx_at(outcome, *outcome.available_from, context), hint = without_opset(outcome.hint);
@@ -229,7 +235,7 @@ class Collector {
   void add_failure(const Numbered& numbered, Severity severity, const std::string& message) {
     const Outcome& outcome = *numbered.outcome;
     const bool missing = outcome.kept.value_or(outcome.status) == Status::missing;
-    const auto* onnx = missing && !outcome.available_from
+    const auto* onnx = missing && !outcome.available_from && !is_beyond_rows(*outcome.node)
                            ? counterpart(outcome.node->op(), schema_of_call(*outcome.node), opset_, context_.schemas)
                            : nullptr;
     const auto rule = rule_of(outcome, onnx);

@@ -82,6 +82,83 @@ Result to_text(const ir::Node&, Arguments in) {
   return result ? Result(Constant{*result}) : std::nullopt;
 }
 
+ir::ListConstant texts() { return {ir::simple_type(ir::TypeKind::string), {}}; }
+
+constexpr std::string_view white_space = " \t\n\r\v\f";
+
+// A limit on the number of parts isn't evaluated, nor an empty separator, which raises.
+Result split(const ir::Node&, Arguments in) {
+  const auto* most = in.size() == 3 ? in[2]->get<std::int64_t>() : nullptr;
+  if (!text(in, 0) || !most || *most != -1) return std::nullopt;
+  ir::ListConstant parts = texts();
+  std::string_view rest = *text(in, 0);
+  const auto add = [&](std::string_view part) { parts.items.push_back(Constant{std::string(part)}); };
+  if (in[1]->is_none()) {  // no empty parts
+    for (std::size_t at; (at = rest.find_first_not_of(white_space)) != rest.npos;) {
+      rest.remove_prefix(at);
+      const std::size_t end = std::min(rest.find_first_of(white_space), rest.size());
+      add(rest.substr(0, end));
+      rest.remove_prefix(end);
+    }
+    return Constant{std::move(parts)};
+  }
+  const std::string* separator = text(in, 1);
+  if (!separator || separator->empty()) return std::nullopt;
+  for (std::size_t at; (at = rest.find(*separator)) != rest.npos; rest.remove_prefix(at + separator->size()))
+    add(rest.substr(0, at));
+  add(rest);
+  if (parts.items.size() > most_items) return std::nullopt;
+  return Constant{std::move(parts)};
+}
+
+Result join(const ir::Node&, Arguments in) {
+  const auto* list = in.size() == 2 && text(in, 0) ? in[1]->get<ir::ListConstant>() : nullptr;
+  if (!list) return std::nullopt;
+  std::string joined;
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    const auto* part = list->items[i].get<std::string>();
+    if (!part || joined.size() + part->size() + text(in, 0)->size() > most_text) return std::nullopt;
+    joined.append(i ? *text(in, 0) : "").append(*part);
+  }
+  return Constant{std::move(joined)};
+}
+
+template <bool left, bool right>
+Result strip(const ir::Node&, Arguments in) {
+  if (in.size() != 2 || !text(in, 0) || !text(in, 1)) return std::nullopt;
+  std::string_view rest = *text(in, 0);
+  if (left) rest.remove_prefix(std::min(rest.find_first_not_of(*text(in, 1)), rest.size()));
+  if (right) rest = rest.substr(0, rest.find_last_not_of(*text(in, 1)) + 1);
+  return Constant{std::string(rest)};
+}
+
+Result replace_all(const ir::Node&, Arguments in) {
+  const auto* most = in.size() == 4 ? in[3]->get<std::int64_t>() : nullptr;
+  if (!text(in, 0) || !text(in, 1) || !text(in, 2) || text(in, 1)->empty() || !most || *most != -1) return std::nullopt;
+  std::string replaced;
+  std::string_view rest = *text(in, 0);
+  for (std::size_t at; (at = rest.find(*text(in, 1))) != rest.npos; rest.remove_prefix(at + text(in, 1)->size())) {
+    replaced.append(rest.substr(0, at)).append(*text(in, 2));
+    if (replaced.size() > most_text) return std::nullopt;
+  }
+  return Constant{replaced.append(rest)};
+}
+
+Result find(const ir::Node&, Arguments in) {
+  if (in.size() != 4 || !text(in, 0) || !text(in, 1) || !whole(in)) return std::nullopt;
+  const std::size_t at = text(in, 0)->find(*text(in, 1));
+  return Constant{at == std::string::npos ? std::int64_t{-1} : static_cast<std::int64_t>(at)};
+}
+
+Result letter(const ir::Node&, Arguments in) {
+  const auto* place = in.size() == 2 && text(in, 0) ? in[1]->get<std::int64_t>() : nullptr;
+  if (!place) return std::nullopt;
+  const auto size = static_cast<std::int64_t>(text(in, 0)->size());
+  const std::int64_t at = *place < 0 ? *place + size : *place;
+  if (at < 0 || at >= size) return std::nullopt;
+  return Constant{text(in, 0)->substr(static_cast<std::size_t>(at), 1)};
+}
+
 Result device(const ir::Node&, Arguments in) {
   return in.size() == 1 && text(in, 0) ? Result(Constant{ir::DeviceConstant{*text(in, 0)}}) : std::nullopt;
 }
@@ -97,6 +174,14 @@ const Evaluators& string_evaluators() {
                                    {"aten::endswith", ends_with},
                                    {"aten::__contains__", contains},
                                    {"aten::format", format},
+                                   {"aten::split", split},
+                                   {"aten::join", join},
+                                   {"aten::strip", strip<true, true>},
+                                   {"aten::lstrip", strip<true, false>},
+                                   {"aten::rstrip", strip<false, true>},
+                                   {"aten::replace", replace_all},
+                                   {"aten::find", find},
+                                   {"aten::__getitem__", letter},
                                    {"aten::str", to_text},
                                    {"aten::device", device}};
   return table;
