@@ -104,9 +104,16 @@ std::string joined(const std::string& name, const std::vector<std::string>& memb
   return text;
 }
 
-// An option that describes a list or dictionary as one tensor.
+std::vector<std::string> places_of(const ir::Type& tuple) {
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < tuple.elements.size(); ++i) places.push_back(std::to_string(i));
+  return places;
+}
+
+// An option that describes a tuple, list or dictionary as one tensor.
 [[noreturn]] void refuse_whole(std::string_view text, const std::string& name, const ir::TypeRef& type,
-                               const std::optional<std::vector<std::string>>& read) {
+                               std::optional<std::vector<std::string>> read) {
+  if (ir::is(type, ir::TypeKind::tuple)) read = places_of(*type);
   const std::string spec(text.substr(text.find('=') + 1));
   const bool dict = ir::is(type, ir::TypeKind::dict), known = read && !read->empty();
   std::string options;
@@ -125,14 +132,17 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
   for (std::size_t at = name.size(); at < member.size() && type && !ir::is(type, ir::TypeKind::any);) {
     const std::size_t dot = std::min(member.find('.', at + 1), member.size());
     const std::string key = member.substr(at + 1, dot - at - 1);
-    const bool list = ir::is(type, ir::TypeKind::list);
+    const bool list = ir::is(type, ir::TypeKind::list), tuple = ir::is(type, ir::TypeKind::tuple);
     const auto place = number(key);
-    if (!list && !ir::is(type, ir::TypeKind::dict))
+    if (!list && !tuple && !ir::is(type, ir::TypeKind::dict))
       refuse(text, "'" + name + "' is " + ir::to_string(*type) + ", of which no option can name members");
     if (ir::is(type, ir::TypeKind::dict) && !ir::is(type->elements.front(), ir::TypeKind::string))
       refuse(text, "'" + name + "' is " + ir::to_string(*type) + ": only members whose keys are texts can be named");
     if (list && (!place || *place < 0 || *place >= static_cast<std::int64_t>(passes::most_members)))
       refuse(text, "'" + key + "' is no place in the list '" + name + "'");
+    if (tuple && (!place || *place < 0 || *place >= static_cast<std::int64_t>(type->elements.size())))
+      refuse(text, "the tuple '" + name + "' has " + std::to_string(type->elements.size()) +
+                       " members: " + joined(name, places_of(*type)));
     if (name == leaf.name) {
       const ir::Value* input = graph.inputs()[leaf.input];
       if (name != input->name() && name.find('.') != std::string::npos)
@@ -142,7 +152,7 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
                          (read->empty() ? std::string() : "; it reads " + joined(name, *read)));
     }
     name = member.substr(0, dot);
-    type = ir::without_optional(type->elements.back());
+    type = ir::without_optional(tuple ? type->elements[static_cast<std::size_t>(*place)] : type->elements.back());
     at = dot;
   }
   return type;

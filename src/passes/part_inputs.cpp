@@ -87,6 +87,11 @@ Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vecto
     for (std::string& key : keys) add_once(all, std::move(key));
     return all;
   }
+  if (ir::is(type, ir::TypeKind::tuple) && type != input->type() && !keys.empty()) {  // all members or None
+    keys.clear();
+    for (std::size_t i = 0; i < type->elements.size(); ++i) keys.push_back(std::to_string(i));
+    return keys;
+  }
   if (!ir::is(type, ir::TypeKind::list)) return {};
   if (keys.empty() && ir::is_tensor_list(input->type()) && std::ranges::find(told, input->name()) == told.end())
     return asked_places(input);
@@ -124,14 +129,15 @@ void replace_reads(const ir::Value* input, const std::string& member, ir::Value*
 
 ir::Node* made_of_members(ir::Graph& graph, const ir::Value* input, const Keys& members) {
   const ir::TypeRef& type = ir::without_optional(input->type());
-  const bool dict = ir::is(type, ir::TypeKind::dict);
-  ir::Node* whole = graph.create(dict ? "prim::DictConstruct" : "prim::ListConstruct");
+  const bool dict = ir::is(type, ir::TypeKind::dict), tuple = ir::is(type, ir::TypeKind::tuple);
+  ir::Node* whole = graph.create(dict ? "prim::DictConstruct" : tuple ? "prim::TupleConstruct" : "prim::ListConstruct");
   graph.top()->prepend(whole);
   whole->add_output(type);
-  const bool is_read_only = holds_containers(type) && read_members(graph, input);
+  const bool is_read_only = !tuple && holds_containers(type) && read_members(graph, input);
   for (const std::string& member : members) {
     if (dict) whole->add_input(constant_before(whole, {member}));
-    ir::Value* part = graph.top()->add_input(type->elements.back(), input->name() + "." + member);
+    const ir::TypeRef& held = tuple ? type->elements[whole->inputs().size()] : type->elements.back();
+    ir::Value* part = graph.top()->add_input(held, input->name() + "." + member);
     whole->add_input(part);
     if (is_read_only) replace_reads(input, member, part);
   }

@@ -482,6 +482,22 @@ class MaybeMany(nn.Module):
         return x
 
 
+class Past(nn.Module):
+    """A state that a call may leave out, as the first step of a decoder does."""
+
+    def forward(self, x, past: Optional[Tuple[Tensor, Tensor]]):
+        if past is not None:
+            x = torch.cat([past[0], x * past[1]], 0)
+        return x.relu()
+
+
+class Pairs(nn.Module):
+    def forward(self, x, pairs: List[Tuple[Tensor, Tensor]]):
+        for a, b in pairs:
+            x = x + a * b
+        return x
+
+
 class CrossAttention(nn.Module):
     """Asks whether two inputs are one object."""
 
@@ -696,6 +712,14 @@ class Checks:
                                  ("k.a.x=f32:2", "'k.a' is Tensor")):
                 code, out, err = self.run(model, "--input", option)
                 self.expect(f"{model.name} {option}: {err}", (code, said in err), (2, True))
+        for model, options in ((self.saved("past", Past()), ["past.0=f32:p,4", "past.1=f32:4", "x=f32:n,4"]), (self.saved("pairs", Pairs()), ["pairs.0.0=f32:n,m", "pairs.0.1=f32:m"])):
+            options = [word for option in options for word in ("--input", option)]
+            self.expect(f"{model.name}: convertible", self.report(model, *options)["verdict"], "yes")
+            code, out, err = self.run("verify", model, *options)
+            self.expect(f"{model.name}: verify {out}{err}", code, 0)
+        for option, said in (("past=f32:2", "state its members, as in --input past.0=f32:2 --input past.1=f32:2"), ("past.2=f32:2", "the tuple 'past' has 2 members: past.0, past.1")):
+            code, out, err = self.run(self.folder / "past.pt", "--input", option)
+            self.expect(f"past {option}: {err}", (code, said in err), (2, True))
         model = self.saved("product_or_not", ProductOrNot())
         self.expect("an optional dictionary", self.report(model, "--input", "k.a=f32:2,3")["verdict"], "yes")
         traced = self.saved("traced_sum", Sum(), [torch.randn(2, 3), torch.randn(2, 3)])
