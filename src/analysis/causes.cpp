@@ -65,6 +65,12 @@ bool is_open_list(const symbolic::Fact& fact) {
   return list && (!list->items || std::ranges::any_of(*list->items, is_open_list));
 }
 
+// A list that a call may leave out: no fact tells whether there is one.
+bool may_be_list(const ir::Value* input, const symbolic::Fact& fact) {
+  return ir::is(input->type(), TypeKind::optional) && ir::is(ir::without_optional(input->type()), TypeKind::list) &&
+         !fact.is_none() && !fact.list();
+}
+
 bool holds_dictionary(const ir::TypeRef& type) {
   if (ir::is(type, TypeKind::tuple)) return std::ranges::any_of(type->elements, holds_dictionary);
   return ir::is(type, TypeKind::dict);
@@ -223,7 +229,9 @@ Causes::Node Causes::cause_among(std::vector<const ir::Value*> waiting, Node sel
     if (producer == self) continue;
     if (!producer) {
       const ir::Node* owner = value->block() ? value->block()->owner() : nullptr;
-      if (!owner && inputs && (is_open_list(context_.facts.of(value)) || holds_dictionary(value->type())))
+      if (!owner && inputs &&
+          (is_open_list(context_.facts.of(value)) || may_be_list(value, context_.facts.of(value)) ||
+           holds_dictionary(value->type())))
         inputs->push_back(static_cast<std::uint32_t>(value->index()));
       if (owner) waiting.insert(waiting.end(), owner->inputs().begin(), owner->inputs().end());
       continue;

@@ -210,20 +210,26 @@ void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opse
   }
 }
 
-const std::string& DecidingSizes::option_of_member(const ir::Value& list) {
-  const auto [known, fresh] = members_.try_emplace(&list);
-  std::string& option = known->second;
-  if (!fresh || is_large(prepared_.graph)) return option;
-  const std::string member = list.name() + ".0";
+const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Value& input) {
+  const auto [known, fresh] = members_.try_emplace(&input);
+  std::vector<std::string>& options = known->second;
+  if (!fresh || is_large(prepared_.graph)) return options;
+  const std::string name = ir::input_name(input);
+  const ir::TypeRef& type = ir::without_optional(input.type());
+  std::vector<std::string> members;
+  for (std::size_t i = 0; i < (ir::is(type, ir::TypeKind::tuple) ? type->elements.size() : 1); ++i)
+    members.push_back(name + "." + std::to_string(i));
   CheckOptions asked = options_;
   asked.dims.clear();  // the names may be numbers in this try
   try {
-    for (const AssumedInput& assumed : prepare(model_, asked, watch_, {member}).assumed)
-      if (assumed.tensor.name == member && !assumed.option.empty()) option = "--input " + assumed.option;
+    for (const AssumedInput& assumed : prepare(model_, asked, watch_, members).assumed)
+      if (std::ranges::find(members, assumed.tensor.name) != members.end() && !assumed.option.empty())
+        options.push_back(assumed.option);
   } catch (const ModelError&) {  // without the list the graph may exceed a bound
     watch_.look();
   }
-  return option;
+  if (options.size() != members.size()) options.clear();
+  return options;
 }
 
 const std::vector<DecidingSizes::Try>& DecidingSizes::tries_of_value(const ir::Value& input) {
@@ -246,6 +252,12 @@ const std::vector<DecidingSizes::Try>& DecidingSizes::tries_of_value(const ir::V
   if (may_be_none) add({name + "=none"}, "--input " + name + "=none");
   if (const std::string number = number_option(type); !number.empty())
     add({name + "=" + number}, "--input " + name + "=" + number);
+  if (const bool list = ir::is_tensor_list(type); may_be_none && (list || ir::is(type, ir::TypeKind::tuple)))
+    if (const auto& members = options_of_members(input); !members.empty()) {
+      std::string text;
+      for (const std::string& option : members) text += (text.empty() ? "--input " : " --input ") + option;
+      add(members, text + (list ? ", and so on for each member of the list" : ""));
+    }
   const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();
   std::vector<std::string> said;
   for (int count = 0; count < most_tried_members && !member.empty(); ++count) {
@@ -286,8 +298,8 @@ void DecidingSizes::ask_for_members(conversion::Assessment& assessment) {
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
     const auto* list = prepared_.facts.of(&input).list();
     if (!list || list->items || !ir::is_tensor_list(input.type())) continue;
-    if (const std::string& option = option_of_member(input); !option.empty())
-      outcome.hint = option + ", and so on for each member of the list";
+    if (const auto& options = options_of_members(input); !options.empty())
+      outcome.hint = "--input " + options.front() + ", and so on for each member of the list";
   }
 }
 

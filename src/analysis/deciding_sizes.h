@@ -42,7 +42,7 @@ class DecidingSizes {
   void ask_for_values(conversion::Assessment& assessment, int opset);
 
  private:
-  const std::string& option_of_member(const ir::Value& list);
+  const std::vector<std::string>& options_of_members(const ir::Value& input);
   using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
   using Calls = std::set<Call>;
   struct Try {                          // one choice of sizes
@@ -72,7 +72,7 @@ class DecidingSizes {
   bool given_settled_ = false;  // with numbers instead of these names nothing fails
   std::optional<std::vector<Try>> tries_;
   std::map<const ir::Value*, std::vector<Try>> of_values_;
-  std::map<const ir::Value*, std::string> members_;  // of lists: "--input xs.0=f32:3,h,w", empty where nothing is found
+  std::map<const ir::Value*, std::vector<std::string>> members_;  // "xs.0=f32:3,h,w"; of a tuple all; empty: not inferred
 };
 
 }  // namespace compatcheck::analysis

@@ -491,6 +491,14 @@ class Past(nn.Module):
         return x.relu()
 
 
+class MaybeCounted(nn.Module):
+    def forward(self, x, d: Optional[List[Tensor]]):
+        if d is not None:
+            for i in range(len(d)):
+                x = x + d[i]
+        return x.relu()
+
+
 class Pairs(nn.Module):
     def forward(self, x, pairs: List[Tuple[Tensor, Tensor]]):
         for a, b in pairs:
@@ -717,6 +725,13 @@ class Checks:
             self.expect(f"{model.name}: convertible", self.report(model, *options)["verdict"], "yes")
             code, out, err = self.run("verify", model, *options)
             self.expect(f"{model.name}: verify {out}{err}", code, 0)
+        for name, module, said in (("maybe_counted", MaybeCounted(), "--input d=none; or --input d.0=f32:x0,x1, and so on for each member of the list"),
+                                   ("past", Past(), "--input past=none; or --input past.0=f32:past_0_0,x1 --input past.1=f32:past_1_0,past_1_1")):
+            model = self.saved(name, module)
+            self.expect(name, [(each["id"], each["help"]) for each in self.errors(model)], [("CC006", said)])
+            for option in said.split("; or "):
+                words = option.split(", and")[0].split()
+                self.expect(f"{name}: {words}", self.report(model, *words)["verdict"], "yes")
         for option, said in (("past=f32:2", "state its members, as in --input past.0=f32:2 --input past.1=f32:2"), ("past.2=f32:2", "the tuple 'past' has 2 members: past.0, past.1")):
             code, out, err = self.run(self.folder / "past.pt", "--input", option)
             self.expect(f"past {option}: {err}", (code, said in err), (2, True))
