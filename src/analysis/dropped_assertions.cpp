@@ -17,12 +17,19 @@ const std::string* text_of(const ir::Value* value) {
   return constant ? constant->get<std::string>() : nullptr;
 }
 
-// The message, or of one that is put together while the model runs its pattern.
+// "size {} of {}" → "size … of …".
+std::string without_placeholders(std::string pattern) {
+  for (std::size_t at; (at = pattern.find("{}")) != pattern.npos;) pattern.replace(at, 2, "…");
+  return pattern;
+}
+
+// Parts of the message that only a run of the model knows are shown as "…".
 std::string message_of(const ir::Value* value) {
   if (const std::string* text = text_of(value)) return *text;
   const ir::Node* producer = value->producer();
-  if (producer && (producer->is("aten::format") || producer->is("aten::percentFormat")) && !producer->inputs().empty())
-    return message_of(producer->input(0));
+  if (producer && producer->is("aten::format") && !producer->inputs().empty())
+    return without_placeholders(message_of(producer->input(0)));
+  if (producer && producer->is("aten::percentFormat") && !producer->inputs().empty()) return message_of(producer->input(0));
   if (producer && producer->is("aten::add") && producer->inputs().size() == 2)
     return message_of(producer->input(0)) + message_of(producer->input(1));
   return {};
