@@ -4,6 +4,7 @@
 
 #include "convert/branches.h"
 #include "convert/foreign.h"
+#include "convert/interface.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -135,7 +136,8 @@ Assessment Assessor::assess(int opset) {
     if (is_failure(outcome.kept.value_or(outcome.status))) outcome.available_from = available_from(outcome, opset);
     assessment.outcomes.push_back(std::move(outcome));
   });
-  if (!assessment.convertible()) return assessment;
+  const bool gives_text = context_.export_type == ExportType::onnx && text_output(graph_);  // whatever the inputs are
+  if (!assessment.convertible() && !gives_text) return assessment;
   Outcome interface = outcome_at(*graph_.top()->return_node(), opset, earlier);
   if (interface.status == Status::ok) return assessment;
   if (is_failure(interface.status)) interface.available_from = available_from(interface, opset);

@@ -350,6 +350,7 @@ void Attempter::try_interface(Attempt& attempt, int opset) {
   attempt.outcome.status = Status::ok;
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
     TrialOperands operands(context_, builder, context_.export_type != ExportType::onnx);
+    if (const auto text = text_output(graph_)) refuse_text(*text);
     declare_inputs(graph_, context_, builder);
     collect_outputs(graph_, context_, builder,
                     [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });

@@ -167,7 +167,40 @@ class Collector {
   std::vector<Output> outputs_;
 };
 
+// `value`: null for a member whose value isn't in the graph.
+std::optional<std::string> text_in(const ir::TypeRef& type, const ir::Value* value, const std::string& name) {
+  if (ir::is(type, ir::TypeKind::string)) return name;
+  const ir::Node* maker = value ? value->producer() : nullptr;
+  if (ir::is(type, ir::TypeKind::list) && ir::is(type->elements.front(), ir::TypeKind::string)) {
+    const ir::Constant* known = value ? ir::constant_of(value) : nullptr;
+    const auto* list = known ? known->get<ir::ListConstant>() : nullptr;
+    const bool empty = (list && list->items.empty()) || (maker && maker->is("prim::ListConstruct") && maker->inputs().empty());
+    return empty ? std::nullopt : std::optional(name);
+  }
+  if (!ir::is(type, ir::TypeKind::tuple)) return std::nullopt;
+  const bool made = maker && maker->is("prim::TupleConstruct") && maker->inputs().size() == type->elements.size();
+  const bool named = type->field_names.size() == type->elements.size();
+  for (std::size_t i = 0; i < type->elements.size(); ++i) {
+    const std::string member = named ? type->field_names[i] : name + "." + std::to_string(i);
+    const ir::Value* held = made ? maker->input(i) : nullptr;
+    if (auto found = text_in(held ? held->type() : type->elements[i], held, member)) return found;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<std::string> text_output(const ir::Graph& graph) {
+  const auto values = graph.outputs();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (auto name = text_in(values[i]->type(), values[i], "output_" + std::to_string(i))) return name;
+  return std::nullopt;
+}
+
+void refuse_text(const std::string& output) {
+  throw onnx::Refusal{"the model returns a text (" + output + "), but an ONNX model can only return tensors",
+                      "return tensors only, and choose the text outside of the model"};
+}
 
 std::string output_name(const ir::Value& value, const std::string& otherwise) {
   const ir::Node* maker = value.producer();
@@ -200,6 +233,7 @@ std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& gr
 
 std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder,
                                     const OperandOf& operand_of) {
+  if (const auto name = text_output(graph)) refuse_text(*name);
   Collector collector(context, builder, operand_of);
   const auto values = graph.outputs();
   for (std::size_t i = 0; i < values.size(); ++i) collector.collect(values[i], "output_" + std::to_string(i));

@@ -491,6 +491,52 @@ class Past(nn.Module):
         return x.relu()
 
 
+class Packed(nn.Module):
+    """Makes the lengths i64 first."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 5, batch_first=True)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+
+
+class TextBeside(nn.Module):
+    """A text among the outputs, and a list that decides."""
+
+    def forward(self, x, d: Optional[List[Tensor]]) -> Tuple[Tensor, str]:
+        if d is not None:
+            x = x + len(d)
+        return x, "a"
+
+
+class TextOfLength(nn.Module):
+    def forward(self, d: Optional[List[Tensor]]) -> str:
+        y = "a"
+        if d is not None:
+            if len(d) > 1:
+                y = "b"
+        return y
+
+
+class TextOfKeys(nn.Module):
+    def forward(self, x, d: Dict[str, Tensor]) -> Tuple[Tensor, str]:
+        y = ""
+        for key, value in d.items():
+            y += key
+            x = x + value
+        return x, y
+
+
+class Raising(nn.Module):
+    def forward(self, x):
+        if x.size(0) > 5:
+            raise ValueError("too many rows. Got {}".format(x.size(0)))
+        return x.relu()
+
+
 class MaybeCounted(nn.Module):
     def forward(self, x, d: Optional[List[Tensor]]):
         if d is not None:
@@ -725,8 +771,19 @@ class Checks:
             self.expect(f"{model.name}: convertible", self.report(model, *options)["verdict"], "yes")
             code, out, err = self.run("verify", model, *options)
             self.expect(f"{model.name}: verify {out}{err}", code, 0)
+        for name, module, output in (("text_beside", TextBeside(), "output_0.1"), ("text_of_length", TextOfLength(), "output_0"), ("text_of_keys", TextOfKeys(), "output_0.1")):
+            model = self.saved(name, module)
+            self.expect(name, self.report(model)["verdict"], "no")
+            messages = [each["message"] for each in self.errors(model) if each["id"] == "CC005"]
+            self.expect(name, messages, [f"the model returns a text ({output}), but an ONNX model can only return tensors"])
+            code, out, err = self.run("convert", model, "-o", self.folder / f"{name}.onnx")
+            self.expect(f"{name}: convert {out}{err}", (code, f"a text ({output})" in out + err), (1, True))
+        notes = [each["message"] for each in self.report(self.saved("raising", Raising()))["findings"] if each["id"] == "CC013"]
+        self.expect("raising", notes, ["TorchScript may raise here, the ONNX model goes on: ValueError: too many rows. Got …"])
+        given = {each["name"]: each["dtype"] for each in self.report(self.saved("packed", Packed()))["model"]["inputs"]}
+        self.expect("packed", given, {"x": "f32", "lengths": "i64"})
         for name, module, said in (("maybe_counted", MaybeCounted(), "--input d=none; or --input d.0=f32:x0,x1, and so on for each member of the list"),
-                                   ("past", Past(), "--input past=none; or --input past.0=f32:past_0_0,x1 --input past.1=f32:past_1_0,past_1_1")):
+                                   ("past", Past(), "--input past=none; or --input past.0=f32:past_0_0,x1 --input past.1=f32:x0,x1")):
             model = self.saved(name, module)
             self.expect(name, [(each["id"], each["help"]) for each in self.errors(model)], [("CC006", said)])
             for option in said.split("; or "):
