@@ -109,22 +109,28 @@ void round_to_zero_floordiv(Emission& e) {
 
 // ---- Of lists
 
-void extreme_of_list(Emission& e, const char* op) {
+Value whole_list(Emission& e, DType dtype) {
   const Operand& list = e.operand("self");
+  if (const auto* vector = std::get_if<Vector>(&list.value)) return vector->value;
+  if (list.list()) return vector_of(*list.list(), dtype, e.build);
+  throw Refusal{"'self' is no list of numbers"};
+}
+
+void extreme_of_list(Emission& e, const char* op) {
   const DType dtype = e.output_dtype();
-  Value whole;
-  if (const auto* vector = std::get_if<Vector>(&list.value))
-    whole = vector->value;
-  else if (list.list())
-    whole = vector_of(*list.list(), dtype, e.build);
-  else
-    throw Refusal{"'self' is no list of numbers"};
+  const Value whole = whole_list(e, dtype);
   const bool boolean = dtype == DType::boolean;
   e.give(e.node(op, {boolean ? e.cast(whole, DType::i32) : whole}, {{"keepdims", 0}}));
 }
 
 void list_max(Emission& e) { extreme_of_list(e, "ReduceMax"); }
 void list_min(Emission& e) { extreme_of_list(e, "ReduceMin"); }
+
+// Flags are counted.
+void list_sum(Emission& e) {
+  const DType dtype = e.output_dtype();
+  e.give(e.node("ReduceSum", {e.cast(whole_list(e, dtype), dtype)}, {{"keepdims", 0}}));
+}
 
 void contains(Emission& e) {
   const Operand& list = e.operand("l");
@@ -202,6 +208,7 @@ void register_scalar(Registry& registry) {
   registry.handler("prim::abs", abs);
   registry.handler("aten::__contains__", contains);
   for (const char* op : {"prim::max.self_int", "prim::max.self_float", "prim::max.self_bool"}) registry.handler(op, list_max);
+  for (const char* op : {"aten::sum.int", "aten::sum.float", "aten::sum.bool"}) registry.handler(op, list_sum);
   for (const char* op : {"prim::min.self_int", "prim::min.self_float", "prim::min.self_bool"}) registry.handler(op, list_min);
 }
 

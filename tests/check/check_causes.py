@@ -190,6 +190,13 @@ class Names(nn.Module):
         return x * len("a,b".split(","))
 
 
+class Summed(nn.Module):
+    """Sums of lists that are given."""
+
+    def forward(self, x, sizes: List[int], factors: List[float], flags: List[bool]):
+        return x * sum(sizes), x * sum(factors), x * sum(flags)
+
+
 class Given(nn.Module):
     """No row helps a text that is given."""
 
@@ -200,6 +207,7 @@ class Given(nn.Module):
 MODELS = {
     "pyramid": (Pyramid(), [], 0),
     "names": (Names(), [], 0),
+    "summed": (Summed(), [], 0),
     "given": (Given(), [("CC001", "aten::split")], 1),
     "levels": (Levels(), [("CC007", "prim::SetAttr")], 1),
     "images": (Images(), [("CC006", None)], 0),
