@@ -53,8 +53,12 @@ std::string first_sentence(std::string_view message) {
   const std::string_view text = without_traceback(without_frames(message));
   const std::string_view line = trimmed(text.substr(0, text.find('\n')));
   std::string sentence(line.substr(0, end_of_sentence(line)));
+  if (const auto check = sentence.find(" INTERNAL ASSERT FAILED at \""); check != sentence.npos)
+    return "a check inside of libtorch failed: " + sentence.substr(0, check);
   if (!sentence.ends_with(':')) return sentence;
   sentence.pop_back();
+  if (constexpr std::string_view here = " here"; sentence.starts_with("expected ") && sentence.ends_with(here))
+    sentence = "syntax error: " + sentence.substr(0, sentence.size() - here.size());
   const std::string place = place_in(text.substr(line.size()));
   return place.empty() ? sentence : sentence + " (" + place + ")";
 }

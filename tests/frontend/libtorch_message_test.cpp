@@ -20,7 +20,10 @@ TEST(FirstSentence, LeavesNamesAndNumbersWhole) {
 TEST(FirstSentence, NamesThePlaceThatItPointsAt) {
   EXPECT_EQ(
       first_sentence("expected ; but found 'x' here:\n  File \"code/__torch__/net.py\", line 12\n    return x x\n  ~ <--- HERE"),
-      "expected ; but found 'x' here (code/__torch__/net.py:12)");
+      "syntax error: expected ; but found 'x' (code/__torch__/net.py:12)");
+  EXPECT_EQ(
+      first_sentence("type.present() INTERNAL ASSERT FAILED at \"/torch/parser.cpp\":531, please report a bug to PyTorch. "),
+      "a check inside of libtorch failed: type.present()");
   EXPECT_EQ(first_sentence("Unknown builtin op: acme::f.\nHere are some suggestions:"), "Unknown builtin op: acme::f.");
 }
 
