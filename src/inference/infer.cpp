@@ -59,27 +59,6 @@ bool speaks_of_truth(const ir::Node& reader) {
                               [](const ir::Value* input) { return ir::is(input->type(), ir::TypeKind::integer); });
 }
 
-// Lengths and indices are made i64 before they are used: that is what they are most likely from the start. Sizes may be asked.
-const ir::Node* only_cast_to_i64(const ir::Value& input) {
-  const ir::Node* cast = nullptr;
-  for (const ir::Use& use : input.uses()) {
-    const ir::Node& user = *use.user;
-    if (user.is("aten::size") || user.is("aten::dim") || user.is("aten::len") || user.is("prim::isinstance")) continue;
-    const auto& schema = user.schema();
-    if (!user.is("aten::to") || use.operand != 0 || !schema) return nullptr;
-    constexpr std::int64_t i64 = 4;  // of torch's ScalarType
-    const auto& arguments = schema->arguments;
-    const auto at = std::ranges::find(arguments, "dtype", &schema::Argument::name);
-    const auto place = static_cast<std::size_t>(at - arguments.begin());
-    const ir::Constant* dtype =
-        at != arguments.end() && place < user.inputs().size() ? ir::constant_of(user.input(place)) : nullptr;
-    const auto* code = dtype ? dtype->get<std::int64_t>() : nullptr;
-    if (!code || *code != i64) return nullptr;
-    cast = &user;
-  }
-  return cast;
-}
-
 // Those of a picture's dimensions, with or without a batch.
 bool reads_pictures(const ir::Node& reader) {
   return reader.is("aten::pixel_shuffle") || reader.is("aten::pixel_unshuffle") || reader.is("aten::channel_shuffle");
@@ -233,10 +212,8 @@ class Inferring {
     forget_unsure(candidates);
     const bool mask = leaf.path.empty() &&
                       std::ranges::any_of(leaf.input->uses(), [](const ir::Use& use) { return speaks_of_truth(*use.user); });
-    auto choice = choose_dtype(candidates, strength, mask);
+    const auto choice = choose_dtype(candidates, strength, mask);
     if (!choice) return false;
-    if (const ir::Node* cast = leaf.path.empty() && !choice->reader ? only_cast_to_i64(*leaf.input) : nullptr)
-      choice = Choice{.candidate = 1, .reader = cast};
     const TensorFact& chosen = candidates[choice->candidate].tensor;
     assume(leaf, chosen, {std::string(ir::name(*chosen.dtype)), choice->reader});
     return true;
