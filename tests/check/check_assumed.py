@@ -491,18 +491,6 @@ class Past(nn.Module):
         return x.relu()
 
 
-class Packed(nn.Module):
-    """Makes the lengths i64 first."""
-
-    def __init__(self):
-        super().__init__()
-        self.lstm = nn.LSTM(4, 5, batch_first=True)
-
-    def forward(self, x, lengths):
-        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        return nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
-
-
 class TextBeside(nn.Module):
     """A text among the outputs, and a list that decides."""
 
@@ -780,8 +768,6 @@ class Checks:
             self.expect(f"{name}: convert {out}{err}", (code, f"a text ({output})" in out + err), (1, True))
         notes = [each["message"] for each in self.report(self.saved("raising", Raising()))["findings"] if each["id"] == "CC013"]
         self.expect("raising", notes, ["TorchScript may raise here, the ONNX model goes on: ValueError: too many rows. Got …"])
-        given = {each["name"]: each["dtype"] for each in self.report(self.saved("packed", Packed()))["model"]["inputs"]}
-        self.expect("packed", given, {"x": "f32", "lengths": "i64"})
         for name, module, said in (("maybe_counted", MaybeCounted(), "--input d=none; or --input d.0=f32:x0,x1, and so on for each member of the list"),
                                    ("past", Past(), "--input past=none; or --input past.0=f32:past_0_0,x1 --input past.1=f32:x0,x1")):
             model = self.saved(name, module)
