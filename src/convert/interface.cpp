@@ -1,6 +1,7 @@
 #include "convert/interface.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "handlers/emission.h"
@@ -167,23 +168,33 @@ class Collector {
   std::vector<Output> outputs_;
 };
 
-// `value`: null for a member whose value isn't in the graph.
-std::optional<std::string> text_in(const ir::TypeRef& type, const ir::Value* value, const std::string& name) {
-  if (ir::is(type, ir::TypeKind::string)) return name;
+using Seen = std::set<std::pair<const ir::Type*, const ir::Value*>>;
+
+// A name as far as it is known: "scores.0", or ".1.0" behind a name.
+struct PartOfName {
+  std::string text;
+  bool whole = false;
+};
+
+// `value`: null for a member whose value isn't in the graph. `seen`: tuples without a text, which may stand in many others.
+std::optional<PartOfName> text_in(const ir::TypeRef& type, const ir::Value* value, Seen& seen) {
+  if (ir::is(type, ir::TypeKind::string)) return PartOfName{};
   const ir::Node* maker = value ? value->producer() : nullptr;
   if (ir::is(type, ir::TypeKind::list) && ir::is(type->elements.front(), ir::TypeKind::string)) {
     const ir::Constant* known = value ? ir::constant_of(value) : nullptr;
     const auto* list = known ? known->get<ir::ListConstant>() : nullptr;
     const bool empty = (list && list->items.empty()) || (maker && maker->is("prim::ListConstruct") && maker->inputs().empty());
-    return empty ? std::nullopt : std::optional(name);
+    return empty ? std::nullopt : std::optional(PartOfName{});
   }
-  if (!ir::is(type, ir::TypeKind::tuple)) return std::nullopt;
+  if (!ir::is(type, ir::TypeKind::tuple) || !seen.emplace(type.get(), value).second) return std::nullopt;
   const bool made = maker && maker->is("prim::TupleConstruct") && maker->inputs().size() == type->elements.size();
   const bool named = type->field_names.size() == type->elements.size();
   for (std::size_t i = 0; i < type->elements.size(); ++i) {
-    const std::string member = named ? type->field_names[i] : name + "." + std::to_string(i);
     const ir::Value* held = made ? maker->input(i) : nullptr;
-    if (auto found = text_in(held ? held->type() : type->elements[i], held, member)) return found;
+    auto found = text_in(held ? held->type() : type->elements[i], held, seen);
+    if (!found) continue;
+    if (!found->whole) *found = {(named ? type->field_names[i] : "." + std::to_string(i)) + found->text, named};
+    return found;
   }
   return std::nullopt;
 }
@@ -192,8 +203,10 @@ std::optional<std::string> text_in(const ir::TypeRef& type, const ir::Value* val
 
 std::optional<std::string> text_output(const ir::Graph& graph) {
   const auto values = graph.outputs();
+  Seen seen;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (auto name = text_in(values[i]->type(), values[i], "output_" + std::to_string(i))) return name;
+    if (const auto name = text_in(values[i]->type(), values[i], seen))
+      return name->whole ? name->text : "output_" + std::to_string(i) + name->text;
   return std::nullopt;
 }
 

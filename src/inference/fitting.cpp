@@ -196,7 +196,11 @@ bool Fitting::judge(const ir::Node& node, bool sure, const Cone& cone, Candidate
 bool Fitting::walk_loop(const ir::Node& loop, const Cone& cone, Candidate& candidate) {
   const ir::Block& body = *loop.blocks()[0];
   bool fits = true;
-  trials_.first_trip(loop, [&] { fits = walk(body, false, cone, candidate); });
+  if (first_trips_ < most_nested_trips && !exhausted()) {
+    ++first_trips_;
+    trials_.first_trip(loop, [&] { fits = walk(body, false, cone, candidate); });
+    --first_trips_;
+  }
   return fits && walk(body, false, cone, candidate);
 }
 

@@ -170,7 +170,7 @@ class Listener {
   void other(const ir::Node& node, bool for_sure) {
     if (node.is("prim::Loop")) first_trip(node);
     for (const ir::Block* inner : node.blocks())
-      if (!in_first_trip_) block(*inner, false);
+      if (first_trips_ == 0) block(*inner, false);
     const symbolic::Listening listening([&](const symbolic::SizeDemand& demand) { solver_.hear(demand, node, for_sure); });
     refusals_.ask(node, facts());
     for (const auto& demand : {made_flat(node, facts()), unpacked(node, facts())})
@@ -178,10 +178,10 @@ class Listener {
   }
 
   void first_trip(const ir::Node& loop) {
-    if (trials_.work() > most_work) return;
-    const bool before = std::exchange(in_first_trip_, true);
+    if (trials_.work() > most_work || first_trips_ == most_nested_trips) return;
+    ++first_trips_;
     trials_.first_trip(loop, [&] { block(*loop.blocks()[0], false); });
-    in_first_trip_ = before;
+    --first_trips_;
   }
 
   const symbolic::FactTable& facts() const { return trials_.facts(); }
@@ -190,7 +190,7 @@ class Listener {
   Refusals& refusals_;
   conversion::FactTrials& trials_;
   const ir::Watch& watch_;
-  bool in_first_trip_ = false;
+  int first_trips_ = 0;  // that it listens in
 };
 
 }  // namespace
