@@ -175,7 +175,7 @@ def models_and_totals(started, pages):
         page.locator("#models tbody a").first.click()
         assert text(page, "h1") == wanted[0]["model"]["path"].rpartition("/")[2]
         page.get_by_role("link", name=f"All {totals['models']} models").click()
-        assert rows(page, "models").first.is_visible()
+        rows(page, "models").first.wait_for()   # the page is drawn after the click
 
 
 # --- how it works ----------------------------------------------------------------------------------------------------
