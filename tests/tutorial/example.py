@@ -40,8 +40,9 @@ class Example:
         return ran
 
     def said(self, *words, code=0):
+        """What it says, in one line: where lines end depends on the length of the folder's name."""
         ran = self.run(*words, codes=(code,))
-        return ran.stdout + ran.stderr
+        return " ".join((ran.stdout + ran.stderr).split())
 
     def reports(self, *words):
         """The JSON reports of `check`, one for each opset."""
