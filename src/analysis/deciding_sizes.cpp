@@ -54,6 +54,10 @@ std::string number_option(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::boolean) ? "bool:scalar" : "";
 }
 
+void append_option(std::string& options, const std::string& said) {
+  options += (options.empty() ? "--input " : " --input ") + said;
+}
+
 // Whether the tries cover everything that options can state about such an input.
 bool states_all(const ir::TypeRef& type) {
   const ir::TypeRef& held = ir::without_optional(type);
@@ -85,7 +89,7 @@ DecidingSizes::Calls DecidingSizes::failing(const conversion::Assessment& assess
 }
 
 void DecidingSizes::add_input(Try& made, const std::string& input, const std::string& option) const {
-  made.option += (made.option.empty() ? "--input " : " --input ") + option;
+  append_option(made.option, option);
   if (const auto index = index_of(input); index && std::ranges::find(made.inputs, *index) == made.inputs.end())
     made.inputs.push_back(*index);
 }
@@ -255,7 +259,7 @@ const std::vector<DecidingSizes::Try>& DecidingSizes::tries_of_value(const ir::V
   if (const bool list = ir::is_tensor_list(type); may_be_none && (list || ir::is(type, ir::TypeKind::tuple)))
     if (const auto& members = options_of_members(input); !members.empty()) {
       std::string text;
-      for (const std::string& option : members) text += (text.empty() ? "--input " : " --input ") + option;
+      for (const std::string& option : members) append_option(text, option);
       add(members, text + (list ? ", and so on for each member of the list" : ""));
     }
   const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();

@@ -350,7 +350,9 @@ void Attempter::try_interface(Attempt& attempt, int opset) {
   attempt.outcome.status = Status::ok;
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
     TrialOperands operands(context_, builder, context_.export_type != ExportType::onnx);
-    if (const auto text = text_output(graph_)) refuse_text(*text);
+    if (const auto text = text_output(graph_))
+      throw onnx::Refusal{"the model returns a text (" + *text + "), but an ONNX model can only return tensors",
+                          "return tensors only, and choose the text outside of the model"};
     declare_inputs(graph_, context_, builder);
     collect_outputs(graph_, context_, builder,
                     [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });

@@ -199,15 +199,7 @@ class Statement {
   static void forget_wrapped(Fact& fact) {
     auto* tensor = std::get_if<TensorFact>(&fact.value);
     if (!tensor || !tensor->contents || !tensor->dtype || !ir::is_integral(*tensor->dtype)) return;
-    const std::size_t bytes = ir::element_bytes(*tensor->dtype);
-    if (bytes >= sizeof(std::int64_t)) return;
-    const bool is_unsigned = ir::name(*tensor->dtype).starts_with('u');
-    const std::int64_t values = std::int64_t{1} << (8 * bytes), least = is_unsigned ? 0 : -values / 2;
-    const auto fits = [&](const symbolic::Dim& element) {
-      const auto number = element.number();
-      return number ? *number >= least && *number < least + values : bytes >= sizeof(std::int32_t);  // a size
-    };
-    if (!std::ranges::all_of(*tensor->contents, fits)) tensor->contents.reset();
+    if (!symbolic::holds_exactly(*tensor->dtype, *tensor->contents)) tensor->contents.reset();
   }
 
   void set(const ir::Value* value, Fact fact) {
@@ -571,11 +563,14 @@ class FactTrials::State {
   }
 
   void first_trip(const ir::Node& loop, const std::function<void()>& look) {
+    if (first_trips_ == most_nested_trips) return;
     std::vector<std::pair<const ir::Value*, Fact>> settled;
     remember(*loop.blocks()[0], settled);
     const auto settle = [&] {
       for (auto& [value, fact] : settled) statement_.reset(value, std::move(fact));
+      --first_trips_;
     };
+    ++first_trips_;
     try {
       statement_.first_trip(loop);
       look();
@@ -586,10 +581,13 @@ class FactTrials::State {
     settle();
   }
 
+  bool in_first_trip() const { return first_trips_ > 0; }
   const FactTable& facts() const { return statement_.facts(); }
   std::size_t work() const { return statement_.work(); }
 
  private:
+  static constexpr int most_nested_trips = 3;  // each states the loops inside of it again
+
   void remember(const ir::Value* value) { before_.emplace(value, statement_.facts().of(value)); }
   void remember(const ir::Block& block, std::vector<std::pair<const ir::Value*, Fact>>& facts) const {
     for (const ir::Value* input : block.inputs()) facts.emplace_back(input, statement_.facts().of(input));
@@ -603,6 +601,7 @@ class FactTrials::State {
   Statement statement_;
   bool first_ = true;
   std::unordered_map<const ir::Value*, Fact> before_;
+  int first_trips_ = 0;  // loops in loops whose first trips are looked at now
 };
 
 FactTrials::FactTrials(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
@@ -617,6 +616,7 @@ void FactTrials::suppose(const ir::Value* input, Fact fact, const NodeSelection&
 std::size_t FactTrials::work() const { return state_->work(); }
 void FactTrials::restore() { state_->restore(); }
 void FactTrials::first_trip(const ir::Node& loop, const std::function<void()>& look) { state_->first_trip(loop, look); }
+bool FactTrials::in_first_trip() const { return state_->in_first_trip(); }
 symbolic::FactTable FactTrials::take() { return state_->take(); }
 const FactTable& FactTrials::facts() const { return state_->facts(); }
 

@@ -66,8 +66,10 @@ class FactTrials {
   // `nodes`: those whose facts are stated again.
   void suppose(const ir::Value* input, symbolic::Fact fact, const NodeSelection& nodes);
   void restore();  // what suppose() changed
-  // Calls `look` while the facts in a loop's body are those of its first trip, which what it carries enters as it is given.
+  // Calls `look` while the facts in the loop's body are those of its first trip: it carries what it is given. Does nothing for
+  // loops that are nested too deep.
   void first_trip(const ir::Node& loop, const std::function<void()>& look);
+  bool in_first_trip() const;
   const symbolic::FactTable& facts() const;
   symbolic::FactTable take();  // nothing is stated after that
   std::size_t work() const;    // what all of it has cost: facts stated, and their sizes

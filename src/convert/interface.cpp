@@ -210,11 +210,6 @@ std::optional<std::string> text_output(const ir::Graph& graph) {
   return std::nullopt;
 }
 
-void refuse_text(const std::string& output) {
-  throw onnx::Refusal{"the model returns a text (" + output + "), but an ONNX model can only return tensors",
-                      "return tensors only, and choose the text outside of the model"};
-}
-
 std::string output_name(const ir::Value& value, const std::string& otherwise) {
   const ir::Node* maker = value.producer();
   if (!maker || maker->is("prim::Constant") || maker->op().ends_with("Construct") || maker->module().empty()) return otherwise;
@@ -246,7 +241,6 @@ std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& gr
 
 std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder,
                                     const OperandOf& operand_of) {
-  if (const auto name = text_output(graph)) refuse_text(*name);
   Collector collector(context, builder, operand_of);
   const auto values = graph.outputs();
   for (std::size_t i = 0; i < values.size(); ++i) collector.collect(values[i], "output_" + std::to_string(i));

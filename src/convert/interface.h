@@ -32,7 +32,6 @@ std::string output_name(const ir::Value& value, const std::string& otherwise);
 
 // The first output, or member of a tuple, that is a text: refused whatever is known of the inputs. Null if there is none.
 std::optional<std::string> text_output(const ir::Graph& graph);
-[[noreturn]] void refuse_text(const std::string& output);
 
 // The tensors that the graph gives, what lists, tuples and dictionaries hold one by one. Throws Refusal and Wanting.
 using OperandOf = std::function<const handlers::Operand&(const ir::Value*)>;

@@ -196,11 +196,7 @@ bool Fitting::judge(const ir::Node& node, bool sure, const Cone& cone, Candidate
 bool Fitting::walk_loop(const ir::Node& loop, const Cone& cone, Candidate& candidate) {
   const ir::Block& body = *loop.blocks()[0];
   bool fits = true;
-  if (first_trips_ < most_nested_trips && !exhausted()) {
-    ++first_trips_;
-    trials_.first_trip(loop, [&] { fits = walk(body, false, cone, candidate); });
-    --first_trips_;
-  }
+  if (!exhausted()) trials_.first_trip(loop, [&] { fits = walk(body, false, cone, candidate); });
   return fits && walk(body, false, cone, candidate);
 }
 

@@ -49,7 +49,6 @@ class Refusals {
 };
 
 constexpr std::size_t most_work = 150'000;  // facts stated; large models need a tenth of it
-constexpr int most_nested_trips = 3;        // loops in loops whose first trips are looked at together
 
 class Fitting {
  public:
@@ -75,7 +74,6 @@ class Fitting {
   const Sources& sources_;
   conversion::FactTrials& trials_;
   Refusals refusals_;
-  int first_trips_ = 0;  // that the walk is in
 };
 
 }  // namespace compatcheck::inference

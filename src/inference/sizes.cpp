@@ -168,20 +168,13 @@ class Listener {
   }
 
   void other(const ir::Node& node, bool for_sure) {
-    if (node.is("prim::Loop")) first_trip(node);
+    if (node.is("prim::Loop") && trials_.work() <= most_work) trials_.first_trip(node, [&] { block(*node.blocks()[0], false); });
     for (const ir::Block* inner : node.blocks())
-      if (first_trips_ == 0) block(*inner, false);
+      if (!trials_.in_first_trip()) block(*inner, false);
     const symbolic::Listening listening([&](const symbolic::SizeDemand& demand) { solver_.hear(demand, node, for_sure); });
     refusals_.ask(node, facts());
     for (const auto& demand : {made_flat(node, facts()), unpacked(node, facts())})
       if (demand) solver_.hear(*demand, node, for_sure);
-  }
-
-  void first_trip(const ir::Node& loop) {
-    if (trials_.work() > most_work || first_trips_ == most_nested_trips) return;
-    ++first_trips_;
-    trials_.first_trip(loop, [&] { block(*loop.blocks()[0], false); });
-    --first_trips_;
   }
 
   const symbolic::FactTable& facts() const { return trials_.facts(); }
@@ -190,7 +183,6 @@ class Listener {
   Refusals& refusals_;
   conversion::FactTrials& trials_;
   const ir::Watch& watch_;
-  int first_trips_ = 0;  // that it listens in
 };
 
 }  // namespace

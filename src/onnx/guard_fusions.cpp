@@ -231,10 +231,10 @@ class Guard {
               if (model_.opset < 13)
                 part(input, op, {}, {{"axes", std::vector<std::int64_t>{0}}});
               else
-                part(input, op, {first_axis()});
+                part(input, op, {zeros(1)});
             }
       if (const auto moved = node.outputs.empty() ? moved_.end() : moved_.find(node.outputs[0]); moved != moved_.end())
-        part(node.inputs[0], "Reshape", {as_it_was(moved->second)});
+        part(node.inputs[0], "Reshape", {zeros(moved->second)});  // to the same sizes
       if (node.op == "Clip" && node.domain.empty() && clipped_.contains(node.inputs[0]) &&
           ir::is_floating(model_.values[node.inputs[0]].dtype))
         part(node.inputs[0], "Sum", {});
@@ -284,14 +284,9 @@ class Guard {
     return rows_;
   }
 
-  ValueId first_axis() {
+  ValueId zeros(std::size_t count) {
     return add({.dtype = ir::DType::i64, .shape = {}, .name = {}},
-               make_tensor(ir::DType::i64, {1}, std::vector<std::int64_t>{0}));
-  }
-
-  ValueId as_it_was(std::size_t rank) {
-    return add({.dtype = ir::DType::i64, .shape = {}, .name = {}},
-               make_tensor(ir::DType::i64, {static_cast<std::int64_t>(rank)}, std::vector<std::int64_t>(rank, 0)));
+               make_tensor(ir::DType::i64, {static_cast<std::int64_t>(count)}, std::vector<std::int64_t>(count, 0)));
   }
 
   ValueId add_constant(ir::DType dtype, double number) {

@@ -243,18 +243,25 @@ void WritePlan::block_what_stays_changes() {
       if (aliases_.location(id).kind == MemoryLocation::Kind::anything) continue;
       const Writers writers = writers_of(id);
       if (writers.of_one_family) continue;
-      for (const auto& [stays, family] : writers.all) {
-        if (!own_.contains(stays) && !blocked_.contains(family)) continue;
-        for (const auto& [write, other] : writers.all) {
-          watch_.step();
-          if (other == family || blocked_.contains(other) || own_.contains(write)) continue;
-          if (lifetimes_.place(stays) < lifetimes_.place(write) && !Lifetimes::repeated_without(stays, write, nullptr)) continue;
-          block(other, "writes memory that a later write changes in place", stays);
-          any = true;
-        }
+      for (const auto& [write, family] : writers.all) {
+        const ir::Node* change =
+            blocked_.contains(family) || own_.contains(write) ? nullptr : later_in_place(writers, write, family);
+        if (!change) continue;
+        block(family, "writes memory that a later write changes in place", change);
+        any = true;
       }
     }
   }
+}
+
+// Of another family, after the write or in the same loop; null if there is none.
+const ir::Node* WritePlan::later_in_place(const Writers& writers, const ir::Node* write, Family family) const {
+  for (const auto& [other, its_family] : writers.all) {
+    watch_.step();
+    if (its_family == family || (!own_.contains(other) && !blocked_.contains(its_family))) continue;
+    if (lifetimes_.place(other) >= lifetimes_.place(write) || Lifetimes::repeated_without(other, write, nullptr)) return other;
+  }
+  return nullptr;
 }
 
 WritePlan::Writers WritePlan::writers_of(LocationId id) const {

@@ -66,7 +66,6 @@ class WritePlan {
   const ir::Value* view_that_outlives(const ir::Value* value, const ir::Node& write) const;
   void block_what_grows(const ir::Graph& graph);
   void find_puts();
-  void block_what_stays_changes();
   void find_clashes();
   void find_clashes(LocationId id);
   // The writes to one location.
@@ -75,6 +74,8 @@ class WritePlan {
     bool of_one_family = true;
   };
   Writers writers_of(LocationId id) const;
+  void block_what_stays_changes();
+  const ir::Node* later_in_place(const Writers& writers, const ir::Node* write, Family family) const;
   void check(LocationId id, const Writers& writers, const ir::Value* observer, const ir::Value* made);
   bool clashes(LocationId id, const ir::Value* observer, const ir::Value* made, const ir::Node* write) const;
   bool may_hold(LocationId id, const ir::Value* made, const ir::Node* write) const;

@@ -11,25 +11,12 @@ namespace {
 
 using ir::DType;
 
-// Whole numbers that the dtype holds exactly, named sizes too, which are far below.
-bool holds(DType dtype, const std::vector<Dim>& contents) {
-  std::int64_t most = 0;
-  switch (dtype) {
-    case DType::i64: return true;
-    case DType::i32: most = 2'147'483'647; break;
-    case DType::f32:
-    case DType::f64: most = 16'777'216; break;
-    default: return false;
-  }
-  return std::all_of(contents.begin(), contents.end(),
-                     [&](const Dim& dim) { return !dim.is_number() || (*dim.number() >= -most && *dim.number() <= most); });
-}
-
 Fact cast(const TensorFact& self, std::optional<DType> dtype) {
   TensorFact result = self;
   result.dtype = dtype;
   if (dtype == self.dtype) return {.value = std::move(result)};
-  if (!dtype || !result.contents || !holds(*dtype, *result.contents)) result.contents.reset();
+  const bool is_small = dtype && ir::element_bytes(*dtype) < sizeof(float);
+  if (!dtype || is_small || !result.contents || !holds_exactly(*dtype, *result.contents)) result.contents.reset();
   result.fraction.reset();
   if (dtype && self.fraction && *dtype == DType::f64) result.fraction = self.fraction;
   if (dtype && self.fraction && *dtype == DType::f32) set_number(result, static_cast<float>(*self.fraction));

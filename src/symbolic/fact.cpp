@@ -285,6 +285,26 @@ bool same(const Fact& a, const Fact& b) {
 
 std::size_t footprint(const Fact& fact) { return footprint(fact, 0); }
 
+bool holds_exactly(ir::DType dtype, const std::vector<Dim>& contents) {
+  using enum ir::DType;
+  std::int64_t least = 0, most = 0;
+  switch (dtype) {
+    case i64: return true;
+    case i32: least = -2'147'483'648, most = 2'147'483'647; break;
+    case u32: most = 4'294'967'295; break;
+    case i16: least = -32'768, most = 32'767; break;
+    case u16: most = 65'535; break;
+    case i8: least = -128, most = 127; break;
+    case u8: most = 255; break;
+    case f32:
+    case f64: least = -16'777'216, most = 16'777'216; break;
+    default: return false;
+  }
+  const bool holds_sizes = ir::element_bytes(dtype) >= sizeof(float);
+  return std::ranges::all_of(
+      contents, [&](const Dim& dim) { return dim.is_number() ? *dim.number() >= least && *dim.number() <= most : holds_sizes; });
+}
+
 std::string to_string(const Fact& fact) {
   constexpr std::size_t longest_list = 160;  // letters
   if (auto* tensor = fact.tensor()) return spell_shape(*tensor);

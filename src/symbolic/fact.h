@@ -87,6 +87,8 @@ Fact join(const Fact& a, const Fact& b);
 bool same(const Fact& a, const Fact& b);
 // Roughly the memory that it takes, in bytes; of facts nested too deeply more than `most_fact`.
 std::size_t footprint(const Fact& fact);
+// Whole numbers that the dtype holds without rounding or wrapping around. Named sizes are far below 2²⁴.
+bool holds_exactly(ir::DType dtype, const std::vector<Dim>& contents);
 // The only element of a floating tensor: among its contents if it is whole.
 void set_number(TensorFact& tensor, double number);
 std::string to_string(const Fact& fact);  // "f32[batch, 3, 224, 224]", "int 3", "f32[*]", "?"; long lists are cut

@@ -1,7 +1,7 @@
 // Matrix products: facts.
 #include <algorithm>
 #include <array>
-#include <map>
+#include <numeric>
 
 #include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
@@ -227,11 +227,11 @@ Facts bilinear(const Call& call) {
 
 // ---- einsum
 
-// The sizes that an equation's letters stand for; those under "..." are broadcast.
+// The sizes that an equation's letters stand for, one for each use; those under "..." are broadcast.
 struct Letters {
-  std::array<std::optional<Dim>, 128> size;
-  std::array<int, 128> uses{};
+  std::array<Shape, 128> sizes;
   Shape ellipsis;
+  std::string output;
 };
 
 bool read_operand(std::string_view letters, const Shape& shape, Letters& known) {
@@ -250,10 +250,7 @@ bool read_operand(std::string_view letters, const Shape& shape, Letters& known) 
     }
     const auto letter = static_cast<unsigned char>(letters[i]);
     if (letter >= 128) return false;
-    auto& size = known.size[letter];
-    size = size ? broadcast_dim(*size, shape[dim]) : shape[dim];
-    ++known.uses[letter];
-    ++dim;
+    known.sizes[letter].push_back(shape[dim++]);
   }
   return true;
 }
@@ -261,12 +258,12 @@ bool read_operand(std::string_view letters, const Shape& shape, Letters& known) 
 // Without "->": what occurs once, in the alphabet's order.
 std::string implied_output(const Letters& known, bool dots) {
   std::string output = dots ? "..." : "";
-  for (std::size_t letter = 0; letter < known.uses.size(); ++letter)
-    if (known.uses[letter] == 1) output += static_cast<char>(letter);
+  for (std::size_t letter = 0; letter < known.sizes.size(); ++letter)
+    if (known.sizes[letter].size() == 1) output += static_cast<char>(letter);
   return output;
 }
 
-std::optional<Shape> einsum_shape(std::string equation, const std::vector<const Fact*>& operands) {
+std::optional<Letters> read_equation(std::string equation, const std::vector<const Fact*>& operands) {
   std::erase(equation, ' ');
   const auto arrow = equation.find("->");
   std::string_view left = std::string_view(equation).substr(0, arrow);
@@ -279,17 +276,22 @@ std::optional<Shape> einsum_shape(std::string equation, const std::vector<const 
     if (!read_operand(left.substr(0, comma), *tensor->shape, known)) return std::nullopt;
     if (comma != std::string_view::npos) left.remove_prefix(comma + 1);
   }
-  const std::string output = arrow == std::string::npos ? implied_output(known, dots) : equation.substr(arrow + 2);
+  known.output = arrow == std::string::npos ? implied_output(known, dots) : equation.substr(arrow + 2);
+  return known;
+}
+
+std::optional<Shape> einsum_shape(const Letters& known) {
   Shape shape;
-  for (std::size_t i = 0; i < output.size(); ++i) {
-    if (output.compare(i, 3, "...") == 0) {
+  for (std::size_t i = 0; i < known.output.size(); ++i) {
+    if (known.output.compare(i, 3, "...") == 0) {
       shape.insert(shape.end(), known.ellipsis.begin(), known.ellipsis.end());
       i += 2;
       continue;
     }
-    const auto letter = static_cast<unsigned char>(output[i]);
-    if (letter >= 128 || !known.size[letter]) return std::nullopt;
-    shape.push_back(*known.size[letter]);
+    const auto letter = static_cast<unsigned char>(known.output[i]);
+    if (letter >= 128 || known.sizes[letter].empty()) return std::nullopt;
+    const Shape& sizes = known.sizes[letter];
+    shape.push_back(std::accumulate(sizes.begin() + 1, sizes.end(), sizes.front(), broadcast_dim));
   }
   return shape;
 }
@@ -311,34 +313,13 @@ bool sums_alone(std::string equation, std::size_t operands) {
   return false;
 }
 
-// The sizes of each letter that is summed, one for each operand that has it.
-std::map<char, std::vector<Dim>> summed_sizes(std::string equation, const std::vector<const Fact*>& operands) {
-  std::erase(equation, ' ');
-  const auto arrow = equation.find("->");
-  std::map<char, std::vector<Dim>> sizes;
-  std::size_t begin = 0;
-  for (const Fact* operand : operands) {
-    const std::string term = equation.substr(begin, std::min(equation.find(',', begin), arrow) - begin);
-    begin += term.size() + 1;
-    const auto* tensor = operand->tensor();
-    if (arrow == std::string::npos || !tensor || !tensor->shape) return {};
-    const Shape& shape = *tensor->shape;
-    const auto dots = term.find("...");
-    for (std::size_t i = 0; i < term.size(); ++i) {
-      if (term[i] == '.' || equation.find(term[i], arrow) != std::string::npos) continue;
-      const std::size_t from_end = term.size() - i;
-      const std::size_t at = dots != std::string::npos && i > dots ? shape.size() - from_end : i;
-      if (at < shape.size()) sizes[term[i]].push_back(shape[at]);
-    }
-  }
-  return sizes;
-}
-
 // Small integers: what is summed before it is multiplied, as the other operand has size 1 there, is summed as i64. A product with
 // sums of both kinds is an error in PyTorch.
-std::optional<DType> dtype_of_products(DType dtype, const std::string& equation, const std::vector<const Fact*>& operands) {
+std::optional<DType> dtype_of_products(DType dtype, const Letters& known, std::size_t operands) {
   bool as_sum = false, as_product = false;
-  for (const auto& [letter, sizes] : summed_sizes(equation, operands)) {
+  for (std::size_t letter = 0; letter < known.sizes.size(); ++letter) {
+    if (known.output.find(static_cast<char>(letter)) != std::string::npos) continue;
+    const Shape& sizes = known.sizes[letter];
     const auto is_one = [](const Dim& size) { return size.number() == 1; };
     if (std::ranges::all_of(sizes, is_one)) continue;
     const bool broadcasts = std::ranges::any_of(sizes, is_one);
@@ -346,7 +327,7 @@ std::optional<DType> dtype_of_products(DType dtype, const std::string& equation,
     (broadcasts ? as_sum : as_product) = true;
   }
   if (!as_sum) return dtype;
-  return as_product || operands.size() > 2 ? std::nullopt : std::optional(DType::i64);
+  return as_product || operands > 2 ? std::nullopt : std::optional(DType::i64);
 }
 
 Facts einsum(const Call& call) {
@@ -357,9 +338,15 @@ Facts einsum(const Call& call) {
   if (operands)
     for (const Fact* operand : *operands) promotion.add(*operand);
   auto dtype = first ? promotion.result() : std::nullopt;
-  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype) && *dtype != DType::i64 && equation && operands)
-    dtype = sums_alone(*equation, operands->size()) ? DType::i64 : dtype_of_products(*dtype, *equation, *operands);
-  return {tensor_fact(dtype, equation && operands ? einsum_shape(*equation, *operands) : std::nullopt)};
+  if (!equation || !operands) return {tensor_fact(dtype, std::nullopt)};
+  const auto known = read_equation(*equation, *operands);
+  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype) && *dtype != DType::i64) {
+    if (sums_alone(*equation, operands->size()))
+      dtype = DType::i64;
+    else if (known)
+      dtype = dtype_of_products(*dtype, *known, operands->size());
+  }
+  return {tensor_fact(dtype, known ? einsum_shape(*known) : std::nullopt)};
 }
 
 // ONNX Runtime's Einsum divides by the sizes of a second operand that it transposes.
