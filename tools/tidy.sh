@@ -15,6 +15,9 @@ mapfile -t files < <(git ls-files 'src/*.cpp' 'tests/*.cpp' | grep -E -- "$chose
 done)
 [ ${#files[@]} -gt 0 ] || { echo "tidy: error: no such files" >&2; exit 2; }
 
-# GCC's own warnings mean nothing to clang. It counts on stderr what it doesn't show of others' headers.
+# GCC's own warnings and precompiled headers mean nothing to clang. It counts on stderr what it doesn't show of others' headers.
+commands=$(mktemp -d)
+trap 'rm -rf "$commands"' EXIT
+sed -E 's/-Winvalid-pch +-include +[^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" > "$commands/compile_commands.json"
 printf '%s\n' "${files[@]}" |
-  xargs -P "$jobs" -n 1 clang-tidy-16 --quiet -p "$build" --extra-arg=-Wno-unknown-warning-option 2> >(grep -v 'warnings generated' >&2)
+  xargs -P "$jobs" -n 1 clang-tidy-16 --quiet -p "$commands" --extra-arg=-Wno-unknown-warning-option 2> >(grep -v 'warnings generated' >&2)

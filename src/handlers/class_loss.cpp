@@ -4,6 +4,7 @@
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
+#include "handlers/softmax.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -21,14 +22,6 @@ Value by_class(Emission& e, const Value& vector, std::int64_t rank) {
   Ints dims(static_cast<std::size_t>(rank - class_axis(rank)), 1);
   dims.front() = -1;
   return dims.size() == 1 ? vector : e.build.reshape(vector, dims);
-}
-
-// Before opset 13 the operator takes all dimensions from its axis on for one.
-Value log_softmax(Emission& e, const Value& x, std::int64_t axis, std::int64_t rank) {
-  if (e.at_least(13) || axis == rank - 1) return e.node("LogSoftmax", {x}, {{"axis", axis}});
-  Ints order = all_axes(rank);
-  std::swap(order[static_cast<std::size_t>(axis)], order.back());
-  return e.build.transpose(e.node("LogSoftmax", {e.build.transpose(x, order)}, {{"axis", rank - 1}}), order);
 }
 
 Value class_numbers(Emission& e, std::int64_t rank) {
@@ -105,7 +98,7 @@ void nll_loss(Emission& e) {
 // Of probabilities: -Σ target · log softmax
 void of_probabilities(Emission& e, std::int64_t rank) {
   const std::int64_t axis = class_axis(rank);
-  const Value logs = log_softmax(e, e.tensor("self"), axis, rank);
+  const Value logs = log_softmax(e, e.tensor("self"), rank, axis);
   Value target = e.tensor("target", logs.dtype);
   if (const double smoothing = e.number("label_smoothing", 0); smoothing > 0) {
     const double share = smoothing / static_cast<double>(e.known_size("self", axis));
@@ -126,7 +119,7 @@ void of_probabilities(Emission& e, std::int64_t rank) {
 
 // (1 - s) · loss + s · the mean over all classes
 void smoothed(Emission& e, std::int64_t rank, double smoothing) {
-  const Value logs = log_softmax(e, e.tensor("self"), class_axis(rank), rank);
+  const Value logs = log_softmax(e, e.tensor("self"), rank, class_axis(rank));
   const Targets targets = targets_of(e, rank);
   const DType dtype = logs.dtype;
   const Value loss = likelihood(e, logs, rank, targets);
@@ -143,7 +136,7 @@ void cross_entropy_loss(Emission& e) {
   if (e.variant("operator")) return e.give(by_operator(e, "SoftmaxCrossEntropyLoss", rank));
   const double smoothing = e.number("label_smoothing");
   if (smoothing > 0) return smoothed(e, rank, smoothing);
-  e.give(likelihood(e, log_softmax(e, e.tensor("self"), class_axis(rank), rank), rank, targets_of(e, rank)));
+  e.give(likelihood(e, log_softmax(e, e.tensor("self"), rank, class_axis(rank)), rank, targets_of(e, rank)));
 }
 
 // ---- Margins

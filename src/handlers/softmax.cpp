@@ -1,4 +1,6 @@
 // Softmax along one dimension.
+#include "handlers/softmax.h"
+
 #include <numeric>
 
 #include "handlers/elementary.h"
@@ -17,23 +19,9 @@ Value normalized(Emission& e, const char* op, Value x, std::int64_t rank, std::i
   return e.build.transpose(e.node(op, {e.build.transpose(x, swapped)}, {{"axis", rank - 1}}), swapped);
 }
 
-void emit(Emission& e, const char* op) {
-  const Value x = e.tensor("self", e.output_dtype());
-  e.give(normalized(e, op, x, e.rank("self"), e.axis("dim")));
-}
+void softmax(Emission& e) { e.give(normalized(e, "Softmax", e.tensor("self", e.output_dtype()), e.rank("self"), e.axis("dim"))); }
 
-void softmax(Emission& e) { emit(e, "Softmax"); }
-
-// ONNX Runtime's LogSoftmax of doubles loses what infinities make of it.
-void log_softmax(Emission& e) {
-  const DType dtype = e.output_dtype();
-  if (dtype != DType::f64 || e.rank("self") == 0) return emit(e, "LogSoftmax");
-  const Value x = e.tensor("self", dtype);
-  const Ints axes{e.axis("dim")};
-  const auto reduced = [&](const char* op, const Value& value) { return e.node(op, {value}, {{"axes", axes}, {"keepdims", 1}}); };
-  const Value below = subtract(e, x, reduced("ReduceMax", x));
-  e.give(subtract(e, below, e.node("Log", {reduced("ReduceSum", e.node("Exp", {below}))})));
-}
+void emit_log_softmax(Emission& e) { e.give(log_softmax(e, e.tensor("self", e.output_dtype()), e.rank("self"), e.axis("dim"))); }
 
 // 0 where everything is -inf.
 void safe_softmax(Emission& e) {
@@ -46,9 +34,19 @@ void safe_softmax(Emission& e) {
 
 }  // namespace
 
+// ONNX Runtime's LogSoftmax of doubles loses what infinities make of it.
+Value log_softmax(Emission& e, const Value& x, std::int64_t rank, std::int64_t axis) {
+  if (x.dtype != DType::f64 || rank == 0) return normalized(e, "LogSoftmax", x, rank, axis);
+  const auto reduced = [&](const char* op, const Value& value) {
+    return e.node(op, {value}, {{"axes", Ints{axis}}, {"keepdims", 1}});
+  };
+  const Value below = subtract(e, x, reduced("ReduceMax", x));
+  return subtract(e, below, e.node("Log", {reduced("ReduceSum", e.node("Exp", {below}))}));
+}
+
 void register_softmax(Registry& registry) {
   for (const char* op : {"aten::softmax", "aten::_softmax"}) registry.handler(op, softmax);
-  for (const char* op : {"aten::log_softmax", "aten::_log_softmax"}) registry.handler(op, log_softmax);
+  for (const char* op : {"aten::log_softmax", "aten::_log_softmax"}) registry.handler(op, emit_log_softmax);
   registry.handler("aten::_safe_softmax", safe_softmax);
 }
 
