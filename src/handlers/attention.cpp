@@ -181,7 +181,8 @@ struct Attended {
 
 Attended attend(Emission& e, const Heads& heads) {
   const Values parts = projected(e, heads);
-  const double scale = 1 / std::sqrt(static_cast<double>(heads.features / heads.count));
+  const std::int64_t width = heads.features / heads.count;
+  const double scale = 1 / std::sqrt(static_cast<double>(width));
   const Value query = e.node("Mul", {parted(e, heads, parts[0]), e.scalar(parts[0].dtype, scale)});
   Value scores = e.node("MatMul", {query, swap_last(e, parted(e, heads, parts[1]), 4)});
   if (heads.mask) scores = e.node("Where", {heads.mask, e.scalar(scores.dtype, -infinity), scores});

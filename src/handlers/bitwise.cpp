@@ -26,7 +26,7 @@ void bitwise_not(Emission& e) {
 }  // namespace
 
 void register_bitwise(Registry& registry) {
-  const auto all = [&](Handler handler, std::initializer_list<const char*> names) {
+  const auto all = [&](const Handler& handler, std::initializer_list<const char*> names) {
     for (const char* name : names) registry.handler(name, handler);
   };
   all(bitwise_and, {"aten::bitwise_and", "aten::bitwise_and.Scalar", "aten::bitwise_and.Scalar_Tensor", "aten::__and__"});

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "symbolic/emptiness.h"
 
 namespace compatcheck::handlers {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool is_norm(std::string_view op) { return op == "ReduceL1" || op == "ReduceL2"; }
 

@@ -34,10 +34,10 @@ void shift(Emission& e) {
 }
 
 void frequencies(Emission& e) {
-  const std::int64_t n = e.integer("n");
+  const std::int64_t n = e.integer("n"), middle = n / 2;
   const bool real = e.call.op() == "aten::fft_rfftfreq";
   const double step = 1 / (static_cast<double>(n) * e.number("d", 1));
-  const auto points = static_cast<double>(n), half = static_cast<double>(n / 2);
+  const auto points = static_cast<double>(n), half = static_cast<double>(middle);
   const auto made =
       ir::listed<double>(real ? half + 1 : points, [&](double i) { return (real || i < points - half ? i : i - points) * step; });
   const auto count = static_cast<std::int64_t>(made.size());

@@ -98,8 +98,8 @@ Taps antialiased(const Resized& resized, std::int64_t size, std::int64_t places,
   Taps taps;
   for (std::int64_t place = 0; place < places; ++place) {
     const double center = by * (static_cast<double>(place) + 0.5);
-    const std::int64_t first = std::max<std::int64_t>(static_cast<std::int64_t>(center - support + 0.5), 0);
-    const std::int64_t behind = std::min(static_cast<std::int64_t>(center + support + 0.5), size);
+    const std::int64_t first = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(center - support + 0.5)), 0);
+    const std::int64_t behind = std::min(static_cast<std::int64_t>(std::floor(center + support + 0.5)), size);
     Window window{first, {}};
     double total = 0;
     for (std::int64_t i = first; i < behind; ++i) {

@@ -1,15 +1,12 @@
 // Variances and norms.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // ---- Variance
 

@@ -208,7 +208,8 @@ void softmax(Emission& e) {
 }  // namespace
 
 void register_quantized_layers(Registry& registry) {
-  const auto all = [&](std::initializer_list<const char*> ops, Handler handler, const std::vector<std::string>& variants = {}) {
+  const auto all = [&](std::initializer_list<const char*> ops, const Handler& handler,
+                       const std::vector<std::string>& variants = {}) {
     for (const char* op : ops) registry.handler("quantized::" + std::string(op), handler, variants);
   };
   all({"add", "add_relu"}, binary<'+'>);

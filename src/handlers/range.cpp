@@ -124,7 +124,8 @@ Value spaced(Emission& e) {
     if (*count < 2)
       return *count == 1 ? e.build.reshape(start, {1}) : e.build.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}});
     const Value step = e.node("Div", {e.node("Sub", {end, start}), e.scalar(dtype, *count - 1)});
-    const auto half = static_cast<double>(*count / 2), others = static_cast<double>(*count) - half;
+    const std::int64_t in_front = *count / 2;
+    const auto half = static_cast<double>(in_front), others = static_cast<double>(*count - in_front);
     const Doubles first = ir::listed<double>(half, [](double i) { return i; }),
                   last = ir::listed<double>(others, [&](double i) { return others - 1 - i; });
     const auto vector = [&](const std::vector<double>& numbers) {

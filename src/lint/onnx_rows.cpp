@@ -9,7 +9,6 @@
 
 namespace compatcheck::lint {
 
-using ir::Type;
 using ir::TypeKind;
 using mapping::Binding;
 using mapping::Literal;

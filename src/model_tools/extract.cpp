@@ -248,7 +248,8 @@ class Extract {
         found_.inputs.push_back(info_of(input));
     for (const auto& output : model.graph().output()) found_.outputs.push_back(info_of(output));
     found_.nodes = static_cast<std::uint64_t>(model.graph().node_size());
-    found_.initializers = static_cast<std::uint64_t>(model.graph().initializer_size() + model.graph().sparse_initializer_size());
+    found_.initializers = static_cast<std::uint64_t>(model.graph().initializer_size()) +
+                          static_cast<std::uint64_t>(model.graph().sparse_initializer_size());
     found_.functions = static_cast<std::uint64_t>(model.functions_size());
   }
 

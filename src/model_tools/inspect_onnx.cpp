@@ -81,7 +81,7 @@ Attribute::AttributeType type_of(const Attribute& attribute) {
 
 class Walk {
  public:
-  Walk(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder, const InspectOptions& options,
+  Walk(const std::shared_ptr<const frontend::InputFile>& file, const std::filesystem::path& folder, const InspectOptions& options,
        Listed listed)
       : watch_(analysis::watch_of(options.load.run, options.load.timeout_seconds)),
         skeleton_(Skeleton::read(file, watch_)),

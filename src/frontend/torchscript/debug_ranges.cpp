@@ -85,7 +85,7 @@ std::size_t DebugRanges::add_text(const c10::IValue& source, bool string_table) 
   Text text;
   if (string_table) {
     for (const std::int64_t piece : fields.at(0).toIntVector()) {
-      strings_.at(static_cast<std::size_t>(piece));
+      if (piece < 0 || static_cast<std::size_t>(piece) >= strings_.size()) throw std::out_of_range("no such text");
       text.pieces.push_back(static_cast<std::uint32_t>(piece));
     }
     text.file = strings_.at(static_cast<std::size_t>(fields.at(1).toInt()));

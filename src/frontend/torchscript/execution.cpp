@@ -157,7 +157,10 @@ Values arguments_of(const ir::Constant& call, ExecutionModel& model) {
 }
 
 std::uint64_t bytes_of(const IValue& value) {
-  if (value.isTensor()) return value.toTensor().defined() ? value.toTensor().numel() * value.toTensor().element_size() : 0;
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();
+    return tensor.defined() ? static_cast<std::uint64_t>(tensor.numel() * tensor.element_size()) : 0;
+  }
   std::uint64_t bytes = sizeof(std::int64_t);
   if (value.isList())
     for (const IValue& item : value.toListRef()) bytes += bytes_of(item);

@@ -17,9 +17,7 @@ constexpr double relative = 1e-5;
 class Flatten {
  public:
   void visit(const std::string& path, const IValue& value) {
-    if (value.isTensor() && value.toTensor().defined())
-      add(path, value);
-    else if (value.isList())
+    if (value.isList())
       visit_all(path, value.toListRef());
     else if (value.isTuple())
       visit_all(path, value.toTupleRef().elements());

@@ -127,7 +127,7 @@ void Interpreter::bind(const ir::Block& block, const Values& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) define(*block.inputs()[i], inputs[i]);
 }
 
-std::vector<IValue> Interpreter::run(Values inputs) {
+std::vector<IValue> Interpreter::run(const Values& inputs) {
   values_.assign(graph_.value_limit(), IValue());
   bind(*graph_.top(), inputs);
   return run_block(*graph_.top());

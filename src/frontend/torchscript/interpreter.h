@@ -33,7 +33,7 @@ class Interpreter {
   Interpreter(const ir::Graph& graph, ConstantSources sources, Watch watch = {});
 
   // Throws ModelError "%name = aten::op(…) at file:line: what went wrong".
-  std::vector<c10::IValue> run(std::vector<c10::IValue> inputs);
+  std::vector<c10::IValue> run(const std::vector<c10::IValue>& inputs);
 
  private:
   using Values = std::vector<c10::IValue>;

@@ -1,5 +1,8 @@
 #include "frontend/torchscript/types.h"
 
+#include <ATen/core/function_schema.h>
+#include <ATen/core/jit_type.h>
+
 #include <utility>
 
 #include "compatcheck/error.h"

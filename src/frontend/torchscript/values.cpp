@@ -1,5 +1,7 @@
 #include "frontend/torchscript/values.h"
 
+#include <ATen/core/jit_type.h>
+
 #include "compatcheck/error.h"
 #include "frontend/torchscript/packed_parameters.h"
 
