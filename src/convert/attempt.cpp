@@ -114,12 +114,21 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
   outcome.reason = "no mapping at opset " + std::to_string(opset);
 }
 
-// Values on trial: constants as they are, all else by its facts.
+constexpr std::int64_t most_computed = 64;  // elements
+
+// Few elements, known when converting.
+bool is_small_constant(const symbolic::Fact& fact) {
+  const auto* tensor = fact.tensor();
+  return tensor && tensor->shape && symbolic::is_constant(fact) &&
+         symbolic::product(*tensor->shape).number().value_or(most_computed + 1) <= most_computed;
+}
+
+// Values on trial: constants as they are, small ones also as operators make them of others, all else by its facts.
 class TrialOperands {
  public:
   // `open`: of an unknown dtype, too.
-  TrialOperands(const Context& context, onnx::Builder& builder, bool open = false)
-      : context_(context), builder_(builder), open_(open) {}
+  TrialOperands(const Context& context, Lookups& lookups, onnx::Builder& builder, bool open = false)
+      : context_(context), lookups_(lookups), builder_(builder), open_(open) {}
 
   const handlers::Operand& of(const ir::Value* value) {
     if (const auto known = operands_.find(value); known != operands_.end()) return known->second;
@@ -144,6 +153,8 @@ class TrialOperands {
       for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));
       return {std::move(list)};
     }
+    if (is_small_constant(context_.facts.of(value)))
+      if (auto constant = computed_constant(*value)) return *std::move(constant);
     const auto fresh = [this](ir::DType dtype, bool sequence) {
       return onnx::Value{
           builder_.model().add_value({.kind = sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor,
@@ -160,7 +171,35 @@ class TrialOperands {
     }
   }
 
+  // As conversion makes it, if a constant comes of that. Nodes that it leaves are dead.
+  std::optional<handlers::Operand> computed_constant(const ir::Value& value) {
+    const ir::Node* maker = value.producer();
+    if (!maker || !maker->schema()) return std::nullopt;
+    const Lookup& found = lookups_.find(*maker, builder_.model().opset);
+    if (found.status != Lookup::Status::rows) return std::nullopt;
+    const symbolic::Call call(*maker, context_.facts);
+    const auto row = std::ranges::find_if(found.rows, [&](const Row& each) {
+      return symbolic::applies(each, call, context_.registry, context_.schemas).truth == Truth::yes;
+    });
+    if (row == found.rows.end() || row->kind != Row::Kind::mapped || row->random) return std::nullopt;
+    if (auto known = known_results(call, builder_)) return std::move((*known)[value.index()]);
+    const Way way(call, *row, *found.op, context_, builder_.model().opset);
+    if (!way.exists() || way.by_plugin()) return std::nullopt;
+    try {
+      handlers::Emission emission(call, &*row, context_.table.facts(call.op(), maker->overload(), context_.schemas), builder_,
+                                  [this](const ir::Value* input) -> const handlers::Operand& { return of(input); });
+      way.emit(emission);
+      const auto& made = emission.results()[value.index()];
+      return made && made->tensor() && builder_.constant_of(*made->tensor()) ? made : std::nullopt;
+    } catch (const onnx::Refusal&) {
+    } catch (const handlers::Wanting&) {
+    } catch (const symbolic::Impossible&) {
+    }
+    return std::nullopt;
+  }
+
   const Context& context_;
+  Lookups& lookups_;
   onnx::Builder& builder_;
   bool open_;
   std::unordered_map<const ir::Value*, handlers::Operand> operands_;
@@ -253,7 +292,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
   if (!call.node().schema()) return refuse(outcome, &row, "no schema tells what the call's arguments are");
   onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
-  TrialOperands operands(context_, builder);
+  TrialOperands operands(context_, lookups_, builder);
   const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
   handlers::Emission emission(call, &row, word, builder,
                               [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
@@ -323,7 +362,7 @@ void Attempter::try_control(Attempt& attempt, int opset) {
     if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
     if (node.is("prim::If") && !builder.at_least(13)) demand_ranks(node, context_.facts);
     builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
-    TrialOperands operands(context_, builder);
+    TrialOperands operands(context_, lookups_, builder);
     const auto carry = [&](const ir::Value* value, const handlers::Operand& form) {
       onnx::Values values;
       if (const handlers::Operand* given = operands.if_known(value)) handlers::spill(*given, form, builder, values);
@@ -340,7 +379,7 @@ void Attempter::try_control(Attempt& attempt, int opset) {
 void Attempter::try_unpack(Attempt& attempt, int opset) {
   const ir::Node& node = *attempt.outcome.node;
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
-    TrialOperands operands(context_, builder);
+    TrialOperands operands(context_, lookups_, builder);
     if (const handlers::Operand* list = operands.if_known(node.input(0))) unpacked(*list, node.outputs().size(), builder);
   });
 }
@@ -349,7 +388,7 @@ void Attempter::try_interface(Attempt& attempt, int opset) {
   attempt.outcome.structural = true;
   attempt.outcome.status = Status::ok;
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
-    TrialOperands operands(context_, builder, context_.export_type != ExportType::onnx);
+    TrialOperands operands(context_, lookups_, builder, context_.export_type != ExportType::onnx);
     if (const auto text = text_output(graph_))
       throw onnx::Refusal{"the model returns a text (" + *text + "), but an ONNX model can only return tensors",
                           "return tensors only, and choose the text outside of the model"};
@@ -473,7 +512,7 @@ Attempt Attempter::attempt_foreign_call(const ir::Node& node, int opset) {
       attempt.outcome.emitted = {{.op = foreign_name(node, ExportType::raw)}};
       return;
     }
-    TrialOperands operands(context_, builder, true);
+    TrialOperands operands(context_, lookups_, builder, true);
     write_foreign(node, context_, builder,
                   [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
     attempt.outcome.emitted = builder.take_emitted();
