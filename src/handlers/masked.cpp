@@ -60,22 +60,32 @@ void put_one_number(Emission& e) {
 Value put_rows(Emission& e, const IndexPlan& plan, const Value& updates, bool accumulate) {
   const Value data = flat_data(e, plan), places = flat_positions(e, plan);
   const auto kept = plan.rank() - static_cast<std::int64_t>(plan.axes.size());
-  Values sizes{e.integers({-1})};
-  Shape shape{Dim(1)};
+  const Value flat = e.build.reshape(places, {-1});
+  const Dim count = symbolic::product(plan.common());
+  Shape shape{Dim(1)}, taken{count};
   for (const std::int64_t axis : plan.axes) shape.front() = shape.front() * (*plan.shape)[static_cast<std::size_t>(axis)];
   for (std::int64_t axis = 0; axis < plan.rank(); ++axis) {
     if (std::ranges::find(plan.axes, axis) != plan.axes.end()) continue;
-    const auto known = (*plan.shape)[static_cast<std::size_t>(axis)].number();
-    sizes.push_back(known ? e.integers({*known}) : size_at(e, plan.data, axis));
     shape.push_back((*plan.shape)[static_cast<std::size_t>(axis)]);
+    taken.push_back(shape.back());
   }
+  const auto size_of = [&](std::int64_t axis) {
+    const auto known = (*plan.shape)[static_cast<std::size_t>(axis)].number();
+    return known ? e.integers({*known}) : size_at(e, plan.data, axis);
+  };
+  const auto sizes = [&] {
+    Values parts{count.is_number() ? e.integers({*count.number()}) : size_at(e, flat, 0)};
+    for (std::int64_t axis = 0; axis < plan.rank(); ++axis)
+      if (std::ranges::find(plan.axes, axis) == plan.axes.end()) parts.push_back(size_of(axis));
+    return joined(e, parts);
+  };
   Ints behind;
   for (std::int64_t i = 1; i <= kept; ++i) behind.push_back(i);
   Shape rows(shape.size(), Dim(1));
   rows.front() = Dim::unknown();
   Writing w{.data = data,
-            .index = e.build.unsqueeze(e.build.reshape(places, {-1}), behind),
-            .source = reshape_parts(e, updates, sizes),
+            .index = e.build.unsqueeze(flat, behind),
+            .source = reshape_to(e, updates, nullptr, &taken, sizes),
             .axis = 0,
             .shape = shape,
             .index_shape = rows,
@@ -88,10 +98,7 @@ Value put_rows(Emission& e, const IndexPlan& plan, const Value& updates, bool ac
   for (const std::int64_t axis : order) first.push_back((*plan.shape)[static_cast<std::size_t>(axis)]);
   return reshape_to(e, made, &shape, &first, [&] {
     Values parts;
-    for (const std::int64_t axis : order) {
-      const auto known = (*plan.shape)[static_cast<std::size_t>(axis)].number();
-      parts.push_back(known ? e.integers({*known}) : size_at(e, plan.data, axis));
-    }
+    for (const std::int64_t axis : order) parts.push_back(size_of(axis));
     return joined(e, parts);
   });
 }

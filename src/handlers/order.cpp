@@ -88,6 +88,11 @@ Ordered of_integers(Emission& e, const Value& value, std::int64_t axis, const Va
 
 Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k,
                        Direction direction) {
+  if (const auto count = e.build.ints_of(k); count && count->front() == 0 && !e.at_least(10)) {  // TopK-1 takes no k of 0
+    const bool had_none = dims.at(static_cast<std::size_t>(axis)).number() == 0;
+    const Value none = had_none ? value : e.build.slice(value, {0}, {0}, {axis});
+    return {none, e.cast(none, DType::i64)};
+  }
   if (!is_floating(value)) {
     Ordered found = of_integers(e, value, axis, k, direction);
     found.values = e.cast(found.values, value.dtype);

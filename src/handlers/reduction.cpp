@@ -20,8 +20,16 @@ void average(Emission& e) {
   e.give(mean(e, e.tensor("self", e.output_dtype()), e.shape("self"), axes_of(e), e.boolean("keepdim")));
 }
 
+// Where ONNX Runtime reduces all dimensions, infinity hides NaN: one more keeps it from that.
 void logsumexp(Emission& e) {
-  e.give(reduce(e, "ReduceLogSumExp", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
+  const Value x = e.tensor("self", e.output_dtype());
+  const auto over = [&](const Value& value, const Ints& axes) {
+    return reduce(e, "ReduceLogSumExp", value, axes, e.boolean("keepdim"));
+  };
+  Ints axes = axes_of(e);
+  if (axes.empty() || std::ssize(axes) < e.rank("self")) return e.give(over(x, axes));
+  for (std::int64_t& axis : axes) ++axis;
+  e.give(e.build.squeeze(over(e.build.unsqueeze(x, {0}), axes), {0}));
 }
 
 template <Extreme which>

@@ -196,6 +196,8 @@ void give_written(Emission& e, const Value& made) { e.give(e.rank("self") == 0 ?
 
 Shape shape_of(Emission& e, std::string_view tensor) { return e.rank(tensor) == 0 ? Shape{1} : e.shape(tensor); }
 
+bool writes_nothing(const Writing& w) { return has_no_elements(w.index_shape) || has_no_elements(w.shape); }
+
 Writing writing_of(Emission& e) {
   return {.data = at_least_a_vector(e, e.tensor("self"), e.rank("self")),
           .index = at_least_a_vector(e, e.tensor("index", DType::i64), e.rank("index")),
@@ -240,7 +242,7 @@ void demand_ranks(const Emission& e, const Writing& w) {
 
 void scatter(Emission& e) {
   Writing w = writing_of(e);
-  if (has_no_elements(w.index_shape)) return e.give(e.tensor("self"));
+  if (writes_nothing(w)) return e.give(e.tensor("self"));
   demand_ranks(e, w);
   if (e.call.has("src"))
     w.source = source_of(e, w, "src");
@@ -251,7 +253,7 @@ void scatter(Emission& e) {
 
 void scatter_add(Emission& e) {
   Writing w = writing_of(e);
-  if (has_no_elements(w.index_shape)) return e.give(e.tensor("self"));
+  if (writes_nothing(w)) return e.give(e.tensor("self"));
   demand_ranks(e, w);
   w.source = source_of(e, w, "src");
   give_written(e, written(e, w, Reduction::sum));
@@ -259,7 +261,7 @@ void scatter_add(Emission& e) {
 
 void scatter_reduce(Emission& e) {
   Writing w = writing_of(e);
-  if (has_no_elements(w.index_shape)) return e.give(e.tensor("self"));
+  if (writes_nothing(w)) return e.give(e.tensor("self"));
   demand_ranks(e, w);
   w.source = source_of(e, w, "src");
   give_written(e, written(e, w, reduction_of(e.string("reduce")), e.boolean("include_self")));
@@ -282,7 +284,7 @@ Writing rows_of(Emission& e, std::string_view source) {
 
 // Every operator but the comparison wants an index as large as the source.
 void give_rows(Emission& e, Writing w, const Shape& source_shape, Reduction reduction, bool include_data = true) {
-  if (has_no_elements(w.index_shape)) return e.give(e.tensor("self"));
+  if (writes_nothing(w)) return e.give(e.tensor("self"));
   if (!compares(e, reduction)) {
     w.index = stretched_index(e, w, source_shape);
     w.index_shape = source_shape;
@@ -307,6 +309,7 @@ void index_reduce(Emission& e) {
 // One number in every row: as many as there are positions, which may count from the end.
 void index_fill(Emission& e) {
   Writing w = rows_of(e, {});
+  if (writes_nothing(w)) return e.give(e.tensor("self"));
   const auto axis = static_cast<std::size_t>(w.axis);
   w.index = wrapped_if_needed(
       e, w.index,
@@ -325,7 +328,6 @@ void index_fill(Emission& e) {
   };
   const Shape none;
   w.source = expand_to(e, e.number_value("value", w.data.dtype), &none, &source, computed);
-  if (has_no_elements(w.index_shape)) return e.give(e.tensor("self"));
   w.index = expand_to(e, w.index, &w.index_shape, &source, computed);
   w.index_shape = source;
   give_written(e, written(e, w, Reduction::none));
@@ -338,7 +340,7 @@ void put(Emission& e) {
     return e.rank(tensor) == 1 ? value : e.build.reshape(value, {-1});
   };
   const Shape& shape = e.shape("self");
-  if (has_no_elements(e.shape("index"))) return e.give(e.tensor("self"));
+  if (has_no_elements(e.shape("index")) || has_no_elements(shape)) return e.give(e.tensor("self"));
   Writing w{.data = flat(e.tensor("self"), "self"),
             .index = flat(e.tensor("index", DType::i64), "index"),
             .source = {},

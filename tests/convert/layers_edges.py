@@ -190,6 +190,16 @@ def write_optional(x: Tensor):
     return y
 
 
+def put_in_places(x):
+    """Of three columns fewer, which may be none."""
+    rows, columns, both = x[:, 3:] * 1, x[:, 3:].t() * 1, x[:, 3:].unsqueeze(2) * 1
+    rows[torch.tensor([0, 1])] = 5.0
+    columns[:, torch.tensor([0, 1])] = columns[:, :2] * 2
+    both[torch.tensor([0, 1]), :, torch.tensor([[0], [0]])] = 3.0
+    rows.index_put_((torch.tensor([0, 1]),), torch.tensor(1.0), True)
+    return rows, columns, both
+
+
 def write_first_two(x):
     y = x.flatten(-2)[:2]
     y[::3] = y.flip(0)[::3]
@@ -250,6 +260,11 @@ def products_of_nothing():
     made["no_queries"] = Case(lambda q, k: (q.transpose(0, 1) * 0.5) @ k.transpose(0, 1).transpose(1, 2), [(r(n, 2, 3), r(4, 2, 3)) for n in (3, 0, 1)], ("f32:n,2,3", "f32:4,2,3"), opsets=range(7, 27))
     made["unique_of_nothing"] = Case(lambda x: torch.unique(x, return_inverse=True), sizes((3, "n")), spec((3, "n")), opsets=range(11, 27))
     made["cov_of_a_number"] = Case(torch.cov, [(torch.tensor(4., dtype=torch.float64),), (torch.tensor(-1., dtype=torch.float64),)], opsets=range(7, 27))
+    made["rows_of_nothing_put"] = Case(put_in_places, [(r(3, 5),), (r(2, 3),), (r(2, 2),)], ("f32:n,m",), opsets=range(9, 27))
+    made["columns_of_nothing_filled"] = Case(lambda x: x[:, -2:-7].index_fill(0, torch.tensor([0, -1]), 4) + x[:, :1], [(r(3, 4),), (r(2, 4),)], ("f32:n,4",), opsets=range(9, 27))
+    made["nothing_sorted"] = Case(lambda x: (*x.sort(0), x.argsort(0, descending=True), *x.transpose(0, 1).topk(0, 0)), [(r(0, 4, 2),), (r(0, 4, 1),)], ("f32:0,4,n",), opsets=range(7, 27))
+    made["bounds_moved"] = Case(lambda x: x.clamp(torch.tensor(-1).to("cpu"), torch.tensor(1)), [(torch.tensor([-3, 0, 4]),)], ("i64:n",), opsets=range(7, 27))
+    made["logsumexp_of_infinity_and_nan"] = Case(lambda x: (x.logsumexp((0, 1)), x.logsumexp((0, 1), True), x[0].logsumexp(0)), [(torch.tensor([[1, INF, float("nan")]]),), (torch.tensor([[1, INF, 2], [1, 2, 3]]),)], ("f32:n,3",), opsets=range(7, 27))
     made["optional_written"] = Case(write_optional, [(torch.tensor([[3.0, 0.5], [1.0, 2.0]]),)], ("f32:2,2",), script=True)
     made["meshgrid_written"] = Case(write_meshgrid, [(torch.tensor([2.0, 1.75, -3.5]),)], ("f32:3",), refused="whose elements share memory")
     made["stated_and_written"] = Case(written_in_place, [(torch.tensor([1, 2, 3]),)], ("i64:3",), script=True, refused="may or may not share memory")

@@ -13,7 +13,7 @@ SHAPES = [("n", 4), ("n", 4), ("n", 4), ("n",), ("n", "m"), (4,), (2, "n", 4), (
 INPUT_DTYPES = [torch.float32] * 8 + [torch.float64] * 2 + [torch.float16] + [torch.int64] * 4 + [torch.int32, torch.uint8, torch.int8, torch.int16] + [torch.bool] * 2
 ATTEMPTS = 40
 # What PyTorch leaves open, or ONNX Runtime, for infinities and NaN: tests/corpus/open_values.py has the reasons.
-OPEN_AT_SPECIALS = re.compile("pool|gelu|prelu|interpolate|upsample|attention|unique|conv|cummax|cummin|sort|topk|median|kthvalue")
+OPEN_AT_SPECIALS = re.compile("det|pool|gelu|prelu|interpolate|upsample|attention|unique|conv|cummax|cummin|sort|topk|median|kthvalue")
 SIGN_OF_ZERO = re.compile("atan2|copysign|signbit")
 MOST_DEPTH = 2
 
