@@ -115,6 +115,7 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
 }
 
 constexpr std::int64_t most_computed = 64;  // elements
+constexpr int most_calls_behind = 8;        // that a constant is computed by, one after the other
 
 // Few elements, known when converting.
 bool is_small_constant(const symbolic::Fact& fact) {
@@ -153,7 +154,7 @@ class TrialOperands {
       for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));
       return {std::move(list)};
     }
-    if (is_small_constant(context_.facts.of(value)))
+    if (calls_behind_ < most_calls_behind && is_small_constant(context_.facts.of(value)))
       if (auto constant = computed_constant(*value)) return *std::move(constant);
     const auto fresh = [this](ir::DType dtype, bool sequence) {
       return onnx::Value{
@@ -177,6 +178,7 @@ class TrialOperands {
     if (!maker || !maker->schema()) return std::nullopt;
     const Lookup& found = lookups_.find(*maker, builder_.model().opset);
     if (found.status != Lookup::Status::rows) return std::nullopt;
+    builder_.narrow(lookups_.range(*maker, builder_.model().opset));
     const symbolic::Call call(*maker, context_.facts);
     const auto row = std::ranges::find_if(found.rows, [&](const Row& each) {
       return symbolic::applies(each, call, context_.registry, context_.schemas).truth == Truth::yes;
@@ -185,23 +187,28 @@ class TrialOperands {
     if (auto known = known_results(call, builder_)) return std::move((*known)[value.index()]);
     const Way way(call, *row, *found.op, context_, builder_.model().opset);
     if (!way.exists() || way.by_plugin()) return std::nullopt;
+    const auto meaning = builder_.meaning();
+    std::optional<handlers::Operand> made;
+    ++calls_behind_;
     try {
       handlers::Emission emission(call, &*row, context_.table.facts(call.op(), maker->overload(), context_.schemas), builder_,
                                   [this](const ir::Value* input) -> const handlers::Operand& { return of(input); });
       way.emit(emission);
-      const auto& made = emission.results()[value.index()];
-      return made && made->tensor() && builder_.constant_of(*made->tensor()) ? made : std::nullopt;
+      made = emission.results()[value.index()];
     } catch (const onnx::Refusal&) {
     } catch (const handlers::Wanting&) {
     } catch (const symbolic::Impossible&) {
     }
-    return std::nullopt;
+    --calls_behind_;
+    builder_.carry_meaning(meaning);
+    return made && made->tensor() && builder_.constant_of(*made->tensor()) ? made : std::nullopt;
   }
 
   const Context& context_;
   Lookups& lookups_;
   onnx::Builder& builder_;
   bool open_;
+  int calls_behind_ = 0;
   std::unordered_map<const ir::Value*, handlers::Operand> operands_;
 };
 

@@ -134,6 +134,7 @@ class Builder {
   [[nodiscard]] Marking plumbing() { return {role_, Role::plumbing}; }
   // The operators that carry the meaning of the call. They must outlive the builder.
   void carry_meaning(std::span<const std::string> operators) { meaning_ = operators; }
+  std::span<const std::string> meaning() const { return meaning_; }
   // A number that sizes or places something: what is computed from such numbers alone is, too.
   Value size(const Value& value);
   // The value is a result of the call: so is what it was computed from, were it sizes.
