@@ -204,6 +204,8 @@ std::vector<Sizes> SizePlan::changed(const Sizes& from, const std::vector<std::s
   add([](const std::string&, std::int64_t size) { return 2 * size; });
   add([&](const std::string& name, std::int64_t size) { return size - step(name, from); });
   add([](const std::string&, std::int64_t size) { return size + 1; });
+  // From 0 all of these may lead to 1.
+  for (std::int64_t size = 2; all.empty(); ++size) add([&](const std::string&, std::int64_t) { return size; });
   return all;
 }
 

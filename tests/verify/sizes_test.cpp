@@ -36,6 +36,19 @@ TEST(Sizes, DemandsOfBranchesAreMetWhereTheyCanBe) {
   EXPECT_EQ(SizeSearch({unsure}, {}).fit({{"x", 2}}, {"x"}), (Sizes{{"x", 5}}));
 }
 
+TEST(Sizes, ASizeOf0HasOthers) {
+  const ir::Graph graph;
+  const symbolic::FactTable facts;
+  SizeSearch search({}, {});
+  const Sizes from{{"x", 0}, {"y", 2}, {"z", 3}};
+  const SizePlan plan({"x", "y", "z"}, {}, from, graph, facts, search);
+  for (const std::vector<std::string>& names : {std::vector<std::string>{"x"}, {"x", "y"}, {"x", "y", "z"}}) {
+    const auto changed = plan.changed(from, names, 1);
+    ASSERT_FALSE(changed.empty());
+    for (const std::string& name : names) EXPECT_NE(changed.front().at(name), from.at(name));
+  }
+}
+
 // What can't be met takes no more time the more often it is asked for.
 TEST(Sizes, SearchesShareOneBudget) {
   Dim product = 1;
