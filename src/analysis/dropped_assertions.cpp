@@ -11,6 +11,7 @@ namespace compatcheck::analysis {
 namespace {
 
 constexpr std::size_t longest_message = 200;
+constexpr int most_parts = 1000;  // of a message
 
 const std::string* text_of(const ir::Value* value) {
   const ir::Constant* constant = ir::constant_of(value);
@@ -23,16 +24,23 @@ std::string without_placeholders(std::string pattern) {
   return pattern;
 }
 
-// Parts of the message that only a run of the model knows are shown as "…".
+// Parts of the message that only a run of the model knows are shown as "…". Its end may be missing if it is longer than what is
+// shown: texts added to themselves grow without bound.
 std::string message_of(const ir::Value* value) {
-  if (const std::string* text = text_of(value)) return *text;
-  const ir::Node* producer = value->producer();
-  if (producer && producer->is("aten::format") && !producer->inputs().empty())
-    return without_placeholders(message_of(producer->input(0)));
-  if (producer && producer->is("aten::percentFormat") && !producer->inputs().empty()) return message_of(producer->input(0));
-  if (producer && producer->is("aten::add") && producer->inputs().size() == 2)
-    return message_of(producer->input(0)) + message_of(producer->input(1));
-  return {};
+  std::string message;
+  std::vector<const ir::Value*> open{value};
+  for (int parts = 0; !open.empty() && parts < most_parts && message.size() <= longest_message; ++parts) {
+    const ir::Value* part = open.back();
+    open.pop_back();
+    const ir::Node* producer = part->producer();
+    if (const std::string* text = text_of(part))
+      message += *text;
+    else if (producer && (producer->is("aten::format") || producer->is("aten::percentFormat")) && !producer->inputs().empty())
+      open.push_back(producer->input(0));
+    else if (producer && producer->is("aten::add") && producer->inputs().size() == 2)
+      open.insert(open.end(), {producer->input(1), producer->input(0)});
+  }
+  return without_placeholders(std::move(message));
 }
 
 // "AssertionError: the batch is empty".

@@ -42,6 +42,16 @@ class Held(nn.Module):
             raise ValueError("one row is too few")  # HERE raise
         assert x.dim() == 2, "a matrix, please"  # HERE assert
         return x * 2
+
+
+class Doubled(nn.Module):
+    """Its message would have a million million letters."""
+
+    def forward(self, x):
+        m = str(x.size(0)) + "a"
+''' + "        m = m + m\n" * 40 + '''
+        assert x.size(0) > 1, m
+        return x * 2
 '''
 OTHER = '''
 import torch
@@ -159,6 +169,9 @@ def check_assertions(tool, net):
     assert not [finding for finding in settled["findings"] if finding["id"] == "CC013"], settled["findings"]
     sarif = json.loads(tool.run("held.pt", "--input", "x=f32:n,4", "--format", "sarif").stdout)["runs"][0]
     same([rule["id"] for rule in sarif["tool"]["driver"]["rules"] if rule["id"] == "CC013"], ["CC013"], "rules of SARIF")
+    torch.jit.script(net.Doubled()).save(tool.folder / "doubled.pt")
+    notes = [finding["message"] for finding in tool.report("doubled.pt", "--input", "x=f32:n,4")["findings"] if finding["id"] == "CC013"]
+    assert len(notes) == 1 and notes[0].endswith("aaa…") and len(notes[0]) < 300, notes
     assert tool.run("explain", "CC013").stdout.startswith("CC013 dropped-assertion (note)")
 
 
