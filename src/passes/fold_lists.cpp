@@ -27,7 +27,9 @@ std::optional<std::int64_t> index_of(const ir::Value* value, std::size_t size) {
 // The items of a container at one moment; of a dict, keys and values in turn.
 class Contents {
  public:
-  Contents(Values items, bool dict) : items_(std::move(items)), dict_(dict) {}
+  Contents(Values items, bool dict) : items_(std::move(items)), dict_(dict) {
+    if (dict_ && are_keys_known()) keep_last_of_equal_keys();
+  }
 
   const Values& items() const { return items_; }
 
@@ -79,6 +81,12 @@ class Contents {
     for (std::size_t i = 0; i < items_.size(); i += 2)
       if (!ir::constant_of(items_[i])) return false;
     return true;
+  }
+
+  void keep_last_of_equal_keys() {
+    Values given;
+    given.swap(items_);
+    for (std::size_t i = 0; i + 1 < given.size(); i += 2) set(given[i], given[i + 1]);
   }
 
   std::size_t place_of(const ir::Constant& key) const {
@@ -186,7 +194,7 @@ class Folder {
   }
 
   bool fold(ir::Node* made) {
-    if (!stays_here(*made)) return false;
+    if (made->inputs().size() > most_items || !stays_here(*made)) return false;
     std::vector<ir::Use> uses(made->output()->uses().begin(), made->output()->uses().end());
     std::sort(uses.begin(), uses.end(), [&](const ir::Use& a, const ir::Use& b) {
       return std::pair(order_.of(a.user), a.operand) < std::pair(order_.of(b.user), b.operand);

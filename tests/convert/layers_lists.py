@@ -5,6 +5,18 @@ from torch import Tensor
 from run_layers import Case
 
 
+def equal_keys(x: Tensor, y: Tensor):
+    """The last one stands, as in Python."""
+    written = {"a": x, "b": y, "a": y + 1}
+    written["b"] = x
+    paired = dict([("a", x), ("a", y)])
+    paired["a"] = x * 2
+    shorter = {"a": x, "c": x, "a": y}
+    del shorter["a"]
+    popped = {"a": x, "a": y}
+    return written["a"], paired["a"], len(shorter), popped.pop("a"), len(written)
+
+
 def chunk(x: Tensor):
     parts = torch.chunk(x, 3, 0)
     return parts[0], parts[1], parts[-1], len(parts)
@@ -77,7 +89,7 @@ def unbind_kept(x: Tensor):
 
 
 def cases():
-    made = {}
+    made = {"equal_keys": Case(equal_keys, [(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))], ("f32:2", "f32:2"), script=True)}
     by_name = [chunk, unsafe_chunk, split, unsafe_split, split_by_size, split_with_sizes, unsafe_split_with_sizes, tensor_split, unbind]
     kept = [chunk_of_kept, split_of_kept, unbind_kept]
     for dtype, text in [(torch.float32, "f32"), (torch.uint8, "u8"), (torch.int16, "i16"), (torch.bool, "bool")]:
