@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <set>
 
 #include "analysis/site.h"
+#include "symbolic/evaluate.h"
 #include "symbolic/fact.h"
 #include "symbolic/shapes.h"
 
@@ -15,29 +15,18 @@ namespace {
 using symbolic::Dim;
 using symbolic::Fact;
 
-std::set<std::string> names_in(const Dim& dim) {
-  std::set<std::string> names;
-  if (dim.is_number() || dim.is_unknown()) return names;
-  std::string word;
-  for (const char letter : dim.to_string() + " ") {
-    if (std::isalnum(static_cast<unsigned char>(letter)) || letter == '_' || letter == '.')
-      word += letter;
-    else if (!word.empty()) {
-      if (!std::isdigit(static_cast<unsigned char>(word.front()))) names.insert(word);
-      word.clear();
-    }
-  }
-  return names;
+void add_names(const Dim& dim, std::set<std::string>& names) {
+  for (std::string& name : symbolic::names_in(dim)) names.insert(std::move(name));
 }
 
 void add_names(const Fact& fact, std::set<std::string>& names) {
   if (const auto* tensor = fact.tensor()) {
     if (tensor->shape)
-      for (const Dim& dim : *tensor->shape) names.merge(names_in(dim));
+      for (const Dim& dim : *tensor->shape) add_names(dim, names);
     if (tensor->contents)
-      for (const Dim& dim : *tensor->contents) names.merge(names_in(dim));
+      for (const Dim& dim : *tensor->contents) add_names(dim, names);
   } else if (const auto* number = fact.number()) {
-    if (number->integer) names.merge(names_in(*number->integer));
+    if (number->integer) add_names(*number->integer, names);
   } else if (const auto* list = fact.list(); list && list->items) {
     for (const Fact& item : *list->items) add_names(item, names);
   }
@@ -128,7 +117,7 @@ class Collector {
       const ir::TypeRef type = i < traced.size() ? traced[i]->type() : nullptr;
       const auto* sizes = ir::is(type, ir::TypeKind::tensor) && type->tensor.sizes ? &*type->tensor.sizes : nullptr;
       for (std::size_t dim = 0; dim < tensor->shape->size(); ++dim) {
-        const auto names = names_in((*tensor->shape)[dim]);
+        const auto names = symbolic::names_in((*tensor->shape)[dim]);
         if (names.size() != 1 || *names.begin() != (*tensor->shape)[dim].to_string()) continue;
         const auto seen = sizes && dim < sizes->size() ? (*sizes)[dim].value_or(0) : 0;
         names_.push_back({*names.begin(), now[i]->name(), seen > 1 ? seen : 0});

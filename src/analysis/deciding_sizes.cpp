@@ -103,7 +103,7 @@ void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::strin
     add_input(made, name, said);
   }
   made.option += ", with your own sizes";
-  tries_->push_back(try_options(std::move(made), asked));
+  if (auto tried = try_options(std::move(made), asked)) tries_->push_back(*std::move(tried));
 }
 
 void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers) {
@@ -118,11 +118,9 @@ void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers
   for (const auto& [name, number] : numbers) names += (names.empty() ? "" : ", ") + name;
   made.option += numbers.size() == 1 ? ", with your own number for " + names : ", with your own numbers for " + names;
   made.of_given = true;
-  try {
-    tries_->push_back(try_options(std::move(made), asked));
-  } catch (const Error&) {  // with these numbers the graph may exceed a bound
-    return watch_.look();
-  }
+  auto tried = try_options(std::move(made), asked);
+  if (!tried) return;
+  tries_->push_back(*std::move(tried));
   if (std::ranges::all_of(tries_->back().failing, [](const auto& at) { return at.second.empty(); })) given_settled_ = true;
 }
 
@@ -145,15 +143,21 @@ void DecidingSizes::try_given() {
 }
 
 // Holds a prepared model of its own, which is freed before the next try.
-DecidingSizes::Try DecidingSizes::try_options(Try made, const std::vector<std::string>& inputs) {
+std::optional<DecidingSizes::Try> DecidingSizes::try_options(Try made, const std::vector<std::string>& inputs) {
   CheckOptions asked = options_;
   asked.inputs = inputs;
   asked.dims.clear();
-  const Prepared prepared = prepare(model_, asked, watch_);
-  const conversion::Context context = context_of(model_, prepared, watch_, asked.export_type);
-  conversion::Assessor assessor(prepared.graph, context);
-  for (const int opset : opsets_) made.failing.emplace(opset, failing(assessor.assess(opset)));
-  return made;
+  try {
+    const Prepared prepared = prepare(model_, asked, watch_);
+    const conversion::Context context = context_of(model_, prepared, watch_, asked.export_type);
+    conversion::Assessor assessor(prepared.graph, context);
+    for (const int opset : opsets_) made.failing.emplace(opset, failing(assessor.assess(opset)));
+    return made;
+  } catch (const UsageError&) {  // the model contradicts the options
+  } catch (const ModelError&) {  // with these options the graph exceeds a bound
+    watch_.look();
+  }
+  return std::nullopt;
 }
 
 void DecidingSizes::try_all() {
@@ -242,13 +246,9 @@ const std::vector<DecidingSizes::Try>& DecidingSizes::tries_of_value(const ir::V
   const auto add = [&](const std::vector<std::string>& said, const std::string& option) {
     std::vector<std::string> asked = options_.inputs;
     asked.insert(asked.end(), said.begin(), said.end());
-    try {
-      Try made;
-      made.option = option;
-      known->second.push_back(try_options(std::move(made), asked));
-    } catch (const Error&) {  // the options contradict this, or the graph exceeds a bound
-      watch_.look();
-    }
+    Try made;
+    made.option = option;
+    if (auto tried = try_options(std::move(made), asked)) known->second.push_back(*std::move(tried));
   };
   const std::string name = ir::input_name(input);
   const bool may_be_none = ir::is(input.type(), ir::TypeKind::optional);

@@ -58,7 +58,7 @@ class DecidingSizes {
   void try_given();                                                               // names from the user's options
   void try_given(const std::map<std::string, std::int64_t>& numbers);
   void add_input(Try& made, const std::string& input, const std::string& option) const;
-  Try try_options(Try made, const std::vector<std::string>& inputs);
+  std::optional<Try> try_options(Try made, const std::vector<std::string>& inputs);  // nullopt: they don't fit the model
   const std::vector<Try>& tries_of_value(const ir::Value& input);
   bool has_named_inputs() const;
   std::optional<std::uint32_t> index_of(const std::string& name) const;
