@@ -115,7 +115,7 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
 }
 
 constexpr std::int64_t most_computed = 64;  // elements
-constexpr int most_calls_behind = 8;        // that a constant is computed by, one after the other
+constexpr int most_calls_behind = 64;       // that compute a constant, one after the other: each takes stack
 
 // Few elements, known when converting.
 bool is_small_constant(const symbolic::Fact& fact) {
@@ -187,22 +187,45 @@ class TrialOperands {
     if (auto known = known_results(call, builder_)) return std::move((*known)[value.index()]);
     const Way way(call, *row, *found.op, context_, builder_.model().opset);
     if (!way.exists() || way.by_plugin()) return std::nullopt;
-    const auto meaning = builder_.meaning();
-    std::optional<handlers::Operand> made;
-    ++calls_behind_;
+    const Inside inside(*this);
     try {
       handlers::Emission emission(call, &*row, context_.table.facts(call.op(), maker->overload(), context_.schemas), builder_,
                                   [this](const ir::Value* input) -> const handlers::Operand& { return of(input); });
-      way.emit(emission);
-      made = emission.results()[value.index()];
+      telling_defects(*maker, builder_.model().opset, [&] {
+        try {
+          way.emit(emission);
+        } catch (const std::length_error& error) {
+          throw onnx::Refusal{error.what()};
+        }
+      });
+      const auto& made = emission.results()[value.index()];
+      if (made && made->tensor() && builder_.constant_of(*made->tensor())) return made;
     } catch (const onnx::Refusal&) {
     } catch (const handlers::Wanting&) {
     } catch (const symbolic::Impossible&) {
+    } catch (const DefectOfCall&) {
+      if (!found.user) throw;  // the trial of that call tells a user what his row does
     }
-    --calls_behind_;
-    builder_.carry_meaning(meaning);
-    return made && made->tensor() && builder_.constant_of(*made->tensor()) ? made : std::nullopt;
+    return std::nullopt;
   }
+
+  // While another call is emitted than the one on trial.
+  class Inside {
+   public:
+    explicit Inside(TrialOperands& operands) : operands_(operands), meaning_(operands.builder_.meaning()) {
+      ++operands_.calls_behind_;
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() {
+      --operands_.calls_behind_;
+      operands_.builder_.carry_meaning(meaning_);
+    }
+
+   private:
+    TrialOperands& operands_;
+    std::span<const std::string> meaning_;
+  };
 
   const Context& context_;
   Lookups& lookups_;
@@ -457,6 +480,8 @@ void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symboli
   };
   try {
     try_rows(attempt, found, call, opset);
+  } catch (const DefectOfCall&) {  // of the call that makes an operand
+    throw;
   } catch (const std::length_error& error) {
     misfit(error.what());
   } catch (const std::exception& error) {

@@ -33,7 +33,7 @@ struct Outcome {
   std::optional<Status> kept{};
   bool impossible = false;             // refused: PyTorch refuses the call, too
   bool of_unknown = false;             // refused, unassessed: for want of facts, which no input settles
-  const ir::Node* blamed = nullptr;    // of such: the node whose results nobody states; may be null
+  const ir::Node* blamed = nullptr;    // with `of_unknown`: the node whose results nobody states; may be null
   bool handled = false;                // its nodes were emitted, on trial
   std::vector<onnx::Emitted> emitted;  // ok: those nodes, those in bodies of If, Loop and Scan included
 };
