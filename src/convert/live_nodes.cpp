@@ -1,8 +1,9 @@
 #include "convert/live_nodes.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_set>
+
+#include "onnx/cleanup.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -58,18 +59,7 @@ void drop_dead(std::vector<onnx::Emitted>& runs, const onnx::Model& model, const
     emitted.insert(emitted.end(), static_cast<std::size_t>(run.count), {run.op, run.plumbing});
   // Casts that are put into a body afterwards come in another order: then all is kept.
   if (!std::ranges::equal(emitted, nodes, [](const auto& one, const auto* node) { return one.op == name_of(*node); })) return;
-  // What weights alone give is computed while converting (onnx::fold_weights).
-  static constexpr std::array folded{"Add", "Sub", "Mul", "Div", "Transpose", "ReduceL2"};
-  Ids constants;
-  for (const onnx::Initializer& initializer : model.initializers)
-    if (initializer.data.dtype == ir::DType::f32) constants.insert(initializer.value);
-  std::unordered_set<const onnx::Node*> gone;
-  for (const onnx::Node* node : nodes) {
-    const auto is_constant = [&](onnx::ValueId id) { return constants.contains(id); };
-    if (std::ranges::find(folded, node->op) == folded.end() || !std::ranges::all_of(node->inputs, is_constant)) continue;
-    constants.insert(node->outputs.begin(), node->outputs.end());
-    gone.insert(node);
-  }
+  const auto gone = onnx::foldable_nodes(model);  // computed while converting
   Ids read = results_of(emission);
   std::vector<bool> dead(nodes.size(), false);
   for (std::size_t i = nodes.size(); i-- > 0;) {

@@ -1,6 +1,8 @@
 // Passes on a finished model. Each keeps what the model computes.
 #pragma once
 
+#include <unordered_set>
+
 #include "onnx/model.h"
 
 namespace compatcheck::onnx {
@@ -18,6 +20,8 @@ void merge_equal(Model& model);
 void fuse_batch_norm(Model& model, int weights);
 // Nodes that compute with weights alone, of moderate size, become weights; none is larger than what it is made from.
 void fold_weights(Model& model, int weights);
+// The nodes that fold_weights would remove, in bodies too.
+std::unordered_set<const Node*> foldable_nodes(const Model& model);
 // ONNX Runtime (PadFusion, 1.17 to 1.31) takes zeros that a Pad puts around a MaxPool's input into its `pads`, which count as
 // -infinity; not where auto_pad says that there are none, nor where the MaxPool gives positions, too. Before opset 8, which has
 // no positions, another Pad stands between. An AveragePool with such zeros that are as wide as its window doesn't load; auto_pad

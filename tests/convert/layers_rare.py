@@ -22,11 +22,27 @@ def diagonal(x):
     return y
 
 
+class BranchOfWeights(torch.nn.Module):
+    """Its weights are normed in a branch, and too large for conversion to do it."""
+
+    def __init__(self, rows, columns):
+        super().__init__()
+        self.v, self.g = torch.nn.Parameter(torch.randn(rows, columns)), torch.nn.Parameter(torch.rand(rows, 1))
+
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            y = x @ torch._weight_norm(self.v, self.g, 0)
+        else:
+            y = x @ torch._weight_norm(self.v * 2, self.g, 0) - 1
+        return y
+
+
 def cases():
     r = torch.randn
     channels = (torch.rand(3), torch.rand(3), torch.rand(3), torch.rand(3) + 0.5)
     return {
         "norm_except_dim": Case(lambda v: (torch.norm_except_dim(v, 2, 0), torch.norm_except_dim(v, 1, 1), torch.norm_except_dim(v, 3, -1)), [(r(2, 3, 4),)]),
+        **{f"weight_norm_{rows}": Case(BranchOfWeights(rows, columns).eval(), [(r(1, rows).abs(),), (-r(1, rows).abs(),)], specs=(f"f32:1,{rows}",), script=True) for rows, columns in ((3, 4), (2, 2**21 + 1))},
         "weight_norm_interface": Case(lambda v, g: torch._weight_norm_interface(v, g, 0), [(r(2, 3, 4), r(2, 1, 1))]),
         "pad_sequence": Case(lambda a, b: (torch._C._nn.pad_sequence([a, b], True, 0.5), torch._C._nn.pad_sequence([a, b], False, 0.0)), [(r(2, 3), r(4, 3))]),
         "fft_fftfreq": Case(lambda x: x + torch.fft.fftfreq(5, 0.5), [(r(5),)]),
