@@ -5,6 +5,7 @@
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -114,15 +115,27 @@ bool both_natural(const Emission& e) {
   return is_natural(e, a) && is_natural(e, b);
 }
 
+// ONNX Runtime refuses to divide integers by one number that is 0, even if there is nothing to divide.
+std::pair<Value, Value> quotient_operands(Emission& e) {
+  auto [a, b] = operands(e);
+  const auto [dividend, divisor] = operand_names(e);
+  const Shape *sizes = known_shape(e, dividend), *of_divisor = known_shape(e, divisor);
+  const bool one = of_divisor && std::ranges::all_of(*of_divisor, [](const Dim& size) { return size.number() == 1; });
+  if (is_float(b) || !one || !may_be_zero(e, b)) return {a, b};
+  if (!sizes || !may_be_empty(*sizes, all_axes(static_cast<std::int64_t>(sizes->size())))) return {a, b};
+  const auto marked = e.build.plumbing();
+  return {a, e.at_least(8) ? e.node("Expand", {b, e.node("Shape", {a})}) : e.node("Add", {e.node("Sub", {a, a}), b})};
+}
+
 void floor_divide(Emission& e) {
-  const auto [a, b] = operands(e);
+  const auto [a, b] = quotient_operands(e);
   e.give(floored_quotient(e, a, b, both_natural(e)));
 }
 
 void div(Emission& e) {
   if (e.given("rounding_mode")) {
     if (e.string("rounding_mode") == "floor") return floor_divide(e);
-    const auto [a, b] = operands(e);
+    const auto [a, b] = quotient_operands(e);
     return e.give(truncated_quotient(e, a, b));
   }
   const auto [a, b] = operand_names(e);
@@ -130,12 +143,12 @@ void div(Emission& e) {
 }
 
 void remainder(Emission& e) {
-  const auto [a, b] = operands(e);
+  const auto [a, b] = quotient_operands(e);
   e.give(remainder_of(e, a, b));
 }
 
 void fmod(Emission& e) {
-  const auto [a, b] = operands(e);
+  const auto [a, b] = quotient_operands(e);
   e.give(truncated_remainder(e, a, b));
 }
 

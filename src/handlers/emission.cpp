@@ -398,8 +398,8 @@ Value Emission::reshape(const Value& value, const Shape& from, const Shape& to) 
     // Beside a size that is 0 when the model runs, Reshape can't find out another one.
     bool kept_empty = false;
     for (std::size_t i = 0; i < to.size(); ++i) kept_empty |= constants[i] == 0 && !provably_at_least_if_empty(to[i], 1);
-    if (open.size() == 1 && kept_empty && at_least(14))
-      if (const Value sizes = computable(*this, to)) return build.reshape_by(value, sizes, {{"allowzero", 1}});
+    if (open.size() == 1 && kept_empty)
+      if (const Value sizes = computable(*this, to)) return reshape_to(*this, value, nullptr, nullptr, [&] { return sizes; });
     return build.reshape(value, constants);
   }
   if (zero && open.empty() && at_least(14)) return build.reshape_by(value, integers(constants), {{"allowzero", 1}});

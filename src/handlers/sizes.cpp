@@ -166,7 +166,7 @@ namespace {
 
 // Constants tell Reshape everything: at most one size is neither a number nor stays where it is. Beside a size that is 0, Reshape
 // can't find out another one.
-bool needs_no_sizes(const Emission& e, const Shape* from, const Shape& to) {
+bool needs_no_sizes(const Shape* from, const Shape& to) {
   std::size_t open = 0;
   bool empty = false;
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -177,13 +177,13 @@ bool needs_no_sizes(const Emission& e, const Shape* from, const Shape& to) {
     else
       ++open;
   }
-  return open <= 1 && !(open == 1 && empty && e.build.at_least(14));
+  return open <= 1 && !(open == 1 && empty);
 }
 
 }  // namespace
 
 Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes) {
-  if (to && needs_no_sizes(e, from, *to)) {
+  if (to && needs_no_sizes(from, *to)) {
     if (from) return e.reshape(value, *from, *to);
     return to->empty() ? e.build.reshape(value, {}) : e.reshape(value, {}, *to);
   }

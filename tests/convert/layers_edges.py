@@ -180,6 +180,14 @@ def written_in_place(x: Tensor) -> Tensor:
     return x
 
 
+def constants_in_a_row(x):
+    """No pass computes the bound; conversion does, call by call."""
+    bound = torch.tensor(1)
+    for _ in range(12):
+        bound = (bound + 1).to("cpu")
+    return x.clamp(bound - 14, bound)
+
+
 def write_optional(x: Tensor):
     y = x * 2
     held: Optional[Tensor] = None
@@ -264,6 +272,14 @@ def products_of_nothing():
     made["columns_of_nothing_filled"] = Case(lambda x: x[:, -2:-7].index_fill(0, torch.tensor([0, -1]), 4) + x[:, :1], [(r(3, 4),), (r(2, 4),)], ("f32:n,4",), opsets=range(9, 27))
     made["nothing_sorted"] = Case(lambda x: (*x.sort(0), x.argsort(0, descending=True), *x.transpose(0, 1).topk(0, 0)), [(r(0, 4, 2),), (r(0, 4, 1),)], ("f32:0,4,n",), opsets=range(7, 27))
     made["bounds_moved"] = Case(lambda x: x.clamp(torch.tensor(-1).to("cpu"), torch.tensor(1)), [(torch.tensor([-3, 0, 4]),)], ("i64:n",), opsets=range(7, 27))
+    made["relu_clipped_below_zero"] = Case(lambda x: torch.clamp(torch.relu(x), -3, -1), [(torch.tensor([-4.0, -2.0, 0.0, 2.0]),)], ("f32:n",), opsets=range(7, 27))
+    made["constants_in_a_row"] = Case(constants_in_a_row, [(torch.tensor([-3, 0, 40]),)], ("i64:n",), opsets=range(7, 27))
+    made["divided_by_a_number"] = Case(lambda x, y: (torch.fmod(x, y), torch.remainder(x, y), torch.floor_divide(x, y), torch.div(x, y, rounding_mode="trunc")),
+                                       [(torch.tensor([[-7, 7]]), torch.tensor(-2)), (torch.zeros(0, 2, dtype=torch.int64), torch.tensor(0))], ("i64:n,2", "i64:scalar"), opsets=range(7, 27))
+    made["regrouped"] = Case(lambda x: (x.flatten(1), x.flatten(2), F.group_norm(x, 2)), [(r(2, 4, 3, 2),), (r(0, 4, 3, 2),)], ("f32:n,4,h,w",), zeros=range(7, 21))  # from 21 on GroupNormalization is a function that reshapes
+    made["dilated_over_many"] = Case(lambda x: F.max_pool1d(x, 3000, 1, 0, 2), [(r(1, 1, 9000),)], ("f32:1,1,9000",), opsets=range(10, 27))
+    for name, (size, stride, padding) in {"padding_alone": (4, 1, 1), "padding_alone_last": (4, 3, 1)}.items():
+        made[name] = Case(lambda x, at=(2, stride, padding, 5): F.max_pool1d(x, *at), [(r(1, 1, size),)], (f"f32:1,1,{size}",), refused="a window reads padding alone")
     made["logsumexp_of_infinity_and_nan"] = Case(lambda x: (x.logsumexp((0, 1)), x.logsumexp((0, 1), True), x[0].logsumexp(0)), [(torch.tensor([[1, INF, float("nan")]]),), (torch.tensor([[1, INF, 2], [1, 2, 3]]),)], ("f32:n,3",), opsets=range(7, 27))
     made["optional_written"] = Case(write_optional, [(torch.tensor([[3.0, 0.5], [1.0, 2.0]]),)], ("f32:2,2",), script=True)
     made["meshgrid_written"] = Case(write_meshgrid, [(torch.tensor([2.0, 1.75, -3.5]),)], ("f32:3",), refused="whose elements share memory")
@@ -332,6 +348,8 @@ def never_run():
         "renorm": ("torch.renorm(a, 2.0, 0, -1.0)", "f32:2,3"), "celu": ("torch.celu(a, 0.0)", "f32:2"), "clamp": ("torch.clamp(a)", "f32:3"),
         "packed_lengths": ("torch._pack_padded_sequence(a, b, True)[0]", "f32:2,5,6", "i32:2"),
         "addmm_of_nothing": ("torch.addmm(a, b, c, beta=0.5)", "u8:2,2", "u8:2,0", "u8:0,2"), "baddbmm_of_nothing": ("torch.baddbmm(a, b, c, beta=2.0)", "i64:1,2,2", "i64:1,2,0", "i64:1,0,2"),
+        "einsum_rank": ("torch.einsum('ij,jk->ik', [a, b])", "f32:2,3,4,5", "f32:3,4"), "einsum_short": ("torch.einsum('ij->i', [a])", "f32:n"), "einsum_ellipsis": ("torch.einsum('...ij->i', [a])", "f32:3"),
+        "einsum_operands": ("torch.einsum('ij->i', [a, a])", "f32:2,3"),
         "addbmm_of_nothing": ("torch.addbmm(a, b, c, beta=0.5)", "i32:2,2", "i32:0,2,3", "i32:0,3,2"),
     }
     made = {}
