@@ -146,12 +146,16 @@ void demand_cells(const Windows& windows, const Shape& spatial) {
     const auto size = spatial[i].number();
     if (!size || windows.dilation[i] == 1) continue;
     const std::int64_t count = (*size + windows.begin[i] + windows.end[i] - windows.extent(i)) / windows.stride[i] + 1;
-    const Cells cells = cells_of(windows, i, *size, count);
-    for (std::int64_t window = 0; window < count; ++window) {
-      std::int64_t k = 0;
-      while (k < cells.kernel && cells.cell(k, window) < 0) ++k;
-      if (k == cells.kernel) throw Refusal{"a window reads padding alone", "use less padding or less dilation"};
-    }
+    const auto reads_an_element = [&](std::int64_t window) {
+      const std::int64_t start = window * windows.stride[i] - windows.begin[i];
+      const std::int64_t skipped = start < 0 ? (windows.dilation[i] - 1 - start) / windows.dilation[i] : 0;
+      return skipped < windows.kernel[i] && start + skipped * windows.dilation[i] < *size;
+    };
+    // Windows that start in the padding, and the last one.
+    bool all = count < 1 || reads_an_element(count - 1);
+    for (std::int64_t window = 0; all && window < count && window * windows.stride[i] < windows.begin[i]; ++window)
+      all = reads_an_element(window);
+    if (!all) throw Refusal{"a window reads padding alone", "use less padding or less dilation"};
   }
 }
 

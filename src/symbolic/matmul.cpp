@@ -237,7 +237,9 @@ struct Letters {
 bool read_operand(std::string_view letters, const Shape& shape, Letters& known) {
   const auto dots = letters.find("...");
   const std::size_t named = letters.size() - (dots == std::string_view::npos ? 0 : 3);
-  if (named > shape.size() || (dots == std::string_view::npos && named != shape.size())) return false;
+  if (named > shape.size() || (dots == std::string_view::npos && named != shape.size()))
+    throw Impossible{"\"" + std::string(letters) + "\" in its equation doesn't fit an operand of rank " +
+                     std::to_string(shape.size())};
   std::size_t dim = 0;
   for (std::size_t i = 0; i < letters.size(); ++i) {
     if (i == dots) {
@@ -272,7 +274,9 @@ std::optional<Letters> read_equation(std::string equation, const std::vector<con
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const auto* tensor = operands[i]->tensor();
     const auto comma = left.find(',');
-    if (!tensor || !tensor->shape || (comma == std::string_view::npos) != (i + 1 == operands.size())) return std::nullopt;
+    if ((comma == std::string_view::npos) != (i + 1 == operands.size()))
+      throw Impossible{"its equation isn't one of " + std::to_string(operands.size()) + " operands"};
+    if (!tensor || !tensor->shape) return std::nullopt;
     if (!read_operand(left.substr(0, comma), *tensor->shape, known)) return std::nullopt;
     if (comma != std::string_view::npos) left.remove_prefix(comma + 1);
   }
