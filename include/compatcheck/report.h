@@ -26,7 +26,8 @@ struct TensorInfo {
   bool assumed = false;                           // an input, in whole or in part: ModelInfo::assumed says why
 };
 
-// What an input, or a member of one that is a tuple, is taken to be, as neither the file nor the caller states it.
+// An input, or a member of a tuple among them, whose dtype or shape was inferred because neither the file nor the options state
+// it.
 struct AssumedInput {
   struct Reason {
     std::vector<std::string> what;  // "f32", "rank 4", "3 in dimension 1"
@@ -35,7 +36,7 @@ struct AssumedInput {
     int line = 0;                   // from 1; 0: not known
   };
   TensorInfo tensor;
-  std::string option;  // what says the same, to be changed: "x=f32:x0,3,x2,x3" of --input; empty where it can't be said so
+  std::string option;  // the --input text that states the same: "x=f32:x0,3,x2,x3"; empty if there is none
   std::vector<Reason> because;
 };
 
@@ -50,7 +51,7 @@ struct ModelInfo {
     std::uint64_t count = 0, bytes = 0;
   } parameters;
   std::vector<TensorInfo> inputs, outputs;
-  std::vector<AssumedInput> assumed;  // inputs of which readers told what the file doesn't
+  std::vector<AssumedInput> assumed;  // inputs that were inferred from the operators that read them
   std::vector<std::string> steps;     // normalisations that changed something
   std::vector<std::string> warnings;  // what was given that contradicts the file
 };

@@ -16,8 +16,13 @@
 
 namespace compatcheck {
 
-// What makes the exit code 1: any error; errors but for sizes that TorchScript itself doesn't take; warnings, too; nothing.
-enum class VerifyFailOn : std::uint8_t { error, mismatch, warning, never };
+// What makes the exit code 1.
+enum class VerifyFailOn : std::uint8_t {
+  error,     // any error
+  mismatch,  // errors, except those about sizes that TorchScript itself refuses
+  warning,   // errors and warnings
+  never,
+};
 
 struct VerifyOptions {
   ConvertOptions convert{};                             // how the model was, or is to be, converted: opset, inputs, dims
@@ -51,7 +56,7 @@ struct OutputVerification {
   std::uint64_t ties = 0;                                     // indices that differ and name what is equally large
   double noise_abs = 0;  // how far TorchScript differs from itself: in a second call, and where the comparison failed, on inputs
                          // whose last bits are others
-  std::uint64_t within_noise = 0;  // elements out of tolerance that don't count: no further than rounding takes the model itself
+  std::uint64_t within_noise = 0;  // elements out of tolerance whose difference is within the model's own rounding noise
   bool passed = true;
   std::string difference;  // of the first run that fails: "3 of 40 values, 0.5 for 0.25 at [1, 2]"
 };
@@ -95,7 +100,7 @@ struct Verification {
   std::string runtime;       // ONNX Runtime's version
   std::optional<int> opset;  // of the conversion; of a file by others it isn't read
   std::uint64_t seed = 0;
-  std::vector<AssumedInput> assumed;  // inputs of which readers told what the file doesn't
+  std::vector<AssumedInput> assumed;  // inputs that were inferred from the operators that read them
   std::vector<RunInputs> runs;
   std::vector<NamedDimension> dimensions;
   bool passed = false;  // no finding is an error

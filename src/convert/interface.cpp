@@ -133,7 +133,7 @@ class Collector {
           takes);
   }
 
-  // What an operator that isn't ONNX's gives may have a type that nobody tells.
+  // The result of an operator that isn't ONNX's may have no known type.
   bool may_stay_open(const Fact& fact) const { return context_.export_type != ExportType::onnx && fact.wants.empty(); }
 
   std::optional<std::vector<onnx::Dimension>> known_shape(const Value& value, const Fact& fact) const {

@@ -130,7 +130,7 @@ std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Stre
 
 std::string in_dimension(std::size_t dim) { return " in dimension " + std::to_string(dim); }
 
-// Nothing is supposed of what is stated, were its facts lost behind a write that nobody follows.
+// An input that is stated isn't inferred, even if its facts were lost behind a write that can't be followed.
 std::vector<Leaf> unstated_leaves(const ir::Graph& graph, const symbolic::FactTable& facts,
                                   const std::vector<conversion::InputFact>& given) {
   std::vector<Leaf> leaves = open_leaves(graph, facts);

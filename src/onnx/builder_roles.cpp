@@ -13,7 +13,7 @@ bool fills(std::string_view op) {
   return std::ranges::find(names, op) != names.end();
 }
 
-// Its first input is what it gives, the others say how.
+// The operator gives the elements of its first input; its other inputs say how.
 bool moves_its_first(std::string_view op) {
   static constexpr std::array names{"Expand", "Gather",  "Pad",  "Reshape",   "Slice",
                                     "Split",  "Squeeze", "Tile", "Transpose", "Unsqueeze"};

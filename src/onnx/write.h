@@ -34,7 +34,7 @@ struct Written {
 // ModelError where a weight can't be read.
 Written write(const Model& model, int weights, const std::filesystem::path& file, const WriteOptions& options = {});
 
-// The same bytes in order, in pieces, when all are made; nothing lies beside them.
+// Passes the same bytes to `piece`, in order, once all of them are made; writes no external data.
 using Piece = std::function<void(std::span<const std::byte>)>;
 Written write(const Model& model, int weights, const Piece& piece, const WriteOptions& options = {});
 

@@ -9,8 +9,8 @@
 
 namespace compatcheck::verification {
 
-// `compare` is called with each run, and ends the runs where it returns false. Dimensions that can't vary become findings: errors
-// where --input names them, else warnings, as nobody asked for them.
+// `compare` is called with each run, and ends the runs where it returns false. A named dimension that can't vary becomes an
+// error; a list whose length can't, a note.
 void vary(Reference& reference, const VerifyOptions& options, Expected first, const analysis::Prepared& prepared,
           Verification& made, const std::function<bool(const Expected&)>& compare);
 
