@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/pooling.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -98,19 +100,36 @@ void adaptive_average(Emission& e) {
   e.give(input.without(e, average(e, input.value, ways)));
 }
 
-// The whole image of unknown size: its cells in one dimension, where a position is an index.
-MaxPooled max_of_all(Emission& e, const Value& input, std::size_t dims, bool positions) {
-  if (!positions && ir::is_floating(input.dtype) && input.dtype != DType::f64) return {e.node("GlobalMaxPool", {input}), {}};
-  const Value flat = e.build.reshape(input, {0, 0, -1});
-  Ints axes(dims - 1);
-  std::iota(axes.begin(), axes.end(), 3);
-  MaxPooled made{e.build.unsqueeze(e.node("ReduceMax", {flat}, {{"axes", Ints{2}}, {"keepdims", 1}}), axes), {}};
-  if (positions) made.positions = e.build.unsqueeze(e.node("ArgMax", {flat}, {{"axis", 2}, {"keepdims", 1}}, DType::i64), axes);
+// The dimensions of an image as one. Reshape doesn't find out its size beside a batch or channels of 0.
+Value flat_images(Emission& e, const Batched& input) {
+  const Shape spatial = input.spatial();
+  if (spatial.size() == 1) return input.value;
+  if (!may_be_empty(input.shape, {0, 1})) return e.build.reshape(input.value, {0, 0, -1});
+  return reshape_to(e, input.value, nullptr, nullptr, [&] {
+    const Value sizes = e.node("Shape", {input.value});
+    Values factors;
+    for (std::int64_t axis = 2; axis < static_cast<std::int64_t>(input.shape.size()); ++axis)
+      factors.push_back(e.build.slice(sizes, {axis}, {axis + 1}, {0}));
+    return joined(e, {e.build.slice(sizes, {0}, {2}, {0}), product_of(e, factors)});
+  });
+}
+
+// The whole image of unknown size.
+MaxPooled max_of_all(Emission& e, const Batched& input, bool positions) {
+  const Value& image = input.value;
+  if (!positions && ir::is_floating(image.dtype) && image.dtype != DType::f64) return {e.node("GlobalMaxPool", {image}), {}};
+  Ints axes(input.spatial().size());
+  std::iota(axes.begin(), axes.end(), 2);
+  MaxPooled made{e.node("ReduceMax", {image}, {{"axes", axes}, {"keepdims", 1}}), {}};
+  if (!positions) return made;
+  axes.erase(axes.begin());  // those that ArgMax's result lacks
+  const Value at = e.node("ArgMax", {flat_images(e, input)}, {{"axis", 2}, {"keepdims", 1}}, DType::i64);
+  made.positions = axes.empty() ? at : e.build.unsqueeze(at, axes);
   return made;
 }
 
 MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Way>& ways, bool positions) {
-  if (all(ways, Way::Kind::all)) return max_of_all(e, input.value, ways.size(), positions);
+  if (all(ways, Way::Kind::all)) return max_of_all(e, input, positions);
   if (const auto windows = pool_of(ways)) return max_pool(e, input.value, input.spatial(), *windows, positions);
   if (!all_known(input.spatial())) e.want("self", "with windows that differ, a size");
   std::vector<Cells> cells;

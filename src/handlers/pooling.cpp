@@ -277,7 +277,8 @@ void max_unpool(Emission& e) {
   const Value zeros = e.node("ConstantOfShape", {e.build.concat({planes, e.integers({cells})}, 0)},
                              {{"value", onnx::make_tensor(self.dtype, {1}, Ints{0})}}, self.dtype);
   const std::string_view scatter = e.at_least(11) ? "ScatterElements" : "Scatter";
-  Value made = e.node(scatter, {zeros, e.build.reshape(indices, {0, 0, -1}), e.build.reshape(self, {0, 0, -1})}, {{"axis", 2}});
+  const auto flat = [&](const Value& value) { return dims == 1 ? value : e.build.reshape(value, {0, 0, -1}); };
+  Value made = e.node(scatter, {zeros, flat(indices), flat(self)}, {{"axis", 2}});
   Ints dims_of_result{0, 0};
   dims_of_result.insert(dims_of_result.end(), size.begin(), size.end());
   made = e.build.reshape(made, dims_of_result);

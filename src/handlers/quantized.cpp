@@ -30,13 +30,15 @@ Value dequantized(Emission& e, const Quantized& tensor) {
   if (!tensor.axis) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {}, DType::f32);
   if (e.at_least(13))
     return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {{"axis", *tensor.axis}}, DType::f32);
-  // A scale for each channel, before DequantizeLinear had an axis.
+  // A weight with a scale for each channel, before DequantizeLinear had an axis. Conversion computes what follows unless the
+  // weight is large or strided.
   const onnx::TensorData* data = e.constant_of(tensor.integers);
   if (!data)
     throw Refusal{"a scale for each channel of a computed tensor needs the axis that DequantizeLinear has from opset 13 on",
                   "use opset 13"};
   Ints axes;
   for (std::int64_t axis = 1; axis < static_cast<std::int64_t>(data->dims.size()) - *tensor.axis; ++axis) axes.push_back(axis);
+  const auto marked = e.build.plumbing();
   Value floats = e.cast(tensor.integers, DType::f32);
   if (!all_zero(e, tensor.zero_point))
     floats = e.node("Sub", {floats, e.build.unsqueeze(e.cast(tensor.zero_point, DType::f32), axes)});

@@ -276,6 +276,9 @@ def products_of_nothing():
     made["constants_in_a_row"] = Case(constants_in_a_row, [(torch.tensor([-3, 0, 40]),)], ("i64:n",), opsets=range(7, 27))
     made["divided_by_a_number"] = Case(lambda x, y: (torch.fmod(x, y), torch.remainder(x, y), torch.floor_divide(x, y), torch.div(x, y, rounding_mode="trunc")),
                                        [(torch.tensor([[-7, 7]]), torch.tensor(-2)), (torch.zeros(0, 2, dtype=torch.int64), torch.tensor(0))], ("i64:n,2", "i64:scalar"), opsets=range(7, 27))
+    for name, dtype, spec in (("floats", torch.float32, "f32"), ("doubles", torch.float64, "f64")):
+        made[f"all_of_none_{name}"] = Case(lambda x: (*F.adaptive_max_pool2d(x, 1, return_indices=True), F.adaptive_max_pool2d(x, 1), F.adaptive_max_pool1d(x.flatten(0, 1), 1)),
+                                           [(r(2, 3, 4, 5).to(dtype),), (r(0, 3, 4, 6).to(dtype),)], (f"{spec}:n,3,4,w",), opsets=range(9, 27), zeros=range(7, 27))
     made["regrouped"] = Case(lambda x: (x.flatten(1), x.flatten(2), F.group_norm(x, 2)), [(r(2, 4, 3, 2),), (r(0, 4, 3, 2),)], ("f32:n,4,h,w",), zeros=range(7, 21))  # from 21 on GroupNormalization is a function that reshapes
     made["dilated_over_many"] = Case(lambda x: F.max_pool1d(x, 3000, 1, 0, 2), [(r(1, 1, 9000),)], ("f32:1,1,9000",), opsets=range(10, 27))
     for name, (size, stride, padding) in {"padding_alone": (4, 1, 1), "padding_alone_last": (4, 3, 1)}.items():

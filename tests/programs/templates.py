@@ -1,7 +1,7 @@
 """Expressions as templates: what stands in braces is chosen from what the program has.
 
     {x}  a tensor of numbers;  {xf} floats, {xi} integers, {xb} bool, {xa} any;  with e behind: exact ({xe}, {xfe}, {xae})
-    {y}  a tensor that broadcasts with x, likewise {yf}, {yi}, {yb}, {ya}, {ye} …;  {z} one more;  {same} of x's sizes and dtype
+    {y}  a tensor that broadcasts with x, likewise {yf}, {yi}, {yb}, {ya}, {ye} …;  {z} one more;  {same} of x's sizes and dtype, {samee} exact
     {d}  an axis of x;  {c} another one;  {k} True or False;  {s} a number, {si} an integer, {sf} a float, {sp} a small positive integer
     {t}  a dtype
 """
@@ -43,9 +43,9 @@ def fill(state, template, rank=None):
             return made[word]
         if re.fullmatch("[xyz][fiba]?e?", word):
             text = tensor(word)
-        elif word == "same":
+        elif word in ("same", "samee"):
             x = state.value(first[0])
-            text = state.tensor((x.dtype,), test=lambda v: v.shape == x.shape)
+            text = state.tensor((x.dtype,), exact=word == "samee", test=lambda v: v.shape == x.shape)
         elif word == "d":
             text = str(state.axis(first[0]))
         elif word == "c":
@@ -121,7 +121,7 @@ torch.meshgrid({xa}.flatten(), {ya}.flatten(), indexing="ij")[1]|torch.cartesian
 {xa}.masked_fill({yb}, {si})|{x}.masked_fill({ye} > 1, {s})|{xa}.masked_scatter({yb}, torch.ones_like({xa}))|{xa}.index_select({d}, torch.tensor([0, 0]))|{xa}.gather({d}, torch.zeros_like({xa}, dtype=torch.int64))|{xa}.take(torch.tensor([0, -1]))|torch.take_along_dim({xe}, {xe}.argsort({d}, stable=True) if False else torch.zeros_like({xe}, dtype=torch.int64), {d})|torch.take_along_dim({xa}, torch.tensor([[0]]), {d})
 {xa}.scatter({d}, torch.zeros_like({xa}, dtype=torch.int64)[:1], {xa})|{xe}.scatter_add({d}, {xe}.argmax({d}, True), {xe})|{xe}.scatter_reduce({d}, {xe}.argmax({d}, True), {xe}, "amax", include_self={k})|{xe}.scatter_reduce({d}, {xe}.argmin({d}, True), {xe}, "sum", include_self={k})|{xa}.index_fill({d}, torch.tensor([0]), {si})|{x}.index_add({d}, torch.tensor([0, 0]), {x}.narrow({d}, 0, 2))|{xa}.index_copy({d}, torch.tensor([1]), {xa}.narrow({d}, 0, 1))|{xa}.slice_scatter({xa}.narrow({d}, 0, 1), {d}, {si}, {si})|{xa}.select_scatter({xa}.select({d}, 0), {d}, {si})|{xe}.index_reduce({d}, torch.tensor([0, 0]), {xe}.narrow({d}, 0, 2), "amax", include_self={k})
 F.max_pool1d({xf}, 2, {sp})|F.max_pool2d({xf}, 2, {sp}, 1)|F.max_pool1d({xf}, 3, 2, ceil_mode=True)|F.adaptive_max_pool1d({xf}, {sp})|F.avg_pool1d({xfe}, 2, {sp})|F.avg_pool2d({xfe}, 2, 1, 1)|F.pixel_shuffle({xa}, 2)|F.pixel_unshuffle({xa}, 2)|F.channel_shuffle({xf}, 2)|F.interpolate({xf}, scale_factor=2.0)|F.interpolate({xfe}, size=3)|F.interpolate({xf}, scale_factor=0.5, mode="nearest-exact")|F.interpolate({xf}, scale_factor=1.5, mode="nearest", recompute_scale_factor={k})|F.unfold({xf}, (2, 2))|F.fold({xf}, (3, 3), (2, 2))
-F.embedding({xi}.long() % 3, torch.tensor([[1.0, 2.0], [3.0, 0.5], [0.0, -1.0]]))|F.linear({xfe}, torch.tensor([[1.0, 0.5, -1.0, 2.0]]).to({xfe}.dtype))|F.conv1d({xf}, torch.ones(2, 3, 2).to({xf}.dtype), padding=1)|F.mse_loss({xfe}, {same}, reduction="sum")|F.l1_loss({x}, {same}, reduction="none")|F.smooth_l1_loss({xfe}, {same}, reduction="sum")|F.nll_loss({xf}, torch.zeros({xf}.size(0), dtype=torch.int64), reduction="sum")|F.hinge_embedding_loss({xfe}, {same}.sign(), reduction="none")
+F.embedding({xi}.long() % 3, torch.tensor([[1.0, 2.0], [3.0, 0.5], [0.0, -1.0]]))|F.linear({xfe}, torch.tensor([[1.0, 0.5, -1.0, 2.0]]).to({xfe}.dtype))|F.conv1d({xf}, torch.ones(2, 3, 2).to({xf}.dtype), padding=1)|F.mse_loss({xfe}, {same}, reduction="sum")|F.l1_loss({x}, {same}, reduction="none")|F.smooth_l1_loss({xfe}, {same}, reduction="sum")|F.nll_loss({xf}, torch.zeros({xf}.size(0), dtype=torch.int64), reduction="sum")|F.hinge_embedding_loss({xfe}, {samee}.sign(), reduction="none")
 """
 
 INEXACT = """
@@ -130,7 +130,7 @@ F.softmax({xf}, {d})|F.log_softmax({xf}, {d})|F.softmin({xf}, {d})|torch.softmax
 {x} / {s}|{x} / 3|{x} / (abs({y}) + 1)|torch.div({x}, abs({y}) + 1)|torch.atan2({x}, {y})|torch.hypot({xf}, {same})|torch.pow(abs({xf}) + 0.5, {s})|torch.pow(2.0, torch.clamp({x}, -3, 3))|torch.addcdiv({xf}, {yf}, abs({same}) + 1)|torch.logaddexp({xf}, {same})|torch.xlogy({x}, abs({y}) + 1)|torch.cdist({xf}, {same})|F.pairwise_distance({xf}, {same})|F.cosine_similarity({xf}, {same}, dim={d})|torch.lerp({xf}, {same}, {sf})|torch.float_power(abs({x}) + 1, 2)
 {x} @ {y}|torch.matmul({x}, {y})|torch.bmm({x}, {y})|torch.mm({x}, {same}.t())|torch.addmm({x}, {x}, {same}.t())|torch.einsum("ij,ij->i", {x}, {same})|torch.einsum("ij,kj->ik", {x}, {same})|torch.einsum("i,j->ij", {x}, {same})|torch.baddbmm({xf}, {same}, {same})|torch.linalg.multi_dot([{xf}, {same}.t()])|torch.det({xf})|torch.corrcoef({xfe})
 F.layer_norm({xf}, {xf}.shape[-1:])|F.layer_norm({xf}, [4])|F.instance_norm({xf})|F.group_norm({xf}, 1)|F.batch_norm({xf}, torch.zeros({xf}.size(1)).to({xf}.dtype), torch.ones({xf}.size(1)).to({xf}.dtype))|F.rms_norm({xf}, [4])|F.local_response_norm({xf}, 2)|F.adaptive_avg_pool1d({xf}, {sp})|F.avg_pool1d({xf}, 3, 2, 1, count_include_pad={k})|F.lp_pool1d({xf}, 2, 2)|F.interpolate({xf}, scale_factor=1.5, mode="linear", align_corners={k})|F.interpolate({xf}, size=(3, 5), mode="bilinear", align_corners={k})|F.interpolate({xf}, size=4, mode="area")|F.scaled_dot_product_attention({xf}, {same}, {same})|F.upsample({xf}, scale_factor=2, mode="nearest")
-F.mse_loss({xf}, {same})|F.cross_entropy({xf}, torch.zeros({xf}.size(0), dtype=torch.int64))|F.cross_entropy({xf}, torch.ones({xf}.size(0), dtype=torch.int64), reduction="none", label_smoothing=0.25)|F.cross_entropy({xf}, F.softmax({xf}, 1))|F.binary_cross_entropy_with_logits({xf}, torch.sigmoid({same}))|F.kl_div({xf}, torch.sigmoid({same}), reduction="sum")|F.huber_loss({xf}, {same})|F.soft_margin_loss({xf}, {same}.sign())|F.poisson_nll_loss({xf}, {same})|F.gaussian_nll_loss({xf}, {same}, torch.ones_like({xf}))|F.triplet_margin_loss({xf}, {same}, {xf} * 2)|F.margin_ranking_loss({xf}, {same}, torch.ones_like({xf}))|F.cosine_embedding_loss({xf}, {same}, torch.ones({xf}.size(0)))
+F.mse_loss({xf}, {same})|F.cross_entropy({xf}, torch.zeros({xf}.size(0), dtype=torch.int64))|F.cross_entropy({xf}, torch.ones({xf}.size(0), dtype=torch.int64), reduction="none", label_smoothing=0.25)|F.cross_entropy({xf}, F.softmax({xf}, 1))|F.binary_cross_entropy_with_logits({xf}, torch.sigmoid({same}))|F.kl_div({xf}, torch.sigmoid({same}), reduction="sum")|F.huber_loss({xf}, {same})|F.soft_margin_loss({xf}, {samee}.sign())|F.poisson_nll_loss({xf}, {same})|F.gaussian_nll_loss({xf}, {same}, torch.ones_like({xf}))|F.triplet_margin_loss({xf}, {same}, {xf} * 2)|F.margin_ranking_loss({xf}, {same}, torch.ones_like({xf}))|F.cosine_embedding_loss({xf}, {same}, torch.ones({xf}.size(0)))
 torch.quantile({xf}, 0.25)|torch.nanquantile({xf}, 0.75, {d})|torch.renorm({xf}, 2, {d}, 1.0)|torch.special.entr(abs({xf}))|torch.polar(abs({xf}), {same}).real|torch.fft.rfft({xf}).abs()|torch.trapezoid({xf}, {same})|torch.gradient({xf}, dim={d})[0]|torch.logit(torch.sigmoid(torch.clamp({xf}, -3, 3)))|torch.dist({xf}, {same})|{xf}.logsumexp({d}, {k})|F.prelu({xf}, torch.tensor([0.25]).to({xf}.dtype))|torch.mean({xf}, -1) + {y}
 """
 
