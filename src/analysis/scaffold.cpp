@@ -48,6 +48,7 @@ std::optional<std::string> yaml(const ir::Constant& constant) {
 Bindings of_own_domain(const schema::Schema& schema) {
   Bindings made{.inputs = inputs_of(schema), .attributes = {}, .conditions = {}};
   for (const auto& argument : schema.arguments) {
+    if (argument.type->kind == TypeKind::none) made.inputs.push_back("{none: " + argument.name + "}");
     const auto kind = kind_of(argument);
     if (is_tensor(argument) || kind.empty()) continue;
     const std::string attribute = argument.name + ": {" + std::string(kind) + ": " + argument.name + "}";

@@ -69,12 +69,16 @@ Value over_positions(Emission& e, const char* op, const Value& value, bool keep,
 }
 
 // [bags, positions]: whether the position is in the bag. As many bags as start up to there say in which, so PyTorch has it for
-// offsets that don't rise, too.
-Value members(Emission& e, const Bags& bags) {
-  const Value begun = e.cast(e.node("Not", {e.node("Less", {bags.places, e.build.unsqueeze(bags.starts, {1})})}), DType::i64);
+// offsets that don't rise, too. `to_the_end`: the last bag has all positions that are left, whatever the last offset says.
+Value members(Emission& e, const Bags& bags, bool to_the_end) {
+  Value starts = bags.starts, count = e.size_of("offsets", 0);
+  if (e.boolean("include_last_offset")) {
+    count = difference(e, count, e.integers({1}));
+    const auto marked = e.build.plumbing();
+    if (to_the_end) starts = e.build.slice(starts, {0}, {-1}, {0});
+  }
+  const Value begun = e.cast(e.node("Not", {e.node("Less", {bags.places, e.build.unsqueeze(starts, {1})})}), DType::i64);
   const Value number = over_positions(e, "ReduceSum", begun, true, 0);
-  Value count = e.size_of("offsets", 0);
-  if (e.boolean("include_last_offset")) count = difference(e, count, e.integers({1}));
   return e.node("Equal", {number, e.build.unsqueeze(e.node("Add", {places_of(e, count), e.integers({1})}), {1})});
 }
 
@@ -97,15 +101,22 @@ Value greatest(Emission& e, const Bags& bags, const Value& inside) {
 // Of every bag over a table of bags and positions. Rows of other bags count as 0, whatever they hold; an empty bag is 0.
 void embedding_bag(Emission& e) {
   const Bags bags = bags_of(e);
-  Value inside = members(e, bags);
-  if (bags.counts) inside = e.node("And", {inside, bags.counts});
+  const auto counted = [&](bool to_the_end) {
+    const Value inside = members(e, bags, to_the_end);
+    return bags.counts ? e.node("And", {inside, bags.counts}) : inside;
+  };
+  // PyTorch's fast kernel for sums ends the last bag at the last offset; all else, the number of a mean's elements too, at the
+  // end.
+  const bool fast = e.integer("mode") != 2 && bags.rows.dtype != DType::f64 && !bags.counts;
+  const Value inside = counted(!fast);
   const Value held = e.build.unsqueeze(inside, {2}), rows = e.build.unsqueeze(bags.rows, {0});
   const DType dtype = bags.rows.dtype;
   const std::int64_t mode = e.integer("mode");
   if (mode == 2) return e.give(greatest(e, bags, inside));
   const Value sums = over_positions(e, "ReduceSum", e.node("Where", {held, rows, e.scalar(dtype, 0)}), false);
   if (mode == 0) return e.give(sums);
-  const Value number = over_positions(e, "ReduceSum", e.cast(inside, dtype), true);
+  const Value averaged = fast && e.boolean("include_last_offset") ? counted(true) : inside;
+  const Value number = over_positions(e, "ReduceSum", e.cast(averaged, dtype), true);
   const Value divisor = e.node("Where", {e.cast(number, DType::boolean), number, e.scalar(dtype, 1)});
   e.give(e.node("Div", {sums, divisor}));
 }

@@ -191,6 +191,7 @@ void scale_of(Emission& e) {
 struct Rounding {
   Value scale, zero_point;  // f32; of each channel with its axes behind
   double least = 0, greatest = 255;
+  bool added_first = false;  // the zero point, before rounding, as PyTorch has it for one that is a float
   std::optional<std::int64_t> axis;
 };
 
@@ -201,7 +202,9 @@ Value rounded(Emission& e, const Value& input, const Rounding& r) {
   const bool unsigned_ = r.least >= 0;
   if (!by_operator(e)) {
     const Value inverse = e.node("Div", {e.scalar(DType::f32, 1.0), r.scale});
-    const Value shifted = e.node("Add", {e.node("Round", {e.node("Mul", {input, inverse})}), r.zero_point});
+    const Value steps = e.node("Mul", {input, inverse});
+    const Value shifted = r.added_first ? e.node("Round", {e.node("Add", {steps, r.zero_point})})
+                                        : e.node("Add", {e.node("Round", {steps}), r.zero_point});
     const Value kept = e.node("Max", {e.node("Min", {shifted, e.scalar(DType::f32, r.greatest)}), e.scalar(DType::f32, r.least)});
     return e.node("Mul", {e.node("Sub", {kept, r.zero_point}), r.scale});
   }
@@ -224,6 +227,7 @@ void fake_quantize(Emission& e) {
                     .zero_point = e.number_value("zero_point", DType::f32),
                     .least = e.number("quant_min"),
                     .greatest = e.number("quant_max"),
+                    .added_first = false,
                     .axis = {}};
   if (!e.call.fact("scale").number()) {
     rounding.scale = e.build.reshape(rounding.scale, {});
@@ -238,6 +242,7 @@ void fake_quantize_per_channel(Emission& e) {
                     .zero_point = e.tensor("zero_point", DType::f32),
                     .least = e.number("quant_min"),
                     .greatest = e.number("quant_max"),
+                    .added_first = ir::is_floating(e.dtype("zero_point")),
                     .axis = axis};
   if (!by_operator(e)) {
     Ints axes;

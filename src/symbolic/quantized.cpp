@@ -82,6 +82,18 @@ Verdict channel_scales_fit(const Call& call) {
   return demands.verdict();
 }
 
+// PyTorch rounds after it adds the zero point, ONNX before.
+Verdict zero_points_even(const Call& call) {
+  const auto even = [](const Dim& number) { return number.number() && *number.number() % 2 == 0; };
+  const char* name = call.has("zero_points") ? "zero_points" : "zero_point";
+  bool all = false;
+  if (const auto number = call.integer(name))
+    all = *number % 2 == 0;
+  else if (const auto* tensor = call.fact(name).tensor())
+    all = tensor->contents && std::ranges::all_of(*tensor->contents, even);
+  return {.truth = all ? Truth::yes : Truth::no, .message = all ? "" : "a zero point is odd, or isn't known"};
+}
+
 // ---- Layers, whose weight is packed
 
 const TensorFact& packed_weight(const Call& call, const char* argument) {
@@ -149,6 +161,7 @@ void register_quantized(Registry& registry) {
   for (const char* op : {"aten::fake_quantize_per_tensor_affine_cachemask", "aten::fake_quantize_per_channel_affine_cachemask"})
     registry.facts(op, fake_quantized_with_mask);
   registry.condition("channel_scales_fit", channel_scales_fit);
+  registry.condition("zero_points_even", zero_points_even);
   for (const char* op : {"add", "add_relu", "mul", "mul_relu"}) registry.facts("quantized::" + std::string(op), binary);
   registry.facts("quantized::matmul", matmul);
   for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), cat);

@@ -45,6 +45,9 @@ def cases():
         made[f"fake_{low}_{high}"] = Case(lambda x, a=(zero, low, high): torch.fake_quantize_per_tensor_affine(x, 0.5, *a), [(torch.tensor([0.25, 0.75, 1.25, -0.25, -0.75, 0.2501, 900, -900]),)], opsets=range(10 if high < 256 else 11, 27))
         made[f"fake_channel_{low}_{high}"] = Case(lambda x, a=(low, high), z=zero: torch.fake_quantize_per_channel_affine(x, torch.tensor([0.5, 0.3]), torch.tensor([z, z], dtype=torch.int32), 1, *a),
                                                   [(torch.tensor([[0.25, 0.75], [1.25, -0.25], [-0.75, 0.2501], [900, -900]]),)], opsets=range(11, 27))
+    made["fake_channel_floats"] = Case(lambda x, s, z: torch.fake_quantize_per_channel_affine(x, s, z, 0, 0, 255),
+                                       [(torch.randn(2, 9) * 50, torch.tensor([0.5, 0.2]), torch.tensor([3.5, 4.25])), (torch.arange(-9.0, 9).reshape(2, 9) / 4, torch.tensor([0.5, 0.5]), torch.tensor([3.0, 4.0]))],
+                                       ("f32:2,n", "f32:2", "f32:2"), opsets=range(11, 27))
     made["fake_tensors"] = Case(lambda x, s, z: torch.fake_quantize_per_tensor_affine(x, s, z, 0, 255), [(torch.randn(3, 4), torch.tensor([0.02]), torch.tensor([5], dtype=torch.int32))], opsets=wide)
     per_tensor = lambda *shape: torch.quantize_per_tensor(torch.randn(shape), 0.02, 0, torch.qint8)
     per_channel = lambda *shape: torch.quantize_per_channel(torch.randn(shape), torch.rand(shape[0]) * 0.02 + 0.01, torch.zeros(shape[0], dtype=torch.int64), 0, torch.qint8)

@@ -41,6 +41,11 @@ def cases():
     made["cdist_of_far_equal_rows"] = Case(lambda x: torch.cdist(x, x).clamp(min=20), [(far,)])
     bags = torch.tensor([0, 3, 1]), torch.tensor([0, 2, 2])   # the second starts behind the third
     made["unordered_bags"] = Case(lambda w, o: F.embedding_bag(torch.tensor([1, 5, 4, 5, 9]), w, o, mode="max"), [(torch.randn(10, 3), o) for o in bags], opsets=range(9, 27))
+    for mode in ("sum", "mean", "max"):   # the last offset isn't the number of indices
+        made[f"last_offset_{mode}"] = Case(lambda w, o, mode=mode: F.embedding_bag(torch.tensor([1, 5, 4, 5, 9]), w, o, mode=mode, include_last_offset=True),
+                                           [(torch.randn(10, 3), torch.tensor(o)) for o in ([0, 2, 5], [0, 2, 4], [0, 2, 2])], opsets=range(9, 27))
+    made["last_offset_doubles"] = Case(lambda w, o: F.embedding_bag(torch.tensor([1, 5, 4, 5, 9]), w, o, include_last_offset=True),
+                                       [(torch.randn(10, 3).double(), torch.tensor([0, 2, 4]))], opsets=range(9, 27))
     ops = load_torchvision().ops
     before_22 = range(7, 22)   # ONNX Runtime has no kernels of RoiAlign and MaxRoiPool as of opset 22
     boxes = torch.rand(12, 2) * 20
