@@ -38,8 +38,11 @@ NOT_EXPORTED = {}
 
 
 def stamp(name: str) -> str:
-    # A few seconds make them all, so anything new makes them all again.
-    text = b"".join(file.read_bytes() for file in sorted(registry.HERE.glob("*.py")) if not file.stem.endswith("broken"))
+    """Changes when anything does that the file is made from."""
+    family = exported.PROGRAMS[name].__module__
+    others = [file.stem for file in registry.HERE.glob("*.py") if not re.match("exported|make_|broken", file.stem)]
+    files = ["exported", "make_exported", "build", family] + (others if family == "exported_models" else [])
+    text = b"".join((registry.HERE / f"{file}.py").read_bytes() for file in sorted(files))
     return hashlib.sha256(text + name.encode() + torch.__version__.encode()).hexdigest()[:16]
 
 
@@ -89,6 +92,7 @@ def other_inputs(program, made: exported.Program) -> list:
         args, kwargs = pytree.tree_unflatten(given, spec)
         return (*args, exported.Keywords(kwargs)) if kwargs else args
 
+    module = program.module()     # which checks its guards
     changes = [{}] if not hints else [{s: change(h) for s, h in hints.items() if s in chosen}
                                       for chosen in (list(hints), *([s] for s in hints))
                                       for change in (lambda h: h + 1, lambda h: 2 * h, lambda h: h + 2, lambda h: h - 1)]
@@ -96,7 +100,7 @@ def other_inputs(program, made: exported.Program) -> list:
         inputs = at(hints | sizes)
         try:
             args, kwargs = split(pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, inputs))
-            program.module()(*args, **kwargs)     # which checks its guards
+            module(*args, **kwargs)
             run(made, inputs)
             return [inputs]
         except Exception:
@@ -184,15 +188,19 @@ def make(names: list, out: Path, jobs: int) -> int:
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
         for entry in pool.imap_unordered(attempt, tasks):
             known[entry["name"]] = entry
+            write_index(index, [known[name] for name in exported.PROGRAMS if name in known])
             if wrong := unexpected(entry):
                 bad += 1
                 print(f"{entry['name']}: {wrong}", file=sys.stderr, flush=True)
     programs = [known[name] for name in exported.PROGRAMS if name in known]
+    print(f"{len(tasks)} made, {sum('reason' in entry for entry in programs)} of {len(programs)} can't be exported")
+    return bad
+
+
+def write_index(index: Path, programs: list) -> None:
     temporary = index.with_suffix(".tmp")
     temporary.write_text(json.dumps({"programs": programs}, indent=1) + "\n")
     temporary.rename(index)
-    print(f"{len(tasks)} made, {sum('reason' in entry for entry in programs)} of {len(programs)} can't be exported")
-    return bad
 
 
 def warm_up() -> None:
