@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
         CheckOptions options;
         options.inputs = listed.inputs;
         const auto reports = check(listed.model, opsets, options);
-        for (std::size_t i = 0; i < opsets.size(); ++i) print_line(listed.id, opsets[i], convert_one(listed, reports[i], out, opsets[i]));
+        for (std::size_t i = 0; i < opsets.size(); ++i)
+          print_line(listed.id, opsets[i], convert_one(listed, reports[i], out, opsets[i]));
       },
       failure);
 }

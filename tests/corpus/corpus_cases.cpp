@@ -114,7 +114,8 @@ class Cases {
       CheckOptions options;
       options.inputs = entry.value("specs", std::vector<std::string>());
       const auto reports = check(model, opsets, options);
-      const Model oracle = entry.contains("oracle") ? loader_.load(std::filesystem::path(entry.at("oracle").get<std::string>())) : model;
+      const Model oracle =
+          entry.contains("oracle") ? loader_.load(std::filesystem::path(entry.at("oracle").get<std::string>())) : model;
       std::optional<std::vector<Expected>> expected;
       for (std::size_t i = 0; i < opsets.size(); ++i) {
         const auto [outcome, detail] = convert_and_run(entry, model, oracle, reports[i], opsets[i], expected);
