@@ -6,7 +6,7 @@
 
 DIR then holds `<name>.pt2`, `<name>.npz` (in_K_*, out_K_*: the leaves of the K-th inputs and of the eager outputs; K = 0 are those
 it was exported with) and index.json. What is there and made from the same sources is left alone. Programs that torch.export can't
-make are listed in the index with the reason; NOT_EXPORTED below says which.
+make are listed in the index with the reason; not_exported.tsv says which.
 """
 import argparse
 import copy
@@ -21,6 +21,7 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
+from typing import Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import numpy as np
@@ -29,12 +30,16 @@ from torch.utils import _pytree as pytree
 
 import build
 import exported
+import make_models
 import registry
 
 FAMILIES = ("exported_control", "exported_shapes", "exported_weights", "exported_signatures", "exported_models", "exported_examples")
 
-# What torch.export or its file format of this release can't do: words of the reason.
-NOT_EXPORTED = {}
+
+def not_exported() -> dict:
+    """What torch.export or its file format of this release can't do: words of the reason."""
+    lines = (registry.HERE / "not_exported.tsv").read_text().splitlines()
+    return dict(line.split("\t") for line in lines if not line.startswith("#"))
 
 
 def stamp(name: str) -> str:
@@ -171,9 +176,9 @@ def attempt(task: tuple) -> dict:
     return entry | {"stamp": stamp(name), "seconds": round(time.process_time() - start, 2)}
 
 
-def unexpected(entry: dict) -> str:
-    """What is wrong with it; empty if it could or couldn't be made as NOT_EXPORTED says."""
-    words, reason = NOT_EXPORTED.get(entry["name"]), entry.get("reason")
+def unexpected(entry: dict, words: Optional[str]) -> str:
+    """What is wrong with it; empty if it was made, or if it couldn't be made for the reason with these words."""
+    reason = entry.get("reason")
     if words is None:
         return f"can't be made: {reason}" if reason else ""
     return "" if reason and words in reason else f"should fail with '{words}': {reason or 'it was made'}"
@@ -184,17 +189,15 @@ def make(names: list, out: Path, jobs: int) -> int:
     index = out / "index.json"
     known = {entry["name"]: entry for entry in json.loads(index.read_text())["programs"]} if index.exists() else {}
     tasks = [(name, out) for name in names if known.get(name, {}).get("stamp") != stamp(name)]
-    bad = 0
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
         for entry in pool.imap_unordered(attempt, tasks):
             known[entry["name"]] = entry
             write_index(index, [known[name] for name in exported.PROGRAMS if name in known])
-            if wrong := unexpected(entry):
-                bad += 1
-                print(f"{entry['name']}: {wrong}", file=sys.stderr, flush=True)
-    programs = [known[name] for name in exported.PROGRAMS if name in known]
-    print(f"{len(tasks)} made, {sum('reason' in entry for entry in programs)} of {len(programs)} can't be exported")
-    return bad
+    failures = not_exported()
+    wrong = [f"{name}: {words}" for name in names if (words := unexpected(known[name], failures.get(name)))]
+    print(*wrong, sep="\n", file=sys.stderr)
+    print(f"{len(tasks)} made, {sum('reason' in known[name] for name in names)} of {len(names)} can't be exported")
+    return len(wrong)
 
 
 def write_index(index: Path, programs: list) -> None:
@@ -203,8 +206,10 @@ def write_index(index: Path, programs: list) -> None:
     temporary.rename(index)
 
 
-def warm_up() -> None:
+def warm_up(names: list) -> None:
     """What every process would import and set up again, before they are forked."""
+    if any(name.startswith("model_") for name in names):
+        build.warm_up(sorted({model.family for model in make_models.MODELS}))
     torch.set_num_threads(1)
     with build.quiet(), tempfile.TemporaryFile() as file:
         program = torch.export.export(torch.nn.Linear(1, 1), (torch.ones(2, 1),), dynamic_shapes=({0: exported.AUTO},), strict=True)
@@ -227,7 +232,7 @@ def main() -> int:
         return 0
     if not arguments.out or not names:
         parser.error("--out DIR and programs are needed")
-    warm_up()
+    warm_up(names)
     return 1 if make(names, arguments.out, arguments.jobs) else 0
 
 
