@@ -16,6 +16,7 @@ import json
 import multiprocessing
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -34,6 +35,7 @@ import make_models
 import registry
 
 FAMILIES = ("exported_control", "exported_shapes", "exported_weights", "exported_signatures", "exported_models", "exported_examples")
+CPU_SECONDS = 60
 
 
 def not_exported() -> dict:
@@ -91,9 +93,9 @@ def other_inputs(program, made: exported.Program) -> list:
     shapes = [nodes[name].shape if isinstance(leaf, torch.Tensor) and name else () for leaf, name in zip(leaves, input_names(program))]
     hints = {size.node.expr: size.node.hint for shape in shapes for size in shape if isinstance(size, torch.SymInt) and size.node.expr.is_symbol}
 
-    def at(sizes: dict) -> tuple:
+    def at(sizes: dict, integers: bool = True) -> tuple:
         given = [other_values(leaf, [int(size.node.expr.subs(sizes)) if isinstance(size, torch.SymInt) else size for size in shape])
-                 if isinstance(leaf, torch.Tensor) else leaf for leaf, shape in zip(leaves, shapes)]
+                 if isinstance(leaf, torch.Tensor) and (integers or leaf.is_floating_point()) else leaf for leaf, shape in zip(leaves, shapes)]
         args, kwargs = pytree.tree_unflatten(given, spec)
         return (*args, exported.Keywords(kwargs)) if kwargs else args
 
@@ -110,7 +112,7 @@ def other_inputs(program, made: exported.Program) -> list:
             return [inputs]
         except Exception:
             continue
-    return [at(hints)]
+    return [at(hints, integers=False)]
 
 
 def other_values(tensor: torch.Tensor, sizes: list) -> torch.Tensor:
@@ -146,7 +148,8 @@ def export(made: exported.Program):
 
 def build_in(folder: Path, name: str) -> dict:
     build.seed(name)
-    made = exported.PROGRAMS[name]()
+    with torch.no_grad():     # what is computed from parameters can then be copied
+        made = exported.PROGRAMS[name]()
     program = export(made)
     if len(made.inputs) == 1:
         made.inputs += other_inputs(program, made)
@@ -162,9 +165,15 @@ def build_in(folder: Path, name: str) -> dict:
     return entry | {"bytes": (folder / entry["file"]).stat().st_size}
 
 
+def too_long(*_) -> None:
+    raise TimeoutError(f"takes more than {CPU_SECONDS} s")
+
+
 def attempt(task: tuple) -> dict:
     name, out = task
     start = time.process_time()
+    signal.signal(signal.SIGVTALRM, too_long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)     # guards of many dynamic dimensions may take for ever
     try:
         with build.quiet(), warnings.catch_warnings(), tempfile.TemporaryDirectory(dir=out) as folder:
             warnings.simplefilter("ignore")
@@ -173,6 +182,7 @@ def attempt(task: tuple) -> dict:
                 file.rename(out / file.name)
     except Exception as error:
         entry = {"name": name, "reason": build.reason(error)}
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return entry | {"stamp": stamp(name), "seconds": round(time.process_time() - start, 2)}
 
 
