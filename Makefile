@@ -5,7 +5,7 @@
 #   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
 #                 threads under ThreadSanitizer
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
-#   make corpus   the whole operator corpus at every opset, and every operator in every pair of dtypes; writes reports/coverage.md and .json
+#   make corpus   the whole operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes; writes reports/coverage.md and .json
 #   make programs random programs against TorchScript, PROGRAMS of them; failures go to build/programs
 #   make bench    speed and memory as ratios
 #   make format   clang-format; with CHECK=1 it changes nothing and fails where it would
@@ -73,6 +73,7 @@ corpus:
 	@$(cmake) --build --preset release
 	@$(environment)/bin/ctest --preset release -j $(jobs) -L corpus -E corpus_sample
 	@$(cmake) --build --preset release --target dtype_calls_whole
+	@$(cmake) --build --preset release --target exported_whole
 	@$(cmake) --build --preset release --target coverage
 
 programs: all

@@ -226,7 +226,7 @@ setup_models() {
 setup_test() {
   setup_models "${browser_packages[@]}" "$@"
   python_packages onnx "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
-  python_packages test --no-deps $PYTHON_TEST $PYTHON_BROWSER $PYTHON_CORPUS
+  python_packages test --no-deps $PYTHON_TEST $PYTHON_BROWSER $PYTHON_CORPUS "torchao==$TORCHAO"
   python_packages ci --no-deps $PYTHON_CI
   install_clang_format
   install_torchvision

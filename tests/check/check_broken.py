@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What is no model, or a malformed one: the exit code that its index entry allows, a reason on stderr, no signal, in time."""
+"""What is no model, or a malformed one: the exit code that its index entry allows, a reason on stderr with the words that the entry
+has, no signal, in time."""
 import argparse, json, os, pathlib, subprocess, sys, tempfile
 
 SECONDS = 60
@@ -9,7 +10,7 @@ def run(program, file):
     return subprocess.run([program, str(file), "--timeout", "20", "--memory", "2048"], capture_output=True, text=True, timeout=SECONDS)
 
 
-def fault(program, file, exits):
+def fault(program, file, exits, words=""):
     try:
         result = run(program, file)
     except subprocess.TimeoutExpired:
@@ -18,6 +19,8 @@ def fault(program, file, exits):
         return f"{file.name}: exit {result.returncode}, allowed are {exits}: {result.stderr.strip()[:200]}"
     if result.returncode == 3 and (file.name not in result.stderr or "\n\n" in result.stderr.strip()):
         return f"{file.name}: stderr doesn't say what is wrong with it: {result.stderr!r}"
+    if result.returncode and words not in result.stderr + result.stdout:
+        return f"{file.name}: exit {result.returncode}, and nothing says '{words}': {(result.stderr or result.stdout).strip()[:300]!r}"
     return None
 
 
@@ -40,8 +43,8 @@ def main():
     parser.add_argument("--broken", type=pathlib.Path, required=True)
     options = parser.parse_args()
     entries = json.loads((options.broken / "index.json").read_text())["files"]
-    cases = [(options.broken / entry["file"], entry["exits"]) for entry in entries] + list(places_without_a_model())
-    wrong = [fault(options.program, file, exits) for file, exits in cases]
+    cases = [(options.broken / entry["file"], entry["exits"], entry["words"]) for entry in entries] + list(places_without_a_model())
+    wrong = [fault(options.program, *case) for case in cases]
     wrong = [line for line in wrong if line]
     print(*wrong, sep="\n")
     print(f"{len(cases) - len(wrong)} passed, {len(wrong)} failed")

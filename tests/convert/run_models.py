@@ -168,7 +168,7 @@ def main():
                     where = f"{what}{model['name']} @{result['opset']}"
                     if result["outcome"] != "converted":
                         lost = not what and (model["name"], result["opset"]) in reference
-                        bad += lost or result["outcome"] == "error"
+                        bad += lost or result["outcome"] in ("error", "disagree")
                         count[what + ("lost" if lost else result["outcome"])] += 1
                         print(f"{'LOST ' if lost else ''}{result['outcome'].upper()} {where}: {result['reason'][:300]}", flush=True)
                         continue

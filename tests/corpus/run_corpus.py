@@ -3,12 +3,16 @@
 
     run_corpus.py --program BUILD/tests/corpus_cases --helper BUILD/libexec/compatcheck-torchscript (--corpus DIR | --dtype-calls "ARGS")
                   [--aten REGEX] [--ops REGEX] [--cases REGEX] [--opsets 9,11|all] [--sample N] [--keep DIR] [--jobs 2]
-                  [--coverage DIR] [--against FILE]
+                  [--coverage DIR] [--against FILE] [--form pt|pt2|core]
 
 Each model that converts is run on the recorded inputs and on three more sets that the conversion never saw: negatives and other
 magnitudes, ties, and NaN with infinities; indices take other values within the recorded range. What PyTorch itself refuses is left out.
 Prints what is wrong, what the runtime can't run, and what the reference exporter matches and we don't; ends with 1 if there is anything
 of the first or the last, or if check and convert disagree. --dtype-calls: the calls that dtype_calls.py makes with these arguments. --sample N: every Nth case of each operator, at least one.
+
+--form pt2 or core converts the exported programs of the cases, as they are or after run_decompositions(), and compares with TorchScript as
+before. What the TorchScript file matches at an opset, as reports/coverage.json has it (--known), must then match, too. Cases that
+torch.export doesn't take are listed with the reason.
 """
 import argparse, collections, csv, gzip, json, os, pathlib, re, subprocess, sys, tempfile, threading
 
@@ -22,6 +26,7 @@ LETTERS = dict(zip(OUTCOMES, "mrnuwodex"))
 NAMES = {letter: name for name, letter in LETTERS.items()}
 BASELINE_OPSETS = (9, 11, 13, 17, 20)
 PAGE_OPSETS = (7, 9, 11, 13, 17, 20, 23, 26)
+ENDINGS = {"pt2": ".pt2", "core": ".core.pt2"}
 MOST_REASONS = 5
 LONGEST_REASON = 160
 
@@ -46,8 +51,18 @@ def read_cases(arguments):
             seen[case["op"]] += 1
         cases = kept
     for case in cases:
-        case["model"], case["inputs"] = str(corpus / f"{case['id']}.pt"), str(corpus / f"{case['id']}.npz")
+        script = str(corpus / f"{case['id']}.pt")
+        case["inputs"] = str(corpus / f"{case['id']}.npz")
+        case |= {"model": script} if arguments.form == "pt" else {"model": str(corpus / f"{case['id']}{ENDINGS[arguments.form]}"), "oracle": script}
     return cases
+
+
+def exported(cases, form):
+    """The cases that torch.export takes; prints the others."""
+    for case in cases:
+        if case[form] != "ok":
+            print(f"NOT EXPORTED {case['id']} [{' '.join(case['aten'])}] {case[form]}")
+    return [case for case in cases if case[form] == "ok"]
 
 
 def left_open(case):
@@ -105,6 +120,12 @@ def read_baseline(path):
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             found[row["id"]][int(row["opset"])] = row["ort"] if row["export"] == "ok" else "not exported"
     return found
+
+
+def read_coverage(path):
+    """The same of our own outcomes, from coverage.json."""
+    known = json.loads(pathlib.Path(path).read_text())
+    return collections.defaultdict(dict, {name: dict(zip(known["opsets"], map(NAMES.get, letters))) for name, letters in known["cases"].items()})
 
 
 def letters_of(case, results, opsets):
@@ -200,7 +221,9 @@ def main():
     parser.add_argument("--cases", default="", help="cases whose id matches")
     parser.add_argument("--opsets", default="9,11,13,17,20")
     parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--form", choices=("pt", *ENDINGS), default="pt")
     parser.add_argument("--baseline", default=str(HERE / "baseline_dev.tsv.gz"))
+    parser.add_argument("--known", default=str(HERE.parents[1] / "reports" / "coverage.json"))
     parser.add_argument("--keep", help="folder for the ONNX files")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--all-lines", action="store_true", help="print every refusal, too")
@@ -215,11 +238,13 @@ def main():
             command = [sys.executable, HERE / "dtype_calls.py", "--out", arguments.corpus, *arguments.dtype_calls.split()]
             subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"})
         cases = read_cases(arguments)
+        if arguments.form != "pt":
+            cases = exported(cases, arguments.form)
         if not cases:
             sys.exit("no such cases")
         results = run_all(arguments, cases, opsets, temporary)
 
-    baseline = read_baseline(arguments.baseline)
+    baseline = read_baseline(arguments.baseline) if arguments.form == "pt" else read_coverage(arguments.known)
     count, bad = collections.Counter(), 0
     for case in cases:
         for result in results[case["id"]]:

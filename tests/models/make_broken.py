@@ -2,7 +2,8 @@
 """Makes malformed, foreign and odd files:  make_broken.py --out DIR
 
 DIR/index.json names each: file, what it is, the exit codes allowed for `compatcheck FILE`, and the format that should
-be recognised where there is one. Files that must load are listed too: a refusal of everything fails the tests.
+be recognised where there is one, and "words" that the message must have. Files that must load are listed too: a refusal of
+everything fails the tests.
 """
 import argparse
 import dataclasses
@@ -17,10 +18,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import torch
 
 import broken as b
+import broken_exported as e
 import build
 import registry
 
 UNREADABLE = (3,)
+REFUSED = (1,)        # readable, but one of its calls isn't
+CHOOSE = (2,)         # an option must say which program
 SOUND = (0,)          # every operator in it has an ONNX form
 LOADS = (0, 1)
 BOUNDED = (0, 1, 3)   # may load or not, but in bounded time, memory and stack
@@ -33,6 +37,7 @@ class Case:
     content: Callable[[], bytes]
     exits: tuple = UNREADABLE
     format: Optional[str] = None
+    words: str = ""       # what the message or the report says
 
 
 CUTS = [4, 30, 100, 1000, 0.25, 0.5, 0.75, 0.9, -200, -66, -22, -1]
@@ -128,7 +133,6 @@ CASES = [
     Case("pickled.pt", "a pickled module", lambda: b.torch_saved(b.module()), format="pickled_module"),
     Case("pickled_old.pth", "a pickled module in the format before 1.6",
          lambda: b.torch_saved(b.module(), False), format="pickled_module"),
-    Case("exported.pt2", "a torch.export program", b.exported, format="exported_program"),
     Case("bytecode.ptl", "mobile bytecode without code", b.bytecode, format="mobile_bytecode"),
     Case("tar.pth", "the tar of PyTorch 0.1", b.tar, format="legacy_tar"),
     Case("model.onnx", "an ONNX model", b.onnx, format="onnx"),
@@ -156,11 +160,132 @@ CASES = [
 ]
 
 
+def exported(name: str, what: str, content: Callable[[], bytes], exits: tuple = UNREADABLE, words: str = "", format: str = "exported_program") -> None:
+    CASES.append(Case(f"pt2_{name}.pt2", what, content, exits, format, words))
+
+
+# Exported programs: sound
+exported("sound", "the program that the damaged ones are made from", e.exported, SOUND)
+exported("deflated", "compressed records", lambda: e.edited(lambda records: None, zipfile.ZIP_DEFLATED), SOUND)
+exported("unknown_key", "a key of a later release", lambda: e.program(lambda d: d.update(colour="red")), SOUND)
+exported("newer_minor", "a compatible later schema", lambda: e.program(lambda d: d["schema_version"].update(minor=99)), SOUND)
+exported("guard_is_code", "a guard that would run a command in Python",
+         lambda: e.program(lambda d: d.update(guards_code=["__import__('os').system('true') == 0"])), SOUND)
+exported("compiled_too", "beside the program what AOTInductor compiled", lambda: e.also({"data/aotinductor/model/a.so": b"x"}), SOUND)
+exported("no_samples", "no sample inputs", lambda: e.without("data/sample_inputs/"), SOUND)
+exported("sample_pickle", "sample inputs that would run a command in Python",
+         lambda: e.also({"data/sample_inputs/model.pt": b.pickle_of(b"cos\nsystem\nX\x04\x00\x00\x00true\x85R")}), SOUND)
+exported("expanded", "a weight of 7 * 10^9 elements in 28 bytes", lambda: e.tensor(sizes=e.ints(10**9, 7), strides=e.ints(0, 1)), BOUNDED)
+
+# The archive
+for at in (100, 1000, 0.25, 0.5, 0.75, -200, -22, -1):
+    exported(f"cut{at}", f"an archive cut at {at}", lambda at=at: e.cut(at), format=None)
+exported("overlap", "a record that begins inside another", e.overlapping, words="overlap")
+exported("two_of_a_name", "two records of one name", e.twice_named, words="weight_0")
+exported("past_the_end", "a record of more bytes than the file", lambda: e.in_directory("data/weights/weight_0", 20, 0x7FFFFFF0))
+exported("past_the_end_unpacked", "a stored record whose sizes differ", lambda: e.in_directory("data/weights/weight_0", 24, 0x7FFFFFF0))
+exported("outside", "a record that begins behind the file", lambda: e.in_directory("data/weights/weight_0", 42, 0x7FFFFFF0))
+exported("checksum", "a program whose checksum is another", lambda: e.in_directory("models/model.json", 16, 7), words="checksum")
+exported("two_roots", "records below two folders", lambda: e.edited(lambda records: records.update({"other/models/model.json": b"{}"})), words="other")
+exported("bomb", "a program that unpacks to 256 MB of spaces", e.bomb, words="too large")
+exported("no_program", "weights without a program: saving was interrupted", lambda: e.without("models/"), words="interrupted")
+exported("aotinductor", "only what AOTInductor compiled", lambda: e.edited(lambda r: (r.pop(e.PROGRAM), r.update({e.ROOT + "data/aotinductor/model/a.so": b"x"}))),
+         words="AOTInductor")
+exported("executorch", "an ExecuTorch program in an archive", lambda: e.edited(lambda r: (r.pop(e.PROGRAM), r.update({e.ROOT + "data/executorch/model.pte": b"x"}))),
+         words="ExecuTorch")
+exported("pte", "an ExecuTorch program", e.pte, words="ExecuTorch", format=None)
+exported("pickled", "a graph that torch.save pickled", e.pickled_program, words="torch.export.save", format=None)
+exported("several", "two programs", e.two_programs, CHOOSE, "second")
+exported("archive_version", "a later archive", lambda: e.also({"archive_version": b"1"}), words="version")
+exported("big_endian", "of a big-endian machine", lambda: e.also({"byteorder": b"big"}), words="endian")
+
+# The JSON
+exported("empty", "an empty program", lambda: e.whole(b""), words="model.json")
+exported("no_json", "prose", lambda: e.whole(b"once upon a time"), words="model.json")
+exported("list", "a list", lambda: e.whole(b"[]"), words="model.json")
+exported("deep", "200,000 brackets", lambda: e.whole(b"[" * 200000), words="deep")
+exported("deep_value", "200,000 brackets as a value", lambda: e.text('"kind": 1', '"kind": ' + "[" * 200000 + "]" * 200000), words="deep")
+exported("trailing", "text after the end", lambda: e.edited(lambda records: records.update({e.PROGRAM: records[e.PROGRAM] + b" x"})), words="model.json")
+exported("bom", "a byte order mark", lambda: e.edited(lambda records: records.update({e.PROGRAM: b"\xef\xbb\xbf" + records[e.PROGRAM]})), words="byte order")
+exported("not_utf8", "bytes that are no text", lambda: e.edited(lambda records: records.update(
+    {e.PROGRAM: records[e.PROGRAM].replace(b"relu", b"re\xff\xfe", 1)})), words="model.json")
+exported("surrogate", "half a surrogate pair", lambda: e.text('"relu"', '"\\ud800"'), words="model.json")
+exported("nan", "a bare NaN", lambda: e.text("2.5", "NaN"), words="model.json")
+exported("infinity", "a bare Infinity as a size", lambda: e.text('"as_int": 7', '"as_int": Infinity'), words="model.json")
+exported("beyond_int64", "a whole number beyond 64 bits", lambda: e.text('"as_int": 7', '"as_int": 18446744073709551617'), words="64 bits")
+exported("beyond_int64_little", "2^63", lambda: e.text('"as_int": 7', '"as_int": 9223372036854775808'), words="64 bits")
+exported("key_twice", "one key twice", lambda: e.text('"as_float": 2.5', '"as_float": 2.5, "as_float": 3.5'), words="as_float")
+exported("two_tags", "a union of two values", lambda: e.text('"as_float": 2.5', '"as_float": 2.5, "as_int": 2'), words="as_int")
+exported("no_tag", "a union of none", lambda: e.text('"as_float": 2.5', ""), words="model.json")
+exported("huge_expression", "an expression of 100 KB", lambda: e.meta("relu", sizes=[{"as_expr": {"expr_str": "Add(" + "Integer(1), " * 9000 + "Integer(1))", "hint": None}},
+                                                                              *e.ints(5)]), words="expression")
+exported("deep_expression", "an expression 5,000 deep", lambda: e.meta("relu", sizes=[{"as_expr": {"expr_str": "Add(" * 5000 + "Integer(1)" + ")" * 5000, "hint": None}},
+                                                                              *e.ints(5)]), words="expression")
+exported("power_tower", "an expression whose value has no end", lambda: e.meta("relu", sizes=[{"as_expr": {"expr_str": "Pow(Integer(10), Pow(Integer(10), Integer(10)))",
+                                                                                                "hint": None}}, *e.ints(5)]), BOUNDED)
+
+# Versions and codes
+for major in (9, 6, 3):
+    exported(f"major{major}", f"schema {major}", lambda major=major: e.program(lambda d: d["schema_version"].update(major=major)), words=f"{major}.")
+exported("no_schema", "no schema version", lambda: e.program(lambda d: d.pop("schema_version")), words="schema_version")
+exported("unknown_tag", "an argument of a later kind", lambda: e.argument("aten.mul", "other", {"as_quaternion": [1, 2, 3, 4]}), REFUSED, "as_quaternion")
+exported("unknown_spec", "an input of a later kind", lambda: e.program(e.unknown_spec), words="user_prophecy")
+exported("unknown_dtype", "a value of an unknown dtype", lambda: e.meta("relu", dtype=99), (1, 3), "99")
+exported("unknown_dtype_argument", "an argument that is an unknown dtype", lambda: e.argument("aten.to", "dtype", {"as_scalar_type": 99}), REFUSED, "99")
+exported("unknown_argument", "an argument that the schema lacks", lambda: e.argument("aten.relu", "slope", {"as_float": 0.1}), REFUSED, "slope")
+exported("lacking_argument", "a call without a required argument",
+         lambda: e.graph(lambda g: e.node_of(g, "aten.mul")["inputs"].pop()), REFUSED, "other")
+exported("unknown_operator", "an operator of a later release", lambda: e.retargeted("aten.relu", "torch.ops.aten.relu7.default"), REFUSED, "relu7")
+exported("unknown_overload", "an overload of a later release", lambda: e.retargeted("aten.relu", "torch.ops.aten.relu.Later"), REFUSED, "relu")
+exported("unknown_library", "an operator of a library that isn't there", lambda: e.retargeted("aten.relu", "torch.ops.my_lib.relu.default"), REFUSED, "my_lib")
+exported("unknown_target", "a target that is no operator", lambda: e.retargeted("aten.relu", "os.system"), (1, 3), "os.system")
+exported("registered_extension", "a node of a registered extension", lambda: e.retargeted("aten.relu", "#my:node"), (1, 3), "#my:node")
+exported("delegate", "a node lowered for a backend", lambda: e.retargeted("aten.relu", "torch.ops.higher_order.executorch_call_delegate"), REFUSED,
+         "executorch_call_delegate")
+
+# The graph
+exported("twice_defined", "a value defined twice", lambda: e.graph(e.twice_defined), words="twice")
+exported("reads_itself", "a node that reads its own result", lambda: e.graph(e.reads_itself), words="before")
+exported("reversed", "nodes in the reverse order", lambda: e.graph(e.reversed_nodes), words="before")
+exported("unknown_value", "a node that reads nothing that is there", lambda: e.argument("aten.relu", "self", {"as_tensor": {"name": "nothing"}}), words="nothing")
+exported("spec_missing", "fewer input specs than inputs", lambda: e.program(e.one_spec_less), words="inputs")
+exported("no_nodes", "a graph without its list of nodes", lambda: e.graph(lambda g: g.pop("nodes")), words="nodes")
+exported("no_meta", "a value of which nothing is said", lambda: e.graph(lambda g: g["tensor_values"].pop("relu")), (0, 3))
+exported("false_sizes", "sizes that the operators contradict", lambda: e.meta("relu", sizes=e.ints(3, 9)), (1, 3))
+exported("false_dtype", "a dtype that the operators contradict", lambda: e.meta("relu", dtype=5), (1, 3))
+exported("nested_regions", "100 subgraphs inside each other", lambda: e.nested_regions(100), words="deep")
+exported("few_regions", "5 subgraphs inside each other", lambda: e.nested_regions(5), SOUND)
+
+# The weights
+exported("no_weight", "the record of a weight isn't there", lambda: e.without("data/weights/weight_0"), words="weight_0")
+exported("no_config", "the list of weights isn't there", lambda: e.without("data/weights/model_weights_config.json"), words="linear")
+exported("no_entry", "a weight isn't in the list", lambda: e.program(lambda d: d["config"].pop("linear.bias"), e.WEIGHTS), words="linear.bias")
+exported("no_path", "a weight without a record's name", lambda: e.program(lambda d: d["config"]["linear.weight"].pop("path_name"), e.WEIGHTS), words="path_name")
+for name, path in {"path_up": "../../etc/passwd", "path_slash": "a/weight_0", "path_root": "/etc/passwd", "path_empty": "", "path_unknown": "weight_99"}.items():
+    exported(name, f"the record {path!r}", lambda path=path: e.entry(path_name=path), words="weight_99" if name == "path_unknown" else "path_name")
+exported("fake_weight", "a weight without its values", lambda: e.also({"data/weights/weight_0": b""}), words="values")
+exported("short_weight", "8 bytes for 140", lambda: e.also({"data/weights/weight_0": bytes(8)}), words="linear.weight")
+exported("sizes_larger", "sizes beyond the record", lambda: e.tensor(sizes=e.ints(5000, 7)), words="linear.weight")
+exported("sizes_negative", "a negative size", lambda: e.tensor(sizes=e.ints(-5, 7)), words="linear.weight")
+exported("sizes_overflow", "sizes whose product overflows", lambda: e.tensor(sizes=e.ints(2**62, 7), strides=e.ints(7, 1)), words="linear.weight")
+exported("offset_beyond", "an offset beyond the record", lambda: e.tensor(storage_offset={"as_int": 1 << 40}), words="linear.weight")
+exported("offset_negative", "an offset before the record", lambda: e.tensor(storage_offset={"as_int": -8}), words="linear.weight")
+exported("strides_beyond", "strides that leave the record", lambda: e.tensor(strides=e.ints(1 << 40, 1)), words="linear.weight")
+exported("strides_negative", "a negative stride", lambda: e.tensor(strides=e.ints(-7, 1)), words="linear.weight")
+exported("strides_more", "more strides than sizes", lambda: e.tensor(strides=e.ints(7, 1, 1)), words="strides")
+exported("rank65", "65 dimensions", lambda: e.tensor(sizes=e.ints(*[1] * 65), strides=e.ints(*[1] * 65)), words="dimensions")
+exported("weight_dtype", "an unknown dtype", lambda: e.tensor(dtype=99), words="99")
+exported("weight_sparse", "a sparse layout", lambda: e.tensor(layout=1), words="sparse")
+exported("pickled_weight", "a pickled weight that would run a command in Python", lambda: e.edited(lambda records: (
+    records.update({e.WEIGHTS: records[e.WEIGHTS].replace(b'"use_pickle": false', b'"use_pickle": true')}),
+    records.update({e.ROOT + "data/weights/weight_0": b.torch_saved(b.module())}))), words="pickle")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     out = parser.parse_args().out
-    sources = [registry.HERE / name for name in ("make_broken.py", "broken.py", "archives.py")]
+    sources = [registry.HERE / name for name in ("make_broken.py", "broken.py", "broken_exported.py", "archives.py")]
     stamp = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     index = out / "index.json"
     if index.exists() and json.loads(index.read_text())["stamp"] == stamp:
@@ -172,7 +297,7 @@ def main() -> int:
             content = case.content()
         (out / case.file).write_bytes(content)
         entries.append({"file": case.file, "what": case.what, "exits": case.exits, "format": case.format,
-                        "bytes": len(content)})
+                        "words": case.words, "bytes": len(content)})
     index.write_text(json.dumps({"stamp": stamp, "files": entries}, indent=1) + "\n")
     return 0
 
