@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "compatcheck/error.h"
@@ -17,7 +18,7 @@ using ::testing::HasSubstr;
 
 std::string size_text(const std::string& size) {
   if (size.front() != 's') return R"({"as_int": )" + size + "}";
-  return R"({"as_expr": {"expr_str": "Symbol(')" + size + R"(', positive=True, integer=True)", "hint": {"as_int": 6}}})";
+  return R"j({"as_expr": {"expr_str": "Symbol(')j" + size + R"j(', positive=True, integer=True)", "hint": {"as_int": 6}}})j";
 }
 
 std::string meta(const std::vector<std::string>& sizes, int dtype = 7) {
@@ -171,11 +172,11 @@ TEST(Exported, ComputesSizesAsTorchScriptDoes) {
 
 TEST(Exported, FixesASizeThatAGuardFixes) {
   Program program;
-  program.guards = R"("math.trunc(0.5*torch.sym_float(L['x'].size()[0])) == 3 and L['x'].size()[0] < 7")";
+  program.guards = R"j("math.trunc(0.5*torch.sym_float(L['x'].size()[0])) == 3 and L['x'].size()[0] < 7")j";
   const Exported exported = read(program);
   EXPECT_EQ(exported.interface.inputs[0].sizes[0].kind, Expression::Kind::number);
   EXPECT_EQ(std::get<std::int64_t>(exported.interface.inputs[0].sizes[0].value), 6);
-  EXPECT_THAT(notes(exported), testing::Contains(HasSubstr("the size s0 is 6: a guard of the program fixes it")));
+  EXPECT_THAT(notes(exported), ::testing::Contains(HasSubstr("the size s0 is 6: a guard of the program fixes it")));
 }
 
 TEST(Exported, KeepsAGuardForSomeSizesAsACondition) {
