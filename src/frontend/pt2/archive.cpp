@@ -140,7 +140,11 @@ void Archive::read_configuration(const std::string& folder) {
     if (const Json meta = entry.at("tensor_meta"); meta.is_null())
       place.object = true;
     else
-      place.view = stored_view(meta);
+      try {
+        place.view = stored_view(meta);
+      } catch (const ModelError& error) {  // the program may not use it
+        place.fault = error.what();
+      }
     placed_.try_emplace(std::string(entry.key()), std::move(place));  // weights come before constants
   }
 }
@@ -208,6 +212,7 @@ std::shared_ptr<const ir::Storage> Archive::with_small_bytes(std::shared_ptr<con
 
 ir::Constant Archive::placed(const std::string& name, const Placed& place) {
   if (place.object) return {};
+  if (!place.fault.empty()) throw ModelError(place.fault);
   if (place.pickled)
     throw ModelError("the tensor " + name +
                      " is a pickled object of a tensor subclass, which isn't supported: unwrap it before exporting "

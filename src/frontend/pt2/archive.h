@@ -42,6 +42,7 @@ class Archive {
     std::string record;
     ir::TensorView view;
     bool pickled = false, object = false;
+    std::string fault{};  // why its tensor can't be described
   };
 
   const ZipRecord* find(std::string_view name) const;

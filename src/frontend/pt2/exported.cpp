@@ -128,7 +128,7 @@ class ProgramReader {
     if (!read) {
       const auto tensor = archive_.stored(spec.target);
       if (!tensor) throw ModelError("lacks the tensor " + spec.target + ": it was saved without its weights, or is damaged");
-      const ir::TypeRef type = ir::tensor_type();
+      const ir::TypeRef type = tensor->is_none() ? ir::tensor_type() : reader_->type_of(spec.value);
       class_.attributes.push_back({.name = spec.target,
                                    .type = type,
                                    .is_parameter = spec.kind == InputSpec::Kind::parameter,

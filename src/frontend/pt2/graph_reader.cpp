@@ -384,6 +384,7 @@ ir::Value* GraphReader::value_of(const Json& argument, const schema::Argument* f
     return list(std::move(lists), ir::list_of(ir::tensor_type()));
   }
   if (tag == "as_none") return constant({});
+  if (tag == "as_int" && given.is(Json::Kind::boolean)) return constant({given.boolean()});  // torch 2.4 and 2.5
   if (tag == "as_int") return wants_float ? constant({static_cast<double>(given.integer())}) : constant({given.integer()});
   if (tag == "as_float") return constant({given.real()});
   if (tag == "as_bool") return constant({given.boolean()});

@@ -37,6 +37,7 @@ void HigherOrder::read(std::string_view name) {
       name == "run_const_graph" || name == "hints_wrapper")
     return inlined(0, 1);
   if (name == "with_effects") return with_effects();
+  if (name == "out_dtype") return out_dtype();
   if (name == "auto_functionalized") return functionalized_v1();
   if (name == "auto_functionalized_v2") return functionalized_v2();
   if (name == "print") return;
@@ -271,18 +272,46 @@ void HigherOrder::with_effects() {
   unknown("with_effects(" + target + ")");
 }
 
-// (operator, its arguments by name): copies of what it writes are written; its results, then these copies.
-void HigherOrder::functionalized_v1() {
-  const Tagged wrapped = tagged(argument(0));
+std::optional<std::pair<std::string, std::string>> HigherOrder::wrapped_operator(std::size_t i) const {
   constexpr std::string_view prefix = "torch.ops.";
-  if (wrapped.tag != "as_operator" || !wrapped.value.text().starts_with(prefix)) return unknown("auto_functionalized");
+  const Tagged wrapped = tagged(argument(i));
+  if (wrapped.tag != "as_operator" || !wrapped.value.text().starts_with(prefix)) return std::nullopt;
   const std::string_view target = wrapped.value.text().substr(prefix.size());
   const auto dot = target.find('.'), last = target.rfind('.');
-  if (dot == target.npos || last <= dot) return unknown("auto_functionalized");
-  const std::string op = std::string(target.substr(0, dot)) + "::" + std::string(target.substr(dot + 1, last - dot - 1));
-  const std::string overload = target.substr(last + 1) == "default" ? "" : std::string(target.substr(last + 1));
-  const schema::Schema* schema = reader_.reading_.schemas.find(op, overload);
-  if (!schema) return unknown("auto_functionalized(" + std::string(wrapped.value.text()) + ")");
+  if (dot == target.npos || last <= dot) return std::nullopt;
+  const std::string_view overload = target.substr(last + 1);
+  return std::pair(std::string(target.substr(0, dot)) + "::" + std::string(target.substr(dot + 1, last - dot - 1)),
+                   overload == "default" ? std::string() : std::string(overload));
+}
+
+// (operator, dtype, arguments…): the operator, computed in the dtype.
+void HigherOrder::out_dtype() {
+  const auto wrapped = wrapped_operator(0);
+  const schema::Schema* schema = wrapped ? reader_.reading_.schemas.find(wrapped->first, wrapped->second) : nullptr;
+  if (!schema || inputs_.size() != schema->arguments.size() + 2) return unknown("out_dtype");
+  ir::Value* const dtype = reader_.value_of(argument(1));
+  ir::Value* const no = reader_.constant({false});
+  Values arguments;
+  for (std::size_t i = 0; i < schema->arguments.size(); ++i) {
+    ir::Value* value = reader_.value_of(argument(i + 2), &schema->arguments[i]);
+    if (ir::is(value->type(), ir::TypeKind::tensor)) {
+      ir::Node* cast = reader_.add_node("aten::to", std::array{value, dtype, no, no, reader_.constant({})}, std::array{ir::tensor_type()});
+      cast->set_overload("dtype");
+      value = cast->output();
+    }
+    arguments.push_back(value);
+  }
+  ir::Node* made = reader_.add_node(wrapped->first, arguments, std::array{ir::tensor_type()});
+  made->set_overload(schema->overload);
+  bind({made->output()});
+}
+
+// (operator, its arguments by name): copies of what it writes are written; its results, then these copies.
+void HigherOrder::functionalized_v1() {
+  const auto wrapped = wrapped_operator(0);
+  const schema::Schema* schema = wrapped ? reader_.reading_.schemas.find(wrapped->first, wrapped->second) : nullptr;
+  if (!schema) return unknown("auto_functionalized" + (wrapped ? "(" + wrapped->first + ")" : std::string()));
+  const std::string& op = wrapped->first;
   Values arguments, written;
   for (const schema::Argument& formal : schema->arguments) {
     const auto given = std::ranges::find_if(inputs_, [&](const Json& input) { return input.at("name").text() == formal.name; });
@@ -308,15 +337,10 @@ void HigherOrder::functionalized_v1() {
 // As before, but what is written are views of bases: _all_bases, of each written argument NAME the base's index and how the view
 // lies on it.
 void HigherOrder::functionalized_v2() {
-  const Tagged wrapped = tagged(argument(0));
-  constexpr std::string_view prefix = "torch.ops.";
-  const std::string_view target = wrapped.tag == "as_operator" ? wrapped.value.text() : std::string_view();
-  const auto dot = target.find('.', prefix.size()), last = target.rfind('.');
-  if (!target.starts_with(prefix) || dot == target.npos || last <= dot) return unknown("auto_functionalized_v2");
-  const std::string op = std::string(target.substr(prefix.size(), dot - prefix.size())) + "::" + std::string(target.substr(dot + 1, last - dot - 1));
-  const std::string overload = target.substr(last + 1) == "default" ? "" : std::string(target.substr(last + 1));
-  const schema::Schema* schema = reader_.reading_.schemas.find(op, overload);
-  if (!schema) return unknown("auto_functionalized_v2(" + std::string(target) + ")");
+  const auto wrapped = wrapped_operator(0);
+  const schema::Schema* schema = wrapped ? reader_.reading_.schemas.find(wrapped->first, wrapped->second) : nullptr;
+  if (!schema) return unknown("auto_functionalized_v2" + (wrapped ? "(" + wrapped->first + ")" : std::string()));
+  const std::string& op = wrapped->first;
   const auto named = [&](const std::string& name) -> std::optional<Json> {
     for (const Json& input : inputs_)
       if (input.at("name").text() == name) return input.at("arg");

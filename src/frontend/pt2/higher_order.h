@@ -2,9 +2,11 @@
 // Source: torch/_higher_order_ops (torch 2.13).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "frontend/pt2/graph_reader.h"
@@ -27,9 +29,12 @@ class HigherOrder {
   void inlined(std::size_t graph, std::size_t first_operand);
   void autocast();
   void with_effects();
+  void out_dtype();
   void functionalized_v1();
   void functionalized_v2();
   void unknown(std::string_view name);
+  // "aten::mm", "" of the operator that an argument names; nullopt where that isn't a known operator.
+  std::optional<std::pair<std::string, std::string>> wrapped_operator(std::size_t i) const;
 
   Json argument(std::size_t i) const;
   Values values(std::size_t i) const;  // of a list
