@@ -320,8 +320,8 @@ void register_normalization(Registry& registry) {
   for (const char* op : {"aten::native_batch_norm", "aten::_native_batch_norm_legit_no_training", "aten::_batch_norm_no_update",
                          "aten::_batch_norm_impl_index", "aten::_native_batch_norm_legit_functional"})
     registry.handler(op, native_batch_norm, {"running"});
-  for (const char* op : {"aten::_native_batch_norm_legit.no_stats", "aten::_batch_norm_with_update",
-                         "aten::_batch_norm_with_update_functional"})
+  for (const char* op :
+       {"aten::_native_batch_norm_legit.no_stats", "aten::_batch_norm_with_update", "aten::_batch_norm_with_update_functional"})
     registry.handler(op, native_batch_norm);
   registry.handler("aten::instance_norm", instance_norm, {"running"});
   registry.handler("aten::layer_norm", layer_norm, {"operator"});

@@ -95,7 +95,7 @@ void quantize(Emission& e) {
     const Value steps = e.node("Round", {times(e, input, along_axis(e, inverse(e, e.tensor("scales"))))});
     return e.give(e.cast(within_range(e, plus(e, steps, along_axis(e, e.tensor("zero_points")))), stored));
   }
-  const auto scale = e.call.number("scale");   // the inverse is computed in double precision
+  const auto scale = e.call.number("scale");  // the inverse is computed in double precision
   const Value by = scale ? e.scalar(DType::f32, 1.0 / *scale) : e.cast(inverse(e, one(e, "scale", DType::f64)), DType::f32);
   const Value steps = e.node("Round", {e.node("Mul", {input, by})});
   e.give(e.cast(within_range(e, e.node("Add", {steps, one(e, "zero_point", DType::f32)})), stored));
@@ -116,7 +116,7 @@ Value dequantized_by_numbers(Emission& e, DType out) {
 
 void dequantize(Emission& e) {
   const Value input = e.tensor("input");
-  const bool wide = input.dtype == DType::i32;   // ONNX has no zero point for it
+  const bool wide = input.dtype == DType::i32;  // ONNX has no zero point for it
   const Value zero_point = !e.call.has("axis") ? one(e, "zero_point", DType::i64) : e.optional_tensor("zero_points");
   if (e.variant("operator") && (!wide || !zero_point || all_zero(e, zero_point))) {
     Grid grid = grid_of(e, input.dtype);
@@ -180,7 +180,8 @@ void fake_quantize_per_channel(Emission& e) {
     const DType stored = e.number("quant_min") < 0 ? DType::i8 : DType::u8;
     const Arguments axis{{"axis", e.axis("axis", "input")}};
     const Value zero = e.cast(zero_points, stored);
-    return e.give(e.node("DequantizeLinear", {e.node("QuantizeLinear", {input, scales, zero}, axis), scales, zero}, axis, DType::f32));
+    return e.give(
+        e.node("DequantizeLinear", {e.node("QuantizeLinear", {input, scales, zero}, axis), scales, zero}, axis, DType::f32));
   }
   const Value scale = along_axis(e, scales), zero = along_axis(e, e.cast(zero_points, DType::f32));
   const Value steps = e.node("Add", {e.node("Round", {e.node("Mul", {input, inverse(e, scale)})}), zero});

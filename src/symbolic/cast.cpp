@@ -54,7 +54,8 @@ void register_cast(Registry& registry) {
   registry.facts("aten::_cast_Float", to_fixed<DType::f32>);
   registry.facts("aten::_cast_Double", to_fixed<DType::f64>);
   registry.facts("aten::_cast_Bool", to_fixed<DType::boolean>);
-  for (const char* op : {"prim::convert_element_type", "prims::convert_element_type", "quantized_decomposed::convert_element_type"})
+  for (const char* op :
+       {"prim::convert_element_type", "prims::convert_element_type", "quantized_decomposed::convert_element_type"})
     registry.facts(op, convert_element_type);
 }
 

@@ -192,7 +192,8 @@ Verdict zero_points_fit(const Call& call) {
   bool holds = bounds.has_value();
   if (const auto* tensor = call.fact(name).tensor())
     holds = holds && tensor->dtype && ir::is_integral(*tensor->dtype) &&
-            (!tensor->contents || std::ranges::all_of(*tensor->contents, [&](const Dim& dim) { return dim.number() && fits(*dim.number()); }));
+            (!tensor->contents ||
+             std::ranges::all_of(*tensor->contents, [&](const Dim& dim) { return dim.number() && fits(*dim.number()); }));
   else if (const auto known = call.integer(name))
     holds = fits(*known);
   return verdict(holds, "a zero point is no integer that the dtype holds");
