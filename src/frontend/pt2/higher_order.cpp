@@ -257,19 +257,37 @@ void HigherOrder::autocast() {
   reader_.reading_.autocast = before;
 }
 
-// (token, operator, arguments…): the operator, after the token that it gives.
+// (token, operator, arguments…): the operator. Its results stand behind the token's.
 void HigherOrder::with_effects() {
-  const Tagged wrapped = tagged(argument(1));
+  const auto wrapped = wrapped_operator(1);
   const auto outputs = node_.at("outputs").members();
-  const std::string target = wrapped.tag == "as_operator" ? std::string(wrapped.value.text()) : "";
-  if (!outputs.empty())
-    if (const Tagged token = tagged(outputs.front()); token.tag == "as_tensor")
-      reader_.bind(std::string(token.value.at("name").text()), reader_.constant({}));
-  if (target == "torch.ops.higher_order.print" || target == "torch.ops.aten._print.default") {
-    reader_.reading_.notes.emplace("print", "dropped what the model prints");
-    return;
+  const std::string target(tagged(argument(1)).value.text());
+  const bool prints = target == "torch.ops.higher_order.print" || target.starts_with("torch.ops.aten._print");
+  const bool checks = wrapped && (wrapped->first == "aten::_linalg_check_errors" || wrapped->first.starts_with("aten::_assert"));
+  const schema::Schema* schema = wrapped ? reader_.reading_.schemas.find(wrapped->first, wrapped->second) : nullptr;
+  if (!prints && !schema) return unknown("with_effects(" + target + ")");
+  Values results{reader_.constant({})};
+  if (prints) reader_.reading_.notes.emplace("print", "dropped what the model prints");
+  if (checks) ++reader_.reading_.assertions[wrapped->first];
+  if (!prints && !checks) {
+    Values arguments;
+    std::size_t positional = 2;
+    for (const schema::Argument& formal : schema->arguments) {
+      const auto named = std::ranges::find_if(inputs_, [&](const Json& input) { return input.at("name").text() == formal.name; });
+      const bool by_place = named == inputs_.end() && positional < inputs_.size() && inputs_[positional].at("name").text().empty();
+      if (named == inputs_.end() && !by_place && !formal.default_value) return unknown("with_effects(" + target + ")");
+      arguments.push_back(named != inputs_.end() ? reader_.value_of(named->at("arg"), &formal)
+                          : by_place             ? reader_.value_of(argument(positional++), &formal)
+                                                 : reader_.constant(*formal.default_value, formal.type));
+    }
+    std::vector<ir::TypeRef> types;
+    for (const schema::Argument& result : schema->returns) types.push_back(result.type);
+    ir::Node* made = reader_.add_node(wrapped->first, arguments, types);
+    made->set_overload(schema->overload);
+    results.insert(results.end(), made->outputs().begin(), made->outputs().end());
   }
-  unknown("with_effects(" + target + ")");
+  while (results.size() < outputs.size()) results.push_back(reader_.constant({}));
+  bind(results);
 }
 
 std::optional<std::pair<std::string, std::string>> HigherOrder::wrapped_operator(std::size_t i) const {
