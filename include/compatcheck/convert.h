@@ -27,6 +27,7 @@ struct ConvertOptions {
   std::vector<std::string> custom_opsets{};              // as in CheckOptions
   bool inline_functions = false;                         // local functions of mapping rows become nodes
   ExportType export_type = ExportType::onnx;             // likewise
+  StateMode state = StateMode::refuse;                   // likewise
   std::vector<std::string> input_names{};                // of the ONNX model, in order; empty: the model's own
   std::vector<std::string> output_names{};               // likewise
   ExternalData external_data = ExternalData::automatic;  // weights in FILE.data beside FILE

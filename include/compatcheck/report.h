@@ -40,6 +40,13 @@ struct AssumedInput {
   std::vector<Reason> because;
 };
 
+// An attribute that keeps its value between calls: an input and an output of the ONNX model (StateMode::inputs_outputs).
+struct StateInfo {
+  std::string attribute;  // as in the state_dict: "layers.0.k_cache"; what the file holds of it is the first call's value
+  TensorInfo input;       // a number is a tensor of rank 0
+  std::string output;     // its value after the call
+};
+
 struct ModelInfo {
   std::string path;
   std::string identity;               // hash of the archive's directory: names, sizes, CRCs
@@ -51,6 +58,7 @@ struct ModelInfo {
     std::uint64_t count = 0, bytes = 0;
   } parameters;
   std::vector<TensorInfo> inputs, outputs;
+  std::vector<StateInfo> state;       // the last of the inputs and outputs, in the same order
   std::vector<AssumedInput> assumed;  // inputs that were inferred from the operators that read them
   std::vector<std::string> steps;     // normalisations that changed something
   std::vector<std::string> warnings;  // what was given that contradicts the file

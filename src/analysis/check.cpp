@@ -15,6 +15,7 @@
 #include "analysis/onnx_model.h"
 #include "analysis/prepare.h"
 #include "analysis/run.h"
+#include "analysis/state_advice.h"
 #include "analysis/targets.h"
 #include "analysis/wanted_input.h"
 #include "convert/assess.h"
@@ -96,11 +97,12 @@ Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, 
 
 Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& prepared, const conversion::Context& context,
                  conversion::Assessor& assessor, std::vector<Finding> others, const CheckOptions& options,
-                 const Model::State& state, analysis::Targets& targets, analysis::DecidingSizes& sizes) {
+                 const Model::State& state, analysis::Targets& targets, analysis::DecidingSizes& sizes,
+                 analysis::StateAdvice& advice) {
   auto assessment = assessor.assess(opset);
   sizes.leave_to_inputs(assessment, opset);
   if (!assessment.convertible()) analysis::leave_lists_to_inputs(assessment, context, prepared.write_causes);
-  analysis::refuse_what_no_option_states(assessment, prepared.graph);
+  analysis::refuse_what_no_option_states(assessment, prepared.graph, prepared.state.size());
   sizes.ask_for_members(assessment);
   sizes.ask_for_values(assessment, opset);
   Report report = report_of(info, state.program ? state.program->libtorch_version : "");
@@ -118,6 +120,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   }
   report.findings =
       analysis::collect_findings(prepared.graph, assessment, context, report.opset, std::move(others), prepared.write_causes);
+  advice.advise(report.findings, opset);
   if (options.graph) report.graph = analysis::summarize_graph(assessment);
   report.gate = analysis::judge(report, {.fail_on = options.fail_on, .max_missing = options.max_missing});
   report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
@@ -130,15 +133,17 @@ void check_opset(int opset) {
                      std::to_string(highest_opset));
 }
 
-std::vector<Report> check_at(std::span<const int> opsets, const Model::State& state, const CheckOptions& options) {
+std::vector<Report> check_at(std::span<const int> opsets, const Model::State& loaded, const CheckOptions& options) {
   for (const int opset : opsets) check_opset(opset);
   const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
+  const Model::State& state = analysis::state_of(loaded, options.state, watch);
   const logging::Timed stating(state.path + ": facts stated");
   const analysis::Prepared prepared = analysis::prepare(state, options, watch);
   stating.done();
   const conversion::Context context = analysis::context_of(state, prepared, watch, options.export_type);
   conversion::Assessor assessor(prepared.graph, context);
   analysis::DecidingSizes sizes(state, options, prepared, opsets, watch);
+  analysis::StateAdvice advice(state, prepared, options, watch);
   analysis::Targets targets(state, prepared, assessor, options, watch);
   ModelInfo info = analysis::describe_model(state, prepared);
   if (options.hash && !std::filesystem::is_regular_file(state.path))
@@ -154,7 +159,7 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
     process::tell(options.run, {.stage = "check", .done = reports.size(), .total = opsets.size()});
     watch.look();
     const logging::Timed timed(state.path + ": opset " + std::to_string(opset));
-    reports.push_back(report_at(opset, info, prepared, context, assessor, of_model, options, state, targets, sizes));
+    reports.push_back(report_at(opset, info, prepared, context, assessor, of_model, options, state, targets, sizes, advice));
     timed.done();
     logging::info("{}: opset {}: {}, {} findings", state.path, opset,
                   reports.back().verdict == Verdict::yes  ? "converts"
@@ -169,12 +174,10 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
 }  // namespace
 
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options) {
-  return analysis::guarded(
-      model.path(), [&] {
-        return frontend::naming(model.path(), [&] {
-          return check_at(opsets, model.state(), analysis::with_exported_inputs(model.state(), options));
-        });
-      });
+  return analysis::guarded(model.path(), [&] {
+    return frontend::naming(
+        model.path(), [&] { return check_at(opsets, model.state(), analysis::with_exported_inputs(model.state(), options)); });
+  });
 }
 
 Report check(const Model& model, const CheckOptions& options) {

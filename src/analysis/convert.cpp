@@ -2,6 +2,8 @@
 #include "compatcheck/convert.h"
 
 #include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
 
@@ -65,10 +67,25 @@ std::unordered_map<onnx::ValueId, std::vector<onnx::Dimension>> known_shapes(con
   return shapes;
 }
 
+// Which input takes what which output gave in the call before: {"k_cache": "k_cache.next"}.
+std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& model, std::size_t states) {
+  if (states == 0) return {};
+  std::set<onnx::ValueId> weights;  // that are offered as inputs, after the others
+  for (const auto& initializer : model.initializers) weights.insert(initializer.value);
+  std::vector<onnx::ValueId> inputs;
+  std::ranges::copy_if(model.graph.inputs, std::back_inserter(inputs),
+                       [&](onnx::ValueId input) { return !weights.contains(input); });
+  nlohmann::ordered_json pairs = nlohmann::ordered_json::object();
+  for (std::size_t i = states; i > 0; --i)
+    pairs[model.values[inputs[inputs.size() - i]].name] = model.values[model.graph.outputs[model.graph.outputs.size() - i]].name;
+  return {{analysis::state_metadata, pairs.dump()}};
+}
+
 // Writes by one of the ways of onnx::write().
 template <class Write>
-WrittenModel write_model(const Model::State& state, const ConvertOptions& options, Write&& write) {
+WrittenModel write_model(const Model::State& loaded, const ConvertOptions& options, Write&& write) {
   const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
+  const Model::State& state = analysis::state_of(loaded, options.state, watch);
   const analysis::Prepared prepared = analysis::prepare(state, analysis::check_options(options), watch);
   std::vector<conversion::Stand> stands;
   const onnx::Model model = analysis::onnx_model(state, prepared, options, watch, &stands);
@@ -81,6 +98,7 @@ WrittenModel write_model(const Model::State& state, const ConvertOptions& option
   const onnx::Written written = write(model, weights,
                                       onnx::WriteOptions{.external_data = external_data(options.external_data),
                                                          .shapes = known_shapes(model, stands, prepared.facts),
+                                                         .metadata = metadata_of(model, prepared.state.size()),
                                                          .progress = progress});
   timed.done();
   logging::info("{}: wrote {} nodes, {} bytes", state.path, onnx::node_count(model), written.bytes + written.external_bytes);

@@ -1,6 +1,7 @@
 #include "analysis/describe.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "convert/interface.h"
 #include "ir/value_name.h"
@@ -28,6 +29,25 @@ std::string describe_format(const Model::State& model) {
   std::string text = "TorchScript (";
   if (!model.program->producer.empty()) text += model.program->producer + ", ";
   return text + (model.program->traced ? "traced)" : "scripted)");
+}
+
+std::optional<ir::DType> number_dtype(const ir::Constant& value) {
+  if (value.get<bool>()) return ir::DType::boolean;
+  if (value.get<std::int64_t>()) return ir::DType::i64;
+  return value.get<double>() ? std::optional(ir::DType::f64) : std::nullopt;
+}
+
+// Among the inputs and outputs it stands as a tensor, as in the ONNX model.
+void describe_state(const Prepared& prepared, ModelInfo& info) {
+  const std::size_t states = prepared.state.size();
+  for (std::size_t i = 0; i < states; ++i) {
+    TensorInfo& input = info.inputs[info.inputs.size() - states + i];
+    TensorInfo& output = info.outputs[info.outputs.size() - states + i];
+    if (const auto dtype = number_dtype(prepared.state[i].initial))
+      for (TensorInfo* number : {&input, &output}) number->dtype = ir::name(*dtype), number->shape.emplace();
+    output.name = prepared.state[i].output;
+    info.state.push_back({.attribute = prepared.state[i].path, .input = input, .output = output.name});
+  }
 }
 
 }  // namespace
@@ -58,6 +78,7 @@ ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     info.outputs.push_back(describe(conversion::output_name(*outputs[i], "output_" + std::to_string(i)), *outputs[i],
                                     prepared.facts.of(outputs[i])));
+  describe_state(prepared, info);
   if (model.program)
     for (const auto& note : model.program->notes) info.steps.push_back(note.message);
   info.steps.insert(info.steps.end(), prepared.steps.begin(), prepared.steps.end());

@@ -122,15 +122,16 @@ class Settling {
 
   void replace(const std::string& symbol, const std::string& by, const std::string& option) {
     if (const auto [known, added] = stands_.emplace(symbol, by); !added && known->second != by)
-      throw UsageError(option + ": the size is " + known->second + " in another option, and both are one symbol of the program, " +
-                       symbol);
+      throw UsageError(option + ": the size is " + known->second +
+                       " in another option, and both are one symbol of the program, " + symbol);
     if (!is_number(by)) return;
     const auto range = model_.exported->ranges.find(symbol);
     if (range == model_.exported->ranges.end()) return;
     const std::int64_t size = std::stoll(by);
     const SymbolRange& bounds = range->second;
     if ((bounds.least && size < *bounds.least) || (bounds.most && size > *bounds.most))
-      throw UsageError(option + ": the program takes sizes " + (bounds.least ? "from " + std::to_string(*bounds.least) + " " : "") +
+      throw UsageError(option + ": the program takes sizes " +
+                       (bounds.least ? "from " + std::to_string(*bounds.least) + " " : "") +
                        (bounds.most ? "to " + std::to_string(*bounds.most) : "on") + " there");
   }
 
@@ -164,7 +165,8 @@ class Settling {
     std::string text;
     for (const ExportedInput& input : model_.exported->inputs)
       for (const Expression& size : input.sizes)
-        if (size.kind == Kind::symbol && text.find(size.name) == text.npos) text += (text.empty() ? "; it has " : ", ") + size.name;
+        if (size.kind == Kind::symbol && text.find(size.name) == text.npos)
+          text += (text.empty() ? "; it has " : ", ") + size.name;
     return text;
   }
 

@@ -9,8 +9,10 @@
 
 namespace compatcheck::analysis {
 
-// Options that state every input of an exported program as the file does: names of dimensions are the file's symbols, or those that
-// `--input` and `--dim SYMBOL=NAME` give them. Other models' options stay as they are. Throws UsageError for what the file rules out.
+// Options that state every input of an exported program as the file does: names of dimensions are the file's symbols, or those
+// that
+// `--input` and `--dim SYMBOL=NAME` give them. Other models' options stay as they are. Throws UsageError for what the file rules
+// out.
 CheckOptions with_exported_inputs(const Model::State& model, CheckOptions options);
 
 // Of inputs whose sizes are expressions, which no option can state; `options` are those that with_exported_inputs() gave.

@@ -152,7 +152,8 @@ bool is_for_training(const ir::Node& node) {
 constexpr std::string_view keeps_attributes = "writes attributes, which keep their values between calls";
 
 bool keeps_attribute(const Outcome& outcome) {
-  return outcome.unresolved_write && outcome.node->is("prim::SetAttr") && ir::constant_of(outcome.node->input(0));
+  return outcome.unresolved_write && outcome.node->is("prim::SetAttr") && ir::constant_of(outcome.node->input(0)) &&
+         !outcome.node->attribute(passes::state_obstacle);
 }
 
 class Collector {

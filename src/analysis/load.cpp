@@ -8,7 +8,6 @@
 #include "analysis/stated_schemas.h"
 #include "frontend/foreign.h"
 #include "frontend/naming.h"
-#include "frontend/pt2/exported.h"
 #include "lint/in_force.h"
 #include "passes/assertions.h"
 #include "passes/normalize.h"
@@ -34,8 +33,7 @@ frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping
 void report_stage(const RunOptions& run, std::string_view stage) { process::tell(run, {.stage = stage, .done = 0, .total = 0}); }
 
 // The file's own record of its inputs is finer than the graph's types.
-void apply_recorded_inputs(ir::Graph& graph, const std::vector<ir::RecordedInput>& recorded) {
-  const auto inputs = graph.inputs();
+void apply_recorded_inputs(std::span<ir::Value* const> inputs, const std::vector<ir::RecordedInput>& recorded) {
   if (recorded.size() != inputs.size()) return;
   for (std::size_t i = 0; i < recorded.size(); ++i)
     if (recorded[i].type && inputs[i]->type() && ir::same_structure(*recorded[i].type, *inputs[i]->type()))
@@ -43,9 +41,9 @@ void apply_recorded_inputs(ir::Graph& graph, const std::vector<ir::RecordedInput
 }
 
 // libtorch numbers names ("x.1"); users and --input know the parameter ("x").
-void name_inputs_plainly(ir::Graph& graph) {
+void name_inputs_plainly(std::span<ir::Value* const> inputs) {
   std::set<std::string> taken;
-  for (ir::Value* input : graph.inputs()) {
+  for (ir::Value* input : inputs) {
     const auto dot = input->name().rfind('.');
     const bool numbered =
         dot != std::string::npos && dot > 0 && input->name().find_first_not_of("0123456789", dot + 1) == std::string::npos;
@@ -55,7 +53,63 @@ void name_inputs_plainly(ir::Graph& graph) {
   }
 }
 
+void add_schemas(Model::State& state) {
+  const auto& stated = state.table.schemas();
+  for (const auto& schema : stated) state.schemas.add(schema);
+  if (!state.program) return;
+  for (const auto& schema : state.program->library_schemas) state.schemas.add(analysis::reconciled(schema, stated));
+  for (const auto& schema : state.program->stub_schemas) state.schemas.add(schema);
+}
+
+void take_normalized(Model::State& state, passes::Normalized normalized, const ir::Watch& watch) {
+  state.graph = std::move(normalized.graph);
+  state.kept = std::move(normalized.state);
+  const auto given = state.graph.inputs().first(state.graph.inputs().size() - state.kept.size());
+  if (state.program && state.method == "forward") apply_recorded_inputs(given, state.program->recorded_inputs);
+  if (!state.exported) name_inputs_plainly(given);
+  schema::resolve(state.graph, state.schemas);
+  passes::name_python_functions(state.graph, state.schemas, watch);
+  for (const auto& step : normalized.steps) logging::debug("{}: {}", state.path, step);
+  state.defaults = std::move(normalized.defaults);
+  state.steps = std::move(normalized.steps);
+  state.dropped_assertions = normalized.dropped_assertions;
+}
+
+std::shared_ptr<const Model::State> with_state(const Model::State& model, const ir::Watch& watch) {
+  auto state = std::make_shared<Model::State>();
+  state->path = model.path;
+  state->format = model.format;
+  state->bytes = model.bytes;
+  state->identity = model.identity;
+  state->parameters = model.parameters;
+  state->program = model.program;
+  state->table = model.table;
+  state->registry = model.registry;
+  state->handlers = model.handlers;
+  state->moved = model.moved;
+  state->file = model.file;
+  state->method = model.method;
+  state->load = model.load;
+  state->exported = model.exported;
+  add_schemas(*state);
+  passes::NormalizeOptions options;
+  options.method = model.method;
+  options.watch = watch;
+  options.state_as_inputs = true;
+  take_normalized(*state, passes::normalize(*state->program, state->schemas, options), watch);
+  return state;
+}
+
 }  // namespace
+
+const Model::State& analysis::state_of(const Model::State& model, StateMode mode, const ir::Watch& watch) {
+  if (mode == StateMode::refuse || !model.program) return model;
+  std::call_once(model.stateful_made, [&] {
+    const logging::Timed timed(model.path + ": state taken for inputs");
+    model.stateful = with_state(model, watch);
+  });
+  return *model.stateful;
+}
 
 struct Loader::State {
   State(LoadOptions given, bool one_file)
@@ -102,44 +156,28 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   state->method = options.method;
   state->exported = std::move(loaded.exported);
   state->load = frontend_options(options, in_force.table, false);
-  for (const auto& schema : in_force.table.schemas()) state->schemas.add(schema);
+  if (auto* program = std::get_if<ir::Program>(&loaded.content))
+    state->program = std::make_shared<const ir::Program>(std::move(*program));
+  add_schemas(*state);
 
   report_stage(options.run, "normalize");
   passes::NormalizeOptions normalize_options;
   normalize_options.method = options.method;
   normalize_options.watch = watch;
-  const auto* program = std::get_if<ir::Program>(&loaded.content);
   if (!options.model.empty() && loaded.format != frontend::Format::exported_program)
     throw UsageError(path + ": LoadOptions::model " + options.model + ": only archives of torch.export hold several models");
-  if (!program && options.method != "forward")
+  if (!state->program && options.method != "forward")
     throw UsageError(path + ": LoadOptions::method " + options.method + ": a graph as text has no methods");
-  if (program) {
-    for (const auto& schema : program->library_schemas)
-      state->schemas.add(analysis::reconciled(schema, in_force.table.schemas()));
-    for (const auto& schema : program->stub_schemas) state->schemas.add(schema);
-  }
-  if (program && state->exported) state->reference = frontend::pt2::reference_graph(*program);
   if (const auto* text = std::get_if<ir::Graph>(&loaded.content); text && !passes::assertions(*text).empty())
     state->asserting = text->clone();
   passes::Normalized normalized = frontend::naming(path, [&] {
-    if (program) return passes::normalize(*program, state->schemas, normalize_options);
+    if (state->program) return passes::normalize(*state->program, state->schemas, normalize_options);
     return passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);
   });
-  if (program) {
-    if (options.method == "forward") apply_recorded_inputs(normalized.graph, program->recorded_inputs);
-    state->program = std::move(std::get<ir::Program>(loaded.content));
-  }
-  state->graph = std::move(normalized.graph);
-  if (!state->exported) name_inputs_plainly(state->graph);
-  schema::resolve(state->graph, state->schemas);
-  passes::name_python_functions(state->graph, state->schemas, watch);
+  take_normalized(*state, std::move(normalized), watch);
   if (logging::enabled(LogLevel::info))
     logging::info("{}: {}, {} bytes, {} nodes after {} steps of normalization", path, frontend::name(state->format), state->bytes,
-                  passes::node_count(state->graph), normalized.steps.size());
-  for (const auto& step : normalized.steps) logging::debug("{}: {}", path, step);
-  state->defaults = std::move(normalized.defaults);
-  state->steps = std::move(normalized.steps);
-  state->dropped_assertions = normalized.dropped_assertions;
+                  passes::node_count(state->graph), state->steps.size());
   return Model(std::move(state));
 }
 

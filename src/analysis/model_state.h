@@ -3,17 +3,21 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compatcheck/load.h"
+#include "compatcheck/state_mode.h"
 #include "convert/context.h"
 #include "frontend/input_file.h"
 #include "frontend/load.h"
 #include "ir/graph.h"
 #include "ir/program.h"
+#include "ir/watch.h"
 #include "mapping/table.h"
+#include "passes/state.h"
 #include "schema/schema.h"
 #include "symbolic/registry.h"
 
@@ -25,23 +29,34 @@ struct Model::State {
   std::uint64_t bytes = 0;
   std::string identity;
   frontend::Parameters parameters;
-  std::optional<ir::Program> program;                          // what the graph was made from; none for text
+  std::shared_ptr<const ir::Program> program;                  // what the graph was made from; null for text
   ir::Graph graph;                                             // normalised
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
   std::vector<std::string> steps;
-  bool dropped_assertions = false;     // of branches that only raise, whether facts settle them or not
-  std::optional<ir::Graph> asserting;  // of text with such branches: as it was read
+  std::vector<passes::StateAttribute> kept;  // attributes that are inputs and outputs of `graph`: its last ones
+  bool dropped_assertions = false;           // of branches that only raise, whether facts settle them or not
+  std::optional<ir::Graph> asserting;        // of text with such branches: as it was read
 
   schema::Registry schemas;  // shipped, users' and stubs
   mapping::Table table = mapping::Table::shipped();
   symbolic::Registry registry;
   handlers::Registry handlers;
-  onnx::MovedAttributes moved;                      // of the table
-  std::shared_ptr<const frontend::InputFile> file;  // what the weights lie in
-  std::string method;                               // that `graph` is of
+  onnx::MovedAttributes moved;                               // of the table
+  std::shared_ptr<const frontend::InputFile> file;           // what the weights lie in
+  std::string method;                                        // that `graph` is of
   std::optional<frontend::pt2::ExportedInterface> exported;  // what an exported program states of its inputs
-  std::optional<ir::Graph> reference;                        // and its graph as the file has it, to be run
-  frontend::LoadOptions load;                       // for whoever runs the file
+  frontend::LoadOptions load;                                // for whoever runs the file
+
+  // The same model whose state is inputs and outputs, made when it is first asked for.
+  mutable std::once_flag stateful_made;
+  mutable std::shared_ptr<const State> stateful;
 };
 
 }  // namespace compatcheck
+
+namespace compatcheck::analysis {
+
+// As StateMode has it: the model as it was loaded, or with its state as inputs and outputs. Lives as long as the model.
+const Model::State& state_of(const Model::State& model, StateMode mode, const ir::Watch& watch);
+
+}  // namespace compatcheck::analysis

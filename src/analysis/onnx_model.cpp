@@ -15,6 +15,7 @@ CheckOptions check_options(const ConvertOptions& options) {
           .custom_opsets = options.custom_opsets,
           .inline_functions = options.inline_functions,
           .export_type = options.export_type,
+          .state = options.state,
           .fail_on = options.fail_on,
           .timeout_seconds = options.timeout_seconds,
           .run = options.run};

@@ -10,6 +10,9 @@
 
 namespace compatcheck::analysis {
 
+// The key in metadata_props of what pairs inputs and outputs of state.
+inline constexpr const char* state_metadata = "compatcheck.state";
+
 CheckOptions check_options(const ConvertOptions& options);
 
 // Lowered, cleaned up and named; its weights are still places in the model file. Throws as conversion::lower.

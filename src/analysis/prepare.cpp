@@ -1,6 +1,7 @@
 #include "analysis/prepare.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "analysis/asserting_graph.h"
@@ -11,7 +12,9 @@
 #include "analysis/input_spec.h"
 #include "compatcheck/error.h"
 #include "convert/facts.h"
+#include "convert/interface.h"
 #include "inference/infer.h"
+#include "passes/normalize.h"
 #include "passes/passes.h"
 #include "passes/write_causes.h"
 
@@ -31,7 +34,12 @@ class Preparation {
         given_(given),
         watch_(watch),
         how_(how),
-        prepared_{.graph = std::move(graph), .facts = {}, .steps = model.steps, .warnings = {}, .unresolved_writes = {}} {
+        prepared_{.graph = std::move(graph),
+                  .facts = {},
+                  .steps = model.steps,
+                  .warnings = {},
+                  .unresolved_writes = {},
+                  .state = model.kept} {
     state();
   }
 
@@ -41,7 +49,10 @@ class Preparation {
                                                        {.keep_assertions = how_.keep_assertions, .folded = folded_});
       folded_ = true;
       if (changes.empty()) return;
-      prepared_.steps.insert(prepared_.steps.end(), changes.begin(), changes.end());
+      std::ranges::copy_if(changes, std::back_inserter(prepared_.steps), [&](const std::string& step) {
+        return std::ranges::none_of(
+            prepared_.state, [&](const passes::StateAttribute& state) { return step == passes::unseen_write(state.input); });
+      });
       facts_.reset();
       state();
     }
@@ -139,15 +150,47 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
   return preparation.take();
 }
 
-Prepared prepare(const Model::State& model, const CheckOptions& given_options, const ir::Watch& watch,
-                 const std::vector<std::string>& members) {
-  const CheckOptions options = with_exported_inputs(model, given_options);
+namespace {
+
+// What a state that changes its size is given as: with names for these dimensions, unless the caller states it.
+std::vector<conversion::InputFact> named_growth(const Prepared& prepared, const std::vector<conversion::InputFact>& given) {
+  std::vector<conversion::InputFact> named;
+  const std::size_t states = prepared.state.size();
+  for (std::size_t i = 0; i < states; ++i) {
+    const ir::Value* input = prepared.graph.inputs()[prepared.graph.inputs().size() - states + i];
+    const auto* before = prepared.facts.of(input).tensor();
+    const auto* after = prepared.facts.of(prepared.graph.outputs()[prepared.graph.outputs().size() - states + i]).tensor();
+    const std::string& name = prepared.state[i].input;
+    const bool told = std::ranges::find(given, name, &conversion::InputFact::name) != given.end();
+    if (told || !before || !after || !before->shape || !after->shape || before->shape->size() != after->shape->size()) continue;
+    symbolic::TensorFact tensor = *before;
+    bool changes = false;
+    for (std::size_t dim = 0; dim < tensor.shape->size(); ++dim) {
+      if (!conversion::changes_size((*before->shape)[dim], (*after->shape)[dim])) continue;
+      std::string size = inference::dimension_name(name, dim);
+      std::ranges::replace(size, '.', '_');
+      (*tensor.shape)[dim] = symbolic::Dim::symbol(size);
+      changes = true;
+    }
+    if (changes) named.push_back({name, {.value = std::move(tensor)}});
+  }
+  return named;
+}
+
+Prepared prepare_given(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
+                       const std::vector<std::string>& members, std::vector<conversion::InputFact> growth) {
   auto domain_versions = custom_opsets(options.custom_opsets, model.table, model.graph, options.export_type);
   ir::Graph graph = model.graph.clone();
   auto given = given_inputs(options, graph, model.defaults);
   for (auto& fact : exported_facts(model, options))
     if (std::ranges::find(given.facts, fact.name, &conversion::InputFact::name) == given.facts.end())
       given.facts.push_back(std::move(fact));
+  for (const passes::StateAttribute& state : model.kept)
+    if (!state.initial.get<ir::TensorView>() &&
+        std::ranges::find(given.facts, state.input, &conversion::InputFact::name) != given.facts.end())
+      throw UsageError("CheckOptions::inputs " + state.input +
+                       ": it is a number that the model keeps between calls, which has no size");
+  given.facts.insert(given.facts.end(), growth.begin(), growth.end());
   std::vector<std::string> told = members;
   for (const auto& fact : given.facts) told.push_back(fact.name);
   const auto part = [&](ir::Graph& whole) {
@@ -172,6 +215,10 @@ Prepared prepare(const Model::State& model, const CheckOptions& given_options, c
   const bool takes_over = asserting && same_inputs(asserting->graph(), preparation.graph());
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
   Prepared prepared = preparation.take();
+  if (const auto more = named_growth(prepared, given.facts); !more.empty()) {
+    growth.insert(growth.end(), more.begin(), more.end());
+    return prepare_given(model, options, watch, members, std::move(growth));
+  }
   check_dims(options.dims, options.inputs, prepared.assumed);
   if (parted)
     prepared.steps.insert(prepared.steps.begin() + static_cast<std::ptrdiff_t>(model.steps.size()),
@@ -181,7 +228,16 @@ Prepared prepare(const Model::State& model, const CheckOptions& given_options, c
   prepared.warnings = std::move(given.warnings);
   prepared.domain_versions = std::move(domain_versions);
   prepared.inline_functions = options.inline_functions;
+  for (const conversion::InputFact& state : growth)
+    prepared.steps.push_back("the size of input " + state.name + ", which is state, changes from call to call: it has a name");
   return prepared;
+}
+
+}  // namespace
+
+Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
+                 const std::vector<std::string>& members) {
+  return prepare_given(model, with_exported_inputs(model, options), watch, members, {});
 }
 
 conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch, ExportType type) {
@@ -196,7 +252,8 @@ conversion::Context context_of(const Model::State& model, const Prepared& prepar
           .watch = watch,
           .domain_versions = prepared.domain_versions,
           .inline_functions = prepared.inline_functions,
-          .export_type = type};
+          .export_type = type,
+          .state = prepared.state};
 }
 
 }  // namespace compatcheck::analysis

@@ -12,6 +12,7 @@
 #include "convert/context.h"
 #include "convert/facts.h"
 #include "ir/graph.h"
+#include "passes/state.h"
 #include "symbolic/call.h"
 
 namespace compatcheck::analysis {
@@ -24,6 +25,7 @@ struct Prepared {
   std::vector<std::string> open_ranks{};  // inputs of which readers take other ranks than the one assumed as well
   std::unordered_map<const ir::Node*, std::string> unresolved_writes;
   std::unordered_map<const ir::Node*, const ir::Node*> write_causes{};  // of those that stay for another one's sake: that one
+  std::vector<passes::StateAttribute> state{};                          // the last inputs and outputs of the graph
   std::map<std::string, int, std::less<>> domain_versions{};
   bool inline_functions = false;
 };

@@ -56,8 +56,12 @@ constexpr std::array table{
          "that is silently lost is worse. So for what a module keeps from one call to the next, for x.reshape(...), which is\n"
          "a view of x or a copy as x's strides have it, and for tensors that a list holds when they are written.\n"
          "\n"
-         "What to do: write to a copy (y = x.reshape(...).clone()), or out of place (y = y + 1); take state as an input, and\n"
-         "return it as an output.\n"},
+         "Attributes that the model writes and later calls read are refused by default, or become inputs and outputs\n"
+         "(--state inputs-outputs). Attributes that are caches (written before they are read in each call, or written once from\n"
+         "constants) are no state.\n"
+         "\n"
+         "What to do: write to a copy (y = x.reshape(...).clone()), or out of place (y = y + 1); --state inputs-outputs for\n"
+         "attributes, or take state as an input, and return it as an output.\n"},
     Rule{"CC008", "random-or-training", Severity::warning, "A random or training-mode operator",
          "The operator draws random numbers, or behaves as in training (dropout that was traced with training on, batch\n"
          "normalisation that updates its statistics). A scripted model that was saved in training mode gets a warning: it is "

@@ -76,7 +76,8 @@ std::string settings_digest(const LoadOptions& load, const CheckOptions& options
     for (const auto* list : {&options.inputs, &options.dims, &options.custom_opsets}) digest.add(*list);
     for (const auto& target : options.targets) digest.add(is_file(target) ? "" : target);
     digest.add(std::vector<std::string>{options.inline_functions ? "inline" : "", options.hash ? "hash" : "",
-                                        options.graph ? "graph" : "", std::to_string(static_cast<int>(options.export_type))});
+                                        options.graph ? "graph" : "", std::to_string(static_cast<int>(options.export_type)),
+                                        options.state == StateMode::inputs_outputs ? "state" : ""});
     return std::move(digest).finish();
   });
 }

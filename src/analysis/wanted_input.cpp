@@ -57,18 +57,23 @@ std::optional<std::string> instead_of_option(const std::string& name, const ir::
   return "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
 }
 
-void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph) {
+void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph, std::size_t states) {
   for (conversion::Outcome& outcome : assessment.outcomes) {
     for (const std::uint32_t index : outcome.wants) {
       const ir::Value& input = *graph.inputs()[index];
       const std::string name = ir::input_name(input);
-      const auto instead = instead_of_option(name, input.type());
+      const bool is_state = index + states >= graph.inputs().size() && is_number(input.type());
+      const auto instead =
+          is_state ? std::optional<std::string>("pass '" + name + "' to the model as an argument, or make it a tensor")
+                   : instead_of_option(name, input.type());
       if (!instead || ir::is(input.type(), ir::TypeKind::optional) || outcome.hint.starts_with("--input ")) continue;
       outcome.wants.clear();
       if (outcome.status == conversion::Status::missing) break;
       outcome.status = conversion::Status::refused;
       outcome.of_unknown = true;
-      outcome.reason = "it depends on input '" + name + "', a " + ir::to_string(*input.type()) + ", which no option can state";
+      outcome.reason = "it depends on " + std::string(is_state ? "attribute" : "input") + " '" + name + "', a " +
+                       ir::to_string(*input.type()) +
+                       (is_state ? " that changes from call to call" : ", which no option can state");
       outcome.hint = *instead;
       break;
     }

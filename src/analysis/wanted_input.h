@@ -1,6 +1,7 @@
 // What is still to be said of an input, and the option that says it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,7 +21,8 @@ struct WantedInput {
 std::optional<std::string> instead_of_option(const std::string& name, const ir::TypeRef& type);
 
 // A call that depends on such an input is refused: it doesn't convert, whatever is stated.
-void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph);
+// `states`: how many of the last inputs are what the model keeps between calls.
+void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph, std::size_t states);
 
 WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symbolic::FactTable& facts);
 

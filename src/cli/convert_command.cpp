@@ -69,6 +69,9 @@ int convert_model(const Options& options) {
     write_message(options.positional.front() + ": assumed " +
                   (input.option.empty() ? input.tensor.name + " of " + input.tensor.dtype : "--input " + input.option) +
                   "; another --input overrides");
+  for (const StateInfo& state : report.model.state)
+    write_message(options.positional.front() + ": attribute " + state.attribute + " is input " + state.input.name +
+                  " and output " + state.output + ": give each call what the call before gave");
   write_message((options.output == "-" ? "<stdout>" : options.output.string()) + ": written, " + render(*report.written));
   std::fputs(render_findings(report, page_of(options)).c_str(), stderr);
   return exit_passed;

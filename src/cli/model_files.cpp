@@ -34,7 +34,8 @@ bool is_model(const std::filesystem::directory_entry& entry, bool onnx) {
   const auto ending = entry.path().extension();
   if (ending == ".txt") return type == regular && may_hold_graph(entry.path());
   if (ending == ".onnx") return onnx;
-  return ending == ".pt" || ending == ".pt2" || ending == ".pth" || ending == ".torchscript" || ending == ".ir";  // a link that leads nowhere, too
+  return ending == ".pt" || ending == ".pt2" || ending == ".pth" || ending == ".torchscript" ||
+         ending == ".ir";  // a link that leads nowhere, too
 }
 
 bool matches(const std::string& glob, const std::string& text) { return ::fnmatch(glob.c_str(), text.c_str(), 0) == 0; }

@@ -77,6 +77,7 @@ ConvertOptions convert_options(const Options& options) {
   asked.dims = options.check.dims;
   asked.custom_opsets = options.check.custom_opsets;
   asked.export_type = options.check.export_type;
+  asked.state = options.check.state;
   asked.fail_on = options.check.fail_on;
   asked.timeout_seconds = options.check.timeout_seconds;
   return asked;
@@ -143,6 +144,11 @@ ExportType parse_export_type(const std::string& name) {
                              {"onnx-aten-fallback", ExportType::onnx_aten_fallback},
                              {"onnx-fallthrough", ExportType::onnx_fallthrough},
                              {"raw", ExportType::raw}});
+}
+
+StateMode parse_state(const std::string& name) {
+  return choose<StateMode>("--state " + name, name,
+                           {{"refuse", StateMode::refuse}, {"inputs-outputs", StateMode::inputs_outputs}});
 }
 
 FailOn parse_fail_on(const std::string& name) {

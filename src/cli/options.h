@@ -93,6 +93,7 @@ std::optional<Format> format_by_ending(const std::string& file);  // ".sarif.jso
 Format parse_verify_format(const std::string& name);
 ReferenceFormat parse_reference_format(const std::string& name);
 ExportType parse_export_type(const std::string& name);
+StateMode parse_state(const std::string& name);
 FailOn parse_fail_on(const std::string& name);
 VerifyFailOn parse_verify_fail_on(const std::string& name);
 std::optional<LogLevel> parse_log_level(const std::string& name);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -13,6 +14,7 @@
 #include "ir/watch.h"
 #include "mapping/table.h"
 #include "onnx/builder.h"
+#include "passes/state.h"
 #include "schema/schema.h"
 #include "symbolic/call.h"
 #include "symbolic/registry.h"
@@ -33,6 +35,7 @@ struct Context {
   std::map<std::string, int, std::less<>> domain_versions{};  // --custom-opset over the tables' `domains`
   bool inline_functions = false;
   ExportType export_type = ExportType::onnx;
+  std::span<const passes::StateAttribute> state{};  // the last inputs and outputs of the graph
 };
 
 // With the versions of its domains.

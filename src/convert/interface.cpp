@@ -92,9 +92,45 @@ class Collector {
         collect(members[i], name + "." + std::to_string(i), keyed);
   }
 
+  // What an attribute holds after the call. The next call is given it as the input that it was.
+  void collect_state(const ir::Value* value, const ir::Value& input, const passes::StateAttribute& state) {
+    demand_same_form(input, *value, state);
+    collect(value, state.output, true);
+    if (ir::is(input.type(), ir::TypeKind::tensor)) return;
+    onnx::Values number;
+    handlers::spill(operand_of_(&input), handlers::value_form(operand_of_(&input)), builder_, number);
+    outputs_.back().value = builder_.cast(outputs_.back().value, number.front().dtype);
+  }
+
   std::vector<Output> take() { return std::move(outputs_); }
 
  private:
+  void demand_same_form(const ir::Value& input, const ir::Value& value, const passes::StateAttribute& state) const {
+    const auto *before = context_.facts.of(&input).tensor(), *after = context_.facts.of(&value).tensor();
+    if (!before || !after) return;
+    if (after->dtype && before->dtype != after->dtype)
+      throw onnx::Refusal{"attribute " + state.path + " is " + std::string(ir::name(*before->dtype)) + " before the call and " +
+                              std::string(ir::name(*after->dtype)) + " after it, but a value of ONNX has one dtype",
+                          "keep the attribute's dtype"};
+    if (!before->shape || !after->shape) return;
+    if (before->shape->size() != after->shape->size())
+      throw onnx::Refusal{"attribute " + state.path + " has rank " + std::to_string(before->shape->size()) +
+                              " before the call and rank " + std::to_string(after->shape->size()) + " after it",
+                          "keep the attribute's rank"};
+    for (std::size_t dim = 0; dim < before->shape->size(); ++dim)
+      if (changes_size((*before->shape)[dim], (*after->shape)[dim]))
+        throw onnx::Refusal{"attribute " + state.path + " has size " + (*before->shape)[dim].to_string() + " in dimension " +
+                                std::to_string(dim) + " before the call and " + (*after->shape)[dim].to_string() + " after it",
+                            "name that dimension: --input " + state.input + "=" + spell(*before, dim)};
+  }
+
+  static std::string spell(const symbolic::TensorFact& tensor, std::size_t named) {
+    std::string text = std::string(ir::name(*tensor.dtype)) + ":";
+    for (std::size_t dim = 0; dim < tensor.shape->size(); ++dim)
+      text += (dim ? "," : "") + (dim == named ? "n" : (*tensor.shape)[dim].to_string());
+    return text;
+  }
+
   void collect(const Operand& operand, const Fact& fact, const std::string& name) {
     if (operand.is_none()) return;
     if (const List* list = operand.list()) {
@@ -201,6 +237,10 @@ std::optional<PartOfName> text_in(const ir::TypeRef& type, const ir::Value* valu
 
 }  // namespace
 
+bool changes_size(const symbolic::Dim& before, const symbolic::Dim& after) {
+  return before.is_number() && !after.is_unknown() && before.number() != after.number();
+}
+
 std::optional<std::string> text_output(const ir::Graph& graph) {
   const auto values = graph.outputs();
   Seen seen;
@@ -233,7 +273,8 @@ std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& gr
   std::unordered_map<const ir::Value*, Operand> operands;
   for (const ir::Value* input : graph.inputs()) {
     const Fact& fact = context.facts.of(input);
-    if (!input->unused() || can_be_input(fact, input->type()))
+    const bool state = input->index() + context.state.size() >= graph.inputs().size();
+    if (state || !input->unused() || can_be_input(fact, input->type()))
       operands[input] = declare(fact, input->type(), ir::input_name(*input), builder);
   }
   return operands;
@@ -243,7 +284,10 @@ std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& conte
                                     const OperandOf& operand_of) {
   Collector collector(context, builder, operand_of);
   const auto values = graph.outputs();
-  for (std::size_t i = 0; i < values.size(); ++i) collector.collect(values[i], "output_" + std::to_string(i));
+  const std::size_t own = values.size() - context.state.size();
+  for (std::size_t i = 0; i < own; ++i) collector.collect(values[i], "output_" + std::to_string(i));
+  for (std::size_t i = 0; i < context.state.size(); ++i)
+    collector.collect_state(values[own + i], *graph.inputs()[graph.inputs().size() - context.state.size() + i], context.state[i]);
   auto outputs = collector.take();
   if (outputs.empty()) throw onnx::Refusal{"the model's outputs hold no tensor: an ONNX model needs one"};
   return outputs;

@@ -21,6 +21,9 @@ std::optional<std::vector<onnx::Dimension>> shape_of(const symbolic::Fact& fact)
 std::unordered_map<const ir::Value*, handlers::Operand> declare_inputs(const ir::Graph& graph, const Context& context,
                                                                        onnx::Builder& builder);
 
+// A state's size after the call can't be that before it: an input of this size takes the first call's value alone.
+bool changes_size(const symbolic::Dim& before, const symbolic::Dim& after);
+
 struct Output {
   std::string name;
   onnx::Value value;

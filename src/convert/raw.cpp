@@ -55,12 +55,13 @@ class Raw {
       model_.graph.inputs.push_back(made.id);
     }
     block(*graph_.top());
+    const std::size_t own = outputs.size() - context_.state.size();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Value made = leaving(*outputs[i], model_.graph);
       if (!options_.output_names.empty())
         model_.values[made.id].name = options_.output_names[i];
       else if (model_.values[made.id].name.empty())
-        model_.values[made.id].name = "output_" + std::to_string(i);
+        model_.values[made.id].name = i < own ? "output_" + std::to_string(i) : context_.state[i - own].output;
       model_.graph.outputs.push_back(made.id);
     }
     return std::move(model_);

@@ -76,12 +76,22 @@ std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std
   std::vector<Run> runs;
   for (ir::Constant& item : list->items) {
     if (auto* held = item.get<ir::TupleConstant>(); held && held->items.size() == 1)
-      runs.push_back({std::move(held->items.front()), {}});
+      runs.push_back({std::move(held->items.front()), {}, {}, {}});
     else if (const auto* failure = item.get<std::string>())
-      runs.push_back({std::nullopt, *failure});
+      runs.push_back({std::nullopt, *failure, {}, {}});
     else
       throw ModelError("the loader's answer is damaged: a result is unknown");
   }
+  const ir::Constant states = decode_constant(reply.state);
+  const auto* held = states.get<ir::ListConstant>();
+  if (!held || held->items.size() != runs.size() + 1) throw ModelError("the loader's answer is damaged: other states than calls");
+  const auto state = [&](std::size_t place) {
+    const auto* values = held->items[place].get<ir::TupleConstant>();
+    if (!values || values->items.size() != request.state.size())
+      throw ModelError("the loader's answer is damaged: it has other attributes");
+    return values->items;
+  };
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].before = state(i), runs[i].after = state(i + 1);
   return runs;
 }
 
@@ -184,9 +194,10 @@ std::vector<Frontend::ObservedTensor> Frontend::observe(const std::filesystem::p
 }
 
 std::vector<Frontend::Run> Frontend::run(const InputFile& file, const std::string& display_name, const std::string& method,
-                                         const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge) {
+                                         const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge,
+                                         const std::vector<std::string>& state) {
   return naming(display_name, [&] {
-    return state_->run(file, calls, {state_->model(display_name, display_name), method, {}, seed, nudge});
+    return state_->run(file, calls, {state_->model(display_name, display_name), method, {}, seed, nudge, state});
   });
 }
 

@@ -20,8 +20,8 @@ namespace compatcheck::frontend {
 class InputFile;
 
 enum class Format : std::uint8_t {
-  torchscript,  // zip archive with code/
-  graph_text,   // TorchScript's textual notation
+  torchscript,       // zip archive with code/
+  graph_text,        // TorchScript's textual notation
   exported_program,  // .pt2: what torch.export.save writes
   // Recognised, not read; each has its sentence in foreign.cpp:
   state_dict,
@@ -66,10 +66,10 @@ struct Parameters {
 struct Loaded {
   Format format = Format::torchscript;
   std::uint64_t file_bytes = 0;
-  std::string identity;                          // hash of the zip directory: names, sizes, CRCs; of the bytes for text
-  Parameters parameters;                         // distinct storages counted once
-  std::variant<ir::Program, ir::Graph> content;  // Graph: from text
-  std::shared_ptr<const InputFile> file;         // open: what storages in the file are places of
+  std::string identity;                              // hash of the zip directory: names, sizes, CRCs; of the bytes for text
+  Parameters parameters;                             // distinct storages counted once
+  std::variant<ir::Program, ir::Graph> content;      // Graph: from text
+  std::shared_ptr<const InputFile> file;             // open: what storages in the file are places of
   std::optional<pt2::ExportedInterface> exported{};  // of an exported program
 };
 
@@ -112,10 +112,13 @@ class Frontend {
   struct Run {
     std::optional<ir::Constant> result;
     std::string failure;
+    ir::Constants before, after;  // the call: the values of the attributes that were asked for
   };
-  // `nudge`, unless it is 0: the last bits of the module's weights are others, by this draw.
+  // The module keeps its attributes from call to call; the first finds what the file holds. `nudge`, unless it is 0: the last
+  // bits of the module's weights are others, by this draw. `state`: attributes, "layers.0.k_cache".
   std::vector<Run> run(const InputFile& file, const std::string& display_name, const std::string& method,
-                       const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge = 0);
+                       const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge = 0,
+                       const std::vector<std::string>& state = {});
 
   // What one call of a graph, by the interpreter, holds inside; the graph's constants may lie in the file. Of the block's
   // executions `first` to `end` the values asked for, which stand in it or around it, in that order: tensors carry their bytes.

@@ -73,6 +73,7 @@ void put(Writer& out, const RunRequest& request) {
   out.blob(request.arguments);
   out.unsigned_number(request.seed);
   out.unsigned_number(request.nudge);
+  put(out, request.state);
 }
 void put(Writer& out, const ValuesRequest& request) {
   put(out, request.model);
@@ -106,7 +107,10 @@ void put(Writer& out, const ObserveReply& reply) {
     for (const std::int64_t size : tensor.sizes) out.number(size);
   }
 }
-void put(Writer& out, const RunReply& reply) { out.blob(reply.results); }
+void put(Writer& out, const RunReply& reply) {
+  out.blob(reply.results);
+  out.blob(reply.state);
+}
 void put(Writer& out, const ValuesReply& reply) {
   put_numbers(out, reply.executions);
   put_numbers(out, reply.bytes);
@@ -171,9 +175,10 @@ Request read_request(Reader& in) {
     return request;
   }
   if (kind == run) {
-    RunRequest request{model(in), in.string(), blob(in), 0, 0};
+    RunRequest request{model(in), in.string(), blob(in), 0, 0, {}};
     request.seed = in.unsigned_number();
     request.nudge = in.unsigned_number();
+    request.state = strings(in);
     return request;
   }
   if (kind == values) {
@@ -211,7 +216,7 @@ Reply read_reply(Reader& in) {
     return ExecutionReply{agrees, in.string()};
   }
   if (kind == observe) return observations(in);
-  if (kind == run) return RunReply{blob(in)};
+  if (kind == run) return RunReply{blob(in), blob(in)};
   if (kind == values) {
     ValuesReply reply{numbers<std::uint64_t>(in), numbers<std::uint64_t>(in), false, {}};
     reply.too_many = in.boolean();

@@ -14,7 +14,7 @@
 
 namespace compatcheck::frontend::protocol {
 
-inline constexpr std::uint32_t version = 5;
+inline constexpr std::uint32_t version = 6;
 
 // The descriptor under which the helper finds its end of the socket.
 inline constexpr int helper_socket = 3;
@@ -49,6 +49,7 @@ struct RunRequest {
   std::vector<std::uint8_t> arguments;  // a snapshot: a list with a tuple for each call
   std::uint64_t seed = 0;               // of libtorch's generator before the first call; one more before each further one
   std::uint64_t nudge = 0;              // not 0: the module's weights are rounded differently, by this draw
+  std::vector<std::string> state;       // attributes whose values are asked for: "layers.0.k_cache"
 };
 // Of a block's executions, counted from 0, those from `first` to `end`.
 struct BlockValues {
@@ -93,7 +94,10 @@ struct ObserveReply {
 };  // position: see snapshot.h, `values_in_order`
 struct RunReply {
   std::vector<std::uint8_t> results;
-};  // a snapshot: a list; of each call a tuple that holds its result, or why it failed
+  // a snapshot: a list; of each call a tuple that holds its result, or why it failed
+  std::vector<std::uint8_t>
+      state;  // a snapshot: a list; before the first call and after each one a tuple of the values asked for
+};
 struct ValuesReply {
   std::vector<std::uint64_t> executions;  // of each block
   std::vector<std::uint64_t> bytes;       // of each value's tensors, by position, in all executions

@@ -114,8 +114,9 @@ void add_sizes(const Model::State& state, Inspection& found) {
     all += record.stored;
   }
   parts["the rest"] += found.bytes > all ? found.bytes - all : 0;
-  const std::vector<std::string> names = exported ? std::vector<std::string>{"weights", "constants", "program", "sample inputs", "the rest"}
-                                                  : std::vector<std::string>{"weights", "constants", "code", "places in the source", "the rest"};
+  const std::vector<std::string> names =
+      exported ? std::vector<std::string>{"weights", "constants", "program", "sample inputs", "the rest"}
+               : std::vector<std::string>{"weights", "constants", "code", "places in the source", "the rest"};
   for (const std::string& part : names) found.sizes.push_back({part, parts[part]});
 }
 

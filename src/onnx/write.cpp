@@ -25,6 +25,11 @@ class Layout {
  public:
   Layout(const Model& model, const WriteOptions& options) : model_(model), proto_(to_proto(model)) {
     state_types(proto_, check(proto_, model), model, options.shapes);
+    for (const auto& [key, value] : options.metadata) {
+      auto* entry = proto_.add_metadata_props();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
     for (const Initializer& initializer : model.initializers)
       weights_ += initializer.data.view ? byte_count(initializer.data) : 0;
   }

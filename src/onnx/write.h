@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <functional>
 #include <span>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "onnx/model.h"
@@ -19,6 +21,7 @@ struct WriteOptions {
   ExternalData external_data = ExternalData::automatic;
   // Of values whose sizes ONNX's own inference may not find: the file states them.
   std::unordered_map<ValueId, std::vector<Dimension>> shapes{};
+  std::vector<std::pair<std::string, std::string>> metadata{};  // metadata_props
   // Called as bytes are written, and may throw to end it: done, total.
   std::function<void(std::uint64_t, std::uint64_t)> progress{};
 };

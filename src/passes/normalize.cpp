@@ -128,9 +128,32 @@ Counts run_all(Work& work, const NormalizeOptions& options) {
   return counts;
 }
 
+// Of the writes that the passes couldn't take away.
+void make_state(Normalized& normalized, Work& work, const NormalizeOptions& options, Counts& counts) {
+  if (!options.state_as_inputs || !work.program) return;
+  auto& state = normalized.state;
+  state = attributes_to_state(work.graph, *work.program, work.watch);
+  const bool any = !state.empty();
+  bool changed = any;
+  while (changed) {
+    schema::resolve(work.graph, work.registry);
+    run_to_rest(work, options, false, counts);
+    changed = drop_idle_state(work.graph, state) > 0;
+  }
+  if (any && options.after_pass) options.after_pass(work.graph, "attributes_to_state");
+  std::erase_if(work.written_inputs,
+                [&](const std::string& name) { return std::ranges::find(state, name, &StateAttribute::input) != state.end(); });
+}
+
+void report_state(const std::vector<StateAttribute>& state, std::vector<std::string>& steps) {
+  for (const StateAttribute& attribute : state)
+    steps.push_back("attribute " + attribute.path + " keeps its value between calls: it is input " + attribute.input +
+                    " and output " + attribute.output);
+}
+
 // ONNX has no side effects: what a model writes to its caller's tensors is lost.
 void report_written_inputs(const Work& work, std::vector<std::string>& steps) {
-  for (const std::string& name : work.written_inputs) steps.push_back("writes to input " + name + " are not seen by the caller");
+  for (const std::string& name : work.written_inputs) steps.push_back(unseen_write(name));
 }
 
 // A graph's text may leave out arguments at the end of a call, which then have their defaults.
@@ -148,11 +171,13 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   schema::resolve(work.graph, work.registry);
   add_defaults(work.graph, work.watch);
   if (apply(numbers_pass, work, options) > 0) schema::resolve(work.graph, work.registry);
-  const Counts counts = run_all(work, options);
+  Counts counts = run_all(work, options);
+  make_state(normalized, work, options, counts);
   for (std::size_t i = 0; i < passes.size(); ++i) {
     report(passes[i], counts[i], normalized.steps);
     if (passes[i].name == "drop_assertions") normalized.dropped_assertions = counts[i] > 0;
   }
+  report_state(normalized.state, normalized.steps);
   report_written_inputs(work, normalized.steps);
   schema::resolve(work.graph, work.registry);
   normalized.unresolved_writes = unresolved_writes(work.graph, work.program, work.registry, work.watch);
@@ -211,6 +236,8 @@ std::vector<std::pair<std::size_t, ir::Constant>> defaults_of(const ir::Function
 }
 
 }  // namespace
+
+std::string unseen_write(const std::string& input) { return "writes to input " + input + " are not seen by the caller"; }
 
 std::size_t node_count(const ir::Graph& graph) {
   std::size_t count = 0;

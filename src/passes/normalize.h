@@ -10,6 +10,7 @@
 #include "ir/graph.h"
 #include "ir/program.h"
 #include "passes/passes.h"
+#include "passes/state.h"
 #include "schema/schema.h"
 
 namespace compatcheck::passes {
@@ -24,13 +25,15 @@ struct Normalized {
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;
   std::vector<std::string> steps;  // what changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;
-  bool dropped_assertions = false;  // branches that only raise are gone
+  bool dropped_assertions = false;      // branches that only raise are gone
+  std::vector<StateAttribute> state{};  // attributes that became inputs and outputs, on request
 };
 
 struct NormalizeOptions {
   std::string method = "forward";
   ir::Watch watch;
   bool keep_assertions = false;  // branches that only raise stay, but for those that are settled
+  bool state_as_inputs = false;  // what calls keep in attributes becomes inputs and outputs
   bool verify_between = false;   // ir::Graph::verify after every pass
   std::function<void(const ir::Graph&, std::string_view pass)> after_pass;
 };
@@ -39,6 +42,9 @@ struct NormalizeOptions {
 // such method, or calls itself without end.
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options = {});
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options = {});
+
+// The step of a write to one of the model's inputs.
+std::string unseen_write(const std::string& input);
 
 std::size_t node_count(const ir::Graph& graph);  // nested blocks included
 

@@ -40,10 +40,16 @@ bool keeps_order(const ir::Node& node) {
   return true;
 }
 
-// Inputs lie in the order of their sizes, as ONNX's tensors do.
+// Its type says that the strides are open: a state that calls set (passes/state.h).
+bool has_open_strides(const ir::Value* input) {
+  const auto& strides = input->type() ? input->type()->tensor.strides : std::nullopt;
+  return strides && std::ranges::any_of(*strides, [](const auto& stride) { return !stride; });
+}
+
+// Other inputs lie in the order of their sizes, as ONNX's tensors do.
 bool lies_in_order(const ir::Value* value, int depth = 0) {
   const ir::Node* maker = value->producer();
-  if (!maker) return !value->block()->owner();
+  if (!maker) return !value->block()->owner() && !has_open_strides(value);
   if (const ir::Constant* constant = ir::constant_of(value)) {
     const auto* view = constant->get<ir::TensorView>();
     return view && view->contiguous();

@@ -7,6 +7,7 @@
 #include "passes/functional_form.h"
 #include "passes/list_form.h"
 #include "passes/rewrite.h"
+#include "passes/state.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -134,6 +135,7 @@ std::vector<std::string> WritePlan::written_inputs() const {
 std::string WritePlan::own_obstacle(const ir::Node& write) const {
   if (write.is("prim::SetAttr") && !ir::constant_of(write.input(0)))
     return "writes an attribute of an object that the model makes as it runs";
+  if (const auto* why = write.attribute(state_obstacle)) return *why->get<std::string>();
   if (write.is("prim::SetAttr"))
     return "writes attribute " + std::string(attribute_name(write)) + ", which keeps its value between calls";
   const auto operands = written_operands(write);

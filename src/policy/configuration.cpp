@@ -45,6 +45,7 @@ constexpr std::array option_keys{
     Key{"op_libraries", "--op-library", true, Names::files},
     Key{"custom_opsets", "--custom-opset", true},
     Key{"export_type", "--export-type"},
+    Key{"state", "--state"},
     Key{"baseline", "--baseline", false, Names::files},
     Key{"source_root", "--source-root", false, Names::files},
 };

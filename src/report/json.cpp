@@ -42,6 +42,20 @@ Json assumed_inputs(const std::vector<AssumedInput>& all) {
 
 namespace {
 
+Json states(const std::vector<StateInfo>& all) {
+  std::vector<TensorInfo> inputs;
+  for (const StateInfo& state : all) inputs.push_back(state.input);
+  const Json told = tensors(inputs);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    list.push_back({{"attribute", all[i].attribute},
+                    {"input", all[i].input.name},
+                    {"output", all[i].output},
+                    {"dtype", told[i]["dtype"]},
+                    {"shape", told[i]["shape"]}});
+  return list;
+}
+
 Json model(const ModelInfo& info) {
   Json json = {{"path", info.path}, {"identity", info.identity}};
   if (info.sha256) json["sha256"] = *info.sha256;
@@ -51,6 +65,7 @@ Json model(const ModelInfo& info) {
   json["parameters"] = {{"count", info.parameters.count}, {"bytes", info.parameters.bytes}};
   json["inputs"] = tensors(info.inputs);
   json["outputs"] = tensors(info.outputs);
+  if (!info.state.empty()) json["state"] = states(info.state);
   if (!info.assumed.empty()) json["assumed"] = assumed_inputs(info.assumed);
   json["steps"] = info.steps;
   if (!info.warnings.empty()) json["warnings"] = info.warnings;

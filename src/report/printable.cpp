@@ -37,6 +37,8 @@ Report printable(Report report) {
   spell(report.model.path);
   spell(report.model.description);
   for (AssumedInput& input : report.model.assumed) spell(input);
+  for (StateInfo& state : report.model.state)
+    for (std::string* text : {&state.attribute, &state.input.name, &state.output}) spell(*text);
   for (std::string& step : report.model.steps) spell(step);
   for (OperatorSummary& op : report.operators) {
     spell(op.op);

@@ -39,19 +39,24 @@ std::string dimension(const JsonPlace& dim) {
   return dim.json().is_string() ? dim.text() : std::to_string(dim.count<std::int64_t>());
 }
 
+TensorInfo tensor(const JsonPlace& json, std::string_view name) {
+  TensorInfo info{.name = json.at(name).text(), .dtype = json.at("dtype").text(), .shape = {}};
+  if (const auto assumed = json.maybe("assumed")) info.assumed = assumed->boolean();
+  const auto shape = json.maybe("shape");
+  if (!shape) return info;
+  info.shape.emplace();
+  shape->each([&](const JsonPlace& dim) { info.shape->push_back(dimension(dim)); });
+  return info;
+}
+
 std::vector<TensorInfo> tensors(const JsonPlace& list) {
   std::vector<TensorInfo> all;
-  list.each([&](const JsonPlace& each) {
-    TensorInfo& info = all.emplace_back();
-    info.name = each.at("name").text();
-    info.dtype = each.at("dtype").text();
-    if (const auto assumed = each.maybe("assumed")) info.assumed = assumed->boolean();
-    const auto shape = each.maybe("shape");
-    if (!shape) return;
-    info.shape.emplace();
-    shape->each([&](const JsonPlace& dim) { info.shape->push_back(dimension(dim)); });
-  });
+  list.each([&](const JsonPlace& each) { all.push_back(tensor(each, "name")); });
   return all;
+}
+
+StateInfo state_info(const JsonPlace& json) {
+  return {.attribute = json.at("attribute").text(), .input = tensor(json, "input"), .output = json.at("output").text()};
 }
 
 std::vector<AssumedInput> assumed_inputs(const JsonPlace& list) {
@@ -84,6 +89,7 @@ ModelInfo model(const JsonPlace& json) {
   info.parameters = {parameters.at("count").count<std::uint64_t>(), parameters.at("bytes").count<std::uint64_t>()};
   info.inputs = tensors(json.at("inputs"));
   info.outputs = tensors(json.at("outputs"));
+  if (const auto state = json.maybe("state")) state->each([&](const JsonPlace& each) { info.state.push_back(state_info(each)); });
   if (const auto assumed = json.maybe("assumed")) info.assumed = assumed_inputs(*assumed);
   info.steps = texts(json.at("steps"));
   info.warnings = texts(json.maybe("warnings"));

@@ -6,6 +6,7 @@
 
 #include "mapping/row.h"
 #include "report/assumed.h"
+#include "report/page.h"
 #include "report/phrases.h"
 #include "report/style.h"
 #include "report/text_parts.h"
@@ -124,6 +125,16 @@ std::string assumed(const Report& report, const RenderOptions& options, const St
   return lines;
 }
 
+// What a caller passes from call to call.
+std::string state(const Report& report, const Style& style) {
+  if (report.model.state.empty()) return {};
+  std::string lines =
+      "\n" + style(Color::bold, "state") + style(Color::dim, "  give each input what its output gave in the call before") + "\n";
+  for (const StateInfo& each : report.model.state)
+    lines += "  input " + each.input.name + " (" + type(each.input) + "), output " + each.output + "\n";
+  return lines;
+}
+
 std::string steps(const Report& report, const Style& style) {
   if (report.model.steps.empty()) return {};
   std::string lines = "\n" + style(Color::bold, "steps") + "\n";
@@ -181,7 +192,7 @@ std::string report_page(const Report& report, const ModelNames& names, const Ren
     return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
   page += (is_onnx(report) ? std::string() : "\n" + bars(report, options, style)) + targets_table(report, options, style) +
           findings(report, options, style) + allowed(report, options, style) + assumed(report, options, style) +
-          users_rows(report, style);
+          state(report, style) + users_rows(report, style);
   if (options.verbosity > 0) page += operator_table(report, options, style);
   if (options.verbosity > 1) page += steps(report, style);
   if (const int rows = unverified(report))

@@ -56,13 +56,13 @@ const symbolic::ListFact* open_list(const ir::Value* input, const symbolic::Fact
 class Maker {
  public:
   Maker(const Sizes& sizes, std::uint64_t seed, int attempt, const std::vector<analysis::ExampleLeaf>& examples,
-        const ir::Graph& prepared, const symbolic::FactTable& facts)
+        std::span<ir::Value* const> prepared, const symbolic::FactTable& facts)
       : sizes_(sizes), random_(seed), attempt_(attempt), examples_(examples), facts_(facts) {
-    for (const ir::Value* input : prepared.inputs()) prepared_.emplace(ir::input_name(*input), input);
+    for (const ir::Value* input : prepared) prepared_.emplace(ir::input_name(*input), input);
   }
 
-  MadeCall make(const ir::Graph& graph) {
-    for (const ir::Value* input : graph.inputs()) made_.arguments.push_back(argument({}, input->type(), ir::input_name(*input)));
+  MadeCall make(std::span<ir::Value* const> arguments) {
+    for (const ir::Value* input : arguments) made_.arguments.push_back(argument({}, input->type(), ir::input_name(*input)));
     return std::move(made_);
   }
 
@@ -316,7 +316,7 @@ void collect_names(const Fact& fact, std::vector<std::string>& names) {
 
 std::vector<std::string> InputMaker::named_dims() const {
   std::vector<std::string> names;
-  for (const ir::Value* input : prepared_.inputs()) {
+  for (const ir::Value* input : inputs_) {
     const Fact& fact = facts_.of(input);
     const auto* list = open_list(input, facts_);
     collect_names(list ? member_of(*list, ir::input_name(*input)) : fact, names);
@@ -326,7 +326,7 @@ std::vector<std::string> InputMaker::named_dims() const {
 }
 
 bool InputMaker::is_of_list(const std::string& dim) const {
-  return std::ranges::any_of(prepared_.inputs(), [&](const ir::Value* input) {
+  return std::ranges::any_of(inputs_, [&](const ir::Value* input) {
     const auto* list = open_list(input, facts_);
     if (!list) return false;
     std::vector<std::string> names = {length_name(ir::input_name(*input))};
@@ -338,7 +338,7 @@ bool InputMaker::is_of_list(const std::string& dim) const {
 bool InputMaker::is_small(const Sizes& sizes) const {
   constexpr double most_elements = 1 << 24;
   double elements = 0;
-  for (const ir::Value* input : prepared_.inputs()) {
+  for (const ir::Value* input : inputs_) {
     const auto* tensor = facts_.of(input).tensor();
     double all = tensor && tensor->shape ? 1 : 0;
     if (tensor && tensor->shape)
@@ -356,17 +356,17 @@ Sizes InputMaker::seen_sizes(const std::vector<analysis::ExampleLeaf>& examples)
       if (const std::optional<std::int64_t> size = sizes[dim]; size && !shape[dim].is_number() && !shape[dim].is_unknown())
         seen.try_emplace(shape[dim].to_string(), *size);
   };
-  for (const ir::Value* input : prepared_.inputs()) {
+  for (const ir::Value* input : inputs_) {
     const auto* tensor = facts_.of(input).tensor();
     if (!tensor || !tensor->shape) continue;
     const auto example = std::ranges::find(examples, input->name(), &analysis::ExampleLeaf::name);
     const auto* view = example == examples.end() ? nullptr : example->value.get<ir::TensorView>();
     if (view) take(*tensor->shape, view->sizes);
   }
-  for (const ir::Value* input : prepared_.inputs()) {
+  for (const ir::Value* input : inputs_) {
     const auto* tensor = facts_.of(input).tensor();
-    const auto given = std::ranges::find(given_.inputs(), input->name(), &ir::Value::name);
-    const ir::TypeRef type = given == given_.inputs().end() ? nullptr : (*given)->type();
+    const auto given = std::ranges::find(arguments_, input->name(), &ir::Value::name);
+    const ir::TypeRef type = given == arguments_.end() ? nullptr : (*given)->type();
     if (tensor && tensor->shape && type && type->tensor.sizes) take(*tensor->shape, *type->tensor.sizes);
   }
   return seen;
@@ -374,7 +374,7 @@ Sizes InputMaker::seen_sizes(const std::vector<analysis::ExampleLeaf>& examples)
 
 MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed,
                           int attempt) const {
-  return Maker(sizes, seed, attempt, examples, prepared_, facts_).make(given_);
+  return Maker(sizes, seed, attempt, examples, inputs_, facts_).make(arguments_);
 }
 
 }  // namespace compatcheck::verification

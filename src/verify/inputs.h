@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,8 +28,11 @@ class InputMaker {
  public:
   // `given`: the graph whose inputs are the method's arguments; `prepared`: where lists and dictionaries may have become their
   // members.
-  InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts)
-      : given_(given), prepared_(prepared), facts_(facts) {}
+  // `states`: how many of the last inputs of both are what the model keeps between calls, which is never made.
+  InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts, std::size_t states)
+      : facts_(facts),
+        arguments_(given.inputs().first(given.inputs().size() - states)),
+        inputs_(prepared.inputs().first(prepared.inputs().size() - states)) {}
 
   // Names of dimensions, in the order in which inputs have them. A list that stays one in the prepared graph has a length,
   // "len(xs)", and sizes of its members that have no name in the file, "xs0".
@@ -46,8 +50,8 @@ class InputMaker {
   bool is_small(const Sizes& sizes) const;
 
  private:
-  const ir::Graph &given_, &prepared_;
   const symbolic::FactTable& facts_;
+  std::span<ir::Value* const> arguments_, inputs_;  // of the given and the prepared graph
 };
 
 }  // namespace compatcheck::verification

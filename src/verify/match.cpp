@@ -1,5 +1,7 @@
 #include "verify/match.h"
 
+#include <cstring>
+
 #include "onnx/model.h"
 
 namespace compatcheck::verification {
@@ -129,6 +131,20 @@ std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional
   for (const ir::Constant& item : list->items)
     if (!numbers.add(item)) return std::nullopt;
   return numbers.tensor({static_cast<std::int64_t>(list->items.size())}, beside);
+}
+
+ir::Constant like(const ir::Constant& number, const ir::Constant& value) {
+  const auto* view = value.get<ir::TensorView>();
+  if (!view || number.get<ir::TensorView>() || !view->storage) return value;
+  const auto read = [&](auto made) {
+    if (view->storage->data.size() != sizeof made) return value;
+    std::memcpy(&made, view->storage->data.data(), sizeof made);
+    return ir::Constant{made};
+  };
+  if (number.get<bool>() && view->dtype == ir::DType::boolean) return {view->storage->data.at(0) != 0};
+  if (number.get<std::int64_t>() && view->dtype == ir::DType::i64) return read(std::int64_t{});
+  if (number.get<double>() && view->dtype == ir::DType::f64) return read(double{});
+  return value;
 }
 
 namespace {

@@ -29,6 +29,9 @@ Matched match(const ir::Constant& expected, const ir::Constants& found, const st
 // for everything else.
 std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional<ir::DType> beside);
 
+// A tensor of rank 0 as the number that `number` is; every other value as it is.
+ir::Constant like(const ir::Constant& number, const ir::Constant& value);
+
 // The values of the graph that its outputs' tensors are, in that order.
 std::vector<const ir::Value*> leaves_of(const ir::Graph& graph);
 

@@ -41,6 +41,12 @@ void OnnxGraph::must_be_whole() const {
   });
 }
 
+std::optional<std::string> OnnxGraph::metadata(std::string_view key) const {
+  for (const auto& entry : state_->model.skeleton.model.metadata_props())
+    if (entry.key() == key) return entry.value();
+  return std::nullopt;
+}
+
 int OnnxGraph::opset() const {
   for (const auto& import : state_->model.skeleton.model.opset_import())
     if (onnx::is_own_domain(import.domain())) return static_cast<int>(import.version());

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/dtype.h"
@@ -44,6 +45,7 @@ class OnnxGraph {
 
   int opset() const;  // of ONNX's own operators; 0 if it says none
   std::string producer() const;
+  std::optional<std::string> metadata(std::string_view key) const;
   // Some node gives the value that name: in the main graph, or in a body.
   bool is_made(const std::string& value) const;
   // It is the input of the main graph or of a body.

@@ -9,6 +9,8 @@
 #include "analysis/run.h"
 #include "analysis/site.h"
 #include "compatcheck/error.h"
+#include "examples/elements.h"
+#include "frontend/pt2/exported.h"
 #include "frontend/pt2/guards.h"
 #include "inference/fitting.h"
 #include "ir/value_name.h"
@@ -91,6 +93,15 @@ std::string refused_call(const analysis::Prepared& prepared) {
 constexpr int attempts_at_all_sizes = 2;
 constexpr std::size_t sizes_of_other_attempts = 15;
 
+// Of a model that keeps state: each has inputs of its own.
+constexpr std::uint64_t calls_of_sequence = 3, seeds_apart = 1'000'003;
+
+std::vector<std::string> paths_of(const std::vector<passes::StateAttribute>& state) {
+  std::vector<std::string> paths;
+  for (const passes::StateAttribute& attribute : state) paths.push_back(attribute.path);
+  return paths;
+}
+
 }  // namespace
 
 Reference::Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared,
@@ -99,7 +110,9 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
       options_(options),
       prepared_(prepared),
       watch_(watch),
-      maker_(model.graph, prepared.graph, prepared.facts),
+      state_(paths_of(prepared.state)),
+      exported_(model.exported ? std::optional(frontend::pt2::reference_graph(*model.program, state_)) : std::nullopt),
+      maker_(model.graph, prepared.graph, prepared.facts, prepared.state.size()),
       frontend_(load_options(model, options)),
       examples_(options.convert.inputs_from.empty()
                     ? std::vector<analysis::ExampleLeaf>()
@@ -174,7 +187,11 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
   for (const Sizes& sizes : candidates) {
     watch_.look();
     Expected expected{.call = {}, .sizes = sizes, .result = {}, .again = {}};
-    expected.call = maker_.take(examples_, sizes, options_.seed + static_cast<std::uint64_t>(index), attempt);
+    const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(index);
+    expected.call = maker_.take(examples_, sizes, seed, attempt);
+    for (std::uint64_t i = 1; !state_.empty() && i < calls_of_sequence; ++i)
+      expected.later.push_back(
+          {.call = maker_.take(examples_, sizes, seed + i * seeds_apart, attempt), .sizes = sizes, .result = {}, .again = {}});
     std::string failure = run(expected, twice);
     if (failure.empty()) {
       expected.refused = std::move(refused);
@@ -190,39 +207,102 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
 
 // Why TorchScript doesn't run; empty if it does. `twice`: with another seed of its generator, too.
 std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) {
-  if (model_.reference) return nudge ? "weights of exported programs aren't nudged" : run_exported(expected, twice);
-  const std::vector<ir::Constants> calls(twice ? 2 : 1, expected.call.arguments);
-  auto runs = frontend_.run(*model_.file, model_.path, model_.method, calls, options_.seed, nudge);
+  std::vector<MadeCall*> sequence;
+  for (MadeCall& call : expected.before) sequence.push_back(&call);
+  sequence.push_back(&expected.call);
+  for (Expected& next : expected.later) sequence.push_back(&next.call);
+  std::vector<ir::Constants> calls;
+  for (const MadeCall* call : sequence) calls.push_back(call->arguments);
+  const bool in_one = twice && state_.empty();  // no call changes what the next one gives
+  if (in_one) calls.push_back(expected.call.arguments);
+  const std::size_t own = expected.before.size();
+  for (const MadeCall* call : sequence)
+    if (std::string why = refused_by_guards(*call); !why.empty()) return why;
+  if (exported_ && nudge) return "the weights of an exported program can't be changed";
+  const auto ask = [&](std::uint64_t seed) {
+    if (exported_) return run_exported(calls, seed);
+    return frontend_.run(*model_.file, model_.path, model_.method, calls, seed, nudge, state_);
+  };
+  auto runs = ask(options_.seed);
   if (!runs[0].result && names_gpu(runs[0].failure)) {
-    runs[0].result = run_on_cpu(expected.call);
-    expected.on_cpu = runs[0].result.has_value();
+    expected.on_cpu = run_on_cpu(sequence, runs);
+    for (Expected& next : expected.later) next.on_cpu = expected.on_cpu;
   }
-  if (!runs[0].result) return runs[0].failure.empty() ? "no reason is told" : runs[0].failure;
-  expected.result = std::move(*runs[0].result);
-  if (twice && runs[1].result) expected.again = std::move(runs[1].result);
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
+    if (!runs[i].result)
+      return (i > 0 ? "in call " + std::to_string(i + 1) + ": " : "") +
+             (runs[i].failure.empty() ? "no reason is told" : runs[i].failure);
+    for (std::size_t state = 0; state < state_.size(); ++state)
+      set_leaf(*sequence[i], prepared_.state[state].input, runs[i].before[state]);
+  }
+  expected.result = with_state(runs[own]);
+  for (std::size_t i = 0; i < expected.later.size(); ++i) {
+    Expected& next = expected.later[i];
+    next.result = with_state(runs[own + 1 + i]);
+    next.before = i == 0 ? expected.before : expected.later[i - 1].before;
+    next.before.push_back(i == 0 ? expected.call : expected.later[i - 1].call);
+  }
+  if (in_one && runs[1].result) expected.again = std::move(runs[1].result);
+  if (!twice || in_one || expected.on_cpu) return {};
+  auto others = ask(options_.seed + calls.size());
+  if (others[own].result) expected.again = with_state(others[own]);
   return {};
 }
 
-// The program as its file has it, before any pass, operator by operator.
-std::string Reference::run_exported(Expected& expected, bool twice) {
+std::string Reference::refused_by_guards(const MadeCall& call) const {
+  if (!model_.exported) return {};
   std::map<std::string, std::vector<std::int64_t>> sizes;
-  for (const auto& [name, leaf] : expected.call.leaves)
+  for (const auto& [name, leaf] : call.leaves)
     if (const auto* tensor = leaf.get<ir::TensorView>()) sizes.emplace(name, tensor->sizes);
-  if (std::string why = frontend::pt2::violation(*model_.exported, sizes); !why.empty()) return why;
-  const ir::Graph& graph = *model_.reference;
-  const auto result = [&](std::uint64_t seed) {
-    auto inner = frontend_.inner_values(*model_.file, model_.path, graph, expected.call.arguments, seed,
-                                        {{.block = graph.top(), .first = 0, .end = 1, .values = {graph.outputs()[0]}}},
-                                        std::numeric_limits<std::uint64_t>::max());
-    return std::move(inner.values.at(0).at(0).at(0));
-  };
-  try {
-    expected.result = result(options_.seed);
-    if (twice) expected.again = result(options_.seed + 1);
-  } catch (const ModelError& error) {
-    return error.what();
+  return frontend::pt2::violation(*model_.exported, sizes);
+}
+
+// The program before any pass, operator by operator, call after call.
+std::vector<frontend::Frontend::Run> Reference::run_exported(const std::vector<ir::Constants>& calls, std::uint64_t seed) {
+  std::vector<frontend::Frontend::Run> runs;
+  ir::Constants state;
+  for (const auto& kept : model_.kept)
+    if (std::ranges::find(state_, kept.path) != state_.end()) {
+      state.push_back(kept.initial);
+      examples::read_elements(state.back(), *model_.file, nullptr);
+    }
+  const std::size_t own = exported_->inputs().size() - state_.size();
+  for (const ir::Constants& call : calls) {
+    frontend::Frontend::Run run;
+    run.before = state;
+    try {
+      ir::Constants arguments(call.begin(), call.begin() + static_cast<std::ptrdiff_t>(own));
+      arguments.insert(arguments.end(), state.begin(), state.end());
+      const std::vector<const ir::Value*> outputs(exported_->outputs().begin(), exported_->outputs().end());
+      auto inner = frontend_.inner_values(*model_.file, model_.path, *exported_, arguments, seed + runs.size(),
+                                          {{.block = exported_->top(), .first = 0, .end = 1, .values = outputs}},
+                                          std::numeric_limits<std::uint64_t>::max());
+      ir::Constants& results = inner.values.at(0).at(0);
+      run.after.assign(results.begin() + 1, results.end());
+      run.result = std::move(results.front());
+      state = run.after;
+    } catch (const ModelError& error) {
+      run.failure = error.what();
+    }
+    runs.push_back(std::move(run));
   }
-  return {};
+  return runs;
+}
+
+void Reference::set_leaf(MadeCall& call, const std::string& name, ir::Constant value) {
+  const auto leaf = std::ranges::find(call.leaves, name, &std::pair<std::string, ir::Constant>::first);
+  if (leaf == call.leaves.end())
+    call.leaves.emplace_back(name, std::move(value));
+  else
+    leaf->second = std::move(value);
+}
+
+// As the ONNX model gives it: the result, and then the attributes' values after the call.
+ir::Constant Reference::with_state(frontend::Frontend::Run& run) {
+  if (run.after.empty()) return std::move(*run.result);
+  ir::TupleConstant all{nullptr, {std::move(*run.result)}};
+  all.items.insert(all.items.end(), run.after.begin(), run.after.end());
+  return {std::move(all)};
 }
 
 // With the operator that fails and its place, where the prepared graph, run operator by operator, fails as well.
@@ -245,7 +325,7 @@ std::string Reference::located(std::string reason, const MadeCall& call) {
 }
 
 std::optional<ir::Constant> Reference::nudged_result(const Expected& expected, Nudged what, std::uint64_t draw) {
-  Expected other{.call = expected.call, .sizes = expected.sizes, .result = {}, .again = {}, .on_cpu = false};
+  Expected other{.call = expected.call, .sizes = expected.sizes, .result = {}, .again = {}, .before = expected.before};
   if (what == Nudged::weights) {
     if (expected.on_cpu) return std::nullopt;  // the file's own method doesn't run
     return run(other, false, draw + 1).empty() ? std::optional(std::move(other.result)) : std::nullopt;
@@ -257,23 +337,35 @@ std::optional<ir::Constant> Reference::nudged_result(const Expected& expected, N
   if (!floats) return std::nullopt;
   for (ir::Constant& argument : other.call.arguments) argument = nudged(argument, draw);
   for (auto& [name, leaf] : other.call.leaves) leaf = nudged(leaf, draw);
+  for (MadeCall& call : other.before)
+    for (ir::Constant& argument : call.arguments) argument = nudged(argument, draw);
   return run(other, false).empty() ? std::optional(std::move(other.result)) : std::nullopt;
 }
 
-// Tracing wrote the GPU into the code: the normalised graph is run instead, by libtorch's operators on the CPU.
-std::optional<ir::Constant> Reference::run_on_cpu(const MadeCall& call) {
+// Tracing wrote the GPU into the code: the normalised graph is run instead, by libtorch's operators on the CPU. `runs` gets what
+// each call gives. False if it doesn't run.
+bool Reference::run_on_cpu(const std::vector<MadeCall*>& sequence, std::vector<frontend::Frontend::Run>& runs) {
   const auto outputs = prepared_.graph.outputs();
   const std::vector<const ir::Value*> wanted(outputs.begin(), outputs.end());
-  if (std::ranges::any_of(wanted, [](const ir::Value* output) { return ir::constant_of(output) != nullptr; }))
-    return std::nullopt;
+  if (std::ranges::any_of(wanted, [](const ir::Value* output) { return ir::constant_of(output) != nullptr; })) return false;
   try {
-    auto results = values(wanted, call);
-    if (!results) return std::nullopt;
-    if (results->size() == 1) return std::move(results->front());
-    return ir::Constant{ir::TupleConstant{nullptr, std::move(*results)}};
+    ir::Constants held = runs[0].before;
+    for (std::size_t i = 0; i < sequence.size(); ++i) {
+      runs[i].before = held;
+      for (std::size_t state = 0; state < state_.size(); ++state)
+        set_leaf(*sequence[i], prepared_.state[state].input, held[state]);
+      auto results = values(wanted, *sequence[i]);
+      if (!results) return false;
+      held.assign(results->end() - std::ssize(state_), results->end());
+      results->resize(results->size() - state_.size());
+      runs[i].after = held;
+      runs[i].result =
+          results->size() == 1 ? std::move(results->front()) : ir::Constant{ir::TupleConstant{nullptr, std::move(*results)}};
+    }
   } catch (const ModelError&) {
-    return std::nullopt;  // the first failure tells more
+    return false;  // the first failure tells more
   }
+  return true;
 }
 
 std::optional<ir::Constants> Reference::values(const std::vector<const ir::Value*>& wanted, const MadeCall& call) {

@@ -23,6 +23,10 @@ struct Expected {
   bool on_cpu = false;                // its code names a GPU: the prepared graph was run, operator by operator
   std::vector<Sizes> refused{};       // by TorchScript, before these
   std::string refusal{};              // its reason at the first of them
+  // Of a model that keeps state: the calls before this one, of which the first finds the state that the file holds, and those
+  // that follow, each as this is. Its state stands among the call's leaves, and after the result.
+  std::vector<MadeCall> before{};
+  std::vector<Expected> later{};
 };
 
 // A size that the user fixed and that TorchScript refuses, beside the one that the model was traced with, which it takes.
@@ -58,6 +62,8 @@ class Reference {
   enum class Nudged : std::uint8_t { inputs, weights };
   std::optional<ir::Constant> nudged_result(const Expected& expected, Nudged what, std::uint64_t draw);
 
+  static void set_leaf(MadeCall& call, const std::string& name, ir::Constant value);
+
   // The arguments of the prepared graph: some are members of the method's.
   ir::Constants prepared_arguments(const MadeCall& call) const;
   // A value of the prepared graph's top block in that call; nullopt if it has none.
@@ -70,17 +76,22 @@ class Reference {
  private:
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
-  std::string run_exported(Expected& expected, bool twice);
+  // Whether the program's guards accept these sizes: why not, or empty.
+  std::string refused_by_guards(const MadeCall& call) const;
+  std::vector<frontend::Frontend::Run> run_exported(const std::vector<ir::Constants>& calls, std::uint64_t seed);
+  static ir::Constant with_state(frontend::Frontend::Run& run);
   [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;
   void find_misfits(const Sizes& tried);
   std::string located(std::string reason, const MadeCall& call);
-  std::optional<ir::Constant> run_on_cpu(const MadeCall& call);
+  bool run_on_cpu(const std::vector<MadeCall*>& sequence, std::vector<frontend::Frontend::Run>& runs);
   std::optional<ir::Constants> values(const std::vector<const ir::Value*>& values, const MadeCall& call);
 
   const Model::State& model_;
   const VerifyOptions& options_;
   const analysis::Prepared& prepared_;
   const ir::Watch& watch_;
+  std::vector<std::string> state_;     // the attributes that are inputs and outputs of the prepared graph
+  std::optional<ir::Graph> exported_;  // an exported program as its file has it; its state are inputs and outputs at the end
   InputMaker maker_;
   frontend::Frontend frontend_;
   std::vector<analysis::ExampleLeaf> examples_;

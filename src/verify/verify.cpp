@@ -32,11 +32,11 @@ using verification::spell;
 class Verifying {
  public:
   Verifying(const Model::State& model, const VerifyOptions& options)
-      : model_(model),
-        options_(options),
+      : options_(options),
         watch_(analysis::watch_of(options.convert.run, options.convert.timeout_seconds)),
-        prepared_(analysis::prepare(model, analysis::check_options(options.convert), watch_)),
-        reference_(model, options, prepared_, watch_),
+        model_(analysis::state_of(model, options.convert.state, watch_)),
+        prepared_(analysis::prepare(model_, analysis::check_options(options.convert), watch_)),
+        reference_(model_, options, prepared_, watch_),
         runtime_(options.ort_library, options.ort_custom_ops),
         judge_(options, prepared_, reference_, made_) {
     made_.model = model.path;
@@ -160,25 +160,49 @@ class Verifying {
         ", which are skipped: " + expected.refusal;
   }
 
-  // False where nothing more is worth running.
+  // False where nothing more is worth running. Of a model that keeps state the calls of a sequence, each with what the ONNX model
+  // itself gave as state in the call before.
   bool compare(const Expected& expected) {
     note_run(expected);
+    if (!compare_call(expected)) return false;
+    for (std::size_t i = 0; i < expected.later.size(); ++i) {
+      Expected next = expected.later[i];
+      for (const auto& [input, value] : state_after()) verification::Reference::set_leaf(next.call, input, value);
+      if (compare_call(next)) continue;
+      if (!made_.findings.empty())
+        verification::advise(made_, "this is call " + std::to_string(i + 2) + " of " + std::to_string(expected.later.size() + 1) +
+                                        ", with the state that the call before left");
+      return false;
+    }
+    return true;
+  }
+
+  // Of the call that was compared last, by the input that takes it.
+  verification::NamedValues state_after() const {
+    verification::NamedValues state;
+    const auto& attributes = prepared_.state;
+    const auto first = got_.end() - std::ssize(attributes);
+    for (std::size_t i = 0; i < attributes.size(); ++i)
+      state.emplace_back(attributes[i].input, verification::like(attributes[i].initial, first[static_cast<std::ptrdiff_t>(i)]));
+    return state;
+  }
+
+  bool compare_call(const Expected& expected) {
     const ir::Constants values = feed(expected.call);
     if (const auto other = verification::unpaired(given_, inputs_, values); !other.reason.empty()) {
       add_finding(made_, other.rule, Severity::error, other.reason,
                   "--input or --inputs-from with the dtype and rank of the file");
       return false;
     }
-    ir::Constants got;
     try {
-      got = session_->run(values);
+      got_ = session_->run(values);
     } catch (const ModelError& error) {
       add_finding(made_, verification::is_resized(made_, expected) ? "CC205" : "CC201", Severity::error,
                   "at " + spell(expected.sizes) + " " + error.what());
       bisect(expected);
       return false;
     }
-    const auto pairs = verification::match(expected.result, got, outputs_);
+    const auto pairs = verification::match(expected.result, got_, outputs_);
     if (!pairs.mismatch.empty()) {
       add_finding(made_, "CC203", Severity::error, pairs.mismatch);
       bisect(expected);
@@ -258,9 +282,9 @@ class Verifying {
     return std::move(made_);
   }
 
-  const Model::State& model_;
   const VerifyOptions& options_;
   ir::Watch watch_;
+  const Model::State& model_;
   analysis::Prepared prepared_;
   verification::Reference reference_;
   verification::Runtime runtime_;
@@ -269,6 +293,7 @@ class Verifying {
   std::filesystem::path onnx_;
   std::optional<verification::Session> session_;
   std::vector<std::string> inputs_, outputs_;          // the ONNX model's
+  ir::Constants got_;                                  // its outputs in the last call
   std::vector<verification::OnnxGraph::Given> given_;  // its inputs, of a file of the user's
 };
 
@@ -316,12 +341,14 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
     if (!std::filesystem::is_regular_file(onnx, ignored)) throw ModelError(onnx.string() + ": there is no such file");
     VerifyOptions asked = options;
     const bool stated = !options.convert.inputs.empty() || !options.convert.inputs_from.empty();
-    if (!stated || options.bisect || !options.repro.empty()) {
+    {
       const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
-      const auto of_file = verification::input_specs(verification::OnnxGraph(onnx, watch).inputs(), model.state().graph);
+      const verification::OnnxGraph file(onnx, watch);
+      if (file.metadata(analysis::state_metadata)) asked.convert.state = StateMode::inputs_outputs;
+      const auto of_file = verification::input_specs(file.inputs(), model.state().graph);
       if (!stated)
         asked.convert.inputs = of_file;
-      else
+      else if (options.bisect || !options.repro.empty())
         verification::keep_names(asked.convert.inputs, asked.convert.dims, of_file, model.state().graph);
     }
     Verification made = frontend::naming(model.path(), [&] { return Verifying(model.state(), asked).run_given(onnx, !stated); });

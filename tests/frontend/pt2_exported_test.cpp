@@ -39,8 +39,8 @@ std::string argument(const std::string& name, const std::string& value) {
 
 struct Program {
   std::string nodes =
-      R"({"target": "torch.ops.aten.add.Tensor", "inputs": [)" + argument("self", tensor("x")) + ", " + argument("other", tensor("p_w")) +
-      R"(], "outputs": [)" + tensor("add") +
+      R"({"target": "torch.ops.aten.add.Tensor", "inputs": [)" + argument("self", tensor("x")) + ", " +
+      argument("other", tensor("p_w")) + R"(], "outputs": [)" + tensor("add") +
       R"(], "metadata": {"stack_trace": "  File \"net.py\", line 7, in forward\n    y = self.inner(x)\n  File \"net.py\", line 3, in forward\n    return x + self.w",
           "nn_module_stack": "L__self__,,net.Net;L__self___inner,inner,net.Inner"}})";
   std::string outputs = tensor("add");
@@ -61,14 +61,15 @@ struct Program {
            tensor("x") + R"(}}], "output_specs": [)" + output_specs + R"(]},
              "module_call_graph": [{"fqn": "", "signature": {"inputs": [], "outputs": [], "forward_arg_names": ["x"],
                "in_spec": "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [)" +
-           leaf + R"(]}, {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]", "out_spec": ")" + out_spec +
-           R"("}}]}, "range_constraints": {"s0": {"min_val": 2, "max_val": 64}}, "guards_code": [)" + guards + R"(], "schema_version": )" +
-           version + R"(, "torch_version": "2.13.0+cpu")" + more + "}";
+           leaf + R"(]}, {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]", "out_spec": ")" +
+           out_spec + R"("}}]}, "range_constraints": {"s0": {"min_val": 2, "max_val": 64}}, "guards_code": [)" + guards +
+           R"(], "schema_version": )" + version + R"(, "torch_version": "2.13.0+cpu")" + more + "}";
   }
 
   testing::Records records() const {
-    const std::string config = R"({"config": {"inner.w": {"path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": )" +
-                               meta({"3"}) + "}}}";
+    const std::string config =
+        R"({"config": {"inner.w": {"path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": )" +
+        meta({"3"}) + "}}}";
     testing::Records all = {{"net/data/weights/weight_0", std::string(12, '\0')},
                             {"net/data/weights/model_weights_config.json", config},
                             {"net/models/model.json", json()},
@@ -157,11 +158,13 @@ TEST(Exported, ComputesSizesAsTorchScriptDoes) {
   const auto sym = [](const std::string& name) { return R"({"as_sym_int": {"as_name": ")" + name + R"("}})"; };
   program.nodes = R"({"target": "torch.ops.aten.sym_size.int", "inputs": [)" + argument("self", tensor("x")) + ", " +
                   argument("dim", R"({"as_int": 0})") + R"(], "outputs": [)" + sym("n") + R"(], "metadata": {}},
-                  {"target": "_operator.floordiv", "inputs": [)" + argument("a", sym("n")) + ", " + argument("b", R"({"as_int": 2})") +
-                  R"(], "outputs": [)" + sym("half") + R"(], "metadata": {}},
-                  {"target": "torch.ops.aten.view.default", "inputs": [)" + argument("self", tensor("x")) + ", " +
-                  argument("size", R"({"as_sym_ints": [{"as_name": "half"}, {"as_int": -1}]})") + R"(], "outputs": [)" + tensor("add") +
-                  R"(], "metadata": {}})";
+                  {"target": "_operator.floordiv", "inputs": [)" +
+                  argument("a", sym("n")) + ", " + argument("b", R"({"as_int": 2})") + R"(], "outputs": [)" + sym("half") +
+                  R"(], "metadata": {}},
+                  {"target": "torch.ops.aten.view.default", "inputs": [)" +
+                  argument("self", tensor("x")) + ", " +
+                  argument("size", R"({"as_sym_ints": [{"as_name": "half"}, {"as_int": -1}]})") + R"(], "outputs": [)" +
+                  tensor("add") + R"(], "metadata": {}})";
   const Exported exported = read(program);
   EXPECT_TRUE(find(exported, "aten::size"));
   const ir::Node* view = find(exported, "aten::view");

@@ -71,7 +71,8 @@ TEST(Expression, KnowsNoValueOfWhatOverflowsOrIsUnknown) {
 }
 
 TEST(Expression, RefusesOtherText) {
-  for (const std::string_view text : {"", "s0 +", "(s0", "s0 s1", "f(", "L['x", "L['x'].shape", "1.2.3", "s0 = 1", "Symbol(s0)", "'a'"})
+  for (const std::string_view text :
+       {"", "s0 +", "(s0", "s0 s1", "f(", "L['x", "L['x'].shape", "1.2.3", "s0 = 1", "Symbol(s0)", "'a'"})
     EXPECT_THROW(parse_expression(text), ModelError) << text;
   EXPECT_THROW(parse_expression(std::string(300, '(') + "1" + std::string(300, ')')), ModelError);
   EXPECT_THROW(parse_expression(std::string(300, '-') + "1"), ModelError);

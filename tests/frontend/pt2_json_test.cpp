@@ -9,7 +9,9 @@
 namespace compatcheck::frontend::pt2 {
 namespace {
 
-std::span<const std::uint8_t> bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+std::span<const std::uint8_t> bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
 
 std::string refusal(std::string_view text) {
   try {

@@ -33,7 +33,8 @@ std::string make(const Records& records, bool wide, bool pack = false) {
   for (const auto& [name, whole] : records) {
     const std::string content = pack ? deflate(whole) : whole;
     const std::uint64_t header = file.size();
-    const std::string crc = number(crc32_z(0, reinterpret_cast<const Bytef*>(whole.data()), whole.size()), 4), size = number(wide ? 0xffffffff : content.size(), 4);
+    const std::string crc = number(crc32_z(0, reinterpret_cast<const Bytef*>(whole.data()), whole.size()), 4),
+                      size = number(wide ? 0xffffffff : content.size(), 4);
     const std::string common = number(0, 2) + number(pack ? 8 : 0, 2) + number(0, 4) + crc + size +
                                (pack ? number(whole.size(), 4) : size) + number(name.size(), 2);
     const std::string sizes = wide ? number(content.size(), 8) + number(content.size(), 8) : "";

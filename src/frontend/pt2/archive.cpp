@@ -14,7 +14,7 @@ namespace compatcheck::frontend::pt2 {
 namespace {
 
 constexpr std::uint64_t longest_json = 512 << 20, most_inflation = 1000;
-constexpr std::uint64_t small_storage = 512;                  // its bytes come along, so that shapes can be computed with them
+constexpr std::uint64_t small_storage = 512;                     // its bytes come along, so that shapes can be computed with them
 constexpr std::uint64_t most_unpacked = std::uint64_t{1} << 30;  // of a deflated record of weights
 constexpr std::size_t most_saved_values = 1 << 20;
 constexpr std::string_view flat_program = "serialized_exported_program.json";
@@ -42,8 +42,8 @@ Archive::Archive(const InputFile& file, const ZipDirectory& directory, const std
   index_records();
   find_program(model);
   if (root_.empty()) {
-    for (const std::string_view name : {"serialized_state_dict.pt", "serialized_state_dict.json", "serialized_constants.pt",
-                                        "serialized_constants.json"})
+    for (const std::string_view name :
+         {"serialized_state_dict.pt", "serialized_state_dict.json", "serialized_constants.pt", "serialized_constants.json"})
       if (const auto* record = find(name)) read_saved(*record);
     samples_ = "serialized_example_inputs.pt";
     return;
@@ -99,10 +99,12 @@ void Archive::find_program(const std::string& model) {
     }
   }
   if (programs.empty() && compiled)
-    throw ModelError("holds a model compiled by AOTInductor, machine code for one device without the program; export the model again "
-                     "and save it with torch.export.save");
+    throw ModelError(
+        "holds a model compiled by AOTInductor, machine code for one device without the program; export the model again "
+        "and save it with torch.export.save");
   if (programs.empty() && executorch)
-    throw ModelError("holds an ExecuTorch program, which is lowered for a backend; save the exported program with torch.export.save");
+    throw ModelError(
+        "holds an ExecuTorch program, which is lowered for a backend; save the exported program with torch.export.save");
   if (programs.empty())
     throw ModelError("is an archive of torch.export without a program: saving it was interrupted" + std::string(save_again));
   if (compiled) notes_.push_back("ignored the code that AOTInductor compiled: the program in the archive is converted");

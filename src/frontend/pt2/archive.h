@@ -25,14 +25,14 @@ class Archive {
   const std::string& program_record() const { return program_->name; }
   std::vector<std::uint8_t> program() const;
 
-  // A parameter, buffer or constant by its name in the signature: a tensor, small ones with their bytes, or None for an object that
-  // isn't a tensor. Nullopt where the archive has none of that name. Throws ModelError for a tensor that can't be read.
+  // A parameter, buffer or constant by its name in the signature: a tensor, small ones with their bytes, or None for an object
+  // that isn't a tensor. Nullopt where the archive has none of that name. Throws ModelError for a tensor that can't be read.
   std::optional<ir::Constant> stored(const std::string& name);
   // What torch.save wrote in place of a record: torch 2.1 keeps constants in the program's JSON.
   void add_saved(const std::vector<std::uint8_t>& bytes);
 
-  // The arguments that the program was exported with, a tuple of positional and named ones. Nullopt where the archive has none, or
-  // objects among them.
+  // The arguments that the program was exported with, a tuple of positional and named ones. Nullopt where the archive has none,
+  // or objects among them.
   std::optional<ir::Constant> sample_inputs() const;
 
   const std::vector<std::string>& notes() const { return notes_; }

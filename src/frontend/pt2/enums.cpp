@@ -10,10 +10,10 @@ namespace {
 using ir::DType;
 
 constexpr auto dtypes = std::to_array<std::pair<std::int64_t, DType>>(
-    {{1, DType::u8},        {2, DType::i8},        {3, DType::i16},         {4, DType::i32},         {5, DType::i64},
-     {6, DType::f16},       {7, DType::f32},       {8, DType::f64},         {9, DType::c32},         {10, DType::c64},
-     {11, DType::c128},     {12, DType::boolean},  {13, DType::bf16},       {28, DType::u16},        {29, DType::f8e4m3fn},
-     {30, DType::f8e5m2},   {31, DType::f8e4m3fnuz}, {32, DType::f8e5m2fnuz}, {34, DType::u32},       {35, DType::u64}});
+    {{1, DType::u8},      {2, DType::i8},          {3, DType::i16},         {4, DType::i32},  {5, DType::i64},
+     {6, DType::f16},     {7, DType::f32},         {8, DType::f64},         {9, DType::c32},  {10, DType::c64},
+     {11, DType::c128},   {12, DType::boolean},    {13, DType::bf16},       {28, DType::u16}, {29, DType::f8e4m3fn},
+     {30, DType::f8e5m2}, {31, DType::f8e4m3fnuz}, {32, DType::f8e5m2fnuz}, {34, DType::u32}, {35, DType::u64}});
 
 using Codes = std::pair<std::int64_t, std::int64_t>;
 // sparse COO, CSR, CSC, BSR, BSC, mkldnn, strided

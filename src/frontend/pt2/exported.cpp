@@ -187,7 +187,7 @@ class ProgramReader {
     }
     if (users.empty()) throw ModelError("has no outputs");
     std::size_t next = 0;
-    ir::Value* result = signature_.results ? collected(*signature_.results, users, next)
+    ir::Value* result = signature_.results  ? collected(*signature_.results, users, next)
                         : users.size() == 1 ? users.front()
                                             : tuple(users, {});
     function_.graph.top()->add_output(result);
@@ -226,13 +226,12 @@ class ProgramReader {
     if (!ranges) return;
     for (const Json& range : ranges->members()) {
       const bool named = range.find("min_val").has_value();  // "min" and "max" in torch 2.1
-      exported_.interface.ranges.emplace(std::string(range.key()), SymbolRange{bound(range, named ? "min_val" : "min"), bound(range, named ? "max_val" : "max")});
+      exported_.interface.ranges.emplace(std::string(range.key()), SymbolRange{bound(range, named ? "min_val" : "min"),
+                                                                               bound(range, named ? "max_val" : "max")});
     }
   }
 
-  void note(std::string message) {
-    exported_.program.notes.push_back({ir::LoadNote::Kind::other, {}, std::move(message)});
-  }
+  void note(std::string message) { exported_.program.notes.push_back({ir::LoadNote::Kind::other, {}, std::move(message)}); }
 
   void apply_guards() {
     const auto code = root_.find("guards_code");
@@ -288,25 +287,39 @@ class ProgramReader {
 
 }  // namespace
 
-ir::Graph reference_graph(const ir::Program& program) {
+ir::Graph reference_graph(const ir::Program& program, const std::vector<std::string>& state) {
   const ir::Object& root = program.objects.at(program.root);
   const ir::Class& type = program.classes.at(root.class_name);
   ir::Graph graph = program.functions.at(type.methods.at("forward")).graph.clone();
   std::map<std::string_view, const ir::Constant*> attributes;
   for (std::size_t i = 0; i < type.attributes.size(); ++i) attributes.emplace(type.attributes[i].name, &root.attributes[i]);
+  std::map<std::string, ir::Value*> kept;  // what they hold: in-place operators change the tensor itself
+  for (const std::string& name : state) kept[name] = graph.top()->add_input(ir::tensor_type(), name);
   for (ir::Node* node : *graph.top()) {
-    if (node->is("prim::SetAttr")) node->erase();
-    if (!node->is("prim::GetAttr")) continue;
-    ir::Node* constant = graph.create_constant(*attributes.at(*node->attribute("name")->get<std::string>()));
-    constant->insert_before(node);
-    node->output()->replace_all_uses_with(constant->output());
+    if (!node->is("prim::SetAttr") && !node->is("prim::GetAttr")) continue;
+    const std::string& name = *node->attribute("name")->get<std::string>();
+    const auto found = kept.find(name);
+    if (node->is("prim::SetAttr")) {
+      if (found != kept.end()) found->second = node->input(1);
+      node->erase();
+      continue;
+    }
+    ir::Value* value = found == kept.end() ? nullptr : found->second;
+    if (!value) {
+      ir::Node* constant = graph.create_constant(*attributes.at(name));
+      constant->insert_before(node);
+      value = constant->output();
+    }
+    node->output()->replace_all_uses_with(value);
     node->erase();
   }
+  for (const std::string& name : state) graph.top()->add_output(kept.at(name));
   graph.top()->erase_input(0);
   return graph;
 }
 
-Exported read_exported(const InputFile& file, const ZipDirectory& directory, const std::string& model, const schema::Registry& schemas) {
+Exported read_exported(const InputFile& file, const ZipDirectory& directory, const std::string& model,
+                       const schema::Registry& schemas) {
   Archive archive(file, directory, model);
   const JsonDocument document(archive.program(), archive.program_record());
   check_version(document.root(), document.has_bare_numbers());

@@ -18,15 +18,35 @@ constexpr std::size_t longest = 64 << 10;
 constexpr int deepest = 100;
 
 // sympy's and torch's names of one function.
-constexpr auto same_functions = std::to_array<std::pair<std::string_view, std::string_view>>(
-    {{"StrictGreaterThan", "Gt"}, {"GreaterThan", "Ge"},     {"StrictLessThan", "Lt"},   {"LessThan", "Le"},
-     {"Equality", "Eq"},          {"Unequality", "Ne"},      {"CleanDiv", "FloorDiv"},   {"IntTrueDiv", "TrueDiv"},
-     {"FloatTrueDiv", "TrueDiv"}, {"Rational", "TrueDiv"},   {"PythonMod", "Mod"},       {"PowByNatural", "Pow"},
-     {"FloatPow", "Pow"},         {"math.trunc", "TruncToInt"}, {"int", "TruncToInt"},   {"torch.sym_int", "TruncToInt"},
-     {"torch.sym_float", "ToFloat"}, {"float", "ToFloat"},   {"math.floor", "FloorToInt"}, {"math.ceil", "CeilToInt"},
-     {"max", "Max"},              {"torch.sym_max", "Max"},  {"min", "Min"},             {"torch.sym_min", "Min"},
-     {"torch.sym_not", "Not"},    {"abs", "Abs"},            {"round", "RoundToInt"},    {"math.sqrt", "Sqrt"},
-     {"torch._sym_sqrt", "Sqrt"}});
+constexpr auto same_functions = std::to_array<std::pair<std::string_view, std::string_view>>({{"StrictGreaterThan", "Gt"},
+                                                                                              {"GreaterThan", "Ge"},
+                                                                                              {"StrictLessThan", "Lt"},
+                                                                                              {"LessThan", "Le"},
+                                                                                              {"Equality", "Eq"},
+                                                                                              {"Unequality", "Ne"},
+                                                                                              {"CleanDiv", "FloorDiv"},
+                                                                                              {"IntTrueDiv", "TrueDiv"},
+                                                                                              {"FloatTrueDiv", "TrueDiv"},
+                                                                                              {"Rational", "TrueDiv"},
+                                                                                              {"PythonMod", "Mod"},
+                                                                                              {"PowByNatural", "Pow"},
+                                                                                              {"FloatPow", "Pow"},
+                                                                                              {"math.trunc", "TruncToInt"},
+                                                                                              {"int", "TruncToInt"},
+                                                                                              {"torch.sym_int", "TruncToInt"},
+                                                                                              {"torch.sym_float", "ToFloat"},
+                                                                                              {"float", "ToFloat"},
+                                                                                              {"math.floor", "FloorToInt"},
+                                                                                              {"math.ceil", "CeilToInt"},
+                                                                                              {"max", "Max"},
+                                                                                              {"torch.sym_max", "Max"},
+                                                                                              {"min", "Min"},
+                                                                                              {"torch.sym_min", "Min"},
+                                                                                              {"torch.sym_not", "Not"},
+                                                                                              {"abs", "Abs"},
+                                                                                              {"round", "RoundToInt"},
+                                                                                              {"math.sqrt", "Sqrt"},
+                                                                                              {"torch._sym_sqrt", "Sqrt"}});
 
 Expression number(Number value) { return {.kind = Kind::number, .value = value}; }
 Expression call(std::string name, std::vector<Expression> arguments) {
@@ -166,8 +186,9 @@ class Parser {
   Expression literal() {
     std::size_t end = at_;
     bool real = false;
-    while (end < text_.size() && (is_digit(text_[end]) || text_[end] == '.' || text_[end] == 'e' || text_[end] == 'E' ||
-                                  ((text_[end] == '-' || text_[end] == '+') && (text_[end - 1] == 'e' || text_[end - 1] == 'E')))) {
+    while (end < text_.size() &&
+           (is_digit(text_[end]) || text_[end] == '.' || text_[end] == 'e' || text_[end] == 'E' ||
+            ((text_[end] == '-' || text_[end] == '+') && (text_[end - 1] == 'e' || text_[end - 1] == 'E')))) {
       real = real || !is_digit(text_[end]);
       ++end;
     }

@@ -13,9 +13,9 @@
 namespace compatcheck::frontend::pt2 {
 
 struct Expression {
-  // number: `value`. symbol: `name`. call: `name` is the function, operators have the names of sympy's classes: Add, Mul, Pow, FloorDiv,
-  // TrueDiv, Mod, Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not. source: `name` is an input ("L['d']['k']" is "d.k"), `value` its dimension,
-  // or -1 for the input itself.
+  // number: `value`. symbol: `name`. call: `name` is the function, operators have the names of sympy's classes: Add, Mul, Pow,
+  // FloorDiv, TrueDiv, Mod, Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not. source: `name` is an input ("L['d']['k']" is "d.k"), `value`
+  // its dimension, or -1 for the input itself.
   enum class Kind : std::uint8_t { number, symbol, call, source } kind = Kind::number;
   using Number = std::variant<std::int64_t, double, bool>;
   Number value{};

@@ -55,7 +55,8 @@ std::string key_of(const ir::Constant& value, const ir::TypeRef& held) {
 
 }  // namespace
 
-GraphReader::GraphReader(Reading& reading, ir::Block& block, const Json& graph) : reading_(reading), block_(block), graph_(graph) {
+GraphReader::GraphReader(Reading& reading, ir::Block& block, const Json& graph)
+    : reading_(reading), block_(block), graph_(graph) {
   for (const Json& value : graph.at("tensor_values").members()) tensors_.emplace(value.key(), value);
 }
 
@@ -97,11 +98,8 @@ void GraphReader::read_operator(const Json& node, std::string_view target, std::
     if (drop_assertion(name, inputs)) return;
     if (name == "item" || name == "_local_scalar_dense")
       if (!inputs.empty()) return read_item(node, value_of(inputs.front().at("arg")));
-    constexpr auto symbolic_names =
-        std::to_array<std::pair<std::string_view, std::string_view>>({{"sym_size", "size"},
-                                                                      {"sym_numel", "numel"},
-                                                                      {"sym_stride", "stride"},
-                                                                      {"sym_storage_offset", "storage_offset"}});
+    constexpr auto symbolic_names = std::to_array<std::pair<std::string_view, std::string_view>>(
+        {{"sym_size", "size"}, {"sym_numel", "numel"}, {"sym_stride", "stride"}, {"sym_storage_offset", "storage_offset"}});
     const auto found = std::ranges::find(symbolic_names, name, [](const auto& pair) { return pair.first; });
     if (found != symbolic_names.end()) {
       call("aten::" + std::string(found->second), overload, node, inputs);
@@ -143,8 +141,10 @@ void GraphReader::read_python_function(const Json& node, std::string_view target
       return;
     }
   if (target.starts_with("torch._functorch.predispatch."))
-    reading_.notes.emplace("vmap", "holds a region of torch.vmap, which isn't supported: export the model, then call run_decompositions() "
-                                   "before saving it");
+    reading_.notes.emplace(
+        "vmap",
+        "holds a region of torch.vmap, which isn't supported: export the model, then call run_decompositions() "
+        "before saving it");
   call_unknown("python::" + std::string(target), node, inputs);
 }
 
@@ -175,7 +175,8 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
   for (std::size_t i = 0; i < schema->returns.size(); ++i) {
     ir::TypeRef result = schema->returns[i].type;
     if (i < results.size())
-      if (const Tagged held = tagged(results[i]); held.tag == "as_tensor") result = type_of(std::string(held.value.at("name").text()));
+      if (const Tagged held = tagged(results[i]); held.tag == "as_tensor")
+        result = type_of(std::string(held.value.at("name").text()));
     made->add_output(result);
   }
   bind_results(*made, results);
@@ -211,7 +212,9 @@ void GraphReader::assume_schema(const std::string& op, const Json& node, std::sp
     std::string name(inputs[i].at("name").text());
     if (name.empty()) name = "arg" + std::to_string(i);
     const ir::TypeRef& held = value->type();
-    const std::string kind = ir::is(held, TypeKind::tensor) ? "Tensor" : ir::is(held, TypeKind::none) ? "Tensor?" : ir::to_string(*held);
+    const std::string kind = ir::is(held, TypeKind::tensor) ? "Tensor"
+                             : ir::is(held, TypeKind::none) ? "Tensor?"
+                                                            : ir::to_string(*held);
     text += (i ? ", " : "") + kind + " " + name;
   }
   text += ") -> (";
@@ -219,7 +222,11 @@ void GraphReader::assume_schema(const std::string& op, const Json& node, std::sp
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string_view tag = tagged(results[i]).tag;
     text += i ? ", " : "";
-    text += tag == "as_tensors" ? "Tensor[]" : tag == "as_sym_int" ? "int" : tag == "as_sym_float" ? "float" : tag == "as_sym_bool" ? "bool" : "Tensor";
+    text += tag == "as_tensors"     ? "Tensor[]"
+            : tag == "as_sym_int"   ? "int"
+            : tag == "as_sym_float" ? "float"
+            : tag == "as_sym_bool"  ? "bool"
+                                    : "Tensor";
   }
   reading_.assumed_schemas.insert(text + ")");
 }
@@ -227,13 +234,34 @@ void GraphReader::assume_schema(const std::string& op, const Json& node, std::sp
 // Inside of torch.autocast the exporter writes no casts, but each result's dtype: operators of lower precision get halves, others
 // that give single precision get it.
 void GraphReader::cast_automatically(ir::Node& made, std::span<const Json> results) {
-  constexpr auto lower = std::to_array<std::string_view>(
-      {"aten::_convolution", "aten::addbmm", "aten::addmm", "aten::addmv", "aten::baddbmm", "aten::bmm", "aten::chain_matmul",
-       "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::conv_tbc", "aten::conv_transpose1d", "aten::conv_transpose2d",
-       "aten::conv_transpose3d", "aten::convolution", "aten::einsum", "aten::gru", "aten::linalg_multi_dot", "aten::linalg_vecdot",
-       "aten::linear", "aten::lstm", "aten::matmul", "aten::mm", "aten::mv", "aten::prelu", "aten::scaled_dot_product_attention"});
-  constexpr auto conversions =
-      std::to_array<std::string_view>({"aten::to", "aten::_to_copy", "aten::type_as", "aten::float", "aten::copy_", "aten::where"});
+  constexpr auto lower = std::to_array<std::string_view>({"aten::_convolution",
+                                                          "aten::addbmm",
+                                                          "aten::addmm",
+                                                          "aten::addmv",
+                                                          "aten::baddbmm",
+                                                          "aten::bmm",
+                                                          "aten::chain_matmul",
+                                                          "aten::conv1d",
+                                                          "aten::conv2d",
+                                                          "aten::conv3d",
+                                                          "aten::conv_tbc",
+                                                          "aten::conv_transpose1d",
+                                                          "aten::conv_transpose2d",
+                                                          "aten::conv_transpose3d",
+                                                          "aten::convolution",
+                                                          "aten::einsum",
+                                                          "aten::gru",
+                                                          "aten::linalg_multi_dot",
+                                                          "aten::linalg_vecdot",
+                                                          "aten::linear",
+                                                          "aten::lstm",
+                                                          "aten::matmul",
+                                                          "aten::mm",
+                                                          "aten::mv",
+                                                          "aten::prelu",
+                                                          "aten::scaled_dot_product_attention"});
+  constexpr auto conversions = std::to_array<std::string_view>(
+      {"aten::to", "aten::_to_copy", "aten::type_as", "aten::float", "aten::copy_", "aten::where"});
   if (results.empty() || std::ranges::find(conversions, made.op()) != conversions.end()) return;
   const Tagged held = tagged(results.front());
   if (held.tag != "as_tensor") return;
@@ -250,8 +278,9 @@ void GraphReader::cast_automatically(ir::Node& made, std::span<const Json> resul
     ir::TensorType cast = operand->type()->tensor;
     cast.dtype = to;
     ir::Value* const no = constant({false});
-    ir::Node* conversion = add_node("aten::to", std::array{operand, constant({static_cast<std::int64_t>(to)}), no, no, constant({})},
-                                    std::array{ir::tensor_type(cast)});
+    ir::Node* conversion =
+        add_node("aten::to", std::array{operand, constant({static_cast<std::int64_t>(to)}), no, no, constant({})},
+                 std::array{ir::tensor_type(cast)});
     conversion->set_overload("dtype");
     conversion->move_before(&made);
     made.replace_input(i, conversion->output());
@@ -278,7 +307,8 @@ void GraphReader::bind_results(ir::Node& made, std::span<const Json> results) {
       bind_list(made.output(i), held.value);
     else if (held.tag == "as_tensor")
       bind(std::string(held.value.at("name").text()), made.output(i));
-    else if (const auto name = held.value.is(Json::Kind::object) ? held.value.find("as_name") : std::nullopt; name && !name->is_null())
+    else if (const auto name = held.value.is(Json::Kind::object) ? held.value.find("as_name") : std::nullopt;
+             name && !name->is_null())
       bind(std::string(name->text()), made.output(i));
   }
 }
@@ -355,7 +385,8 @@ ir::Constant list_constant(const Json& given, TypeKind kind, Read&& read) {
 
 ir::Constant device(const Json& given) {
   std::string name(given.at("type").text());
-  if (const auto index = given.find("index"); index && !index->is_null() && name != "cpu") name += ":" + std::to_string(index->integer());
+  if (const auto index = given.find("index"); index && !index->is_null() && name != "cpu")
+    name += ":" + std::to_string(index->integer());
   return {ir::DeviceConstant{std::move(name)}};
 }
 
@@ -389,13 +420,13 @@ ir::Value* GraphReader::value_of(const Json& argument, const schema::Argument* f
   if (tag == "as_float") return constant({given.real()});
   if (tag == "as_bool") return constant({given.boolean()});
   if (tag == "as_string") return constant({std::string(given.text())});
-  if (tag == "as_complex")
-    return constant({std::complex<double>(given.at("real").real(), given.at("imag").real())});
+  if (tag == "as_complex") return constant({std::complex<double>(given.at("real").real(), given.at("imag").real())});
   if (tag == "as_ints")
     return wants_floats ? constant(list_constant(given, TypeKind::floating, real), list_type)
                         : constant(list_constant(given, TypeKind::integer, whole), list_type);
   if (tag == "as_floats") return constant(list_constant(given, TypeKind::floating, real), list_type);
-  if (tag == "as_bools") return constant(list_constant(given, TypeKind::boolean, [](const Json& m) { return m.boolean(); }), list_type);
+  if (tag == "as_bools")
+    return constant(list_constant(given, TypeKind::boolean, [](const Json& m) { return m.boolean(); }), list_type);
   if (tag == "as_strings")
     return constant(list_constant(given, TypeKind::string, [](const Json& m) { return std::string(m.text()); }), list_type);
   if (tag == "as_int_lists" || tag == "as_float_lists") {
@@ -410,7 +441,9 @@ ir::Value* GraphReader::value_of(const Json& argument, const schema::Argument* f
   if (tag == "as_sym_ints" || tag == "as_sym_floats" || tag == "as_sym_bools") {
     std::vector<ir::Value*> items;
     for (const Json& member : given.members()) items.push_back(symbolic(member));
-    return list(std::move(items), type(tag == "as_sym_ints" ? TypeKind::integer : tag == "as_sym_floats" ? TypeKind::floating : TypeKind::boolean));
+    return list(std::move(items), type(tag == "as_sym_ints"     ? TypeKind::integer
+                                       : tag == "as_sym_floats" ? TypeKind::floating
+                                                                : TypeKind::boolean));
   }
   if (tag == "as_scalar_type") {
     const auto dtype = dtype_of(given.integer());

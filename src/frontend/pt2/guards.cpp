@@ -86,7 +86,8 @@ Sizes apply_guards(ExportedInterface& exported, const std::vector<std::string>& 
       const auto range = exported.ranges.find(symbol);
       Sizes sizes = hints;
       std::size_t fits = 0, fails = 0;
-      for (const std::int64_t size : sizes_to_try(range == exported.ranges.end() ? SymbolRange() : range->second, hints.at(symbol))) {
+      for (const std::int64_t size :
+           sizes_to_try(range == exported.ranges.end() ? SymbolRange() : range->second, hints.at(symbol))) {
         sizes[symbol] = size;
         const auto truth = holds(*guard, sizes);
         (truth.value_or(false) ? fits : fails) += 1;

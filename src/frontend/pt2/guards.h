@@ -9,9 +9,9 @@
 
 namespace compatcheck::frontend::pt2 {
 
-// `hints`: the sizes of the example that the program was exported with, by symbol. A guard that holds for the example's size alone
-// makes the size that number, in the inputs; one that holds for some sizes of the range becomes a condition. Returns the symbols
-// that became numbers.
+// `hints`: the sizes of the example that the program was exported with, by symbol. A guard that holds for the example's size
+// alone makes the size that number, in the inputs; one that holds for some sizes of the range becomes a condition. Returns the
+// symbols that became numbers.
 std::map<std::string, std::int64_t> apply_guards(ExportedInterface& exported, const std::vector<std::string>& guards,
                                                  const std::map<std::string, std::int64_t>& hints);
 

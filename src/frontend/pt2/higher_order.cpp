@@ -80,7 +80,8 @@ HigherOrder::Values HigherOrder::run(const Json& graph_argument, ir::Block& bloc
   const Json graph = held.value.at("graph");
   GraphReader inner(reader_.reading_, block, graph);
   const auto inputs = graph.at("inputs").members();
-  if (inputs.size() != operands.size()) graph.fail("has " + std::to_string(inputs.size()) + " inputs for " + std::to_string(operands.size()) + " operands");
+  if (inputs.size() != operands.size())
+    graph.fail("has " + std::to_string(inputs.size()) + " inputs for " + std::to_string(operands.size()) + " operands");
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Tagged input = tagged(inputs[i]);
     if (!input.value.is(Json::Kind::object)) continue;  // a constant
@@ -250,8 +251,8 @@ void HigherOrder::autocast() {
   const auto before = std::exchange(reader_.reading_.autocast, std::nullopt);
   if (on) {
     const bool cpu = tagged(argument(0)).value.text() == "cpu";
-    reader_.reading_.autocast = dtype.tag == "as_scalar_type" ? dtype_of(dtype.value.integer())
-                                                              : std::optional(cpu ? ir::DType::bf16 : ir::DType::f16);
+    reader_.reading_.autocast =
+        dtype.tag == "as_scalar_type" ? dtype_of(dtype.value.integer()) : std::optional(cpu ? ir::DType::bf16 : ir::DType::f16);
   }
   inlined(4, 5);
   reader_.reading_.autocast = before;
@@ -274,7 +275,8 @@ void HigherOrder::with_effects() {
     std::size_t positional = 2;
     for (const schema::Argument& formal : schema->arguments) {
       const auto named = std::ranges::find_if(inputs_, [&](const Json& input) { return input.at("name").text() == formal.name; });
-      const bool by_place = named == inputs_.end() && positional < inputs_.size() && inputs_[positional].at("name").text().empty();
+      const bool by_place =
+          named == inputs_.end() && positional < inputs_.size() && inputs_[positional].at("name").text().empty();
       if (named == inputs_.end() && !by_place && !formal.default_value) return unknown("with_effects(" + target + ")");
       arguments.push_back(named != inputs_.end() ? reader_.value_of(named->at("arg"), &formal)
                           : by_place             ? reader_.value_of(argument(positional++), &formal)
@@ -313,7 +315,8 @@ void HigherOrder::out_dtype() {
   for (std::size_t i = 0; i < schema->arguments.size(); ++i) {
     ir::Value* value = reader_.value_of(argument(i + 2), &schema->arguments[i]);
     if (ir::is(value->type(), ir::TypeKind::tensor)) {
-      ir::Node* cast = reader_.add_node("aten::to", std::array{value, dtype, no, no, reader_.constant({})}, std::array{ir::tensor_type()});
+      ir::Node* cast =
+          reader_.add_node("aten::to", std::array{value, dtype, no, no, reader_.constant({})}, std::array{ir::tensor_type()});
       cast->set_overload("dtype");
       value = cast->output();
     }
@@ -379,9 +382,13 @@ void HigherOrder::functionalized_v2() {
     if (at >= bases.size()) node_.fail("names a base that isn't there");
     const auto whole = [&](const std::string& part) { return reader_.value_of(*named("_" + name + part)); };
     if (named("_" + name + "_slice_dim"))
-      return reader_.add("aten::slice", {bases[at], whole("_slice_dim"), whole("_slice_start"), whole("_slice_end"), reader_.constant({std::int64_t{1}})}, ir::tensor_type());
+      return reader_.add(
+          "aten::slice",
+          {bases[at], whole("_slice_dim"), whole("_slice_start"), whole("_slice_end"), reader_.constant({std::int64_t{1}})},
+          ir::tensor_type());
     if (named("_" + name + "_size"))
-      return reader_.add("aten::as_strided", {bases[at], whole("_size"), whole("_stride"), whole("_storage_offset")}, ir::tensor_type());
+      return reader_.add("aten::as_strided", {bases[at], whole("_size"), whole("_stride"), whole("_storage_offset")},
+                         ir::tensor_type());
     return bases[at];
   };
   Values arguments;
@@ -402,8 +409,6 @@ void HigherOrder::functionalized_v2() {
   bind(joined(std::move(results), bases));
 }
 
-void HigherOrder::unknown(std::string_view name) {
-  reader_.call_unknown("higher_order::" + std::string(name), node_, inputs_);
-}
+void HigherOrder::unknown(std::string_view name) { reader_.call_unknown("higher_order::" + std::string(name), node_, inputs_); }
 
 }  // namespace compatcheck::frontend::pt2

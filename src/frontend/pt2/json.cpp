@@ -89,7 +89,8 @@ class JsonDocument::Builder {
     const std::string_view what = error.what();
     const auto from = what.find("at line");
     const auto to = what.find("; last read");
-    return fail("is no JSON" + (from == what.npos ? std::string() : " " + std::string(what.substr(from, std::min(to, what.size()) - from))));
+    return fail("is no JSON" +
+                (from == what.npos ? std::string() : " " + std::string(what.substr(from, std::min(to, what.size()) - from))));
   }
 
   const std::string& failure() const { return failure_; }

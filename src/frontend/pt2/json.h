@@ -65,9 +65,9 @@ class JsonDocument {
 
   struct Item {
     Json::Kind kind{};
-    std::uint32_t next = 0;                 // the item after this one and all that it holds
-    std::uint32_t key = 0, key_bytes = 0;   // in texts_
-    std::uint32_t text = 0, count = 0;      // in texts_; bytes of a text, members of an array or object
+    std::uint32_t next = 0;                // the item after this one and all that it holds
+    std::uint32_t key = 0, key_bytes = 0;  // in texts_
+    std::uint32_t text = 0, count = 0;     // in texts_; bytes of a text, members of an array or object
     union {
       std::int64_t integer = 0;
       double real;

@@ -82,7 +82,8 @@ ir::LocationRef Origins::location(std::string_view stack_trace) {
 void Origins::set(ir::Node& node, const Json& exported) {
   const auto metadata = exported.find("metadata");
   if (!metadata || !metadata->is(Json::Kind::object)) return;
-  if (const auto stack = metadata->find("stack_trace"); stack && stack->is(Json::Kind::text)) node.set_location(location(stack->text()));
+  if (const auto stack = metadata->find("stack_trace"); stack && stack->is(Json::Kind::text))
+    node.set_location(location(stack->text()));
   if (const auto modules = metadata->find("nn_module_stack"); modules && modules->is(Json::Kind::text))
     node.set_module(module_path(modules->text()));
 }

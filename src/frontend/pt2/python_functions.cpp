@@ -55,7 +55,7 @@ ir::TypeRef widest_of(std::span<ir::Value* const> arguments) {
   const auto has = [&](ir::TypeKind kind) {
     return std::ranges::any_of(arguments, [&](const ir::Value* each) { return ir::is(each->type(), kind); });
   };
-  return ir::simple_type(has(ir::TypeKind::floating) ? ir::TypeKind::floating
+  return ir::simple_type(has(ir::TypeKind::floating)  ? ir::TypeKind::floating
                          : has(ir::TypeKind::integer) ? ir::TypeKind::integer
                                                       : ir::TypeKind::boolean);
 }

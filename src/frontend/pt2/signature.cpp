@@ -26,7 +26,9 @@ std::vector<std::string> keys_of(const Json& context, std::size_t members) {
   if (const auto lists = list.members(); !lists.empty() && lists.front().is(Json::Kind::array)) list = lists.front();
   std::vector<std::string> keys;
   for (const Json& key : list.members())
-    keys.push_back(key.is(Json::Kind::text) ? std::string(key.text()) : key.is(Json::Kind::integer) ? std::to_string(key.integer()) : "");
+    keys.push_back(key.is(Json::Kind::text)      ? std::string(key.text())
+                   : key.is(Json::Kind::integer) ? std::to_string(key.integer())
+                                                 : "");
   return keys.size() == members ? keys : std::vector<std::string>();
 }
 
@@ -218,7 +220,9 @@ Signature read_signature(const Json& graph_module) {
   const auto call = root_call(graph_module);
   if (!call) return made;
   TreeReader reader(graph_module.find("treespec_namedtuple_fields"));
-  const auto is_user = [](const InputSpec& spec) { return spec.kind == InputSpec::Kind::user || spec.kind == InputSpec::Kind::fixed; };
+  const auto is_user = [](const InputSpec& spec) {
+    return spec.kind == InputSpec::Kind::user || spec.kind == InputSpec::Kind::fixed;
+  };
   if (const auto parameters = call->find("forward_arg_names"); parameters && parameters->is(Json::Kind::array)) {
     const auto names = input_names(reader.read(call->at("in_spec").text()), texts_of(*parameters));
     if (names.size() == static_cast<std::size_t>(std::ranges::count_if(made.inputs, is_user))) {

@@ -7,7 +7,8 @@
 
 namespace compatcheck::frontend::pt2 {
 
-// Of a stored tensor, whose numbers are all known; its storage is left out. Throws ModelError, for layouts that aren't strided too.
+// Of a stored tensor, whose numbers are all known; its storage is left out. Throws ModelError, for layouts that aren't strided
+// too.
 ir::TensorView stored_view(const Json& meta);
 
 // Of a value: dtype, rank, and the sizes that are numbers.

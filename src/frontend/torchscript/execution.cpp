@@ -156,6 +156,18 @@ Values arguments_of(const ir::Constant& call, ExecutionModel& model) {
   return given;
 }
 
+// "layers.0.k_cache"
+IValue attribute(const torch::jit::Module& module, const std::string& path) {
+  IValue held = module._ivalue();
+  for (std::size_t start = 0; start <= path.size();) {
+    const std::size_t end = std::min(path.find('.', start), path.size());
+    if (!held.isObject()) throw ModelError("has no attribute " + path);
+    held = held.toObject()->getAttr(path.substr(start, end - start));
+    start = end + 1;
+  }
+  return held;
+}
+
 std::uint64_t bytes_of(const IValue& value) {
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
@@ -299,7 +311,13 @@ protocol::RunReply run(const protocol::RunRequest& request) {
   if (!calls) throw InternalError("a request to run holds no calls");
   ExecutionModel model(request.model);
   if (request.nudge) nudge_weights(model.module(), request.method, request.nudge);
-  ir::ListConstant results;
+  ir::ListConstant results, states;
+  const auto note_state = [&] {
+    ir::TupleConstant values;
+    for (const std::string& path : request.state) values.items.push_back(result_of(attribute(model.module(), path)));
+    states.items.push_back({std::move(values)});
+  };
+  note_state();
   for (const ir::Constant& call : calls->items) {
     try {
       Values given = arguments_of(call, model);
@@ -309,8 +327,9 @@ protocol::RunReply run(const protocol::RunRequest& request) {
     } catch (const std::exception& error) {
       results.items.push_back({first_sentence(error.what())});
     }
+    note_state();
   }
-  return {encode(ir::Constant{std::move(results)})};
+  return {encode(ir::Constant{std::move(results)}), encode(ir::Constant{std::move(states)})};
 }
 
 protocol::ValuesReply values(const protocol::ValuesRequest& request) {

@@ -1,0 +1,63 @@
+#include "analysis/state_advice.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "analysis/site.h"
+#include "compatcheck/error.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+using Place = std::tuple<std::string, std::string, std::string, int>;
+
+Place place_of(const std::string& op, const Site& site) { return {op, site.module, site.file, site.line}; }
+
+}  // namespace
+
+bool StateAdvice::keeps_attributes() const {
+  bool any = false;
+  ir::for_each_node(*prepared_.graph.top(),
+                    [&](const ir::Node* node) { any = any || node->is("prim::GetAttr") || node->is("prim::SetAttr"); });
+  return any;
+}
+
+void StateAdvice::make_trial() {
+  made_ = true;
+  if (options_.state != StateMode::refuse || !model_.program || !keeps_attributes()) return;
+  CheckOptions asked = options_;
+  asked.state = StateMode::inputs_outputs;
+  try {
+    const Model::State& stateful = state_of(model_, asked.state, watch_);
+    if (stateful.kept.empty()) return;
+    tried_ = std::make_unique<Tried>(Tried{.prepared = prepare(stateful, asked, watch_)});
+    tried_->context.emplace(context_of(stateful, tried_->prepared, watch_, asked.export_type));
+    tried_->assessor.emplace(tried_->prepared.graph, *tried_->context);
+  } catch (const Error&) {
+    watch_.look();
+    tried_.reset();
+  }
+}
+
+void StateAdvice::advise(std::vector<Finding>& findings, int opset) {
+  const auto is_write = [](const Finding& finding) { return finding.id == "CC007"; };
+  if (std::ranges::none_of(findings, is_write)) return;
+  if (!made_) make_trial();
+  if (!tried_) return;
+  std::set<Place> left;
+  for (const conversion::Outcome& outcome : tried_->assessor->assess(opset).outcomes) {
+    if (outcome.node == tried_->prepared.graph.top()->return_node() && outcome.status != conversion::Status::ok) return;
+    if (outcome.unresolved_write) left.insert(place_of(outcome.node->op(), site_of(*outcome.node, 0)));
+  }
+  for (Finding& finding : findings) {
+    const bool settled = is_write(finding) && std::ranges::none_of(finding.sites, [&](const Site& site) {
+                           return left.contains(place_of(finding.op, site));
+                         });
+    if (settled)
+      finding.help = "--state inputs-outputs makes each attribute that keeps its value an input and an output of the ONNX model" +
+                     (finding.help.empty() ? std::string() : "; or " + finding.help);
+  }
+}
+
+}  // namespace compatcheck::analysis

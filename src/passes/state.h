@@ -1,0 +1,35 @@
+// What a model keeps between calls, as inputs and outputs of its graph.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/constant.h"
+#include "ir/graph.h"
+#include "ir/program.h"
+#include "ir/watch.h"
+
+namespace compatcheck::passes {
+
+// An attribute that a call reads and writes. Its input stands among the graph's last ones, its output among the last ones, too,
+// both in the order of the attributes.
+struct StateAttribute {
+  std::string path;      // "layers.0.k_cache", as in the state_dict
+  ir::Constant initial;  // what the file holds
+  std::string input;     // the name of the graph's input: the path, or "state." and the path where an input has that name
+  std::string output;    // "layers.0.k_cache.next"
+};
+
+// The attributes that the graph still writes become inputs, and what they hold after the call outputs: reads and writes of
+// attributes (prim::SetAttr) become values across branches and loops, in-place writes become writes to an input, which
+// functionalize_writes takes. Where that can't be proved to be the same, the attribute stays, and its writes get the reason as
+// the attribute `state_obstacle`.
+std::vector<StateAttribute> attributes_to_state(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
+
+// Of the graph as the other passes left it: what no call reads before it writes it, and what no call changes, is no state. The
+// entries are taken out of `state`, their inputs and outputs out of the graph. Returns how many.
+std::size_t drop_idle_state(ir::Graph& graph, std::vector<StateAttribute>& state);
+
+inline constexpr std::string_view state_obstacle = "state_obstacle";
+
+}  // namespace compatcheck::passes

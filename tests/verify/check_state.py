@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Models that keep state: refused, or with inputs and outputs for it, which ONNX Runtime takes through a sequence of calls as
+TorchScript keeps them."""
+import argparse, json, pathlib, subprocess, sys, tempfile
+
+import numpy, onnx, onnxruntime, torch
+
+import state_models as models
+from running import Verify
+
+CALLS = 5
+
+
+def randn(*sizes):
+    return lambda generator, call: torch.randn(*sizes, generator=generator)
+
+
+def positions(generator, call):
+    return torch.tensor([2 * call, 2 * call + 1])
+
+
+# Inputs by name with how --input states them, the state's names; lowest opset.
+STATEFUL = [
+    (models.Counter, {"x": ("f32:n,1", randn(2, 1))}, ["count"], 9),
+    (models.IntCounter, {"x": ("f32:3", randn(3))}, ["n", "f", "on"], 9),
+    (models.RunningMean, {"x": ("f32:n,4", randn(3, 4))}, ["mean"], 9),
+    (models.KvIndexCopy, {"x": ("f32:1,2,8", randn(1, 2, 8)), "pos": ("i64:2", positions)}, ["k_cache", "v_cache"], 11),
+    (models.KvSlice, {"x": ("f32:1,2,2,4", randn(1, 2, 2, 4))}, ["k_cache", "pos"], 11),
+    (models.Nested, {"x": ("f32:n,4", randn(3, 4))}, ["layers.0.mean", "layers.1.mean", "layers.2.count"], 9),
+    (models.Shared, {"x": ("f32:3", randn(3))}, ["a"], 11),
+    (models.Conditional, {"x": ("f32:3", randn(3))}, ["best", "seen", "last"], 11),
+    (models.Loop, {"x": ("f32:3", randn(3)), "n": (None, lambda generator, call: call + 1)}, ["acc", "h"], 11),
+    (models.ReturnedAndWritten, {"x": ("f32:3", randn(3))}, ["c"], 9),
+    (models.KeepsInput, {"x": ("f32:3", randn(3))}, ["prev"], 9),
+    (models.Growing, {"x": ("f32:1,2,3,4", randn(1, 2, 3, 4))}, ["k"], 9),
+    (models.OptTensor, {"x": ("f32:3", randn(3))}, ["h"], 9),
+    (models.NameClash, {"x": ("f32:3", randn(3))}, ["x"], 9),
+    (models.Swap, {"x": ("f32:3", randn(3))}, ["a", "b"], 9),
+    (models.Half, {"x": ("f32:4", randn(4))}, ["ids", "mask"], 9),
+    (models.ViewKept, {"x": ("f32:3", randn(3))}, ["row"], 9),
+    (models.Rnn, {"x": ("f32:1,t,4", randn(1, 3, 4))}, ["h"], 9),
+]
+
+# Neither way is right, and the reason names why.
+REFUSED = [
+    (models.SharedView, "f32:3", "it shares memory with attribute b"),
+    (models.ResetAlias, "f32:3", "it shares memory with"),
+    (models.TwoNames, "f32:3", "it shares memory with attribute"),
+    (models.ListAttr, "f32:3", "only tensors and numbers become inputs and outputs"),
+    (models.NoneFirst, "f32:3", "it holds None until a call writes it"),
+    (models.Transposed, "f32:2", ""),
+    (models.DtypeChange, "f32:3", "f64 after it"),
+]
+
+# No call reads what another one wrote.
+NO_STATE = [(models.Overwritten, "f32:3"), (models.BN, "f32:n,3")]
+
+
+def report_of(tool, model, *options):
+    done = subprocess.run([tool, "check", model, "--format", "json", *options], capture_output=True, text=True)
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+def save(verify, cls):
+    torch.manual_seed(0)
+    return verify.save(cls(), script=True)
+
+
+def options_of(inputs):
+    return [option for name, (spec, _) in inputs.items() if spec for option in ("--input", f"{name}={spec}")]
+
+
+def value_of(module, path):
+    for name in path.split("."):
+        module = getattr(module, name)
+    return module
+
+
+def as_array(value):
+    return numpy.asarray(value.detach().numpy() if isinstance(value, torch.Tensor) else value)
+
+
+def compare(verify, what, file, onnx_file, inputs, paths):
+    """Call after call: ONNX Runtime is given what it gave as state."""
+    pairs = {entry.key: entry.value for entry in onnx.load(onnx_file).metadata_props}
+    verify.expect(f"{what}: metadata", "compatcheck.state" in pairs, pairs)
+    pairs = json.loads(pairs.get("compatcheck.state", "{}"))
+    verify.expect(f"{what}: pairs", len(pairs) == len(paths), pairs)
+    session = onnxruntime.InferenceSession(str(onnx_file), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    state_first = [entry.name for entry in session.get_inputs()][-len(pairs):]
+    verify.expect(f"{what}: order", state_first == list(pairs) and names[-len(pairs):] == list(pairs.values()), (state_first, names, pairs))
+    module = torch.jit.load(file)
+    held = {name: as_array(value_of(module, path)).copy() for name, path in zip(pairs, paths)}
+    generator = torch.Generator().manual_seed(7)
+    for call in range(CALLS):
+        given = {name: make(generator, call) for name, (_, make) in inputs.items()}
+        with torch.no_grad():
+            expected = module(**given)
+        expected = list(expected) if isinstance(expected, tuple) else [expected]
+        expected = [as_array(value).copy() for value in [*expected, *(value_of(module, path) for path in paths)]]
+        found = session.run(None, {**{name: as_array(value) for name, value in given.items()}, **held})
+        for name, right, value in zip(names, expected, found, strict=True):
+            good = right.shape == value.shape and right.dtype == value.dtype and numpy.allclose(right, value, rtol=1e-4, atol=1e-5)
+            verify.expect(f"{what}: call {call}: {name}", good, (right, value))
+        held = dict(zip(pairs, found[-len(pairs):]))
+
+
+def check_stateful(verify, cls, inputs, paths, lowest):
+    file, options = save(verify, cls), options_of(inputs)
+    report = report_of(verify.program, file, "--opset", "17", *options)
+    verify.expect(f"{cls.__name__}: refused by default", report["verdict"] == "no" and "state" not in report["model"], report["verdict"])
+    helps = [finding["help"] for finding in report["findings"] if finding["id"] == "CC007"]
+    verify.expect(f"{cls.__name__}: advice", any("--state inputs-outputs" in text for text in helps), helps)
+    options += ["--state", "inputs-outputs"]
+    for opset in sorted({lowest, 11, 17, 21}):
+        what = f"{cls.__name__} at opset {opset}"
+        report = report_of(verify.program, file, "--opset", str(opset), *options)
+        verify.expect(f"{what}: check", report["verdict"] == "yes", report["findings"])
+        states = report["model"].get("state", [])
+        verify.expect(f"{what}: state", [state["attribute"] for state in states] == paths, states)
+        verify.expect(f"{what}: inputs", [each["name"] for each in report["model"]["inputs"]][-len(paths):] == [s["input"] for s in states], report["model"])
+        onnx_file = verify.folder / f"{cls.__name__}_{opset}.onnx"
+        done = subprocess.run([verify.program, "convert", file, "-o", onnx_file, "--opset", str(opset), *options], capture_output=True, text=True)
+        verify.expect(f"{what}: convert", done.returncode == 0, done.stderr)
+        if done.returncode == 0:
+            compare(verify, what, file, onnx_file, inputs, paths)
+    made = verify.run(f"{cls.__name__}: verify", 0, file, *options)
+    verify.expect(f"{cls.__name__}: outputs of state are compared", len(made.get("outputs", [])) > len(paths), made.get("outputs"))
+    return file, onnx_file
+
+
+def check_refused(verify, cls, spec, reason):
+    file = save(verify, cls)
+    report = report_of(verify.program, file, "--input", f"x={spec}")
+    verify.expect(f"{cls.__name__}: refused by default", report["verdict"] == "no", report["verdict"])
+    helps = [finding["help"] for finding in report["findings"]]
+    verify.expect(f"{cls.__name__}: no advice", not any("--state inputs-outputs" in text for text in helps), helps)
+    options = ["--input", f"x={spec}", "--state", "inputs-outputs"]
+    report = report_of(verify.program, file, *options)
+    told = " ".join(finding["message"] for finding in report["findings"])
+    verify.expect(f"{cls.__name__}: refused", report["verdict"] == "no" and reason in told, (report["verdict"], told))
+    done = subprocess.run([verify.program, "convert", file, "-o", verify.folder / "no.onnx", *options], capture_output=True, text=True)
+    verify.expect(f"{cls.__name__}: convert agrees", done.returncode == 1 and not (verify.folder / "no.onnx").exists(), done.stderr)
+
+
+def check_no_state(verify, cls, spec):
+    file = save(verify, cls)
+    for mode in ("refuse", "inputs-outputs"):
+        report = report_of(verify.program, file, "--input", f"x={spec}", "--state", mode)
+        verify.expect(f"{cls.__name__}: {mode}", report["verdict"] == "yes" and "state" not in report["model"], report["findings"])
+    verify.run(f"{cls.__name__}: verify", 0, file, "--input", f"x={spec}", "--state", "inputs-outputs")
+
+
+def check_given_file(verify, file, onnx_file):
+    """The file says that it has state; one whose state isn't the model's fails."""
+    verify.run("a file with state", 0, file, onnx_file)
+    model = onnx.load(onnx_file)
+    for node in model.graph.node:
+        if node.op_type == "Add":
+            node.op_type = "Sub"
+            break
+    onnx.save(model, verify.folder / "broken.onnx")
+    verify.run("a file with another state", 1, file, verify.folder / "broken.onnx", ids=["CC201"])
+
+
+class Late(torch.nn.Module):
+    """What the second call gives hangs on the state alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+
+    def forward(self, x):
+        y = x + self.count
+        self.count.add_(1)
+        return y
+
+
+def check_later_calls(verify):
+    """A fault that only the second call shows: the state is given back as it was."""
+    file = verify.save(Late(), script=True)
+    onnx_file = verify.convert(file, "late.onnx", "--input", "x=f32:3", "--state", "inputs-outputs")
+    model = onnx.load(onnx_file)
+    output = model.graph.output[-1].name
+    (made,) = [node for node in model.graph.node if output in node.output]
+    made.CopyFrom(onnx.helper.make_node("Identity", ["count"], [output]))
+    onnx.save(model, onnx_file)
+    report = verify.run("state that is lost", 1, file, onnx_file, ids=["CC201"])
+    verify.expect("the output is named", "count.next" in str(report.get("findings")), report.get("findings"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    tool = parser.parse_args().program
+    with tempfile.TemporaryDirectory() as folder:
+        verify = Verify(tool, pathlib.Path(folder))
+        files = [check_stateful(verify, *case) for case in STATEFUL]
+        for case in REFUSED:
+            check_refused(verify, *case)
+        for case in NO_STATE:
+            check_no_state(verify, *case)
+        check_given_file(verify, *files[2])
+        check_later_calls(verify)
+        return verify.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
