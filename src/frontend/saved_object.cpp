@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <unordered_map>
 
 #include "compatcheck/error.h"
 #include "frontend/extent.h"
@@ -205,7 +206,7 @@ class Reader {
 
   // `stated`: where the storage is one of bytes.
   ir::Constant tensor(const PickleItem& storage, const PickleItem& offset, const PickleItem& sizes, const PickleItem& strides,
-                      std::optional<ir::DType> stated) const {
+                      std::optional<ir::DType> stated) {
     const NamedStorage named = storage_named(storage);
     if (offset.kind != Kind::integer || (!stated && !named.dtype)) damaged();
     ir::TensorView view{.dtype = stated ? *stated : *named.dtype,
@@ -224,7 +225,17 @@ class Reader {
     return {std::move(view)};
   }
 
-  std::shared_ptr<const ir::Storage> stored_at(const NamedStorage& named) const {
+  // Tensors that share a storage share it here, too.
+  std::shared_ptr<const ir::Storage> stored_at(const NamedStorage& named) {
+    auto& storage = storages_[named.key];
+    if (!storage) storage = storage_of(named);
+    const std::size_t element = named.dtype ? ir::element_bytes(*named.dtype) : 1;
+    if (named.elements < 0 || !fits(named.elements, element, storage->bytes))
+      throw ModelError("record " + storage->record + " is shorter than its tensors: it is damaged");
+    return storage;
+  }
+
+  std::shared_ptr<const ir::Storage> storage_of(const NamedStorage& named) const {
     auto storage = std::make_shared<ir::Storage>();
     storage->record = "data/" + named.key;
     if (named.elements == 0) return storage;
@@ -233,15 +244,13 @@ class Reader {
     storage->bytes = record->unpacked;
     storage->in_file = !record->compressed;
     if (storage->in_file) storage->file_offset = contents_offset(file_, *record);
-    const std::size_t element = named.dtype ? ir::element_bytes(*named.dtype) : 1;
-    if (named.elements < 0 || !fits(named.elements, element, storage->bytes))
-      throw ModelError("record " + storage->record + " is shorter than its tensors: it is damaged");
     return storage;
   }
 
   const InputFile& file_;
   const ZipDirectory& directory_;
   const PickleTree& tree_;
+  std::unordered_map<std::string, std::shared_ptr<const ir::Storage>> storages_;
   std::size_t most_values_, values_ = 0;
 };
 

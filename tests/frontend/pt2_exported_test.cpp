@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compatcheck/error.h"
+#include "frontend/pt2/archive.h"
 #include "frontend/pt2/exported.h"
 #include "ir/text.h"
 #include "sample_archive.h"
@@ -188,6 +189,28 @@ TEST(Exported, KeepsAGuardForSomeSizesAsACondition) {
   const Exported exported = read(program);
   EXPECT_EQ(exported.interface.inputs[0].sizes[0].kind, Expression::Kind::symbol);
   EXPECT_THAT(exported.interface.conditions, ElementsAre("(L['x'].size()[0] % 2) == 0"));
+}
+
+// A storage's place in memory isn't its identity: another one may get it.
+TEST(Exported, GivesEachTensorItsOwnRecord) {
+  constexpr int count = 64;
+  testing::Records records = Program().records();
+  std::string config = R"({"config": {)";
+  for (int i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    records.emplace_back("net/data/constants/tensor_" + number, std::string(4, static_cast<char>(i)));
+    config += (i ? ", " : "") + ("\"c" + number) + R"(": {"path_name": "tensor_)" + number +
+              R"(", "is_param": false, "tensor_meta": )" + meta({"1"}) + "}";
+  }
+  records.emplace_back("net/data/constants/model_constants_config.json", config + "}}");
+  const InputFile file(testing::as_bytes(testing::zip(records)));
+  const ZipDirectory directory = read_zip_directory(file);
+  Archive archive(file, directory, "");
+  for (int i = 0; i < count; ++i) {
+    const auto tensor = archive.stored("c" + std::to_string(i));
+    ASSERT_TRUE(tensor);
+    EXPECT_EQ(tensor->get<ir::TensorView>()->storage->data, std::vector<std::uint8_t>(4, static_cast<std::uint8_t>(i)));
+  }
 }
 
 TEST(Exported, RefusesWhatIsNoProgram) {

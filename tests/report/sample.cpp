@@ -26,6 +26,7 @@ Report sample_report() {
                   .parameters = {3, 12},
                   .inputs = {{"x", "f32", std::vector<std::string>{"batch", "3", "?"}}},
                   .outputs = {{"y", "int[]", std::nullopt}},
+                  .state = {},
                   .assumed = {},
                   .steps = {"a step"},
                   .warnings = {"a warning"}};

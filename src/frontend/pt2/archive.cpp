@@ -166,7 +166,7 @@ void Archive::add_saved(const std::vector<std::uint8_t>& bytes) {
   if (auto* held = dict.get<ir::DictConstant>())
     for (auto& [key, value] : held->items)
       if (auto* view = value.get<ir::TensorView>(); view && view->storage && view->storage->in_file) {
-        auto& storage = small_[view->storage.get()];
+        auto& storage = replaced_[view->storage];
         if (!storage) {
           auto copy = std::make_shared<ir::Storage>(*view->storage);
           copy->data = unpacked.read(copy->file_offset, copy->bytes);
@@ -203,7 +203,7 @@ std::shared_ptr<const ir::Storage> Archive::storage_of(const std::string& record
 
 std::shared_ptr<const ir::Storage> Archive::with_small_bytes(std::shared_ptr<const ir::Storage> storage) {
   if (!storage || !storage->in_file || storage->bytes > small_storage) return storage;
-  auto& small = small_[storage.get()];
+  auto& small = replaced_[storage];
   if (!small) {
     auto copy = std::make_shared<ir::Storage>(*storage);
     copy->data = file_.read(copy->file_offset, copy->bytes);

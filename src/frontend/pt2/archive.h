@@ -65,7 +65,8 @@ class Archive {
   std::unordered_map<std::string, Placed> placed_;
   std::unordered_map<std::string, ir::Constant> saved_;
   std::unordered_map<std::string, std::shared_ptr<const ir::Storage>> storages_;
-  std::map<const ir::Storage*, std::shared_ptr<const ir::Storage>> small_;
+  // What took the place of a storage, which is kept: another one could get its address.
+  std::map<std::shared_ptr<const ir::Storage>, std::shared_ptr<const ir::Storage>> replaced_;
   std::string samples_;  // the record of the sample inputs
   std::vector<std::string> notes_;
 };
