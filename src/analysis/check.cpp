@@ -133,10 +133,11 @@ void check_opset(int opset) {
                      std::to_string(highest_opset));
 }
 
-std::vector<Report> check_at(std::span<const int> opsets, const Model::State& loaded, const CheckOptions& options) {
+std::vector<Report> check_at(std::span<const int> opsets, const Model::State& loaded, const CheckOptions& given) {
   for (const int opset : opsets) check_opset(opset);
-  const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
-  const Model::State& state = analysis::state_of(loaded, options.state, watch);
+  const ir::Watch watch = analysis::watch_of(given.run, given.timeout_seconds);
+  const Model::State& state = analysis::state_of(loaded, given.state, watch);
+  const CheckOptions options = analysis::with_exported_inputs(state, given);
   const logging::Timed stating(state.path + ": facts stated");
   const analysis::Prepared prepared = analysis::prepare(state, options, watch);
   stating.done();
@@ -174,10 +175,8 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& lo
 }  // namespace
 
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options) {
-  return analysis::guarded(model.path(), [&] {
-    return frontend::naming(
-        model.path(), [&] { return check_at(opsets, model.state(), analysis::with_exported_inputs(model.state(), options)); });
-  });
+  return analysis::guarded(
+      model.path(), [&] { return frontend::naming(model.path(), [&] { return check_at(opsets, model.state(), options); }); });
 }
 
 Report check(const Model& model, const CheckOptions& options) {

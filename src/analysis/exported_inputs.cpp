@@ -1,12 +1,14 @@
 #include "analysis/exported_inputs.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "analysis/input_spec.h"
 #include "compatcheck/error.h"
+#include "frontend/pt2/guards.h"
 #include "ir/value_name.h"
 
 namespace compatcheck::analysis {
@@ -21,7 +23,16 @@ using Kind = Expression::Kind;
 // What stands for a symbol: a name or a number, as text.
 using Stands = std::map<std::string, std::string>;
 
-bool is_plain(const Expression& size) { return size.kind == Kind::number || size.kind == Kind::symbol; }
+bool is_plain(const Expression& size) {
+  return size.kind == Kind::symbol || (size.kind == Kind::number && std::holds_alternative<std::int64_t>(size.value));
+}
+
+// Texts of options: a number may be beyond 64 bits.
+std::optional<std::int64_t> number_of(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
 
 const std::string& spelled(const std::string& symbol, const Stands& stands) {
   const auto found = stands.find(symbol);
@@ -40,7 +51,9 @@ Dim dim_of(const Expression& size, const Stands& stands) {
   }
   if (size.kind == Kind::symbol) {
     const std::string& text = spelled(size.name, stands);
-    return is_number(text) ? Dim(std::stoll(text)) : Dim::symbol(text);
+    if (!is_number(text)) return Dim::symbol(text);
+    const auto number = number_of(text);
+    return number ? Dim(*number) : Dim::unknown();
   }
   std::vector<Dim> dims;
   for (const Expression& argument : size.arguments) dims.push_back(dim_of(argument, stands));
@@ -70,9 +83,13 @@ class Settling {
     const auto stated = stated_sizes(options_.inputs, model_.graph);
     const auto facts = match_inputs(options_.inputs, model_.graph);  // refuses what no model takes
     for (std::size_t i = 0; i < stated.size(); ++i) take(options_.inputs[i], stated[i], facts[i].fact);
+    refuse_by_guards();
     CheckOptions settled = options_;
     settled.dims = std::move(sizes_);
     settled.inputs.clear();
+    for (std::size_t i = 0; i < stated.size(); ++i)  // of state
+      if (std::ranges::find(model_.exported->inputs, stated[i].input, &ExportedInput::name) == model_.exported->inputs.end())
+        settled.inputs.push_back(options_.inputs[i]);
     for (const ExportedInput& input : model_.exported->inputs)
       if (const auto text = option_of(input)) settled.inputs.push_back(*text);
     return settled;
@@ -110,14 +127,27 @@ class Settling {
       const std::string place = "dimension " + std::to_string(dim);
       if (size.kind == Kind::symbol) {
         replace(size.name, given, option);
-      } else if (size.kind == Kind::number) {
+      } else if (is_plain(size)) {
         if (given != text_of(size, {}))
           throw UsageError(option + ": " + place + " is " + text_of(size, {}) +
                            " in the program; export the model again with another example or a dynamic dimension");
-      } else if (!is_number(given)) {
-        throw UsageError(option + ": " + place + " follows from other sizes in the program: it has no name of its own");
+      } else {
+        throw UsageError(option + ": " + place + " follows from other sizes in the program: state those");
       }
     }
+  }
+
+  // Where options state numbers.
+  void refuse_by_guards() const {
+    std::map<std::string, std::vector<std::int64_t>> sizes;
+    for (const ExportedInput& input : model_.exported->inputs) {
+      std::vector<std::int64_t> numbers;
+      for (const Expression& size : input.sizes)
+        if (const auto number = dim_of(size, stands_).number()) numbers.push_back(*number);
+      if (numbers.size() == input.sizes.size()) sizes.emplace(input.name, std::move(numbers));
+    }
+    if (std::string why = frontend::pt2::violation(*model_.exported, sizes); !why.empty())
+      throw UsageError("CheckOptions::inputs: " + why);
   }
 
   void replace(const std::string& symbol, const std::string& by, const std::string& option) {
@@ -127,7 +157,7 @@ class Settling {
     if (!is_number(by)) return;
     const auto range = model_.exported->ranges.find(symbol);
     if (range == model_.exported->ranges.end()) return;
-    const std::int64_t size = std::stoll(by);
+    const std::int64_t size = number_of(by).value_or(-1);
     const SymbolRange& bounds = range->second;
     if ((bounds.least && size < *bounds.least) || (bounds.most && size > *bounds.most))
       throw UsageError(option + ": the program takes sizes " +

@@ -122,7 +122,8 @@ Loaded Frontend::State::load_exported(const InputFile& file, const ZipDirectory&
   for (const std::string& schema : options.schemas) schemas.add(schema);
   const auto of_libraries = library_schemas();
   for (const std::string& schema : of_libraries) schemas.add(schema);
-  pt2::Exported exported = pt2::read_exported(file, directory, options.model, schemas);
+  pt2::Exported exported =
+      pt2::read_exported(file, directory, options.model, schemas, {options.cancelled, options.timeout_seconds});
   exported.program.library_schemas = of_libraries;
   Loaded loaded{.format = Format::exported_program,
                 .file_bytes = file.size(),

@@ -304,7 +304,9 @@ void must_run(const Model& model, const VerifyOptions& options) {
 }
 
 VerifyOptions with_stated_inputs(const Model::State& model, VerifyOptions options) {
-  const CheckOptions stated = analysis::with_exported_inputs(model, analysis::check_options(options.convert));
+  const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
+  const CheckOptions stated = analysis::with_exported_inputs(analysis::state_of(model, options.convert.state, watch),
+                                                             analysis::check_options(options.convert));
   options.convert.inputs = stated.inputs;
   options.convert.dims = stated.dims;
   return options;

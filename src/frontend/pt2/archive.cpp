@@ -25,7 +25,7 @@ std::vector<std::uint8_t> contents(const InputFile& file, const ZipRecord& recor
     throw ModelError("record " + record.name + " is too large for " + std::string(what));
   auto bytes = read_zip_record(file, record, at_most);
   if (crc32_z(0, bytes.data(), bytes.size()) != record.crc)
-    throw ModelError("record " + record.name + " is damaged: its checksum is another");
+    throw ModelError("record " + record.name + " is damaged: its checksum does not match");
   return bytes;
 }
 
@@ -131,22 +131,16 @@ void Archive::read_configuration(const std::string& folder) {
   const std::string kind = folder == "data/weights/" ? "weights" : "constants";
   const ZipRecord* record = find(folder + name_ + "_" + kind + "_config.json");
   if (!record) return;
-  const JsonDocument document(contents(file_, *record, longest_json, "a list of tensors"), record->name);
-  for (const Json& entry : document.root().at("config").members()) {
+  const auto& document = configurations_.emplace_back(
+      std::make_unique<JsonDocument>(contents(file_, *record, longest_json, "a list of tensors"), record->name));
+  for (const Json& entry : document->root().at("config").members()) {
     Placed place;
     const Json path = entry.at("path_name");
     if (path.text().empty() || path.text().find('/') != std::string_view::npos) path.fail("is no name of a record");
     place.record = folder + std::string(path.text());
     const auto pickled = entry.find("use_pickle");
     place.pickled = pickled && !pickled->is_null() && pickled->boolean();
-    if (const Json meta = entry.at("tensor_meta"); meta.is_null())
-      place.object = true;
-    else
-      try {
-        place.view = stored_view(meta);
-      } catch (const ModelError& error) {  // the program may not use it
-        place.fault = error.what();
-      }
+    if (const Json meta = entry.at("tensor_meta"); !meta.is_null()) place.meta = meta;
     placed_.try_emplace(std::string(entry.key()), std::move(place));  // weights come before constants
   }
 }
@@ -213,13 +207,12 @@ std::shared_ptr<const ir::Storage> Archive::with_small_bytes(std::shared_ptr<con
 }
 
 ir::Constant Archive::placed(const std::string& name, const Placed& place) {
-  if (place.object) return {};
-  if (!place.fault.empty()) throw ModelError(place.fault);
+  if (!place.meta) return {};
   if (place.pickled)
     throw ModelError("the tensor " + name +
                      " is a pickled object of a tensor subclass, which isn't supported: unwrap it before exporting "
                      "(torch.nn.utils.parametrize or torchao's unwrap_tensor_subclass)");
-  ir::TensorView view = place.view;
+  ir::TensorView view = stored_view(*place.meta);
   view.storage = storage_of(place.record);
   const auto reached = reach(view.offset, view.sizes, view.strides);
   if (!reached || view.strides.size() != view.sizes.size()) throw ModelError("the tensor " + name + " has impossible sizes");
@@ -239,6 +232,8 @@ std::optional<ir::Constant> Archive::stored(const std::string& name) {
   if (found == saved_.end()) return std::nullopt;
   if (auto* view = found->second.get<ir::TensorView>()) {
     if (!view->storage) throw ModelError("the tensor " + name + " was saved without its values (a fake or meta tensor)");
+    if (!view->storage->in_file && view->storage->data.size() < view->storage->bytes)
+      throw ModelError("the tensor " + name + " lies in a compressed record of a saved file" + std::string(save_again));
     view->storage = with_small_bytes(view->storage);
     return found->second;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "frontend/input_file.h"
+#include "frontend/pt2/json.h"
 #include "frontend/zip.h"
 #include "ir/constant.h"
 
@@ -28,9 +29,6 @@ class Archive {
   // A parameter, buffer or constant by its name in the signature: a tensor, small ones with their bytes, or None for an object
   // that isn't a tensor. Nullopt where the archive has none of that name. Throws ModelError for a tensor that can't be read.
   std::optional<ir::Constant> stored(const std::string& name);
-  // What torch.save wrote in place of a record: torch 2.1 keeps constants in the program's JSON.
-  void add_saved(const std::vector<std::uint8_t>& bytes);
-
   // The arguments that the program was exported with, a tuple of positional and named ones. Nullopt where the archive has none,
   // or objects among them.
   std::optional<ir::Constant> sample_inputs() const;
@@ -40,9 +38,8 @@ class Archive {
  private:
   struct Placed {  // an entry of the configuration of weights or constants
     std::string record;
-    ir::TensorView view;
-    bool pickled = false, object = false;
-    std::string fault{};  // why its tensor can't be described
+    std::optional<Json> meta;  // of a tensor; read when the program uses it
+    bool pickled = false;
   };
 
   const ZipRecord* find(std::string_view name) const;
@@ -51,6 +48,7 @@ class Archive {
   void check_marks() const;
   void read_configuration(const std::string& folder);
   void read_saved(const ZipRecord& record);
+  void add_saved(const std::vector<std::uint8_t>& bytes);  // of a record that is compressed in the archive
   void add(ir::Constant dict);
   std::shared_ptr<const ir::Storage> storage_of(const std::string& record);
   ir::Constant placed(const std::string& name, const Placed& place);
@@ -62,6 +60,7 @@ class Archive {
   std::string root_;  // the folder of all records, with its slash; empty in the layouts before torch 2.8
   std::unordered_map<std::string_view, const ZipRecord*> records_;
   const ZipRecord* program_ = nullptr;
+  std::vector<std::unique_ptr<JsonDocument>> configurations_;
   std::unordered_map<std::string, Placed> placed_;
   std::unordered_map<std::string, ir::Constant> saved_;
   std::unordered_map<std::string, std::shared_ptr<const ir::Storage>> storages_;

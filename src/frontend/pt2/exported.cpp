@@ -54,15 +54,24 @@ std::string release(const std::string& version) {  // "2.13.0+cpu" → "2.13"
   return version.substr(0, second);
 }
 
+void substitute(Expression& expression, const std::map<std::string, std::int64_t>& numbers) {
+  if (const auto number = numbers.find(expression.name); expression.kind == Expression::Kind::symbol && number != numbers.end())
+    expression = {.kind = Expression::Kind::number, .value = number->second};
+  for (Expression& argument : expression.arguments) substitute(argument, numbers);
+  const auto value = evaluate(expression, [](const Expression&) { return std::optional<Expression::Number>(); });
+  if (const auto* whole = value ? std::get_if<std::int64_t>(&*value) : nullptr)
+    expression = {.kind = Expression::Kind::number, .value = *whole};
+}
+
 class ProgramReader {
  public:
-  ProgramReader(Archive& archive, const Json& root, const schema::Registry& schemas)
+  ProgramReader(Archive& archive, const Json& root, const schema::Registry& schemas, const ir::Watch& watch)
       : archive_(archive),
         root_(root),
         module_(root.at("graph_module")),
         graph_(module_.at("graph")),
         signature_(read_signature(module_)),
-        reading_{.graph = function_.graph, .schemas = schemas} {}
+        reading_{.graph = function_.graph, .schemas = schemas, .watch = watch} {}
 
   Exported read() {
     self_ = function_.graph.top()->add_input(ir::module_type(std::string(class_name)), "self");
@@ -161,7 +170,12 @@ class ProgramReader {
     const Tagged held = tagged(symbolic);
     if (held.tag == "as_int") return {.kind = Expression::Kind::number, .value = held.value.integer()};
     const bool plain = held.value.is(Json::Kind::text);
-    Expression parsed = parse_expression(plain ? held.value.text() : held.value.at("expr_str").text());
+    Expression parsed;
+    try {
+      parsed = parse_expression(plain ? held.value.text() : held.value.at("expr_str").text());
+    } catch (const ModelError&) {  // of a newer grammar: the size isn't known
+      return {.kind = Expression::Kind::call, .name = "unknown"};
+    }
     if (const auto hint = plain ? std::nullopt : held.value.find("hint");
         parsed.kind == Expression::Kind::symbol && hint && hint->is(Json::Kind::object))
       if (const auto number = hint->find("as_int"); number && number->is(Json::Kind::integer))
@@ -238,19 +252,12 @@ class ProgramReader {
     if (!code || !code->is(Json::Kind::array)) return;
     std::vector<std::string> guards;
     for (const Json& guard : code->members()) guards.emplace_back(guard.text());
-    for (const auto& [symbol, size] : pt2::apply_guards(exported_.interface, guards, hints_)) {
+    const auto fixed = pt2::apply_guards(exported_.interface, guards, hints_);
+    for (const auto& [symbol, size] : fixed)
       note("the size " + symbol + " is " + std::to_string(size) + ": a guard of the program fixes it");
-      for (ExportedInput& input : exported_.interface.inputs) {
-        const auto fix = [&](Expression& expression) {
-          const auto value = evaluate(expression, [&](const Expression& leaf) -> std::optional<Expression::Number> {
-            return leaf.name == symbol ? std::optional<Expression::Number>(size) : std::nullopt;
-          });
-          if (const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr)
-            expression = {.kind = Expression::Kind::number, .value = *number};
-        };
-        for (Expression& expression : input.sizes) fix(expression);
-      }
-    }
+    if (!fixed.empty())
+      for (ExportedInput& input : exported_.interface.inputs)
+        for (Expression& size : input.sizes) substitute(size, fixed);
     for (const std::string& condition : exported_.interface.conditions)
       note("the program is only valid where " + condition + " (a guard of torch.export, which the ONNX model doesn't check)");
   }
@@ -319,11 +326,17 @@ ir::Graph reference_graph(const ir::Program& program, const std::vector<std::str
 }
 
 Exported read_exported(const InputFile& file, const ZipDirectory& directory, const std::string& model,
-                       const schema::Registry& schemas) {
+                       const schema::Registry& schemas, const ir::Watch& watch) {
   Archive archive(file, directory, model);
   const JsonDocument document(archive.program(), archive.program_record());
-  check_version(document.root(), document.has_bare_numbers());
-  return ProgramReader(archive, document.root(), schemas).read();
+  const Version version = check_version(document.root(), document.has_bare_numbers());
+  Exported exported = ProgramReader(archive, document.root(), schemas, watch).read();
+  if (version.major == newest_major && version.minor > newest_minor)
+    exported.program.notes.push_back({ir::LoadNote::Kind::other,
+                                      {},
+                                      "the file has schema version 8." + std::to_string(version.minor) +
+                                          ", which is newer than this program knows: what it adds is ignored"});
+  return exported;
 }
 
 }  // namespace compatcheck::frontend::pt2

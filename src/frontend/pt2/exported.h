@@ -8,6 +8,7 @@
 #include "frontend/pt2/interface.h"
 #include "frontend/zip.h"
 #include "ir/program.h"
+#include "ir/watch.h"
 #include "schema/schema.h"
 
 namespace compatcheck::frontend::pt2 {
@@ -23,6 +24,6 @@ ir::Graph reference_graph(const ir::Program& program, const std::vector<std::str
 
 // `model`: which program of several; may be empty. Throws ModelError for what can't be read.
 Exported read_exported(const InputFile& file, const ZipDirectory& directory, const std::string& model,
-                       const schema::Registry& schemas);
+                       const schema::Registry& schemas, const ir::Watch& watch = {});
 
 }  // namespace compatcheck::frontend::pt2

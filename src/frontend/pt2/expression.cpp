@@ -15,7 +15,7 @@ using Number = Expression::Number;
 using Kind = Expression::Kind;
 
 constexpr std::size_t longest = 64 << 10;
-constexpr int deepest = 100;
+constexpr int deepest = 100, most_operators = 1000;
 
 // sympy's and torch's names of one function.
 constexpr auto same_functions = std::to_array<std::pair<std::string_view, std::string_view>>({{"StrictGreaterThan", "Gt"},
@@ -49,9 +49,6 @@ constexpr auto same_functions = std::to_array<std::pair<std::string_view, std::s
                                                                                               {"torch._sym_sqrt", "Sqrt"}});
 
 Expression number(Number value) { return {.kind = Kind::number, .value = value}; }
-Expression call(std::string name, std::vector<Expression> arguments) {
-  return {.kind = Kind::call, .name = std::move(name), .arguments = std::move(arguments)};
-}
 
 class Parser {
  public:
@@ -72,6 +69,12 @@ class Parser {
     ~Nesting() { --parser.depth_; }
     Parser& parser;
   };
+
+  // Bounded, because what comes after walks expressions by recursion.
+  Expression call(std::string name, std::vector<Expression> arguments) {
+    if (++operators_ > most_operators) throw ModelError("an expression of sizes has more than 1,000 operators");
+    return {.kind = Kind::call, .name = std::move(name), .arguments = std::move(arguments)};
+  }
 
   [[noreturn]] void fail() const {
     throw ModelError("can't read the expression of sizes \"" + std::string(text_.substr(0, 80)) + "\"");
@@ -206,7 +209,7 @@ class Parser {
   std::string dotted_name() {
     const std::size_t start = at_;
     while (at_ < text_.size() && (is_word(text_[at_]) || (text_[at_] == '.' && at_ > start))) ++at_;
-    if (at_ == start) fail();
+    if (at_ == start || is_digit(text_[start])) fail();
     return std::string(text_.substr(start, at_ - start));
   }
   std::string quoted() {
@@ -250,6 +253,7 @@ class Parser {
       const std::string text = quoted();
       while (accept(",")) named_argument();
       expect(")");
+      if (name == "Symbol" && (text.empty() || is_digit(text.front()) || !std::ranges::all_of(text, is_word))) fail();
       return name == "Symbol" ? Expression{.kind = Kind::symbol, .name = text} : number(parsed<double>(text));
     }
     std::vector<Expression> arguments;
@@ -271,7 +275,7 @@ class Parser {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  int depth_ = 0;
+  int depth_ = 0, operators_ = 0;
 };
 
 double real_of(const Number& value) {
@@ -344,7 +348,11 @@ std::optional<Number> of_one(std::string_view name, const Number& value) {
   if (name == "Not") return !truth_of(value);
   if (name == "ToFloat") return real_of(value);
   if (name == "Identity") return value;
-  if (name == "Abs") return whole_of(value) ? Number(std::abs(*whole_of(value))) : Number(std::abs(real_of(value)));
+  if (name == "Abs") {
+    const auto whole = whole_of(value);
+    if (whole == INT64_MIN) return std::nullopt;
+    return whole ? Number(std::abs(*whole)) : Number(std::abs(real_of(value)));
+  }
   if (name == "Sqrt") return std::sqrt(real_of(value));
   std::optional<std::int64_t> whole = whole_of(value);
   if (!whole) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "compatcheck/error.h"
 #include "frontend/pt2/enums.h"
@@ -15,7 +16,7 @@ namespace {
 
 using ir::TypeKind;
 
-constexpr std::size_t most_nodes = 2'000'000;  // subgraphs are repeated by every call of them
+constexpr std::size_t most_nodes = 4'000'000;  // and values; subgraphs are repeated by every call of them
 constexpr std::string_view operators = "torch.ops.", higher_order = "torch.ops.higher_order.";
 
 ir::TypeRef type(TypeKind kind) { return ir::simple_type(kind); }
@@ -58,6 +59,14 @@ std::string key_of(const ir::Constant& value, const ir::TypeRef& held) {
 GraphReader::GraphReader(Reading& reading, ir::Block& block, const Json& graph)
     : reading_(reading), block_(block), graph_(graph) {
   for (const Json& value : graph.at("tensor_values").members()) tensors_.emplace(value.key(), value);
+  count_nodes(1 + tensors_.size());
+}
+
+void GraphReader::count_nodes(std::size_t more) {
+  reading_.watch.step();
+  reading_.nodes += more;
+  if (reading_.nodes > most_nodes)
+    throw ModelError("has more than " + std::to_string(most_nodes) + " nodes and values with its subgraphs in place");
 }
 
 void GraphReader::bind(const std::string& name, ir::Value* value) {
@@ -73,8 +82,7 @@ ir::TypeRef GraphReader::type_of(const std::string& name) const {
 
 void GraphReader::read_nodes() {
   for (const Json& node : graph_.at("nodes").members()) {
-    if (++reading_.nodes > most_nodes)
-      throw ModelError("has more than " + std::to_string(most_nodes) + " nodes with its subgraphs in place");
+    count_nodes(1);
     node_ = &node;
     read_node(node);
     node_ = nullptr;
@@ -153,7 +161,9 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
   std::unordered_map<std::string_view, Json> given;
   for (const Json& input : inputs) given.emplace(input.at("name").text(), input.at("arg"));
   if (!schema || std::ranges::any_of(given, [&](const auto& each) { return !schema->argument_index(each.first); })) {
-    if (!reading_.schemas.contains(op)) assume_schema(op, node, inputs);
+    // Of a known operator, an overload or argument that isn't known: nothing else may be taken for it.
+    if (reading_.schemas.contains(op)) return call_unknown(op + "." + (overload.empty() ? "default" : overload), node, inputs);
+    assume_schema(op, node, inputs);
     return call_unknown(op, node, inputs);
   }
   std::vector<ir::Value*> values;
@@ -206,6 +216,13 @@ ir::Node* GraphReader::call_unknown(const std::string& op, const Json& node, std
 
 // Of an operator that nobody ships: its arguments have names and kinds in the file.
 void GraphReader::assume_schema(const std::string& op, const Json& node, std::span<const Json> inputs) {
+  const auto is_name = [](std::string_view name, bool empty_too) {
+    return (empty_too || !name.empty()) &&
+           std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == ':'; });
+  };
+  if (!is_name(op, false)) return;
+  for (const Json& input : inputs)
+    if (!is_name(input.at("name").text(), true)) return;
   std::string text = op + "(";
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ir::Value* value = value_of(inputs[i].at("arg"));
@@ -261,30 +278,46 @@ void GraphReader::cast_automatically(ir::Node& made, std::span<const Json> resul
                                                           "aten::prelu",
                                                           "aten::scaled_dot_product_attention"});
   constexpr auto conversions = std::to_array<std::string_view>(
-      {"aten::to", "aten::_to_copy", "aten::type_as", "aten::float", "aten::copy_", "aten::where"});
+      {"aten::to", "aten::_to_copy", "aten::type_as", "aten::float", "aten::copy_", "aten::where", "aten::view"});
   if (results.empty() || std::ranges::find(conversions, made.op()) != conversions.end()) return;
   const Tagged held = tagged(results.front());
   if (held.tag != "as_tensor") return;
   const auto result = type_of(std::string(held.value.at("name").text()))->tensor.dtype;
   const bool lowers = std::ranges::find(lower, made.op()) != lower.end() && result == reading_.autocast;
-  if (!lowers && result != ir::DType::f32) return;
-  const auto to = lowers ? *reading_.autocast : ir::DType::f32;
-  for (std::size_t i = 0; i < made.inputs().size(); ++i) {
-    ir::Value* operand = made.input(i);
-    if (!ir::is(operand->type(), TypeKind::tensor)) continue;
-    const auto from = operand->type()->tensor.dtype;
-    const bool is_half = from == ir::DType::f16 || from == ir::DType::bf16;
-    if (!from || *from == to || (lowers ? *from != ir::DType::f32 && !is_half : !is_half)) continue;
-    ir::TensorType cast = operand->type()->tensor;
-    cast.dtype = to;
-    ir::Value* const no = constant({false});
-    ir::Node* conversion =
-        add_node("aten::to", std::array{operand, constant({static_cast<std::int64_t>(to)}), no, no, constant({})},
-                 std::array{ir::tensor_type(cast)});
-    conversion->set_overload("dtype");
-    conversion->move_before(&made);
-    made.replace_input(i, conversion->output());
+  const bool of_singles = std::ranges::any_of(made.inputs(), [](const ir::Value* operand) {
+    return ir::is(operand->type(), TypeKind::tensor) && operand->type()->tensor.dtype == ir::DType::f32;
+  });
+  if (!lowers && result == reading_.autocast && of_singles) {  // it lowers the precision, and isn't in the list
+    made.set_op("autocast::" + made.op());
+    made.set_overload("");
+    return;
   }
+  if (!lowers && result != ir::DType::f32) return;
+  for (std::size_t i = 0; i < made.inputs().size(); ++i) cast_operand(made, i, lowers);
+}
+
+// The operand, or what the list holds that was made for it.
+void GraphReader::cast_operand(ir::Node& user, std::size_t i, bool lowers) {
+  ir::Value* operand = user.input(i);
+  if (ir::is_tensor_list(operand->type()) && operand->producer() && operand->producer()->is("prim::ListConstruct")) {
+    for (std::size_t item = 0; item < operand->producer()->inputs().size(); ++item)
+      cast_operand(*operand->producer(), item, lowers);
+    return;
+  }
+  if (!ir::is(operand->type(), TypeKind::tensor)) return;
+  const auto to = lowers ? *reading_.autocast : ir::DType::f32;
+  const auto from = operand->type()->tensor.dtype;
+  const bool is_half = from == ir::DType::f16 || from == ir::DType::bf16;
+  if (!from || *from == to || (lowers ? *from != ir::DType::f32 && !is_half : !is_half)) return;
+  ir::TensorType cast = operand->type()->tensor;
+  cast.dtype = to;
+  ir::Value* const no = constant({false});
+  ir::Node* conversion =
+      add_node("aten::to", std::array{operand, constant({static_cast<std::int64_t>(to)}), no, no, constant({})},
+               std::array{ir::tensor_type(cast)});
+  conversion->set_overload("dtype");
+  conversion->move_before(&user);
+  user.replace_input(i, conversion->output());
 }
 
 void GraphReader::bind_list(ir::Value* list, const Json& names) {
@@ -297,7 +330,7 @@ void GraphReader::bind_list(ir::Value* list, const Json& names) {
 
 void GraphReader::bind_results(ir::Node& made, std::span<const Json> results) {
   if (results.size() > made.outputs().size()) {
-    // One argument that lists what a tuple holds, or more results than the schema knows.
+    // The file lists more results than the schema.
     for (std::size_t i = made.outputs().size(); i < results.size(); ++i) made.add_output(ir::tensor_type());
   }
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -15,6 +15,7 @@
 #include "frontend/pt2/json.h"
 #include "frontend/pt2/origins.h"
 #include "ir/graph.h"
+#include "ir/watch.h"
 #include "schema/schema.h"
 
 namespace compatcheck::frontend::pt2 {
@@ -23,6 +24,7 @@ namespace compatcheck::frontend::pt2 {
 struct Reading {
   ir::Graph& graph;
   const schema::Registry& schemas;
+  const ir::Watch& watch;
   Origins origins{};
   std::map<std::string, std::size_t> assertions{};  // dropped ones by their text
   std::map<std::string, std::string> notes{};       // by what they are about, each once
@@ -59,6 +61,8 @@ class GraphReader {
   ir::Node* call(const std::string& op, const std::string& overload, const Json& node, std::span<const Json> inputs);
   ir::Node* call_unknown(const std::string& op, const Json& node, std::span<const Json> inputs);
   void assume_schema(const std::string& op, const Json& node, std::span<const Json> inputs);
+  void cast_operand(ir::Node& user, std::size_t i, bool lowers);
+  void count_nodes(std::size_t more);  // throws ModelError beyond the bound
   void cast_automatically(ir::Node& made, std::span<const Json> results);
   void bind_results(ir::Node& made, std::span<const Json> results);
   void bind_list(ir::Value* list, const Json& names);
@@ -74,7 +78,7 @@ class GraphReader {
   Json graph_;
   std::unordered_map<std::string, ir::Value*> values_;
   std::unordered_map<std::string_view, Json> tensors_;
-  const Json* node_ = nullptr;  // that is read
+  const Json* node_ = nullptr;  // the node being read
 };
 
 }  // namespace compatcheck::frontend::pt2

@@ -15,7 +15,7 @@ namespace compatcheck::frontend::pt2 {
 std::map<std::string, std::int64_t> apply_guards(ExportedInterface& exported, const std::vector<std::string>& guards,
                                                  const std::map<std::string, std::int64_t>& hints);
 
-// What of the ranges and conditions sizes of inputs, by name, don't meet; empty if they meet all that can be evaluated.
+// The first range or condition that these sizes of inputs, by name, violate; empty if they meet all that can be evaluated.
 std::string violation(const ExportedInterface& exported, const std::map<std::string, std::vector<std::int64_t>>& sizes);
 
 }  // namespace compatcheck::frontend::pt2

@@ -40,7 +40,10 @@ void HigherOrder::read(std::string_view name) {
   if (name == "out_dtype") return out_dtype();
   if (name == "auto_functionalized") return functionalized_v1();
   if (name == "auto_functionalized_v2") return functionalized_v2();
-  if (name == "print") return;
+  if (name == "print") {
+    reader_.reading_.notes.emplace("print", "dropped what the model prints");
+    return;
+  }
   unknown(name);
 }
 
@@ -52,7 +55,10 @@ Json HigherOrder::argument(std::size_t i) const {
 HigherOrder::Values HigherOrder::values(std::size_t i) const {
   Values list;
   const Tagged held = tagged(argument(i));
-  if (held.tag != "as_tensors" && held.tag != "as_sym_ints" && held.tag != "as_ints") return {reader_.value_of(argument(i))};
+  if (held.tag != "as_tensors" && held.tag != "as_sym_ints" && held.tag != "as_ints") {
+    if (held.tag != "as_tensor") argument(i).fail("is no list of tensors");
+    return {reader_.value_of(argument(i))};
+  }
   for (const Json& member : held.value.members())
     list.push_back(held.tag == "as_tensors" ? reader_.value_named(member.at("name"))
                    : held.tag == "as_ints"  ? reader_.constant({member.integer()})
@@ -149,7 +155,9 @@ void HigherOrder::cond() {
   Values results;
   for (const std::size_t side : {1, 2}) {
     ir::Block* block = branch->add_block();
-    results = run(argument(side), *block, operands);
+    Values given = run(argument(side), *block, operands);
+    if (side == 2 && given.size() != results.size()) node_.fail("has branches that give different numbers of values");
+    results = std::move(given);
     for (ir::Value* result : results) block->add_output(result);
   }
   for (const ir::TypeRef& type : types_of(results)) branch->add_output(type);
@@ -160,7 +168,12 @@ void HigherOrder::cond() {
 void HigherOrder::while_loop() {
   Values carried = values(2);
   const Values around = inputs_.size() > 3 ? values(3) : Values();
-  ir::Value* start = truth(run(argument(0), reader_.block(), joined(carried, around)).at(0));
+  const auto condition = [&](ir::Block& block, const Values& now) {
+    const Values asked = run(argument(0), block, joined(now, around));
+    if (asked.size() != 1) node_.fail("has a condition that gives no single value");
+    return asked.front();
+  };
+  ir::Value* start = truth(condition(reader_.block(), carried));
   const Values inputs = joined({reader_.constant({std::numeric_limits<std::int64_t>::max()}), start}, carried);
   ir::Node* loop = reader_.add_node("prim::Loop", inputs, types_of(carried));
   ir::Block* body = loop->add_block();
@@ -168,7 +181,8 @@ void HigherOrder::while_loop() {
   Values now;
   for (const ir::TypeRef& type : types_of(carried)) now.push_back(body->add_input(type));
   const Values next = run(argument(1), *body, joined(now, around));
-  ir::Value* again = run(argument(0), *body, joined(next, around)).at(0);
+  if (next.size() != carried.size()) node_.fail("has a body that gives another number of values than it is given");
+  ir::Value* again = condition(*body, next);
   if (!ir::is(again->type(), ir::TypeKind::boolean)) {
     ir::Node* whether = reader_.reading_.graph.create("aten::Bool", std::array{again});
     again = whether->add_output(boolean());
@@ -183,7 +197,15 @@ void HigherOrder::while_loop() {
 void HigherOrder::scan(bool with_state) {
   const std::size_t first = with_state ? 2 : 1;
   const Values carried = with_state ? values(1) : Values();
-  const Values xs = values(first), around = inputs_.size() > first + 1 ? values(first + 1) : Values();
+  // torch 2.6 and before: (combine, init, xs, dim, reverse, additional)
+  std::size_t behind = first + 1;
+  if (with_state && behind < inputs_.size() && tagged(argument(behind)).tag == "as_int") {
+    const bool forward = tagged(argument(behind)).value.integer() == 0 && behind + 1 < inputs_.size() &&
+                         tagged(argument(behind + 1)).tag == "as_bool" && !tagged(argument(behind + 1)).value.boolean();
+    if (!forward) return unknown("scan");
+    behind += 2;
+  }
+  const Values xs = values(first), around = inputs_.size() > behind ? values(behind) : Values();
   if (xs.empty()) return unknown(with_state ? "scan" : "map");
   const ir::TypeRef tensors = ir::list_of(ir::tensor_type());
   const std::size_t results = tagged(argument(0)).value.at("graph").at("outputs").size();
@@ -380,7 +402,11 @@ void HigherOrder::functionalized_v2() {
     if (number.tag == "as_none") return reader_.constant({});
     const auto at = static_cast<std::size_t>(number.value.integer());
     if (at >= bases.size()) node_.fail("names a base that isn't there");
-    const auto whole = [&](const std::string& part) { return reader_.value_of(*named("_" + name + part)); };
+    const auto whole = [&](const std::string& part) {
+      const auto found = named("_" + name + part);
+      if (!found) node_.fail("lacks _" + name + part);
+      return reader_.value_of(*found);
+    };
     if (named("_" + name + "_slice_dim"))
       return reader_.add(
           "aten::slice",

@@ -90,7 +90,11 @@ ir::Value* python_function(GraphReader& reader, std::string_view target, std::sp
     for (ir::Value*& value : given)
       if (ir::is(value->type(), ir::TypeKind::boolean))
         value = reader.add("aten::Int", {value}, ir::simple_type(ir::TypeKind::integer));
-  return reader.add(std::string(function->op), given, type_of(function->result, given));
+  ir::Value* result = reader.add(std::string(function->op), given, type_of(function->result, given));
+  // TorchScript's default overload gives a float.
+  if (result->producer()->is("aten::pow") && ir::is(result->type(), ir::TypeKind::integer))
+    result->producer()->set_overload("int_to_int");
+  return result;
 }
 
 }  // namespace compatcheck::frontend::pt2

@@ -1,7 +1,7 @@
 #include "frontend/pt2/signature.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "compatcheck/error.h"
 
@@ -9,6 +9,7 @@ namespace compatcheck::frontend::pt2 {
 namespace {
 
 constexpr int deepest_tree = 100;
+constexpr std::size_t longest_name = 1000;
 
 std::vector<std::string> texts_of(const Json& list) {
   std::vector<std::string> texts;
@@ -78,6 +79,7 @@ class TreeReader {
 };
 
 void name_leaves(const Tree& tree, const std::string& path, std::vector<std::string>& names) {
+  if (path.size() > longest_name) throw ModelError("has an argument whose name is longer than 1,000 bytes");
   if (tree.kind == Tree::Kind::leaf) return names.push_back(path);
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
     const std::string part = i < tree.keys.size() ? tree.keys[i] : std::to_string(i);
@@ -96,6 +98,14 @@ std::vector<std::string> input_names(const Tree& arguments, const std::vector<st
   }
   name_leaves(named, "", names);
   return names;
+}
+
+// Each once, and fit for the command line.
+bool are_names(const std::vector<std::string>& names) {
+  std::set<std::string_view> seen;
+  return std::ranges::all_of(names, [&](const std::string& name) {
+    return !name.empty() && name.size() <= longest_name && name.find('=') == name.npos && seen.insert(name).second;
+  });
 }
 
 std::optional<Json> root_call(const Json& graph_module) {
@@ -179,8 +189,9 @@ void read_dictionaries(const Json& signature, const Json& graph, Signature& made
     made.inputs.push_back(std::move(spec));
   }
   const Json states = signature.at("buffers_to_mutate");
-  for (const Json& output : graph.at("outputs").members()) {
-    const auto state = states.find(value_name(output));
+  for (const Json& output : graph.at("outputs").members()) {  // those of state come first
+    const bool may_be_state = made.outputs.size() < states.size();
+    const auto state = may_be_state ? states.find(value_name(output)) : std::nullopt;
     made.outputs.push_back(state ? OutputSpec{OutputSpec::Kind::state, std::string(state->text())} : OutputSpec{});
   }
 }
@@ -225,7 +236,7 @@ Signature read_signature(const Json& graph_module) {
   };
   if (const auto parameters = call->find("forward_arg_names"); parameters && parameters->is(Json::Kind::array)) {
     const auto names = input_names(reader.read(call->at("in_spec").text()), texts_of(*parameters));
-    if (names.size() == static_cast<std::size_t>(std::ranges::count_if(made.inputs, is_user))) {
+    if (names.size() == static_cast<std::size_t>(std::ranges::count_if(made.inputs, is_user)) && are_names(names)) {
       std::size_t next = 0;
       for (InputSpec& spec : made.inputs)
         if (is_user(spec)) spec.name = names[next++];
