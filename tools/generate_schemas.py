@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/schema/torch_schemas.txt: every operator schema that libtorch registers, one a line, by name, overloads in
+"""Writes src/schema/torch_schemas.txt: every operator schema that PyTorch registers, one a line, by name, overloads in
 libtorch's own order (it tries them in that order). `--check` compares instead of writing."""
 import argparse
 import difflib
@@ -12,6 +12,7 @@ FILE = pathlib.Path(__file__).resolve().parent.parent / "src" / "schema" / "torc
 
 def schemas():
     import torch
+    import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed, which libtorch doesn't have
 
     if not torch.__version__.startswith(SUPPORTED + "."):
         sys.exit(f"the schemas are torch {SUPPORTED}'s; this is torch {torch.__version__}")

@@ -142,7 +142,7 @@ struct TorchScriptContents {
 
 struct Inspection {
   static constexpr const char* schema_version = "1.0";
-  std::string path, format;  // format: "onnx", "torchscript", "graph_text"
+  std::string path, format;  // format: "onnx", "torchscript", "exported_program", "graph_text"
   std::string producer;      // "pytorch 2.13.0"; empty if the file doesn't tell
   std::uint64_t bytes = 0;   // of the file itself
   std::vector<TensorInfo> inputs, outputs;

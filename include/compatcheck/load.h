@@ -18,6 +18,7 @@ namespace compatcheck {
 
 struct LoadOptions {
   std::string method = "forward";
+  std::string model{};  // which program of a .pt2 archive that holds several; empty: the only one
   // Mapping files or folders of them (docs/mappings.md); later ones win. They take part in loading because a row may
   // state the schema of an operator that nobody ships.
   std::vector<std::filesystem::path> mappings{};
@@ -37,8 +38,8 @@ class Model;
 // ModelInfo::identity of a file, without loading it. Throws ModelError for what is no model.
 std::string identity_of(const std::filesystem::path& file);
 
-// What a file is by its content: "torchscript" and "graph_text" can be loaded. These can't: "state_dict", "checkpoint", "tensor",
-// "saved_object" and "pickled_module" of torch.save, "exported_program", "mobile_bytecode", "legacy_tar", "onnx",
+// What a file is by its content: "torchscript", "exported_program" and "graph_text" can be loaded. These can't: "state_dict", "checkpoint", "tensor",
+// "saved_object" and "pickled_module" of torch.save, "mobile_bytecode", "legacy_tar", "onnx",
 // "tensorrt_engine", "tflite", "hdf5", "gguf", "safetensors", "executorch", "text". "unknown" may be a damaged or packed model.
 // Throws ModelError for a file that is absent, empty or damaged.
 std::string format_of(const std::filesystem::path& file);
@@ -59,7 +60,7 @@ class Model {
   std::shared_ptr<const State> state_;
 };
 
-// Reads TorchScript archives (.pt) and TorchScript's textual notation. One helper process reads all models of a
+// Reads TorchScript archives (.pt), exported programs (.pt2) and TorchScript's textual notation. One helper process reads all models of a
 // Loader, and is started again when a model crashes it. Not for use from several threads at once: one Loader each.
 class Loader {
  public:

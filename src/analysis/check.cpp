@@ -7,6 +7,7 @@
 #include "analysis/deciding_sizes.h"
 #include "analysis/describe.h"
 #include "analysis/dropped_assertions.h"
+#include "analysis/exported_inputs.h"
 #include "analysis/findings.h"
 #include "analysis/gate.h"
 #include "analysis/graph_summary.h"
@@ -169,7 +170,11 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& st
 
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options) {
   return analysis::guarded(
-      model.path(), [&] { return frontend::naming(model.path(), [&] { return check_at(opsets, model.state(), options); }); });
+      model.path(), [&] {
+        return frontend::naming(model.path(), [&] {
+          return check_at(opsets, model.state(), analysis::with_exported_inputs(model.state(), options));
+        });
+      });
 }
 
 Report check(const Model& model, const CheckOptions& options) {

@@ -23,6 +23,8 @@ bool is_assumed(const std::string& name, const std::vector<AssumedInput>& assume
 
 std::string describe_format(const Model::State& model) {
   if (model.format == frontend::Format::graph_text) return "TorchScript graph";
+  if (model.format == frontend::Format::exported_program)
+    return "exported program" + (model.program->producer.empty() ? std::string() : " (" + model.program->producer + ")");
   std::string text = "TorchScript (";
   if (!model.program->producer.empty()) text += model.program->producer + ", ";
   return text + (model.program->traced ? "traced)" : "scripted)");

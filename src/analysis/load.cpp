@@ -8,6 +8,7 @@
 #include "analysis/stated_schemas.h"
 #include "frontend/foreign.h"
 #include "frontend/naming.h"
+#include "frontend/pt2/exported.h"
 #include "lint/in_force.h"
 #include "passes/assertions.h"
 #include "passes/normalize.h"
@@ -23,6 +24,7 @@ frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping
           .helper = options.helper,
           .op_libraries = options.op_libraries,
           .schemas = table.schemas(),
+          .model = options.model,
           .timeout_seconds = options.timeout_seconds,
           .memory_mb = options.memory_mb,
           .one_file = one_file,
@@ -98,6 +100,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   state->moved = conversion::moved_attributes(in_force.table);
   state->file = loaded.file;
   state->method = options.method;
+  state->exported = std::move(loaded.exported);
   state->load = frontend_options(options, in_force.table, false);
   for (const auto& schema : in_force.table.schemas()) state->schemas.add(schema);
 
@@ -106,6 +109,8 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   normalize_options.method = options.method;
   normalize_options.watch = watch;
   const auto* program = std::get_if<ir::Program>(&loaded.content);
+  if (!options.model.empty() && loaded.format != frontend::Format::exported_program)
+    throw UsageError(path + ": LoadOptions::model " + options.model + ": only archives of torch.export hold several models");
   if (!program && options.method != "forward")
     throw UsageError(path + ": LoadOptions::method " + options.method + ": a graph as text has no methods");
   if (program) {
@@ -113,6 +118,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
       state->schemas.add(analysis::reconciled(schema, in_force.table.schemas()));
     for (const auto& schema : program->stub_schemas) state->schemas.add(schema);
   }
+  if (program && state->exported) state->reference = frontend::pt2::reference_graph(*program);
   if (const auto* text = std::get_if<ir::Graph>(&loaded.content); text && !passes::assertions(*text).empty())
     state->asserting = text->clone();
   passes::Normalized normalized = frontend::naming(path, [&] {
@@ -124,7 +130,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
     state->program = std::move(std::get<ir::Program>(loaded.content));
   }
   state->graph = std::move(normalized.graph);
-  name_inputs_plainly(state->graph);
+  if (!state->exported) name_inputs_plainly(state->graph);
   schema::resolve(state->graph, state->schemas);
   passes::name_python_functions(state->graph, state->schemas, watch);
   if (logging::enabled(LogLevel::info))

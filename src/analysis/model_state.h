@@ -39,6 +39,8 @@ struct Model::State {
   onnx::MovedAttributes moved;                      // of the table
   std::shared_ptr<const frontend::InputFile> file;  // what the weights lie in
   std::string method;                               // that `graph` is of
+  std::optional<frontend::pt2::ExportedInterface> exported;  // what an exported program states of its inputs
+  std::optional<ir::Graph> reference;                        // and its graph as the file has it, to be run
   frontend::LoadOptions load;                       // for whoever runs the file
 };
 

@@ -6,6 +6,7 @@
 #include "analysis/asserting_graph.h"
 #include "analysis/assumed.h"
 #include "analysis/custom_opsets.h"
+#include "analysis/exported_inputs.h"
 #include "analysis/given_inputs.h"
 #include "analysis/input_spec.h"
 #include "compatcheck/error.h"
@@ -138,11 +139,15 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
   return preparation.take();
 }
 
-Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
+Prepared prepare(const Model::State& model, const CheckOptions& given_options, const ir::Watch& watch,
                  const std::vector<std::string>& members) {
+  const CheckOptions options = with_exported_inputs(model, given_options);
   auto domain_versions = custom_opsets(options.custom_opsets, model.table, model.graph, options.export_type);
   ir::Graph graph = model.graph.clone();
   auto given = given_inputs(options, graph, model.defaults);
+  for (auto& fact : exported_facts(model, options))
+    if (std::ranges::find(given.facts, fact.name, &conversion::InputFact::name) == given.facts.end())
+      given.facts.push_back(std::move(fact));
   std::vector<std::string> told = members;
   for (const auto& fact : given.facts) told.push_back(fact.name);
   const auto part = [&](ir::Graph& whole) {

@@ -43,7 +43,7 @@ bool is_onnx(const std::string& file) {
   if (file == "-") return false;
   if (file.ends_with(".onnx")) return true;
   const auto ending = std::filesystem::path(file).extension();
-  for (const char* ours : {".pt", ".pth", ".torchscript", ".ir", ".txt"})
+  for (const char* ours : {".pt", ".pt2", ".pth", ".torchscript", ".ir", ".txt"})
     if (ending == ours) return false;
   try {
     return format_of(file) == "onnx";

@@ -14,12 +14,14 @@ std::string padded(std::string_view text, std::size_t width) {
 
 std::string help() {
   std::string text =
-      "compatcheck checks whether a TorchScript model converts to ONNX, converts it and verifies the result.\n"
+      "compatcheck checks whether a PyTorch model file (TorchScript or torch.export) converts to ONNX, converts it and\n"
+      "verifies the result.\n"
       "\n"
       "usage: compatcheck [check] MODEL... [--opset N]\n"
       "       compatcheck COMMAND ...\n"
       "\n"
-      "MODEL is a .pt, .pth or .torchscript file, a textual TorchScript graph (.txt, .ir), a folder, or '-' for stdin.\n"
+      "MODEL is a TorchScript file (.pt, .pth, .torchscript), an exported program (.pt2), a TorchScript graph as text\n"
+      "(.txt, .ir), a folder, or '-' for stdin.\n"
       "\n"
       "commands\n";
   for (const Command& command : command_table())

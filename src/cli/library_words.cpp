@@ -21,6 +21,7 @@ constexpr auto flags = std::to_array<std::pair<std::string_view, std::string_vie
     {"libtorch", "--libtorch"},
     {"memory_mb", "--memory"},
     {"method", "--method"},
+    {"model", "--model"},
     {"nodes", "--node"},
     {"op_libraries", "--op-library"},
     {"operators", "--op"},

@@ -34,7 +34,7 @@ bool is_model(const std::filesystem::directory_entry& entry, bool onnx) {
   const auto ending = entry.path().extension();
   if (ending == ".txt") return type == regular && may_hold_graph(entry.path());
   if (ending == ".onnx") return onnx;
-  return ending == ".pt" || ending == ".pth" || ending == ".torchscript" || ending == ".ir";  // a link that leads nowhere, too
+  return ending == ".pt" || ending == ".pt2" || ending == ".pth" || ending == ".torchscript" || ending == ".ir";  // a link that leads nowhere, too
 }
 
 bool matches(const std::string& glob, const std::string& text) { return ::fnmatch(glob.c_str(), text.c_str(), 0) == 0; }
@@ -46,7 +46,7 @@ class Search {
   std::vector<std::string> run() {
     look_into(top_);
     if (found_.empty())
-      throw UsageError(top_.string() + ": no model in this folder (.pt, .pth, .torchscript, .ir, " +
+      throw UsageError(top_.string() + ": no model in this folder (.pt, .pt2, .pth, .torchscript, .ir, " +
                        (how_.onnx ? ".onnx, " : "") + "or .txt with a graph)" +
                        (excluded_ ? "; --exclude leaves out " + std::to_string(excluded_) : std::string()));
     std::sort(found_.begin(), found_.end());

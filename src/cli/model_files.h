@@ -7,7 +7,7 @@
 
 namespace compatcheck::cli {
 
-// Folders are searched for .pt, .pth, .torchscript and .ir files, and .txt files that hold a graph; in order of their names. What
+// Folders are searched for .pt, .pt2, .pth, .torchscript and .ir files, and .txt files that hold a graph; in order of their names. What
 // can't be looked into (a folder or text without leave, a link to nothing) stands among them, for the check to say so; pipes,
 // sockets and devices are no models, and links to folders aren't followed, nor hidden folders searched. Anything else stays as it
 // is ("-", a file, what doesn't exist). Each file comes once, where it came first. Throws UsageError for a folder without models.

@@ -4,8 +4,8 @@
 #include "examples/elements.h"
 #include "examples/examples.h"
 #include "examples/npz.h"
-#include "examples/saved_object.h"
 #include "examples/tensor_proto.h"
+#include "frontend/saved_object.h"
 
 namespace compatcheck::examples {
 namespace {
@@ -25,7 +25,7 @@ Examples read_zip(const frontend::InputFile& file, Elements elements) {
     if (elements == Elements::read) read_elements(value, file, &directory);
     return {std::move(value), names_may_be_order};
   };
-  if (directory.find("data.pkl")) return with_elements(read_saved_object(file, directory), false);
+  if (directory.find("data.pkl")) return with_elements(frontend::read_saved_object(file, directory), false);
   if (std::any_of(directory.records.begin(), directory.records.end(),
                   [](const auto& record) { return record.name.ends_with(".npy"); }))
     return with_elements(read_npz(file, directory), true);

@@ -56,9 +56,6 @@ std::string why_not(const Recognition& recognition) {
     case Format::tensor:
     case Format::saved_object: return "holds " + recognition.detail + ", not a model: " + std::string(make_torchscript);
     case Format::pickled_module: return pickled_module(recognition.detail);
-    case Format::exported_program:
-      return "is a torch.export program (.pt2), not TorchScript: " + std::string(make_torchscript) +
-             ", or export it with torch.onnx.export(..., dynamo=True)";
     case Format::mobile_bytecode:
       return "is a mobile model of which only the bytecode is left: save the scripted module with torch.jit.save instead "
              "of _save_for_lite_interpreter";
@@ -68,6 +65,7 @@ std::string why_not(const Recognition& recognition) {
     case Format::onnx: return "is an ONNX model already";
     case Format::torchscript:
     case Format::graph_text:
+    case Format::exported_program:
     case Format::tensorrt_engine:
     case Format::tflite:
     case Format::hdf5:

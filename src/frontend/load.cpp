@@ -8,6 +8,7 @@
 #include "frontend/helper.h"
 #include "frontend/naming.h"
 #include "frontend/parameters.h"
+#include "frontend/pt2/exported.h"
 #include "frontend/sha256.h"
 #include "frontend/snapshot.h"
 #include "frontend/text/graph_text.h"
@@ -54,6 +55,8 @@ struct Frontend::State {
   }
 
   Loaded load(const InputFile& file, const std::filesystem::path& path, const std::string& display_name, bool attach);
+  Loaded load_exported(const InputFile& file, const ZipDirectory& directory);
+  std::vector<std::string> library_schemas();
 
   std::vector<Run> run(const InputFile& file, const std::vector<ir::Constants>& calls, protocol::RunRequest request);
 
@@ -87,6 +90,7 @@ Loaded Frontend::State::load(const InputFile& file, const std::filesystem::path&
   const Recognition recognition = naming(display_name, [&] { return recognise(file, path); });
   if (recognition.format == Format::graph_text) return load_text(file, display_name);
   return naming(display_name, [&] {
+    if (recognition.format == Format::exported_program) return load_exported(file, *recognition.directory);
     if (recognition.format != Format::torchscript) throw ModelError(why_not(recognition));
     const protocol::LoadRequest request{model(path, display_name)};
     const auto reply = expect<protocol::LoadReply>(helper.ask(request, &file, attach));
@@ -100,6 +104,31 @@ Loaded Frontend::State::load(const InputFile& file, const std::filesystem::path&
     loaded.content = std::move(program);
     return loaded;
   });
+}
+
+// libtorch is asked for the schemas of operator libraries alone.
+Loaded Frontend::State::load_exported(const InputFile& file, const ZipDirectory& directory) {
+  schema::Registry schemas;
+  for (const std::string& schema : options.schemas) schemas.add(schema);
+  const auto of_libraries = library_schemas();
+  for (const std::string& schema : of_libraries) schemas.add(schema);
+  pt2::Exported exported = pt2::read_exported(file, directory, options.model, schemas);
+  exported.program.library_schemas = of_libraries;
+  Loaded loaded{.format = Format::exported_program,
+                .file_bytes = file.size(),
+                .identity = identity(directory),
+                .parameters = count_parameters(exported.program),
+                .content = {},
+                .file = {}};
+  loaded.content = std::move(exported.program);
+  loaded.exported = std::move(exported.interface);
+  return loaded;
+}
+
+std::vector<std::string> Frontend::State::library_schemas() {
+  const protocol::SchemasRequest request{op_libraries()};
+  if (request.op_libraries.empty()) return {};
+  return expect<protocol::SchemasReply>(helper.ask(request)).schemas;
 }
 
 std::string identity_of(const InputFile& file, const std::filesystem::path& path) {
@@ -211,11 +240,7 @@ std::vector<std::string> Frontend::registered_schemas() {
   return expect<protocol::SchemasReply>(state_->helper.ask(protocol::SchemasRequest{})).schemas;
 }
 
-std::vector<std::string> Frontend::library_schemas() {
-  const protocol::SchemasRequest request{state_->op_libraries()};
-  if (request.op_libraries.empty()) return {};
-  return expect<protocol::SchemasReply>(state_->helper.ask(request)).schemas;
-}
+std::vector<std::string> Frontend::library_schemas() { return state_->library_schemas(); }
 
 std::string Frontend::libtorch_version() { return state_->helper.libtorch_version(); }
 

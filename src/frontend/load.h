@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "frontend/pt2/interface.h"
 #include "ir/program.h"
 
 namespace compatcheck::frontend {
@@ -21,13 +22,13 @@ class InputFile;
 enum class Format : std::uint8_t {
   torchscript,  // zip archive with code/
   graph_text,   // TorchScript's textual notation
+  exported_program,  // .pt2: what torch.export.save writes
   // Recognised, not read; each has its sentence in foreign.cpp:
   state_dict,
   checkpoint,  // a dict that holds weights among other things
   tensor,
   saved_object,  // what else torch.save wrote of tensors, numbers, texts, lists and dicts
   pickled_module,
-  exported_program /* .pt2 */,
   mobile_bytecode,
   legacy_tar,
   onnx,
@@ -50,6 +51,7 @@ struct LoadOptions {
   std::filesystem::path helper;    // the helper program; empty: beside the executable or in libexec
   std::vector<std::filesystem::path> op_libraries;
   std::vector<std::string> schemas;  // of operators that nobody ships, from users' rows
+  std::string model{};               // which program of an archive that holds several; empty: the only one
   double timeout_seconds = 120;      // of the helper, for one model
   std::uint64_t memory_mb = 8192;    // of the helper, beyond mapped weights
   bool one_file = false;             // the helper ends with its answer: its memory isn't needed any more
@@ -68,6 +70,7 @@ struct Loaded {
   Parameters parameters;                         // distinct storages counted once
   std::variant<ir::Program, ir::Graph> content;  // Graph: from text
   std::shared_ptr<const InputFile> file;         // open: what storages in the file are places of
+  std::optional<pt2::ExportedInterface> exported{};  // of an exported program
 };
 
 // Loaded::identity, without loading. Throws ModelError for what is no model.

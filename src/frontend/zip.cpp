@@ -50,8 +50,24 @@ struct Extent {
   std::uint64_t offset = 0, bytes = 0, records = 0;
 };
 
+// The archive's own bytes in the file. Its directory counts places from its start.
+class Archive {
+ public:
+  Archive(const InputFile& file, std::uint64_t start, std::uint64_t bytes) : file_(file), start_(start), size_(bytes) {}
+  std::uint64_t size() const { return size_; }
+  std::uint64_t start() const { return start_; }
+  std::vector<std::uint8_t> read(std::uint64_t offset, std::uint64_t bytes) const {
+    if (offset > size_ || bytes > size_ - offset) damaged("its directory lies outside the file");
+    return file_.read(start_ + offset, bytes);
+  }
+
+ private:
+  const InputFile& file_;
+  std::uint64_t start_, size_;
+};
+
 // The end record stands before a comment of at most 65,535 bytes.
-std::optional<std::uint64_t> find_end(const InputFile& file) {
+std::optional<std::uint64_t> find_end(const Archive& file) {
   const std::uint64_t tail_bytes = std::min<std::uint64_t>(file.size(), end_bytes + 0xffff);
   const auto tail = file.read(file.size() - tail_bytes, tail_bytes);
   const Fields fields(tail);
@@ -62,7 +78,7 @@ std::optional<std::uint64_t> find_end(const InputFile& file) {
   return std::nullopt;
 }
 
-std::optional<Extent> zip64_extent(const InputFile& file, std::uint64_t end) {
+std::optional<Extent> zip64_extent(const Archive& file, std::uint64_t end) {
   if (end < locator_bytes) return std::nullopt;
   const auto locator_data = file.read(end - locator_bytes, locator_bytes);
   const Fields locator(locator_data);
@@ -77,7 +93,7 @@ std::optional<Extent> zip64_extent(const InputFile& file, std::uint64_t end) {
   return Extent{record.u64(48), record.u64(40), record.u64(32)};
 }
 
-Extent directory_extent(const InputFile& file) {
+Extent directory_extent(const Archive& file) {
   const auto end = find_end(file);
   if (!end)
     throw ModelError("is cut short: a zip archive whose directory, at its end, is missing (it has " +
@@ -120,7 +136,7 @@ void check(const ZipRecord& record, std::uint64_t directory) {
   if (!record.compressed && record.stored != record.unpacked) damaged("record " + record.name + " has two sizes");
 }
 
-std::vector<ZipRecord> read_records(const Fields& directory, const Extent& extent) {
+std::vector<ZipRecord> read_records(const Fields& directory, const Extent& extent, std::uint64_t start) {
   std::vector<ZipRecord> records;
   records.reserve(static_cast<std::size_t>(extent.records));
   std::size_t at = 0;
@@ -137,6 +153,7 @@ std::vector<ZipRecord> read_records(const Fields& directory, const Extent& exten
     record.name = directory.part(at + entry_bytes, name).text();
     widen(record, directory.part(at + entry_bytes + name, extra));
     check(record, extent.offset);
+    record.header += start;
     records.push_back(std::move(record));
     at += entry_bytes + name + extra + comment;
   }
@@ -213,11 +230,14 @@ bool starts_as_zip(std::span<const std::uint8_t> head) {
          ((head[2] == 3 && head[3] == 4) || (head[2] == 5 && head[3] == 6));
 }
 
-ZipDirectory read_zip_directory(const InputFile& file) {
-  const Extent extent = directory_extent(file);
-  const auto bytes = file.read(extent.offset, extent.bytes);
+ZipDirectory read_zip_directory(const InputFile& file) { return read_zip_directory(file, 0, file.size()); }
+
+ZipDirectory read_zip_directory(const InputFile& file, std::uint64_t start, std::uint64_t size) {
+  const Archive archive(file, start, size);
+  const Extent extent = directory_extent(archive);
+  const auto bytes = archive.read(extent.offset, extent.bytes);
   ZipDirectory directory;
-  directory.records = read_records(Fields(bytes), extent);
+  directory.records = read_records(Fields(bytes), extent, start);
   directory.top = top_folder(directory.records);
   return directory;
 }

@@ -32,6 +32,8 @@ bool starts_as_zip(std::span<const std::uint8_t> head);
 
 // Throws ModelError: truncated, damaged, spread over several disks, a record outside the file.
 ZipDirectory read_zip_directory(const InputFile& file);
+// Of an archive that lies in the file, a stored record of another one. Places are those in the file.
+ZipDirectory read_zip_directory(const InputFile& file, std::uint64_t start, std::uint64_t bytes);
 
 // The contents of a record that is stored or deflated, at most `at_most` bytes of it. Throws ModelError.
 std::vector<std::uint8_t> read_zip_record(const InputFile& file, const ZipRecord& record, std::uint64_t at_most);

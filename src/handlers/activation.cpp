@@ -200,13 +200,13 @@ void register_activation(Registry& registry) {
   registry.handler("aten::leaky_relu", leaky_relu);
   registry.handler("aten::prelu", prelu);
   registry.handler("aten::_prelu_kernel", prelu_kernel);
-  registry.handler("aten::rrelu", rrelu);
+  for (const char* op : {"aten::rrelu", "aten::rrelu_with_noise_functional"}) registry.handler(op, rrelu);
   registry.handler("aten::elu", elu);
   registry.handler("aten::celu", celu, {"operator"});
   registry.handler("aten::selu", selu);
   registry.handler("aten::gelu", gelu, {"operator"});
   registry.handler("aten::glu", glu);
-  registry.handler("aten::log_sigmoid", log_sigmoid);
+  for (const char* op : {"aten::log_sigmoid", "aten::log_sigmoid_forward"}) registry.handler(op, log_sigmoid);
   registry.handler("aten::mish", mish, {"operator"});
   registry.handler("aten::softplus", softplus);
   registry.handler("aten::hardsigmoid", hardsigmoid);

@@ -40,8 +40,10 @@ std::optional<bool> has_whole_rows(const onnx::TensorData& mask) {
   return false;
 }
 
+std::string_view mask_name(const Emission& e) { return e.call.has("attn_bias") ? "attn_bias" : "attn_mask"; }
+
 Bias of_mask(Emission& e, DType dtype) {
-  const Value mask = e.tensor("attn_mask");
+  const Value mask = e.tensor(mask_name(e));
   const onnx::TensorData* constant = e.constant_of(mask);
   const bool whole = !constant || has_whole_rows(*constant).value_or(true);
   if (mask.dtype != DType::boolean) return {e.cast(mask, dtype), whole};
@@ -71,7 +73,7 @@ Value of_causality(Emission& e, DType dtype) {
 
 Bias bias_of(Emission& e, DType dtype) {
   Bias bias;
-  if (e.given("attn_mask")) bias = of_mask(e, dtype);
+  if (e.given(mask_name(e))) bias = of_mask(e, dtype);
   if (!e.boolean("is_causal")) return bias;
   const Value causal = of_causality(e, dtype);
   return {bias.value ? e.node("Add", {bias.value, causal}) : causal, bias.whole_rows || bias.value};
@@ -113,13 +115,16 @@ Value dropped(Emission& e, const Value& weights, double probability) {
 
 Value softmax(Emission& e, const Value& scores, std::int64_t rank) { return e.node("Softmax", {scores}, {{"axis", rank - 1}}); }
 
+// Of PyTorch's kernels only the first result is the attention; the others are for their gradients.
 void scaled_dot_product(Emission& e) {
+  for (std::size_t i = 1; i < e.call.node().outputs().size(); ++i)
+    if (e.output_used(i)) throw Refusal{"only the first result has an ONNX form", "use scaled_dot_product_attention"};
   const Value query = scaled_query(e, e.tensor("query")), key = repeated(e, "key"), value = repeated(e, "value");
   const std::int64_t scores_rank = std::max(e.rank("query"), e.rank("key"));
   Value scores = e.node("MatMul", {query, swap_last(e, key, e.rank("key"))});
   const Bias bias = bias_of(e, scores.dtype);
   if (bias.value) scores = e.node("Add", {scores, bias.value});
-  const std::int64_t mask_rank = e.given("attn_mask") ? e.rank("attn_mask") : 0;
+  const std::int64_t mask_rank = e.given(mask_name(e)) ? e.rank(mask_name(e)) : 0;
   Value weights = softmax(e, scores, std::max(scores_rank, mask_rank));
   if (const double probability = e.number("dropout_p", 0); probability != 0) weights = dropped(e, weights, probability);
   Value made = e.node("MatMul", {weights, value});
@@ -260,7 +265,10 @@ void encoder_layer(Emission& e) {
 }  // namespace
 
 void register_attention(Registry& registry) {
-  registry.handler("aten::scaled_dot_product_attention", scaled_dot_product);
+  for (const char* op :
+       {"aten::scaled_dot_product_attention", "aten::_scaled_dot_product_flash_attention",
+        "aten::_scaled_dot_product_flash_attention_for_cpu", "aten::_scaled_dot_product_fused_attention_overrideable"})
+    registry.handler(op, scaled_dot_product);
   registry.handler("aten::_native_multi_head_attention", native_multi_head);
   registry.handler("aten::_transformer_encoder_layer_fwd", encoder_layer);
 }

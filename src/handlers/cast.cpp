@@ -44,9 +44,10 @@ void copy(Emission& e) {
 }  // namespace
 
 void register_cast(Registry& registry) {
-  for (const char* op : {"aten::to", "aten::to.other", "aten::type_as", "aten::_cast_Byte", "aten::_cast_Char",
-                         "aten::_cast_Double", "aten::_cast_Float", "aten::_cast_Half", "aten::_cast_Int", "aten::_cast_Long",
-                         "aten::_cast_Short", "aten::_cast_Bool", "prim::convert_element_type"})
+  for (const char* op :
+       {"aten::to", "aten::to.other", "aten::type_as", "aten::_cast_Byte", "aten::_cast_Char", "aten::_cast_Double",
+        "aten::_cast_Float", "aten::_cast_Half", "aten::_cast_Int", "aten::_cast_Long", "aten::_cast_Short", "aten::_cast_Bool",
+        "prim::convert_element_type", "prims::convert_element_type", "quantized_decomposed::convert_element_type"})
     registry.handler(op, to);
   for (const char* op : {"aten::to.prim_other", "aten::cpu", "aten::cuda", "aten::pin_memory", "aten::requires_grad_",
                          "aten::feature_dropout", "aten::alpha_dropout"})

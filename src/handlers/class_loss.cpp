@@ -167,7 +167,7 @@ void multi_margin_loss(Emission& e) {
 }  // namespace
 
 void register_class_loss(Registry& registry) {
-  registry.handler("aten::nll_loss", nll_loss, {"operator"});
+  for (const char* op : {"aten::nll_loss", "aten::nll_loss_forward"}) registry.handler(op, nll_loss, {"operator"});
   registry.handler("aten::cross_entropy_loss", cross_entropy_loss, {"operator"});
   registry.handler("aten::multi_margin_loss", multi_margin_loss);
 }

@@ -133,9 +133,9 @@ void renorm(Emission& e) {
 }  // namespace
 
 void register_linalg(Registry& registry) {
-  for (const char* op : {"aten::det", "aten::linalg_det"}) registry.handler(op, det);
+  for (const char* op : {"aten::det", "aten::linalg_det", "aten::_linalg_det"}) registry.handler(op, det);
   registry.handler("aten::logdet", logdet);
-  for (const char* op : {"aten::slogdet", "aten::linalg_slogdet"}) registry.handler(op, slogdet);
+  for (const char* op : {"aten::slogdet", "aten::linalg_slogdet", "aten::_linalg_slogdet"}) registry.handler(op, slogdet);
   registry.handler("aten::cross", cross);
   for (const char* op : {"aten::vander", "aten::linalg_vander"}) registry.handler(op, vander);
   registry.handler("aten::cdist", cdist, {"by_products"});

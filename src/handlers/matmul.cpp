@@ -184,6 +184,19 @@ void linear(Emission& e) {
   e.give(made);
 }
 
+void trilinear(Emission& e) {
+  Value product;
+  for (const std::string number : {"1", "2", "3"}) {
+    Ints axes = e.ints("expand" + number);
+    std::ranges::sort(axes);
+    const Value factor = e.build.unsqueeze(e.tensor("i" + number), axes);
+    product = product ? multiply(e, product, factor) : factor;
+  }
+  Ints sums = e.ints("sumdim");
+  std::ranges::sort(sums);
+  e.give(sums.empty() ? product : reduce(e, "ReduceSum", product, sums, false));
+}
+
 // x1 · W · x2 for each output
 void bilinear(Emission& e) {
   const std::int64_t rank = e.rank("input1");
@@ -374,6 +387,7 @@ void register_matmul(Registry& registry) {
   registry.handler("aten::inner", inner);
   registry.handler("aten::linear", linear, {"gemm"});
   registry.handler("aten::bilinear", bilinear);
+  registry.handler("aten::_trilinear", trilinear);
   registry.handler("aten::addmm", addmm, {"gemm"});
   registry.handler("aten::baddbmm", baddbmm);
   registry.handler("aten::addmv", addmv);

@@ -53,14 +53,14 @@ DType compute_dtype(Emission& e) {
 // ---- Statistics written out
 
 struct Statistics {
-  Value mean, deviation;
+  Value mean, deviation, variance;
 };
 
 Statistics statistics_of(Emission& e, const Value& x, const Shape& shape, const Ints& axes, double epsilon) {
   const Value middle = mean(e, x, shape, axes, true);
   const Value off = e.node("Sub", {x, middle});
   const Value variance = mean(e, e.node("Mul", {off, off}), shape, axes, true);
-  return {middle, e.node("Sqrt", {e.node("Add", {variance, e.scalar(x.dtype, epsilon)})})};
+  return {middle, e.node("Sqrt", {e.node("Add", {variance, e.scalar(x.dtype, epsilon)})}), variance};
 }
 
 Value inverse(Emission& e, const Value& deviation) { return e.node("Div", {e.scalar(deviation.dtype, 1.0), deviation}); }
@@ -116,16 +116,37 @@ void batch_norm(Emission& e) {
   e.give(e.variant("running") ? by_running_statistics(e) : by_batch_statistics(e).result);
 }
 
+// The running statistics after a batch, whose variance is without bias.
+void give_running_statistics(Emission& e, std::size_t output, const Statistics* batch) {
+  if (!batch) {
+    e.give(output, e.tensor("running_mean"));
+    return e.give(output + 1, e.tensor("running_var"));
+  }
+  const Ints axes = except_channel(e.rank("input"));
+  const DType dtype = batch->mean.dtype;
+  const double momentum = e.number("momentum");
+  const auto moved = [&](const Value& statistic, std::string_view running) {
+    return e.node("Add", {e.node("Mul", {e.build.squeeze(statistic, axes), e.scalar(dtype, momentum)}),
+                          e.node("Mul", {e.tensor(running, dtype), e.scalar(dtype, 1 - momentum)})});
+  };
+  e.give(output, moved(batch->mean, "running_mean"));
+  const Value count = element_count(e, "input", axes, dtype);
+  const Value unbiased = e.node("Div", {count, e.node("Sub", {count, e.scalar(dtype, 1)})});
+  e.give(output + 1, moved(e.node("Mul", {batch->variance, unbiased}), "running_var"));
+}
+
 // With the batch's statistics; whatever else is given is empty.
 void native_batch_norm(Emission& e) {
   require_channels(e);
-  const std::size_t outputs = e.call.node().outputs().size();
+  const bool functional = e.call.op().ends_with("_functional");
+  const std::size_t outputs = e.call.node().outputs().size() - (functional ? 2 : 0);
   for (std::size_t i = 3; i < outputs; ++i)
     if (e.output_used(i)) e.give(i, nothing(e, e.output_dtype(i)));
   if (e.variant("running")) {
     e.give(0, by_running_statistics(e));
     for (std::size_t i = 1; i < std::min<std::size_t>(outputs, 3); ++i)
       if (e.output_used(i)) e.give(i, nothing(e, e.output_dtype(i)));
+    if (functional) give_running_statistics(e, outputs, nullptr);
     return;
   }
   const auto [result, statistics] = by_batch_statistics(e);
@@ -133,6 +154,7 @@ void native_batch_norm(Emission& e) {
   e.give(0, result);
   if (e.output_used(1)) e.give(1, e.build.squeeze(statistics.mean, axes));
   if (e.output_used(2)) e.give(2, e.build.squeeze(inverse(e, statistics.deviation), axes));
+  if (functional) give_running_statistics(e, outputs, &statistics);
 }
 
 void instance_norm(Emission& e) {
@@ -296,14 +318,15 @@ void norm_except_dim(Emission& e) { e.give(length_except(e, "v", static_cast<dou
 void register_normalization(Registry& registry) {
   registry.handler("aten::batch_norm", batch_norm, {"running"});
   for (const char* op : {"aten::native_batch_norm", "aten::_native_batch_norm_legit_no_training", "aten::_batch_norm_no_update",
-                         "aten::_batch_norm_impl_index"})
+                         "aten::_batch_norm_impl_index", "aten::_native_batch_norm_legit_functional"})
     registry.handler(op, native_batch_norm, {"running"});
-  for (const char* op : {"aten::_native_batch_norm_legit.no_stats", "aten::_batch_norm_with_update"})
+  for (const char* op :
+       {"aten::_native_batch_norm_legit.no_stats", "aten::_batch_norm_with_update", "aten::_batch_norm_with_update_functional"})
     registry.handler(op, native_batch_norm);
   registry.handler("aten::instance_norm", instance_norm, {"running"});
   registry.handler("aten::layer_norm", layer_norm, {"operator"});
   registry.handler("aten::native_layer_norm", layer_norm, {"operator"});
-  registry.handler("aten::rms_norm", rms_norm, {"operator"});
+  for (const char* op : {"aten::rms_norm", "aten::_fused_rms_norm"}) registry.handler(op, rms_norm, {"operator"});
   registry.handler("aten::group_norm", group_norm, {"instance", "operator"});
   registry.handler("aten::native_group_norm", native_group_norm, {"instance", "operator"});
   registry.handler("aten::_weight_norm", weight_norm);

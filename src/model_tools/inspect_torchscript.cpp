@@ -87,26 +87,36 @@ void add_program(const ir::Program& program, const Model::State& state, const In
   add_tensors(program, state.file.get(), options.weights, watch, found);
 }
 
+std::string part_of_exported(const std::string& name) {
+  if (name.starts_with("data/weights/") || name.starts_with("serialized_state_dict")) return "weights";
+  if (name.starts_with("data/constants/") || name.starts_with("serialized_constants")) return "constants";
+  if (name.starts_with("models/") || name.starts_with("serialized_exported_program")) return "program";
+  return name.starts_with("data/sample_inputs/") || name.starts_with("serialized_example") ? "sample inputs" : "the rest";
+}
+
+std::string part_of_torchscript(const std::string& name) {
+  if (name.starts_with("data/")) return "weights";
+  if (name.starts_with("constants/")) return "constants";
+  if (name.ends_with(".debug_pkl")) return "places in the source";
+  return name.starts_with("code/") ? "code" : "the rest";
+}
+
 // Of a zip archive, by the folders that torch gives its records.
 void add_sizes(const Model::State& state, Inspection& found) {
-  if (state.format != frontend::Format::torchscript || !state.file) return;
+  const bool exported = state.format == frontend::Format::exported_program;
+  if ((state.format != frontend::Format::torchscript && !exported) || !state.file) return;
   const frontend::ZipDirectory directory = frontend::read_zip_directory(*state.file);
   std::map<std::string, std::uint64_t> parts;
   std::uint64_t all = 0;
   for (const auto& record : directory.records) {
     const std::string name = record.name.starts_with(directory.top) ? record.name.substr(directory.top.size()) : record.name;
-    const bool debug = name.ends_with(".debug_pkl");
-    const std::string part = name.starts_with("data/")        ? "weights"
-                             : name.starts_with("constants/") ? "constants"
-                             : debug                          ? "places in the source"
-                             : name.starts_with("code/")      ? "code"
-                                                              : "the rest";
-    parts[part] += record.stored;
+    parts[exported ? part_of_exported(name) : part_of_torchscript(name)] += record.stored;
     all += record.stored;
   }
   parts["the rest"] += found.bytes > all ? found.bytes - all : 0;
-  for (const char* part : {"weights", "constants", "code", "places in the source", "the rest"})
-    found.sizes.push_back({part, parts[part]});
+  const std::vector<std::string> names = exported ? std::vector<std::string>{"weights", "constants", "program", "sample inputs", "the rest"}
+                                                  : std::vector<std::string>{"weights", "constants", "code", "places in the source", "the rest"};
+  for (const std::string& part : names) found.sizes.push_back({part, parts[part]});
 }
 
 NodeContents describe(const ir::Node& node, std::uint32_t index) {

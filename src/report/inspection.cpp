@@ -220,6 +220,7 @@ std::string onnx_title(const Inspection& inspection) {
 }
 
 std::string torchscript_title(const Inspection& inspection) {
+  if (inspection.format == "exported_program") return " · exported program";
   if (!inspection.torchscript) return " · TorchScript graph";
   return std::string(" · TorchScript · ") + (inspection.torchscript->traced ? "traced" : "scripted") +
          (inspection.torchscript->training ? " · training mode" : "");

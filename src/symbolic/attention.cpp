@@ -72,7 +72,8 @@ Facts embedding_bag(const Call& call) {
 void register_attention(Registry& registry) {
   for (const char* op : {"aten::scaled_dot_product_attention", "aten::_scaled_dot_product_attention_math",
                          "aten::_scaled_dot_product_flash_attention_for_cpu", "aten::_scaled_dot_product_efficient_attention",
-                         "aten::_scaled_dot_product_flash_attention"})
+                         "aten::_scaled_dot_product_flash_attention", "aten::_scaled_dot_product_cudnn_attention",
+                         "aten::_scaled_dot_product_fused_attention_overrideable"})
     registry.facts(op, attention);
   registry.facts("aten::_native_multi_head_attention", native_multi_head);
   registry.facts("aten::_transformer_encoder_layer_fwd", encoder_layer);

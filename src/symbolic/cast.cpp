@@ -35,7 +35,10 @@ Facts to_fixed(const Call& call) {
   return {cast(tensor_of(call, "self"), dtype)};
 }
 
-Facts convert_element_type(const Call& call) { return {cast(tensor_of(call, "self"), call.dtype("dtype"))}; }
+Facts convert_element_type(const Call& call) {
+  const auto* tensor = first_tensor(call);
+  return {cast(tensor ? *tensor : TensorFact{}, call.dtype("dtype"))};
+}
 
 }  // namespace
 
@@ -51,7 +54,9 @@ void register_cast(Registry& registry) {
   registry.facts("aten::_cast_Float", to_fixed<DType::f32>);
   registry.facts("aten::_cast_Double", to_fixed<DType::f64>);
   registry.facts("aten::_cast_Bool", to_fixed<DType::boolean>);
-  registry.facts("prim::convert_element_type", convert_element_type);
+  for (const char* op :
+       {"prim::convert_element_type", "prims::convert_element_type", "quantized_decomposed::convert_element_type"})
+    registry.facts(op, convert_element_type);
 }
 
 }  // namespace compatcheck::symbolic

@@ -30,7 +30,8 @@ class Finder {
       indices("indices", along_dim());
     else if (op_ == "aten::one_hot")
       indices("self", call_.dim("num_classes"));
-    else if (among(op_, {"aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::multi_margin_loss"}))
+    else if (among(op_, {"aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::nll_loss_forward",
+                         "aten::nll_loss2d_forward", "aten::multi_margin_loss"}))
       indices("target", size_of(call_.fact("self"), call_.rank("self") == 1 ? 0 : 1));
     else if (among(op_, {"aten::masked_fill", "aten::masked_select", "aten::masked_scatter"}))
       add(Kind::masks, call_.value("mask"), std::nullopt);

@@ -224,8 +224,10 @@ void register_linalg(Registry& registry) {
                          "aten::inverse", "aten::matrix_exp", "aten::matrix_power"})
     registry.facts(op, of_matrix<same>);
   for (const char* op : {"aten::linalg_inv_ex", "aten::linalg_cholesky_ex"}) registry.facts(op, of_matrix<same_and_info>);
-  for (const char* op : {"aten::linalg_det", "aten::det", "aten::logdet"}) registry.facts(op, of_matrix<number>);
-  for (const char* op : {"aten::linalg_slogdet", "aten::slogdet"}) registry.facts(op, of_matrix<sign_and_number>);
+  for (const char* op : {"aten::linalg_det", "aten::_linalg_det", "aten::det", "aten::logdet"})
+    registry.facts(op, of_matrix<number>);
+  for (const char* op : {"aten::linalg_slogdet", "aten::_linalg_slogdet", "aten::slogdet"})
+    registry.facts(op, of_matrix<sign_and_number>);
   for (const char* op : {"aten::linalg_eig", "aten::linalg_eigvals"}) registry.facts(op, of_matrix<eigen_complex>);
   for (const char* op : {"aten::linalg_eigh", "aten::linalg_eigvalsh"}) registry.facts(op, of_matrix<eigen_real>);
   registry.facts("aten::linalg_svdvals", of_matrix<singular_values>);

@@ -204,6 +204,26 @@ Facts chain(const Call& call) {
 }
 
 // x1 · weight[k] · x2 for each output k, over the last dimensions.
+// Each tensor with new dimensions of size 1, multiplied, and summed over some.
+Facts trilinear(const Call& call) {
+  std::optional<Shape> product;
+  for (const std::string number : {"1", "2", "3"}) {
+    std::optional<Shape> shape = tensor_of(call, "i" + number).shape;
+    auto axes = call.ints("expand" + number);
+    if (!shape || !axes) return {tensor_fact(call.dtype_of("i1"), std::nullopt)};
+    std::ranges::sort(*axes);
+    for (const std::int64_t axis : *axes) {
+      if (axis < 0 || axis > static_cast<std::int64_t>(shape->size())) throw Impossible{"a dimension is out of range"};
+      shape->insert(shape->begin() + axis, Dim(1));
+    }
+    product = product ? broadcast(product, shape) : shape;
+  }
+  const auto sums = call.ints("sumdim");
+  if (!sums) return {tensor_fact(call.dtype_of("i1"), std::nullopt)};
+  const std::vector<std::int64_t> dims(sums->begin(), sums->end());
+  return {tensor_fact(call.dtype_of("i1"), dims.empty() ? product : reduce_shape(*product, dims, false))};
+}
+
 Facts bilinear(const Call& call) {
   const TensorFact &input = tensor_of(call, "input1"), &weight = tensor_of(call, "weight");
   const TensorFact& other = tensor_of(call, "input2");
@@ -408,6 +428,7 @@ void register_matmul(Registry& registry) {
   registry.facts("aten::linalg_multi_dot", chain);
   registry.facts("aten::chain_matmul", chain);
   registry.facts("aten::bilinear", bilinear);
+  registry.facts("aten::_trilinear", trilinear);
   registry.facts("aten::einsum", einsum);
 }
 

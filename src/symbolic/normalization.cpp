@@ -46,7 +46,7 @@ Facts native_group_norm(const Call& call) {
 // (result, mean, 1/deviation), a number a channel when training, empty else; perhaps more that backward wants.
 Facts native_batch_norm(const Call& call) {
   const TensorFact& input = tensor_of(call, "input");
-  const bool updates = call.op() == "aten::_batch_norm_with_update", keeps = call.op() == "aten::_batch_norm_no_update";
+  const bool updates = call.op().starts_with("aten::_batch_norm_with_update"), keeps = call.op() == "aten::_batch_norm_no_update";
   const bool saved = updates || !call.has("training");
   const auto training = keeps ? std::optional(false) : saved ? std::optional(true) : call.boolean("training");
   std::optional<Shape> channels;
@@ -56,6 +56,8 @@ Facts native_batch_norm(const Call& call) {
   const bool numbered = call.op() == "aten::_batch_norm_impl_index";
   if (updates || keeps || numbered) facts.push_back(tensor_fact(DType::u8, Shape{0}));
   if (numbered) facts.push_back(integer_fact(Dim::unknown()));
+  if (call.op().ends_with("_functional"))
+    for (const char* running : {"running_mean", "running_var"}) facts.push_back(like(tensor_of(call, running)));
   return facts;
 }
 
@@ -164,7 +166,8 @@ void register_normalization(Registry& registry) {
   registry.condition("normalized_shape_fits", normalized_shape_fits);
   for (const char* op :
        {"aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::_native_batch_norm_legit_no_training",
-        "aten::_batch_norm_with_update", "aten::_batch_norm_no_update", "aten::_batch_norm_impl_index"})
+        "aten::_native_batch_norm_legit_functional", "aten::_batch_norm_with_update", "aten::_batch_norm_with_update_functional",
+        "aten::_batch_norm_no_update", "aten::_batch_norm_impl_index"})
     registry.facts(op, native_batch_norm);
   registry.facts("aten::_weight_norm", weight_norm);
   registry.facts("aten::_weight_norm_interface", weight_and_norm);

@@ -70,11 +70,12 @@ Facts matmul(const Call& call) {
 // A scale and a zero point for each position along `axis`.
 Verdict channel_scales_fit(const Call& call) {
   Demands demands;
-  const TensorFact& self = tensor_of(call, "self");
+  const TensorFact self = first(call);
   const auto axis = call.integer("axis");
   const auto index = axis && self.shape && !self.shape->empty() ? wrap_dim(*axis, self.shape->size()) : std::nullopt;
-  if (axis && self.shape && !index) demands.broken("self has no dimension " + std::to_string(*axis));
-  for (const char* numbers : {"scale", "zero_point"}) {
+  if (axis && self.shape && !index) demands.broken("the tensor has no dimension " + std::to_string(*axis));
+  for (const char* numbers : {"scale", "zero_point", "scales", "zero_points"}) {
+    if (!call.has(numbers) || call.is_none(numbers)) continue;
     demands.rank(call, numbers, 1, 1);
     if (index)
       demands.equal(size_at(tensor_of(call, numbers), 0), (*self.shape)[*index], "the length of " + std::string(numbers));
@@ -92,6 +93,119 @@ Verdict zero_points_even(const Call& call) {
   else if (const auto* tensor = call.fact(name).tensor())
     all = tensor->contents && std::ranges::all_of(*tensor->contents, even);
   return {.truth = all ? Truth::yes : Truth::no, .message = all ? "" : "a zero point is odd, or isn't known"};
+}
+
+// ---- quantized_decomposed: between plain integers and floats. Source: torch/ao/quantization/fx/_decomposed.py.
+
+Facts dequantize_integers(const Call& call) {
+  return recast(call, call.is_none("out_dtype") ? DType::f32 : call.dtype("out_dtype"));
+}
+
+// One scale and zero point for each row; they broadcast against the input.
+Facts per_token(const Call& call) {
+  auto shape = broadcast(tensor_of(call, "input").shape, tensor_of(call, "scales").shape);
+  return {tensor_fact(call.dtype(call.has("output_dtype") ? "output_dtype" : "dtype"),
+                      broadcast(shape, tensor_of(call, "zero_points").shape))};
+}
+
+Facts per_group(const Call& call) { return recast(call, call.dtype(call.has("output_dtype") ? "output_dtype" : "dtype")); }
+
+Facts chosen(const Call&) { return {tensor_fact(DType::f64, Shape{Dim(1)}), tensor_fact(DType::i64, Shape{Dim(1)})}; }
+
+Facts chosen_per_token(const Call& call, std::optional<DType> scale, std::optional<DType> zero_point) {
+  std::optional<Shape> shape = tensor_of(call, "input").shape;
+  if (shape && !shape->empty()) shape->back() = Dim(1);
+  return {tensor_fact(scale, shape), tensor_fact(zero_point, shape)};
+}
+
+Facts chosen_symmetric_per_token(const Call& call) {
+  const auto given = tensor_of(call, "input").dtype;
+  const auto dtype = given == DType::f16 ? DType::f32 : given;
+  return chosen_per_token(call, dtype, dtype);
+}
+
+Facts chosen_asymmetric_per_token(const Call& call) { return chosen_per_token(call, DType::f64, DType::i64); }
+
+// ---- Conditions
+
+struct Bounds {
+  double least, greatest;
+};
+
+std::optional<Bounds> bounds_of(std::optional<DType> dtype) {
+  if (!dtype) return std::nullopt;
+  switch (*dtype) {
+    case DType::u8: return Bounds{0, 255};
+    case DType::i8: return Bounds{-128, 127};
+    case DType::u16: return Bounds{0, 65535};
+    case DType::i16: return Bounds{-32768, 32767};
+    case DType::i32: return Bounds{-2147483648.0, 2147483647.0};
+    case DType::f8e5m2: return Bounds{-57344, 57344};
+    case DType::f8e4m3fn: return Bounds{-448, 448};
+    default: return std::nullopt;
+  }
+}
+
+// A number, or a tensor with that one element.
+std::optional<double> number(const Call& call, std::string_view argument) {
+  const Fact& fact = call.fact(argument);
+  if (const auto* tensor = fact.tensor()) {
+    if (tensor->fraction) return tensor->fraction;
+    if (!tensor->contents || tensor->contents->size() != 1) return std::nullopt;
+    const auto known = tensor->contents->front().number();
+    return known ? std::optional(static_cast<double>(*known)) : std::nullopt;
+  }
+  return call.number(argument);
+}
+
+Verdict verdict(bool holds, std::string_view otherwise) {
+  return {.truth = holds ? Truth::yes : Truth::no, .message = holds ? "" : std::string(otherwise)};
+}
+
+// quant_min and quant_max are what the dtype holds, so that ONNX's saturation is PyTorch's.
+Verdict whole_range(const Call& call) {
+  const auto bounds = bounds_of(call.has("dtype") ? call.dtype("dtype") : std::nullopt);
+  const bool whole = bounds && number(call, "quant_min") == bounds->least && number(call, "quant_max") == bounds->greatest;
+  return verdict(whole, "quant_min and quant_max are narrower than the dtype, or aren't known");
+}
+
+// PyTorch refuses bounds that the dtype doesn't hold.
+Verdict range_fits_dtype(const Call& call) {
+  Demands demands;
+  const auto dtype = call.dtype("dtype");
+  const auto bounds = bounds_of(dtype);
+  if (dtype && !bounds) demands.broken("PyTorch doesn't quantize to " + std::string(ir::name(*dtype)));
+  const auto least = number(call, "quant_min"), greatest = number(call, "quant_max");
+  if (bounds && ((least && *least < bounds->least) || (greatest && *greatest > bounds->greatest)))
+    demands.broken("quant_min and quant_max must be within the range of " + std::string(ir::name(*dtype)));
+  return demands.verdict();
+}
+
+// Integers that the dtype holds, as far as they are known: choose_qparams keeps those that it computes within the range.
+Verdict zero_points_fit(const Call& call) {
+  const auto bounds = bounds_of(call.dtype("dtype"));
+  const auto fits = [&](std::int64_t n) {
+    const auto number = static_cast<double>(n);
+    return bounds && number >= bounds->least && number <= bounds->greatest;
+  };
+  const char* name = call.has("zero_points") ? "zero_points" : "zero_point";
+  bool holds = bounds.has_value();
+  if (const auto* tensor = call.fact(name).tensor())
+    holds = holds && tensor->dtype && ir::is_integral(*tensor->dtype) &&
+            (!tensor->contents ||
+             std::ranges::all_of(*tensor->contents, [&](const Dim& dim) { return dim.number() && fits(*dim.number()); }));
+  else if (const auto known = call.integer(name))
+    holds = fits(*known);
+  return verdict(holds, "a zero point is no integer that the dtype holds");
+}
+
+// One element stands for the whole tensor.
+Verdict one_parameter(const Call& call) {
+  Demands demands;
+  for (const char* argument : {"scale", "zero_point", "quant_min", "quant_max"})
+    if (const auto* tensor = call.tensor(argument); tensor && tensor->shape)
+      demands.equal(product(*tensor->shape), Dim(1), "the number of elements of " + std::string(argument));
+  return demands.verdict();
 }
 
 // ---- Layers, whose weight is packed
@@ -151,9 +265,28 @@ Facts convolution(const Call& call) {
   return {tensor_fact(dtype, convolved(input, weight, windows))};
 }
 
+void register_decomposed(Registry& registry) {
+  const auto facts = [&](std::string_view op, Facts (*function)(const Call&)) {
+    registry.facts("quantized_decomposed::" + std::string(op), function);
+  };
+  for (const char* op : {"quantize_per_tensor", "quantize_per_channel"}) facts(op, quantize);
+  for (const char* op : {"dequantize_per_tensor", "dequantize_per_channel"}) facts(op, dequantize_integers);
+  for (const char* op : {"quantize_per_token", "dequantize_per_token"}) facts(op, per_token);
+  for (const char* op : {"quantize_per_channel_group", "dequantize_per_channel_group"}) facts(op, per_group);
+  for (const char* op : {"choose_qparams", "choose_qparams_symmetric"}) facts(op, chosen);
+  facts("choose_qparams_per_token", chosen_symmetric_per_token);
+  for (const char* op : {"choose_qparams_per_token_asymmetric", "_choose_qparams_per_token_asymmetric_impl"})
+    facts(op, chosen_asymmetric_per_token);
+  registry.condition("whole_range", whole_range);
+  registry.condition("range_fits_dtype", range_fits_dtype);
+  registry.condition("zero_points_fit", zero_points_fit);
+  registry.condition("one_parameter", one_parameter);
+}
+
 }  // namespace
 
 void register_quantized(Registry& registry) {
+  register_decomposed(registry);
   for (const char* op : {"aten::quantize_per_tensor", "aten::quantize_per_channel", "aten::quantize_per_tensor_dynamic"})
     registry.facts(op, quantize);
   registry.facts("aten::dequantize", dequantize);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "analysis/asserting_graph.h"
 #include "analysis/run.h"
 #include "analysis/site.h"
 #include "compatcheck/error.h"
+#include "frontend/pt2/guards.h"
 #include "inference/fitting.h"
 #include "ir/value_name.h"
 #include "verify/nudge.h"
@@ -188,6 +190,7 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
 
 // Why TorchScript doesn't run; empty if it does. `twice`: with another seed of its generator, too.
 std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) {
+  if (model_.reference) return nudge ? "weights of exported programs aren't nudged" : run_exported(expected, twice);
   const std::vector<ir::Constants> calls(twice ? 2 : 1, expected.call.arguments);
   auto runs = frontend_.run(*model_.file, model_.path, model_.method, calls, options_.seed, nudge);
   if (!runs[0].result && names_gpu(runs[0].failure)) {
@@ -197,6 +200,28 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
   if (!runs[0].result) return runs[0].failure.empty() ? "no reason is told" : runs[0].failure;
   expected.result = std::move(*runs[0].result);
   if (twice && runs[1].result) expected.again = std::move(runs[1].result);
+  return {};
+}
+
+// The program as its file has it, before any pass, operator by operator.
+std::string Reference::run_exported(Expected& expected, bool twice) {
+  std::map<std::string, std::vector<std::int64_t>> sizes;
+  for (const auto& [name, leaf] : expected.call.leaves)
+    if (const auto* tensor = leaf.get<ir::TensorView>()) sizes.emplace(name, tensor->sizes);
+  if (std::string why = frontend::pt2::violation(*model_.exported, sizes); !why.empty()) return why;
+  const ir::Graph& graph = *model_.reference;
+  const auto result = [&](std::uint64_t seed) {
+    auto inner = frontend_.inner_values(*model_.file, model_.path, graph, expected.call.arguments, seed,
+                                        {{.block = graph.top(), .first = 0, .end = 1, .values = {graph.outputs()[0]}}},
+                                        std::numeric_limits<std::uint64_t>::max());
+    return std::move(inner.values.at(0).at(0).at(0));
+  };
+  try {
+    expected.result = result(options_.seed);
+    if (twice) expected.again = result(options_.seed + 1);
+  } catch (const ModelError& error) {
+    return error.what();
+  }
   return {};
 }
 

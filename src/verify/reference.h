@@ -70,6 +70,7 @@ class Reference {
  private:
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
+  std::string run_exported(Expected& expected, bool twice);
   [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;
   void find_misfits(const Sizes& tried);
   std::string located(std::string reason, const MadeCall& call);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/boundary.h"
+#include "analysis/exported_inputs.h"
 #include "analysis/onnx_model.h"
 #include "analysis/prepare.h"
 #include "analysis/run.h"
@@ -273,8 +274,15 @@ class Verifying {
 
 void must_run(const Model& model, const VerifyOptions& options) {
   if (options.runs < 1) throw UsageError("verify: at least 1 run is needed, not " + std::to_string(options.runs));
-  if (model.state().format != frontend::Format::torchscript)
-    throw UsageError(model.path() + ": a graph as text has no weights and can't be run: verify takes a TorchScript file");
+  if (model.state().format == frontend::Format::graph_text)
+    throw UsageError(model.path() + ": a graph as text has no weights and can't be run: verify takes a model file");
+}
+
+VerifyOptions with_stated_inputs(const Model::State& model, VerifyOptions options) {
+  const CheckOptions stated = analysis::with_exported_inputs(model, analysis::check_options(options.convert));
+  options.convert.inputs = stated.inputs;
+  options.convert.dims = stated.dims;
+  return options;
 }
 
 Verification unconverted(const Model& model, Report report, VerifyFailOn fail_on) {
@@ -289,9 +297,10 @@ Verification unconverted(const Model& model, Report report, VerifyFailOn fail_on
 
 }  // namespace
 
-Verification verify(const Model& model, const VerifyOptions& options) {
+Verification verify(const Model& model, const VerifyOptions& given) {
   return analysis::guarded(model.path(), [&] {
-    must_run(model, options);
+    must_run(model, given);
+    const VerifyOptions options = with_stated_inputs(model.state(), given);
     const verification::TemporaryFolder folder;
     const auto onnx = folder.path() / "model.onnx";
     Report report = convert(model, onnx, options.convert);

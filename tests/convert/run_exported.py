@@ -54,6 +54,15 @@ class Program:
     def outputs(self, k):
         return [self.arrays[f"out_{k}_{i}"] for i in range(len(self.entry["outputs"])) if f"out_{k}_{i}" in self.arrays]
 
+    @staticmethod
+    def named(given, wanted):
+        """The file's values have names like pair_0 and batch_mask where the user's are pair.0 and batch.mask."""
+        plain = lambda name: re.sub(r"\W", "_", name)
+        by_plain = {plain(name): array for name, array in given.items()}
+        if len(wanted) == len(given) and len(by_plain.keys() & {plain(name) for name in wanted}) < len(wanted):   # a_b and a.b
+            return dict(zip(wanted, given.values()))
+        return {name: by_plain[plain(name)] for name in wanted if plain(name) in by_plain}
+
     def compare(self, file):
         """What is wrong; empty if nothing is."""
         import onnxruntime
@@ -67,7 +76,7 @@ class Program:
         except Exception as error:
             return f"can't run: {str(error)[:300]}"
         for k in range(self.entry["sets"]):
-            given = self.inputs(k)
+            given = self.named(self.inputs(k), [i.name for i in session.get_inputs()])
             missing = [i.name for i in session.get_inputs() if i.name not in given]
             if missing:
                 return f"has inputs {missing}; the file's are {list(given)}"

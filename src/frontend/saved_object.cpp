@@ -1,4 +1,4 @@
-#include "examples/saved_object.h"
+#include "frontend/saved_object.h"
 
 #include <algorithm>
 #include <array>
@@ -8,16 +8,13 @@
 #include "frontend/extent.h"
 #include "frontend/pickle_tree.h"
 
-namespace compatcheck::examples {
+namespace compatcheck::frontend {
 namespace {
 
-using frontend::PickleItem;
-using frontend::PickleItemId;
 using Kind = PickleItem::Kind;
 
 constexpr std::uint64_t longest_pickle = 16 << 20;
 constexpr int deepest = 32;
-constexpr std::size_t most_values = 10000;  // a tuple of twice the same tuple, and so on, is small in the file
 
 const ir::TypeRef& any() {
   static const ir::TypeRef type = ir::simple_type(ir::TypeKind::any);
@@ -61,8 +58,8 @@ struct NamedStorage {
 
 class Reader {
  public:
-  Reader(const frontend::InputFile& file, const frontend::ZipDirectory& directory, const frontend::PickleTree& tree)
-      : file_(file), directory_(directory), tree_(tree) {}
+  Reader(const InputFile& file, const ZipDirectory& directory, const PickleTree& tree, std::size_t most_values)
+      : file_(file), directory_(directory), tree_(tree), most_values_(most_values) {}
 
   ir::Constant root() { return value(tree_.items[tree_.root], 0); }
 
@@ -74,7 +71,8 @@ class Reader {
 
   ir::Constant value(const PickleItem& item, int depth) {
     if (depth > deepest) throw ModelError("nests its containers deeper than " + std::to_string(deepest));
-    if (++values_ > most_values) throw ModelError("holds more than " + std::to_string(most_values) + " values");
+    // A tuple of twice the same tuple, and so on, is small in the file.
+    if (++values_ > most_values_) throw ModelError("holds more than " + std::to_string(most_values_) + " values");
     switch (item.kind) {
       case Kind::none: return {};
       case Kind::boolean: return {item.integer != 0};
@@ -161,7 +159,7 @@ class Reader {
                           .strides = integers(argument(2)),
                           .storage = nullptr,
                           .quantizer = nullptr};
-      if (!frontend::reach(0, view.sizes, view.strides)) damaged();
+      if (!reach(0, view.sizes, view.strides)) damaged();
       return {std::move(view)};
     }
     throw ModelError("holds a tensor that isn't a strided one (" + name + "): save its dense form");
@@ -217,8 +215,8 @@ class Reader {
                         .storage = nullptr,
                         .quantizer = nullptr};
     const auto stored = stored_at(named);
-    const auto reached = frontend::reach(view.offset, view.sizes, view.strides);
-    if (!frontend::fits(reached, std::max<std::size_t>(ir::element_bytes(view.dtype), 1), stored->bytes) &&
+    const auto reached = reach(view.offset, view.sizes, view.strides);
+    if (!fits(reached, std::max<std::size_t>(ir::element_bytes(view.dtype), 1), stored->bytes) &&
         ir::element_bytes(view.dtype) > 0)
       throw ModelError("holds a tensor that reaches outside its storage of " + std::to_string(stored->bytes) + " bytes (" +
                        stored->record + ")");
@@ -230,36 +228,36 @@ class Reader {
     auto storage = std::make_shared<ir::Storage>();
     storage->record = "data/" + named.key;
     if (named.elements == 0) return storage;
-    const frontend::ZipRecord* record = directory_.find(storage->record);
+    const ZipRecord* record = directory_.find(storage->record);
     if (!record) throw ModelError("lacks record " + storage->record + ": it is cut short or damaged");
     storage->bytes = record->unpacked;
     storage->in_file = !record->compressed;
-    if (storage->in_file) storage->file_offset = frontend::contents_offset(file_, *record);
+    if (storage->in_file) storage->file_offset = contents_offset(file_, *record);
     const std::size_t element = named.dtype ? ir::element_bytes(*named.dtype) : 1;
-    if (named.elements < 0 || !frontend::fits(named.elements, element, storage->bytes))
+    if (named.elements < 0 || !fits(named.elements, element, storage->bytes))
       throw ModelError("record " + storage->record + " is shorter than its tensors: it is damaged");
     return storage;
   }
 
-  const frontend::InputFile& file_;
-  const frontend::ZipDirectory& directory_;
-  const frontend::PickleTree& tree_;
-  std::size_t values_ = 0;
+  const InputFile& file_;
+  const ZipDirectory& directory_;
+  const PickleTree& tree_;
+  std::size_t most_values_, values_ = 0;
 };
 
 }  // namespace
 
-ir::Constant read_saved_object(const frontend::InputFile& file, const frontend::ZipDirectory& directory) {
-  const frontend::ZipRecord& record = *directory.find("data.pkl");
+ir::Constant read_saved_object(const InputFile& file, const ZipDirectory& directory, std::size_t most_values) {
+  const ZipRecord& record = *directory.find("data.pkl");
   if (record.unpacked > longest_pickle) throw ModelError("has a data.pkl of more than 16 MB: too much for example inputs");
-  const auto pickle = frontend::read_zip_record(file, record, longest_pickle);
+  const auto pickle = read_zip_record(file, record, longest_pickle);
   if (const auto* order = directory.find("byteorder")) {
-    const auto text = frontend::read_zip_record(file, *order, 16);
+    const auto text = read_zip_record(file, *order, 16);
     if (std::string(text.begin(), text.end()) == "big")
       throw ModelError("was saved on a big-endian machine: save it on a little-endian one");
   }
-  const auto tree = frontend::read_pickle(pickle);
-  return Reader(file, directory, tree).root();
+  const auto tree = read_pickle(pickle, 20 * most_values);
+  return Reader(file, directory, tree, most_values).root();
 }
 
-}  // namespace compatcheck::examples
+}  // namespace compatcheck::frontend

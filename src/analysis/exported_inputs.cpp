@@ -1,0 +1,212 @@
+#include "analysis/exported_inputs.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "analysis/input_spec.h"
+#include "compatcheck/error.h"
+#include "ir/value_name.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+using frontend::pt2::ExportedInput;
+using frontend::pt2::Expression;
+using frontend::pt2::SymbolRange;
+using symbolic::Dim;
+using Kind = Expression::Kind;
+
+// What stands for a symbol: a name or a number, as text.
+using Stands = std::map<std::string, std::string>;
+
+bool is_plain(const Expression& size) { return size.kind == Kind::number || size.kind == Kind::symbol; }
+
+const std::string& spelled(const std::string& symbol, const Stands& stands) {
+  const auto found = stands.find(symbol);
+  return found == stands.end() ? symbol : found->second;
+}
+
+std::string text_of(const Expression& size, const Stands& stands) {
+  if (size.kind == Kind::symbol) return spelled(size.name, stands);
+  return std::to_string(std::get<std::int64_t>(size.value));
+}
+
+Dim dim_of(const Expression& size, const Stands& stands) {
+  if (size.kind == Kind::number) {
+    const auto* whole = std::get_if<std::int64_t>(&size.value);
+    return whole ? Dim(*whole) : Dim::unknown();
+  }
+  if (size.kind == Kind::symbol) {
+    const std::string& text = spelled(size.name, stands);
+    return is_number(text) ? Dim(std::stoll(text)) : Dim::symbol(text);
+  }
+  std::vector<Dim> dims;
+  for (const Expression& argument : size.arguments) dims.push_back(dim_of(argument, stands));
+  if (dims.size() < 2) return Dim::unknown();
+  Dim result = dims.front();
+  for (std::size_t i = 1; i < dims.size(); ++i) {
+    if (size.name == "Add")
+      result = result + dims[i];
+    else if (size.name == "Mul")
+      result = result * dims[i];
+    else if (size.name == "FloorDiv" && dims[i].number().value_or(0) > 0)
+      result = floor_div(result, dims[i]);
+    else if (size.name == "Mod" && dims[i].number().value_or(0) > 0)
+      result = modulo(result, dims[i]);
+    else
+      return Dim::unknown();
+  }
+  return result;
+}
+
+class Settling {
+ public:
+  Settling(const Model::State& model, const CheckOptions& options) : model_(model), options_(options) {}
+
+  CheckOptions settle() {
+    take_names();
+    const auto stated = stated_sizes(options_.inputs, model_.graph);
+    const auto facts = match_inputs(options_.inputs, model_.graph);  // refuses what no model takes
+    for (std::size_t i = 0; i < stated.size(); ++i) take(options_.inputs[i], stated[i], facts[i].fact);
+    CheckOptions settled = options_;
+    settled.dims = std::move(sizes_);
+    settled.inputs.clear();
+    for (const ExportedInput& input : model_.exported->inputs)
+      if (const auto text = option_of(input)) settled.inputs.push_back(*text);
+    return settled;
+  }
+
+ private:
+  // --dim s77=batch
+  void take_names() {
+    for (const std::string& text : options_.dims) {
+      const auto equals = text.find('=');
+      const std::string name = text.substr(0, equals), size = equals == text.npos ? "" : text.substr(equals + 1);
+      if (size.empty() || is_number(size)) {
+        sizes_.push_back(text);
+        continue;
+      }
+      const std::string option = "CheckOptions::dims " + text;
+      if (!is_symbol(name)) throw UsageError(option + ": the program has no symbol of that name" + symbols());
+      replace(name, size, option);
+    }
+  }
+
+  void take(const std::string& text, const StatedSizes& stated, const symbolic::Fact& fact) {
+    const std::string option = "CheckOptions::inputs " + text;
+    const auto input = std::ranges::find(model_.exported->inputs, stated.input, &ExportedInput::name);
+    const auto* tensor = fact.tensor();
+    if (input == model_.exported->inputs.end() || !tensor) return;
+    const ir::Value* value = value_of(*input);
+    if (value && ir::is(value->type(), ir::TypeKind::tensor) && value->type()->tensor.dtype != tensor->dtype)
+      throw UsageError(option + ": the program takes " + std::string(ir::name(*value->type()->tensor.dtype)));
+    if (stated.dims.size() != input->sizes.size())
+      throw UsageError(option + ": the program takes " + std::to_string(input->sizes.size()) + " dimensions");
+    for (std::size_t dim = 0; dim < stated.dims.size(); ++dim) {
+      const Expression& size = input->sizes[dim];
+      const std::string& given = stated.dims[dim];
+      const std::string place = "dimension " + std::to_string(dim);
+      if (size.kind == Kind::symbol) {
+        replace(size.name, given, option);
+      } else if (size.kind == Kind::number) {
+        if (given != text_of(size, {}))
+          throw UsageError(option + ": " + place + " is " + text_of(size, {}) +
+                           " in the program; export the model again with another example or a dynamic dimension");
+      } else if (!is_number(given)) {
+        throw UsageError(option + ": " + place + " follows from other sizes in the program: it has no name of its own");
+      }
+    }
+  }
+
+  void replace(const std::string& symbol, const std::string& by, const std::string& option) {
+    if (const auto [known, added] = stands_.emplace(symbol, by); !added && known->second != by)
+      throw UsageError(option + ": the size is " + known->second + " in another option, and both are one symbol of the program, " +
+                       symbol);
+    if (!is_number(by)) return;
+    const auto range = model_.exported->ranges.find(symbol);
+    if (range == model_.exported->ranges.end()) return;
+    const std::int64_t size = std::stoll(by);
+    const SymbolRange& bounds = range->second;
+    if ((bounds.least && size < *bounds.least) || (bounds.most && size > *bounds.most))
+      throw UsageError(option + ": the program takes sizes " + (bounds.least ? "from " + std::to_string(*bounds.least) + " " : "") +
+                       (bounds.most ? "to " + std::to_string(*bounds.most) : "on") + " there");
+  }
+
+  // Nullopt: a number, None, or sizes that are expressions.
+  std::optional<std::string> option_of(const ExportedInput& input) const {
+    const ir::Value* value = value_of(input);
+    if (!value || !ir::is(value->type(), ir::TypeKind::tensor) || !value->type()->tensor.dtype) return std::nullopt;
+    if (!std::ranges::all_of(input.sizes, is_plain)) return std::nullopt;
+    std::string text = input.name + "=" + std::string(ir::name(*value->type()->tensor.dtype)) + ":";
+    for (std::size_t dim = 0; dim < input.sizes.size(); ++dim) text += (dim ? "," : "") + text_of(input.sizes[dim], stands_);
+    return input.sizes.empty() ? text + "scalar" : text;
+  }
+
+  const ir::Value* value_of(const ExportedInput& input) const {
+    const auto inputs = model_.graph.inputs();
+    const auto found = std::ranges::find_if(inputs, [&](const ir::Value* each) { return ir::input_name(*each) == input.name; });
+    return found == inputs.end() ? nullptr : *found;
+  }
+
+  bool is_symbol(const std::string& name) const {
+    return std::ranges::any_of(model_.exported->inputs, [&](const ExportedInput& input) {
+      return std::ranges::any_of(input.sizes, [&](const Expression& size) {
+        bool found = false;
+        frontend::pt2::for_each_leaf(size, [&](const Expression& leaf) { found = found || leaf.name == name; });
+        return found;
+      });
+    });
+  }
+
+  std::string symbols() const {
+    std::string text;
+    for (const ExportedInput& input : model_.exported->inputs)
+      for (const Expression& size : input.sizes)
+        if (size.kind == Kind::symbol && text.find(size.name) == text.npos) text += (text.empty() ? "; it has " : ", ") + size.name;
+    return text;
+  }
+
+  const Model::State& model_;
+  const CheckOptions& options_;
+  Stands stands_;
+  std::vector<std::string> sizes_;  // dims with numbers
+};
+
+// Names in the options' texts, by the symbols in their places.
+Stands stands_in(const Model::State& model, const CheckOptions& options) {
+  Stands stands;
+  for (const StatedSizes& stated : stated_sizes(options.inputs, model.graph)) {
+    const auto input = std::ranges::find(model.exported->inputs, stated.input, &ExportedInput::name);
+    if (input == model.exported->inputs.end()) continue;
+    for (std::size_t dim = 0; dim < std::min(stated.dims.size(), input->sizes.size()); ++dim)
+      if (input->sizes[dim].kind == Kind::symbol) stands.emplace(input->sizes[dim].name, stated.dims[dim]);
+  }
+  return stands;
+}
+
+}  // namespace
+
+CheckOptions with_exported_inputs(const Model::State& model, CheckOptions options) {
+  if (!model.exported) return options;
+  return Settling(model, options).settle();
+}
+
+std::vector<conversion::InputFact> exported_facts(const Model::State& model, const CheckOptions& options) {
+  std::vector<conversion::InputFact> facts;
+  if (!model.exported) return facts;
+  const Stands stands = stands_in(model, options);
+  for (const ExportedInput& input : model.exported->inputs) {
+    if (std::ranges::all_of(input.sizes, is_plain)) continue;
+    const auto inputs = model.graph.inputs();
+    const auto value = std::ranges::find_if(inputs, [&](const ir::Value* each) { return ir::input_name(*each) == input.name; });
+    if (value == inputs.end()) continue;
+    symbolic::TensorFact tensor{.dtype = (*value)->type()->tensor.dtype, .shape = symbolic::Shape{}};
+    for (const Expression& size : input.sizes) tensor.shape->push_back(dim_of(size, stands));
+    facts.push_back({input.name, {.value = std::move(tensor)}});
+  }
+  return facts;
+}
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,19 @@
+// What an exported program states of its inputs, in the words of the options, and what the options may change of it.
+#pragma once
+
+#include <vector>
+
+#include "analysis/model_state.h"
+#include "compatcheck/check.h"
+#include "convert/facts.h"
+
+namespace compatcheck::analysis {
+
+// Options that state every input of an exported program as the file does: names of dimensions are the file's symbols, or those that
+// `--input` and `--dim SYMBOL=NAME` give them. Other models' options stay as they are. Throws UsageError for what the file rules out.
+CheckOptions with_exported_inputs(const Model::State& model, CheckOptions options);
+
+// Of inputs whose sizes are expressions, which no option can state; `options` are those that with_exported_inputs() gave.
+std::vector<conversion::InputFact> exported_facts(const Model::State& model, const CheckOptions& options);
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,256 @@
+#include "frontend/pt2/archive.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "compatcheck/error.h"
+#include "frontend/extent.h"
+#include "frontend/pt2/json.h"
+#include "frontend/pt2/tensor_meta.h"
+#include "frontend/saved_object.h"
+
+namespace compatcheck::frontend::pt2 {
+namespace {
+
+constexpr std::uint64_t longest_json = 512 << 20, most_inflation = 1000;
+constexpr std::uint64_t small_storage = 512;                  // its bytes come along, so that shapes can be computed with them
+constexpr std::uint64_t most_unpacked = std::uint64_t{1} << 30;  // of a deflated record of weights
+constexpr std::size_t most_saved_values = 1 << 20;
+constexpr std::string_view flat_program = "serialized_exported_program.json";
+constexpr std::string_view save_again = "; save the program again with torch.export.save";
+
+std::vector<std::uint8_t> contents(const InputFile& file, const ZipRecord& record, std::uint64_t at_most, std::string_view what) {
+  if (record.unpacked > at_most || (record.compressed && record.unpacked / most_inflation > record.stored))
+    throw ModelError("record " + record.name + " is too large for " + std::string(what));
+  auto bytes = read_zip_record(file, record, at_most);
+  if (crc32_z(0, bytes.data(), bytes.size()) != record.crc)
+    throw ModelError("record " + record.name + " is damaged: its checksum is another");
+  return bytes;
+}
+
+std::string text_of(const InputFile& file, const ZipRecord* record) {
+  if (!record) return {};
+  const auto bytes = read_zip_record(file, *record, 64);
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+Archive::Archive(const InputFile& file, const ZipDirectory& directory, const std::string& model)
+    : file_(file), directory_(directory) {
+  index_records();
+  find_program(model);
+  if (root_.empty()) {
+    for (const std::string_view name : {"serialized_state_dict.pt", "serialized_state_dict.json", "serialized_constants.pt",
+                                        "serialized_constants.json"})
+      if (const auto* record = find(name)) read_saved(*record);
+    samples_ = "serialized_example_inputs.pt";
+    return;
+  }
+  check_marks();
+  for (const std::string folder : {"data/weights/", "data/constants/"}) {
+    if (const auto* record = find(folder + name_ + ".pt")) read_saved(*record);
+    read_configuration(folder);
+  }
+  samples_ = "data/sample_inputs/" + name_ + ".pt";
+}
+
+const ZipRecord* Archive::find(std::string_view name) const {
+  const auto found = records_.find(root_ + std::string(name));
+  return found == records_.end() ? nullptr : found->second;
+}
+
+// Records must have one name each and places of their own.
+void Archive::index_records() {
+  std::vector<const ZipRecord*> in_order;
+  for (const ZipRecord& record : directory_.records) {
+    if (!records_.emplace(record.name, &record).second)
+      throw ModelError("is a damaged zip archive: two records have the name " + record.name);
+    in_order.push_back(&record);
+  }
+  std::ranges::sort(in_order, {}, &ZipRecord::header);
+  for (std::size_t i = 0; i + 1 < in_order.size(); ++i)
+    if (in_order[i + 1]->header - in_order[i]->header < in_order[i]->stored)
+      throw ModelError("is a damaged zip archive: records " + in_order[i]->name + " and " + in_order[i + 1]->name + " overlap");
+  if (!records_.contains(flat_program) && !directory_.records.empty()) {
+    const std::string& first = directory_.records.front().name;
+    root_ = first.substr(0, first.find('/') + 1);
+  }
+}
+
+void Archive::find_program(const std::string& model) {
+  if ((program_ = find(flat_program))) {
+    name_ = "model";
+    if (!model.empty() && model != name_)
+      throw ModelError("holds one program, which has no name: leave LoadOptions::model empty");
+    return;
+  }
+  std::map<std::string, const ZipRecord*> programs;
+  const std::string folder = root_ + "models/";
+  bool compiled = false, executorch = false;
+  for (const ZipRecord& record : directory_.records) {
+    const std::string_view name = record.name;
+    if (name.starts_with(folder) && name.ends_with(".json"))
+      programs.emplace(name.substr(folder.size(), name.size() - folder.size() - 5), &record);
+    if (name.starts_with(root_)) {
+      compiled = compiled || name.substr(root_.size()).starts_with("data/aotinductor/");
+      executorch = executorch || name.substr(root_.size()).starts_with("data/executorch/");
+    }
+  }
+  if (programs.empty() && compiled)
+    throw ModelError("holds a model compiled by AOTInductor, machine code for one device without the program; export the model again "
+                     "and save it with torch.export.save");
+  if (programs.empty() && executorch)
+    throw ModelError("holds an ExecuTorch program, which is lowered for a backend; save the exported program with torch.export.save");
+  if (programs.empty())
+    throw ModelError("is an archive of torch.export without a program: saving it was interrupted" + std::string(save_again));
+  if (compiled) notes_.push_back("ignored the code that AOTInductor compiled: the program in the archive is converted");
+  std::string names;
+  for (const auto& [name, record] : programs) names += (names.empty() ? "" : ", ") + name;
+  const auto chosen = model.empty() && programs.size() == 1 ? programs.begin() : programs.find(model);
+  if (chosen == programs.end() && model.empty())
+    throw UsageError("holds several programs: choose one with LoadOptions::model (" + names + ")");
+  if (chosen == programs.end()) throw UsageError("LoadOptions::model " + model + ": the archive holds " + names);
+  name_ = chosen->first;
+  program_ = chosen->second;
+}
+
+void Archive::check_marks() const {
+  if (const auto version = text_of(file_, find("archive_version")); !version.empty() && version != "0")
+    throw ModelError("is an archive of version " + version + ", which is newer than this program supports (0)");
+  if (text_of(file_, find("byteorder")).starts_with("big"))
+    throw ModelError("was saved on a big-endian machine: save it on a little-endian one");
+}
+
+std::vector<std::uint8_t> Archive::program() const { return contents(file_, *program_, longest_json, "a program"); }
+
+void Archive::read_configuration(const std::string& folder) {
+  const std::string kind = folder == "data/weights/" ? "weights" : "constants";
+  const ZipRecord* record = find(folder + name_ + "_" + kind + "_config.json");
+  if (!record) return;
+  const JsonDocument document(contents(file_, *record, longest_json, "a list of tensors"), record->name);
+  for (const Json& entry : document.root().at("config").members()) {
+    Placed place;
+    const Json path = entry.at("path_name");
+    if (path.text().empty() || path.text().find('/') != std::string_view::npos) path.fail("is no name of a record");
+    place.record = folder + std::string(path.text());
+    const auto pickled = entry.find("use_pickle");
+    place.pickled = pickled && !pickled->is_null() && pickled->boolean();
+    if (const Json meta = entry.at("tensor_meta"); meta.is_null())
+      place.object = true;
+    else
+      try {
+        place.view = stored_view(meta);
+      } catch (const ModelError& error) {  // the program may not use it
+        place.fault = error.what();
+      }
+    placed_.try_emplace(std::string(entry.key()), std::move(place));  // weights come before constants
+  }
+}
+
+void Archive::read_saved(const ZipRecord& record) {
+  if (record.unpacked == 0) return;
+  if (record.compressed) return add_saved(contents(file_, record, most_unpacked, "compressed weights"));
+  const auto nested = read_zip_directory(file_, contents_offset(file_, record), record.stored);
+  if (nested.find("data.pkl")) add(read_saved_object(file_, nested, most_saved_values));
+}
+
+void Archive::add_saved(const std::vector<std::uint8_t>& bytes) {
+  const InputFile unpacked(bytes);
+  const auto directory = read_zip_directory(unpacked);
+  if (!directory.find("data.pkl")) throw ModelError("holds weights that torch.save didn't write");
+  ir::Constant dict = read_saved_object(unpacked, directory, most_saved_values);
+  if (auto* held = dict.get<ir::DictConstant>())
+    for (auto& [key, value] : held->items)
+      if (auto* view = value.get<ir::TensorView>(); view && view->storage && view->storage->in_file) {
+        auto& storage = small_[view->storage.get()];
+        if (!storage) {
+          auto copy = std::make_shared<ir::Storage>(*view->storage);
+          copy->data = unpacked.read(copy->file_offset, copy->bytes);
+          copy->in_file = false;
+          storage = std::move(copy);
+        }
+        view->storage = storage;
+      }
+  add(std::move(dict));
+}
+
+void Archive::add(ir::Constant dict) {
+  auto* held = dict.get<ir::DictConstant>();
+  if (!held) throw ModelError("holds weights that are no dictionary");
+  for (auto& [key, value] : held->items)
+    if (const auto* name = key.get<std::string>()) saved_.try_emplace(*name, std::move(value));
+}
+
+std::shared_ptr<const ir::Storage> Archive::storage_of(const std::string& record_name) {
+  auto& storage = storages_[record_name];
+  if (storage) return storage;
+  const ZipRecord* record = find(record_name);
+  if (!record) throw ModelError("record " + record_name + " is missing: a tensor's values aren't in the file");
+  auto made = std::make_shared<ir::Storage>();
+  made->record = record_name;
+  made->bytes = record->unpacked;
+  made->in_file = !record->compressed;
+  if (made->in_file)
+    made->file_offset = contents_offset(file_, *record);
+  else
+    made->data = contents(file_, *record, most_unpacked, "compressed weights");
+  return storage = with_small_bytes(std::move(made));
+}
+
+std::shared_ptr<const ir::Storage> Archive::with_small_bytes(std::shared_ptr<const ir::Storage> storage) {
+  if (!storage || !storage->in_file || storage->bytes > small_storage) return storage;
+  auto& small = small_[storage.get()];
+  if (!small) {
+    auto copy = std::make_shared<ir::Storage>(*storage);
+    copy->data = file_.read(copy->file_offset, copy->bytes);
+    small = std::move(copy);
+  }
+  return small;
+}
+
+ir::Constant Archive::placed(const std::string& name, const Placed& place) {
+  if (place.object) return {};
+  if (!place.fault.empty()) throw ModelError(place.fault);
+  if (place.pickled)
+    throw ModelError("the tensor " + name +
+                     " is a pickled object of a tensor subclass, which isn't supported: unwrap it before exporting "
+                     "(torch.nn.utils.parametrize or torchao's unwrap_tensor_subclass)");
+  ir::TensorView view = place.view;
+  view.storage = storage_of(place.record);
+  const auto reached = reach(view.offset, view.sizes, view.strides);
+  if (!reached || view.strides.size() != view.sizes.size()) throw ModelError("the tensor " + name + " has impossible sizes");
+  const std::size_t element = ir::element_bytes(view.dtype);
+  if (view.storage->bytes == 0 && *reached > 0)
+    throw ModelError("the tensor " + name + " was saved without its values (a fake or meta tensor)" + std::string(save_again) +
+                     " with real weights");
+  if (!fits(reached, element, view.storage->bytes))
+    throw ModelError("the tensor " + name + " reaches outside its record of " + std::to_string(view.storage->bytes) + " bytes (" +
+                     place.record + ")");
+  return {std::move(view)};
+}
+
+std::optional<ir::Constant> Archive::stored(const std::string& name) {
+  if (const auto found = placed_.find(name); found != placed_.end()) return placed(name, found->second);
+  const auto found = saved_.find(name);
+  if (found == saved_.end()) return std::nullopt;
+  if (auto* view = found->second.get<ir::TensorView>()) {
+    if (!view->storage) throw ModelError("the tensor " + name + " was saved without its values (a fake or meta tensor)");
+    view->storage = with_small_bytes(view->storage);
+    return found->second;
+  }
+  return ir::Constant{};
+}
+
+std::optional<ir::Constant> Archive::sample_inputs() const {
+  const ZipRecord* record = find(samples_);
+  if (!record || record->unpacked == 0 || record->compressed) return std::nullopt;
+  try {
+    return read_saved_object(file_, read_zip_directory(file_, contents_offset(file_, *record), record->stored));
+  } catch (const ModelError&) {  // a class among them: examples are only a convenience
+    return std::nullopt;
+  }
+}
+
+}  // namespace compatcheck::frontend::pt2

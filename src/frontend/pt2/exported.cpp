@@ -1,0 +1,316 @@
+#include "frontend/pt2/exported.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compatcheck/error.h"
+#include "frontend/pt2/archive.h"
+#include "frontend/pt2/graph_reader.h"
+#include "frontend/pt2/guards.h"
+#include "frontend/pt2/json.h"
+#include "frontend/pt2/signature.h"
+
+namespace compatcheck::frontend::pt2 {
+namespace {
+
+constexpr std::string_view class_name = "__torch__.ExportedProgram", method_name = "__torch__.ExportedProgram.forward";
+constexpr std::array<std::int64_t, 5> read_majors{1, 2, 5, 7, 8};
+constexpr std::int64_t newest_major = 8, newest_minor = 20;
+constexpr std::int64_t texts_for_nan_since = 7;  // of major 8: bare NaN isn't written any more
+
+struct Version {
+  std::int64_t major = 0, minor = 0;
+};
+
+std::string torch_of(const Json& root) {
+  const auto version = root.find("torch_version");
+  return version && version->is(Json::Kind::text) ? std::string(version->text()) : std::string();
+}
+
+Version check_version(const Json& root, bool bare_numbers) {
+  const auto stated = root.find("schema_version");
+  if (!stated) throw ModelError("is an exported program without a schema version; save it again with torch.export.save");
+  Version version;
+  if (stated->is(Json::Kind::integer)) {
+    version.major = stated->integer();
+  } else {
+    version = {stated->at("major").integer(), stated->at("minor").integer()};
+  }
+  const std::string spelled = std::to_string(version.major) + "." + std::to_string(version.minor);
+  const std::string by = torch_of(root).empty() ? "" : ", written by torch " + torch_of(root);
+  if (version.major > newest_major)
+    throw ModelError("is an exported program of schema version " + spelled + by + ": this program reads versions up to " +
+                     std::to_string(newest_major) + "; save it with an older torch, or update compatcheck");
+  if (std::ranges::find(read_majors, version.major) == read_majors.end())
+    throw ModelError("is an exported program of schema version " + spelled + by + ", which no release of torch writes");
+  if (bare_numbers && version.major == newest_major && version.minor >= texts_for_nan_since)
+    throw ModelError("has NaN or Infinity without quotes in its JSON, which this version of the schema doesn't allow");
+  return version;
+}
+
+std::string release(const std::string& version) {  // "2.13.0+cpu" → "2.13"
+  const auto first = version.find('.');
+  const auto second = first == version.npos ? version.npos : version.find('.', first + 1);
+  return version.substr(0, second);
+}
+
+class ProgramReader {
+ public:
+  ProgramReader(Archive& archive, const Json& root, const schema::Registry& schemas)
+      : archive_(archive),
+        root_(root),
+        module_(root.at("graph_module")),
+        graph_(module_.at("graph")),
+        signature_(read_signature(module_)),
+        reading_{.graph = function_.graph, .schemas = schemas} {}
+
+  Exported read() {
+    self_ = function_.graph.top()->add_input(ir::module_type(std::string(class_name)), "self");
+    function_.name = method_name;
+    function_.parameters.push_back({"self", self_->type(), std::nullopt});
+    class_.name = class_name;
+    class_.is_module = true;
+    class_.methods.emplace("forward", method_name);
+    reader_.emplace(reading_, *function_.graph.top(), graph_);
+    read_inputs();
+    reader_->read_nodes();
+    read_outputs();
+    read_ranges();
+    finish();
+    return std::move(exported_);
+  }
+
+ private:
+  void read_inputs() {
+    const auto arguments = graph_.at("inputs").members();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const InputSpec& spec = signature_.inputs[i];
+      switch (spec.kind) {
+        case InputSpec::Kind::user: read_user_input(spec, arguments[i]); break;
+        case InputSpec::Kind::fixed:
+          note("the input " + spec.name + " is a constant of the program: it had this value when the model was exported");
+          break;
+        case InputSpec::Kind::token: reader_->bind(spec.value, reader_->constant({})); break;
+        case InputSpec::Kind::object: reader_->bind(spec.value, reader_->constant({ir::OpaqueConstant{spec.target}})); break;
+        default: read_stored(spec);
+      }
+    }
+  }
+
+  void read_user_input(const InputSpec& spec, const Json& argument) {
+    const Tagged held = tagged(argument);
+    ExportedInput input{.name = spec.name};
+    ir::TypeRef type;
+    if (held.tag == "as_tensor") {
+      type = reader_->type_of(spec.value);
+      input.sizes = sizes_of(spec.value);
+    } else if (held.tag == "as_sym_int" || held.tag == "as_sym_float" || held.tag == "as_sym_bool") {
+      type = ir::simple_type(held.tag == "as_sym_int"     ? ir::TypeKind::integer
+                             : held.tag == "as_sym_float" ? ir::TypeKind::floating
+                                                          : ir::TypeKind::boolean);
+      if (held.tag == "as_sym_int") input.number = expression_of("sym_int_values", spec.value);
+    } else if (held.tag == "as_custom_obj") {
+      throw ModelError("takes an object as its input " + spec.name + ", which ONNX can't be given");
+    } else {  // a constant that the signature lists as an input of the user
+      note("the input " + spec.name + " is a constant of the program: it had this value when the model was exported");
+      return;
+    }
+    ir::Value* value = function_.graph.top()->add_input(type, spec.name);
+    function_.parameters.push_back({spec.name, type, std::nullopt});
+    exported_.program.recorded_inputs.push_back({spec.name, type});
+    exported_.interface.inputs.push_back(std::move(input));
+    reader_->bind(spec.value, value);
+  }
+
+  // Attributes are made once; two inputs may share one.
+  void read_stored(const InputSpec& spec) {
+    ir::Value*& read = stored_[spec.target];
+    if (!read) {
+      const auto tensor = archive_.stored(spec.target);
+      if (!tensor) throw ModelError("lacks the tensor " + spec.target + ": it was saved without its weights, or is damaged");
+      const ir::TypeRef type = tensor->is_none() ? ir::tensor_type() : reader_->type_of(spec.value);
+      class_.attributes.push_back({.name = spec.target,
+                                   .type = type,
+                                   .is_parameter = spec.kind == InputSpec::Kind::parameter,
+                                   .is_buffer = spec.kind == InputSpec::Kind::buffer});
+      object_.attributes.push_back(tensor->is_none() ? ir::Constant{ir::OpaqueConstant{"an object"}} : *tensor);
+      ir::Node* attribute = reader_->add_node("prim::GetAttr", std::array{self_}, std::array{type});
+      attribute->set_attribute("name", {spec.target});
+      read = attribute->output();
+    }
+    reader_->bind(spec.value, read);
+  }
+
+  std::vector<Expression> sizes_of(const std::string& name) {
+    std::vector<Expression> sizes;
+    const auto meta = graph_.at("tensor_values").find(name);
+    if (!meta) return sizes;
+    const auto wrapped = meta->find("meta");
+    for (const Json& size : (wrapped ? *wrapped : *meta).at("sizes").members()) sizes.push_back(expression(size));
+    return sizes;
+  }
+
+  Expression expression_of(std::string_view table, const std::string& name) {
+    const auto values = graph_.find(table);
+    const auto value = values ? values->find(name) : std::nullopt;
+    return value ? expression(*value) : Expression{.kind = Expression::Kind::symbol, .name = name};
+  }
+
+  // {"as_int": 3} or {"as_expr": {"expr_str", "hint"}}; a symbol's hint is the size in the example.
+  Expression expression(const Json& symbolic) {
+    const Tagged held = tagged(symbolic);
+    if (held.tag == "as_int") return {.kind = Expression::Kind::number, .value = held.value.integer()};
+    const bool plain = held.value.is(Json::Kind::text);
+    Expression parsed = parse_expression(plain ? held.value.text() : held.value.at("expr_str").text());
+    if (const auto hint = plain ? std::nullopt : held.value.find("hint");
+        parsed.kind == Expression::Kind::symbol && hint && hint->is(Json::Kind::object))
+      if (const auto number = hint->find("as_int"); number && number->is(Json::Kind::integer))
+        hints_.emplace(parsed.name, number->integer());
+    return parsed;
+  }
+
+  void read_outputs() {
+    std::vector<ir::Value*> users;
+    const auto arguments = graph_.at("outputs").members();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const OutputSpec& spec = signature_.outputs[i];
+      if (spec.kind == OutputSpec::Kind::token) continue;
+      ir::Value* value = reader_->value_of(arguments[i]);
+      if (spec.kind == OutputSpec::Kind::user) {
+        users.push_back(value);
+      } else if (spec.kind == OutputSpec::Kind::written_input) {
+        note("writes to input " + input_name(spec.target) + " are not seen by the caller");
+      } else {
+        ir::Node* write = reader_->add_node("prim::SetAttr", std::array{self_, value}, {});
+        write->set_attribute("name", {spec.target});
+      }
+    }
+    if (users.empty()) throw ModelError("has no outputs");
+    std::size_t next = 0;
+    ir::Value* result = signature_.results ? collected(*signature_.results, users, next)
+                        : users.size() == 1 ? users.front()
+                                            : tuple(users, {});
+    function_.graph.top()->add_output(result);
+    function_.returns.push_back(result->type());
+  }
+
+  ir::Value* collected(const Tree& tree, const std::vector<ir::Value*>& users, std::size_t& next) {
+    if (tree.kind == Tree::Kind::leaf) return users[next++];
+    std::vector<ir::Value*> members;
+    for (const Tree& member : tree.members) members.push_back(collected(member, users, next));
+    return tuple(members, tree.keys);
+  }
+
+  // A dictionary's values have types of their own, as a named tuple's have.
+  ir::Value* tuple(const std::vector<ir::Value*>& members, const std::vector<std::string>& keys) {
+    ir::Type type;
+    type.kind = ir::TypeKind::tuple;
+    for (const ir::Value* member : members) type.elements.push_back(member->type());
+    type.field_names = keys;
+    return reader_->add("prim::TupleConstruct", members, std::make_shared<const ir::Type>(std::move(type)));
+  }
+
+  std::string input_name(const std::string& value) const {
+    for (const InputSpec& spec : signature_.inputs)
+      if (spec.value == value) return spec.name;
+    return value;
+  }
+
+  static std::optional<std::int64_t> bound(const Json& range, std::string_view key) {
+    const auto value = range.find(key);
+    return value && value->is(Json::Kind::integer) ? std::optional(value->integer()) : std::nullopt;
+  }
+
+  void read_ranges() {
+    const auto ranges = root_.find("range_constraints");
+    if (!ranges) return;
+    for (const Json& range : ranges->members()) {
+      const bool named = range.find("min_val").has_value();  // "min" and "max" in torch 2.1
+      exported_.interface.ranges.emplace(std::string(range.key()), SymbolRange{bound(range, named ? "min_val" : "min"), bound(range, named ? "max_val" : "max")});
+    }
+  }
+
+  void note(std::string message) {
+    exported_.program.notes.push_back({ir::LoadNote::Kind::other, {}, std::move(message)});
+  }
+
+  void apply_guards() {
+    const auto code = root_.find("guards_code");
+    if (!code || !code->is(Json::Kind::array)) return;
+    std::vector<std::string> guards;
+    for (const Json& guard : code->members()) guards.emplace_back(guard.text());
+    for (const auto& [symbol, size] : pt2::apply_guards(exported_.interface, guards, hints_)) {
+      note("the size " + symbol + " is " + std::to_string(size) + ": a guard of the program fixes it");
+      for (ExportedInput& input : exported_.interface.inputs) {
+        const auto fix = [&](Expression& expression) {
+          const auto value = evaluate(expression, [&](const Expression& leaf) -> std::optional<Expression::Number> {
+            return leaf.name == symbol ? std::optional<Expression::Number>(size) : std::nullopt;
+          });
+          if (const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr)
+            expression = {.kind = Expression::Kind::number, .value = *number};
+        };
+        for (Expression& expression : input.sizes) fix(expression);
+      }
+    }
+    for (const std::string& condition : exported_.interface.conditions)
+      note("the program is only valid where " + condition + " (a guard of torch.export, which the ONNX model doesn't check)");
+  }
+
+  void finish() {
+    ir::Program& program = exported_.program;
+    for (const auto& [message, count] : reading_.assertions)
+      note("dropped " + std::to_string(count) + (count == 1 ? " runtime assertion: " : " runtime assertions: ") + message);
+    for (const auto& [about, message] : reading_.notes) note(message);
+    for (const std::string& message : archive_.notes()) note(message);
+    apply_guards();
+    object_.class_name = class_name;
+    program.stub_schemas.assign(reading_.assumed_schemas.begin(), reading_.assumed_schemas.end());
+    program.classes.emplace(class_name, std::move(class_));
+    program.functions.emplace(method_name, std::move(function_));
+    program.objects.push_back(std::move(object_));
+    if (const std::string version = torch_of(root_); !version.empty()) program.producer = "torch " + release(version);
+    exported_.interface.sample_inputs = archive_.sample_inputs();
+  }
+
+  Archive& archive_;
+  Json root_, module_, graph_;
+  Signature signature_;
+  Exported exported_;
+  ir::Function function_;
+  ir::Class class_;
+  ir::Object object_;
+  Reading reading_;
+  std::optional<GraphReader> reader_;
+  ir::Value* self_ = nullptr;
+  std::map<std::string, ir::Value*> stored_;
+  std::map<std::string, std::int64_t> hints_;
+};
+
+}  // namespace
+
+ir::Graph reference_graph(const ir::Program& program) {
+  const ir::Object& root = program.objects.at(program.root);
+  const ir::Class& type = program.classes.at(root.class_name);
+  ir::Graph graph = program.functions.at(type.methods.at("forward")).graph.clone();
+  std::map<std::string_view, const ir::Constant*> attributes;
+  for (std::size_t i = 0; i < type.attributes.size(); ++i) attributes.emplace(type.attributes[i].name, &root.attributes[i]);
+  for (ir::Node* node : *graph.top()) {
+    if (node->is("prim::SetAttr")) node->erase();
+    if (!node->is("prim::GetAttr")) continue;
+    ir::Node* constant = graph.create_constant(*attributes.at(*node->attribute("name")->get<std::string>()));
+    constant->insert_before(node);
+    node->output()->replace_all_uses_with(constant->output());
+    node->erase();
+  }
+  graph.top()->erase_input(0);
+  return graph;
+}
+
+Exported read_exported(const InputFile& file, const ZipDirectory& directory, const std::string& model, const schema::Registry& schemas) {
+  Archive archive(file, directory, model);
+  const JsonDocument document(archive.program(), archive.program_record());
+  check_version(document.root(), document.has_bare_numbers());
+  return ProgramReader(archive, document.root(), schemas).read();
+}
+
+}  // namespace compatcheck::frontend::pt2

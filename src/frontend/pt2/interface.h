@@ -1,0 +1,33 @@
+// What an exported program states of its inputs, which TorchScript files don't.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/pt2/expression.h"
+#include "ir/constant.h"
+
+namespace compatcheck::frontend::pt2 {
+
+struct SymbolRange {
+  std::optional<std::int64_t> least, most;
+};
+
+// What the file states of an input beyond its type: sizes, or the number itself, as expressions over the program's symbols.
+struct ExportedInput {
+  std::string name;
+  std::vector<Expression> sizes{};
+  std::optional<Expression> number{};
+};
+
+struct ExportedInterface {
+  std::vector<ExportedInput> inputs;  // one for each of forward's
+  std::map<std::string, SymbolRange> ranges;
+  std::vector<std::string> conditions;        // guards that hold for some sizes alone, as the file spells them
+  std::optional<ir::Constant> sample_inputs;  // a tuple (args, kwargs)
+};
+
+}  // namespace compatcheck::frontend::pt2

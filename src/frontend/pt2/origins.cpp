@@ -1,0 +1,90 @@
+#include "frontend/pt2/origins.h"
+
+#include <charconv>
+#include <memory>
+#include <optional>
+
+namespace compatcheck::frontend::pt2 {
+namespace {
+
+constexpr std::size_t most_frames = 200;
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// `File "models/net.py", line 12, in forward`
+std::optional<ir::Location> frame(std::string_view line) {
+  constexpr std::string_view opening = "File \"", middle = "\", line ", function = ", in ";
+  if (!line.starts_with(opening)) return std::nullopt;
+  const auto end = line.rfind(middle);
+  if (end == line.npos) return std::nullopt;
+  ir::Location place;
+  place.file = line.substr(opening.size(), end - opening.size());
+  const std::string_view rest = line.substr(end + middle.size());
+  std::from_chars(rest.data(), rest.data() + rest.size(), place.line);
+  if (const auto named = rest.find(function); named != rest.npos) place.function = rest.substr(named + function.size());
+  return place;
+}
+
+// "key,path,class;key,path,class": the last path, without the root's own name.
+std::string module_path(std::string_view stack) {
+  int depth = 0;
+  std::size_t start = 0;
+  for (std::size_t at = 0; at < stack.size(); ++at) {
+    if (stack[at] == '(' || stack[at] == '[') ++depth;
+    if (stack[at] == ')' || stack[at] == ']') --depth;
+    if (stack[at] == ';' && depth <= 0) start = at + 1;
+  }
+  const std::string_view last = stack.substr(start);
+  const auto first_comma = last.find(','), second_comma = first_comma == last.npos ? last.npos : last.find(',', first_comma + 1);
+  if (second_comma == last.npos) return {};
+  std::string_view path = last.substr(first_comma + 1, second_comma - first_comma - 1);
+  if (path.starts_with('_')) return {};  // made up by a pass of the exporter
+  for (const std::string_view root : {"L['self'].", "L['self']"})
+    if (path.starts_with(root)) path.remove_prefix(root.size());
+  if (const auto again = path.find('@'); again != path.npos) path = path.substr(0, again);  // the second call of one module
+  std::string plain;
+  for (const char c : path)  // older releases: L['self'].layers[0]
+    if (c == '[')
+      plain += '.';
+    else if (c != ']' && c != '\'' && c != '"')
+      plain += c;
+  return plain;
+}
+
+}  // namespace
+
+// The outermost frame comes first in a traceback.
+ir::LocationRef Origins::location(std::string_view stack_trace) {
+  const auto [known, added] = known_.try_emplace(std::string(stack_trace));
+  if (!added) return known->second;
+  ir::LocationRef caller;
+  std::shared_ptr<ir::Location> last;
+  std::size_t frames = 0;
+  for (std::size_t at = 0; at < stack_trace.size() && frames < most_frames;) {
+    const std::size_t end = std::min(stack_trace.find('\n', at), stack_trace.size());
+    const std::string_view line = trimmed(stack_trace.substr(at, end - at));
+    if (auto place = frame(line)) {
+      if (last) caller = last;
+      place->caller = caller;
+      last = std::make_shared<ir::Location>(std::move(*place));
+      ++frames;
+    } else if (last && last->text.empty()) {
+      last->text = line;
+    }
+    at = end + 1;
+  }
+  return known->second = last;
+}
+
+void Origins::set(ir::Node& node, const Json& exported) {
+  const auto metadata = exported.find("metadata");
+  if (!metadata || !metadata->is(Json::Kind::object)) return;
+  if (const auto stack = metadata->find("stack_trace"); stack && stack->is(Json::Kind::text)) node.set_location(location(stack->text()));
+  if (const auto modules = metadata->find("nn_module_stack"); modules && modules->is(Json::Kind::text))
+    node.set_module(module_path(modules->text()));
+}
+
+}  // namespace compatcheck::frontend::pt2

@@ -1,0 +1,50 @@
+// What the inputs and outputs of an exported program's graph are: parameters, state, the user's own, by name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/pt2/json.h"
+
+namespace compatcheck::frontend::pt2 {
+
+// A union of the schema: its one member that isn't null. Throws ModelError where there is none or more than one.
+struct Tagged {
+  std::string_view tag;
+  Json value;
+};
+Tagged tagged(const Json& union_value);
+
+// Nested containers of a user's arguments or results; leaves are values or None.
+struct Tree {
+  enum class Kind : std::uint8_t { leaf, sequence, dictionary } kind = Kind::leaf;
+  std::vector<std::string> keys;  // of a dictionary or named tuple
+  std::vector<Tree> members;
+};
+std::size_t leaves(const Tree& tree);
+
+struct InputSpec {
+  enum class Kind : std::uint8_t { user, parameter, buffer, constant, fixed, object, token } kind = Kind::user;
+  std::string value{};   // in the graph; empty where it is no value
+  std::string target{};  // the state_dict's name; the class of an object
+  std::string name{};    // user, fixed: "x", "batch.mask"
+};
+
+struct OutputSpec {
+  enum class Kind : std::uint8_t { user, state, written_input, token } kind = Kind::user;
+  std::string target{};  // state: the state_dict's name; written_input: the input's value
+};
+
+struct Signature {
+  std::vector<InputSpec> inputs;    // one for each of the graph's inputs
+  std::vector<OutputSpec> outputs;  // one for each of the graph's outputs
+  std::optional<Tree> results;      // of the user's outputs; absent where the file doesn't say, or says something else
+};
+
+// `graph_module`: of the program. Throws ModelError for what doesn't fit the graph, and for training graphs.
+Signature read_signature(const Json& graph_module);
+
+}  // namespace compatcheck::frontend::pt2

@@ -1,0 +1,14 @@
+// What torch.save wrote: a zip archive with a pickle, and a record for each storage.
+#pragma once
+
+#include <cstddef>
+
+#include "frontend/zip.h"
+#include "ir/constant.h"
+
+namespace compatcheck::frontend {
+
+// Tensors, numbers, strings, None, and tuples, lists and dicts of them, at most `most_values`. Throws ModelError.
+ir::Constant read_saved_object(const InputFile& file, const ZipDirectory& directory, std::size_t most_values = 10'000);
+
+}  // namespace compatcheck::frontend

@@ -1,0 +1,245 @@
+// Exported programs written by hand: what the archive, the signature, arguments and guards become.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "compatcheck/error.h"
+#include "frontend/pt2/exported.h"
+#include "ir/text.h"
+#include "sample_archive.h"
+
+namespace compatcheck::frontend::pt2 {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string size_text(const std::string& size) {
+  if (size.front() != 's') return R"({"as_int": )" + size + "}";
+  return R"j({"as_expr": {"expr_str": "Symbol(')j" + size + R"j(', positive=True, integer=True)", "hint": {"as_int": 6}}})j";
+}
+
+std::string meta(const std::vector<std::string>& sizes, int dtype = 7) {
+  std::string text = R"({"dtype": )" + std::to_string(dtype) + R"(, "sizes": [)";
+  std::string strides;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    text += (i ? ", " : "") + size_text(sizes[i]);
+    strides += (i ? ", " : "") + std::string(R"({"as_int": 1})");
+  }
+  return text + R"(], "strides": [)" + strides +
+         R"(], "storage_offset": {"as_int": 0}, "requires_grad": false, "device": {"type": "cpu", "index": null}, "layout": 7})";
+}
+
+std::string tensor(const std::string& name) { return R"({"as_tensor": {"name": ")" + name + R"("}})"; }
+std::string argument(const std::string& name, const std::string& value) {
+  return R"({"name": ")" + name + R"(", "arg": )" + value + R"(, "kind": 1})";
+}
+
+struct Program {
+  std::string nodes =
+      R"({"target": "torch.ops.aten.add.Tensor", "inputs": [)" + argument("self", tensor("x")) + ", " + argument("other", tensor("p_w")) +
+      R"(], "outputs": [)" + tensor("add") +
+      R"(], "metadata": {"stack_trace": "  File \"net.py\", line 7, in forward\n    y = self.inner(x)\n  File \"net.py\", line 3, in forward\n    return x + self.w",
+          "nn_module_stack": "L__self__,,net.Net;L__self___inner,inner,net.Inner"}})";
+  std::string outputs = tensor("add");
+  std::string output_specs = R"({"user_output": {"arg": )" + tensor("add") + "}}";
+  std::string values = R"("x": )" + meta({"s0", "3"}) + R"(, "p_w": )" + meta({"3"}) + R"(, "add": )" + meta({"s0", "3"});
+  std::string out_spec = R"([1, {\"type\": null, \"context\": null, \"children_spec\": []}])";
+  std::string guards, version = R"({"major": 8, "minor": 20})";
+  std::string more;  // at the end of the program
+  testing::Records others;
+
+  std::string json() const {
+    const std::string leaf = R"({\"type\": null, \"context\": null, \"children_spec\": []})";
+    return R"({"graph_module": {"graph": {"inputs": [)" + tensor("p_w") + ", " + tensor("x") + R"(], "outputs": [)" + outputs +
+           R"(], "nodes": [)" + nodes + R"(], "tensor_values": {)" + values +
+           R"(}, "sym_int_values": {}, "sym_bool_values": {}, "is_single_tensor_return": false},
+             "signature": {"input_specs": [{"parameter": {"arg": {"name": "p_w"}, "parameter_name": "inner.w"}},
+                                           {"user_input": {"arg": )" +
+           tensor("x") + R"(}}], "output_specs": [)" + output_specs + R"(]},
+             "module_call_graph": [{"fqn": "", "signature": {"inputs": [], "outputs": [], "forward_arg_names": ["x"],
+               "in_spec": "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [)" +
+           leaf + R"(]}, {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]", "out_spec": ")" + out_spec +
+           R"("}}]}, "range_constraints": {"s0": {"min_val": 2, "max_val": 64}}, "guards_code": [)" + guards + R"(], "schema_version": )" +
+           version + R"(, "torch_version": "2.13.0+cpu")" + more + "}";
+  }
+
+  testing::Records records() const {
+    const std::string config = R"({"config": {"inner.w": {"path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": )" +
+                               meta({"3"}) + "}}}";
+    testing::Records all = {{"net/data/weights/weight_0", std::string(12, '\0')},
+                            {"net/data/weights/model_weights_config.json", config},
+                            {"net/models/model.json", json()},
+                            {"net/archive_format", "pt2"},
+                            {"net/archive_version", "0"}};
+    for (const auto& record : others) {
+      const auto same = std::ranges::find(all, record.first, [](const auto& each) { return each.first; });
+      if (same == all.end())
+        all.push_back(record);
+      else
+        *same = record;
+    }
+    return all;
+  }
+};
+
+Exported read_records(const testing::Records& records, const std::string& model = "") {
+  const InputFile file(testing::as_bytes(testing::zip(records)));
+  const ZipDirectory directory = read_zip_directory(file);
+  static const schema::Registry schemas;
+  return read_exported(file, directory, model, schemas);
+}
+
+Exported read(const Program& program) { return read_records(program.records()); }
+
+std::string refusal(const testing::Records& records, const std::string& model = "") {
+  try {
+    read_records(records, model);
+    return "read";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+std::string refusal(const Program& program) { return refusal(program.records()); }
+
+const ir::Graph& graph_of(const Exported& exported) { return exported.program.functions.begin()->second.graph; }
+
+const ir::Node* find(const Exported& exported, std::string_view op) {
+  const ir::Node* found = nullptr;
+  ir::for_each_node(*graph_of(exported).top(), [&](const ir::Node* node) {
+    if (node->is(op)) found = node;
+  });
+  return found;
+}
+
+std::vector<std::string> notes(const Exported& exported) {
+  std::vector<std::string> notes;
+  for (const auto& note : exported.program.notes) notes.push_back(note.message);
+  return notes;
+}
+
+TEST(Exported, BecomesAProgram) {
+  const Exported exported = read({});
+  EXPECT_EQ(exported.program.producer, "torch 2.13");
+  ASSERT_EQ(exported.interface.inputs.size(), 1u);
+  EXPECT_EQ(exported.interface.inputs[0].name, "x");
+  EXPECT_EQ(exported.interface.inputs[0].sizes[0].name, "s0");
+  EXPECT_EQ(exported.interface.ranges.at("s0").most, 64);
+  const ir::Node* add = find(exported, "aten::add");
+  ASSERT_TRUE(add);
+  EXPECT_EQ(add->overload(), "Tensor");
+  ASSERT_EQ(add->inputs().size(), 3u);  // alpha has its default
+  EXPECT_EQ(*ir::constant_of(add->input(2))->get<std::int64_t>(), 1);
+  EXPECT_EQ(add->module(), "inner");
+  ASSERT_TRUE(add->location());
+  EXPECT_EQ(add->location()->line, 3);
+  EXPECT_EQ(add->location()->text, "return x + self.w");
+  EXPECT_EQ(add->location()->caller->line, 7);
+  const ir::Node* weight = add->input(1)->producer();
+  EXPECT_EQ(*weight->attribute("name")->get<std::string>(), "inner.w");
+  graph_of(exported).verify();
+}
+
+TEST(Exported, NamesResultsByTheirKeys) {
+  Program program;
+  program.outputs += ", " + tensor("x");
+  program.output_specs += R"(, {"user_output": {"arg": )" + tensor("x") + "}}";
+  program.out_spec =
+      R"([1, {\"type\": \"builtins.dict\", \"context\": \"[\\\"sum\\\", \\\"same\\\"]\", \"children_spec\": [{\"type\": null, \"context\": null, \"children_spec\": []}, {\"type\": null, \"context\": null, \"children_spec\": []}]}])";
+  const Exported exported = read(program);
+  EXPECT_THAT(graph_of(exported).outputs()[0]->type()->field_names, ElementsAre("sum", "same"));
+}
+
+TEST(Exported, ComputesSizesAsTorchScriptDoes) {
+  Program program;
+  const auto sym = [](const std::string& name) { return R"({"as_sym_int": {"as_name": ")" + name + R"("}})"; };
+  program.nodes = R"({"target": "torch.ops.aten.sym_size.int", "inputs": [)" + argument("self", tensor("x")) + ", " +
+                  argument("dim", R"({"as_int": 0})") + R"(], "outputs": [)" + sym("n") + R"(], "metadata": {}},
+                  {"target": "_operator.floordiv", "inputs": [)" + argument("a", sym("n")) + ", " + argument("b", R"({"as_int": 2})") +
+                  R"(], "outputs": [)" + sym("half") + R"(], "metadata": {}},
+                  {"target": "torch.ops.aten.view.default", "inputs": [)" + argument("self", tensor("x")) + ", " +
+                  argument("size", R"({"as_sym_ints": [{"as_name": "half"}, {"as_int": -1}]})") + R"(], "outputs": [)" + tensor("add") +
+                  R"(], "metadata": {}})";
+  const Exported exported = read(program);
+  EXPECT_TRUE(find(exported, "aten::size"));
+  const ir::Node* view = find(exported, "aten::view");
+  ASSERT_TRUE(view);
+  EXPECT_TRUE(view->input(1)->producer()->is("prim::ListConstruct"));
+  EXPECT_TRUE(view->input(1)->producer()->input(0)->producer()->is("aten::floordiv"));
+}
+
+TEST(Exported, FixesASizeThatAGuardFixes) {
+  Program program;
+  program.guards = R"j("math.trunc(0.5*torch.sym_float(L['x'].size()[0])) == 3 and L['x'].size()[0] < 7")j";
+  const Exported exported = read(program);
+  EXPECT_EQ(exported.interface.inputs[0].sizes[0].kind, Expression::Kind::number);
+  EXPECT_EQ(std::get<std::int64_t>(exported.interface.inputs[0].sizes[0].value), 6);
+  EXPECT_THAT(notes(exported), ::testing::Contains(HasSubstr("the size s0 is 6: a guard of the program fixes it")));
+}
+
+TEST(Exported, KeepsAGuardForSomeSizesAsACondition) {
+  Program program;
+  program.guards = R"("(L['x'].size()[0] % 2) == 0", "L['x'].size()[0] != 1", "L['x'].size()[1] == 3")";
+  const Exported exported = read(program);
+  EXPECT_EQ(exported.interface.inputs[0].sizes[0].kind, Expression::Kind::symbol);
+  EXPECT_THAT(exported.interface.conditions, ElementsAre("(L['x'].size()[0] % 2) == 0"));
+}
+
+TEST(Exported, RefusesWhatIsNoProgram) {
+  Program program;
+  program.version = R"({"major": 9, "minor": 0})";
+  EXPECT_THAT(refusal(program), HasSubstr("schema version 9.0, written by torch 2.13.0+cpu"));
+  program.version = R"({"major": 6, "minor": 0})";
+  EXPECT_THAT(refusal(program), HasSubstr("which no release of torch writes"));
+
+  testing::Records records = Program().records();
+  std::erase_if(records, [](const auto& record) { return record.first == "net/models/model.json"; });
+  EXPECT_THAT(refusal(records), HasSubstr("saving it was interrupted"));
+  records.emplace_back("net/data/aotinductor/model/x.so", "");
+  EXPECT_THAT(refusal(records), HasSubstr("AOTInductor"));
+
+  Program newer;
+  newer.others = {{"net/archive_version", "1"}};
+  EXPECT_THAT(refusal(newer), HasSubstr("archive of version 1"));
+  Program big;
+  big.others = {{"net/byteorder", "big"}};
+  EXPECT_THAT(refusal(big), HasSubstr("big-endian"));
+}
+
+TEST(Exported, ChoosesAmongSeveralPrograms) {
+  Program program;
+  program.others = {{"net/models/dec/oder.json", program.json()}};
+  EXPECT_THAT(refusal(program), HasSubstr("choose one with LoadOptions::model (dec/oder, model)"));
+  EXPECT_EQ(refusal(program.records(), "model"), "read");
+  EXPECT_THAT(refusal(program.records(), "none"), HasSubstr("the archive holds dec/oder, model"));
+}
+
+TEST(Exported, RefusesDamagedPrograms) {
+  Program twice;
+  twice.nodes += ", " + twice.nodes;
+  EXPECT_THAT(refusal(twice), HasSubstr("defines the value add twice"));
+  Program early;
+  early.nodes = Program().nodes;
+  early.nodes.replace(early.nodes.find("\"x\""), 3, "\"y\"");
+  EXPECT_THAT(refusal(early), HasSubstr("reads the value y before it is defined"));
+  Program both;
+  both.nodes.replace(both.nodes.find(tensor("x")), tensor("x").size(), R"({"as_tensor": {"name": "x"}, "as_int": 1})");
+  EXPECT_THAT(refusal(both), HasSubstr("has two values"));
+  Program unknown;
+  unknown.nodes.replace(unknown.nodes.find(tensor("x")), tensor("x").size(), R"({"as_quaternion": 1})");
+  EXPECT_THAT(refusal(unknown), HasSubstr("unknown kind \"as_quaternion\""));
+  Program code;
+  code.values.replace(code.values.find("\"dtype\": 7"), 10, "\"dtype\": 99");
+  EXPECT_THAT(refusal(code), HasSubstr("a dtype that isn't supported"));
+  Program lost;
+  lost.others = {{"net/data/weights/weight_0", ""}};
+  EXPECT_THAT(refusal(lost), HasSubstr("was saved without its values"));
+  Program small;
+  small.others = {{"net/data/weights/weight_0", "12345678"}};
+  EXPECT_THAT(refusal(small), HasSubstr("the tensor inner.w reaches outside its record of 8 bytes"));
+}
+
+}  // namespace
+}  // namespace compatcheck::frontend::pt2
