@@ -41,7 +41,8 @@ def of_model(model, everything: bool = False, core: bool = False):
 
 
 for model in MODELS:
-    if model.size == "small" and model.edit is None:
+    # The count of attribute_writes is a Python number: the file has the one that exporting left.
+    if model.size == "small" and model.edit is None and model.name != "attribute_writes":
         PROGRAMS[f"model_{model.name}"] = of_model(model)
         if model.name in FREE:
             PROGRAMS[f"model_{model.name}_free"] = of_model(model, everything=True)

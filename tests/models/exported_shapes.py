@@ -55,7 +55,7 @@ def size_outputs() -> Program:
 def size_as_value() -> Program:
     def forward(x: Tensor):
         n = x.size(0)
-        return x / n, x + n ** 2, x * (n / 4), x.sum(0) * math.trunc(n / 2), torch.full((2,), n), x - float(n)
+        return x / n, x + n ** 2, x * (n / 4), x.sum(0) * math.trunc(n / 2), torch.full((2,), n), x - torch.sym_float(n)
     return of(forward, *rows(4, 7), dynamic=(BATCH,))
 
 
