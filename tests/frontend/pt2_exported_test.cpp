@@ -191,6 +191,30 @@ TEST(Exported, KeepsAGuardForSomeSizesAsACondition) {
   EXPECT_THAT(exported.interface.conditions, ElementsAre("(L['x'].size()[0] % 2) == 0"));
 }
 
+// A function that isn't known, and a relation of sizes, fix nothing.
+TEST(Exported, FixesNoSizeThatMayBeAnother) {
+  for (const char* guard :
+       {"(L['x'].size()[0] + 10) % 16 == 0", "math.log2(L['x'].size()[0]) < 9", "L['x'].size()[0] * L['x'].size()[0] < 50"}) {
+    Program program;
+    program.guards = std::string("\"") + guard + "\"";
+    const Exported exported = read(program);
+    EXPECT_EQ(exported.interface.inputs[0].sizes[0].kind, Expression::Kind::symbol) << guard;
+    EXPECT_THAT(exported.interface.conditions, ElementsAre(guard));
+  }
+}
+
+// What a newer torch adds to an operator that we know isn't taken for something else.
+TEST(Exported, TakesNoOverloadForAnother) {
+  for (const char* target : {"torch.ops.aten.clamp.Future", "torch.ops.aten.clamp.default"}) {
+    Program program;
+    program.nodes = R"({"target": ")" + std::string(target) + R"(", "inputs": [)" + argument("self", tensor("x")) + ", " +
+                    argument("most", R"({"as_float": 2.0})") + R"(], "outputs": [)" + tensor("add") + R"(], "metadata": {}})";
+    const Exported exported = read(program);
+    EXPECT_FALSE(find(exported, "aten::clamp"));
+    EXPECT_TRUE(find(exported, std::string("aten") + "::" + std::string(target).substr(15)));
+  }
+}
+
 // A storage's place in memory isn't its identity: another one may get it.
 TEST(Exported, GivesEachTensorItsOwnRecord) {
   constexpr int count = 64;
@@ -256,8 +280,8 @@ TEST(Exported, RefusesDamagedPrograms) {
   Program unknown;
   unknown.nodes.replace(unknown.nodes.find(tensor("x")), tensor("x").size(), R"({"as_quaternion": 1})");
   EXPECT_THAT(refusal(unknown), HasSubstr("unknown kind \"as_quaternion\""));
-  Program code;
-  code.values.replace(code.values.find("\"dtype\": 7"), 10, "\"dtype\": 99");
+  testing::Records code = Program().records();
+  code[1].second.replace(code[1].second.find("\"dtype\": 7"), 10, "\"dtype\": 99");
   EXPECT_THAT(refusal(code), HasSubstr("a dtype that isn't supported"));
   Program lost;
   lost.others = {{"net/data/weights/weight_0", ""}};

@@ -270,7 +270,7 @@ class Parser {
     dotted_name();
     expect("=");
     skip();
-    dotted_name();
+    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
   }
 
   std::string_view text_;
