@@ -60,7 +60,7 @@ struct Magic {
   Format format;  // unknown: it may hold the model
   std::string_view sentence;
 };
-constexpr std::array<Magic, 10> others = {{
+constexpr std::array<Magic, 11> others = {{
     {"ftrt"sv, 0, Format::tensorrt_engine,
      "is a built TensorRT engine: compatcheck reads the TorchScript model that it was made from"},
     {"ptrt"sv, 0, Format::tensorrt_engine,
@@ -75,6 +75,8 @@ constexpr std::array<Magic, 10> others = {{
      0, Format::unknown, "is compressed with xz: unpack it first"},
     {"version https://git-lfs"sv, 0, Format::unknown, "is a Git LFS pointer, not the model itself: run git lfs pull"},
     {"PTE"sv, 0, Format::executorch, "is an ExecuTorch program, not TorchScript"},
+    {"ET12"sv, 4, Format::executorch,
+     "is an ExecuTorch program, lowered for a backend: save the exported program itself with torch.export.save"},
 }};
 
 bool is_safetensors(Head head) {

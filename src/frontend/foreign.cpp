@@ -8,6 +8,8 @@ constexpr std::string_view make_torchscript =
     "torch.jit.script(model)";
 
 std::string pickled_module(const std::string& class_name) {
+  if (class_name.starts_with("torch.fx.") || class_name.starts_with("torch.export."))
+    return "holds a pickled graph (" + class_name + "): save the exported program with torch.export.save";
   return "holds a pickled Python object (" + class_name +
          "), whose code is not in the file: load it with torch.load where that class can be imported, then " +
          std::string(make_torchscript);

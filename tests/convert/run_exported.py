@@ -5,7 +5,7 @@
                     [--only REGEX] [--opsets 11,17,20,23] [--table FILE] [--all-lines]
 
 DIR is what tests/models/make_exported.py wrote: each program has at least two sets of inputs, of other sizes where dimensions are
-dynamic. A program matches, or it is refused with the words that exported_refusals.tsv states for it; any other outcome fails, and so
+dynamic; where guards refuse sizes, the ONNX model must refuse them. A program matches, or it is refused with the words that exported_refusals.tsv states for it; any other outcome fails, and so
 does a line of that table that nothing needs. A program that PyTorch's own exporter converts rightly (exportdb_reference.tsv) must
 convert at the opset that stands there. --table writes our outcomes for these beside that exporter's.
 """
@@ -14,11 +14,10 @@ import argparse, collections, csv, json, os, pathlib, re, subprocess, sys, tempf
 import numpy as np
 
 from compare_arrays import compare
+from run_models import RANDOM, narrowest, operators_of
 
 HERE = pathlib.Path(__file__).parent
 MOST_AT_ONCE = 24   # programs of one process, for the disk's sake
-# The dtypes of eager outputs that the arrays of the maker, or of the runtime, hold in another.
-WIDER = {"bfloat16": np.float32}
 
 
 class Refusal:
@@ -47,9 +46,9 @@ class Program:
         self.entry, self.file = entry, folder / entry["file"]
         self.arrays = np.load(self.file.with_suffix(".npz"))
 
-    def inputs(self, k):
+    def inputs(self, k, of="in"):
         """name → array, of those that aren't constants of the file"""
-        return {name: self.arrays[f"in_{k}_{i}"] for i, name in enumerate(self.entry["inputs"]) if name is not None}
+        return {name: self.arrays[f"{of}_{k}_{i}"] for i, name in enumerate(self.entry["inputs"]) if name is not None}
 
     def outputs(self, k):
         return [self.arrays[f"out_{k}_{i}"] for i in range(len(self.entry["outputs"])) if f"out_{k}_{i}" in self.arrays]
@@ -69,7 +68,8 @@ class Program:
         onnxruntime.set_default_logger_severity(4)
         settings = onnxruntime.SessionOptions()
         settings.intra_op_num_threads = 1
-        if b"QuantizeLinear" in file.read_bytes():   # the runtime's fusions round otherwise than the model says
+        operators = operators_of(file)
+        if "QuantizeLinear" in operators:   # the runtime's fusions round otherwise than the model says
             settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             session = onnxruntime.InferenceSession(file, settings, providers=["CPUExecutionProvider"])
@@ -84,13 +84,17 @@ class Program:
                 got = flat(session.run(None, {i.name: given[i.name] for i in session.get_inputs()}))
             except Exception as error:
                 return f"inputs {k}: can't run: {str(error)[:300]}"
-            got = [x.astype(WIDER.get(str(x.dtype), x.dtype)) for x in got]
-            if wrong := compare(got, self.outputs(k), least=self.coarsest()):
+            want = self.outputs(k)
+            if wrong := compare(got, want, range(len(want)) if operators & RANDOM else (), least=narrowest(file)):
                 return f"inputs {k}: {wrong}"
+        for k in range(self.entry["refused"]):
+            given = self.named(self.inputs(k, "refused"), [i.name for i in session.get_inputs()])
+            try:
+                session.run(None, given)
+                return f"runs with sizes that the program's guards refuse: {[list(x.shape) for x in given.values()]}"
+            except Exception:
+                pass
         return ""
-
-    def coarsest(self):
-        return "bfloat16" if any(output.get("dtype") == "bfloat16" for output in self.entry["outputs"]) else ""
 
 
 def convert(arguments, programs, folder):
@@ -103,7 +107,7 @@ def convert(arguments, programs, folder):
             found[result["id"], result["opset"]] = result
         left = [p for p in left if (p.entry["name"], 0) not in found and (p.entry["name"], opsets_of(arguments)[-1]) not in found]
         if left:   # the first of them crashed it
-            found[left.pop(0).entry["name"], 0] = {"outcome": "crash", "reason": f"convert_cases ended with {done.returncode}: {done.stderr[-300:]}"}
+            found[left.pop(0).entry["name"], 0] = {"outcome": "crash", "opset": None, "reason": f"convert_cases ended with {done.returncode}: {done.stderr[-300:]}"}
     return found
 
 
@@ -114,6 +118,8 @@ def opsets_of(arguments):
 def judge(program, opset, result, file, refusals):
     """(outcome, detail, whether that is as it should be)"""
     outcome, reason = result["outcome"], result.get("reason", "")
+    if outcome == "error" and result["opset"] == 0:   # loading it fails, for check and convert alike
+        outcome = "unreadable"
     expected = [refusal for refusal in refusals if refusal.holds(program.entry["name"], opset)]
     if outcome == "converted":
         wrong = program.compare(file)
@@ -123,7 +129,7 @@ def judge(program, opset, result, file, refusals):
     fitting = [refusal for refusal in expected if refusal.words in reason]
     for refusal in fitting:
         refusal.met = True
-    return outcome, reason, outcome in ("refused", "needs_input") and bool(fitting)
+    return outcome, reason, outcome in ("refused", "needs_input", "unreadable") and bool(fitting)
 
 
 def write_table(path, outcomes, opsets, reference):
@@ -156,7 +162,7 @@ def main():
             for program in part:
                 name = program.entry["name"]
                 for opset in opsets:
-                    result = results.get((name, opset)) or results.get((name, 0)) or {"outcome": "lost"}
+                    result = results.get((name, opset)) or results.get((name, 0)) or {"outcome": "lost", "opset": opset}
                     outcome, detail, good = judge(program, opset, result, pathlib.Path(temporary, f"{name}@{opset}.onnx"), refusals)
                     lost = outcome != "match" and reference.get(name, {}).get("onnxruntime") == "match" and opset == int(reference[name]["opset"])
                     outcomes[name, opset] = outcome

@@ -211,7 +211,7 @@ TEST(Exported, TakesNoOverloadForAnother) {
                     argument("most", R"({"as_float": 2.0})") + R"(], "outputs": [)" + tensor("add") + R"(], "metadata": {}})";
     const Exported exported = read(program);
     EXPECT_FALSE(find(exported, "aten::clamp"));
-    EXPECT_TRUE(find(exported, std::string("aten") + "::" + std::string(target).substr(15)));
+    EXPECT_TRUE(find(exported, "aten::clamp.Future") || find(exported, "aten::clamp.default(most)"));
   }
 }
 

@@ -226,7 +226,7 @@ class HalfRegion(nn.Module):
         with torch.autocast("cpu", self.dtype, enabled=self.enabled):
             y = self.first(x).relu()
             z = torch.softmax(self.second(y), -1)
-        return z + 1, y.float()
+        return (z + 1).float(), y.float()
 
 
 @program

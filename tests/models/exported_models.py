@@ -233,7 +233,8 @@ def pt2e_residual() -> Program:
     """int8 weights by channel, uint8 activations."""
     import torchao.quantization.pt2e.quantizer.x86_inductor_quantizer as x86
     quantizer = x86.X86InductorQuantizer().set_global(x86.get_default_x86_inductor_quantization_config())
-    return quantized(Residual(), (torch.randn(2, 3, 8, 8),), quantizer, (BATCH,))
+    # The mean of 9 whole numbers is never a half, which the last bit would round.
+    return quantized(Residual(), (torch.randn(2, 3, 6, 6),), quantizer, (BATCH,))
 
 
 @program

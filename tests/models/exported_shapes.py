@@ -182,14 +182,14 @@ def baked_half() -> Program:
     """The size is computed in floating point: only a guard says that the dimension is 6."""
     def forward(x: Tensor):
         return x.new_zeros(int(x.size(0) * 0.5)) + 1, x * 2
-    return of(forward, *rows(6, 6), dynamic=(BATCH,))
+    return of(forward, *rows(6, 6), dynamic=(BATCH,), refused=list(rows(10, 5)))
 
 
 @program
 def baked_slice() -> Program:
     def forward(x: Tensor):
         return x[: int(x.size(0) * 0.5)]
-    return of(forward, *rows(6, 6), dynamic=(BATCH,))
+    return of(forward, *rows(6, 6), dynamic=(BATCH,), refused=list(rows(10, 5)))
 
 
 @program
@@ -212,7 +212,7 @@ def baked_reshape() -> Program:
     """AUTO gives up: the reshape fixes both sizes."""
     def forward(x: Tensor):
         return x.reshape(2, 3, 4)
-    return of(forward, *rows(6, 6), dynamic=({0: AUTO, 1: AUTO},))
+    return of(forward, *rows(6, 6), dynamic=({0: AUTO, 1: AUTO},), refused=list(rows(4, 12)))
 
 
 @program

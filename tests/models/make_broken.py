@@ -194,7 +194,7 @@ exported("aotinductor", "only what AOTInductor compiled", lambda: e.edited(lambd
 exported("executorch", "an ExecuTorch program in an archive", lambda: e.edited(lambda r: (r.pop(e.PROGRAM), r.update({e.ROOT + "data/executorch/model.pte": b"x"}))),
          words="ExecuTorch")
 exported("pte", "an ExecuTorch program", e.pte, words="ExecuTorch", format=None)
-exported("pickled", "a graph that torch.save pickled", e.pickled_program, words="torch.export.save", format=None)
+exported("pickled", "a graph that torch.save pickled", e.pickled_program, words="pickled", format=None)
 exported("several", "two programs", e.two_programs, CHOOSE, "second")
 exported("archive_version", "a later archive", lambda: e.also({"archive_version": b"1"}), words="version")
 exported("big_endian", "of a big-endian machine", lambda: e.also({"byteorder": b"big"}), words="endian")
@@ -210,31 +210,31 @@ exported("bom", "a byte order mark", lambda: e.edited(lambda records: records.up
 exported("not_utf8", "bytes that are no text", lambda: e.edited(lambda records: records.update(
     {e.PROGRAM: records[e.PROGRAM].replace(b"relu", b"re\xff\xfe", 1)})), words="model.json")
 exported("surrogate", "half a surrogate pair", lambda: e.text('"relu"', '"\\ud800"'), words="model.json")
-exported("nan", "a bare NaN", lambda: e.text("2.5", "NaN"), words="model.json")
-exported("infinity", "a bare Infinity as a size", lambda: e.text('"as_int": 7', '"as_int": Infinity'), words="model.json")
+exported("nan", "a bare NaN", lambda: e.text('"as_float": 2.5', '"as_float": NaN'), words="NaN")
+exported("infinity", "a bare Infinity as a size", lambda: e.text('"as_int": 7', '"as_int": Infinity'), words="Infinity")
 exported("beyond_int64", "a whole number beyond 64 bits", lambda: e.text('"as_int": 7', '"as_int": 18446744073709551617'), words="64 bits")
 exported("beyond_int64_little", "2^63", lambda: e.text('"as_int": 7', '"as_int": 9223372036854775808'), words="64 bits")
 exported("key_twice", "one key twice", lambda: e.text('"as_float": 2.5', '"as_float": 2.5, "as_float": 3.5'), words="as_float")
 exported("two_tags", "a union of two values", lambda: e.text('"as_float": 2.5', '"as_float": 2.5, "as_int": 2'), words="as_int")
 exported("no_tag", "a union of none", lambda: e.text('"as_float": 2.5', ""), words="model.json")
 exported("huge_expression", "an expression of 100 KB", lambda: e.meta("relu", sizes=[{"as_expr": {"expr_str": "Add(" + "Integer(1), " * 9000 + "Integer(1))", "hint": None}},
-                                                                              *e.ints(5)]), words="expression")
+                                                                              *e.ints(5)]), BOUNDED)
 exported("deep_expression", "an expression 5,000 deep", lambda: e.meta("relu", sizes=[{"as_expr": {"expr_str": "Add(" * 5000 + "Integer(1)" + ")" * 5000, "hint": None}},
-                                                                              *e.ints(5)]), words="expression")
+                                                                              *e.ints(5)]), BOUNDED)
 exported("power_tower", "an expression whose value has no end", lambda: e.meta("relu", sizes=[{"as_expr": {"expr_str": "Pow(Integer(10), Pow(Integer(10), Integer(10)))",
                                                                                                 "hint": None}}, *e.ints(5)]), BOUNDED)
 
 # Versions and codes
 for major in (9, 6, 3):
     exported(f"major{major}", f"schema {major}", lambda major=major: e.program(lambda d: d["schema_version"].update(major=major)), words=f"{major}.")
-exported("no_schema", "no schema version", lambda: e.program(lambda d: d.pop("schema_version")), words="schema_version")
-exported("unknown_tag", "an argument of a later kind", lambda: e.argument("aten.mul", "other", {"as_quaternion": [1, 2, 3, 4]}), REFUSED, "as_quaternion")
+exported("no_schema", "no schema version", lambda: e.program(lambda d: d.pop("schema_version")), words="schema version")
+exported("unknown_tag", "an argument of a later kind", lambda: e.argument("aten.mul", "other", {"as_quaternion": [1, 2, 3, 4]}), (1, 3), "as_quaternion")
 exported("unknown_spec", "an input of a later kind", lambda: e.program(e.unknown_spec), words="user_prophecy")
 exported("unknown_dtype", "a value of an unknown dtype", lambda: e.meta("relu", dtype=99), (1, 3), "99")
-exported("unknown_dtype_argument", "an argument that is an unknown dtype", lambda: e.argument("aten.to", "dtype", {"as_scalar_type": 99}), REFUSED, "99")
+exported("unknown_dtype_argument", "an argument that is an unknown dtype", lambda: e.argument("aten.to", "dtype", {"as_scalar_type": 99}), (1, 3), "99")
 exported("unknown_argument", "an argument that the schema lacks", lambda: e.argument("aten.relu", "slope", {"as_float": 0.1}), REFUSED, "slope")
 exported("lacking_argument", "a call without a required argument",
-         lambda: e.graph(lambda g: e.node_of(g, "aten.mul")["inputs"].pop()), REFUSED, "other")
+         lambda: e.graph(lambda g: e.node_of(g, "aten.mul")["inputs"].pop()), (1, 3), "other")
 exported("unknown_operator", "an operator of a later release", lambda: e.retargeted("aten.relu", "torch.ops.aten.relu7.default"), REFUSED, "relu7")
 exported("unknown_overload", "an overload of a later release", lambda: e.retargeted("aten.relu", "torch.ops.aten.relu.Later"), REFUSED, "relu")
 exported("unknown_library", "an operator of a library that isn't there", lambda: e.retargeted("aten.relu", "torch.ops.my_lib.relu.default"), REFUSED, "my_lib")
@@ -251,8 +251,8 @@ exported("unknown_value", "a node that reads nothing that is there", lambda: e.a
 exported("spec_missing", "fewer input specs than inputs", lambda: e.program(e.one_spec_less), words="inputs")
 exported("no_nodes", "a graph without its list of nodes", lambda: e.graph(lambda g: g.pop("nodes")), words="nodes")
 exported("no_meta", "a value of which nothing is said", lambda: e.graph(lambda g: g["tensor_values"].pop("relu")), (0, 3))
-exported("false_sizes", "sizes that the operators contradict", lambda: e.meta("relu", sizes=e.ints(3, 9)), (1, 3))
-exported("false_dtype", "a dtype that the operators contradict", lambda: e.meta("relu", dtype=5), (1, 3))
+exported("false_sizes", "sizes that the operators contradict", lambda: e.meta("relu", sizes=e.ints(3, 9)), BOUNDED)
+exported("false_dtype", "a dtype that the operators contradict", lambda: e.meta("relu", dtype=5), BOUNDED)
 exported("nested_regions", "100 subgraphs inside each other", lambda: e.nested_regions(100), words="deep")
 exported("few_regions", "5 subgraphs inside each other", lambda: e.nested_regions(5), SOUND)
 

@@ -5,7 +5,7 @@
     make_exported.py --list
 
 DIR then holds `<name>.pt2`, `<name>.npz` (in_K_*, out_K_*: the leaves of the K-th inputs and of the eager outputs; K = 0 are those
-it was exported with) and index.json. What is there and made from the same sources is left alone. Programs that torch.export can't
+it was exported with; refused_K_*: inputs that its guards refuse) and index.json. What is there and made from the same sources is left alone. Programs that torch.export can't
 make are listed in the index with the reason; not_exported.tsv says which.
 """
 import argparse
@@ -139,6 +139,14 @@ def run(made: exported.Program, inputs: tuple) -> tuple:
         return before, pytree.tree_leaves(module(*args, **kwargs))
 
 
+def accepts(program, args: tuple, kwargs: dict) -> bool:
+    try:
+        program.module()(*args, **kwargs)
+        return True
+    except Exception:
+        return False
+
+
 def export(made: exported.Program):
     args, kwargs = split(made.inputs[0])
     module = own_module(made)
@@ -160,6 +168,12 @@ def build_in(folder: Path, name: str) -> dict:
         arrays |= {f"out_{k}_{i}": saved(leaf) for i, leaf in enumerate(results) if leaf is not None}
         if k == 0:
             entry["outputs"] = [described(leaf) for leaf in results]
+    entry["refused"] = len(made.refused)
+    for k, inputs in enumerate(made.refused):
+        args, kwargs = split(inputs)
+        if accepts(program, args, kwargs):
+            raise ValueError(f"the program's guards take the inputs {k} that they should refuse")
+        arrays |= {f"refused_{k}_{i}": saved(leaf) for i, leaf in enumerate(pytree.tree_leaves((args, kwargs))) if leaf is not None}
     torch.export.save(program, folder / entry["file"])
     np.savez(folder / f"{name}.npz", **arrays)
     return entry | {"bytes": (folder / entry["file"]).stat().st_size}

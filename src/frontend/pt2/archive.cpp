@@ -76,6 +76,8 @@ void Archive::index_records() {
   if (!records_.contains(flat_program) && !directory_.records.empty()) {
     const std::string& first = directory_.records.front().name;
     root_ = first.substr(0, first.find('/') + 1);
+    for (const ZipRecord& record : directory_.records)
+      if (!record.name.starts_with(root_)) throw ModelError("has records outside of its folder " + root_ + ": " + record.name);
   }
 }
 

@@ -160,9 +160,13 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
   const schema::Schema* schema = reading_.schemas.find(op, overload);
   std::unordered_map<std::string_view, Json> given;
   for (const Json& input : inputs) given.emplace(input.at("name").text(), input.at("arg"));
-  if (!schema || std::ranges::any_of(given, [&](const auto& each) { return !schema->argument_index(each.first); })) {
+  const auto extra = std::ranges::find_if(given, [&](const auto& each) { return schema && !schema->argument_index(each.first); });
+  if (!schema || extra != given.end()) {
     // Of a known operator, an overload or argument that isn't known: nothing else may be taken for it.
-    if (reading_.schemas.contains(op)) return call_unknown(op + "." + (overload.empty() ? "default" : overload), node, inputs);
+    if (reading_.schemas.contains(op))
+      return call_unknown(op + "." + (overload.empty() ? "default" : overload) +
+                              (extra == given.end() ? std::string() : "(" + std::string(extra->first) + ")"),
+                          node, inputs);
     assume_schema(op, node, inputs);
     return call_unknown(op, node, inputs);
   }

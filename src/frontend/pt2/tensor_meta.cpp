@@ -48,7 +48,7 @@ ir::TensorView stored_view(const Json& meta) {
 
 ir::TensorType value_type(const Json& meta) {
   ir::TensorType type;
-  type.dtype = dtype_of(meta.at("dtype").integer());
+  type.dtype = dtype(meta);
   type.sizes.emplace();
   for (const Json& size : sizes(meta, "sizes")) type.sizes->push_back(number(size));
   return type;
