@@ -265,7 +265,7 @@ ir::Constant read_saved_object(const InputFile& file, const ZipDirectory& direct
     if (std::string(text.begin(), text.end()) == "big")
       throw ModelError("was saved on a big-endian machine: save it on a little-endian one");
   }
-  const auto tree = read_pickle(pickle, 20 * most_values);
+  const auto tree = read_pickle(pickle, 10 * most_values);
   return Reader(file, directory, tree, most_values).root();
 }
 

@@ -44,6 +44,7 @@ for name in "model.pt", "before.pt", "models/traced.pt", "models/old/earlier.pt"
     traced.save(name)
 for name in "after.pt", "models/scripted.pt":
     scripted.save(name)
+torch.export.save(torch.export.export(net, (torch.rand(2, 3, 8, 8),), dynamic_shapes={"x": {0: torch.export.Dim("batch")}}), "model.pt2")
 torch.save((example,), "inputs.pt")
 open("graph.txt", "w").write(str(torch.jit.freeze(traced).graph))
 

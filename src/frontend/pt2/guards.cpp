@@ -92,6 +92,8 @@ std::vector<std::int64_t> sizes_to_try(const SymbolRange& range, std::int64_t hi
   return {sizes.begin(), sizes.end()};
 }
 
+bool divides(const Expression& guard) { return guard.name == "Mod" || std::ranges::any_of(guard.arguments, divides); }
+
 // Numbers by which the guard divides: it may hold at their multiples.
 void add_periods(const Expression& guard, std::int64_t hint, std::set<std::int64_t>& sizes) {
   for (const Expression& argument : guard.arguments) {
@@ -122,7 +124,7 @@ Sizes apply_guards(ExportedInterface& exported, const std::vector<std::string>& 
       continue;
     }
     bool always = true, unknown = holds(*guard, hints) != true;
-    std::size_t fits = 0;
+    std::size_t fits = 0, tries = 0;
     for (const std::string& symbol : symbols) {
       const auto range = exported.ranges.find(symbol);
       const SymbolRange bounds = range == exported.ranges.end() ? SymbolRange() : range->second;
@@ -137,12 +139,15 @@ Sizes apply_guards(ExportedInterface& exported, const std::vector<std::string>& 
         const auto truth = holds(*guard, sizes);
         unknown = unknown || !truth;
         fits += truth.value_or(false);
+        ++tries;
         always = always && truth.value_or(false);
       }
     }
     if (always && !unknown) continue;
     // A relation of several sizes may hold at many: only one symbol alone is a number then.
-    if (!unknown && symbols.size() == 1 && fits == 1)
+    // An equation such as `n // 2 == 3` holds at a few sizes, for which the program is made.
+    const bool few = fits == 1 || (guard->name == "Eq" && !divides(*guard) && 4 * fits <= tries);
+    if (!unknown && symbols.size() == 1 && few)
       fixed.emplace(*symbols.begin(), hints.at(*symbols.begin()));
     else
       exported.conditions.push_back(text);
