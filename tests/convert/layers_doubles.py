@@ -24,7 +24,8 @@ def cases():
     matrices[1, 2] = 0
     for name, function in {"det": torch.det, "logdet": torch.logdet, "slogdet": torch.linalg.slogdet}.items():
         made[f"double_{name}"] = Case(function, [(matrices,), (torch.randn(2, 5, 5, dtype=torch.float64),)], ("f64:n,5,5",), opsets=range(11, 27), tolerance=PRECISE)
-    ends = torch.tensor([-710.4, -709.0, -20.0, -1.0, -1e-9, 0.0, 1e-3, 0.7, 300.0, 709.9, 710.4, 710.5, inf, -inf, float("nan")], dtype=torch.float64)
+    # Between 709.78 and 710.47 PyTorch gives infinity on some processors and the number on others.
+    ends = torch.tensor([-709.7, -709.0, -20.0, -1.0, -1e-9, 0.0, 1e-3, 0.7, 300.0, 709.0, 709.7, 710.5, inf, -inf, float("nan")], dtype=torch.float64)
     made["double_sinh_cosh"] = Case(lambda x: (torch.sinh(x), torch.cosh(x)), [(ends,)], tolerance=PRECISE)
     made["double_atan2"] = Case(torch.atan2, [(numbers, numbers.flip(0))], opsets=range(9, 27), tolerance=PRECISE)
     scores = torch.tensor([[1.0, 2, 3, 4], [1, inf, 2, 3], [inf, 1, 2, 3], [1, -inf, 2, 3], [-inf] * 4, [1, 2, float("nan"), 3], [-800, 800, 0, 1]], dtype=torch.float64)
