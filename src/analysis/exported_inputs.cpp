@@ -1,7 +1,6 @@
 #include "analysis/exported_inputs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,11 +26,10 @@ bool is_plain(const Expression& size) {
   return size.kind == Kind::symbol || (size.kind == Kind::number && std::holds_alternative<std::int64_t>(size.value));
 }
 
-// Texts of options: a number may be beyond 64 bits.
-std::optional<std::int64_t> number_of(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+const ir::Value* value_of(const Model::State& model, const ExportedInput& input) {
+  const auto inputs = model.graph.inputs();
+  const auto found = std::ranges::find_if(inputs, [&](const ir::Value* each) { return ir::input_name(*each) == input.name; });
+  return found == inputs.end() ? nullptr : *found;
 }
 
 const std::string& spelled(const std::string& symbol, const Stands& stands) {
@@ -52,7 +50,7 @@ Dim dim_of(const Expression& size, const Stands& stands) {
   if (size.kind == Kind::symbol) {
     const std::string& text = spelled(size.name, stands);
     if (!is_number(text)) return Dim::symbol(text);
-    const auto number = number_of(text);
+    const auto number = number_in(text);
     return number ? Dim(*number) : Dim::unknown();
   }
   std::vector<Dim> dims;
@@ -116,7 +114,7 @@ class Settling {
     const auto input = std::ranges::find(model_.exported->inputs, stated.input, &ExportedInput::name);
     const auto* tensor = fact.tensor();
     if (input == model_.exported->inputs.end() || !tensor) return;
-    const ir::Value* value = value_of(*input);
+    const ir::Value* value = value_of(model_, *input);
     if (value && ir::is(value->type(), ir::TypeKind::tensor) && value->type()->tensor.dtype != tensor->dtype)
       throw UsageError(option + ": the program takes " + std::string(ir::name(*value->type()->tensor.dtype)));
     if (stated.dims.size() != input->sizes.size())
@@ -157,7 +155,7 @@ class Settling {
     if (!is_number(by)) return;
     const auto range = model_.exported->ranges.find(symbol);
     if (range == model_.exported->ranges.end()) return;
-    const std::int64_t size = number_of(by).value_or(-1);
+    const std::int64_t size = number_in(by).value_or(-1);
     const SymbolRange& bounds = range->second;
     if ((bounds.least && size < *bounds.least) || (bounds.most && size > *bounds.most))
       throw UsageError(option + ": the program takes sizes " +
@@ -167,18 +165,12 @@ class Settling {
 
   // Nullopt: a number, None, or sizes that are expressions.
   std::optional<std::string> option_of(const ExportedInput& input) const {
-    const ir::Value* value = value_of(input);
+    const ir::Value* value = value_of(model_, input);
     if (!value || !ir::is(value->type(), ir::TypeKind::tensor) || !value->type()->tensor.dtype) return std::nullopt;
     if (!std::ranges::all_of(input.sizes, is_plain)) return std::nullopt;
     std::string text = input.name + "=" + std::string(ir::name(*value->type()->tensor.dtype)) + ":";
     for (std::size_t dim = 0; dim < input.sizes.size(); ++dim) text += (dim ? "," : "") + text_of(input.sizes[dim], stands_);
     return input.sizes.empty() ? text + "scalar" : text;
-  }
-
-  const ir::Value* value_of(const ExportedInput& input) const {
-    const auto inputs = model_.graph.inputs();
-    const auto found = std::ranges::find_if(inputs, [&](const ir::Value* each) { return ir::input_name(*each) == input.name; });
-    return found == inputs.end() ? nullptr : *found;
   }
 
   bool is_symbol(const std::string& name) const {
@@ -231,10 +223,9 @@ std::vector<conversion::InputFact> exported_facts(const Model::State& model, con
   const Stands stands = stands_in(model, options);
   for (const ExportedInput& input : model.exported->inputs) {
     if (std::ranges::all_of(input.sizes, is_plain)) continue;
-    const auto inputs = model.graph.inputs();
-    const auto value = std::ranges::find_if(inputs, [&](const ir::Value* each) { return ir::input_name(*each) == input.name; });
-    if (value == inputs.end()) continue;
-    symbolic::TensorFact tensor{.dtype = (*value)->type()->tensor.dtype, .shape = symbolic::Shape{}};
+    const ir::Value* value = value_of(model, input);
+    if (!value) continue;
+    symbolic::TensorFact tensor{.dtype = value->type()->tensor.dtype, .shape = symbolic::Shape{}};
     for (const Expression& size : input.sizes) tensor.shape->push_back(dim_of(size, stands));
     facts.push_back({input.name, {.value = std::move(tensor)}});
   }

@@ -33,18 +33,12 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 std::vector<std::string> parse_dims(std::string_view dims, std::string_view text) {
   std::vector<std::string> result;
   for (std::size_t start = 0; start <= dims.size();) {
     const std::size_t comma = std::min(dims.find(',', start), dims.size());
     const std::string_view dim = dims.substr(start, comma - start);
-    const auto value = number(dim);
+    const auto value = number_in(dim);
     if (value ? *value < 0 : !is_name(dim)) malformed(text, "'" + std::string(dim) + "' is neither a size nor a name");
     result.emplace_back(dim);
     start = comma + 1;
@@ -65,7 +59,7 @@ symbolic::Fact fact_of(const InputSpec& spec) {
   if (spec.none) return {.value = symbolic::NoneFact{}};
   symbolic::TensorFact tensor{.dtype = spec.dtype, .shape = symbolic::Shape{}};
   for (const auto& dim : spec.dims) {
-    const auto value = number(dim);
+    const auto value = number_in(dim);
     tensor.shape->push_back(value ? symbolic::Dim(*value) : symbolic::Dim::symbol(dim));
   }
   return {.value = std::move(tensor)};
@@ -133,7 +127,7 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
     const std::size_t dot = std::min(member.find('.', at + 1), member.size());
     const std::string key = member.substr(at + 1, dot - at - 1);
     const bool list = ir::is(type, ir::TypeKind::list), tuple = ir::is(type, ir::TypeKind::tuple);
-    const auto place = number(key);
+    const auto place = number_in(key);
     if (!list && !tuple && !ir::is(type, ir::TypeKind::dict))
       refuse(text, "'" + name + "' is " + ir::to_string(*type) + ", of which no option can name members");
     if (ir::is(type, ir::TypeKind::dict) && !ir::is(type->elements.front(), ir::TypeKind::string))
@@ -203,6 +197,12 @@ std::string known_names(const std::vector<InputLeaf>& leaves) {
   return names.empty() ? "the model has no inputs" : "the model's inputs are " + names;
 }
 
+std::optional<std::int64_t> number_in(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 bool is_number(std::string_view size) { return !size.empty() && size.find_first_not_of("0123456789") == size.npos; }
 
 std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph) {
@@ -263,7 +263,7 @@ void check_dims(std::span<const std::string> dims, std::span<const std::string> 
   std::set<std::string, std::less<>> named, given;
   for (const auto& input : inputs)
     for (const auto& dim : parse_input(input).dims)
-      if (!number(dim)) named.insert(dim);
+      if (!number_in(dim)) named.insert(dim);
   for (const auto& input : assumed)
     if (input.tensor.shape)
       for (const auto& dim : *input.tensor.shape)
@@ -271,7 +271,7 @@ void check_dims(std::span<const std::string> dims, std::span<const std::string> 
   for (const std::string_view text : dims) {
     const std::string option = "CheckOptions::dims " + std::string(text);
     const auto equals = text.find('=');
-    const auto size = equals == text.npos ? std::nullopt : number(text.substr(equals + 1));
+    const auto size = equals == text.npos ? std::nullopt : number_in(text.substr(equals + 1));
     const std::string_view name = text.substr(0, equals);
     if (!is_name(name) || !size || *size < 1) throw UsageError(option + ": expected NAME=N, N at least 1");
     if (!named.contains(name)) throw UsageError(option + ": no input has a dimension of that name");

@@ -1,6 +1,8 @@
 // --input and what it says of a model's inputs.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,7 +33,8 @@ struct StatedSizes {
   std::vector<std::string> dims;
 };
 std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph);
-bool is_number(std::string_view size);  // or else a name
+bool is_number(std::string_view size);                         // or else a name
+std::optional<std::int64_t> number_in(std::string_view size);  // nullopt for a name, and beyond 64 bits
 
 // Specs matched to inputs, in order or by name. Throws UsageError for a name that the model doesn't have (with the ones
 // that it has), for too many, for one given twice.

@@ -152,10 +152,8 @@ class ProgramReader {
 
   std::vector<Expression> sizes_of(const std::string& name) {
     std::vector<Expression> sizes;
-    const auto meta = graph_.at("tensor_values").find(name);
-    if (!meta) return sizes;
-    const auto wrapped = meta->find("meta");
-    for (const Json& size : (wrapped ? *wrapped : *meta).at("sizes").members()) sizes.push_back(expression(size));
+    if (const auto meta = reader_->meta_of(name))
+      for (const Json& size : meta->at("sizes").members()) sizes.push_back(expression(size));
     return sizes;
   }
 
@@ -275,7 +273,6 @@ class ProgramReader {
     program.functions.emplace(method_name, std::move(function_));
     program.objects.push_back(std::move(object_));
     if (const std::string version = torch_of(root_); !version.empty()) program.producer = "torch " + release(version);
-    exported_.interface.sample_inputs = archive_.sample_inputs();
   }
 
   Archive& archive_;

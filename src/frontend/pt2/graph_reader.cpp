@@ -73,11 +73,16 @@ void GraphReader::bind(const std::string& name, ir::Value* value) {
   if (!values_.emplace(name, value).second) graph_.fail("defines the value " + name + " twice");
 }
 
-ir::TypeRef GraphReader::type_of(const std::string& name) const {
+std::optional<Json> GraphReader::meta_of(const std::string& name) const {
   const auto found = tensors_.find(name);
-  if (found == tensors_.end()) return ir::tensor_type();
+  if (found == tensors_.end()) return std::nullopt;
   const auto wrapped = found->second.find("meta");  // torch 2.1
-  return ir::tensor_type(value_type(wrapped ? *wrapped : found->second));
+  return wrapped ? *wrapped : found->second;
+}
+
+ir::TypeRef GraphReader::type_of(const std::string& name) const {
+  const auto meta = meta_of(name);
+  return ir::tensor_type(meta ? value_type(*meta) : ir::TensorType());
 }
 
 void GraphReader::read_nodes() {

@@ -42,7 +42,8 @@ class GraphReader {
   void bind(const std::string& name, ir::Value* value);  // throws ModelError for a name that is defined already
   void read_nodes();
   ir::Value* value_of(const Json& argument) { return value_of(argument, nullptr); }
-  ir::TypeRef type_of(const std::string& name) const;  // of a tensor, by the file's tensor_values
+  std::optional<Json> meta_of(const std::string& name) const;  // of a tensor, by the file's tensor_values
+  ir::TypeRef type_of(const std::string& name) const;
 
   ir::Value* constant(ir::Constant value, const ir::TypeRef& type = nullptr);
   ir::Node* add_node(const std::string& op, std::span<ir::Value* const> inputs, std::span<const ir::TypeRef> outputs);

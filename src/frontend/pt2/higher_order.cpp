@@ -282,54 +282,67 @@ void HigherOrder::autocast() {
 
 // (token, operator, arguments…): the operator. Its results stand behind the token's.
 void HigherOrder::with_effects() {
-  const auto wrapped = wrapped_operator(1);
+  const std::string target = wrapped_target(1);
+  const schema::Schema* schema = wrapped_schema(1);
   const auto outputs = node_.at("outputs").members();
-  const std::string target(tagged(argument(1)).value.text());
   const bool prints = target == "torch.ops.higher_order.print" || target.starts_with("torch.ops.aten._print");
-  const bool checks = wrapped && (wrapped->first == "aten::_linalg_check_errors" || wrapped->first.starts_with("aten::_assert"));
-  const schema::Schema* schema = wrapped ? reader_.reading_.schemas.find(wrapped->first, wrapped->second) : nullptr;
+  const bool checks = schema && (schema->name == "aten::_linalg_check_errors" || schema->name.starts_with("aten::_assert"));
   if (!prints && !schema) return unknown("with_effects(" + target + ")");
   Values results{reader_.constant({})};
   if (prints) reader_.reading_.notes.emplace("print", "dropped what the model prints");
-  if (checks) ++reader_.reading_.assertions[wrapped->first];
+  if (checks) ++reader_.reading_.assertions[schema->name];
   if (!prints && !checks) {
     Values arguments;
     std::size_t positional = 2;
     for (const schema::Argument& formal : schema->arguments) {
-      const auto named = std::ranges::find_if(inputs_, [&](const Json& input) { return input.at("name").text() == formal.name; });
-      const bool by_place =
-          named == inputs_.end() && positional < inputs_.size() && inputs_[positional].at("name").text().empty();
-      if (named == inputs_.end() && !by_place && !formal.default_value) return unknown("with_effects(" + target + ")");
-      arguments.push_back(named != inputs_.end() ? reader_.value_of(named->at("arg"), &formal)
-                          : by_place             ? reader_.value_of(argument(positional++), &formal)
-                                                 : reader_.constant(*formal.default_value, formal.type));
+      const auto given = named(formal.name);
+      const bool by_place = !given && positional < inputs_.size() && inputs_[positional].at("name").text().empty();
+      if (!given && !by_place && !formal.default_value) return unknown("with_effects(" + target + ")");
+      arguments.push_back(given      ? reader_.value_of(*given, &formal)
+                          : by_place ? reader_.value_of(argument(positional++), &formal)
+                                     : reader_.constant(*formal.default_value, formal.type));
     }
-    std::vector<ir::TypeRef> types;
-    for (const schema::Argument& result : schema->returns) types.push_back(result.type);
-    ir::Node* made = reader_.add_node(wrapped->first, arguments, types);
-    made->set_overload(schema->overload);
-    results.insert(results.end(), made->outputs().begin(), made->outputs().end());
+    results = joined(std::move(results), call(*schema, arguments));
   }
   while (results.size() < outputs.size()) results.push_back(reader_.constant({}));
   bind(results);
 }
 
-std::optional<std::pair<std::string, std::string>> HigherOrder::wrapped_operator(std::size_t i) const {
-  constexpr std::string_view prefix = "torch.ops.";
+std::string HigherOrder::wrapped_target(std::size_t i) const {
   const Tagged wrapped = tagged(argument(i));
-  if (wrapped.tag != "as_operator" || !wrapped.value.text().starts_with(prefix)) return std::nullopt;
-  const std::string_view target = wrapped.value.text().substr(prefix.size());
+  return wrapped.tag == "as_operator" ? std::string(wrapped.value.text()) : std::string();
+}
+
+const schema::Schema* HigherOrder::wrapped_schema(std::size_t i) const {
+  constexpr std::string_view prefix = "torch.ops.";
+  const std::string whole = wrapped_target(i);
+  if (!whole.starts_with(prefix)) return nullptr;
+  const std::string_view target = std::string_view(whole).substr(prefix.size());
   const auto dot = target.find('.'), last = target.rfind('.');
-  if (dot == target.npos || last <= dot) return std::nullopt;
+  if (dot == target.npos || last <= dot) return nullptr;
+  const std::string op = std::string(target.substr(0, dot)) + "::" + std::string(target.substr(dot + 1, last - dot - 1));
   const std::string_view overload = target.substr(last + 1);
-  return std::pair(std::string(target.substr(0, dot)) + "::" + std::string(target.substr(dot + 1, last - dot - 1)),
-                   overload == "default" ? std::string() : std::string(overload));
+  return reader_.reading_.schemas.find(op, overload == "default" ? std::string_view() : overload);
+}
+
+HigherOrder::Values HigherOrder::call(const schema::Schema& schema, const Values& arguments) const {
+  std::vector<ir::TypeRef> types;
+  for (const schema::Argument& result : schema.returns) types.push_back(result.type);
+  ir::Node* made = reader_.add_node(schema.name, arguments, types);
+  made->set_overload(schema.overload);
+  if (types.empty()) return {reader_.constant({})};
+  return {made->outputs().begin(), made->outputs().end()};
+}
+
+std::optional<Json> HigherOrder::named(std::string_view name) const {
+  for (const Json& input : inputs_)
+    if (input.at("name").text() == name) return input.at("arg");
+  return std::nullopt;
 }
 
 // (operator, dtype, arguments…): the operator, computed in the dtype.
 void HigherOrder::out_dtype() {
-  const auto wrapped = wrapped_operator(0);
-  const schema::Schema* schema = wrapped ? reader_.reading_.schemas.find(wrapped->first, wrapped->second) : nullptr;
+  const schema::Schema* schema = wrapped_schema(0);
   if (!schema || inputs_.size() != schema->arguments.size() + 2) return unknown("out_dtype");
   ir::Value* const dtype = reader_.value_of(argument(1));
   ir::Value* const no = reader_.constant({false});
@@ -344,75 +357,58 @@ void HigherOrder::out_dtype() {
     }
     arguments.push_back(value);
   }
-  ir::Node* made = reader_.add_node(wrapped->first, arguments, std::array{ir::tensor_type()});
-  made->set_overload(schema->overload);
-  bind({made->output()});
+  bind(call(*schema, arguments));
 }
 
 // (operator, its arguments by name): copies of what it writes are written; its results, then these copies.
 void HigherOrder::functionalized_v1() {
-  const auto wrapped = wrapped_operator(0);
-  const schema::Schema* schema = wrapped ? reader_.reading_.schemas.find(wrapped->first, wrapped->second) : nullptr;
-  if (!schema) return unknown("auto_functionalized" + (wrapped ? "(" + wrapped->first + ")" : std::string()));
-  const std::string& op = wrapped->first;
+  const schema::Schema* schema = wrapped_schema(0);
+  const std::string name = "auto_functionalized(" + wrapped_target(0) + ")";
+  if (!schema) return unknown(name);
   Values arguments, written;
   for (const schema::Argument& formal : schema->arguments) {
-    const auto given = std::ranges::find_if(inputs_, [&](const Json& input) { return input.at("name").text() == formal.name; });
-    ir::Value* value = given != inputs_.end() ? reader_.value_of(given->at("arg"), &formal)
-                       : formal.default_value ? reader_.constant(*formal.default_value, formal.type)
-                                              : nullptr;
-    if (!value) return unknown("auto_functionalized(" + op + ")");
+    const auto given = named(formal.name);
+    if (!given && !formal.default_value) return unknown(name);
+    ir::Value* value = given ? reader_.value_of(*given, &formal) : reader_.constant(*formal.default_value, formal.type);
     if (formal.written && ir::is(value->type(), ir::TypeKind::tensor)) {
       value = reader_.add("aten::clone", {value, reader_.constant({})}, value->type());
       written.push_back(value);
     }
     arguments.push_back(value);
   }
-  std::vector<ir::TypeRef> types;
-  for (const schema::Argument& result : schema->returns) types.push_back(result.type);
-  ir::Node* made = reader_.add_node(op, arguments, types);
-  made->set_overload(schema->overload);
-  Values results(made->outputs().begin(), made->outputs().end());
-  if (results.empty()) results.push_back(reader_.constant({}));
-  bind(joined(std::move(results), written));
+  bind(joined(call(*schema, arguments), written));
 }
 
 // As before, but what is written are views of bases: _all_bases, of each written argument NAME the base's index and how the view
 // lies on it.
 void HigherOrder::functionalized_v2() {
-  const auto wrapped = wrapped_operator(0);
-  const schema::Schema* schema = wrapped ? reader_.reading_.schemas.find(wrapped->first, wrapped->second) : nullptr;
-  if (!schema) return unknown("auto_functionalized_v2" + (wrapped ? "(" + wrapped->first + ")" : std::string()));
-  const std::string& op = wrapped->first;
-  const auto named = [&](const std::string& name) -> std::optional<Json> {
-    for (const Json& input : inputs_)
-      if (input.at("name").text() == name) return input.at("arg");
-    return std::nullopt;
-  };
+  const schema::Schema* schema = wrapped_schema(0);
+  const std::string name = "auto_functionalized_v2(" + wrapped_target(0) + ")";
+  if (!schema) return unknown(name);
   Values bases;
   if (const auto all = named("_all_bases"))
     for (const Json& base : tagged(*all).value.members()) {
       ir::Value* value = reader_.value_named(base.at("name"));
       bases.push_back(reader_.add("aten::clone", {value, reader_.constant({})}, value->type()));
     }
-  const auto view_of = [&](const std::string& name) -> ir::Value* {
-    const auto index = named("_" + name + "_base_index");
+  const auto view_of = [&](const std::string& written) -> ir::Value* {
+    const auto index = named("_" + written + "_base_index");
     if (!index) return nullptr;
     const Tagged number = tagged(*index);
     if (number.tag == "as_none") return reader_.constant({});
     const auto at = static_cast<std::size_t>(number.value.integer());
     if (at >= bases.size()) node_.fail("names a base that isn't there");
     const auto whole = [&](const std::string& part) {
-      const auto found = named("_" + name + part);
-      if (!found) node_.fail("lacks _" + name + part);
+      const auto found = named("_" + written + part);
+      if (!found) node_.fail("lacks _" + written + part);
       return reader_.value_of(*found);
     };
-    if (named("_" + name + "_slice_dim"))
+    if (named("_" + written + "_slice_dim"))
       return reader_.add(
           "aten::slice",
           {bases[at], whole("_slice_dim"), whole("_slice_start"), whole("_slice_end"), reader_.constant({std::int64_t{1}})},
           ir::tensor_type());
-    if (named("_" + name + "_size"))
+    if (named("_" + written + "_size"))
       return reader_.add("aten::as_strided", {bases[at], whole("_size"), whole("_stride"), whole("_storage_offset")},
                          ir::tensor_type());
     return bases[at];
@@ -423,16 +419,10 @@ void HigherOrder::functionalized_v2() {
     if (!value)
       if (const auto given = named(formal.name)) value = reader_.value_of(*given, &formal);
     if (!value && formal.default_value) value = reader_.constant(*formal.default_value, formal.type);
-    if (!value) return unknown("auto_functionalized_v2(" + op + ")");
+    if (!value) return unknown(name);
     arguments.push_back(value);
   }
-  std::vector<ir::TypeRef> types;
-  for (const schema::Argument& result : schema->returns) types.push_back(result.type);
-  ir::Node* made = reader_.add_node(op, arguments, types);
-  made->set_overload(schema->overload);
-  Values results(made->outputs().begin(), made->outputs().end());
-  if (results.empty()) results.push_back(reader_.constant({}));
-  bind(joined(std::move(results), bases));
+  bind(joined(call(*schema, arguments), bases));
 }
 
 void HigherOrder::unknown(std::string_view name) { reader_.call_unknown("higher_order::" + std::string(name), node_, inputs_); }

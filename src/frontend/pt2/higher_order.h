@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "frontend/pt2/graph_reader.h"
@@ -33,8 +32,12 @@ class HigherOrder {
   void functionalized_v1();
   void functionalized_v2();
   void unknown(std::string_view name);
-  // "aten::mm", "" of the operator that an argument names; nullopt where that isn't a known operator.
-  std::optional<std::pair<std::string, std::string>> wrapped_operator(std::size_t i) const;
+  // Of the operator that an argument names ("torch.ops.aten.mm.default"); null where nobody ships it.
+  const schema::Schema* wrapped_schema(std::size_t i) const;
+  std::string wrapped_target(std::size_t i) const;  // as the file names it
+  // The operator's results, or one None where it has none.
+  Values call(const schema::Schema& schema, const Values& arguments) const;
+  std::optional<Json> named(std::string_view name) const;  // an argument by its name
 
   Json argument(std::size_t i) const;
   Values values(std::size_t i) const;  // of a list

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "frontend/pt2/expression.h"
-#include "ir/constant.h"
 
 namespace compatcheck::frontend::pt2 {
 
@@ -26,8 +25,7 @@ struct ExportedInput {
 struct ExportedInterface {
   std::vector<ExportedInput> inputs;  // one for each of forward's
   std::map<std::string, SymbolRange> ranges;
-  std::vector<std::string> conditions;        // guards that hold for some sizes alone, as the file spells them
-  std::optional<ir::Constant> sample_inputs;  // a tuple (args, kwargs)
+  std::vector<std::string> conditions;  // guards that hold for some sizes alone, as the file spells them
 };
 
 }  // namespace compatcheck::frontend::pt2
