@@ -1,6 +1,7 @@
 #include "analysis/state_advice.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -50,11 +51,20 @@ void StateAdvice::advise(std::vector<Finding>& findings, int opset) {
     if (outcome.node == tried_->prepared.graph.top()->return_node() && outcome.status != conversion::Status::ok) return;
     if (outcome.unresolved_write) left.insert(place_of(outcome.node->op(), site_of(*outcome.node, 0)));
   }
+  // All writes of an attribute have one reason: it is settled when the last of them is.
+  std::map<Place, std::string> reasons;
+  std::set<std::string> open;
+  for (const auto& [node, reason] : prepared_.unresolved_writes) {
+    const Place place = place_of(node->op(), site_of(*node, 0));
+    reasons[place] = reason;
+    if (left.contains(place)) open.insert(reason);
+  }
   for (Finding& finding : findings) {
-    const bool settled = is_write(finding) && std::ranges::none_of(finding.sites, [&](const Site& site) {
-                           return left.contains(place_of(finding.op, site));
-                         });
-    if (settled)
+    const auto is_open = [&](const Site& site) {
+      const auto reason = reasons.find(place_of(finding.op, site));
+      return reason != reasons.end() && open.contains(reason->second);
+    };
+    if (is_write(finding) && std::ranges::none_of(finding.sites, is_open))
       finding.help = "--state inputs-outputs makes each attribute that keeps its value an input and an output of the ONNX model" +
                      (finding.help.empty() ? std::string() : "; or " + finding.help);
   }
