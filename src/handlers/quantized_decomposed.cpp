@@ -230,9 +230,12 @@ void choose_symmetric(Emission& e) {
   e.give(1, e.integers({e.call.dtype("dtype") == DType::u8 ? 128 : 0}));
 }
 
+// The last one; a single number is its own extent.
+Ints token_axes(const Emission& e) { return e.rank("input") == 0 ? Ints{} : Ints{e.rank("input") - 1}; }
+
 void choose_symmetric_per_token(Emission& e) {
   const DType dtype = e.output_dtype();
-  const Value reach = widened(e, extreme(e, Extreme::greatest, absolute(e, e.tensor("input")), {e.rank("input") - 1}, true));
+  const Value reach = widened(e, extreme(e, Extreme::greatest, absolute(e, e.tensor("input")), token_axes(e), true));
   const Value bounded = maximum(e, reach, rounded(e, e.scalar(reach.dtype, 1e-5), dtype));
   e.give(0, divide(e, bounded, e.scalar(reach.dtype, 127.0)));
   e.give(1, filled_like(e, reach, dtype, 0));
@@ -240,7 +243,7 @@ void choose_symmetric_per_token(Emission& e) {
 
 // Source: XNNPACK's choice, as PyTorch repeats it.
 void choose_asymmetric_per_token(Emission& e) {
-  const Extent extent = extent_of(e, {e.rank("input") - 1}, true);
+  const Extent extent = extent_of(e, token_axes(e), true);
   const auto step = [&](const Value& value) { return extent.step(e, value); };
   const auto number = [&](double value) { return e.scalar(extent.least.dtype, value); };
   const Value eps = number(std::numeric_limits<float>::epsilon()), least = number(-128), greatest = number(127);

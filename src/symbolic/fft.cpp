@@ -1,6 +1,7 @@
 // Fourier transforms and complex numbers: facts.
 #include <algorithm>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
@@ -85,6 +86,10 @@ Facts half_to_real(const Call& call) { return {tensor_fact(real_of(self_of(call)
 Facts stft(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto points = call.dim("n_fft");
+  const auto window = call.is_none("win_length") ? points : call.dim("win_length");
+  Demands demands;
+  if (window && call.tensor("window")) demands.equal(size_at(tensor_of(call, "window"), 0), *window, "the length of window");
+  demands.hold();
   const auto hop =
       call.is_none("hop_length") ? (points ? std::optional(floor_div(*points, 4)) : std::nullopt) : call.dim("hop_length");
   const auto center = call.has("center") ? call.boolean("center") : std::optional(false);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 
@@ -208,11 +209,18 @@ Facts pad_sequence(const Call& call) {
   const TensorFact& first = tensors->front();
   if (!first.shape || first.shape->empty() || !batch_first) return {tensor_fact(first.dtype, std::nullopt)};
   Dim longest = size_at(first, 0);
+  Demands demands;
+  const auto side = call.has("padding_side") ? call.string("padding_side") : std::nullopt;
+  if (side && side != "left" && side != "right") demands.broken("padding_side must be left or right");
   for (const TensorFact& tensor : *tensors) {
+    if (tensor.shape && tensor.shape->size() != first.shape->size()) demands.broken("the sequences differ in rank");
+    for (std::size_t i = 1; i < first.shape->size(); ++i)
+      demands.equal(size_at(tensor, i), (*first.shape)[i], "the size of dimension " + std::to_string(i) + " of each sequence");
     const Dim length = size_at(tensor, 0);
     if (provably_equal(length, longest)) continue;
     longest = length.is_number() && longest.is_number() ? Dim(std::max(*length.number(), *longest.number())) : Dim::unknown();
   }
+  demands.hold();
   Shape shape = *first.shape;
   shape.front() = longest;
   shape.insert(shape.begin() + (*batch_first ? 0 : 1), static_cast<std::int64_t>(tensors->size()));

@@ -167,12 +167,14 @@ Facts cross(const Call& call) {
   Promotion promotion;
   promotion.add(call.fact("self"));
   promotion.add(call.fact("other"));
-  const Fact product = tensor_fact(promotion.result(), broadcast(tensor_of(call, "self").shape, tensor_of(call, "other").shape));
-  if (const auto dim = call.is_none("dim") ? std::nullopt : dim_index(call, "dim", *product.tensor())) {
-    Demands demands;
+  const auto &self = tensor_of(call, "self").shape, &other = tensor_of(call, "other").shape;
+  const Fact product = tensor_fact(promotion.result(), broadcast(self, other));
+  Demands demands;
+  if (self && self->empty()) demands.broken("self has no dimensions");
+  if (self) demands.rank(call, "other", self->size(), self->size());
+  if (const auto dim = call.is_none("dim") ? std::nullopt : dim_index(call, "dim", *product.tensor()))
     demands.equal(size_at(*product.tensor(), *dim), 3, "the number of coordinates");
-    demands.hold();
-  }
+  demands.hold();
   return {product};
 }
 

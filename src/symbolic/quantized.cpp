@@ -108,7 +108,26 @@ Facts per_token(const Call& call) {
                       broadcast(shape, tensor_of(call, "zero_points").shape))};
 }
 
-Facts per_group(const Call& call) { return recast(call, call.dtype(call.has("output_dtype") ? "output_dtype" : "dtype")); }
+// A scale for each group of a row. A group that is wider than the row is the row, where each row has one scale.
+void demand_groups(const Call& call) {
+  const auto &input = tensor_of(call, "input").shape, &scales = tensor_of(call, "scales").shape;
+  auto size = call.dim("group_size");
+  if (!input || input->size() != 2 || !scales || scales->empty() || !size) return;
+  Demands demands;
+  const Dim width = input->back();
+  if (scales->back().number() == 1 && width.is_number() && size->is_number() && *width.number() < *size->number()) size = width;
+  demands.multiple(width, *size, "the length of a row");
+  for (const char* numbers : {"scales", "zero_points"})
+    if (const TensorFact* tensor = call.fact(numbers).tensor(); tensor && tensor->shape)
+      demands.equal(product(*tensor->shape) * *size, product(*input),
+                    "the number of " + std::string(numbers) + " times group_size");
+  demands.hold();
+}
+
+Facts per_group(const Call& call) {
+  demand_groups(call);
+  return recast(call, call.dtype(call.has("output_dtype") ? "output_dtype" : "dtype"));
+}
 
 Facts chosen(const Call&) { return {tensor_fact(DType::f64, Shape{Dim(1)}), tensor_fact(DType::i64, Shape{Dim(1)})}; }
 

@@ -246,6 +246,9 @@ Facts joint_histogram(const Call& call) {
 
 Facts bincount(const Call& call) {
   if (call.is_none("weights")) return {tensor_fact(DType::i64, unknown_sizes(1))};
+  Demands demands;
+  demands.equal(size_at(tensor_of(call, "weights"), 0), size_at(self_of(call), 0), "the length of weights");
+  demands.hold();
   const auto dtype = call.dtype_of("weights");
   return {tensor_fact(dtype == DType::f32 ? DType::f32 : DType::f64, unknown_sizes(1))};
 }
@@ -289,11 +292,16 @@ Facts diff(const Call& call) {
   auto dtype = promotion.result();
   if (!self.shape || self.shape->empty() || !dim || !n) return {tensor_fact(dtype, std::nullopt)};
   Shape shape = *self.shape;
+  Demands demands;
   for (const char* more : {"prepend", "append"})
     if (!call.is_none(more)) {
       const TensorFact& tensor = tensor_of(call, more);
-      shape[*dim] = shape[*dim] + (tensor.shape && tensor.shape->empty() ? Dim(1) : size_at(tensor, *dim));
+      demands.rank(call, more, shape.size(), shape.size());
+      for (std::size_t i = 0; i < shape.size(); ++i)
+        if (i != *dim) demands.equal(size_at(tensor, i), shape[i], "a size of " + std::string(more));
+      shape[*dim] = shape[*dim] + size_at(tensor, *dim);
     }
+  demands.hold();
   const Dim left = shape[*dim] - Dim(*n);
   shape[*dim] = left.is_number()             ? Dim(std::max<std::int64_t>(0, *left.number()))
                 : provably_at_least(left, 0) ? left

@@ -93,6 +93,7 @@ void demand_whole(const Shape& pieces, const Dim& size) {
   Dim sum = 0;
   for (const Dim& piece : pieces) {
     demands.at_least(piece, 0, "the size of a piece");
+    demands.at_most(piece, size, "the size of a piece");  // the sum may be more than 64 bits hold
     sum = sum + piece;
   }
   demands.equal(sum, size, "the sum of the pieces' sizes");
