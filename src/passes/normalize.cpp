@@ -108,28 +108,44 @@ void report(const Pass& pass, std::size_t count, std::vector<std::string>& steps
 // How often each pass changed something, in the table's order.
 using Counts = std::array<std::size_t, passes.size()>;
 
-void run_to_rest(Work& work, const NormalizeOptions& options, bool first_only, Counts& counts) {
-  bool changed = true;
-  for (int round = 0; changed && round < most_rounds; ++round) {
-    changed = false;
-    for (std::size_t i = 0; i < passes.size(); ++i) {
-      if (first_only && !passes[i].first) continue;
-      const std::size_t count = apply(passes[i], work, options);
-      counts[i] += count;
-      changed = changed || count > 0;
+// Runs the passes until none changes anything. One that found nothing to do runs again only after another one did.
+class Rounds {
+ public:
+  Rounds(Work& work, const NormalizeOptions& options) : work_(work), options_(options) {}
+
+  void run(bool first_only) {
+    bool changed = true;
+    for (int round = 0; changed && round < most_rounds; ++round) {
+      changed = false;
+      for (std::size_t i = 0; i < passes.size(); ++i)
+        if ((passes[i].first || !first_only) && rested_[i] != changes_) changed = apply_at(i) || changed;
     }
   }
-}
+  void graph_changed() { ++changes_; }
+  const Counts& counts() const { return counts_; }
 
-Counts run_all(Work& work, const NormalizeOptions& options) {
-  Counts counts{};
-  run_to_rest(work, options, true, counts);
-  run_to_rest(work, options, false, counts);
-  return counts;
+ private:
+  bool apply_at(std::size_t i) {
+    const std::size_t count = apply(passes[i], work_, options_);
+    counts_[i] += count;
+    changes_ += count;
+    if (count == 0) rested_[i] = changes_;
+    return count > 0;
+  }
+
+  Work& work_;
+  const NormalizeOptions& options_;
+  Counts counts_{}, rested_{};  // rested_: how many changes there had been when the pass last found nothing
+  std::size_t changes_ = 1;
+};
+
+void run_all(Rounds& rounds) {
+  rounds.run(true);
+  rounds.run(false);
 }
 
 // Of the writes that the passes couldn't take away.
-void make_state(Normalized& normalized, Work& work, const NormalizeOptions& options, Counts& counts) {
+void make_state(Normalized& normalized, Work& work, const NormalizeOptions& options, Rounds& rounds) {
   if (!options.state_as_inputs || !work.program) return;
   auto& state = normalized.state;
   state = attributes_to_state(work.graph, *work.program, work.watch);
@@ -137,7 +153,8 @@ void make_state(Normalized& normalized, Work& work, const NormalizeOptions& opti
   bool changed = any;
   while (changed) {
     schema::resolve(work.graph, work.registry);
-    run_to_rest(work, options, false, counts);
+    rounds.graph_changed();
+    rounds.run(false);
     changed = drop_idle_state(work.graph, state) > 0;
   }
   if (any && options.after_pass) options.after_pass(work.graph, "attributes_to_state");
@@ -171,11 +188,13 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   schema::resolve(work.graph, work.registry);
   add_defaults(work.graph, work.watch);
   if (apply(numbers_pass, work, options) > 0) schema::resolve(work.graph, work.registry);
-  Counts counts = run_all(work, options);
-  make_state(normalized, work, options, counts);
+  Rounds rounds(work, options);
+  run_all(rounds);
+  make_state(normalized, work, options, rounds);
   for (std::size_t i = 0; i < passes.size(); ++i) {
-    report(passes[i], counts[i], normalized.steps);
-    if (passes[i].name == "drop_assertions") normalized.dropped_assertions = counts[i] > 0;
+    const std::size_t count = rounds.counts()[i];
+    report(passes[i], count, normalized.steps);
+    if (passes[i].name == "drop_assertions") normalized.dropped_assertions = count > 0;
   }
   report_state(normalized.state, normalized.steps);
   report_written_inputs(work, normalized.steps);
@@ -266,8 +285,10 @@ bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownVal
               const ir::Watch& watch) {
   Work work{graph, nullptr, registry, known, watch};
   work.keep_assertions = options.keep_assertions;
-  bool changed = false;
-  for (const std::size_t count : run_all(work, {})) changed = changed || count > 0;
+  const NormalizeOptions defaults;
+  Rounds rounds(work, defaults);
+  run_all(rounds);
+  const bool changed = std::ranges::any_of(rounds.counts(), [](std::size_t count) { return count > 0; });
   if (changed) schema::resolve(graph, registry);
   if (options.notes) report_written_inputs(work, *options.notes);
   return changed;

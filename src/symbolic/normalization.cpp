@@ -47,8 +47,7 @@ Facts native_group_norm(const Call& call) {
 Facts native_batch_norm(const Call& call) {
   const TensorFact& input = tensor_of(call, "input");
   const bool updates = call.op().starts_with("aten::_batch_norm_with_update"), keeps = call.op() == "aten::_batch_norm_no_update";
-  const bool saved = updates || !call.has("training");
-  const auto training = keeps ? std::optional(false) : saved ? std::optional(true) : call.boolean("training");
+  const auto training = call.has("training") ? call.boolean("training") : std::optional(updates);
   std::optional<Shape> channels;
   if (training) channels = *training ? Shape{size_at(input, 1)} : Shape{0};
   const Fact statistic = tensor_fact(statistics_dtype(call), channels);

@@ -102,6 +102,18 @@ std::vector<std::string> paths_of(const std::vector<passes::StateAttribute>& sta
   return paths;
 }
 
+// What an exported program was exported with.
+std::vector<analysis::ExampleLeaf> samples_of(const Model::State& model, const VerifyOptions& options) {
+  std::vector<analysis::ExampleLeaf> samples;
+  if (!model.exported || !options.convert.inputs_from.empty()) return samples;
+  for (const auto& input : model.exported->inputs) {
+    if (!input.sample) return {};
+    samples.push_back({input.name, *input.sample});
+    examples::read_elements(samples.back().value, *model.file, nullptr);
+  }
+  return samples;
+}
+
 }  // namespace
 
 Reference::Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared,
@@ -117,8 +129,9 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
       examples_(options.convert.inputs_from.empty()
                     ? std::vector<analysis::ExampleLeaf>()
                     : analysis::example_leaves(options.convert.inputs_from, model.graph, examples::Elements::read)),
+      samples_(samples_of(model, options)),
       search_(maker_.named_dims().empty() ? SizeSearch({}, {}) : search_of(model, prepared, watch)),
-      plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(examples_), prepared.graph, prepared.facts,
+      plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(samples_.empty() ? examples_ : samples_), prepared.graph, prepared.facts,
             search_) {}
 
 std::optional<Expected> Reference::first() {
@@ -128,6 +141,8 @@ std::optional<Expected> Reference::first() {
   const std::vector<Sizes> likely(all.begin(),
                                   all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), sizes_of_other_attempts)));
   std::string reason;
+  if (!samples_.empty())
+    if (auto expected = expect({all.front()}, 0, sampled, true, reason)) return expected;
   for (attempt_ = 0; attempt_ < (examples_.empty() ? InputMaker::attempts : 1); ++attempt_)
     if (auto expected = expect(attempt_ < attempts_at_all_sizes ? all : likely, 0, attempt_, true, reason)) return expected;
   must_be_registered(model_);
@@ -177,7 +192,7 @@ std::optional<Expected> Reference::at(const std::vector<Sizes>& candidates, int 
   const int end = std::min(attempt_ + 2, examples_.empty() ? InputMaker::attempts : attempt_ + 1);
   for (int attempt = attempt_; attempt < end; ++attempt)
     if (auto expected = expect(candidates, run, attempt, false, reason)) return expected;
-  return std::nullopt;
+  return samples_.empty() ? std::nullopt : expect(candidates, run, sampled, false, reason);
 }
 
 std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, int index, int attempt, bool twice,
@@ -188,10 +203,10 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
     watch_.look();
     Expected expected{.call = {}, .sizes = sizes, .result = {}, .again = {}};
     const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(index);
-    expected.call = maker_.take(examples_, sizes, seed, attempt);
+    expected.call = maker_.take(examples_of(attempt), sizes, seed, attempt);
     for (std::uint64_t i = 1; !state_.empty() && i < calls_of_sequence; ++i)
       expected.later.push_back(
-          {.call = maker_.take(examples_, sizes, seed + i * seeds_apart, attempt), .sizes = sizes, .result = {}, .again = {}});
+          {.call = maker_.take(examples_of(attempt), sizes, seed + i * seeds_apart, attempt), .sizes = sizes, .result = {}, .again = {}});
     std::string failure = run(expected, twice);
     if (failure.empty()) {
       expected.refused = std::move(refused);

@@ -74,6 +74,7 @@ class Reference {
   void inputs_of(std::string onnx) { onnx_ = std::move(onnx); }
 
  private:
+  const std::vector<analysis::ExampleLeaf>& examples_of(int attempt) const { return attempt == sampled ? samples_ : examples_; }
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
   // Whether the program's guards accept these sizes: why not, or empty.
@@ -86,6 +87,8 @@ class Reference {
   bool run_on_cpu(const std::vector<MadeCall*>& sequence, std::vector<frontend::Frontend::Run>& runs);
   std::optional<ir::Constants> values(const std::vector<const ir::Value*>& values, const MadeCall& call);
 
+  static constexpr int sampled = InputMaker::attempts;  // the attempt with the file's own inputs
+
   const Model::State& model_;
   const VerifyOptions& options_;
   const analysis::Prepared& prepared_;
@@ -94,7 +97,7 @@ class Reference {
   std::optional<ir::Graph> exported_;  // an exported program as its file has it; its state are inputs and outputs at the end
   InputMaker maker_;
   frontend::Frontend frontend_;
-  std::vector<analysis::ExampleLeaf> examples_;
+  std::vector<analysis::ExampleLeaf> examples_, samples_;  // the user's; the file's own
   SizeSearch search_;
   SizePlan plan_;
   std::vector<Misfit> misfits_;

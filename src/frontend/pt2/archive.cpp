@@ -45,9 +45,11 @@ Archive::Archive(const InputFile& file, const ZipDirectory& directory, const std
     for (const std::string_view name :
          {"serialized_state_dict.pt", "serialized_state_dict.json", "serialized_constants.pt", "serialized_constants.json"})
       if (const auto* record = find(name)) read_saved(*record);
+    samples_ = "serialized_example_inputs.pt";
     return;
   }
   check_marks();
+  samples_ = "data/sample_inputs/" + name_ + ".pt";
   for (const std::string folder : {"data/weights/", "data/constants/"}) {
     if (const auto* record = find(folder + name_ + ".pt")) read_saved(*record);
     read_configuration(folder);
@@ -238,6 +240,16 @@ std::optional<ir::Constant> Archive::stored(const std::string& name) {
     return found->second;
   }
   return ir::Constant{};
+}
+
+std::optional<ir::Constant> Archive::sample_inputs() const {
+  const ZipRecord* record = find(samples_);
+  if (!record || record->unpacked == 0 || record->compressed) return std::nullopt;
+  try {
+    return read_saved_object(file_, read_zip_directory(file_, contents_offset(file_, *record), record->stored));
+  } catch (const ModelError&) {  // objects among them: the program is whole without examples
+    return std::nullopt;
+  }
 }
 
 }  // namespace compatcheck::frontend::pt2

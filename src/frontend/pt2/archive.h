@@ -29,6 +29,9 @@ class Archive {
   // A parameter, buffer or constant by its name in the signature: a tensor, small ones with their bytes, or None for an object
   // that isn't a tensor. Nullopt where the archive has none of that name. Throws ModelError for a tensor that can't be read.
   std::optional<ir::Constant> stored(const std::string& name);
+  // The arguments that the program was exported with: a tuple of the positional and a dict of the named ones. Nullopt where the
+  // archive has none, or objects among them.
+  std::optional<ir::Constant> sample_inputs() const;
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -62,6 +65,7 @@ class Archive {
   std::unordered_map<std::string, std::shared_ptr<const ir::Storage>> storages_;
   // What took the place of a storage, which is kept: another one could get its address.
   std::map<std::shared_ptr<const ir::Storage>, std::shared_ptr<const ir::Storage>> replaced_;
+  std::string samples_;  // the record of the sample inputs
   std::vector<std::string> notes_;
 };
 

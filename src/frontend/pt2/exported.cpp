@@ -63,6 +63,17 @@ void substitute(Expression& expression, const std::map<std::string, std::int64_t
     expression = {.kind = Expression::Kind::number, .value = *whole};
 }
 
+void append_leaves(const ir::Constant& value, std::vector<const ir::Constant*>& leaves) {
+  if (const auto* tuple = value.get<ir::TupleConstant>())
+    for (const ir::Constant& item : tuple->items) append_leaves(item, leaves);
+  else if (const auto* list = value.get<ir::ListConstant>())
+    for (const ir::Constant& item : list->items) append_leaves(item, leaves);
+  else if (const auto* dict = value.get<ir::DictConstant>())
+    for (const auto& [key, item] : dict->items) append_leaves(item, leaves);
+  else
+    leaves.push_back(&value);
+}
+
 class ProgramReader {
  public:
   ProgramReader(Archive& archive, const Json& root, const schema::Registry& schemas, const ir::Watch& watch)
@@ -84,6 +95,7 @@ class ProgramReader {
     read_inputs();
     reader_->read_nodes();
     read_outputs();
+    read_samples();
     read_ranges();
     finish();
     return std::move(exported_);
@@ -226,6 +238,20 @@ class ProgramReader {
     for (const InputSpec& spec : signature_.inputs)
       if (spec.value == value) return spec.name;
     return value;
+  }
+
+  // In the order of the user's arguments, constants and None among them.
+  void read_samples() {
+    const auto samples = archive_.sample_inputs();
+    if (!samples) return;
+    std::vector<const ir::Constant*> leaves;
+    append_leaves(*samples, leaves);
+    std::vector<std::string> names;
+    for (const InputSpec& spec : signature_.inputs)
+      if (spec.kind == InputSpec::Kind::user || spec.kind == InputSpec::Kind::fixed) names.push_back(spec.name);
+    if (names.size() != leaves.size()) return;
+    for (ExportedInput& input : exported_.interface.inputs)
+      input.sample = *leaves[static_cast<std::size_t>(std::ranges::find(names, input.name) - names.begin())];
   }
 
   static std::optional<std::int64_t> bound(const Json& range, std::string_view key) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/pt2/expression.h"
+#include "ir/constant.h"
 
 namespace compatcheck::frontend::pt2 {
 
@@ -20,6 +21,7 @@ struct ExportedInput {
   std::string name;
   std::vector<Expression> sizes{};
   std::optional<Expression> number{};
+  std::optional<ir::Constant> sample{};  // what the program was exported with, where the file has it
 };
 
 struct ExportedInterface {
