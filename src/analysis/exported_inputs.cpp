@@ -81,7 +81,7 @@ class Settling {
     const auto stated = stated_sizes(options_.inputs, model_.graph);
     const auto facts = match_inputs(options_.inputs, model_.graph);  // refuses what no model takes
     for (std::size_t i = 0; i < stated.size(); ++i) take(options_.inputs[i], stated[i], facts[i].fact);
-    refuse_by_guards();
+    refuse_by_guards(with_numbers());
     CheckOptions settled = options_;
     settled.dims = std::move(sizes_);
     settled.inputs.clear();
@@ -135,13 +135,30 @@ class Settling {
     }
   }
 
+  // --dim batch=4, also for a name that another option gave.
+  Stands with_numbers() const {
+    Stands stands = stands_;
+    for (const std::string& text : sizes_) {
+      const auto equals = text.find('=');
+      if (equals == text.npos) continue;
+      const std::string name = text.substr(0, equals), size = text.substr(equals + 1);
+      if (is_symbol(name)) stands.emplace(name, name);
+      for (auto& [symbol, by] : stands) {
+        if (by != name) continue;
+        must_be_in_range(symbol, size, "CheckOptions::dims " + text);
+        by = size;
+      }
+    }
+    return stands;
+  }
+
   // Where options state numbers.
-  void refuse_by_guards() const {
+  void refuse_by_guards(const Stands& stands) const {
     std::map<std::string, std::vector<std::int64_t>> sizes;
     for (const ExportedInput& input : model_.exported->inputs) {
       std::vector<std::int64_t> numbers;
       for (const Expression& size : input.sizes)
-        if (const auto number = dim_of(size, stands_).number()) numbers.push_back(*number);
+        if (const auto number = dim_of(size, stands).number()) numbers.push_back(*number);
       if (numbers.size() == input.sizes.size()) sizes.emplace(input.name, std::move(numbers));
     }
     if (std::string why = frontend::pt2::violation(*model_.exported, sizes); !why.empty())
@@ -152,6 +169,10 @@ class Settling {
     if (const auto [known, added] = stands_.emplace(symbol, by); !added && known->second != by)
       throw UsageError(option + ": the size is " + known->second +
                        " in another option, and both are one symbol of the program, " + symbol);
+    must_be_in_range(symbol, by, option);
+  }
+
+  void must_be_in_range(const std::string& symbol, const std::string& by, const std::string& option) const {
     if (!is_number(by)) return;
     const auto range = model_.exported->ranges.find(symbol);
     if (range == model_.exported->ranges.end()) return;

@@ -131,8 +131,8 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
                     : analysis::example_leaves(options.convert.inputs_from, model.graph, examples::Elements::read)),
       samples_(samples_of(model, options)),
       search_(maker_.named_dims().empty() ? SizeSearch({}, {}) : search_of(model, prepared, watch)),
-      plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(samples_.empty() ? examples_ : samples_), prepared.graph, prepared.facts,
-            search_) {}
+      plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(samples_.empty() ? examples_ : samples_),
+            prepared.graph, prepared.facts, search_) {}
 
 std::optional<Expected> Reference::first() {
   std::vector<Sizes> all = plan_.first();
@@ -205,8 +205,10 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
     const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(index);
     expected.call = maker_.take(examples_of(attempt), sizes, seed, attempt);
     for (std::uint64_t i = 1; !state_.empty() && i < calls_of_sequence; ++i)
-      expected.later.push_back(
-          {.call = maker_.take(examples_of(attempt), sizes, seed + i * seeds_apart, attempt), .sizes = sizes, .result = {}, .again = {}});
+      expected.later.push_back({.call = maker_.take(examples_of(attempt), sizes, seed + i * seeds_apart, attempt),
+                                .sizes = sizes,
+                                .result = {},
+                                .again = {}});
     std::string failure = run(expected, twice);
     if (failure.empty()) {
       expected.refused = std::move(refused);

@@ -1,6 +1,7 @@
 #include "frontend/torchscript/interpreter_operators.h"
 
 #include <ATen/Functions.h>
+#include <ATen/ScalarOps.h>
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
@@ -18,7 +19,8 @@ using c10::IValue;
 using c10::TypeKind;
 using c10::TypePtr;
 
-enum class Fit : std::uint8_t { strict, lenient };
+// wrapping: exported programs also have numbers where tensors stand, as PyTorch's dispatcher takes them.
+enum class Fit : std::uint8_t { strict, lenient, wrapping };
 
 // Lenient: element by element, since a list's own type may be wider or narrower than the operator's, and with the
 // conversions that TorchScript makes of numbers.
@@ -38,6 +40,7 @@ bool fits(const IValue& value, const TypePtr& formal, c10::TypeEnv& variables, F
     case TypeKind::FloatType: return value.isInt();
     case TypeKind::NumberType: return value.isScalar() || value.isBool();
     case TypeKind::IntType: return value.isBool();
+    case TypeKind::TensorType: return fit == Fit::wrapping && (value.isScalar() || value.isBool());
     default: return false;
   }
 }
@@ -68,6 +71,11 @@ IValue adapt(const IValue& value, const TypePtr& formal) {
     std::vector<IValue> items;
     for (const IValue& item : value.toListRef()) items.push_back(adapt(item, list->getElementType()));
     return make_list(list->getElementType(), items);
+  }
+  if (formal->kind() == TypeKind::TensorType && !value.isTensor()) {
+    at::Tensor wrapped = at::scalar_to_tensor(value.toScalar());
+    wrapped.unsafeGetTensorImpl()->set_wrapped_number(true);
+    return wrapped;
   }
   if (formal->kind() == TypeKind::FloatType && value.isInt()) return static_cast<double>(value.toInt());
   if (formal->kind() == TypeKind::IntType && value.isBool()) return static_cast<std::int64_t>(value.toBool());
@@ -256,7 +264,7 @@ const Operators::Candidates& Operators::candidates(const std::string& name) {
 const torch::jit::Operator& Operators::choose(const std::string& name, const std::string& overload,
                                               const std::vector<IValue>& arguments) {
   const Candidates& all = candidates(name);
-  for (const Fit fit : {Fit::strict, Fit::lenient})
+  for (const Fit fit : {Fit::strict, Fit::lenient, Fit::wrapping})
     for (const bool named : {true, false})  // the named overload first
       for (const auto& op : all)
         if ((op->schema().overload_name() == overload) == named && fits(op->schema(), arguments, fit)) return *op;
