@@ -1,8 +1,10 @@
 #include "analysis/exported_inputs.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "analysis/input_spec.h"
@@ -24,6 +26,11 @@ using Stands = std::map<std::string, std::string>;
 
 bool is_plain(const Expression& size) {
   return size.kind == Kind::symbol || (size.kind == Kind::number && std::holds_alternative<std::int64_t>(size.value));
+}
+
+// Ranges of expressions stand beside those of symbols.
+bool is_name_of_size(std::string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
 const ir::Value* value_of(const Model::State& model, const ExportedInput& input) {
@@ -83,7 +90,10 @@ class Settling {
     for (std::size_t i = 0; i < stated.size(); ++i) take(options_.inputs[i], stated[i], facts[i].fact);
     refuse_by_guards(with_numbers());
     CheckOptions settled = options_;
-    settled.dims = std::move(sizes_);
+    settled.dims.clear();
+    for (const std::string& text : sizes_) settled.dims.push_back(with_name(text));
+    for (const auto& [symbol, by] : stands_)
+      if (by != symbol && !is_number(by)) settled.dims.push_back(symbol + "=" + by);  // for sizes that are expressions
     settled.inputs.clear();
     for (std::size_t i = 0; i < stated.size(); ++i)  // of state
       if (std::ranges::find(model_.exported->inputs, stated[i].input, &ExportedInput::name) == model_.exported->inputs.end())
@@ -130,24 +140,52 @@ class Settling {
           throw UsageError(option + ": " + place + " is " + text_of(size, {}) +
                            " in the program; export the model again with another example or a dynamic dimension");
       } else {
-        throw UsageError(option + ": " + place + " follows from other sizes in the program: state those");
+        take_expression(size, given, option, place);
       }
     }
+  }
+
+  // 8 for 2*s40: s40 is 4.
+  void take_expression(const Expression& size, const std::string& given, const std::string& option, const std::string& place) {
+    const std::string text = dim_of(size, {}).to_string();
+    const auto wanted = number_in(given);
+    std::set<std::string> names;
+    frontend::pt2::for_each_leaf(size, [&](const Expression& leaf) { names.insert(leaf.name); });
+    if (given == text) return;
+    if (!is_number(given) || !wanted || names.size() != 1)
+      throw UsageError(option + ": " + place + " is " + text + " in the program, which gets no other name: CheckOptions::dims " +
+                       *names.begin() + "=NAME names the size that it is made of");
+    constexpr std::int64_t largest = 1 << 20;
+    for (std::int64_t tried = 0; tried <= std::min(*wanted, largest); ++tried)
+      if (dim_of(size, {{*names.begin(), std::to_string(tried)}}).number() == *wanted)
+        return replace(*names.begin(), std::to_string(tried), option);
+    throw UsageError(option + ": " + place + " is " + text + " in the program, which is never " + given);
+  }
+
+  // s77=4 → batch=4, where another option gave the symbol that name.
+  std::string with_name(const std::string& text) const {
+    const auto equals = text.find('=');
+    const auto stand = stands_.find(text.substr(0, equals));
+    return stand == stands_.end() || equals == text.npos ? text : stand->second + text.substr(equals);
   }
 
   // --dim batch=4, also for a name that another option gave.
   Stands with_numbers() const {
     Stands stands = stands_;
     for (const std::string& text : sizes_) {
-      const auto equals = text.find('=');
-      if (equals == text.npos) continue;
-      const std::string name = text.substr(0, equals), size = text.substr(equals + 1);
+      const std::string named = with_name(text), option = "CheckOptions::dims " + text;
+      const auto equals = named.find('=');
+      const std::string name = named.substr(0, equals), size = equals == named.npos ? "" : named.substr(equals + 1);
+      if (!is_number(size) || number_in(size).value_or(0) < 1) throw UsageError(option + ": expected NAME=N, N at least 1");
       if (is_symbol(name)) stands.emplace(name, name);
+      bool found = false;
       for (auto& [symbol, by] : stands) {
         if (by != name) continue;
-        must_be_in_range(symbol, size, "CheckOptions::dims " + text);
+        must_be_in_range(symbol, size, option);
         by = size;
+        found = true;
       }
+      if (!found) throw UsageError(option + ": no input has a dimension of that name" + symbols());
     }
     return stands;
   }
@@ -188,9 +226,12 @@ class Settling {
   std::optional<std::string> option_of(const ExportedInput& input) const {
     const ir::Value* value = value_of(model_, input);
     if (!value || !ir::is(value->type(), ir::TypeKind::tensor) || !value->type()->tensor.dtype) return std::nullopt;
-    if (!std::ranges::all_of(input.sizes, is_plain)) return std::nullopt;
     std::string text = input.name + "=" + std::string(ir::name(*value->type()->tensor.dtype)) + ":";
-    for (std::size_t dim = 0; dim < input.sizes.size(); ++dim) text += (dim ? "," : "") + text_of(input.sizes[dim], stands_);
+    for (std::size_t dim = 0; dim < input.sizes.size(); ++dim) {
+      const std::string size = dim_of(input.sizes[dim], stands_).to_string();
+      if (!is_name_of_size(size)) return std::nullopt;
+      text += (dim ? "," : "") + size;
+    }
     return input.sizes.empty() ? text + "scalar" : text;
   }
 
@@ -208,8 +249,9 @@ class Settling {
     std::string text;
     for (const ExportedInput& input : model_.exported->inputs)
       for (const Expression& size : input.sizes)
-        if (size.kind == Kind::symbol && text.find(size.name) == text.npos)
-          text += (text.empty() ? "; it has " : ", ") + size.name;
+        frontend::pt2::for_each_leaf(size, [&](const Expression& leaf) {
+          if (text.find(leaf.name) == text.npos) text += (text.empty() ? "; it has " : ", ") + leaf.name;
+        });
     return text;
   }
 
@@ -228,6 +270,9 @@ Stands stands_in(const Model::State& model, const CheckOptions& options) {
     for (std::size_t dim = 0; dim < std::min(stated.dims.size(), input->sizes.size()); ++dim)
       if (input->sizes[dim].kind == Kind::symbol) stands.emplace(input->sizes[dim].name, stated.dims[dim]);
   }
+  for (const std::string& text : options.dims)
+    if (const auto equals = text.find('='); equals != text.npos && !is_number(text.substr(equals + 1)))
+      stands.emplace(text.substr(0, equals), text.substr(equals + 1));
   return stands;
 }
 
@@ -238,12 +283,28 @@ CheckOptions with_exported_inputs(const Model::State& model, CheckOptions option
   return Settling(model, options).settle();
 }
 
+std::vector<symbolic::SizeDemand> exported_ranges(const Model::State& model, const CheckOptions& options) {
+  std::vector<symbolic::SizeDemand> demands;
+  if (!model.exported) return demands;
+  const Stands stands = stands_in(model, options);
+  const auto at_least = [&](const Dim& size, const Dim& bound) {
+    demands.push_back({.size = size, .other = bound, .relation = symbolic::SizeDemand::Relation::at_least});
+  };
+  for (const auto& [symbol, range] : model.exported->ranges) {
+    const Dim size = dim_of({.kind = Kind::symbol, .name = symbol}, stands);
+    if (size.is_number() || !is_name_of_size(symbol)) continue;
+    if (range.least) at_least(size, *range.least);
+    if (range.most) at_least(Dim(*range.most), size);
+  }
+  return demands;
+}
+
 std::vector<conversion::InputFact> exported_facts(const Model::State& model, const CheckOptions& options) {
   std::vector<conversion::InputFact> facts;
   if (!model.exported) return facts;
   const Stands stands = stands_in(model, options);
   for (const ExportedInput& input : model.exported->inputs) {
-    if (std::ranges::all_of(input.sizes, is_plain)) continue;
+    if (std::ranges::all_of(input.sizes, is_plain)) continue;  // stated by an option
     const ir::Value* value = value_of(model, input);
     if (!value) continue;
     symbolic::TensorFact tensor{.dtype = value->type()->tensor.dtype, .shape = symbolic::Shape{}};

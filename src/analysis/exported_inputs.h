@@ -6,14 +6,17 @@
 #include "analysis/model_state.h"
 #include "compatcheck/check.h"
 #include "convert/facts.h"
+#include "symbolic/size_demands.h"
 
 namespace compatcheck::analysis {
 
 // Options that state every input of an exported program as the file does: names of dimensions are the file's symbols, or those
-// that
-// `--input` and `--dim SYMBOL=NAME` give them. Other models' options stay as they are. Throws UsageError for what the file rules
-// out.
+// that `--input` and `--dim SYMBOL=NAME` give them; the latter stay among `dims`. Other models' options stay as they are. Throws
+// UsageError for what the file rules out.
 CheckOptions with_exported_inputs(const Model::State& model, CheckOptions options);
+
+// What the file demands of named sizes: their ranges.
+std::vector<symbolic::SizeDemand> exported_ranges(const Model::State& model, const CheckOptions& options);
 
 // Of inputs whose sizes are expressions, which no option can state; `options` are those that with_exported_inputs() gave.
 std::vector<conversion::InputFact> exported_facts(const Model::State& model, const CheckOptions& options);

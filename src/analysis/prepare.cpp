@@ -219,7 +219,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
     growth.insert(growth.end(), more.begin(), more.end());
     return prepare_given(model, options, watch, members, std::move(growth));
   }
-  check_dims(options.dims, options.inputs, prepared.assumed);
+  if (!model.exported) check_dims(options.dims, options.inputs, prepared.assumed);
   if (parted)
     prepared.steps.insert(prepared.steps.begin() + static_cast<std::ptrdiff_t>(model.steps.size()),
                           "took apart what the model is given in lists and dictionaries");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 
@@ -31,8 +32,8 @@ void skip_foreign(std::vector<std::string>& models, bool targets) {
     } catch (const Error&) {
       return false;  // the check says why it can't be read
     }
-    const bool foreign =
-        format != "torchscript" && format != "graph_text" && format != "unknown" && !(format == "onnx" && targets);
+    constexpr std::array<std::string_view, 4> own{"torchscript", "exported_program", "graph_text", "unknown"};
+    const bool foreign = std::ranges::find(own, format) == own.end() && !(format == "onnx" && targets);
     if (foreign) write_message(model + ": skipped (" + format + ")");
     return foreign;
   });

@@ -92,9 +92,22 @@ bool is_shipped(const std::string& op, const ir::Program* program) {
   return program && states_schema_of(program->library_schemas, op);
 }
 
+// What torch.export leaves of Python in a program: no row helps, but PyTorch's own decompositions.
+bool state_left_by_export(Outcome& outcome) {
+  const std::string_view op = outcome.node->op();
+  const bool autocast = op.starts_with("autocast::");
+  if (!autocast && !op.starts_with("higher_order::") && !op.starts_with("python::")) return false;
+  outcome.reason = autocast ? "the file doesn't say to which dtype torch.autocast casts what this takes"
+                            : "a function of Python, which torch.export left in the program";
+  outcome.hint = "call run_decompositions() on the program before torch.export.save" +
+                 std::string(autocast ? ", or export it with strict=False" : ", which takes most of them apart");
+  return true;
+}
+
 void state_missing(Outcome& outcome, const Lookup& found, const Context& context, int opset) {
   outcome.status = Status::missing;
   if (found.status == Lookup::Status::unknown) {
+    if (state_left_by_export(outcome)) return;
     outcome.unknown_operator = !is_shipped(outcome.node->op(), context.program);
     if (outcome.node->is("prim::PythonOp") && !outcome.node->overload().empty()) {
       outcome.unknown_operator = true;

@@ -257,7 +257,9 @@ class Reader {
 }  // namespace
 
 ir::Constant read_saved_object(const InputFile& file, const ZipDirectory& directory, std::size_t most_values) {
-  const ZipRecord& record = *directory.find("data.pkl");
+  const ZipRecord* found = directory.find("data.pkl");
+  if (!found) throw ModelError("lacks record data.pkl: it is cut short or damaged");
+  const ZipRecord& record = *found;
   if (record.unpacked > longest_pickle) throw ModelError("has a data.pkl of more than 16 MB: too much for example inputs");
   const auto pickle = read_zip_record(file, record, longest_pickle);
   if (const auto* order = directory.find("byteorder")) {

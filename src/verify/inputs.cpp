@@ -218,7 +218,7 @@ class Maker {
   Dims other_dims(const ir::TensorView& example, const symbolic::Shape& shape) const {
     Dims dims = example.sizes;
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      if (const auto named = sizes_.find(shape[dim].to_string()); named != sizes_.end()) dims[dim] = named->second;
+      if (const auto size = evaluate(shape[dim], sizes_)) dims[dim] = *size;
     return dims;
   }
 
@@ -231,8 +231,7 @@ class Maker {
 
   std::int64_t size(const symbolic::Dim& dim) const {
     if (dim.is_number()) return *dim.number();
-    const auto named = sizes_.find(dim.to_string());
-    return named == sizes_.end() ? unknown_sizes[static_cast<std::size_t>(attempt_) % unknown_sizes.size()] : named->second;
+    return evaluate(dim, sizes_).value_or(unknown_sizes[static_cast<std::size_t>(attempt_) % unknown_sizes.size()]);
   }
 
   ir::Constant tensor(const symbolic::TensorFact* fact) {
@@ -305,11 +304,27 @@ class Maker {
 void collect_names(const Fact& fact, std::vector<std::string>& names) {
   if (const auto* tensor = fact.tensor(); tensor && tensor->shape) {
     for (const auto& dim : *tensor->shape)
-      if (!dim.is_number() && !dim.is_unknown() && std::ranges::find(names, dim.to_string()) == names.end())
-        names.push_back(dim.to_string());
+      for (std::string& name : symbolic::names_in(dim))
+        if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   } else if (const auto* list = fact.list(); list && list->items) {
     for (const Fact& item : *list->items) collect_names(item, names);
   }
+}
+
+// "2*n" is 6: n is 3. Only what has one name is solved, and only small sizes are tried.
+void take_size(const symbolic::Dim& dim, std::int64_t size, Sizes& seen) {
+  constexpr std::int64_t largest = 1 << 16;
+  const auto names = symbolic::names_in(dim);
+  if (names.size() != 1 || seen.contains(names[0])) return;
+  if (evaluate(dim, {{names[0], size}}) == size) {
+    seen.emplace(names[0], size);
+    return;
+  }
+  for (std::int64_t tried = 0; tried <= largest; ++tried)
+    if (evaluate(dim, {{names[0], tried}}) == size) {
+      seen.emplace(names[0], tried);
+      return;
+    }
 }
 
 }  // namespace
@@ -354,7 +369,7 @@ Sizes InputMaker::seen_sizes(const std::vector<analysis::ExampleLeaf>& examples)
     if (sizes.size() != shape.size()) return;
     for (std::size_t dim = 0; dim < shape.size(); ++dim)
       if (const std::optional<std::int64_t> size = sizes[dim]; size && !shape[dim].is_number() && !shape[dim].is_unknown())
-        seen.try_emplace(shape[dim].to_string(), *size);
+        take_size(shape[dim], *size, seen);
   };
   for (const ir::Value* input : inputs_) {
     const auto* tensor = facts_.of(input).tensor();

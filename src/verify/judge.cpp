@@ -71,7 +71,8 @@ bool is_resized(const Verification& made, const Expected& expected) {
 }
 
 Tolerance Judge::tolerance(ir::DType dtype) const {
-  const Tolerance tolerance = tolerance_of(dtype);
+  const bool narrowed = narrow_ && ir::is_floating(dtype) && ir::element_bytes(dtype) > ir::element_bytes(*narrow_);
+  const Tolerance tolerance = tolerance_of(narrowed ? *narrow_ : dtype);
   const bool exact = tolerance.relative == 0 && tolerance.absolute == 0;
   if (exact) return tolerance;
   return {options_.rtol.value_or(tolerance.relative), options_.atol.value_or(tolerance.absolute)};

@@ -25,8 +25,9 @@ bool is_resized(const Verification& made, const Expected& expected);
 class Judge {
  public:
   Judge(const VerifyOptions& options, const analysis::Prepared& prepared, Reference& reference, Verification& made)
-      : options_(options), prepared_(prepared), reference_(reference), made_(made) {}
+      : options_(options), prepared_(prepared), reference_(reference), made_(made), narrow_(reference.narrow()) {}
 
+  // That of half precision where the graph computes in it: what comes out in f32 was rounded to less on the way.
   Tolerance tolerance(ir::DType dtype) const;
 
   // TorchScript against itself: what differs there can't be compared with anything, and a finding says so.
@@ -50,6 +51,7 @@ class Judge {
   const analysis::Prepared& prepared_;
   Reference& reference_;
   Verification& made_;
+  std::optional<ir::DType> narrow_;          // the narrowest that a node of the graph gives
   std::vector<double> own_;                  // of each output, from call to call
   std::optional<std::vector<Noise>> noise_;  // of this run, once it was measured
   bool of_weights_ = false;                  // the weights' noise is in it, too

@@ -6,6 +6,9 @@
 #include <set>
 
 #include "analysis/asserting_graph.h"
+#include "analysis/exported_inputs.h"
+#include "analysis/input_spec.h"
+#include "analysis/onnx_model.h"
 #include "analysis/run.h"
 #include "analysis/site.h"
 #include "compatcheck/error.h"
@@ -21,7 +24,9 @@ namespace {
 
 Sizes given_sizes(const std::vector<std::string>& dims) {
   Sizes sizes;
-  for (const std::string& dim : dims) sizes[dim.substr(0, dim.find('='))] = std::stoll(dim.substr(dim.find('=') + 1));
+  for (const std::string& dim : dims)
+    if (const std::string size = dim.substr(dim.find('=') + 1); analysis::is_number(size))
+      sizes[dim.substr(0, dim.find('='))] = std::stoll(size);
   return sizes;
 }
 
@@ -62,7 +67,8 @@ void add_demands(const Model::State& model, const analysis::Prepared& prepared, 
 }
 
 // Of the model's assertions, too, which the prepared graph lacks.
-SizeSearch search_of(const Model::State& model, const analysis::Prepared& prepared, const ir::Watch& watch) {
+SizeSearch search_of(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared,
+                     const ir::Watch& watch) {
   std::vector<inference::Heard> demands;
   std::vector<std::int64_t> numbers;
   if (analysis::has_asserting_graph(model)) try {
@@ -73,6 +79,8 @@ SizeSearch search_of(const Model::State& model, const analysis::Prepared& prepar
       watch.look();
     }
   if (demands.empty()) add_demands(model, prepared, watch, demands);
+  for (const auto& range : analysis::exported_ranges(model, analysis::check_options(options.convert)))
+    demands.push_back({.demand = range, .reader = nullptr, .for_sure = true});
   add_numbers(prepared.graph, numbers);
   return {demands, std::move(numbers), watch};
 }
@@ -102,6 +110,19 @@ std::vector<std::string> paths_of(const std::vector<passes::StateAttribute>& sta
   return paths;
 }
 
+std::optional<ir::DType> narrow_in(const analysis::Prepared& prepared) {
+  std::optional<ir::DType> narrow;
+  ir::for_each_node(*prepared.graph.top(), [&](const ir::Node* node) {
+    if (node->is("prim::Constant")) return;
+    for (const ir::Value* output : node->outputs()) {
+      const auto* tensor = prepared.facts.of(output).tensor();
+      if (!tensor || (tensor->dtype != ir::DType::f16 && tensor->dtype != ir::DType::bf16)) continue;
+      if (narrow != ir::DType::bf16) narrow = tensor->dtype;
+    }
+  });
+  return narrow;
+}
+
 // What an exported program was exported with.
 std::vector<analysis::ExampleLeaf> samples_of(const Model::State& model, const VerifyOptions& options) {
   std::vector<analysis::ExampleLeaf> samples;
@@ -124,13 +145,14 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
       watch_(watch),
       state_(paths_of(prepared.state)),
       exported_(model.exported ? std::optional(frontend::pt2::reference_graph(*model.program, state_)) : std::nullopt),
+      narrow_(narrow_in(prepared)),
       maker_(model.graph, prepared.graph, prepared.facts, prepared.state.size()),
       frontend_(load_options(model, options)),
       examples_(options.convert.inputs_from.empty()
                     ? std::vector<analysis::ExampleLeaf>()
                     : analysis::example_leaves(options.convert.inputs_from, model.graph, examples::Elements::read)),
       samples_(samples_of(model, options)),
-      search_(maker_.named_dims().empty() ? SizeSearch({}, {}) : search_of(model, prepared, watch)),
+      search_(maker_.named_dims().empty() ? SizeSearch({}, {}) : search_of(model, options, prepared, watch)),
       plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(samples_.empty() ? examples_ : samples_),
             prepared.graph, prepared.facts, search_) {}
 
@@ -352,10 +374,10 @@ std::optional<ir::Constant> Reference::nudged_result(const Expected& expected, N
     return view && ir::is_floating(view->dtype);
   });
   if (!floats) return std::nullopt;
-  for (ir::Constant& argument : other.call.arguments) argument = nudged(argument, draw);
-  for (auto& [name, leaf] : other.call.leaves) leaf = nudged(leaf, draw);
+  for (ir::Constant& argument : other.call.arguments) argument = nudged(argument, draw, narrow_);
+  for (auto& [name, leaf] : other.call.leaves) leaf = nudged(leaf, draw, narrow_);
   for (MadeCall& call : other.before)
-    for (ir::Constant& argument : call.arguments) argument = nudged(argument, draw);
+    for (ir::Constant& argument : call.arguments) argument = nudged(argument, draw, narrow_);
   return run(other, false).empty() ? std::optional(std::move(other.result)) : std::nullopt;
 }
 

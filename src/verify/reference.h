@@ -62,6 +62,9 @@ class Reference {
   enum class Nudged : std::uint8_t { inputs, weights };
   std::optional<ir::Constant> nudged_result(const Expected& expected, Nudged what, std::uint64_t draw);
 
+  // The narrowest float that a node of the prepared graph gives, if that is half precision.
+  std::optional<ir::DType> narrow() const { return narrow_; }
+
   static void set_leaf(MadeCall& call, const std::string& name, ir::Constant value);
 
   // The arguments of the prepared graph: some are members of the method's.
@@ -95,6 +98,7 @@ class Reference {
   const ir::Watch& watch_;
   std::vector<std::string> state_;     // the attributes that are inputs and outputs of the prepared graph
   std::optional<ir::Graph> exported_;  // an exported program as its file has it; its state are inputs and outputs at the end
+  std::optional<ir::DType> narrow_;
   InputMaker maker_;
   frontend::Frontend frontend_;
   std::vector<analysis::ExampleLeaf> examples_, samples_;  // the user's; the file's own

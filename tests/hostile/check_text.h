@@ -6,7 +6,6 @@
 #include <array>
 #include <filesystem>
 #include <iostream>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -22,13 +21,18 @@ inline constexpr std::array opsets{9, 17};
 
 // Refuses it with ModelError, or reports; whatever else is thrown is a defect.
 template <class Work>
-void on_text(const std::string& text, Work&& work) {
+void on_model(std::string_view bytes, const std::string& name, Work&& work) {
   static Loader loader;
-  std::optional<Model> model;
   try {
-    model = loader.load(std::as_bytes(std::span(text)), "graph.ir");
-    work(*model);
+    work(loader.load(std::as_bytes(std::span(bytes)), name));
   } catch (const ModelError&) {
+  }
+}
+
+template <class Work>
+void on_text(const std::string& text, Work&& work) {
+  try {
+    on_model(text, "graph.ir", work);
   } catch (...) {
     std::cerr << text << '\n';
     throw;
@@ -40,25 +44,25 @@ inline void check_text(const std::string& text) {
 }
 
 // What the check refuses isn't written; what it calls convertible is.
-inline void convert_text(const std::string& text) {
+inline void convert_model(const Model& model) {
   static const auto file = std::filesystem::temp_directory_path() / ("compatcheck-hostile-" + std::to_string(getpid()) + ".onnx");
-  on_text(text, [](const Model& model) {
-    for (const int opset : opsets) {
-      std::filesystem::remove(file);
-      Report report = check(model, {.opset = opset});
-      const std::string said =
-          "opset " + std::to_string(opset) + ": the check says " + (report.convertible() ? "yes" : "no") + ", the conversion ";
-      try {
-        ConvertOptions options;
-        options.opset = opset;
-        report = convert(model, file, options);
-        if (report.convertible() != std::filesystem::exists(file)) throw std::logic_error(said + "the other");
-      } catch (const Error& error) {
-        throw std::logic_error(said + error.what());
-      }
-    }
+  for (const int opset : opsets) {
     std::filesystem::remove(file);
-  });
+    Report report = check(model, {.opset = opset});
+    const std::string said =
+        "opset " + std::to_string(opset) + ": the check says " + (report.convertible() ? "yes" : "no") + ", the conversion ";
+    try {
+      ConvertOptions options;
+      options.opset = opset;
+      report = convert(model, file, options);
+      if (report.convertible() != std::filesystem::exists(file)) throw std::logic_error(said + "the other");
+    } catch (const Error& error) {
+      throw std::logic_error(said + error.what());
+    }
+  }
+  std::filesystem::remove(file);
 }
+
+inline void convert_text(const std::string& text) { on_text(text, convert_model); }
 
 }  // namespace compatcheck::hostile

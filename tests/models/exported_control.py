@@ -408,3 +408,8 @@ def custom_writes_core() -> Program:
         rest = torch.ops.exported_lib.fill_pair(x, total, product)
         return total, product, rest
     return of(forward, *rows(3, 3), core=True)
+
+
+@program
+def autocast_strict() -> Program:
+    return Program(HalfRegion(torch.bfloat16), inputs=list(rows(3, 5)), dynamic=(BATCH,), strict=True)

@@ -6,6 +6,7 @@
 
 #include "compatcheck/error.h"
 #include "frontend/pt2/enums.h"
+#include "frontend/pt2/hidden_writes.h"
 #include "frontend/pt2/higher_order.h"
 #include "frontend/pt2/python_functions.h"
 #include "frontend/pt2/signature.h"
@@ -187,9 +188,15 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
     values.push_back(value_of(found->second, &formal));
     open = open || (ir::is(formal.type, TypeKind::tensor) && is_number(values.back()->type()));
   }
+  const auto results = node.at("outputs").members();
+  if (const auto made = with_stated_writes(*this, op, values); !made.empty()) {
+    for (std::size_t i = 0; i < std::min(made.size(), results.size()); ++i)
+      if (const Tagged held = tagged(results[i]); held.tag == "as_tensor")
+        bind(std::string(held.value.at("name").text()), made[i]);
+    return made.front()->producer();
+  }
   ir::Node* made = add_node(op, values, {});
   if (!open) made->set_overload(schema->overload);
-  const auto results = node.at("outputs").members();
   if (reading_.autocast) cast_automatically(*made, results);
   for (std::size_t i = 0; i < schema->returns.size(); ++i) {
     ir::TypeRef result = schema->returns[i].type;
@@ -258,7 +265,7 @@ void GraphReader::assume_schema(const std::string& op, const Json& node, std::sp
 }
 
 // Inside of torch.autocast the exporter writes no casts, but each result's dtype: operators of lower precision get halves, others
-// that give single precision get it.
+// that give single precision get it. With strict=True it writes the dtypes that there would be without autocast.
 void GraphReader::cast_automatically(ir::Node& made, std::span<const Json> results) {
   constexpr auto lower = std::to_array<std::string_view>({"aten::_convolution",
                                                           "aten::addbmm",
@@ -286,17 +293,32 @@ void GraphReader::cast_automatically(ir::Node& made, std::span<const Json> resul
                                                           "aten::mv",
                                                           "aten::prelu",
                                                           "aten::scaled_dot_product_attention"});
+  // These compute by operators of the list.
+  constexpr auto by_lower =
+      std::to_array<std::string_view>({"aten::bilinear", "aten::cdist", "aten::gru_cell", "aten::inner", "aten::linalg_matmul",
+                                       "aten::linalg_matrix_power", "aten::lstm_cell", "aten::matrix_power", "aten::rnn_relu",
+                                       "aten::rnn_relu_cell", "aten::rnn_tanh", "aten::rnn_tanh_cell", "aten::tensordot"});
   constexpr auto conversions = std::to_array<std::string_view>(
       {"aten::to", "aten::_to_copy", "aten::type_as", "aten::float", "aten::copy_", "aten::where", "aten::view"});
   if (results.empty() || std::ranges::find(conversions, made.op()) != conversions.end()) return;
   const Tagged held = tagged(results.front());
   if (held.tag != "as_tensor") return;
   const auto result = type_of(std::string(held.value.at("name").text()))->tensor.dtype;
-  const bool lowers = std::ranges::find(lower, made.op()) != lower.end() && result == reading_.autocast;
-  const bool of_singles = std::ranges::any_of(made.inputs(), [](const ir::Value* operand) {
-    return ir::is(operand->type(), TypeKind::tensor) && operand->type()->tensor.dtype == ir::DType::f32;
-  });
-  if (!lowers && result == reading_.autocast && of_singles) {  // it lowers the precision, and isn't in the list
+  const bool is_listed = std::ranges::find(lower, made.op()) != lower.end(), lowers = is_listed && result == reading_.autocast;
+  const auto takes = [&](auto&& wanted) {
+    return std::ranges::any_of(made.inputs(), [&](const ir::Value* operand) {
+      const ir::Value* first =
+          ir::is_tensor_list(operand->type()) && operand->producer() && !operand->producer()->inputs().empty()
+              ? operand->producer()->input(0)
+              : operand;
+      return ir::is(first->type(), TypeKind::tensor) && wanted(first->type()->tensor.dtype);
+    });
+  };
+  const bool of_singles = takes([](const auto& dtype) { return dtype == ir::DType::f32; });
+  const bool of_halves = takes([](const auto& dtype) { return dtype == ir::DType::f16 || dtype == ir::DType::bf16; });
+  const bool is_unlisted = !lowers && result == reading_.autocast && of_singles;  // it lowers the precision
+  const bool may_lower = is_listed || std::ranges::find(by_lower, made.op()) != by_lower.end();
+  if (is_unlisted || (reading_.autocast_is_strict && (of_halves || (of_singles && may_lower)))) {
     made.set_op("autocast::" + made.op());
     made.set_overload("");
     return;

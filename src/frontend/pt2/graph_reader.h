@@ -32,6 +32,7 @@ struct Reading {
   std::unordered_map<std::string, ir::Value*> constants{};
   std::size_t nodes = 0;
   std::optional<ir::DType> autocast{};  // in a region of torch.autocast: the lower precision
+  bool autocast_is_strict = false;      // and the dtypes in the file are those without it
 };
 
 class GraphReader {

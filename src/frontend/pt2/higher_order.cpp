@@ -276,8 +276,11 @@ void HigherOrder::autocast() {
     reader_.reading_.autocast =
         dtype.tag == "as_scalar_type" ? dtype_of(dtype.value.integer()) : std::optional(cpu ? ir::DType::bf16 : ir::DType::f16);
   }
+  // Of the four arguments of torch.autocast the code that is run has all, the code that is parsed those that are written.
+  const bool strict = std::exchange(reader_.reading_.autocast_is_strict, tagged(argument(3)).tag == "as_none");
   inlined(4, 5);
   reader_.reading_.autocast = before;
+  reader_.reading_.autocast_is_strict = strict;
 }
 
 // (token, operator, arguments…): the operator. Its results stand behind the token's.
