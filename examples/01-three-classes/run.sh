@@ -21,7 +21,7 @@ batch="--input x=f32:batch,3,4 --input lengths=f32:batch"
 "$program" inspect "$out/baked.onnx"
 "$program" verify "$out/baked.pt" $batch
 
-echo "== two rows don't make seven: TorchScript itself fails, exit 1"
+echo "== two rows don't make seven: PyTorch itself fails, exit 1"
 code=0
 "$program" verify "$out/baked.pt" $batch --dim batch=2 || code=$?
 [ "$code" = 1 ] || exit 2

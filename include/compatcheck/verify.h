@@ -19,7 +19,7 @@ namespace compatcheck {
 // What makes the exit code 1.
 enum class VerifyFailOn : std::uint8_t {
   error,     // any error
-  mismatch,  // errors, except those about sizes that TorchScript itself refuses
+  mismatch,  // errors, except those about sizes that PyTorch itself refuses
   warning,   // errors and warnings
   never,
 };
@@ -118,7 +118,7 @@ struct Verification {
 
 // Runs the model: its own code, with the operator libraries that it was loaded with. The time limit of `convert` holds for the
 // check, the conversion and between runs; one run of TorchScript ends with the loader's limit. Throws UsageError (no ONNX
-// Runtime, inputs that don't fit), ModelError (a file that can't be read; a model that TorchScript itself doesn't run).
+// Runtime, inputs that don't fit), ModelError (a file that can't be read; a model that PyTorch itself doesn't run).
 Verification verify(const Model& model, const VerifyOptions& options = {});
 // An ONNX file, by whomever it was written.
 Verification verify(const Model& model, const std::filesystem::path& onnx, const VerifyOptions& options = {});

@@ -89,9 +89,28 @@ std::vector<Finding> collect(const Model::State& model, const Prepared& prepared
   return findings;
 }
 
+// Of an exported program: what it asserts, and what torch.export found to hold for its sizes.
+std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exported) {
+  std::vector<Finding> findings;
+  const auto add = [&](std::string message, std::string help) {
+    Finding& finding = findings.emplace_back();
+    finding.id = "CC013";
+    finding.severity = Severity::note;
+    finding.message = std::move(message);
+    finding.help = std::move(help);
+  };
+  for (const std::string& condition : exported.conditions)
+    add("the program is only valid where " + condition + ", and the ONNX model takes other sizes, too",
+        "check the sizes before the model runs; a dynamic dimension that states the condition (2*d) needs no check");
+  for (const std::string& message : exported.assertions)
+    add("the program may raise here, the ONNX model goes on: " + message, "check the inputs before the model runs");
+  return findings;
+}
+
 }  // namespace
 
 std::vector<Finding> collect_dropped_assertions(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
+  if (model.exported) return of_exported(*model.exported);
   if (!has_asserting_graph(model)) return {};
   try {
     return collect(model, prepared, watch);

@@ -283,6 +283,29 @@ CheckOptions with_exported_inputs(const Model::State& model, CheckOptions option
   return Settling(model, options).settle();
 }
 
+std::vector<std::string> as_the_program_has(const Model::State& model, std::vector<std::string> inputs) {
+  if (!model.exported) return inputs;
+  std::vector<std::string> kept;
+  const auto all = stated_sizes(inputs, model.graph);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto input = std::ranges::find(model.exported->inputs, all[i].input, &ExportedInput::name);
+    if (input == model.exported->inputs.end() || input->sizes.size() != all[i].dims.size() || input->sizes.empty()) {
+      kept.push_back(inputs[i]);
+      continue;
+    }
+    std::string text;
+    bool follows = false;  // from other sizes, which are stated where they stand
+    for (std::size_t dim = 0; dim < input->sizes.size(); ++dim) {
+      const Expression& size = input->sizes[dim];
+      const std::string& given = all[i].dims[dim];
+      follows = follows || (!is_plain(size) && !is_number(given));
+      text += (dim ? "," : "") + (size.kind == Kind::number && !is_number(given) ? text_of(size, {}) : given);
+    }
+    if (!follows) kept.push_back(inputs[i].substr(0, inputs[i].find(':') + 1) + text);
+  }
+  return kept;
+}
+
 std::vector<symbolic::SizeDemand> exported_ranges(const Model::State& model, const CheckOptions& options) {
   std::vector<symbolic::SizeDemand> demands;
   if (!model.exported) return demands;

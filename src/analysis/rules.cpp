@@ -100,7 +100,9 @@ constexpr std::array table{
         "CC013", "dropped-assertion", Severity::note, "An assertion that the ONNX model doesn't make",
         "The model's code raises an exception (`raise`, `assert`, torch._assert) under a condition that the inputs' dtypes and\n"
         "sizes don't settle. ONNX has no exceptions: the check is left out, and for inputs at which TorchScript raises the ONNX\n"
-        "model gives some result, or fails with a message of the runtime's. For all other inputs the two agree.\n"
+        "model gives some result, or fails with a message of the runtime's. For all other inputs the two agree. An exported "
+        "program\n"
+        "(.pt2) also has conditions that torch.export found for its sizes, such as `n % 2 == 0`.\n"
         "\n"
         "What to do: nothing, where such inputs never come. Else check them before the model runs, or state sizes with --input:\n"
         "assertions that they settle are no longer noted.\n"},
@@ -157,7 +159,7 @@ constexpr std::array table{
     Rule{"CC205", "dynamic-shape", Severity::error, "verify: another size of a named dimension breaks the model",
          "verify runs the model at other sizes of its named dimensions: all of them together, and each by itself. An error means "
          "that the\n"
-         "ONNX model fails or differs there, or that a named dimension can't change because TorchScript itself fails "
+         "ONNX model fails or differs there, or that a named dimension can't change because PyTorch itself fails "
          "at every\n"
          "other size, or at the one that --dim states. A warning means that a dimension changes only together with others, or "
          "that nobody named it in --input.\n"

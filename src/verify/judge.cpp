@@ -86,7 +86,7 @@ bool Judge::is_random(const Expected& expected) {
     own_[i] = comparison.max_abs;
     if (comparison.passed()) continue;
     add_finding(made_, "CC008", Severity::error,
-                "TorchScript's own result differs from call to call (" + describe(comparison) +
+                "PyTorch's own result differs from call to call (" + describe(comparison) +
                     "): the model is random or in training mode, and nothing can be compared",
                 "save it in eval mode, or verify the part without random operators");
     return true;
@@ -207,7 +207,7 @@ void Judge::tell_noise() {
   if (noise > 0 && difference <= much_less * noise)
     advise(
         made_,
-        "TorchScript's own result moves by " + short_number(noise) +
+        "PyTorch's own result moves by " + short_number(noise) +
             " when the last bits of its inputs or weights change: the model makes that much of rounding; --atol and --rtol say "
             "what is near enough");
 }

@@ -195,7 +195,7 @@ void Reference::fail(const std::vector<Sizes>& tried, const std::string& reason)
                          : "with the inputs of " + onnx_ + " " + refused +
                                "; that file isn't a conversion of this model: verify the model that it was made from, or "
                                "convert this one again");
-  std::string text = "TorchScript itself doesn't run on the inputs that were ", dims;
+  std::string text = "PyTorch itself doesn't run on the inputs that were ", dims;
   if (has_examples()) throw ModelError(text + "given: " + reason);
   for (const std::string& name : plan_.varied())
     if (!maker_.is_of_list(name)) dims += " CheckOptions::dims " + name + "=N";

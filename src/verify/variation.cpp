@@ -93,7 +93,7 @@ class Varying {
     const auto candidates = reference_.plan().changed(from, names, turn);
     const auto expected = reference_.at(candidates, ++runs_, reason);
     if (!expected) {
-      reason = "at " + spell(candidates.front()) + " TorchScript itself fails: " + reason;
+      reason = "at " + spell(candidates.front()) + " PyTorch itself fails: " + reason;
       return Outcome::refused;
     }
     for (const std::string& name : names) {
@@ -152,7 +152,7 @@ void tell_misfits(const Reference& reference, const analysis::Prepared& prepared
   for (const auto& [name, fixed, traced, reason] : reference.misfits())
     tell_frozen(
         made,
-        place_of(name, reference, prepared) + " can't be " + std::to_string(fixed) + ": TorchScript itself fails: " + reason,
+        place_of(name, reference, prepared) + " can't be " + std::to_string(fixed) + ": PyTorch itself fails: " + reason,
         explain_frozen(reason, name, traced, prepared));
 }
 

@@ -155,7 +155,7 @@ class Verifying {
     if (expected.refused.empty()) return;
     const std::size_t others = expected.refused.size() - 1;
     made_.note +=
-        (made_.note.empty() ? "" : "; ") + std::string("TorchScript itself refuses ") + spell(expected.refused.front()) +
+        (made_.note.empty() ? "" : "; ") + std::string("PyTorch itself refuses ") + spell(expected.refused.front()) +
         (others > 0 ? " and " + std::to_string(others) + (others == 1 ? " other choice" : " other choices") + " of sizes" : "") +
         ", which are skipped: " + expected.refusal;
   }
@@ -347,7 +347,8 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
       const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
       const verification::OnnxGraph file(onnx, watch);
       if (file.metadata(analysis::state_metadata)) asked.convert.state = StateMode::inputs_outputs;
-      const auto of_file = verification::input_specs(file.inputs(), model.state().graph);
+      const auto of_file =
+          analysis::as_the_program_has(model.state(), verification::input_specs(file.inputs(), model.state().graph));
       if (!stated)
         asked.convert.inputs = of_file;
       else if (options.bisect || !options.repro.empty())

@@ -63,6 +63,16 @@ def check_sizes(verify):
     verify.run("a size that no symbol gives", 2, file, "--input", "x=f32:3,7", says="which is never 7")
 
 
+def check_given_files(verify):
+    """An ONNX file with other names, numbers or named dimensions than the program has."""
+    module = torch.nn.Linear(3, 2)
+    static = save(verify.folder, "static", module, (torch.randn(2, 3),))
+    dynamic = save(verify.folder, "dynamic", module, (torch.randn(2, 3),), dynamic_shapes=({0: Dim("n", min=2, max=9)},))
+    for name, options in (("named", ()), ("renamed", ("--input", "input=f32:batch,3")), ("fixed", ("--input", "input=f32:4,3"))):
+        verify.run(f"a {name} file of the dynamic program", 0, dynamic, verify.convert(dynamic, f"{name}.onnx", *options))
+    verify.run("a dynamic file of a static program", 0, static, verify.folder / "named.onnx")
+
+
 def check_own_inputs(verify):
     file = save(verify.folder, "table", Table(), (torch.tensor([77, 1, 2]),))
     report = verify.run("the archive's own inputs", 0, file)
@@ -131,6 +141,7 @@ def main():
             file = save(verify.folder, f"half_{core}", HalfInside(), (torch.randn(6, 64),), core)
             verify.run("half precision inside", 0, file)
         check_own_inputs(verify)
+        check_given_files(verify)
         check_training(verify)
         check_unread_statistics(verify)
         return verify.end()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """compatcheck verify on every model of the tests that converts: as recorded, and with the dimensions named that the model can run with at
-another size. It passes, or CC205 tells of a size at which TorchScript itself fails, or CC008 of a model that is random.
+another size. It passes, or CC205 tells of a size at which PyTorch itself fails, or CC008 of a model that is random.
 
     verify_models.py --program BUILD/compatcheck --models DIR [--only REGEX] [--opsets 17] [--full]
 """
@@ -18,7 +18,7 @@ def verify(program, file, opset, texts, dims=()):
     given = [part for text in texts for part in ("--input", text)] + [part for dim in dims for part in ("--dim", dim)]
     run = subprocess.run([program, "verify", file, "--opset", str(opset), "--bisect", "--format", "json", *given], capture_output=True, text=True, timeout=600)
     if not run.stdout:
-        return "unrunnable" if "TorchScript itself doesn't run" in run.stderr else "error", run.stderr.strip()[:300]
+        return "unrunnable" if "PyTorch itself doesn't run" in run.stderr else "error", run.stderr.strip()[:300]
     report = json.loads(run.stdout)
     if "report" in report:
         return "unconvertible", ""

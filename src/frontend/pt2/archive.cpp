@@ -114,7 +114,7 @@ void Archive::find_program(const std::string& model) {
   for (const auto& [name, record] : programs) names += (names.empty() ? "" : ", ") + name;
   const auto chosen = model.empty() && programs.size() == 1 ? programs.begin() : programs.find(model);
   if (chosen == programs.end() && model.empty())
-    throw UsageError("holds several programs: choose one with LoadOptions::model (" + names + ")");
+    throw ModelError("holds several programs: choose one with LoadOptions::model (" + names + ")");
   if (chosen == programs.end()) throw UsageError("LoadOptions::model " + model + ": the archive holds " + names);
   name_ = chosen->first;
   program_ = chosen->second;

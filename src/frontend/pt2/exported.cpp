@@ -288,8 +288,10 @@ class ProgramReader {
 
   void finish() {
     ir::Program& program = exported_.program;
-    for (const auto& [message, count] : reading_.assertions)
+    for (const auto& [message, count] : reading_.assertions) {
+      exported_.interface.assertions.push_back(message);
       note("dropped " + std::to_string(count) + (count == 1 ? " runtime assertion: " : " runtime assertions: ") + message);
+    }
     for (const auto& [about, message] : reading_.notes) note(message);
     for (const std::string& message : archive_.notes()) note(message);
     apply_guards();

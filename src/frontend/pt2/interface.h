@@ -28,6 +28,7 @@ struct ExportedInterface {
   std::vector<ExportedInput> inputs;  // one for each of forward's
   std::map<std::string, SymbolRange> ranges;
   std::vector<std::string> conditions;  // guards that hold for some sizes alone, as the file spells them
+  std::vector<std::string> assertions;  // messages of assertions that were left out, each once
 };
 
 }  // namespace compatcheck::frontend::pt2
