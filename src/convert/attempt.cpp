@@ -96,7 +96,8 @@ bool is_shipped(const std::string& op, const ir::Program* program) {
 bool state_left_by_export(Outcome& outcome) {
   const std::string_view op = outcome.node->op();
   const bool autocast = op.starts_with("autocast::");
-  if (!autocast && !op.starts_with("higher_order::") && !op.starts_with("python::")) return false;
+  const bool wraps_operator = op.ends_with(')');  // one of the user's, which stays
+  if (!autocast && ((!op.starts_with("higher_order::") && !op.starts_with("python::")) || wraps_operator)) return false;
   outcome.reason = autocast ? "the file doesn't say to which dtype torch.autocast casts what this takes"
                             : "a function of Python, which torch.export left in the program";
   outcome.hint = "call run_decompositions() on the program before torch.export.save" +

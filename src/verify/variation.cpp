@@ -150,10 +150,9 @@ void vary(Reference& reference, const VerifyOptions& options, Expected first, co
 
 void tell_misfits(const Reference& reference, const analysis::Prepared& prepared, Verification& made) {
   for (const auto& [name, fixed, traced, reason] : reference.misfits())
-    tell_frozen(
-        made,
-        place_of(name, reference, prepared) + " can't be " + std::to_string(fixed) + ": PyTorch itself fails: " + reason,
-        explain_frozen(reason, name, traced, prepared));
+    tell_frozen(made,
+                place_of(name, reference, prepared) + " can't be " + std::to_string(fixed) + ": PyTorch itself fails: " + reason,
+                explain_frozen(reason, name, traced, prepared));
 }
 
 }  // namespace compatcheck::verification
