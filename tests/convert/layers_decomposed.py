@@ -212,6 +212,9 @@ def core():
         made[f"core_pdist_{p}"] = Case(lambda x, p=p: ops._pdist_forward(x, p), [(r(5, 3),)])
     made["core_trilinear"] = Case(lambda x, w, y: ops._trilinear(x, w, y, [1, 3], [0], [1, 2], [2, 3]), [(r(2, 3), r(5, 3, 4), r(2, 4))], ("f32:n,3", "f32:5,3,4", "f32:n,4"))
     made["core_trilinear_kept"] = Case(lambda x, w, y: ops._trilinear(x, w, y, [1], [], [0], []), [(r(2, 3), r(2, 4, 3), r(4, 3))])
+    integers = lambda dtype, *sizes: torch.randint(0, 100, sizes).to(dtype)
+    for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
+        made[f"core_trilinear_{str(dtype)[6:]}"] = Case(lambda x, w, y: ops._trilinear(x, w, y, [1, 3], [0], [1, 2], [2, 3]), [(integers(dtype, 2, 3), integers(dtype, 5, 3, 4), integers(dtype, 2, 4))])
     made["core_rrelu"] = Case(first(lambda x: ops.rrelu_with_noise_functional(x, torch.empty_like(x), 0.1, 0.3, False)), [(r(3, 4),)])
     made["core_log_sigmoid"] = Case(first(ops.log_sigmoid_forward), [(r(3, 4) * 50,)])
     made["core_log_sigmoid_both"] = Case(ops.log_sigmoid_forward, [(r(3, 4),)], refused="only the first result has an ONNX form")
