@@ -408,3 +408,11 @@ def custom_writes_core() -> Program:
         rest = torch.ops.exported_lib.fill_pair(x, total, product)
         return total, product, rest
     return of(forward, *rows(3, 3), core=True)
+
+
+@program
+def prims_core() -> Program:
+    """Decompositions leave prims::scalar_tensor and prims::copy_strided."""
+    def forward(x: Tensor):
+        return torch.xlogy(2.0, x.abs()), torch.lerp(x.t(), x.t() * 2, 0.3)
+    return of(forward, *rows(3, 5), dynamic=(BATCH,), core=True)
