@@ -367,6 +367,16 @@ def foreach() -> Program:
 
 
 @program
+def foreach_chain() -> Program:
+    def forward(x: Tensor, y: Tensor):
+        made = torch._foreach_addcmul(torch._foreach_exp([x, y]), [x, y], [y.sum() + x, y], [0.5, 2.0])
+        torch._foreach_mul_(made, torch._foreach_norm([x, y]))
+        torch._foreach_maximum_(made, 0.1)
+        return made
+    return of(forward, *[(torch.randn(n, 4), torch.randn(2)) for n in (3, 5)], dynamic=(BATCH, None))
+
+
+@program
 def batched() -> Program:
     """torch.vmap in a training file: a region of hidden batch dimensions."""
     def forward(x: Tensor, y: Tensor):
