@@ -1,4 +1,6 @@
 """Higher-order operators: each as torch.export writes it."""
+import functools
+
 import torch
 from torch import Tensor, nn
 from torch._higher_order_ops import associative_scan, map as map_rows, scan, while_loop
@@ -418,6 +420,23 @@ def custom_writes_core() -> Program:
         rest = torch.ops.exported_lib.fill_pair(x, total, product)
         return total, product, rest
     return of(forward, *rows(3, 3), core=True)
+
+
+@program
+def linear_cross_entropy_chunks() -> Program:
+    """PyTorch's own operators written in Python, one for each kind of reduction. Rows that are ignored keep NaN."""
+    from torch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
+    chunks = LinearCrossEntropyOptions(batch_chunk_size=2, chunking_method=None)
+    layer, bias, classes = torch.randn(5, 4), torch.randn(5), torch.rand(5)
+
+    def forward(x: Tensor, target: Tensor):
+        loss = functools.partial(nn.functional.linear_cross_entropy, options=chunks)
+        return (loss(x, layer, target), loss(x, layer, target, reduction="sum", linear_bias=bias, weight=classes),
+                loss(x, layer, target, reduction="none", linear_bias=bias, weight=classes), loss(x, layer, target * 0 + 1, ignore_index=1))
+    targets = torch.tensor([0, 4, -100, 2, 1])
+    special = torch.randn(5, 4)
+    special[2] = torch.nan
+    return of(forward, (torch.randn(5, 4), targets), (special, targets))
 
 
 @program
