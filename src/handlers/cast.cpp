@@ -50,7 +50,7 @@ void register_cast(Registry& registry) {
         "prim::convert_element_type", "prims::convert_element_type", "quantized_decomposed::convert_element_type"})
     registry.handler(op, to);
   for (const char* op : {"aten::to.prim_other", "aten::cpu", "aten::cuda", "aten::pin_memory", "aten::requires_grad_",
-                         "aten::feature_dropout", "aten::alpha_dropout"})
+                         "prims::copy_strided", "aten::feature_dropout", "aten::alpha_dropout"})
     registry.handler(op, as_it_is);
   for (const char* op : {"aten::item", "aten::Int", "aten::Float", "aten::Bool", "aten::IntImplicit", "aten::FloatImplicit",
                          "aten::ScalarImplicit"})

@@ -1,4 +1,5 @@
 // Losses of classes: targets are class numbers, or probabilities.
+#include <limits>
 #include <numeric>
 
 #include "handlers/compute.h"
@@ -139,6 +140,32 @@ void cross_entropy_loss(Emission& e) {
   e.give(likelihood(e, log_softmax(e, e.tensor("self"), rank, class_axis(rank)), rank, targets_of(e, rank)));
 }
 
+// Of a layer's scores. A row that is ignored counts 0 times its loss: NaN stays.
+void linear_cross_entropy(Emission& e) {
+  const DType dtype = e.dtype("input") == DType::f64 ? DType::f64 : DType::f32;
+  Value scores = e.node("MatMul", {e.tensor("input", dtype), e.build.transpose(e.tensor("linear_weight", dtype), {1, 0})});
+  if (e.given("linear_bias")) scores = e.node("Add", {scores, e.tensor("linear_bias", dtype)});
+  const Value logs = log_softmax(e, scores, 2, 1);
+  Ints numbers(static_cast<std::size_t>(e.known_size("linear_weight", 0)));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const std::int64_t ignored = e.integer("ignore_index");
+  const Value given = e.tensor("target");
+  const Value counted = e.node("Not", {e.node("Equal", {given, e.scalar(DType::i64, ignored)})});
+  const bool is_class = ignored >= 0 && ignored < static_cast<std::int64_t>(numbers.size());
+  const Value target = is_class ? given : where(e, counted, given, e.scalar(DType::i64, 0));
+  const Value mask = e.node("Equal", {e.build.unsqueeze(target, {1}), e.integers(numbers)}), none = e.scalar(dtype, 0);
+  const Value picked = e.node("Neg", {summed(e, where(e, mask, logs, none), 2)});
+  Value weights = e.cast(counted, dtype);
+  if (e.given("weight")) weights = where(e, counted, summed(e, where(e, mask, e.tensor("weight", dtype), none), 2), none);
+  const Value losses = e.node("Mul", {picked, weights});
+  if (!e.call.has("reduction")) return e.give(losses);
+  const Value sum = reduce(e, "ReduceSum", losses, {0}, false);
+  if (e.string("reduction") == "sum") return e.give(sum);
+  Value all = reduce(e, "ReduceSum", weights, {0}, false);
+  if (e.given("weight")) all = where(e, equal(e, all, none), e.scalar(dtype, std::numeric_limits<double>::quiet_NaN()), all);
+  e.give(e.node("Div", {sum, all}));
+}
+
 // ---- Margins
 
 // The sum over other classes of max(0, margin - the target's score + theirs) to the power p; NaN counts nothing, as in PyTorch.
@@ -169,6 +196,8 @@ void multi_margin_loss(Emission& e) {
 void register_class_loss(Registry& registry) {
   for (const char* op : {"aten::nll_loss", "aten::nll_loss_forward"}) registry.handler(op, nll_loss, {"operator"});
   registry.handler("aten::cross_entropy_loss", cross_entropy_loss, {"operator"});
+  for (const std::string reduction : {"", "_no_reduction"})
+    registry.handler("torch_nn::_linear_cross_entropy_batch_chunked" + reduction, linear_cross_entropy);
   registry.handler("aten::multi_margin_loss", multi_margin_loss);
 }
 

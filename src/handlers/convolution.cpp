@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -209,8 +210,11 @@ void im2col(Emission& e) {
     cells = gather_cells(e, cells, static_cast<std::int64_t>(4 + i), axis, size, cells_of(windows, i, size, count));
   }
   cells = e.build.transpose(cells, {0, 1, 2, 4, 3, 5});
-  const std::int64_t channels = number_of(e, input.shape[1], "self", "the number of channels");
-  e.give(input.without(e, e.build.reshape(cells, {0, channels * windows.kernel[0] * windows.kernel[1], places})));
+  const std::int64_t window = windows.kernel[0] * windows.kernel[1];
+  const auto channels = input.shape[1].number();
+  if (channels) return e.give(input.without(e, e.build.reshape(cells, {0, *channels * window, places})));
+  const Value columns = e.node("Mul", {e.size_of("self", input.added ? 0 : 1), e.integers({window})});
+  e.give(input.without(e, reshape_parts(e, cells, {e.integers({0}), columns, e.integers({places})})));
 }
 
 // The window cells that each place of dimension `axis` of (…, kernel, count, …) collects, summed.

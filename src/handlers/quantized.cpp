@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -198,16 +199,25 @@ struct Rounding {
 // ONNX's range is that of the integers; a narrower one is clamped to.
 bool by_operator(const Emission& e) { return e.variant("quantized") || e.variant("clamped"); }
 
-Value rounded(Emission& e, const Value& input, const Rounding& r) {
+// As integers, before any bounds.
+Value steps_of(Emission& e, const Value& input, const Rounding& r) {
+  const Value steps = e.node("Mul", {input, e.node("Div", {e.scalar(DType::f32, 1.0), r.scale})});
+  if (r.added_first) return e.node("Round", {e.node("Add", {steps, r.zero_point})});
+  return e.node("Add", {e.node("Round", {steps}), r.zero_point});
+}
+
+Value bounded(Emission& e, const Value& steps, const Rounding& r) {
+  return e.node("Max", {e.node("Min", {steps, e.scalar(steps.dtype, r.greatest)}), e.scalar(steps.dtype, r.least)});
+}
+
+// PyTorch compares floats, of channels integers, which f64 holds. NaN is outside.
+Value within_bounds(Emission& e, const Value& steps, const Rounding& r) {
+  const Value wide = e.cast(steps, r.axis ? DType::f64 : DType::f32);
+  return e.node("Equal", {wide, bounded(e, wide, r)});
+}
+
+Value rounded_by_operator(Emission& e, const Value& input, const Rounding& r) {
   const bool unsigned_ = r.least >= 0;
-  if (!by_operator(e)) {
-    const Value inverse = e.node("Div", {e.scalar(DType::f32, 1.0), r.scale});
-    const Value steps = e.node("Mul", {input, inverse});
-    const Value shifted = r.added_first ? e.node("Round", {e.node("Add", {steps, r.zero_point})})
-                                        : e.node("Add", {e.node("Round", {steps}), r.zero_point});
-    const Value kept = e.node("Max", {e.node("Min", {shifted, e.scalar(DType::f32, r.greatest)}), e.scalar(DType::f32, r.least)});
-    return e.node("Mul", {e.node("Sub", {kept, r.zero_point}), r.scale});
-  }
   Value taken = input;
   if (e.variant("clamped")) {
     const auto bound = [&](double number) {
@@ -222,6 +232,27 @@ Value rounded(Emission& e, const Value& input, const Rounding& r) {
                 DType::f32);
 }
 
+// Absent where it is certainly on: a number, of which PyTorch reads the whole part.
+Value switch_of(Emission& e) {
+  if (!e.call.has("fake_quant_enabled")) return {};
+  const auto* tensor = e.call.tensor("fake_quant_enabled");
+  if (tensor && tensor->contents && tensor->contents->size() == 1 && tensor->contents->front().number().value_or(0) != 0)
+    return {};
+  return e.build.reshape(e.cast(e.tensor("fake_quant_enabled", DType::i32), DType::boolean), {});
+}
+
+// The mask is the second result of some overloads.
+void give_rounded(Emission& e, const Rounding& r) {
+  const Value input = e.tensor("self", DType::f32), enabled = switch_of(e);
+  const Value steps = by_operator(e) ? Value{} : steps_of(e, input, r);
+  const Value made =
+      steps ? e.node("Mul", {e.node("Sub", {bounded(e, steps, r), r.zero_point}), r.scale}) : rounded_by_operator(e, input, r);
+  e.give(enabled ? where(e, enabled, e.cast(made, e.dtype("self")), e.tensor("self")) : made);
+  if (e.results().size() < 2 || !e.output_used(1)) return;
+  const Value mask = within_bounds(e, steps, r);
+  e.give(1, enabled ? logical_or(e, mask, logical_not(e, enabled)) : mask);
+}
+
 void fake_quantize(Emission& e) {
   Rounding rounding{.scale = e.number_value("scale", DType::f32),
                     .zero_point = e.number_value("zero_point", DType::f32),
@@ -233,7 +264,7 @@ void fake_quantize(Emission& e) {
     rounding.scale = e.build.reshape(rounding.scale, {});
     rounding.zero_point = e.build.reshape(rounding.zero_point, {});
   }
-  e.give(rounded(e, e.tensor("self", DType::f32), rounding));
+  give_rounded(e, rounding);
 }
 
 void fake_quantize_per_channel(Emission& e) {
@@ -250,7 +281,7 @@ void fake_quantize_per_channel(Emission& e) {
     rounding.scale = e.build.unsqueeze(rounding.scale, axes);
     rounding.zero_point = e.build.unsqueeze(rounding.zero_point, axes);
   }
-  e.give(rounded(e, e.tensor("self", DType::f32), rounding));
+  give_rounded(e, rounding);
 }
 
 }  // namespace
@@ -262,9 +293,12 @@ void register_quantized(Registry& registry) {
   registry.handler("aten::dequantize", dequantize);
   registry.handler("aten::int_repr", int_repr);
   registry.handler("aten::q_scale", scale_of);
-  registry.handler("aten::fake_quantize_per_tensor_affine", fake_quantize, {"clamped", "quantized"});
-  registry.handler("aten::fake_quantize_per_tensor_affine.tensor_qparams", fake_quantize, {"clamped", "quantized"});
-  registry.handler("aten::fake_quantize_per_channel_affine", fake_quantize_per_channel, {"quantized"});
+  for (const char* op :
+       {"aten::fake_quantize_per_tensor_affine", "aten::fake_quantize_per_tensor_affine.tensor_qparams",
+        "aten::fake_quantize_per_tensor_affine_cachemask", "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams"})
+    registry.handler(op, fake_quantize, {"clamped", "quantized"});
+  for (const char* op : {"aten::fake_quantize_per_channel_affine", "aten::fake_quantize_per_channel_affine_cachemask"})
+    registry.handler(op, fake_quantize_per_channel, {"quantized"});
 }
 
 }  // namespace compatcheck::handlers

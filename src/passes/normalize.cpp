@@ -59,6 +59,8 @@ constexpr auto passes = std::to_array<Pass>({
     {"dissolve_objects", [](Work& w) { return dissolve_objects(w.graph, w.watch); }, "dissolved ", " object", " objects"},
     {"simplify_loops", [](Work& w) { return simplify_loops(w.graph, w.watch); }, "", "", ""},
     {"unroll_loops", [](Work& w) { return unroll_loops(w.graph, w.budget, w.watch); }, "unrolled ", " loop", " loops"},
+    {"expand_foreach", [](Work& w) { return expand_foreach(w.graph, w.program, w.registry, w.budget, w.watch); }, "wrote out ",
+     " call of torch._foreach", " calls of torch._foreach"},
     {"fold_lists", [](Work& w) { return fold_lists(w.graph, w.program, w.budget, w.watch); }, "followed the changes of ",
      " list or dict", " lists and dicts"},
     {"read_lists", [](Work& w) { return read_lists(w.graph, w.program, w.budget, w.watch); }, "read ",

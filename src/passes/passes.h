@@ -77,6 +77,10 @@ std::size_t fold_lists(ir::Graph& graph, const ir::Program* program, Budget& bud
 // len, item, slice of a list that is known.
 std::size_t read_lists(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch = {});
 
+// torch._foreach_*: a call for each member of lists that are known.
+std::size_t expand_foreach(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
+                           const ir::Watch& watch = {});
+
 // ---- Control flow
 
 std::size_t prune_branches(ir::Graph& graph, const ir::Watch& watch = {});

@@ -33,6 +33,8 @@ class Finder {
     else if (among(op_, {"aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::nll_loss_forward",
                          "aten::nll_loss2d_forward", "aten::multi_margin_loss"}))
       indices("target", size_of(call_.fact("self"), call_.rank("self") == 1 ? 0 : 1));
+    else if (op_.starts_with("torch_nn::_linear_cross_entropy"))
+      indices("target", size_of(call_.fact("linear_weight"), 0));
     else if (among(op_, {"aten::masked_fill", "aten::masked_select", "aten::masked_scatter"}))
       add(Kind::masks, call_.value("mask"), std::nullopt);
     else if (op_ == "aten::where" && call_.has("self") && call_.has("condition"))

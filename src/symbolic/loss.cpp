@@ -169,6 +169,26 @@ Facts by_class(const Call& call) {
   return facts;
 }
 
+// Of (batch, features) by a weight of (classes, features); the gradients are results, too.
+Facts linear_entropy(const Call& call) {
+  const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "linear_weight");
+  Demands demands;
+  for (const char* matrix : {"input", "linear_weight"}) demands.rank(call, matrix, 2, 2);
+  for (const char* vector : {"target", "linear_bias", "weight"})
+    if (!call.is_none(vector)) demands.rank(call, vector, 1, 1);
+  demands.one_dtype(call, {"input", "linear_weight"});
+  demands.hold();
+  demands.equal(size_at(input, 1), size_at(weight, 1), "the number of features");
+  demands.equal(size_at(tensor_of(call, "target"), 0), size_at(input, 0), "the number of targets");
+  for (const char* vector : {"linear_bias", "weight"})
+    if (!call.is_none(vector))
+      demands.equal(size_at(tensor_of(call, vector), 0), size_at(weight, 0), "the size of '" + std::string(vector) + "'");
+  demands.hold();
+  Facts facts{tensor_fact(input.dtype, call.has("reduction") ? Shape{} : Shape{size_at(input, 0)})};
+  while (facts.size() < call.node().outputs().size()) facts.push_back(tensor_fact(input.dtype, std::nullopt));
+  return facts;
+}
+
 // One loss for each row of (batch, classes), or for one vector.
 Facts by_row(const Call& call) {
   const TensorFact& self = tensor_of(call, "self");
@@ -322,6 +342,8 @@ void register_loss(Registry& registry) {
   for (const char* op : {"aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", "aten::nll_loss_forward",
                          "aten::nll_loss2d_forward", "aten::cross_entropy_loss"})
     registry.facts(op, by_class);
+  for (const std::string reduction : {"", "_no_reduction"})
+    registry.facts("torch_nn::_linear_cross_entropy_batch_chunked" + reduction, linear_entropy);
   registry.facts("aten::multi_margin_loss", multi_margin);
   registry.facts("aten::multilabel_margin_loss", by_row);
   registry.facts("aten::cosine_embedding_loss", cosine_embedding);

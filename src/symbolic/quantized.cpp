@@ -310,7 +310,8 @@ void register_quantized(Registry& registry) {
     registry.facts(op, quantize);
   registry.facts("aten::dequantize", dequantize);
   registry.facts("aten::int_repr", int_repr);
-  for (const char* op : {"aten::fake_quantize_per_tensor_affine_cachemask", "aten::fake_quantize_per_channel_affine_cachemask"})
+  for (const char* op : {"aten::fake_quantize_per_tensor_affine_cachemask", "aten::fake_quantize_per_channel_affine_cachemask",
+                         "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams"})
     registry.facts(op, fake_quantized_with_mask);
   registry.condition("channel_scales_fit", channel_scales_fit);
   registry.condition("zero_points_even", zero_points_even);

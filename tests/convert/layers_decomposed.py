@@ -212,6 +212,33 @@ def core():
         made[f"core_pdist_{p}"] = Case(lambda x, p=p: ops._pdist_forward(x, p), [(r(5, 3),)])
     made["core_trilinear"] = Case(lambda x, w, y: ops._trilinear(x, w, y, [1, 3], [0], [1, 2], [2, 3]), [(r(2, 3), r(5, 3, 4), r(2, 4))], ("f32:n,3", "f32:5,3,4", "f32:n,4"))
     made["core_trilinear_kept"] = Case(lambda x, w, y: ops._trilinear(x, w, y, [1], [], [0], []), [(r(2, 3), r(2, 4, 3), r(4, 3))])
+    integers = lambda dtype, *sizes: torch.randint(0, 100, sizes).to(dtype)
+    for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
+        made[f"core_trilinear_{str(dtype)[6:]}"] = Case(lambda x, w, y: ops._trilinear(x, w, y, [1, 3], [0], [1, 2], [2, 3]), [(integers(dtype, 2, 3), integers(dtype, 5, 3, 4), integers(dtype, 2, 4))])
+    steps = torch.tensor([0.25, 0.75, 1.25, -0.25, -0.75, 0.2501, 900, -900, 15, 15.5, -8.25, -8.5])
+    for zero, low, high in ((0, 0, 255), (-2, -8, 7), (5, 0, 1023), (0, -(1 << 31), (1 << 31) - 1)):
+        bounds = (low, high)
+        eight = range(10 if high < 256 else 11, 27)
+        scale, zeros = torch.tensor([0.5]), torch.tensor([zero], dtype=torch.int32)
+        tensor = lambda x, a=(zero, *bounds): ops.fake_quantize_per_tensor_affine_cachemask(x, 0.5, *a)
+        given = lambda x, s, z, on, a=bounds: ops._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(x, s, z, on, *a)
+        constant = lambda x, s, z, a=bounds: ops._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(x, s, z, torch.ones(1, dtype=torch.int64), *a)
+        channel = lambda x, s, z, a=bounds: ops.fake_quantize_per_channel_affine_cachemask(x, s, z, 1, *a)
+        channels = [(steps.reshape(6, 2), torch.tensor([0.5, 0.3]), zeros.repeat(2))]
+        floats = [(steps.reshape(6, 2), torch.tensor([0.5, 0.3]), zeros.repeat(2) + 0.5)]
+        for mask in (True, False):
+            name, of, opsets = (f"{low}_{high}", lambda f: f, range(11, 27)) if mask else (f"{low}_{high}_only", first, eight)
+            special = torch.tensor([float("inf"), -float("inf"), float("nan"), 2.0 ** 30, -2.0 ** 30])
+            made[f"core_fake_{name}"] = Case(of(tensor), [(steps,)], opsets=opsets)
+            if mask:
+                made[f"core_fake_mask_{name}"] = Case(kept(tensor, 1), [(special,)], opsets=opsets)
+                made[f"core_fake_mask_channel_{name}"] = Case(kept(lambda x, a=(zero, *bounds): ops.fake_quantize_per_channel_affine_cachemask(x, torch.tensor([0.5] * 5), torch.tensor([a[0]] * 5, dtype=torch.int32), 0, *a[1:]), 1), [(special,)], opsets=opsets)
+            made[f"core_fake_tensors_{name}"] = Case(of(given), [(steps, scale, zeros, torch.tensor([on])) for on in (1, 0, 2)], opsets=opsets)
+            made[f"core_fake_tensors_on_{name}"] = Case(of(constant), [(steps, scale, zeros)], opsets=opsets)
+            made[f"core_fake_channel_{name}"] = Case(of(channel), channels, opsets=range(11, 27))
+            made[f"core_fake_channel_floats_{name}"] = Case(of(channel), floats, opsets=range(11, 27))
+    for on in (0.5, 1.5, -1.0):
+        made[f"core_fake_half_{on}"] = Case(lambda x, s, z, on: ops._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(x, s, z, on, 0, 255), [(steps, torch.tensor([0.5]), torch.tensor([3]).int(), torch.tensor([on]))], opsets=range(11, 27))
     made["core_rrelu"] = Case(first(lambda x: ops.rrelu_with_noise_functional(x, torch.empty_like(x), 0.1, 0.3, False)), [(r(3, 4),)])
     made["core_log_sigmoid"] = Case(first(ops.log_sigmoid_forward), [(r(3, 4) * 50,)])
     made["core_log_sigmoid_both"] = Case(ops.log_sigmoid_forward, [(r(3, 4),)], refused="only the first result has an ONNX form")

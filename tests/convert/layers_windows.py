@@ -29,6 +29,9 @@ def cases():
     made["fold_dilated"] = Case(lambda x: F.fold(x, (7, 8), (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)), [(torch.randn(2, 12, 24),)])
     made["fold_unbatched"] = Case(lambda x: F.fold(x, (4, 5), (2, 2)), [(torch.randn(12, 12),)])
     made["unfold_named"] = Case(lambda x: F.unfold(x, (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)), images((2, 9, 11), (1, 6, 7)), (IMAGE,), opsets=range(10, 27))
+    for name, spec in (("channels", "f32:n,c,9,11"), ("all", "f32:n,c,h,w")):
+        made[f"unfold_named_{name}"] = Case(lambda x: F.unfold(x, (2, 3), padding=(1, 0), stride=(2, 1)), [(torch.randn(2, 3, 9, 11),), (torch.randn(1, 5, 9, 11),)], (spec,), opsets=range(7 if name == "channels" else 10, 27))
+    made["unfold_named_unbatched"] = Case(lambda x: F.unfold(x, (2, 3)), [(torch.randn(3, 9, 11),), (torch.randn(5, 9, 11),)], ("f32:c,9,11",))
     for kernel, stride, padding, ceil in [(3, 2, 1, True), (3, 2, 1, False), (2, 2, 0, True), (2, None, 1, True), (3, 1, 0, True)]:
         for kind in ("max", "avg", "avg_uncounted"):
             if kind == "max":

@@ -65,7 +65,7 @@ def exported(cases, form):
     return [case for case in cases if case[form] == "ok"]
 
 
-def left_open(case):
+def left_open(case, form):
     """The entry with what isn't compared."""
     overloads = set(case["overloads"])
     skipped = set()
@@ -74,7 +74,7 @@ def left_open(case):
     outputs = set(case["ties"])
     if len(case["aten"]) == 1:
         outputs.update(*(open_values.OPEN_AT_TIES.get(overload, set()) for overload in overloads))
-    return {**case, "skip_sets": sorted(skipped), "open_outputs": sorted(outputs), "specials": open_values.specials(case),
+    return {**case, "skip_sets": sorted(skipped), "open_outputs": sorted(outputs), "specials": open_values.specials(case, form),
             "kept_inputs": sorted(open_values.kept_inputs(case))}
 
 
@@ -199,7 +199,7 @@ def coverage_page(data, cases, baseline):
 def run_all(arguments, cases, opsets, temporary):
     """id → results"""
     extra = {"opsets": opsets, **({"keep": True} if arguments.keep else {})}
-    queue = collections.deque({**left_open(case), **extra} for case in cases)
+    queue = collections.deque({**left_open(case, arguments.form), **extra} for case in cases)
     results, lock = {}, threading.Lock()
     workers = [Worker([arguments.program, arguments.helper, os.path.join(arguments.keep or temporary, str(i))], queue, results, lock) for i in range(arguments.jobs)]
     for worker in workers:

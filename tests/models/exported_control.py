@@ -1,4 +1,6 @@
 """Higher-order operators: each as torch.export writes it."""
+import functools
+
 import torch
 from torch import Tensor, nn
 from torch._higher_order_ops import associative_scan, map as map_rows, scan, while_loop
@@ -367,6 +369,16 @@ def foreach() -> Program:
 
 
 @program
+def foreach_chain() -> Program:
+    def forward(x: Tensor, y: Tensor):
+        made = torch._foreach_addcmul(torch._foreach_exp([x, y]), [x, y], [y.sum() + x, y], [0.5, 2.0])
+        torch._foreach_mul_(made, torch._foreach_norm([x, y]))
+        torch._foreach_maximum_(made, 0.1)
+        return made
+    return of(forward, *[(torch.randn(n, 4), torch.randn(2)) for n in (3, 5)], dynamic=(BATCH, None))
+
+
+@program
 def batched() -> Program:
     """torch.vmap in a training file: a region of hidden batch dimensions."""
     def forward(x: Tensor, y: Tensor):
@@ -413,3 +425,27 @@ def custom_writes_core() -> Program:
 @program
 def autocast_strict() -> Program:
     return Program(HalfRegion(torch.bfloat16), inputs=list(rows(3, 5)), dynamic=(BATCH,), strict=True)
+
+
+def linear_cross_entropy_chunks() -> Program:
+    """PyTorch's own operators written in Python, one for each kind of reduction. Rows that are ignored keep NaN."""
+    from torch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
+    chunks = LinearCrossEntropyOptions(batch_chunk_size=2, chunking_method=None)
+    layer, bias, classes = torch.randn(5, 4), torch.randn(5), torch.rand(5)
+
+    def forward(x: Tensor, target: Tensor):
+        loss = functools.partial(nn.functional.linear_cross_entropy, options=chunks)
+        return (loss(x, layer, target), loss(x, layer, target, reduction="sum", linear_bias=bias, weight=classes),
+                loss(x, layer, target, reduction="none", linear_bias=bias, weight=classes), loss(x, layer, target * 0 + 1, ignore_index=1))
+    targets = torch.tensor([0, 4, -100, 2, 1])
+    special = torch.randn(5, 4)
+    special[2] = torch.nan
+    return of(forward, (torch.randn(5, 4), targets), (special, targets))
+
+
+@program
+def prims_core() -> Program:
+    """Decompositions leave prims::scalar_tensor and prims::copy_strided."""
+    def forward(x: Tensor):
+        return torch.xlogy(2.0, x.abs()), torch.lerp(x.t(), x.t() * 2, 0.3)
+    return of(forward, *rows(3, 5), dynamic=(BATCH,), core=True)

@@ -58,6 +58,10 @@ const std::map<std::string, Run> passes_by_name = {
      [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_constants(g, nullptr, b); }); }},
     {"fold_lists",
      [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_lists(g, nullptr, b); }); }},
+    {"expand_foreach",
+     [](ir::Graph& g, const schema::Registry& r) {
+       return with_budget([&](Budget& b) { return expand_foreach(g, nullptr, r, b); });
+     }},
     {"read_lists",
      [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return read_lists(g, nullptr, b); }); }},
     {"prune_branches", [](ir::Graph& g, const schema::Registry&) { return prune_branches(g); }},
