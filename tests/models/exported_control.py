@@ -427,6 +427,7 @@ def autocast_strict() -> Program:
     return Program(HalfRegion(torch.bfloat16), inputs=list(rows(3, 5)), dynamic=(BATCH,), strict=True)
 
 
+@program
 def linear_cross_entropy_chunks() -> Program:
     """PyTorch's own operators written in Python, one for each kind of reduction. Rows that are ignored keep NaN."""
     from torch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
