@@ -17,6 +17,40 @@ inputs = tuple(torch.from_numpy(recorded[f"in_{i}"]) for i in range(sum(name.sta
 torch.onnx.export(model, inputs, sys.argv[2], opset_version=17, dynamo=False)
 print(time.perf_counter() - start)
 """
+EXPORT_PROGRAM = """import sys, time, torch, warnings
+warnings.filterwarnings("ignore")
+start = time.perf_counter()
+torch.onnx.export(torch.export.load(sys.argv[1]), dynamo=True, verbose=False).save(sys.argv[2], external_data=True)
+print(time.perf_counter() - start)
+"""
+MAKE_PROGRAM = """import importlib, sys, torch
+sys.path.insert(0, sys.argv[1])
+example = getattr(importlib.import_module(sys.argv[2]), sys.argv[3])()
+torch.export.save(torch.export.export(example.module.eval(), example.inputs), sys.argv[4])
+"""
+# A chain of that many nodes, by repeating the two of a small program.
+MAKE_CHAIN = """import copy, json, sys, torch, zipfile
+class Pair(torch.nn.Module):
+    def forward(self, x): return torch.relu(x + 1.5)
+torch.export.save(torch.export.export(Pair(), (torch.randn(4, 8),)), sys.argv[1])
+with zipfile.ZipFile(sys.argv[1]) as archive:
+    records = {name: archive.read(name) for name in archive.namelist()}
+name, = (name for name in records if name.endswith("models/model.json"))
+program = json.loads(records[name])
+graph = program["graph_module"]["graph"]
+pair, graph["nodes"], last = graph["nodes"], [], "x"
+for i in range(int(sys.argv[2])):
+    node = copy.deepcopy(pair[i % 2])
+    node["inputs"][0]["arg"]["as_tensor"]["name"] = last
+    last = node["outputs"][0]["as_tensor"]["name"] = f"v{i}"
+    graph["tensor_values"][last] = graph["tensor_values"]["x"]
+    graph["nodes"].append(node)
+graph["outputs"][0]["as_tensor"]["name"] = last
+program["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]["as_tensor"]["name"] = last
+records[name] = json.dumps(program).encode()
+with zipfile.ZipFile(sys.argv[1], "w") as archive:
+    for name, content in records.items(): archive.writestr(name, content)
+"""
 # Converted by both; the last two are above 300 MB.
 ARCHITECTURES = ["mobilenet_v3-traced", "resnet50-traced", "vit-traced", "swin-traced", "unet-traced", "bert-traced", "gpt2-traced", "t5-traced",
                  "whisper_encoder-traced", "lstm-traced", "bert_base-traced", "large-traced"]
@@ -86,6 +120,35 @@ def bench_convert(tool, models, runs):
         line("  memory", f"{peak:.0f} of {exported_peak:.0f} MB", "≤ half", peak <= exported_peak / 2)
         out.unlink(missing_ok=True)
     line("torch.onnx.export ÷ convert, median", f"{statistics.median(ratios):.1f}", "≥ 6", statistics.median(ratios) >= 6)
+
+
+def bench_exported(tool, models, runs):
+    """Exported programs: the check by itself, the conversion against cp and against torch.onnx.export(program, dynamo=True)."""
+    for family, name in (("convnets", "resnet50"), ("language", "bert_base")):
+        file, out, copied = models / f"{name}.pt2", models / "out.onnx", models / "copied.pt2"
+        if not file.exists():
+            subprocess.run([sys.executable, "-c", MAKE_PROGRAM, ROOT / "tests" / "models", family, name, file], check=True, stdout=subprocess.DEVNULL)
+        seconds, = in_turn(runs, [tool, file])
+        memory, = in_turn(3, [tool, file], memory="VmRSS")
+        line(f"check {name}.pt2", f"{seconds * 1000:.0f} ms, {memory:.0f} MB", "≤ 60 ms, 80 MB", seconds <= 0.060 and memory <= 80)
+        took, copy = in_turn(runs, [tool, "convert", file, "-o", out], ["cp", file, copied])
+        line(f"convert {name}.pt2 against cp", f"{took:.3f} and {copy:.3f} s", "≤ 1.5 cp + 0.1 s", took <= 1.5 * copy + 0.1)
+        theirs = [sys.executable, "-c", EXPORT_PROGRAM, file, out]
+        reference = subprocess.run(theirs, capture_output=True, text=True)
+        if reference.returncode:
+            why = "needs onnxscript, onnx_ir" if "onnxscript" in reference.stderr else "fails"
+            line(f"torch.onnx.export(dynamo=True) of {name}.pt2", why, "", True)
+            continue
+        inside = float(reference.stdout.split()[-1])
+        took, exported = in_turn(min(runs, 3), [tool, "convert", file, "-o", out], theirs)
+        line(f"torch.onnx.export(dynamo=True) ÷ convert {name}.pt2", f"{exported:.2f} ÷ {took:.3f} s = {exported / took:.1f}", "", True)
+        line("  the same without import torch", f"{inside:.2f} ÷ {took:.3f} s = {inside / took:.1f}", "", True)
+        for left in (out, copied, *models.glob("out.onnx*")):
+            left.unlink(missing_ok=True)
+    chain = models / "chain.pt2"
+    subprocess.run([sys.executable, "-c", MAKE_CHAIN, chain, "50000"], check=True, stdout=subprocess.DEVNULL)
+    seconds, = in_turn(3, [tool, chain])
+    line("check of 50,000 nodes (.pt2)", f"{seconds:.2f} s", "≤ 2 s", seconds <= 2)
 
 
 def bench_batch(tool, models, runs):
@@ -206,6 +269,7 @@ def main():
     bench_batch(tool, models, runs)
     bench_html(tool, models, runs)
     bench_convert(tool, models, runs)
+    bench_exported(tool, models, runs)
     if options.huge:
         bench_huge(tool, models)
 

@@ -71,11 +71,16 @@ bool is_resized(const Verification& made, const Expected& expected) {
 }
 
 Tolerance Judge::tolerance(ir::DType dtype) const {
-  const bool narrowed = narrow_ && ir::is_floating(dtype) && ir::element_bytes(dtype) > ir::element_bytes(*narrow_);
-  const Tolerance tolerance = tolerance_of(narrowed ? *narrow_ : dtype);
+  const Tolerance tolerance = tolerance_of(dtype);
   const bool exact = tolerance.relative == 0 && tolerance.absolute == 0;
   if (exact) return tolerance;
   return {options_.rtol.value_or(tolerance.relative), options_.atol.value_or(tolerance.absolute)};
+}
+
+Tolerance Judge::tolerance_of_output(std::size_t index, std::size_t outputs, ir::DType dtype) const {
+  const auto narrow = reference_.narrow_of(index, outputs);
+  const bool narrowed = narrow && ir::is_floating(dtype) && ir::element_bytes(dtype) > ir::element_bytes(*narrow);
+  return tolerance(narrowed ? *narrow : dtype);
 }
 
 bool Judge::is_random(const Expected& expected) {
@@ -96,6 +101,7 @@ bool Judge::is_random(const Expected& expected) {
 
 bool Judge::judge(const std::vector<Pair>& pairs, const Expected& expected, const Plain& plain) {
   noise_.reset();
+  in_half_.reset();
   of_weights_ = false;
   bool all = true;
   for (std::size_t i = 0; i < pairs.size(); ++i) all &= judge_output(i, pairs[i], expected, pairs.size());
@@ -113,7 +119,8 @@ bool Judge::judge_output(std::size_t index, const Pair& pair, const Expected& ex
     made.shape = pair.expected.sizes;
   }
   OutputVerification& output = made_.outputs[index];
-  const auto comparison = compare(pair.expected, pair.found, tolerance(pair.expected.dtype));
+  const Tolerance allowed = tolerance_of_output(index, outputs, pair.expected.dtype);
+  const auto comparison = compare(pair.expected, pair.found, allowed);
   if (!comparison.passed() && comparison.same_form() && !ir::is_floating(comparison.expected_dtype) &&
       ties(index, pair, expected.call, outputs)) {
     output.elements += comparison.elements;
@@ -127,8 +134,12 @@ bool Judge::judge_output(std::size_t index, const Pair& pair, const Expected& ex
     for (const auto what : {Reference::Nudged::inputs, Reference::Nudged::weights}) {
       const Noise* noise = noise_of(index, expected, what);
       if (noise) output.noise_abs = std::max(output.noise_abs, noise->largest);
-      within = noise && is_within(*noise, comparison, tolerance(comparison.expected_dtype));
+      within = noise && is_within(*noise, comparison, allowed);
       if (within) break;
+    }
+    if (!within && reference_.narrow_of(index, outputs)) {
+      if (!in_half_) in_half_ = measure_noise(reference_, expected, Reference::Nudged::inputs_in_half);
+      within = index < in_half_->size() && is_within((*in_half_)[index], comparison, allowed);
     }
     if (within) output.within_noise += comparison.mismatched;
   }

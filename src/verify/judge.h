@@ -25,9 +25,8 @@ bool is_resized(const Verification& made, const Expected& expected);
 class Judge {
  public:
   Judge(const VerifyOptions& options, const analysis::Prepared& prepared, Reference& reference, Verification& made)
-      : options_(options), prepared_(prepared), reference_(reference), made_(made), narrow_(reference.narrow()) {}
+      : options_(options), prepared_(prepared), reference_(reference), made_(made) {}
 
-  // That of half precision where the graph computes in it: what comes out in f32 was rounded to less on the way.
   Tolerance tolerance(ir::DType dtype) const;
 
   // TorchScript against itself: what differs there can't be compared with anything, and a finding says so.
@@ -41,6 +40,8 @@ class Judge {
  private:
   bool judge_output(std::size_t index, const Pair& pair, const Expected& expected, std::size_t outputs);
   bool ties(std::size_t index, const Pair& pair, const MadeCall& call, std::size_t outputs);
+  // That of half precision where the output hangs on it: what comes out in f32 was rounded to less on the way.
+  Tolerance tolerance_of_output(std::size_t index, std::size_t outputs, ir::DType dtype) const;
   const Noise* noise_of(std::size_t index, const Expected& expected, Reference::Nudged what);
   bool passes(const Comparison& comparison) const;
   bool reaches_cosine(const Comparison& comparison) const;
@@ -51,10 +52,10 @@ class Judge {
   const analysis::Prepared& prepared_;
   Reference& reference_;
   Verification& made_;
-  std::optional<ir::DType> narrow_;          // the narrowest that a node of the graph gives
-  std::vector<double> own_;                  // of each output, from call to call
-  std::optional<std::vector<Noise>> noise_;  // of this run, once it was measured
-  bool of_weights_ = false;                  // the weights' noise is in it, too
+  std::vector<double> own_;                    // of each output, from call to call
+  std::optional<std::vector<Noise>> noise_;    // of this run, once it was measured
+  bool of_weights_ = false;                    // the weights' noise is in it, too
+  std::optional<std::vector<Noise>> in_half_;  // of inputs that are rounded to half precision
 };
 
 }  // namespace compatcheck::verification

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "analysis/asserting_graph.h"
 #include "analysis/exported_inputs.h"
@@ -17,6 +18,7 @@
 #include "frontend/pt2/guards.h"
 #include "inference/fitting.h"
 #include "ir/value_name.h"
+#include "verify/match.h"
 #include "verify/nudge.h"
 
 namespace compatcheck::verification {
@@ -110,16 +112,46 @@ std::vector<std::string> paths_of(const std::vector<passes::StateAttribute>& sta
   return paths;
 }
 
-std::optional<ir::DType> narrow_in(const analysis::Prepared& prepared) {
-  std::optional<ir::DType> narrow;
-  ir::for_each_node(*prepared.graph.top(), [&](const ir::Node* node) {
-    if (node->is("prim::Constant")) return;
-    for (const ir::Value* output : node->outputs()) {
-      const auto* tensor = prepared.facts.of(output).tensor();
-      if (!tensor || (tensor->dtype != ir::DType::f16 && tensor->dtype != ir::DType::bf16)) continue;
-      if (narrow != ir::DType::bf16) narrow = tensor->dtype;
+// Half precision among the nodes that a value hangs on.
+class Narrowest {
+ public:
+  explicit Narrowest(const symbolic::FactTable& facts) : facts_(facts) {}
+
+  std::optional<ir::DType> of(const ir::Value* value) {
+    visit(value);
+    for (std::size_t i = 0; i < waiting_.size(); ++i) look(*waiting_[i]);
+    return narrow_;
+  }
+
+ private:
+  void visit(const ir::Value* value) {
+    const ir::Node* node = value->producer();
+    if (node && !node->is("prim::Constant") && seen_.insert(node).second) waiting_.push_back(node);
+  }
+
+  void look(const ir::Node& node) {
+    for (const ir::Value* output : node.outputs()) {
+      const auto* tensor = facts_.of(output).tensor();
+      const bool half = tensor && (tensor->dtype == ir::DType::f16 || tensor->dtype == ir::DType::bf16);
+      if (half && narrow_ != ir::DType::bf16) narrow_ = tensor->dtype;
     }
-  });
+    for (const ir::Value* input : node.inputs()) visit(input);
+    for (const ir::Block* block : node.blocks()) {
+      for (const ir::Node* inner : *block)
+        if (!inner->is("prim::Constant") && seen_.insert(inner).second) waiting_.push_back(inner);
+      for (const ir::Value* output : block->outputs()) visit(output);
+    }
+  }
+
+  const symbolic::FactTable& facts_;
+  std::optional<ir::DType> narrow_;
+  std::unordered_set<const ir::Node*> seen_;
+  std::vector<const ir::Node*> waiting_;
+};
+
+std::vector<std::optional<ir::DType>> narrow_in(const analysis::Prepared& prepared) {
+  std::vector<std::optional<ir::DType>> narrow;
+  for (const ir::Value* leaf : leaves_of(prepared.graph)) narrow.push_back(Narrowest(prepared.facts).of(leaf));
   return narrow;
 }
 
@@ -363,6 +395,10 @@ std::string Reference::located(std::string reason, const MadeCall& call) {
   return reason;
 }
 
+std::optional<ir::DType> Reference::narrow_of(std::size_t output, std::size_t outputs) const {
+  return narrow_.size() == outputs ? narrow_[output] : std::nullopt;
+}
+
 std::optional<ir::Constant> Reference::nudged_result(const Expected& expected, Nudged what, std::uint64_t draw) {
   Expected other{.call = expected.call, .sizes = expected.sizes, .result = {}, .again = {}, .before = expected.before};
   if (what == Nudged::weights) {
@@ -374,10 +410,14 @@ std::optional<ir::Constant> Reference::nudged_result(const Expected& expected, N
     return view && ir::is_floating(view->dtype);
   });
   if (!floats) return std::nullopt;
-  for (ir::Constant& argument : other.call.arguments) argument = nudged(argument, draw, narrow_);
-  for (auto& [name, leaf] : other.call.leaves) leaf = nudged(leaf, draw, narrow_);
+  std::optional<ir::DType> narrow;
+  if (what == Nudged::inputs_in_half)
+    for (const auto& each : narrow_)
+      if (each && narrow != ir::DType::bf16) narrow = each;
+  for (ir::Constant& argument : other.call.arguments) argument = nudged(argument, draw, narrow);
+  for (auto& [name, leaf] : other.call.leaves) leaf = nudged(leaf, draw, narrow);
   for (MadeCall& call : other.before)
-    for (ir::Constant& argument : call.arguments) argument = nudged(argument, draw, narrow_);
+    for (ir::Constant& argument : call.arguments) argument = nudged(argument, draw, narrow);
   return run(other, false).empty() ? std::optional(std::move(other.result)) : std::nullopt;
 }
 

@@ -59,11 +59,11 @@ class Reference {
 
   // The same call on inputs, or with weights, that are rounded differently: how far its result moves is what the model makes of
   // rounding. nullopt: that doesn't run, or it takes no floats.
-  enum class Nudged : std::uint8_t { inputs, weights };
+  enum class Nudged : std::uint8_t { inputs, weights, inputs_in_half };
   std::optional<ir::Constant> nudged_result(const Expected& expected, Nudged what, std::uint64_t draw);
 
-  // The narrowest float that a node of the prepared graph gives, if that is half precision.
-  std::optional<ir::DType> narrow() const { return narrow_; }
+  // The narrowest float that a node gives on which this output of so many hangs, if that is half precision.
+  std::optional<ir::DType> narrow_of(std::size_t output, std::size_t outputs) const;
 
   static void set_leaf(MadeCall& call, const std::string& name, ir::Constant value);
 
@@ -98,7 +98,7 @@ class Reference {
   const ir::Watch& watch_;
   std::vector<std::string> state_;     // the attributes that are inputs and outputs of the prepared graph
   std::optional<ir::Graph> exported_;  // an exported program as its file has it; its state are inputs and outputs at the end
-  std::optional<ir::DType> narrow_;
+  std::vector<std::optional<ir::DType>> narrow_;  // by output
   InputMaker maker_;
   frontend::Frontend frontend_;
   std::vector<analysis::ExampleLeaf> examples_, samples_;  // the user's; the file's own

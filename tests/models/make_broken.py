@@ -24,7 +24,6 @@ import registry
 
 UNREADABLE = (3,)
 REFUSED = (1,)        # readable, but one of its calls isn't
-CHOOSE = (2,)         # an option must say which program
 SOUND = (0,)          # every operator in it has an ONNX form
 LOADS = (0, 1)
 BOUNDED = (0, 1, 3)   # may load or not, but in bounded time, memory and stack
@@ -195,7 +194,7 @@ exported("executorch", "an ExecuTorch program in an archive", lambda: e.edited(l
          words="ExecuTorch")
 exported("pte", "an ExecuTorch program", e.pte, words="ExecuTorch", format=None)
 exported("pickled", "a graph that torch.save pickled", e.pickled_program, words="pickled", format=None)
-exported("several", "two programs", e.two_programs, CHOOSE, "second")
+exported("several", "two programs", e.two_programs, words="choose one with --model")
 exported("archive_version", "a later archive", lambda: e.also({"archive_version": b"1"}), words="version")
 exported("big_endian", "of a big-endian machine", lambda: e.also({"byteorder": b"big"}), words="endian")
 

@@ -1,4 +1,5 @@
 // compatcheck-torchscript: opens TorchScript models with libtorch for compatcheck, which starts it (see protocol.h).
+#include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ int main(int argc, char**) {
     std::fputs("compatcheck-torchscript is a part of compatcheck, which starts it; it takes no arguments\n", stderr);
     return 2;
   }
+  ::mallopt(M_MMAP_THRESHOLD, 8 << 20);  // weights and what is computed go back to the system when they are freed
   pthread_attr_t attributes;
   pthread_t thread;
   pthread_attr_init(&attributes);
