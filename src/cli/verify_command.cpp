@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <algorithm>
 #include <array>
 
@@ -51,6 +53,7 @@ int verify_model(const Options& given) {
 }  // namespace
 
 int run_verify(const Options& options) {
+  ::mallopt(M_MMAP_THRESHOLD, 8 << 20);  // weights that the runtime copied go back to the system when it frees them
   if (options.load.plugins.empty() || options.positional.empty()) return verify_model(options);
   return command_apart(options.positional.front(), 0,
                        [&] { return verify_model(options); });  // running the model takes as long as it takes
