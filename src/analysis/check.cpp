@@ -11,6 +11,7 @@
 #include "analysis/findings.h"
 #include "analysis/gate.h"
 #include "analysis/graph_summary.h"
+#include "analysis/lost_writes.h"
 #include "analysis/model_state.h"
 #include "analysis/onnx_model.h"
 #include "analysis/prepare.h"
@@ -154,6 +155,7 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& lo
   logging::debug("{}: lowest opset {}", state.path, lowest ? std::to_string(*lowest) : "none");
   std::vector<Finding> of_model = analysis::collect_baked_in(state, prepared);
   for (Finding& finding : analysis::collect_dropped_assertions(state, prepared, watch)) of_model.push_back(std::move(finding));
+  for (Finding& finding : analysis::collect_lost_writes(prepared)) of_model.push_back(std::move(finding));
   if (was_training(state)) of_model.push_back(saved_in_training());
   std::vector<Report> reports;
   for (const int opset : opsets) {

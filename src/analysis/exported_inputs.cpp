@@ -4,13 +4,13 @@
 #include <cctype>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "analysis/input_spec.h"
 #include "compatcheck/error.h"
 #include "frontend/pt2/guards.h"
 #include "ir/value_name.h"
+#include "symbolic/evaluate.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -147,19 +147,18 @@ class Settling {
 
   // 8 for 2*s40: s40 is 4.
   void take_expression(const Expression& size, const std::string& given, const std::string& option, const std::string& place) {
-    const std::string text = dim_of(size, {}).to_string();
+    const Dim dim = dim_of(size, {});
+    if (given == dim.to_string()) return;
+    const std::string what = option + ": " + place + " is " + dim.to_string() + " in the program";
+    const auto names = symbolic::names_in(dim);
     const auto wanted = number_in(given);
-    std::set<std::string> names;
-    frontend::pt2::for_each_leaf(size, [&](const Expression& leaf) { names.insert(leaf.name); });
-    if (given == text) return;
     if (!is_number(given) || !wanted || names.size() != 1)
-      throw UsageError(option + ": " + place + " is " + text + " in the program, which gets no other name: CheckOptions::dims " +
-                       *names.begin() + "=NAME names the size that it is made of");
-    constexpr std::int64_t largest = 1 << 20;
-    for (std::int64_t tried = 0; tried <= std::min(*wanted, largest); ++tried)
-      if (dim_of(size, {{*names.begin(), std::to_string(tried)}}).number() == *wanted)
-        return replace(*names.begin(), std::to_string(tried), option);
-    throw UsageError(option + ": " + place + " is " + text + " in the program, which is never " + given);
+      throw UsageError(what + ", which gets no other name: CheckOptions::dims " + (names.empty() ? "SYMBOL" : names[0]) +
+                       "=NAME names the size that it is made of");
+    const auto solved = symbolic::solve(dim, *wanted);
+    if (!solved)
+      throw UsageError(what + ", and " + given + " for no " + names[0] + " up to " + std::to_string(symbolic::most_solved));
+    replace(names[0], std::to_string(*solved), option);
   }
 
   // s77=4 → batch=4, where another option gave the symbol that name.

@@ -72,6 +72,7 @@ void take_normalized(Model::State& state, passes::Normalized normalized, const i
   for (const auto& step : normalized.steps) logging::debug("{}: {}", state.path, step);
   state.defaults = std::move(normalized.defaults);
   state.steps = std::move(normalized.steps);
+  state.lost_writes = std::move(normalized.lost_writes);
   state.dropped_assertions = normalized.dropped_assertions;
 }
 

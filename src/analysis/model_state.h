@@ -34,6 +34,7 @@ struct Model::State {
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
   std::vector<std::string> steps;
   std::vector<passes::StateAttribute> kept;  // attributes that are inputs and outputs of `graph`: its last ones
+  std::vector<ir::LostWrite> lost_writes;    // to inputs, state included
   bool dropped_assertions = false;           // of branches that only raise, whether facts settle them or not
   std::optional<ir::Graph> asserting;        // of text with such branches: as it was read
 

@@ -39,20 +39,19 @@ class Preparation {
                   .steps = model.steps,
                   .warnings = {},
                   .unresolved_writes = {},
-                  .state = model.kept} {
+                  .state = model.kept,
+                  .lost_writes = model.lost_writes} {
     state();
   }
 
   void fold() {
     for (int round = 0; round < fold_rounds; ++round) {
-      const auto changes = conversion::fold_with_facts(prepared_.graph, facts_->facts(), model_.schemas, watch_,
-                                                       {.keep_assertions = how_.keep_assertions, .folded = folded_});
+      const bool changed =
+          conversion::fold_with_facts(prepared_.graph, facts_->facts(), model_.schemas, watch_,
+                                      {.keep_assertions = how_.keep_assertions, .folded = folded_, .lost_writes = &prepared_.lost_writes});
       folded_ = true;
-      if (changes.empty()) return;
-      std::ranges::copy_if(changes, std::back_inserter(prepared_.steps), [&](const std::string& step) {
-        return std::ranges::none_of(
-            prepared_.state, [&](const passes::StateAttribute& state) { return step == passes::unseen_write(state.input); });
-      });
+      if (!changed) return;
+      prepared_.steps.emplace_back("folded what the inputs' dtypes and shapes settle");
       facts_.reset();
       state();
     }

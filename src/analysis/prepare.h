@@ -28,6 +28,7 @@ struct Prepared {
   std::vector<passes::StateAttribute> state{};                          // the last inputs and outputs of the graph
   std::map<std::string, int, std::less<>> domain_versions{};
   bool inline_functions = false;
+  std::vector<ir::LostWrite> lost_writes{};
 };
 
 // By the options' inputs, and by what is inferred of others. `members`: of lists and dictionaries, "xs.0", that become inputs of

@@ -106,6 +106,13 @@ constexpr std::array table{
         "\n"
         "What to do: nothing, where such inputs never come. Else check them before the model runs, or state sizes with --input:\n"
         "assertions that they settle are no longer noted.\n"},
+    Rule{"CC014", "lost-write", Severity::note, "A write to an input that the caller doesn't get",
+         "The model writes to a tensor that its caller passes in (x += 1, x[0] = 0, x.copy_(y)). In PyTorch the caller's tensor\n"
+         "has changed after the call. ONNX has no side effects: inside of the model the written value is used, but the caller's\n"
+         "tensor stays as it is. The results are the same.\n"
+         "\n"
+         "What to do: nothing, where the caller doesn't read that tensor afterwards. Else return it from the model as one more\n"
+         "output, and let the caller keep it.\n"},
     Rule{"CC101", "engine-lacks-operator", Severity::warning, "An engine lacks the operator",
          "The engine asked for by --target doesn't take this ONNX operator at any version, as far as its profile says; "
          "`compatcheck\n"

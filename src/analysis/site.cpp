@@ -41,11 +41,16 @@ std::string shortened(const std::string& file) {
 }  // namespace
 
 Site site_of(const ir::Node& node, std::uint32_t index) {
-  Site site;
-  site.index = index;
+  Site site = site_of(node.location(), index);
   site.module = node.module();
   site.args = spell_call(node);
-  if (const ir::Location* place = place_to_name(node.location())) {
+  return site;
+}
+
+Site site_of(const ir::LocationRef& location, std::uint32_t index) {
+  Site site;
+  site.index = index;
+  if (const ir::Location* place = place_to_name(location)) {
     site.file = shortened(place->file);
     site.line = place->line;
     site.function = place->function;

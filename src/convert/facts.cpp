@@ -620,13 +620,11 @@ bool FactTrials::in_first_trip() const { return state_->in_first_trip(); }
 symbolic::FactTable FactTrials::take() { return state_->take(); }
 const FactTable& FactTrials::facts() const { return state_->facts(); }
 
-std::vector<std::string> fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas,
-                                         const ir::Watch& watch, const FoldOptions& how) {
-  if (how.folded && !proves_more(graph, facts)) return {};
+bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas, const ir::Watch& watch,
+                     const FoldOptions& how) {
+  if (how.folded && !proves_more(graph, facts)) return false;
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
-  std::vector<std::string> steps{"folded what the inputs' dtypes and shapes settle"};
-  if (!passes::simplify(graph, schemas, known, {&steps, how.keep_assertions}, watch)) return {};
-  return steps;
+  return passes::simplify(graph, schemas, known, {how.lost_writes, how.keep_assertions}, watch);
 }
 
 }  // namespace compatcheck::conversion

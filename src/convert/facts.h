@@ -82,11 +82,12 @@ class FactTrials {
 struct FoldOptions {
   bool keep_assertions = false;
   bool folded = false;  // before, so that nothing is left but what facts settle by now
+  std::vector<ir::LostWrite>* lost_writes = nullptr;
 };
 
-// Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns what changed, for the
-// report's steps; facts must be stated again after a change.
-std::vector<std::string> fold_with_facts(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas,
-                                         const ir::Watch& watch = {}, const FoldOptions& how = {});
+// Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns whether anything changed; facts must
+// be stated again after a change.
+bool fold_with_facts(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas,
+                     const ir::Watch& watch = {}, const FoldOptions& how = {});
 
 }  // namespace compatcheck::conversion

@@ -9,6 +9,7 @@
 
 #include "ir/constant.h"
 #include "ir/graph.h"
+#include "ir/lost_write.h"
 
 namespace compatcheck::ir {
 
@@ -67,6 +68,7 @@ struct Program {
   std::uint32_t root = 0;                      // object that the file holds
   std::vector<RecordedInput> recorded_inputs;  // of forward; empty if the file has none
   std::vector<LoadNote> notes;
+  std::vector<LostWrite> lost_writes;        // that the front end left out
   std::vector<std::string> stub_schemas;     // schemas in force for operators that nobody registered
   std::vector<std::string> library_schemas;  // of operators that --op-library registered
   std::string producer;                      // "torch 2.13" where the archive tells, else empty

@@ -63,13 +63,18 @@ Bytes cast(const Bytes& from, DType source, DType target) {
 }
 
 // f32 elements from number `first` on, each times its part's factor.
-void scale(Bytes& bytes, const TensorData& data, std::int64_t first) {
-  const std::int64_t part = data.elements() / static_cast<std::int64_t>(data.factors.size());
-  for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
-    float element;
-    std::memcpy(&element, bytes.data() + i * sizeof element, sizeof element);
-    element = static_cast<float>(element * data.factors[static_cast<std::size_t>((first + static_cast<std::int64_t>(i)) / part)]);
-    std::memcpy(bytes.data() + i * sizeof element, &element, sizeof element);
+void scale(std::span<std::uint8_t> bytes, const TensorData& data, std::size_t first) {
+  const std::size_t part = static_cast<std::size_t>(data.elements()) / data.factors.size();
+  const std::size_t elements = bytes.size() / sizeof(float);
+  for (std::size_t i = 0; i < elements;) {
+    const std::size_t number = (first + i) / part, end = std::min(elements, (number + 1) * part - first);
+    const auto factor = data.factors[number];
+    for (; i < end; ++i) {
+      float element;
+      std::memcpy(&element, bytes.data() + i * sizeof element, sizeof element);
+      element = static_cast<float>(element * factor);
+      std::memcpy(bytes.data() + i * sizeof element, &element, sizeof element);
+    }
   }
 }
 
@@ -150,12 +155,16 @@ class Copy {
 
   bool changes() const { return data_.dtype != view_.dtype || !data_.factors.empty(); }
 
-  // The next elements, in order.
-  void put(const std::uint8_t* bytes, std::size_t count) {
-    if (!changes()) return write(bytes, count);
+  // The next elements, in order, which may be changed where they are.
+  void put(std::uint8_t* bytes, std::size_t count) {
+    const std::size_t first = done_;
+    done_ += count / width_;
+    if (data_.dtype == view_.dtype) {
+      if (!data_.factors.empty()) scale({bytes, count}, data_, first);
+      return write(bytes, count);
+    }
     Bytes made = cast({bytes, bytes + count}, view_.dtype, data_.dtype);
-    if (!data_.factors.empty()) scale(made, data_, done_);
-    done_ += static_cast<std::int64_t>(count / width_);
+    if (!data_.factors.empty()) scale(made, data_, first);
     write(made.data(), made.size());
   }
 
@@ -276,7 +285,7 @@ class Copy {
   const std::function<void(std::uint64_t)>& written_;
   Scratch &held_, &made_;
   std::size_t width_;
-  std::int64_t done_ = 0;  // elements
+  std::size_t done_ = 0;  // elements
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "passes/alias.h"
 #include "passes/effects.h"
+#include "passes/rewrite.h"
 #include "schema/schema.h"
 
 namespace compatcheck::passes {
@@ -56,6 +57,18 @@ bool is_part_of(const ir::Value* part, const ir::Value* whole) {
   if (!type || !given) return false;
   if (ir::is(type, dict)) return ir::is(given, list);
   return ir::is(type, list) && !type->elements.empty() && ir::equal(*type->elements.front(), *given);
+}
+
+}  // namespace
+
+namespace {
+
+// x.to(…, copy=True), whose schema says a view all the same.
+bool is_stated_copy(const ir::Node& node) {
+  if (!node.is("aten::to")) return false;
+  const auto index = node.schema()->argument_index("copy");
+  const auto* copies = index && *index < node.inputs().size() ? known<bool>(node.input(*index)) : nullptr;
+  return copies && *copies;
 }
 
 }  // namespace
@@ -149,6 +162,10 @@ void Aliases::flow_schema(const ir::Node& node) {
   for (std::size_t o = 0; o < node.outputs().size(); ++o) {
     const ir::Value* output = node.output(o);
     if (!holds_memory(output->type())) continue;
+    if (is_stated_copy(node)) {
+      fresh(output);
+      continue;
+    }
     const std::string declared = o < schema.returns.size() ? schema.returns[o].alias_set : "*";
     bool same = false;
     if (!declared.empty() && declared != "*")

@@ -146,6 +146,13 @@ bool writes(const ir::Node& node) {
   return node.schema() && node.schema()->writes() && !known_not_to_train(node);
 }
 
+bool writes_anything(const ir::Block& block) {
+  for (const ir::Node* node : block)
+    if (writes(*node) || std::ranges::any_of(node->blocks(), [](const ir::Block* inner) { return writes_anything(*inner); }))
+      return true;
+  return false;
+}
+
 bool is_random(const ir::Node& node) {
   const schema::Schema* schema = node.schema();
   if (!schema) return false;

@@ -232,12 +232,6 @@ class Functionalizer {
   bool by_strides_ = false;  // something asks where elements lie: a "written" value lies as its node's first input
 };
 
-bool writes_anything(const ir::Graph& graph) {
-  bool any = false;
-  ir::for_each_node(*graph.top(), [&](const ir::Node* node) { any = any || writes(*node); });
-  return any;
-}
-
 // An in-place operator returns the tensor or list it wrote: let everybody read that one.
 void use_written_itself(const ir::Graph& graph) {
   ir::for_each_node(*graph.top(), [](ir::Node* node) {
@@ -252,20 +246,17 @@ void use_written_itself(const ir::Graph& graph) {
 }  // namespace
 
 std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry,
-                                 std::vector<std::string>* written_inputs, const ir::Watch& watch) {
-  if (!writes_anything(graph)) return 0;
+                                 std::vector<ir::LostWrite>* lost, const ir::Watch& watch) {
+  if (!writes_anything(*graph.top())) return 0;
   use_written_itself(graph);
   const WritePlan plan(graph, program, registry, watch);
-  if (written_inputs)
-    for (std::string& name : plan.written_inputs())
-      if (std::find(written_inputs->begin(), written_inputs->end(), name) == written_inputs->end())
-        written_inputs->push_back(std::move(name));
+  if (lost) std::ranges::move(plan.written_inputs(), std::back_inserter(*lost));
   return Functionalizer(graph, plan, registry, watch).run();
 }
 
 std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir::Program* program,
                                                const schema::Registry& registry, const ir::Watch& watch) {
-  if (!writes_anything(graph)) return {};
+  if (!writes_anything(*graph.top())) return {};
   const WritePlan plan(graph, program, registry, watch);
   std::vector<UnresolvedWrite> unresolved;
   for (ir::Node* node : plan.writes()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "compatcheck/error.h"
 #include "passes/assertions.h"
@@ -21,7 +22,7 @@ struct Work {
   KnownValue known;
   ir::Watch watch;
   Budget budget{};
-  std::vector<std::string> written_inputs = {};
+  std::vector<ir::LostWrite> lost_writes = {};
   bool keep_assertions = false;
 };
 
@@ -82,7 +83,7 @@ constexpr auto passes = std::to_array<Pass>({
      [](Work& w) { return w.program ? make_overwritten_attributes(w.graph, *w.program, w.registry, w.watch) : 0; }, "made anew ",
      " attribute that each call fills before it reads it", " attributes that each call fills before it reads them"},
     {"functionalize_writes",
-     [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.written_inputs, w.watch); },
+     [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.lost_writes, w.watch); },
      "made new values of ", " in-place write", " in-place writes"},
 });
 
@@ -160,19 +161,12 @@ void make_state(Normalized& normalized, Work& work, const NormalizeOptions& opti
     changed = drop_idle_state(work.graph, state) > 0;
   }
   if (any && options.after_pass) options.after_pass(work.graph, "attributes_to_state");
-  std::erase_if(work.written_inputs,
-                [&](const std::string& name) { return std::ranges::find(state, name, &StateAttribute::input) != state.end(); });
 }
 
 void report_state(const std::vector<StateAttribute>& state, std::vector<std::string>& steps) {
   for (const StateAttribute& attribute : state)
     steps.push_back("attribute " + attribute.path + " keeps its value between calls: it is input " + attribute.input +
                     " and output " + attribute.output);
-}
-
-// ONNX has no side effects: what a model writes to its caller's tensors is lost.
-void report_written_inputs(const Work& work, std::vector<std::string>& steps) {
-  for (const std::string& name : work.written_inputs) steps.push_back(unseen_write(name));
 }
 
 // A graph's text may leave out arguments at the end of a call, which then have their defaults.
@@ -199,7 +193,7 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
     if (passes[i].name == "drop_assertions") normalized.dropped_assertions = count > 0;
   }
   report_state(normalized.state, normalized.steps);
-  report_written_inputs(work, normalized.steps);
+  normalized.lost_writes = std::move(work.lost_writes);
   schema::resolve(work.graph, work.registry);
   normalized.unresolved_writes = unresolved_writes(work.graph, work.program, work.registry, work.watch);
 }
@@ -258,8 +252,6 @@ std::vector<std::pair<std::size_t, ir::Constant>> defaults_of(const ir::Function
 
 }  // namespace
 
-std::string unseen_write(const std::string& input) { return "writes to input " + input + " are not seen by the caller"; }
-
 std::size_t node_count(const ir::Graph& graph) {
   std::size_t count = 0;
   ir::for_each_node(*graph.top(), [&](const ir::Node*) { ++count; });
@@ -270,6 +262,7 @@ Normalized normalize(const ir::Program& program, const schema::Registry& registr
   Normalized normalized{method_graph(program, options.method), defaults_of(find_method(program, options.method)), {}, {}, false};
   Work work{normalized.graph, &program, registry, {}, options.watch};
   work.keep_assertions = options.keep_assertions;
+  work.lost_writes = program.lost_writes;
   report(inline_pass, apply(inline_pass, work, options), normalized.steps);
   finish(normalized, work, options);
   return normalized;
@@ -292,7 +285,7 @@ bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownVal
   run_all(rounds);
   const bool changed = std::ranges::any_of(rounds.counts(), [](std::size_t count) { return count > 0; });
   if (changed) schema::resolve(graph, registry);
-  if (options.notes) report_written_inputs(work, *options.notes);
+  if (options.lost_writes) std::ranges::move(work.lost_writes, std::back_inserter(*options.lost_writes));
   return changed;
 }
 

@@ -25,7 +25,8 @@ struct Normalized {
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;
   std::vector<std::string> steps;  // what changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;
-  bool dropped_assertions = false;      // branches that only raise are gone
+  bool dropped_assertions = false;  // branches that only raise are gone
+  std::vector<ir::LostWrite> lost_writes{};
   std::vector<StateAttribute> state{};  // attributes that became inputs and outputs, on request
 };
 
@@ -43,15 +44,12 @@ struct NormalizeOptions {
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options = {});
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options = {});
 
-// The step of a write to one of the model's inputs.
-std::string unseen_write(const std::string& input);
-
 std::size_t node_count(const ir::Graph& graph);  // nested blocks included
 
 // The passes that fold, prune and unroll, again on a normalised graph, with what has become known of its values since:
-// the facts of inputs. Returns whether anything changed; what the user should know of it is added to `notes`.
+// the facts of inputs. Returns whether anything changed.
 struct SimplifyOptions {
-  std::vector<std::string>* notes = nullptr;
+  std::vector<ir::LostWrite>* lost_writes = nullptr;  // more of them are added
   bool keep_assertions = false;
 };
 bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, const SimplifyOptions& options = {},

@@ -116,9 +116,9 @@ struct UnresolvedWrite {
 // In-place operators become their functional forms, what reads the written tensor, its base or a view of it reads the new
 // value, across branches and loops; as far as that can be proved (write_plan.h). Where the functional form may promote to
 // another dtype than the written tensor's, the node gets the attribute `inplace`: its result has the dtype of its first
-// argument. Writes to inputs no longer reach the caller's tensors: their names are added to `written_inputs`.
+// argument. Writes to inputs no longer reach the caller's tensors: they are added to `lost`.
 std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry,
-                                 std::vector<std::string>* written_inputs = nullptr, const ir::Watch& watch = {});
+                                 std::vector<ir::LostWrite>* lost = nullptr, const ir::Watch& watch = {});
 
 // What still writes.
 std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir::Program* program,

@@ -62,16 +62,10 @@ bool lies_in_order(const ir::Value* value, int depth = 0) {
   });
 }
 
-bool writes_anything(const ir::Graph& graph) {
-  bool any = false;
-  ir::for_each_node(*graph.top(), [&](const ir::Node* node) { any = any || !written_operands(*node).empty(); });
-  return any;
-}
-
 }  // namespace
 
 std::size_t settle_reshapes(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch) {
-  if (!writes_anything(graph)) return 0;
+  if (!writes_anything(*graph.top())) return 0;
   std::size_t settled = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("aten::reshape") || !lies_in_order(node->input(0))) continue;

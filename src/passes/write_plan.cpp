@@ -116,18 +116,18 @@ std::span<ir::Value* const> WritePlan::written_inside(const ir::Node* node) cons
   return roots == inside_.end() ? std::span<ir::Value* const>() : roots->second;
 }
 
-std::vector<std::string> WritePlan::written_inputs() const {
-  std::vector<std::string> names;
+std::vector<ir::LostWrite> WritePlan::written_inputs() const {
+  std::vector<ir::LostWrite> lost;
   for (const ir::Node* write : writes()) {
     const ir::Value* target = this->target(write);
     if (!target) continue;
     for (LocationId id : aliases_.locations(target)) {
       const MemoryLocation& location = aliases_.location(id);
-      if (location.kind != MemoryLocation::Kind::input) continue;
-      if (std::find(names.begin(), names.end(), location.name) == names.end()) names.push_back(location.name);
+      if (location.kind == MemoryLocation::Kind::input)
+        lost.push_back({.input = location.name, .op = write->op(), .location = write->location(), .module = write->module()});
     }
   }
-  return names;
+  return lost;
 }
 
 // ---- A write by itself

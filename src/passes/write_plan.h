@@ -43,8 +43,8 @@ class WritePlan {
   bool is_bundle(const ir::Value* value) const;
   // The roots from outside of an If or Loop that are written inside of it, by expressible writes.
   std::span<ir::Value* const> written_inside(const ir::Node* node) const;
-  // The names of the graph's inputs that expressible writes may reach.
-  std::vector<std::string> written_inputs() const;
+  // Expressible writes that may reach the graph's inputs.
+  std::vector<ir::LostWrite> written_inputs() const;
 
  private:
   using Family = const ir::Value*;  // the root; null for what is of no family

@@ -311,22 +311,6 @@ void collect_names(const Fact& fact, std::vector<std::string>& names) {
   }
 }
 
-// "2*n" is 6: n is 3. Only what has one name is solved, and only small sizes are tried.
-void take_size(const symbolic::Dim& dim, std::int64_t size, Sizes& seen) {
-  constexpr std::int64_t largest = 1 << 16;
-  const auto names = symbolic::names_in(dim);
-  if (names.size() != 1 || seen.contains(names[0])) return;
-  if (evaluate(dim, {{names[0], size}}) == size) {
-    seen.emplace(names[0], size);
-    return;
-  }
-  for (std::int64_t tried = 0; tried <= largest; ++tried)
-    if (evaluate(dim, {{names[0], tried}}) == size) {
-      seen.emplace(names[0], tried);
-      return;
-    }
-}
-
 }  // namespace
 
 std::vector<std::string> InputMaker::named_dims() const {
@@ -368,8 +352,8 @@ Sizes InputMaker::seen_sizes(const std::vector<analysis::ExampleLeaf>& examples)
   const auto take = [&](const symbolic::Shape& shape, const auto& sizes) {
     if (sizes.size() != shape.size()) return;
     for (std::size_t dim = 0; dim < shape.size(); ++dim)
-      if (const std::optional<std::int64_t> size = sizes[dim]; size && !shape[dim].is_number() && !shape[dim].is_unknown())
-        take_size(shape[dim], *size, seen);
+      if (const std::optional<std::int64_t> size = sizes[dim])
+        if (const auto solved = symbolic::solve(shape[dim], *size)) seen.emplace(symbolic::names_in(shape[dim])[0], *solved);
   };
   for (const ir::Value* input : inputs_) {
     const auto* tensor = facts_.of(input).tensor();

@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <unordered_set>
 
 #include "analysis/asserting_graph.h"
 #include "analysis/exported_inputs.h"
@@ -19,6 +18,7 @@
 #include "inference/fitting.h"
 #include "ir/value_name.h"
 #include "verify/match.h"
+#include "verify/narrowest.h"
 #include "verify/nudge.h"
 
 namespace compatcheck::verification {
@@ -112,47 +112,14 @@ std::vector<std::string> paths_of(const std::vector<passes::StateAttribute>& sta
   return paths;
 }
 
-// Half precision among the nodes that a value hangs on.
-class Narrowest {
- public:
-  explicit Narrowest(const symbolic::FactTable& facts) : facts_(facts) {}
-
-  std::optional<ir::DType> of(const ir::Value* value) {
-    visit(value);
-    for (std::size_t i = 0; i < waiting_.size(); ++i) look(*waiting_[i]);
-    return narrow_;
-  }
-
- private:
-  void visit(const ir::Value* value) {
-    const ir::Node* node = value->producer();
-    if (node && !node->is("prim::Constant") && seen_.insert(node).second) waiting_.push_back(node);
-  }
-
-  void look(const ir::Node& node) {
-    for (const ir::Value* output : node.outputs()) {
-      const auto* tensor = facts_.of(output).tensor();
-      const bool half = tensor && (tensor->dtype == ir::DType::f16 || tensor->dtype == ir::DType::bf16);
-      if (half && narrow_ != ir::DType::bf16) narrow_ = tensor->dtype;
-    }
-    for (const ir::Value* input : node.inputs()) visit(input);
-    for (const ir::Block* block : node.blocks()) {
-      for (const ir::Node* inner : *block)
-        if (!inner->is("prim::Constant") && seen_.insert(inner).second) waiting_.push_back(inner);
-      for (const ir::Value* output : block->outputs()) visit(output);
-    }
-  }
-
-  const symbolic::FactTable& facts_;
-  std::optional<ir::DType> narrow_;
-  std::unordered_set<const ir::Node*> seen_;
-  std::vector<const ir::Node*> waiting_;
-};
-
 std::vector<std::optional<ir::DType>> narrow_in(const analysis::Prepared& prepared) {
-  std::vector<std::optional<ir::DType>> narrow;
-  for (const ir::Value* leaf : leaves_of(prepared.graph)) narrow.push_back(Narrowest(prepared.facts).of(leaf));
-  return narrow;
+  const NarrowFloats narrow = narrow_floats(prepared.graph, prepared.facts);
+  std::vector<std::optional<ir::DType>> by_leaf;
+  for (const ir::Value* leaf : leaves_of(prepared.graph)) {
+    const auto found = narrow.find(leaf);
+    by_leaf.push_back(found == narrow.end() ? std::nullopt : std::optional(found->second));
+  }
+  return by_leaf;
 }
 
 // What an exported program was exported with.

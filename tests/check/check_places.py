@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Where findings stand: the user's own line of traced and scripted models, in nested modules, methods, functions in other files and
 library code; never the archive's own code where the file holds a Python stack; never cut inside file:line. And what the model
-asserts and the ONNX model doesn't (CC013)."""
+asserts and the ONNX model doesn't (CC013), and writes to its inputs (CC014)."""
 import argparse, contextlib, importlib, io, json, os, pathlib, re, subprocess, sys, tempfile
 
 import torch
@@ -42,6 +42,15 @@ class Held(nn.Module):
             raise ValueError("one row is too few")  # HERE raise
         assert x.dim() == 2, "a matrix, please"  # HERE assert
         return x * 2
+
+
+class Writing(nn.Module):
+    def forward(self, x, y):
+        x += 1  # HERE write
+        y[0] = x[0]  # HERE item
+        copy = y.clone()
+        copy += 1
+        return copy * x
 
 
 class Doubled(nn.Module):
@@ -175,6 +184,25 @@ def check_assertions(tool, net):
     assert tool.run("explain", "CC013").stdout.startswith("CC013 dropped-assertion (note)")
 
 
+def check_lost_writes(tool, net):
+    """A note for each input that the model writes to, of both kinds of files; none for what the call makes itself."""
+    inputs = torch.rand(3, 4), torch.rand(3, 4)
+    torch.jit.trace(net.Writing(), inputs).save(tool.folder / "writing.pt")
+    torch.jit.script(net.Writing()).save(tool.folder / "scripted_writing.pt")
+    program = torch.export.export(net.Writing(), inputs)
+    torch.export.save(program, tool.folder / "writing.pt2")
+    torch.export.save(program.run_decompositions(), tool.folder / "core_writing.pt2")
+    sized = ["--input", "x=f32:3,4", "--input", "y=f32:3,4"]
+    for name in "writing.pt", "scripted_writing.pt", "writing.pt2", "core_writing.pt2":
+        report = tool.report(name, *sized)
+        notes = [finding for finding in report["findings"] if finding["id"] == "CC014"]
+        same([re.search(r"input (\w)", note["message"])[1] for note in notes], ["x", "y"], f"inputs that {name} writes to")
+        lines = [[site["line"] for site in note["sites"]] for note in notes]
+        same(lines, [[line_of(NET, "write")], [line_of(NET, "item")]], f"writes in {name}")
+        same((report["verdict"], report["exit_code"]), ("yes", 0), name)
+    assert "lost writes" in tool.run("writing.pt", *sized).stdout
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
@@ -190,6 +218,7 @@ def main():
             check_library(tool)
             check_formats(tool)
             check_assertions(tool, net)
+            check_lost_writes(tool, net)
     print("every place is the user's own line")
     return 0
 

@@ -74,7 +74,7 @@ int main(int, char** arguments) {
         given.push_back({ir::input_name(*normalized.graph.inputs()[i]), fact_of(spec)});
       }
       auto facts = conversion::state_facts(normalized.graph, given, table, schemas, registry, &program);
-      if (!conversion::fold_with_facts(normalized.graph, facts, schemas).empty())
+      if (conversion::fold_with_facts(normalized.graph, facts, schemas))
         facts = conversion::state_facts(normalized.graph, given, table, schemas, registry, &program);
       std::vector<const ir::Value*> outputs;
       for (const ir::Value* output : normalized.graph.outputs()) collect(output, outputs);

@@ -102,6 +102,23 @@ def deep_names() -> Program:
     return of(forward, ({"b": torch.randn(3)}, torch.randn(3)), ({"b": torch.randn(3)}, torch.randn(3)))
 
 
+@program
+def writes_after_to() -> Program:
+    """x.to(dtype) is x itself where it has that dtype, and a copy else."""
+    def forward(x, mask):
+        same = x.to(torch.float32)
+        same += 1
+        other = x.to(torch.float64)
+        other.mul_(3)
+        forced = x.to(torch.float32, copy=True)
+        forced.sub_(2)
+        flags = mask.to(torch.bool)
+        kept = x.type(torch.float32).clone()
+        kept.to("cpu").masked_fill_(flags, -1.0)
+        return x * 2, other, forced, kept, same.to(x)
+    return of(forward, *[(torch.randn(n, 4), torch.randint(0, 2, (n, 4))) for n in (3, 5)], dynamic=(BATCH, BATCH))
+
+
 # ------------------------------------------------------------------------------------------------ absent and constant
 
 @program

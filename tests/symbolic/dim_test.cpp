@@ -50,6 +50,17 @@ TEST(Dim, EvaluationIsPythons) {
   EXPECT_EQ(evaluate(floor_div(h, w - Dim(4)), sizes), std::nullopt);
 }
 
+TEST(Dim, OneNameIsSolved) {
+  EXPECT_EQ(solve(Dim(2) * h, 6), 3);
+  EXPECT_EQ(solve(Dim(2) * h, 7), std::nullopt);
+  EXPECT_EQ(solve(Dim(3) * h - Dim(1), 3'000'002), 1'000'001);
+  EXPECT_EQ(solve(floor_div(h + Dim(1), 2), 4), 7);
+  EXPECT_EQ(solve(h, 5), 5);
+  EXPECT_EQ(solve(h * w, 6), std::nullopt);
+  EXPECT_EQ(solve(6, 6), std::nullopt);
+  EXPECT_EQ(solve(Dim::unknown(), 6), std::nullopt);
+}
+
 // One row of a named size: 1, or 0 where the size is, so that nothing is computed from it beforehand.
 TEST(Dim, OneUnlessEmptyIsNoNumber) {
   const Dim row = at_most_one(h - Dim(1));

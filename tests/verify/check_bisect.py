@@ -10,6 +10,7 @@ import onnx
 import onnxruntime
 import torch
 from torch import Tensor
+from torch.export import Dim
 
 
 class Straight(torch.nn.Module):
@@ -47,6 +48,21 @@ class InLoop(torch.nn.Module):
                 y = torch.atan(y)  # planted
             y = y.cos()
         return y + 1
+
+
+class InCond(torch.nn.Module):
+    def forward(self, x):
+        y = x.sin()
+        z = torch.cond(y.sum() > -1000, lambda a: torch.atan(a * 2) + a, lambda a: a + 1, (y,))  # planted
+        return z.exp()
+
+
+class InWhile(torch.nn.Module):
+    def forward(self, x):
+        def body(i, y):
+            return i + 1, torch.atan(y * 0.5 + x).cos()  # planted
+
+        return torch._higher_order_ops.while_loop(lambda i, y: i < 3, body, (torch.tensor(0), x.sin()))[1] + 1
 
 
 class Nested(torch.nn.Module):
@@ -201,6 +217,19 @@ def main():
             judge(f"{type(module).__name__} with {memory} bytes", run, "aten::atan", line_of(type(module)), repro, memory)
             return file
 
+        def exported(module, *inputs, core=False, **options):
+            file = folder / f"{type(module).__name__}{'-core' * core}.pt2"
+            program = torch.export.export(module.eval(), inputs, **options)
+            torch.export.save(program.run_decompositions() if core else program, file)
+            return file
+
+        for module, inputs, sizes in ((Straight(), (torch.rand(2, 3, 8, 8),), ({0: Dim("n")},)), (InCond(), (torch.rand(4, 5),), None),
+                                      (InWhile(), (torch.rand(4, 5),), None), (Healed(), (torch.rand(4, 5),), ({0: Dim("n")},))):
+            for core in (False, True):
+                file = exported(module, *inputs, core=core, dynamic_shapes=sizes)
+                run = subprocess.run([arguments.planted, file, folder / file.stem, str(256 << 20)], capture_output=True, text=True, timeout=3600)
+                judge(file.name, run, "aten::atan", line_of(type(module)), folder / file.stem)
+
         straight = planted(Straight(), torch.rand(2, 3, 8, 8))
         inside = planted(InIf(), script=True, dims=["x=f32:4,5"])
         loop = planted(InLoop(), script=True, dims=["x=f32:4,5"])
@@ -244,6 +273,9 @@ def main():
                                                capture_output=True, text=True).stdout)
             if report.get("first_bad", {}).get("module") != "layers.1" or "/layers.1/Erf" not in report["first_bad"]["onnx_nodes"]:
                 wrong.append(f"{what}: the wrong layer: {report.get('first_bad')}")
+        layers = exported(Bert(), torch.zeros(2, 6, dtype=torch.long), dynamic_shapes=({0: Dim("n"), 1: Dim("s")},))
+        changed("exported", layers, "/layers.1/Erf", "Tanh", "aten::gelu")
+        changed("exported-fixed", layers, "/layers.1/Erf", "Tanh", "aten::gelu", "--input", "ids=i64:3,batch")
         # A file whose input has another dtype, and one of another rank.
         for what, shape, dtype in (("dtype", [2, 6], onnx.TensorProto.INT32), ("rank", [2, 6, 1], onnx.TensorProto.INT64)):
             proto = onnx.load(folder / "right.onnx")

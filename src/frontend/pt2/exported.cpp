@@ -203,7 +203,7 @@ class ProgramReader {
       if (spec.kind == OutputSpec::Kind::user) {
         users.push_back(value);
       } else if (spec.kind == OutputSpec::Kind::written_input) {
-        note("writes to input " + input_name(spec.target) + " are not seen by the caller");
+        add_lost_write(input_name(spec.target), *value);
       } else {
         ir::Node* write = reader_->add_node("prim::SetAttr", std::array{self_, value}, {});
         write->set_attribute("name", {spec.target});
@@ -269,6 +269,15 @@ class ProgramReader {
     }
   }
 
+  void add_lost_write(std::string input, const ir::Value& written) {
+    ir::LostWrite write{.input = std::move(input), .op = {}};
+    if (const ir::Node* node = written.producer()) {
+      write.op = node->op();
+      write.location = node->location();
+      write.module = node->module();
+    }
+    exported_.program.lost_writes.push_back(std::move(write));
+  }
   void note(std::string message) { exported_.program.notes.push_back({ir::LoadNote::Kind::other, {}, std::move(message)}); }
 
   void apply_guards() {

@@ -39,6 +39,13 @@ std::pair<std::string, std::string> split_overload(std::string_view name) {
   return {std::string(name.substr(0, dot)), overload == "default" ? "" : std::string(overload)};
 }
 
+std::string device(const Json& given) {
+  std::string name(given.at("type").text());
+  if (const auto index = given.find("index"); index && !index->is_null() && name != "cpu")
+    name += ":" + std::to_string(index->integer());
+  return name;
+}
+
 // Where two constants of one type and value are one. Empty: it isn't kept.
 std::string key_of(const ir::Constant& value, const ir::TypeRef& held) {
   std::string key = held ? ir::to_string(*held) + " " : std::string();
@@ -112,6 +119,7 @@ void GraphReader::read_operator(const Json& node, std::string_view target, std::
     if (drop_assertion(name, inputs)) return;
     if (name == "item" || name == "_local_scalar_dense")
       if (!inputs.empty()) return read_item(node, value_of(inputs.front().at("arg")));
+    if (name == "to") return read_to(overload, node, inputs);
     constexpr auto symbolic_names = std::to_array<std::pair<std::string_view, std::string_view>>(
         {{"sym_size", "size"}, {"sym_numel", "numel"}, {"sym_stride", "stride"}, {"sym_storage_offset", "storage_offset"}});
     const auto found = std::ranges::find(symbolic_names, name, [](const auto& pair) { return pair.first; });
@@ -131,6 +139,39 @@ bool GraphReader::drop_assertion(std::string_view name, std::span<const Json> in
     if (const Tagged held = tagged(input.at("arg")); held.tag == "as_string") message = held.value.text();
   ++reading_.assertions[message];
   return true;
+}
+
+// Whether x.to(…) makes a tensor of its own; nullopt: the file doesn't tell.
+std::optional<bool> GraphReader::copies(const Json& node, std::span<const Json> inputs) const {
+  const auto meta = [&](const Json& argument) -> std::optional<Json> {
+    const Tagged held = tagged(argument);
+    return held.tag == "as_tensor" ? meta_of(std::string(held.value.at("name").text())) : std::nullopt;
+  };
+  const auto results = node.at("outputs").members();
+  if (results.size() != 1 || inputs.empty() || inputs.front().at("name").text() != "self") return std::nullopt;
+  const auto given = meta(inputs.front().at("arg")), result = meta(results.front());
+  if (!given || !result) return std::nullopt;
+  const auto is_same = [&](std::string_view key) { return given->at(key).integer() == result->at(key).integer(); };
+  if (!is_same("dtype") || !is_same("layout") || device(given->at("device")) != device(result->at("device"))) return true;
+  for (const Json& input : inputs) {
+    const Tagged held = tagged(input.at("arg"));
+    if (input.at("name").text() == "copy" && held.tag == "as_bool" && held.value.boolean()) return true;
+    if (input.at("name").text() == "memory_format" && held.tag != "as_none") return std::nullopt;
+  }
+  return false;
+}
+
+// A tensor that is as `to` asks for is given back itself: who writes to the result writes to it.
+void GraphReader::read_to(const std::string& overload, const Json& node, std::span<const Json> inputs) {
+  const auto made_anew = copies(node, inputs);
+  if (made_anew == false) {
+    bind(std::string(tagged(node.at("outputs").members().front()).value.at("name").text()), value_of(inputs.front().at("arg")));
+    return;
+  }
+  ir::Node* made = call("aten::to", overload, node, inputs);
+  const schema::Schema* schema = reading_.schemas.find("aten::to", overload);
+  const auto copy = schema && made_anew ? schema->argument_index("copy") : std::nullopt;
+  if (copy && *copy < made->inputs().size()) made->replace_input(*copy, constant({true}));
 }
 
 // The number in a tensor, by the kind that the file states.
@@ -447,13 +488,6 @@ ir::Constant list_constant(const Json& given, TypeKind kind, Read&& read) {
   return {std::move(list)};
 }
 
-ir::Constant device(const Json& given) {
-  std::string name(given.at("type").text());
-  if (const auto index = given.find("index"); index && !index->is_null() && name != "cpu")
-    name += ":" + std::to_string(index->integer());
-  return {ir::DeviceConstant{std::move(name)}};
-}
-
 std::int64_t code(const Json& given, std::optional<std::int64_t> known, std::string_view what) {
   if (!known) given.fail("is " + std::to_string(given.integer()) + ", a " + std::string(what) + " that isn't known");
   return *known;
@@ -515,7 +549,7 @@ ir::Value* GraphReader::value_of(const Json& argument, const schema::Argument* f
   }
   if (tag == "as_layout") return constant({code(given, layout_of(given.integer()), "layout")});
   if (tag == "as_memory_format") return constant({code(given, memory_format_of(given.integer()), "memory format")});
-  if (tag == "as_device") return constant(device(given));
+  if (tag == "as_device") return constant({ir::DeviceConstant{device(given)}});
   argument.fail("is an argument of the unknown kind \"" + std::string(tag) + "\": a newer torch may have written it");
 }
 

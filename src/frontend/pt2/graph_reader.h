@@ -59,6 +59,8 @@ class GraphReader {
   void read_python_function(const Json& node, std::string_view target, std::span<const Json> inputs);
   bool drop_assertion(std::string_view name, std::span<const Json> inputs);
   void read_item(const Json& node, ir::Value* tensor);
+  std::optional<bool> copies(const Json& node, std::span<const Json> inputs) const;
+  void read_to(const std::string& overload, const Json& node, std::span<const Json> inputs);
   // Of an operator by its name ("aten::add") and overload.
   ir::Node* call(const std::string& op, const std::string& overload, const Json& node, std::span<const Json> inputs);
   ir::Node* call_unknown(const std::string& op, const Json& node, std::span<const Json> inputs);

@@ -1,0 +1,44 @@
+#include "analysis/lost_writes.h"
+
+#include <algorithm>
+
+#include "analysis/site.h"
+#include "passes/normalize.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+bool is_state(const Prepared& prepared, const std::string& input) {
+  return std::ranges::find(prepared.state, input, &passes::StateAttribute::input) != prepared.state.end();
+}
+
+Finding finding_of(const ir::LostWrite& write) {
+  Finding finding;
+  finding.id = "CC014";
+  finding.severity = Severity::note;
+  finding.op = write.op;
+  finding.message = "writes to input " + write.input + ": the ONNX model gives the same results, but leaves its caller's tensor as it is";
+  finding.help = "return " + write.input + " as well where the caller reads it afterwards";
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> collect_lost_writes(const Prepared& prepared) {
+  const auto end = static_cast<std::uint32_t>(passes::node_count(prepared.graph));  // the writes aren't in the graph any more
+  std::vector<Finding> findings;
+  for (const ir::LostWrite& write : prepared.lost_writes) {
+    if (is_state(prepared, write.input)) continue;
+    Finding wanted = finding_of(write);
+    auto finding = std::ranges::find(findings, wanted.message, &Finding::message);
+    if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(wanted));
+    Site site = site_of(write.location, end);
+    site.module = write.module;
+    site.args = write.op;
+    ++finding->nodes;
+    finding->sites.push_back(std::move(site));
+  }
+  return findings;
+}
+
+}  // namespace compatcheck::analysis

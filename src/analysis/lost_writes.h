@@ -1,0 +1,14 @@
+// Findings for what the model writes to its inputs (CC014).
+#pragma once
+
+#include <vector>
+
+#include "analysis/prepare.h"
+#include "compatcheck/report.h"
+
+namespace compatcheck::analysis {
+
+// One for each input, with the places of its writes. State that is an input (--state) loses nothing: its new value is an output.
+std::vector<Finding> collect_lost_writes(const Prepared& prepared);
+
+}  // namespace compatcheck::analysis
