@@ -6,7 +6,7 @@
 
 #include "ir/dtype.h"
 #include "ir/graph.h"
-#include "symbolic/fact.h"
+#include "symbolic/call.h"
 
 namespace compatcheck::verification {
 
