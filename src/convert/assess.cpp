@@ -127,6 +127,7 @@ bool Assessment::convertible() const {
 Assessment Assessor::assess(int opset) {
   Assessment assessment;
   Earlier earlier;
+  earlier.reserve(attempts_.size());
   DecidingInputs inputs(context_.facts);
   ir::for_each_node(*graph_.top(), [&](const ir::Node* node) {
     context_.watch.step();

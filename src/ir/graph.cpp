@@ -198,26 +198,26 @@ Graph& Graph::operator=(Graph&& other) noexcept {
 }
 
 void Graph::retarget() {
-  for (auto& node : nodes_) node->graph_ = this;
-  for (auto& block : blocks_) block->graph_ = this;
+  nodes_.for_each([this](Node& node) { node.graph_ = this; });
+  blocks_.for_each([this](Block& block) { block.graph_ = this; });
 }
 
 Value* Graph::new_value(TypeRef type) {
-  Value* value = values_.emplace_back(std::make_unique<Value>()).get();
+  Value* value = &values_.add();
   value->id_ = next_value_++;
   value->type_ = std::move(type);
   return value;
 }
 
 Node* Graph::new_node(std::string op) {
-  Node* node = nodes_.emplace_back(std::make_unique<Node>()).get();
+  Node* node = &nodes_.add();
   node->op_ = std::move(op);
   node->graph_ = this;
   return node;
 }
 
 Block* Graph::new_block(Node* owner) {
-  Block* block = blocks_.emplace_back(std::make_unique<Block>()).get();
+  Block* block = &blocks_.add();
   block->graph_ = this;
   block->owner_ = owner;
   block->return_ = new_node("prim::Return");

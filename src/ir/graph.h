@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +13,7 @@
 
 #include "ir/constant.h"
 #include "ir/location.h"
+#include "ir/pool.h"
 #include "ir/type.h"
 
 namespace compatcheck::schema {
@@ -133,17 +132,19 @@ class Node {
   void link(Block* block, Node* before);
   void drop_inputs();
   void drop_use(std::size_t operand);
-  std::string op_, overload_, module_;
+  // First what every walk over a graph reads.
+  Node* next_ = nullptr;
+  Node* previous_ = nullptr;
+  Block* owner_ = nullptr;
+  std::vector<Block*> blocks_;
+  std::string op_;
   const schema::Schema* schema_ = nullptr;
   std::vector<Value*> inputs_, outputs_;
   std::vector<std::size_t> places_;  // of each input: where its value lists this use
-  std::vector<Block*> blocks_;
   std::vector<Attribute> attributes_;
+  std::string overload_, module_;
   LocationRef location_;
   Graph* graph_ = nullptr;
-  Block* owner_ = nullptr;
-  Node* next_ = nullptr;
-  Node* previous_ = nullptr;
   bool is_return_ = false;  // the hidden node whose inputs are a block's outputs
 };
 
@@ -240,9 +241,9 @@ class Graph {
   Node* new_node(std::string op);
   Block* new_block(Node* owner);
   void retarget();                           // after a move: nodes and blocks point at their graph
-  std::deque<std::unique_ptr<Node>> nodes_;  // erased ones are freed with the graph
-  std::deque<std::unique_ptr<Value>> values_;
-  std::deque<std::unique_ptr<Block>> blocks_;
+  Pool<Node> nodes_;                         // erased ones are freed with the graph
+  Pool<Value> values_;
+  Pool<Block> blocks_;
   Block* top_ = nullptr;
   std::uint32_t next_value_ = 0;
 };

@@ -8,13 +8,22 @@ namespace compatcheck::ir {
 // Copies nodes into one graph and remembers which value stands for which.
 class Copier {
  public:
-  Copier(Graph& target, bool keep_ids) : target_(target), keep_ids_(keep_ids) {}
+  // Of parts of graphs.
+  explicit Copier(Graph& target) : target_(target) {}
+  // Of a whole graph, whose values keep their ids.
+  Copier(Graph& target, std::uint32_t value_limit) : target_(target), by_id_(value_limit) {}
 
-  void map(const Value* from, Value* to) { copied_[from] = to; }
+  void map(const Value* from, Value* to) {
+    if (by_id_.empty())
+      copied_[from] = to;
+    else
+      by_id_[from->id()] = to;
+  }
   const std::unordered_map<const Value*, Value*>& copied() const { return copied_; }
 
   // A value from outside the copied part stands for itself.
   Value* at(Value* value) const {
+    if (!by_id_.empty()) return by_id_[value->id()];
     const auto it = copied_.find(value);
     return it == copied_.end() ? value : it->second;
   }
@@ -42,20 +51,20 @@ class Copier {
  private:
   void copy_value(const Value& source, Value* value) {
     value->name_ = source.name_;
-    if (keep_ids_) value->id_ = source.id_;
+    if (!by_id_.empty()) value->id_ = source.id_;
     map(&source, value);
   }
 
   Graph& target_;
   std::unordered_map<const Value*, Value*> copied_;
-  bool keep_ids_;
+  std::vector<Value*> by_id_;
 };
 
 std::vector<Value*> Graph::copy_block_contents(const Block& source, std::span<Value* const> inputs, Block* into, Node* before) {
   if (inputs.size() != source.inputs().size())
     throw InternalError("copying a block of " + std::to_string(source.inputs().size()) + " inputs for " +
                         std::to_string(inputs.size()) + " values");
-  Copier copier(*this, false);
+  Copier copier(*this);
   for (std::size_t i = 0; i < inputs.size(); ++i) copier.map(source.inputs()[i], inputs[i]);
   // The list is taken first: `into` may be the source itself.
   const std::vector<Node*> nodes = [&] {
@@ -75,10 +84,10 @@ std::vector<Value*> Graph::copy_block_contents(const Block& source, std::span<Va
   return outputs;
 }
 
-Node* Graph::copy_node(const Node& source) { return Copier(*this, false).copy(source); }
+Node* Graph::copy_node(const Node& source) { return Copier(*this).copy(source); }
 
 Node* Graph::copy_node(const Node& source, std::unordered_map<const Value*, Value*>& values) {
-  Copier copier(*this, false);
+  Copier copier(*this);
   for (const auto& [from, to] : values) copier.map(from, to);
   Node* copy = copier.copy(source);
   values = copier.copied();
@@ -95,7 +104,7 @@ std::size_t footprint(const Node& node) {
 
 Graph Graph::clone() const {
   Graph copy;
-  Copier(copy, true).copy_block(*top_, copy.top_);
+  Copier(copy, next_value_).copy_block(*top_, copy.top_);
   copy.next_value_ = next_value_;
   return copy;
 }

@@ -16,6 +16,7 @@ constexpr std::size_t most_values = 30 << 20;  // some 200,000 nodes
 // Positions of NaN, Infinity and -Infinity outside of texts: no JSON, but what Python writes.
 std::string quote_bare_numbers(std::string_view text, bool& found) {
   constexpr std::string_view words[] = {"-Infinity", "Infinity", "NaN"};
+  if (text.find("Infinity") == text.npos && text.find("NaN") == text.npos) return {};
   std::string quoted;
   bool in_text = false;
   std::size_t copied = 0;
@@ -72,13 +73,13 @@ class JsonDocument::Builder {
   bool start_object(std::size_t) { return open(Json::Kind::object); }
   bool start_array(std::size_t) { return open(Json::Kind::array); }
   bool end_object() {
-    std::vector<std::string_view> keys;
     const std::uint32_t object = open_.back();
     const auto& items = document_.items_;
+    keys_.clear();
     for (std::uint32_t at = object + 1; at < items.size(); at = items[at].next)
-      keys.push_back(document_.part(items[at].key, items[at].key_bytes));
-    std::ranges::sort(keys);
-    if (const auto twice = std::ranges::adjacent_find(keys); twice != keys.end())
+      keys_.push_back(document_.part(items[at].key, items[at].key_bytes));
+    std::ranges::sort(keys_);
+    if (const auto twice = std::ranges::adjacent_find(keys_); twice != keys_.end())
       return fail("the key \"" + std::string(twice->substr(0, 60)) + "\" stands twice in one object");
     return close();
   }
@@ -137,6 +138,7 @@ class JsonDocument::Builder {
 
   JsonDocument& document_;
   std::vector<std::uint32_t> open_;
+  std::vector<std::string_view> keys_;  // of the object that ends
   std::uint32_t key_ = 0, key_bytes_ = 0;
   std::string failure_;
 };
@@ -146,6 +148,9 @@ JsonDocument::JsonDocument(std::span<const std::uint8_t> bytes, std::string name
   if (text.starts_with("\xef\xbb\xbf")) throw ModelError("record " + name_ + " begins with a byte order mark");
   const std::string quoted = quote_bare_numbers(text, bare_);
   if (bare_) text = quoted;
+  // About as much as programs need: growing would copy all of it several times. What isn't written to takes no memory.
+  texts_.reserve(text.size() / 2);
+  items_.reserve(std::min(most_values, text.size() / 16));
   Builder builder(*this);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder))
     throw ModelError("record " + name_ + " " + builder.failure());
