@@ -4,6 +4,7 @@
 
 #include "handlers/advanced_index.h"
 #include "handlers/families.h"
+#include "handlers/padding.h"
 #include "handlers/scatter.h"
 #include "handlers/strided.h"
 
@@ -150,7 +151,30 @@ void give_at(Emission& e, const Ints& positions, std::string_view source) {
   e.give(reshape_to(e, written(e, w, Reduction::none), nullptr, &shape, [&] { return e.shape_of("self"); }));
 }
 
+// Of sizes that aren't known: each row (above the main diagonal; else each column) holds its element of the diagonal everywhere,
+// and a mask chooses the place.
+void scatter_by_mask(Emission& e, std::int64_t a, std::int64_t b, std::int64_t offset) {
+  const std::int64_t rank = e.rank("self");
+  Ints order;
+  for (std::int64_t i = 0; i < rank; ++i)
+    if (i != a && i != b) order.push_back(i);
+  order.insert(order.end(), {a, b});
+  const Value self = e.build.transpose(e.tensor("self"), order), source = e.tensor("src", self.dtype);
+  const Value rows = places_of(e, size_at(e, self, rank - 2)), columns = places_of(e, size_at(e, self, rank - 1));
+  const Value mask = e.node("Equal", {difference(e, e.build.unsqueeze(columns, {0}), e.build.unsqueeze(rows, {1})), e.integers({offset})});
+  // Behind the diagonal's end the zero after it is read, of which the mask takes none.
+  const Value& along = offset >= 0 ? rows : columns;
+  const Value length = size_at(e, source, rank - 2);
+  const Value index = e.node("Where", {e.node("Less", {along, length}), along, length});
+  Ints none(static_cast<std::size_t>(rank) - 1, 0), after = none;
+  after.back() = 1;
+  const Value ended = padded(e, source, known_shape(e, "src"), none, after, e.scalar(self.dtype, 0));
+  const Value spread = e.build.unsqueeze(e.build.gather(ended, index, rank - 2), {offset >= 0 ? rank - 1 : rank - 2});
+  e.give(e.build.transpose(e.node("Where", {mask, spread, self}), inverse(order)));
+}
+
 void diagonal_scatter(Emission& e) {
+  if (e.variant("masked")) return scatter_by_mask(e, e.axis("dim1"), e.axis("dim2"), e.integer("offset"));
   const std::int64_t rank = e.rank("self"), a = e.axis("dim1"), b = e.axis("dim2"), offset = e.integer("offset");
   Ints sizes(static_cast<std::size_t>(rank)), strides = sizes;
   std::int64_t stride = 1;
@@ -199,7 +223,7 @@ void register_masked(Registry& registry) {
   registry.handler("aten::masked_scatter", masked_scatter);
   registry.handler("aten::index_put", index_put, {"one_number", "tuples"});
   registry.handler("aten::_unsafe_masked_index_put_accumulate", unsafe_masked_put, {"tuples"});
-  registry.handler("aten::diagonal_scatter", diagonal_scatter);
+  registry.handler("aten::diagonal_scatter", diagonal_scatter, {"masked"});
   registry.handler("aten::as_strided_scatter", as_strided_scatter);
   registry.handler("aten::fill_diagonal", fill_diagonal);
 }

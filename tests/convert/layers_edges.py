@@ -292,6 +292,20 @@ def products_of_nothing():
     made["no_classes"] = Case(lambda x, t: (F.cross_entropy(x, t), F.cross_entropy(x, t, reduction="sum")), [(r(2, n), torch.rand(2, n)) for n in (3, 0, 1)], ("f32:2,n", "f32:2,n"), opsets=range(7, 27))
     made["no_samples"] = Case(lambda x: torch.trapezoid(x, dim=1), [(torch.zeros(2, 0, dtype=torch.uint8),)], ("u8:2,0",), opsets=range(7, 27))
     made["perhaps_samples"] = Case(lambda x: torch.trapezoid(x, dim=1), [(torch.zeros(0, 3, 4, dtype=torch.uint8),)], ("u8:0,n,4",), opsets=range(0), asks="has the dtype of y if the size is 0")
+    for offset in (0, 1, -1, 3, -4):
+        def filled(x, offset=offset):
+            y = x.clone()
+            y.diagonal(offset).fill_(7)
+            return y
+
+        def doubled(x, offset=offset):
+            y = x.clone()
+            y.diagonal(offset, 2, 0).mul_(2)
+            return y
+        sizes = [(3, 5), (5, 3), (4, 4), (1, 4), (4, 1), (2, 0)]
+        for dtype, code in ((torch.float32, "f32"), (torch.int64, "i64"), (torch.bool, "bool"), (torch.float64, "f64"), (torch.uint8, "u8")):
+            made[f"written_diagonal_{offset}_{code}"] = Case(filled, [(torch.zeros(n, m, dtype=dtype),) for n, m in sizes], (f"{code}:n,m",), opsets=range(10 if "f" in code else 11, 27))
+        made[f"doubled_diagonal_{offset}"] = Case(doubled, [(r(n, 2, m),) for n, m in sizes], ("f32:n,b,m",), opsets=range(10, 27))
     made["no_diagonal"] = Case(lambda x: (x[:, :, 4:].diagonal(0, 1, 2), x[:, 3:].diagonal(1, 1, -1), torch.linalg.diagonal(x[:, :, 4:])), [(r(n, 3, 4),) for n in (3, 1)], ("f32:n,3,4",), opsets=range(7, 27))
     made["two_of_nothing"] = Case(write_first_two, [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), opsets=range(11, 27))
     for label, divided in {"floor": lambda x: x // 0, "remainder": lambda x: x % 0, "fmod": lambda x: torch.fmod(x, 0), "tensor": lambda x: x // torch.tensor([0, 1, 2]),
