@@ -17,7 +17,8 @@ Finding finding_of(const ir::LostWrite& write) {
   finding.id = "CC014";
   finding.severity = Severity::note;
   finding.op = write.op;
-  finding.message = "writes to input " + write.input + ": the ONNX model gives the same results, but leaves its caller's tensor as it is";
+  finding.message =
+      "writes to input " + write.input + ": the ONNX model gives the same results, but leaves its caller's tensor as it is";
   finding.help = "return " + write.input + " as well where the caller reads it afterwards";
   return finding;
 }

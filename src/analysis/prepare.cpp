@@ -16,6 +16,7 @@
 #include "inference/infer.h"
 #include "passes/normalize.h"
 #include "passes/passes.h"
+#include "passes/stack_in_loops.h"
 #include "passes/write_causes.h"
 
 namespace compatcheck::analysis {
@@ -46,9 +47,9 @@ class Preparation {
 
   void fold() {
     for (int round = 0; round < fold_rounds; ++round) {
-      const bool changed =
-          conversion::fold_with_facts(prepared_.graph, facts_->facts(), model_.schemas, watch_,
-                                      {.keep_assertions = how_.keep_assertions, .folded = folded_, .lost_writes = &prepared_.lost_writes});
+      const bool changed = conversion::fold_with_facts(
+          prepared_.graph, facts_->facts(), model_.schemas, watch_,
+          {.keep_assertions = how_.keep_assertions, .folded = folded_, .lost_writes = &prepared_.lost_writes});
       folded_ = true;
       if (!changed) return;
       prepared_.steps.emplace_back("folded what the inputs' dtypes and shapes settle");
@@ -69,6 +70,16 @@ class Preparation {
     prepared_.assumed = assumed_inputs(inferred_);
     for (const auto& assumption : inferred_.assumptions)
       if (assumption.open_rank) prepared_.open_ranks.push_back(assumption.leaf.name);
+  }
+
+  // The last change: nothing is folded after it.
+  void stack_in_loops() {
+    const std::size_t stacked = passes::stack_in_loops(prepared_.graph, model_.schemas, watch_);
+    if (stacked == 0) return;
+    prepared_.steps.push_back("stacked in loops what " + std::to_string(stacked) + (stacked == 1 ? " list" : " lists") +
+                              " would hold");
+    facts_.reset();
+    state();
   }
 
   const ir::Graph& graph() const { return prepared_.graph; }
@@ -213,6 +224,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   preparation.fold();
   const bool takes_over = asserting && same_inputs(asserting->graph(), preparation.graph());
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
+  if (options.export_type == ExportType::onnx) preparation.stack_in_loops();
   Prepared prepared = preparation.take();
   if (const auto more = named_growth(prepared, given.facts); !more.empty()) {
     growth.insert(growth.end(), more.begin(), more.end());

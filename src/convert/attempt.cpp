@@ -12,6 +12,7 @@
 #include "convert/raw.h"
 #include "convert/row_check.h"
 #include "convert/structural.h"
+#include "passes/stack_in_loops.h"
 #include "symbolic/condition.h"
 #include "symbolic/shapes.h"
 
@@ -403,6 +404,9 @@ void Attempter::try_control(Attempt& attempt, int opset) {
     std::vector<handlers::Operand> forms;
     for (const ir::Value* output : node.outputs())
       forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));
+    for (std::size_t i = 0; node.is("prim::Loop") && i < forms.size(); ++i)
+      if (passes::is_stacked(node, i) && !forms[i].tensor())
+        throw onnx::Refusal{"a Loop stacks no quantized tensors", "dequantize them before they are stacked"};
     if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
     if (node.is("prim::If") && !builder.at_least(13)) demand_ranks(node, context_.facts);
     builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);

@@ -14,6 +14,7 @@
 #include "ir/value_name.h"
 #include "passes/functional_form.h"
 #include "passes/normalize.h"
+#include "passes/stack_in_loops.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::conversion {
@@ -385,7 +386,22 @@ class Statement {
     }
     for (std::size_t i = 0; i < unset.size(); ++i)
       if (unset[i]) unset_.insert(node.output(i));
-    for (std::size_t i = 0; i < state.size(); ++i) set(node.output(i), state[i]);
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      if (passes::is_stacked(node, i)) count_rows(state[i], node);
+      set(node.output(i), state[i]);
+    }
+  }
+
+  // Where nothing ends the loop early, a stack has a row for each trip.
+  void count_rows(Fact& stack, const ir::Node& loop) const {
+    const auto holds = [&](const ir::Value* condition) {
+      const auto* number = facts_.of(condition).number();
+      return number && number->integer && number->integer->number() == 1;
+    };
+    auto* tensor = std::get_if<TensorFact>(&stack.value);
+    const auto* trips = facts_.of(loop.input(0)).number();
+    if (!tensor || !tensor->shape || tensor->shape->empty() || !trips || !trips->integer) return;
+    if (holds(loop.input(1)) && holds(loop.blocks()[0]->outputs()[0])) tensor->shape->front() = *trips->integer;
   }
 
   // What enters the loop unset is what a trip makes of it; false if that fills nothing.

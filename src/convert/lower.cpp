@@ -13,6 +13,7 @@
 #include "convert/foreign.h"
 #include "convert/interface.h"
 #include "convert/structural.h"
+#include "passes/stack_in_loops.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::conversion {
@@ -50,10 +51,13 @@ class Lowering {
     return std::move(model_);
   }
 
+  // In the body: the ONNX value is the row that the trip adds.
+  static bool is_growing_stack(const ir::Value& value) { return value.producer() && value.producer()->is(passes::stack_append); }
+
   std::vector<Stand> stands() const {
     std::vector<Stand> made;
     for (const auto& [value, operand] : operands_)
-      if (!ir::constant_of(value)) collect_stands(operand, {value, {}, onnx::absent}, made);
+      if (!ir::constant_of(value) && !is_growing_stack(*value)) collect_stands(operand, {value, {}, onnx::absent}, made);
     return made;
   }
 
@@ -258,6 +262,7 @@ class Lowering {
       if (at < 0) at += static_cast<std::int64_t>(list->items.size());
       return give(list->items.at(static_cast<std::size_t>(at)));
     }
+    if (node.is(passes::stack_append)) return give(operand(node.input(1)));  // the Loop stacks
     if (node.is("prim::NumToTensor")) {
       Values values;
       const auto* tensor = context_.facts.of(node.output()).tensor();
@@ -364,13 +369,20 @@ class Lowering {
     for (std::size_t o = 0; o < forms.size(); ++o) operands_[node.output(o)] = handlers::refill(forms[o], results, at);
   }
 
-  // prim::Loop(trip count, condition, carried…): its block takes (index, carried…), gives (condition, carried…).
+  // prim::Loop(trip count, condition, carried…): its block takes (index, carried…), gives (condition, carried…). ONNX's Loop
+  // gives what it stacks after what it carries.
   void loop(const ir::Node& node) {
     const ir::Block& inner = *node.blocks()[0];
     std::vector<Operand> forms;
-    for (const ir::Value* output : node.outputs()) forms.push_back(form_of(output));
+    std::vector<std::size_t> carries, stacks;
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+      forms.push_back(form_of(node.output(i)));
+      (passes::is_stacked(node, i) ? stacks : carries).push_back(i);
+    }
     Values given{trip_count(node.input(0)), boolean(node.input(1))};
-    for (std::size_t i = 0; i < forms.size(); ++i) handlers::spill(operand(node.input(i + 2)), forms[i], builder_, given);
+    for (const std::size_t i : carries) handlers::spill(operand(node.input(i + 2)), forms[i], builder_, given);
+    const bool pads = carries.empty() && !builder_.at_least(11);  // before, a Loop carries something
+    if (pads) given.push_back(builder_.scalar(ir::DType::boolean, 0));
     const auto body = builder_.begin_body();
     const std::vector<onnx::Dimension> single;  // ONNX Runtime wants to know that the count and the condition have no dimensions
     operands_[inner.inputs()[0]] = {Number{builder_.body_input(ir::DType::i64, false, single)}};
@@ -378,19 +390,23 @@ class Lowering {
     Values carried;
     for (std::size_t i = 2; i < given.size(); ++i) carried.push_back(builder_.body_input(given[i].dtype, given[i].sequence));
     std::size_t at = 0;
-    for (std::size_t i = 0; i < forms.size(); ++i) operands_[inner.inputs()[i + 1]] = handlers::refill(forms[i], carried, at);
+    for (const std::size_t i : carries) operands_[inner.inputs()[i + 1]] = handlers::refill(forms[i], carried, at);
+    for (const std::size_t i : stacks) operands_[inner.inputs()[i + 1]] = {handlers::Uninitialized{}};
     block(inner);
     builder_.set_origin(&node);
     Values leaving{boolean(inner.outputs()[0])};
-    for (std::size_t i = 0; i < forms.size(); ++i) handlers::spill(operand(inner.outputs()[i + 1]), forms[i], builder_, leaving);
+    if (pads) leaving.push_back(carried.front());
+    for (const auto* part : {&carries, &stacks})
+      for (const std::size_t i : *part) handlers::spill(operand(inner.outputs()[i + 1]), forms[i], builder_, leaving);
     leaving = in_body(*body, std::move(leaving));
     builder_.end_body(leaving);
     std::vector<ir::DType> dtypes;
     std::vector<bool> sequences;
     for (std::size_t i = 1; i < leaving.size(); ++i) dtypes.push_back(leaving[i].dtype), sequences.push_back(leaving[i].sequence);
     Values results = builder_.control("Loop", given, {{"body", body}}, dtypes, sequences);
-    at = 0;
-    for (std::size_t o = 0; o < forms.size(); ++o) operands_[node.output(o)] = handlers::refill(forms[o], results, at);
+    at = pads ? 1 : 0;
+    for (const auto* part : {&carries, &stacks})
+      for (const std::size_t o : *part) operands_[node.output(o)] = handlers::refill(forms[o], results, at);
   }
 
   // Absent for a while loop, whose count is the greatest int.

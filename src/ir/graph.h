@@ -240,8 +240,8 @@ class Graph {
   Value* new_value(TypeRef type);
   Node* new_node(std::string op);
   Block* new_block(Node* owner);
-  void retarget();                           // after a move: nodes and blocks point at their graph
-  Pool<Node> nodes_;                         // erased ones are freed with the graph
+  void retarget();    // after a move: nodes and blocks point at their graph
+  Pool<Node> nodes_;  // erased ones are freed with the graph
   Pool<Value> values_;
   Pool<Block> blocks_;
   Block* top_ = nullptr;

@@ -148,7 +148,7 @@ void Aliases::flow_prim(const ir::Node& node) {
     if (node.is("prim::ListUnpack") && get_parts(node)) return;
     for (const ir::Value* output : node.outputs()) get(output, node.input(0));
   } else if (node.is("prim::CreateObject") || node.is("prim::NumToTensor") || node.is("prim::Uninitialized") ||
-             node.is("prim::tolist")) {
+             node.is("prim::StackAppend") || node.is("prim::tolist")) {
     if (holds_memory(first->type())) fresh(first);
   } else {  // unknown: may hand on whatever it was given
     for (const ir::Value* output : node.outputs()) assign_all_inputs(node, output);

@@ -44,42 +44,17 @@ constexpr auto remarks = std::to_array<std::string_view>(
     {"aten::set_grad_enabled", "aten::warn", "prim::Enter", "prim::Exit", "prim::Print", "profiler::_record_function_exit"});
 
 // Prim operators that only compute.
-constexpr auto computing = std::to_array<std::string_view>({"prim::Constant",
-                                                            "prim::CreateObject",
-                                                            "prim::DictConstruct",
-                                                            "prim::DictIndex",
-                                                            "prim::EnumName",
-                                                            "prim::EnumValue",
-                                                            "prim::GetAttr",
-                                                            "prim::If",
-                                                            "prim::ListConstruct",
-                                                            "prim::ListUnpack",
-                                                            "prim::Loop",
-                                                            "prim::ModuleContainerIndex",
-                                                            "prim::NumToTensor",
-                                                            "prim::StringIndex",
-                                                            "prim::TupleConstruct",
-                                                            "prim::TupleIndex",
-                                                            "prim::TupleSlice",
-                                                            "prim::TupleUnpack",
-                                                            "prim::Uninitialized",
-                                                            "prim::abs",
-                                                            "prim::annotate",
-                                                            "prim::data",
-                                                            "prim::device",
-                                                            "prim::dtype",
-                                                            "prim::id",
-                                                            "prim::is_cpu",
-                                                            "prim::is_cuda",
-                                                            "prim::isinstance",
-                                                            "prim::layout",
-                                                            "prim::max",
-                                                            "prim::min",
-                                                            "prim::rangelist",
-                                                            "prim::shape",
-                                                            "prim::tolist",
-                                                            "prim::type",
-                                                            "prim::unchecked_cast"});
+constexpr auto computing = std::to_array<std::string_view>(
+    {"prim::Constant",      "prim::CreateObject", "prim::DictConstruct", "prim::DictIndex",
+     "prim::EnumName",      "prim::EnumValue",    "prim::GetAttr",       "prim::If",
+     "prim::ListConstruct", "prim::ListUnpack",   "prim::Loop",          "prim::ModuleContainerIndex",
+     "prim::NumToTensor",   "prim::StackAppend",  "prim::StringIndex",   "prim::TupleConstruct",
+     "prim::TupleIndex",    "prim::TupleSlice",   "prim::TupleUnpack",   "prim::Uninitialized",
+     "prim::abs",           "prim::annotate",     "prim::data",          "prim::device",
+     "prim::dtype",         "prim::id",           "prim::is_cpu",        "prim::is_cuda",
+     "prim::isinstance",    "prim::layout",       "prim::max",           "prim::min",
+     "prim::rangelist",     "prim::shape",        "prim::tolist",        "prim::type",
+     "prim::unchecked_cast"});
 
 bool is_prim(const ir::Node& node) { return node.op().starts_with("prim::"); }
 

@@ -6,6 +6,7 @@
 #include "passes/effects.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/stack_in_loops.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -117,7 +118,7 @@ std::size_t simplify_loops(ir::Graph& graph, const ir::Watch& watch) {
 std::size_t unroll_loops(ir::Graph& graph, Budget& budget, const ir::Watch& watch) {
   std::size_t unrolled = 0;
   for (ir::Node* node : all_nodes_backwards(graph, watch)) {
-    if (!node->is("prim::Loop") || node->inputs().empty()) continue;
+    if (!node->is("prim::Loop") || node->inputs().empty() || stacks_anything(*node)) continue;
     const auto trips = trip_count(node);
     if (!trips || *trips < 0 || !worth_unrolling(node, *trips)) continue;
     const std::size_t cost = cost_of_copy(body_of(node)), copies = static_cast<std::size_t>(*trips);

@@ -83,8 +83,8 @@ constexpr auto passes = std::to_array<Pass>({
      [](Work& w) { return w.program ? make_overwritten_attributes(w.graph, *w.program, w.registry, w.watch) : 0; }, "made anew ",
      " attribute that each call fills before it reads it", " attributes that each call fills before it reads them"},
     {"functionalize_writes",
-     [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.lost_writes, w.watch); },
-     "made new values of ", " in-place write", " in-place writes"},
+     [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.lost_writes, w.watch); }, "made new values of ",
+     " in-place write", " in-place writes"},
 });
 
 std::size_t apply(const Pass& pass, Work& work, const NormalizeOptions& options) {

@@ -137,7 +137,8 @@ std::optional<std::int64_t> solve(const Dim& dim, std::int64_t size) {
   if (names.size() != 1) return std::nullopt;
   const auto at = [&](std::int64_t tried) { return evaluate(dim, {{names[0], tried}}); };
   if (const auto none = at(0), one = at(1); none && one)
-    if (const auto even = floor_div(Dim(size) - Dim(*none), Dim(*one) - Dim(*none)).number(); even && *even >= 0 && at(*even) == size)
+    if (const auto even = floor_div(Dim(size) - Dim(*none), Dim(*one) - Dim(*none)).number();
+        even && *even >= 0 && at(*even) == size)
       return even;
   for (std::int64_t tried = 0; tried <= most_solved; ++tried)
     if (at(tried) == size) return tried;

@@ -199,6 +199,15 @@ Facts contains(const Call& call) {
   return {none ? boolean_fact(false) : Fact{}};
 }
 
+// One more row: how many there are isn't known within the loop.
+Facts stack_append(const Call& call) {
+  const auto* item = call.input(1).tensor();
+  if (!item) return {};
+  TensorFact stack{.dtype = item->dtype, .shape = item->shape};
+  if (stack.shape) stack.shape->insert(stack.shape->begin(), Dim::unknown());
+  return {{.value = std::move(stack)}};
+}
+
 // ---- Conditions
 
 // Lists that ONNX can hold as a tensor: of numbers.
@@ -239,6 +248,7 @@ void register_sequence(Registry& registry) {
   registry.facts("aten::ne.int_list", different);
   registry.facts("aten::__contains__.int_list", contains);
   registry.facts("aten::append.t", append);
+  registry.facts("prim::StackAppend", stack_append);
   registry.facts("prim::tolist", tolist);
   registry.condition("list_of_numbers", list_of_numbers);
   registry.condition("list_of_unknown_length", list_of_unknown_length);

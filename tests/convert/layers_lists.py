@@ -1,4 +1,6 @@
 """Tensors cut into lists, by sizes that are known only when the model runs."""
+from typing import List
+
 import torch
 from torch import Tensor
 
@@ -88,8 +90,77 @@ def unbind_kept(x: Tensor):
     return len(x[x[:, 0] > 0].unbind(0))
 
 
+# Lists that a loop fills and that are only stacked afterwards.
+def stacked_states(x: Tensor, h: Tensor):
+    states: List[Tensor] = []
+    doubled: List[Tensor] = []
+    for i in range(x.size(0)):
+        h = torch.tanh(x[i] + h)
+        states.append(h)
+        doubled.append(h * 2)
+    return torch.stack(states, 1), torch.stack(states), torch.stack(doubled, -1), h
+
+
+def stacked_until(x: Tensor):
+    rows: List[Tensor] = []
+    i, total = 0, 0.0
+    while i < x.size(0) and total < 3.0:
+        total += float(x[i].abs().sum())
+        rows.append(x[i] * 2)
+        i += 1
+    return torch.stack(rows), i
+
+
+def stacked_from_outside(x: Tensor, y: Tensor):
+    same: List[Tensor] = []
+    for i in range(x.size(0)):
+        same.append(y)
+    return torch.stack(same) + x.unsqueeze(1)
+
+
+def stacked_in_loops(x: Tensor):
+    outer: List[Tensor] = []
+    for i in range(x.size(0)):
+        inner: List[Tensor] = []
+        for j in range(x.size(1)):
+            inner.append(x[i, j] + i - j)
+        outer.append(torch.stack(inner, 1))
+    return torch.stack(outer)
+
+
+def stacked_and_read(x: Tensor):
+    """Read in the loop as well: it stays a list."""
+    rows: List[Tensor] = []
+    for i in range(x.size(0)):
+        rows.append(x[i] + len(rows))
+    return torch.stack(rows)
+
+
+def stacked_and_joined(x: Tensor):
+    rows: List[Tensor] = []
+    for i in range(x.size(0)):
+        rows.append(x[i] * 2)
+    return torch.stack(rows), torch.cat(rows)
+
+
+def stacks():
+    made = {}
+    for dtype, text in [(torch.float32, "f32"), (torch.int64, "i64"), (torch.uint8, "u8")]:
+        rows = [torch.randint(0, 4, (n, 4)).to(dtype) for n in (3, 1, 5)]
+        planes = [torch.randint(0, 4, (n, m, 2)).to(dtype) for n, m in ((3, 2), (1, 4), (2, 1))]
+        at = {"script": True, "opsets": range(7, 27)}
+        made[f"stacked_from_outside_{text}"] = Case(stacked_from_outside, [(x, x[0]) for x in rows], (f"{text}:n,4", f"{text}:4"), **at)
+        made[f"stacked_in_loops_{text}"] = Case(stacked_in_loops, [(x,) for x in planes], (f"{text}:n,m,2",), **at)
+        at["opsets"] = range(13, 27)
+        made[f"stacked_and_read_{text}"] = Case(stacked_and_read, [(x,) for x in rows], (f"{text}:n,4",), **at)
+        made[f"stacked_and_joined_{text}"] = Case(stacked_and_joined, [(x,) for x in rows], (f"{text}:n,4",), **at)
+    made["stacked_states"] = Case(stacked_states, [(torch.randn(t, b, 4), torch.randn(b, 4)) for t, b in ((3, 2), (1, 5), (4, 1))], ("f32:t,b,4", "f32:b,4"), script=True)
+    made["stacked_until"] = Case(stacked_until, [(torch.randn(n, 4),) for n in (3, 1, 6)], ("f32:n,4",), script=True)
+    return made
+
+
 def cases():
-    made = {"equal_keys": Case(equal_keys, [(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))], ("f32:2", "f32:2"), script=True)}
+    made = {"equal_keys": Case(equal_keys, [(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))], ("f32:2", "f32:2"), script=True), **stacks()}
     by_name = [chunk, unsafe_chunk, split, unsafe_split, split_by_size, split_with_sizes, unsafe_split_with_sizes, tensor_split, unbind]
     kept = [chunk_of_kept, split_of_kept, unbind_kept]
     for dtype, text in [(torch.float32, "f32"), (torch.uint8, "u8"), (torch.int16, "i16"), (torch.bool, "bool")]:

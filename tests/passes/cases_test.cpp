@@ -8,6 +8,7 @@
 #include "passes/case_file.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/stack_in_loops.h"
 
 namespace compatcheck::passes {
 
@@ -68,6 +69,7 @@ const std::map<std::string, Run> passes_by_name = {
     {"simplify_loops", [](ir::Graph& g, const schema::Registry&) { return simplify_loops(g); }},
     {"unroll_loops",
      [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return unroll_loops(g, b); }); }},
+    {"stack_in_loops", [](ir::Graph& g, const schema::Registry& r) { return stack_in_loops(g, r); }},
     {"merge_common_subexpressions",
      [](ir::Graph& g, const schema::Registry&) { return merge_common_subexpressions(g, nullptr); }},
     {"remove_dead_code", [](ir::Graph& g, const schema::Registry&) { return remove_dead_code(g, nullptr); }},

@@ -73,6 +73,11 @@ const ir::Node* in_block(const ir::Node* node, const ir::Block* block) {
   return node;
 }
 
+// The stack is no tensor before the first.
+IValue one_row_more(const IValue& stack, const at::Tensor& row) {
+  return stack.isTensor() ? at::cat({stack.toTensor(), row.unsqueeze(0)}) : row.unsqueeze(0);
+}
+
 }  // namespace
 
 Interpreter::Interpreter(const ir::Graph& graph, ConstantSources sources, Watch watch)
@@ -195,6 +200,8 @@ bool Interpreter::run_structural(const ir::Node& node) {
     define(*node.output(), get(node.input(0)));
   else if (node.is("prim::Uninitialized"))
     define(*node.output(), IValue::uninitialized());
+  else if (node.is("prim::StackAppend"))
+    define(*node.output(), one_row_more(get(node.input(0)), get(node.input(1)).toTensor()));
   else if (node.is("prim::isinstance"))
     define(*node.output(), is_instance(node));
   else if (node.is("prim::Print"))

@@ -1,0 +1,100 @@
+#include "passes/stack_in_loops.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "passes/effects.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+bool is_empty_list(const ir::Value* value) {
+  if (const ir::Constant* constant = ir::constant_of(value)) {
+    const auto* list = constant->get<ir::ListConstant>();
+    return list && list->items.empty();
+  }
+  return value->producer() && value->producer()->is("prim::ListConstruct") && value->producer()->inputs().empty();
+}
+
+// The tensor that each trip appends to carried value `i`; null if the body does anything else with the list.
+ir::Value* appended(const ir::Node& loop, std::size_t i) {
+  const ir::Block& body = *loop.blocks()[0];
+  const ir::Value *before = body.inputs()[i + 1], *after = body.outputs()[i + 1];
+  const ir::Node* sum = after->producer();
+  if (!ir::is_tensor_list(before->type()) || !sum || !sum->is("aten::add") || sum->owner() != &body) return nullptr;
+  if (sum->input(0) != before || before->uses().size() != 1 || after->uses().size() != 1) return nullptr;
+  const ir::Node* added = sum->input(1)->producer();
+  if (!added || !added->is("prim::ListConstruct") || added->inputs().size() != 1) return nullptr;
+  return ir::is(added->input(0)->type(), ir::TypeKind::tensor) ? added->input(0) : nullptr;
+}
+
+std::optional<std::int64_t> stacked_along(const ir::Use& use) {
+  if (!use.user->is("aten::stack") || use.operand != 0) return std::nullopt;
+  const auto* dim = known<std::int64_t>(use.user->input(1));
+  return dim ? std::optional(*dim) : std::nullopt;
+}
+
+void replace_stack(ir::Node* stack, ir::Value* stacked, std::int64_t dim) {
+  ir::Value* result = stacked;
+  if (dim == 0) {
+    stacked->set_type(stack->output()->type());
+  } else {
+    const std::array inputs{stacked, constant_before(stack, {std::int64_t{0}}), stack->input(1)};
+    ir::Node* moved = node_before(stack, "aten::movedim", inputs, std::array{stack->output()->type()});
+    moved->set_overload("int");
+    result = moved->output();
+  }
+  replace(stack->output(), result);
+  stack->erase();
+}
+
+bool stack(ir::Node* loop, std::size_t i) {
+  ir::Value* list = loop->output(i);
+  ir::Value* item = appended(*loop, i);
+  const auto is_stack = [](const ir::Use& use) { return stacked_along(use).has_value(); };
+  if (!item || list->unused() || !is_empty_list(loop->input(i + 2)) || !std::ranges::all_of(list->uses(), is_stack)) return false;
+  ir::Block& body = *loop->blocks()[0];
+  const ir::TypeRef tensor = ir::tensor_type();
+  loop->replace_input(i + 2, node_before(loop, "prim::Uninitialized", {}, std::array{tensor})->output());
+  ir::Node* sum = body.outputs()[i + 1]->producer();
+  ir::Node* appending = node_before(sum, std::string(stack_append), std::array{body.inputs()[i + 1], item}, std::array{tensor});
+  body.return_node()->replace_input(i + 1, appending->output());
+  ir::Node* made = sum->input(1)->producer();
+  sum->erase();
+  if (made->output()->unused()) made->erase();
+  body.inputs()[i + 1]->set_type(tensor);
+  list->set_type(tensor);
+  const std::vector<ir::Use> stacks(list->uses().begin(), list->uses().end());
+  for (const ir::Use& use : stacks) replace_stack(use.user, list, *stacked_along(use));
+  return true;
+}
+
+}  // namespace
+
+bool is_stacked(const ir::Node& loop, std::size_t i) {
+  const ir::Block& body = *loop.blocks()[0];
+  const ir::Node* maker = body.outputs()[i + 1]->producer();
+  return maker && maker->is(stack_append) && maker->owner() == &body && maker->input(0) == body.inputs()[i + 1];
+}
+
+bool stacks_anything(const ir::Node& loop) {
+  for (std::size_t i = 0; i < loop.outputs().size(); ++i)
+    if (is_stacked(loop, i)) return true;
+  return false;
+}
+
+std::size_t stack_in_loops(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch) {
+  if (writes_anything(*graph.top())) return 0;
+  std::size_t stacked = 0;
+  for (ir::Node* node : all_nodes_backwards(graph, watch)) {
+    if (!node->is("prim::Loop")) continue;
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) stacked += stack(node, i) ? 1 : 0;
+  }
+  if (stacked > 0) schema::resolve(graph, registry);
+  return stacked;
+}
+
+}  // namespace compatcheck::passes

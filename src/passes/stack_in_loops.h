@@ -1,0 +1,26 @@
+// Lists that a loop makes longer by one tensor a trip, and that are only stacked afterwards. ONNX's Loop stacks what each trip
+// gives (its scan outputs), at every opset and without a list that is copied in each trip.
+//
+// The carried list becomes a carried tensor: unset before the loop, and in the body prim::StackAppend(%stack, %x), which is `x`
+// with a dimension before its own for the first trip, then one row more a trip. Nothing else reads it in the body.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "ir/graph.h"
+#include "ir/watch.h"
+#include "schema/schema.h"
+
+namespace compatcheck::passes {
+
+inline constexpr std::string_view stack_append = "prim::StackAppend";
+
+// Whether carried value `i` of a prim::Loop is such a stack.
+bool is_stacked(const ir::Node& loop, std::size_t i);
+bool stacks_anything(const ir::Node& loop);
+
+// Of a graph that is not folded any more: no other pass expects stacks. Returns how many lists became one.
+std::size_t stack_in_loops(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch = {});
+
+}  // namespace compatcheck::passes
