@@ -174,8 +174,7 @@ Value flat_positions(Emission& e, const IndexPlan& plan) {
   Value made;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Value size = size_of_axis(e, plan, plan.axes[i]);
-    const Value at = columns.size() == 1 ? wrapped_if_needed(e, columns[i], e.build.squeeze(size, {0}))
-                                         : wrapped(e, columns[i], e.build.squeeze(size, {0}));
+    const Value at = wrapped(e, columns[i], e.build.squeeze(size, {0}));
     made = made ? sum(e, product(e, made, e.build.squeeze(size, {0})), at) : at;
   }
   return made;

@@ -306,6 +306,11 @@ def products_of_nothing():
         for dtype, code in ((torch.float32, "f32"), (torch.int64, "i64"), (torch.bool, "bool"), (torch.float64, "f64"), (torch.uint8, "u8")):
             made[f"written_diagonal_{offset}_{code}"] = Case(filled, [(torch.zeros(n, m, dtype=dtype),) for n, m in sizes], (f"{code}:n,m",), opsets=range(10 if "f" in code else 11, 27))
         made[f"doubled_diagonal_{offset}"] = Case(doubled, [(r(n, 2, m),) for n, m in sizes], ("f32:n,b,m",), opsets=range(10, 27))
+    counted_back = [(r(n, 2), torch.tensor(places), r(len(places), 2)) for n, places in ((5, [0, 2, -1]), (3, [1, 1]), (4, [-1, 3, -4, 0]))]
+    for name, function in {"accumulated": lambda x, i, v: x.index_put((i,), v, accumulate=True), "put": lambda x, i, v: x.index_put((i,), v),
+                           "filled": lambda x, i, v: x.index_fill(0, i, 2.0),
+                           "read": lambda x, i, v: x[i] + v, "flat": lambda x, i, v: x.put(i, v[:, 0], accumulate=True), "taken": lambda x, i, v: x.take(i)}.items():
+        made[f"counted_back_{name}"] = Case(function, counted_back, ("f32:n,2", "i64:k", "f32:k,2"), opsets=range(7 if name in ("read", "taken") else 9, 27))
     made["no_diagonal"] = Case(lambda x: (x[:, :, 4:].diagonal(0, 1, 2), x[:, 3:].diagonal(1, 1, -1), torch.linalg.diagonal(x[:, :, 4:])), [(r(n, 3, 4),) for n in (3, 1)], ("f32:n,3,4",), opsets=range(7, 27))
     made["two_of_nothing"] = Case(write_first_two, [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), opsets=range(11, 27))
     for label, divided in {"floor": lambda x: x // 0, "remainder": lambda x: x % 0, "fmod": lambda x: torch.fmod(x, 0), "tensor": lambda x: x // torch.tensor([0, 1, 2]),
