@@ -27,8 +27,7 @@ namespace {
 Sizes given_sizes(const std::vector<std::string>& dims) {
   Sizes sizes;
   for (const std::string& dim : dims)
-    if (const std::string size = dim.substr(dim.find('=') + 1); analysis::is_number(size))
-      sizes[dim.substr(0, dim.find('='))] = std::stoll(size);
+    if (const auto [name, size] = analysis::named_size(dim); analysis::is_number(size)) sizes[name] = std::stoll(size);
   return sizes;
 }
 

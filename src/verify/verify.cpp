@@ -348,7 +348,7 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
       const verification::OnnxGraph file(onnx, watch);
       if (file.metadata(analysis::state_metadata)) asked.convert.state = StateMode::inputs_outputs;
       const auto of_file =
-          analysis::as_the_program_has(model.state(), verification::input_specs(file.inputs(), model.state().graph));
+          analysis::with_fixed_sizes(model.state(), verification::input_specs(file.inputs(), model.state().graph));
       if (!stated)
         asked.convert.inputs = of_file;
       else if (options.bisect || !options.repro.empty())
