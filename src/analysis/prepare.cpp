@@ -39,16 +39,16 @@ class Preparation {
                   .steps = model.steps,
                   .warnings = {},
                   .unresolved_writes = {},
-                  .state = model.kept,
+                  .state = model.state,
                   .lost_writes = model.lost_writes} {
     state();
   }
 
   void fold() {
     for (int round = 0; round < fold_rounds; ++round) {
-      const bool changed =
-          conversion::fold_with_facts(prepared_.graph, facts_->facts(), model_.schemas, watch_,
-                                      {.keep_assertions = how_.keep_assertions, .folded = folded_, .lost_writes = &prepared_.lost_writes});
+      const bool changed = conversion::fold_with_facts(
+          prepared_.graph, facts_->facts(), model_.schemas, watch_,
+          {.keep_assertions = how_.keep_assertions, .folded = folded_, .lost_writes = &prepared_.lost_writes});
       folded_ = true;
       if (!changed) return;
       prepared_.steps.emplace_back("folded what the inputs' dtypes and shapes settle");
@@ -184,7 +184,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   for (auto& fact : exported_facts(model, options))
     if (std::ranges::find(given.facts, fact.name, &conversion::InputFact::name) == given.facts.end())
       given.facts.push_back(std::move(fact));
-  for (const passes::StateAttribute& state : model.kept)
+  for (const passes::StateAttribute& state : model.state)
     if (!state.initial.get<ir::TensorView>() &&
         std::ranges::find(given.facts, state.input, &conversion::InputFact::name) != given.facts.end())
       throw UsageError("CheckOptions::inputs " + state.input +
