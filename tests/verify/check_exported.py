@@ -144,7 +144,7 @@ def check_training(verify):
 
 
 def check_unread_statistics(verify):
-    """What no output hangs on is no state: such a model converts as it is."""
+    """What no output depends on is no state: such a model converts as it is."""
     for core in (False, True):
         norm = torch.nn.BatchNorm1d(4).train()
         file = save(verify.folder, f"unread_{core}", norm, (torch.randn(3, 4),), core)
