@@ -138,11 +138,11 @@ def bench_exported(tool, models, runs):
         if reference.returncode:
             why = "needs onnxscript, onnx_ir" if "onnxscript" in reference.stderr else "fails"
             line(f"torch.onnx.export(dynamo=True) of {name}.pt2", why, "", True)
-            continue
-        inside = float(reference.stdout.split()[-1])
-        took, exported = in_turn(min(runs, 3), [tool, "convert", file, "-o", out], theirs)
-        line(f"torch.onnx.export(dynamo=True) ÷ convert {name}.pt2", f"{exported:.2f} ÷ {took:.3f} s = {exported / took:.1f}", "", True)
-        line("  the same without import torch", f"{inside:.2f} ÷ {took:.3f} s = {inside / took:.1f}", "", True)
+        else:
+            inside = float(reference.stdout.split()[-1])
+            took, exported = in_turn(min(runs, 3), [tool, "convert", file, "-o", out], theirs)
+            line(f"torch.onnx.export(dynamo=True) ÷ convert {name}.pt2", f"{exported:.2f} ÷ {took:.3f} s = {exported / took:.1f}", "", True)
+            line("  the same without import torch", f"{inside:.2f} ÷ {took:.3f} s = {inside / took:.1f}", "", True)
         for left in (out, copied, *models.glob("out.onnx*")):
             left.unlink(missing_ok=True)
     chain = models / "chain.pt2"

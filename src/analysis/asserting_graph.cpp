@@ -14,11 +14,11 @@ ir::Graph asserting_graph(const Model::State& model, const ir::Watch& watch) {
   options.method = model.method;
   options.watch = watch;
   options.keep_assertions = true;
-  options.state_as_inputs = !model.kept.empty();
+  options.state_as_inputs = !model.state.empty();
   ir::Graph graph = model.program ? passes::normalize(*model.program, model.schemas, options).graph
                                   : passes::normalize(model.asserting->clone(), model.schemas, options).graph;
   // What it keeps may be more than the model does, in branches that only raise.
-  const std::size_t given = model.graph.inputs().size() - model.kept.size();
+  const std::size_t given = model.graph.inputs().size() - model.state.size();
   for (std::size_t i = 0; i < std::min(graph.inputs().size(), given); ++i) {
     graph.inputs()[i]->set_name(model.graph.inputs()[i]->name());
     graph.inputs()[i]->set_type(model.graph.inputs()[i]->type());

@@ -1,9 +1,9 @@
 #include "analysis/exported_inputs.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "analysis/input_spec.h"
@@ -21,16 +21,11 @@ using frontend::pt2::SymbolRange;
 using symbolic::Dim;
 using Kind = Expression::Kind;
 
-// What stands for a symbol: a name or a number, as text.
-using Stands = std::map<std::string, std::string>;
+// The name or number of each symbol, as text.
+using SymbolNames = std::map<std::string, std::string>;
 
 bool is_plain(const Expression& size) {
   return size.kind == Kind::symbol || (size.kind == Kind::number && std::holds_alternative<std::int64_t>(size.value));
-}
-
-// Ranges of expressions stand beside those of symbols.
-bool is_name_of_size(std::string_view text) {
-  return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
 const ir::Value* value_of(const Model::State& model, const ExportedInput& input) {
@@ -39,29 +34,29 @@ const ir::Value* value_of(const Model::State& model, const ExportedInput& input)
   return found == inputs.end() ? nullptr : *found;
 }
 
-const std::string& spelled(const std::string& symbol, const Stands& stands) {
-  const auto found = stands.find(symbol);
-  return found == stands.end() ? symbol : found->second;
+const std::string& name_of(const std::string& symbol, const SymbolNames& names) {
+  const auto found = names.find(symbol);
+  return found == names.end() ? symbol : found->second;
 }
 
-std::string text_of(const Expression& size, const Stands& stands) {
-  if (size.kind == Kind::symbol) return spelled(size.name, stands);
+std::string text_of(const Expression& size, const SymbolNames& names) {
+  if (size.kind == Kind::symbol) return name_of(size.name, names);
   return std::to_string(std::get<std::int64_t>(size.value));
 }
 
-Dim dim_of(const Expression& size, const Stands& stands) {
+Dim dim_of(const Expression& size, const SymbolNames& names) {
   if (size.kind == Kind::number) {
     const auto* whole = std::get_if<std::int64_t>(&size.value);
     return whole ? Dim(*whole) : Dim::unknown();
   }
   if (size.kind == Kind::symbol) {
-    const std::string& text = spelled(size.name, stands);
+    const std::string& text = name_of(size.name, names);
     if (!is_number(text)) return Dim::symbol(text);
     const auto number = number_in(text);
     return number ? Dim(*number) : Dim::unknown();
   }
   std::vector<Dim> dims;
-  for (const Expression& argument : size.arguments) dims.push_back(dim_of(argument, stands));
+  for (const Expression& argument : size.arguments) dims.push_back(dim_of(argument, names));
   if (dims.size() < 2) return Dim::unknown();
   Dim result = dims.front();
   for (std::size_t i = 1; i < dims.size(); ++i) {
@@ -79,20 +74,29 @@ Dim dim_of(const Expression& size, const Stands& stands) {
   return result;
 }
 
-class Settling {
- public:
-  Settling(const Model::State& model, const CheckOptions& options) : model_(model), options_(options) {}
+std::set<std::string> symbols_of(const frontend::pt2::ExportedInterface& exported) {
+  std::set<std::string> symbols;
+  for (const ExportedInput& input : exported.inputs)
+    for (const Expression& size : input.sizes)
+      frontend::pt2::for_each_leaf(size, [&](const Expression& leaf) { symbols.insert(leaf.name); });
+  return symbols;
+}
 
-  CheckOptions settle() {
-    take_names();
+class StatedInputs {
+ public:
+  StatedInputs(const Model::State& model, const CheckOptions& options)
+      : model_(model), options_(options), symbols_(symbols_of(*model.exported)) {}
+
+  CheckOptions options() {
+    apply_names();
     const auto stated = stated_sizes(options_.inputs, model_.graph);
     const auto facts = match_inputs(options_.inputs, model_.graph);  // refuses what no model takes
-    for (std::size_t i = 0; i < stated.size(); ++i) take(options_.inputs[i], stated[i], facts[i].fact);
+    for (std::size_t i = 0; i < stated.size(); ++i) apply_input(options_.inputs[i], stated[i], facts[i].fact);
     refuse_by_guards(with_numbers());
     CheckOptions settled = options_;
     settled.dims.clear();
     for (const std::string& text : sizes_) settled.dims.push_back(with_name(text));
-    for (const auto& [symbol, by] : stands_)
+    for (const auto& [symbol, by] : names_)
       if (by != symbol && !is_number(by)) settled.dims.push_back(symbol + "=" + by);  // for sizes that are expressions
     settled.inputs.clear();
     for (std::size_t i = 0; i < stated.size(); ++i)  // of state
@@ -105,21 +109,21 @@ class Settling {
 
  private:
   // --dim s77=batch
-  void take_names() {
+  void apply_names() {
     for (const std::string& text : options_.dims) {
-      const auto equals = text.find('=');
-      const std::string name = text.substr(0, equals), size = equals == text.npos ? "" : text.substr(equals + 1);
+      const auto [name, size] = named_size(text);
       if (size.empty() || is_number(size)) {
         sizes_.push_back(text);
         continue;
       }
       const std::string option = "CheckOptions::dims " + text;
-      if (!is_symbol(name)) throw UsageError(option + ": the program has no symbol of that name" + symbols());
+      if (!symbols_.contains(name)) throw UsageError(option + ": the program has no symbol of that name" + known_symbols());
+      if (!is_name(size)) throw UsageError(option + ": '" + size + "' is neither a size nor a name");
       replace(name, size, option);
     }
   }
 
-  void take(const std::string& text, const StatedSizes& stated, const symbolic::Fact& fact) {
+  void apply_input(const std::string& text, const StatedSizes& stated, const symbolic::Fact& fact) {
     const std::string option = "CheckOptions::inputs " + text;
     const auto input = std::ranges::find(model_.exported->inputs, stated.input, &ExportedInput::name);
     const auto* tensor = fact.tensor();
@@ -140,70 +144,69 @@ class Settling {
           throw UsageError(option + ": " + place + " is " + text_of(size, {}) +
                            " in the program; export the model again with another example or a dynamic dimension");
       } else {
-        take_expression(size, given, option, place);
+        solve_expression(size, given, option, place);
       }
     }
   }
 
   // 8 for 2*s40: s40 is 4.
-  void take_expression(const Expression& size, const std::string& given, const std::string& option, const std::string& place) {
+  void solve_expression(const Expression& size, const std::string& given, const std::string& option, const std::string& place) {
     const Dim dim = dim_of(size, {});
     if (given == dim.to_string()) return;
     const std::string what = option + ": " + place + " is " + dim.to_string() + " in the program";
     const auto names = symbolic::names_in(dim);
     const auto wanted = number_in(given);
     if (!is_number(given) || !wanted || names.size() != 1)
-      throw UsageError(what + ", which gets no other name: CheckOptions::dims " + (names.empty() ? "SYMBOL" : names[0]) +
-                       "=NAME names the size that it is made of");
+      throw UsageError(what + "; only its symbol can be renamed: CheckOptions::dims " + (names.empty() ? "SYMBOL" : names[0]) +
+                       "=NAME");
     const auto solved = symbolic::solve(dim, *wanted);
     if (!solved)
-      throw UsageError(what + ", and " + given + " for no " + names[0] + " up to " + std::to_string(symbolic::most_solved));
+      throw UsageError(what + "; no " + names[0] + " up to " + std::to_string(symbolic::most_solved) + " gives " + given);
     replace(names[0], std::to_string(*solved), option);
   }
 
   // s77=4 → batch=4, where another option gave the symbol that name.
   std::string with_name(const std::string& text) const {
-    const auto equals = text.find('=');
-    const auto stand = stands_.find(text.substr(0, equals));
-    return stand == stands_.end() || equals == text.npos ? text : stand->second + text.substr(equals);
+    const auto [symbol, size] = named_size(text);
+    const auto found = names_.find(symbol);
+    return found == names_.end() || size.empty() ? text : found->second + "=" + size;
   }
 
   // --dim batch=4, also for a name that another option gave.
-  Stands with_numbers() const {
-    Stands stands = stands_;
+  SymbolNames with_numbers() const {
+    SymbolNames names = names_;
     for (const std::string& text : sizes_) {
-      const std::string named = with_name(text), option = "CheckOptions::dims " + text;
-      const auto equals = named.find('=');
-      const std::string name = named.substr(0, equals), size = equals == named.npos ? "" : named.substr(equals + 1);
+      const std::string option = "CheckOptions::dims " + text;
+      const auto [name, size] = named_size(with_name(text));
       if (!is_number(size) || number_in(size).value_or(0) < 1) throw UsageError(option + ": expected NAME=N, N at least 1");
-      if (is_symbol(name)) stands.emplace(name, name);
+      if (symbols_.contains(name)) names.emplace(name, name);
       bool found = false;
-      for (auto& [symbol, by] : stands) {
+      for (auto& [symbol, by] : names) {
         if (by != name) continue;
         must_be_in_range(symbol, size, option);
         by = size;
         found = true;
       }
-      if (!found) throw UsageError(option + ": no input has a dimension of that name" + symbols());
+      if (!found) throw UsageError(option + ": no input has a dimension of that name" + known_symbols());
     }
-    return stands;
+    return names;
   }
 
   // Where options state numbers.
-  void refuse_by_guards(const Stands& stands) const {
+  void refuse_by_guards(const SymbolNames& names) const {
     std::map<std::string, std::vector<std::int64_t>> sizes;
     for (const ExportedInput& input : model_.exported->inputs) {
       std::vector<std::int64_t> numbers;
       for (const Expression& size : input.sizes)
-        if (const auto number = dim_of(size, stands).number()) numbers.push_back(*number);
+        if (const auto number = dim_of(size, names).number()) numbers.push_back(*number);
       if (numbers.size() == input.sizes.size()) sizes.emplace(input.name, std::move(numbers));
     }
     if (std::string why = frontend::pt2::violation(*model_.exported, sizes); !why.empty())
-      throw UsageError("CheckOptions::inputs: " + why);
+      throw UsageError("the sizes of CheckOptions::inputs and CheckOptions::dims don't fit: " + why);
   }
 
   void replace(const std::string& symbol, const std::string& by, const std::string& option) {
-    if (const auto [known, added] = stands_.emplace(symbol, by); !added && known->second != by)
+    if (const auto [known, added] = names_.emplace(symbol, by); !added && known->second != by)
       throw UsageError(option + ": the size is " + known->second +
                        " in another option, and both are one symbol of the program, " + symbol);
     must_be_in_range(symbol, by, option);
@@ -227,62 +230,48 @@ class Settling {
     if (!value || !ir::is(value->type(), ir::TypeKind::tensor) || !value->type()->tensor.dtype) return std::nullopt;
     std::string text = input.name + "=" + std::string(ir::name(*value->type()->tensor.dtype)) + ":";
     for (std::size_t dim = 0; dim < input.sizes.size(); ++dim) {
-      const std::string size = dim_of(input.sizes[dim], stands_).to_string();
-      if (!is_name_of_size(size)) return std::nullopt;
+      const std::string size = dim_of(input.sizes[dim], names_).to_string();
+      if (!is_number(size) && !is_name(size)) return std::nullopt;
       text += (dim ? "," : "") + size;
     }
     return input.sizes.empty() ? text + "scalar" : text;
   }
 
-  bool is_symbol(const std::string& name) const {
-    return std::ranges::any_of(model_.exported->inputs, [&](const ExportedInput& input) {
-      return std::ranges::any_of(input.sizes, [&](const Expression& size) {
-        bool found = false;
-        frontend::pt2::for_each_leaf(size, [&](const Expression& leaf) { found = found || leaf.name == name; });
-        return found;
-      });
-    });
-  }
-
-  std::string symbols() const {
+  std::string known_symbols() const {
     std::string text;
-    for (const ExportedInput& input : model_.exported->inputs)
-      for (const Expression& size : input.sizes)
-        frontend::pt2::for_each_leaf(size, [&](const Expression& leaf) {
-          if (text.find(leaf.name) == text.npos) text += (text.empty() ? "; it has " : ", ") + leaf.name;
-        });
+    for (const std::string& symbol : symbols_) text += (text.empty() ? "; it has " : ", ") + symbol;
     return text;
   }
 
   const Model::State& model_;
   const CheckOptions& options_;
-  Stands stands_;
+  const std::set<std::string> symbols_;
+  SymbolNames names_;
   std::vector<std::string> sizes_;  // dims with numbers
 };
 
 // Names in the options' texts, by the symbols in their places.
-Stands stands_in(const Model::State& model, const CheckOptions& options) {
-  Stands stands;
+SymbolNames names_given(const Model::State& model, const CheckOptions& options) {
+  SymbolNames names;
   for (const StatedSizes& stated : stated_sizes(options.inputs, model.graph)) {
     const auto input = std::ranges::find(model.exported->inputs, stated.input, &ExportedInput::name);
     if (input == model.exported->inputs.end()) continue;
     for (std::size_t dim = 0; dim < std::min(stated.dims.size(), input->sizes.size()); ++dim)
-      if (input->sizes[dim].kind == Kind::symbol) stands.emplace(input->sizes[dim].name, stated.dims[dim]);
+      if (input->sizes[dim].kind == Kind::symbol) names.emplace(input->sizes[dim].name, stated.dims[dim]);
   }
   for (const std::string& text : options.dims)
-    if (const auto equals = text.find('='); equals != text.npos && !is_number(text.substr(equals + 1)))
-      stands.emplace(text.substr(0, equals), text.substr(equals + 1));
-  return stands;
+    if (const auto [symbol, name] = named_size(text); !name.empty() && !is_number(name)) names.emplace(symbol, name);
+  return names;
 }
 
 }  // namespace
 
 CheckOptions with_exported_inputs(const Model::State& model, CheckOptions options) {
   if (!model.exported) return options;
-  return Settling(model, options).settle();
+  return StatedInputs(model, options).options();
 }
 
-std::vector<std::string> as_the_program_has(const Model::State& model, std::vector<std::string> inputs) {
+std::vector<std::string> with_fixed_sizes(const Model::State& model, std::vector<std::string> inputs) {
   if (!model.exported) return inputs;
   std::vector<std::string> kept;
   const auto all = stated_sizes(inputs, model.graph);
@@ -308,13 +297,13 @@ std::vector<std::string> as_the_program_has(const Model::State& model, std::vect
 std::vector<symbolic::SizeDemand> exported_ranges(const Model::State& model, const CheckOptions& options) {
   std::vector<symbolic::SizeDemand> demands;
   if (!model.exported) return demands;
-  const Stands stands = stands_in(model, options);
+  const SymbolNames names = names_given(model, options);
   const auto at_least = [&](const Dim& size, const Dim& bound) {
     demands.push_back({.size = size, .other = bound, .relation = symbolic::SizeDemand::Relation::at_least});
   };
   for (const auto& [symbol, range] : model.exported->ranges) {
-    const Dim size = dim_of({.kind = Kind::symbol, .name = symbol}, stands);
-    if (size.is_number() || !is_name_of_size(symbol)) continue;
+    const Dim size = dim_of({.kind = Kind::symbol, .name = symbol}, names);
+    if (size.is_number() || !is_name(symbol)) continue;  // the file has ranges of expressions, too
     if (range.least) at_least(size, *range.least);
     if (range.most) at_least(Dim(*range.most), size);
   }
@@ -324,13 +313,13 @@ std::vector<symbolic::SizeDemand> exported_ranges(const Model::State& model, con
 std::vector<conversion::InputFact> exported_facts(const Model::State& model, const CheckOptions& options) {
   std::vector<conversion::InputFact> facts;
   if (!model.exported) return facts;
-  const Stands stands = stands_in(model, options);
+  const SymbolNames names = names_given(model, options);
   for (const ExportedInput& input : model.exported->inputs) {
     if (std::ranges::all_of(input.sizes, is_plain)) continue;  // stated by an option
     const ir::Value* value = value_of(model, input);
     if (!value) continue;
     symbolic::TensorFact tensor{.dtype = value->type()->tensor.dtype, .shape = symbolic::Shape{}};
-    for (const Expression& size : input.sizes) tensor.shape->push_back(dim_of(size, stands));
+    for (const Expression& size : input.sizes) tensor.shape->push_back(dim_of(size, names));
     facts.push_back({input.name, {.value = std::move(tensor)}});
   }
   return facts;

@@ -15,8 +15,9 @@ namespace compatcheck::analysis {
 // UsageError for what the file rules out.
 CheckOptions with_exported_inputs(const Model::State& model, CheckOptions options);
 
-// The inputs that an ONNX file of the program states, but for what the program itself fixes or makes of other sizes.
-std::vector<std::string> as_the_program_has(const Model::State& model, std::vector<std::string> inputs);
+// `inputs` of an ONNX file of the program, as --input would state them. Sizes that the program fixes become its numbers. Inputs
+// with sizes that are expressions are dropped, because the program states them.
+std::vector<std::string> with_fixed_sizes(const Model::State& model, std::vector<std::string> inputs);
 
 // What the file demands of named sizes: their ranges.
 std::vector<symbolic::SizeDemand> exported_ranges(const Model::State& model, const CheckOptions& options);

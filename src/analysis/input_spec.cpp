@@ -28,11 +28,6 @@ struct InputSpec {
                    " (expected [NAME=][DTYPE:]DIM,DIM,… as in x=f32:batch,3,224,224)");
 }
 
-bool is_name(std::string_view text) {
-  return !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_') &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-}
-
 std::vector<std::string> parse_dims(std::string_view dims, std::string_view text) {
   std::vector<std::string> result;
   for (std::size_t start = 0; start <= dims.size();) {
@@ -205,6 +200,16 @@ std::optional<std::int64_t> number_in(std::string_view text) {
 
 bool is_number(std::string_view size) { return !size.empty() && size.find_first_not_of("0123456789") == size.npos; }
 
+bool is_name(std::string_view text) {
+  return !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_') &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+NamedSize named_size(const std::string& text) {
+  const auto equals = text.find('=');
+  return {text.substr(0, equals), equals == text.npos ? "" : text.substr(equals + 1)};
+}
+
 std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph) {
   const std::vector<InputLeaf> leaves = input_leaves(graph);
   std::vector<StatedSizes> all;
@@ -268,11 +273,11 @@ void check_dims(std::span<const std::string> dims, std::span<const std::string> 
     if (input.tensor.shape)
       for (const auto& dim : *input.tensor.shape)
         if (is_name(dim)) named.insert(dim);
-  for (const std::string_view text : dims) {
-    const std::string option = "CheckOptions::dims " + std::string(text);
-    const auto equals = text.find('=');
-    const auto size = equals == text.npos ? std::nullopt : number_in(text.substr(equals + 1));
-    const std::string_view name = text.substr(0, equals);
+  for (const std::string& text : dims) {
+    const std::string option = "CheckOptions::dims " + text;
+    const NamedSize stated = named_size(text);
+    const std::string& name = stated.name;
+    const auto size = number_in(stated.size);
     if (!is_name(name) || !size || *size < 1) throw UsageError(option + ": expected NAME=N, N at least 1");
     if (!named.contains(name)) throw UsageError(option + ": no input has a dimension of that name");
     if (!given.emplace(name).second) throw UsageError(option + ": the dimension is given twice");

@@ -33,7 +33,15 @@ struct StatedSizes {
   std::vector<std::string> dims;
 };
 std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph);
-bool is_number(std::string_view size);                         // or else a name
+
+// --dim taken apart: "batch=4". `size` is empty if there is no '='.
+struct NamedSize {
+  std::string name, size;
+};
+NamedSize named_size(const std::string& text);
+
+bool is_number(std::string_view size);                         // of digits alone
+bool is_name(std::string_view size);                           // of letters, digits and underscores, the first no digit
 std::optional<std::int64_t> number_in(std::string_view size);  // nullopt for a name, and beyond 64 bits
 
 // Specs matched to inputs, in order or by name. Throws UsageError for a name that the model doesn't have (with the ones

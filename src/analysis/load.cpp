@@ -63,8 +63,8 @@ void add_schemas(Model::State& state) {
 
 void take_normalized(Model::State& state, passes::Normalized normalized, const ir::Watch& watch) {
   state.graph = std::move(normalized.graph);
-  state.kept = std::move(normalized.state);
-  const auto given = state.graph.inputs().first(state.graph.inputs().size() - state.kept.size());
+  state.state = std::move(normalized.state);
+  const auto given = state.graph.inputs().first(state.graph.inputs().size() - state.state.size());
   if (state.program && state.method == "forward") apply_recorded_inputs(given, state.program->recorded_inputs);
   if (!state.exported) name_inputs_plainly(given);
   schema::resolve(state.graph, state.schemas);
@@ -77,21 +77,8 @@ void take_normalized(Model::State& state, passes::Normalized normalized, const i
 }
 
 std::shared_ptr<const Model::State> with_state(const Model::State& model, const ir::Watch& watch) {
-  auto state = std::make_shared<Model::State>();
-  state->path = model.path;
-  state->format = model.format;
-  state->bytes = model.bytes;
-  state->identity = model.identity;
-  state->parameters = model.parameters;
-  state->program = model.program;
-  state->table = model.table;
-  state->registry = model.registry;
-  state->handlers = model.handlers;
-  state->moved = model.moved;
-  state->file = model.file;
-  state->method = model.method;
-  state->load = model.load;
-  state->exported = model.exported;
+  const analysis::LoadedFile& file = model;
+  auto state = std::make_shared<Model::State>(file);
   add_schemas(*state);
   passes::NormalizeOptions options;
   options.method = model.method;
@@ -143,22 +130,23 @@ Model Loader::State::load(const std::string& path, const Read& read) {
 }
 
 Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, const ir::Watch& watch) {
-  auto state = std::make_shared<Model::State>();
-  state->path = path;
-  state->format = loaded.format;
-  state->bytes = loaded.file_bytes;
-  state->identity = std::move(loaded.identity);
-  state->parameters = loaded.parameters;
-  state->table = in_force.table;
-  state->registry = in_force.registry;
-  state->handlers = in_force.handlers;
-  state->moved = conversion::moved_attributes(in_force.table);
-  state->file = loaded.file;
-  state->method = options.method;
-  state->exported = std::move(loaded.exported);
-  state->load = frontend_options(options, in_force.table, false);
+  analysis::LoadedFile file{.path = path,
+                            .format = loaded.format,
+                            .bytes = loaded.file_bytes,
+                            .identity = std::move(loaded.identity),
+                            .parameters = loaded.parameters,
+                            .program = nullptr,
+                            .table = in_force.table,
+                            .registry = in_force.registry,
+                            .handlers = in_force.handlers,
+                            .moved = conversion::moved_attributes(in_force.table),
+                            .file = loaded.file,
+                            .method = options.method,
+                            .exported = std::move(loaded.exported),
+                            .load = frontend_options(options, in_force.table, false)};
   if (auto* program = std::get_if<ir::Program>(&loaded.content))
-    state->program = std::make_shared<const ir::Program>(std::move(*program));
+    file.program = std::make_shared<const ir::Program>(std::move(*program));
+  auto state = std::make_shared<Model::State>(std::move(file));
   add_schemas(*state);
 
   report_stage(options.run, "normalize");
@@ -166,7 +154,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   normalize_options.method = options.method;
   normalize_options.watch = watch;
   if (!options.model.empty() && loaded.format != frontend::Format::exported_program)
-    throw UsageError(path + ": LoadOptions::model " + options.model + ": only archives of torch.export hold several models");
+    throw UsageError(path + ": LoadOptions::model " + options.model + ": only archives of torch.export hold several programs");
   if (!state->program && options.method != "forward")
     throw UsageError(path + ": LoadOptions::method " + options.method + ": a graph as text has no methods");
   if (const auto* text = std::get_if<ir::Graph>(&loaded.content); text && !passes::assertions(*text).empty())

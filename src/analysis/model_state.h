@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compatcheck/load.h"
@@ -21,32 +22,41 @@
 #include "schema/schema.h"
 #include "symbolic/registry.h"
 
-namespace compatcheck {
+namespace compatcheck::analysis {
 
-struct Model::State {
+// A file and what it was loaded with. Normalization doesn't change it, so a model is the same here in every StateMode.
+struct LoadedFile {
   std::string path;  // as given
   frontend::Format format{};
   std::uint64_t bytes = 0;
   std::string identity;
   frontend::Parameters parameters;
-  std::shared_ptr<const ir::Program> program;                  // what the graph was made from; null for text
-  ir::Graph graph;                                             // normalised
-  std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
-  std::vector<std::string> steps;
-  std::vector<passes::StateAttribute> kept;  // attributes that are inputs and outputs of `graph`: its last ones
-  std::vector<ir::LostWrite> lost_writes;    // to inputs, state included
-  bool dropped_assertions = false;           // of branches that only raise, whether facts settle them or not
-  std::optional<ir::Graph> asserting;        // of text with such branches: as it was read
-
-  schema::Registry schemas;  // shipped, users' and stubs
+  std::shared_ptr<const ir::Program> program;  // what the graph is made from; null for text
   mapping::Table table = mapping::Table::shipped();
   symbolic::Registry registry;
   handlers::Registry handlers;
   onnx::MovedAttributes moved;                               // of the table
   std::shared_ptr<const frontend::InputFile> file;           // what the weights lie in
-  std::string method;                                        // that `graph` is of
+  std::string method;                                        // that the graph is of
   std::optional<frontend::pt2::ExportedInterface> exported;  // what an exported program states of its inputs
   frontend::LoadOptions load;                                // for whoever runs the file
+};
+
+}  // namespace compatcheck::analysis
+
+namespace compatcheck {
+
+struct Model::State : analysis::LoadedFile {
+  explicit State(analysis::LoadedFile loaded) : LoadedFile(std::move(loaded)) {}
+
+  schema::Registry schemas;                                    // shipped, users' and stubs
+  ir::Graph graph;                                             // normalised
+  std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
+  std::vector<std::string> steps;
+  std::vector<passes::StateAttribute> state;  // attributes that are inputs and outputs of `graph`: its last ones
+  std::vector<ir::LostWrite> lost_writes;     // to inputs, state included
+  bool dropped_assertions = false;            // of branches that only raise, whether facts settle them or not
+  std::optional<ir::Graph> asserting;         // of text with such branches: as it was read
 
   // The same model whose state is inputs and outputs, made when it is first asked for.
   mutable std::once_flag stateful_made;

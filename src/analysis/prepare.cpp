@@ -40,7 +40,7 @@ class Preparation {
                   .steps = model.steps,
                   .warnings = {},
                   .unresolved_writes = {},
-                  .state = model.kept,
+                  .state = model.state,
                   .lost_writes = model.lost_writes} {
     state();
   }
@@ -195,7 +195,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   for (auto& fact : exported_facts(model, options))
     if (std::ranges::find(given.facts, fact.name, &conversion::InputFact::name) == given.facts.end())
       given.facts.push_back(std::move(fact));
-  for (const passes::StateAttribute& state : model.kept)
+  for (const passes::StateAttribute& state : model.state)
     if (!state.initial.get<ir::TensorView>() &&
         std::ranges::find(given.facts, state.input, &conversion::InputFact::name) != given.facts.end())
       throw UsageError("CheckOptions::inputs " + state.input +

@@ -31,7 +31,7 @@ void StateAdvice::make_trial() {
   asked.state = StateMode::inputs_outputs;
   try {
     const Model::State& stateful = state_of(model_, asked.state, watch_);
-    if (stateful.kept.empty()) return;
+    if (stateful.state.empty()) return;
     tried_ = std::make_unique<Tried>(Tried{.prepared = prepare(stateful, asked, watch_)});
     tried_->context.emplace(context_of(stateful, tried_->prepared, watch_, asked.export_type));
     tried_->assessor.emplace(tried_->prepared.graph, *tried_->context);

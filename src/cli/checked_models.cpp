@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/library_words.h"
+#include "cli/model_files.h"
 #include "cli/output_file.h"
 #include "cli/read_model.h"
 #include "cli/terminal.h"
@@ -42,9 +43,8 @@ namespace {
 bool is_onnx(const std::string& file) {
   if (file == "-") return false;
   if (file.ends_with(".onnx")) return true;
-  const auto ending = std::filesystem::path(file).extension();
-  for (const char* ours : {".pt", ".pt2", ".pth", ".torchscript", ".ir", ".txt"})
-    if (ending == ours) return false;
+  const std::string ending = std::filesystem::path(file).extension().string();
+  if (std::ranges::find(model_endings, ending) != model_endings.end()) return false;
   try {
     return format_of(file) == "onnx";
   } catch (const Error&) {

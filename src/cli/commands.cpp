@@ -18,9 +18,8 @@ namespace {
 constexpr std::array table{
     Command{"check", "MODEL...", "classify every operator of a model; the default command", "<file>", run_check},
     Command{"convert", "MODEL -o FILE", "convert a model to ONNX", "<file>", run_convert},
-    Command{"verify", "MODEL [FILE.onnx]", "run TorchScript and ONNX Runtime on the same inputs and compare", "<file>",
-            run_verify},
-    Command{"inspect", "MODEL", "show the nodes, attributes and weights of a .pt or .onnx file", "<file>", run_inspect},
+    Command{"verify", "MODEL [FILE.onnx]", "run the model and ONNX Runtime on the same inputs and compare", "<file>", run_verify},
+    Command{"inspect", "MODEL", "show the nodes, attributes and weights of a .pt, .pt2 or .onnx file", "<file>", run_inspect},
     Command{"extract", "MODEL.onnx -o FILE", "write a part of an ONNX model, or the whole model with more outputs", "<file>",
             run_extract},
     Command{"diff", "A B", "compare two models or two saved JSON reports", "<file>", run_diff},

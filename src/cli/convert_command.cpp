@@ -71,7 +71,7 @@ int convert_model(const Options& options) {
                   "; another --input overrides");
   for (const StateInfo& state : report.model.state)
     write_message(options.positional.front() + ": attribute " + state.attribute + " is input " + state.input.name +
-                  " and output " + state.output + ": give each call what the call before gave");
+                  " and output " + state.output + ": pass the output of each call as the input of the next call");
   write_message((options.output == "-" ? "<stdout>" : options.output.string()) + ": written, " + render(*report.written));
   std::fputs(render_findings(report, page_of(options)).c_str(), stderr);
   return exit_passed;

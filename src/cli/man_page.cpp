@@ -50,13 +50,14 @@ constexpr const char* exit_codes =
 
 std::string program_page() {
   std::string page =
-      page_head("compatcheck", "check, convert and verify TorchScript models for ONNX") +
+      page_head("compatcheck", "check, convert and verify PyTorch model files for ONNX") +
       ".SH SYNOPSIS\n.B compatcheck\n[\\fBcheck\\fR] \\fIMODEL\\fR... [\\fIOPTIONS\\fR]\n.br\n.B compatcheck\n\\fICOMMAND\\fR "
       "...\n"
       ".SH DESCRIPTION\n"
-      "Reads a TorchScript model without its Python code. Reports what each operator becomes at an ONNX opset, the source line "
+      "Reads a PyTorch model file (TorchScript or torch.export) without its Python code. Reports what each operator becomes at "
+      "an ONNX opset, the source line "
       "of "
-      "each operator that doesn't convert, and what to do about it. Writes the ONNX model, and compares it with TorchScript.\n"
+      "each operator that doesn't convert, and what to do about it. Writes the ONNX model, and compares it with PyTorch.\n"
       ".SH COMMANDS\n";
   for (const Command& command : command_table())
     page += ".TP\n\\fB" + roff(command.name) + "\\fR " + roff(command.arguments) + "\n" + roff(command.summary) +

@@ -31,11 +31,16 @@ bool is_model(const std::filesystem::directory_entry& entry, bool onnx) {
   const auto type = entry.status(error).type();
   using enum std::filesystem::file_type;
   if (type == fifo || type == socket || type == character || type == block) return false;
-  const auto ending = entry.path().extension();
+  const std::string ending = entry.path().extension().string();
   if (ending == ".txt") return type == regular && may_hold_graph(entry.path());
   if (ending == ".onnx") return onnx;
-  return ending == ".pt" || ending == ".pt2" || ending == ".pth" || ending == ".torchscript" ||
-         ending == ".ir";  // a link that leads nowhere, too
+  return std::ranges::find(model_endings, ending) != model_endings.end();  // a link that leads nowhere, too
+}
+
+std::string known_endings(bool onnx) {
+  std::string text;
+  for (const std::string_view ending : model_endings) text += std::string(ending) + (ending == ".txt" ? " with a graph" : ", ");
+  return text + (onnx ? ", .onnx" : "");
 }
 
 bool matches(const std::string& glob, const std::string& text) { return ::fnmatch(glob.c_str(), text.c_str(), 0) == 0; }
@@ -47,8 +52,7 @@ class Search {
   std::vector<std::string> run() {
     look_into(top_);
     if (found_.empty())
-      throw UsageError(top_.string() + ": no model in this folder (.pt, .pt2, .pth, .torchscript, .ir, " +
-                       (how_.onnx ? ".onnx, " : "") + "or .txt with a graph)" +
+      throw UsageError(top_.string() + ": no model in this folder (" + known_endings(how_.onnx) + ")" +
                        (excluded_ ? "; --exclude leaves out " + std::to_string(excluded_) : std::string()));
     std::sort(found_.begin(), found_.end());
     return std::move(found_);

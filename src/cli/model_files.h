@@ -1,17 +1,21 @@
 // The models that the arguments of `check` mean.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace compatcheck::cli {
 
-// Folders are searched for .pt, .pt2, .pth, .torchscript and .ir files, and .txt files that hold a graph; in order of their
-// names. What can't be looked into (a folder or text without leave, a link to nothing) stands among them, for the check to say
-// so; pipes, sockets and devices are no models, and links to folders aren't followed, nor hidden folders searched. Anything else
-// stays as it is ("-", a file, what doesn't exist). Each file comes once, where it came first. Throws UsageError for a folder
-// without models.
+// The names of model files end so. A .txt file is a model only if it holds a graph.
+inline constexpr auto model_endings = std::to_array<std::string_view>({".pt", ".pt2", ".pth", ".torchscript", ".ir", ".txt"});
+
+// Folders are searched for model files, in order of their names. What can't be looked into (a folder or text without leave, a
+// link to nothing) stands among them, for the check to say so; pipes, sockets and devices are no models, and links to folders
+// aren't followed, nor hidden folders searched. Anything else stays as it is ("-", a file, what doesn't exist). Each file comes
+// once, where it came first. Throws UsageError for a folder without models.
 struct FolderSearch {
   // Globs of what is left out. One without a slash is matched with the names of files and folders, another with the path as it
   // is reported, and with the path from the searched folder on. '*' matches slashes, too.

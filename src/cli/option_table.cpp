@@ -131,8 +131,8 @@ constexpr std::array table{
            "read dtypes and sizes that no --input states from examples: .pt (torch.save), .npz, or a folder of input_0.pb, ...",
            [](Options& o, const std::string& v) { o.check.inputs_from = named_file("--inputs-from", v); }},
     Option{"--dim", "", "NAME=N", "", true, "check convert verify",
-           "use this size for a named dimension when something must run; verify then doesn't vary it. "
-           "With a name in the place of N: the name of a symbolic dimension of a .pt2 file",
+           "use this size for a named dimension when something must run; verify then doesn't vary it; "
+           "SYMBOL=NAME names a symbolic dimension of a .pt2 file",
            [](Options& o, const std::string& v) { o.check.dims.push_back(v); }},
     Option{"--custom-opset", "", "DOMAIN=N", "", true, "check convert verify",
            "version of a custom ONNX domain (default: stated by a mapping table, else 1)",
@@ -188,7 +188,7 @@ constexpr std::array table{
     Option{"--method", "", "NAME", "", false, "check convert verify inspect diff",
            "use this method of the model (default forward)", [](Options& o, const std::string& v) { o.load.method = v; }},
     Option{"--model", "", "NAME", "", false, "check convert verify inspect diff",
-           "use this model of a .pt2 archive that holds several", [](Options& o, const std::string& v) { o.load.model = v; }},
+           "use this program of a .pt2 archive that holds several", [](Options& o, const std::string& v) { o.load.model = v; }},
     Option{"--mappings", "", "FILE|DIR", "<file>", true, "check convert verify inspect diff ops explain",
            "load your own mapping tables; later ones override earlier ones",
            [](Options& o, const std::string& v) { o.load.mappings.emplace_back(v); }},

@@ -74,7 +74,8 @@ constexpr std::array<Magic, 11> others = {{
      "7zXZ"sv,
      0, Format::unknown, "is compressed with xz: unpack it first"},
     {"version https://git-lfs"sv, 0, Format::unknown, "is a Git LFS pointer, not the model itself: run git lfs pull"},
-    {"PTE"sv, 0, Format::executorch, "is an ExecuTorch program, not TorchScript"},
+    {"PTE"sv, 0, Format::executorch,
+     "is an ExecuTorch program, lowered for a backend: save the exported program itself with torch.export.save"},
     {"ET12"sv, 4, Format::executorch,
      "is an ExecuTorch program, lowered for a backend: save the exported program itself with torch.export.save"},
 }};
@@ -128,7 +129,7 @@ Recognition recognise_zip(const InputFile& file, const ZipDirectory& directory) 
             "is TorchScript of torch 1.0: load it there with torch.jit.load, and save it with torch 1.6 or newer",
             {}};
   if (directory.find("data.pkl")) return recognise_pickle_archive(file, directory);
-  return {Format::unknown, "is a zip archive without TorchScript code in it", {}};
+  return {Format::unknown, "is a zip archive that holds neither TorchScript code nor an exported program", {}};
 }
 
 }  // namespace

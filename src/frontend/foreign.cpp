@@ -17,7 +17,7 @@ std::string pickled_module(const std::string& class_name) {
 
 std::string unknown(const std::string& detail) {
   if (!detail.empty()) return detail;
-  return "is not a file that torch.jit.save writes, nor a TorchScript graph as text";
+  return "is neither a file of torch.jit.save or torch.export.save nor a TorchScript graph as text";
 }
 
 }  // namespace

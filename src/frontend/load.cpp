@@ -91,7 +91,10 @@ std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std
       throw ModelError("the loader's answer is damaged: it has other attributes");
     return values->items;
   };
-  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].before = state(i), runs[i].after = state(i + 1);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].before = state(i);
+    runs[i].after = state(i + 1);
+  }
   return runs;
 }
 

@@ -93,10 +93,8 @@ struct ObserveReply {
   std::vector<ObservedTensor> tensors;
 };  // position: see snapshot.h, `values_in_order`
 struct RunReply {
-  std::vector<std::uint8_t> results;
-  // a snapshot: a list; of each call a tuple that holds its result, or why it failed
-  std::vector<std::uint8_t>
-      state;  // a snapshot: a list; before the first call and after each one a tuple of the values asked for
+  std::vector<std::uint8_t> results;  // a snapshot: a list, for each call a tuple of its result, or a text, why it failed
+  std::vector<std::uint8_t> state;    // a snapshot: a list of tuples of `state`'s values, before the first call and after each
 };
 struct ValuesReply {
   std::vector<std::uint64_t> executions;  // of each block

@@ -85,11 +85,11 @@ class Reader {
       case Kind::dict: return dict(item.members, depth);
       case Kind::call: return called(item, depth);
       case Kind::object: return object(item, depth);
-      case Kind::name: throw ModelError("holds " + name_of(item) + ", which is no example of an input");
+      case Kind::name: throw ModelError("holds " + name_of(item) + ", which is not a tensor, number, text or container of these");
       case Kind::persistent: throw ModelError("holds a bare storage; save the tensor");
       case Kind::other: break;
     }
-    throw ModelError("holds bytes, a set or a number of more than 64 bits, none of which is a model's input");
+    throw ModelError("holds bytes, a set or a number of more than 64 bits");
   }
 
   ir::Constants members(const PickleItem& item, int depth) {
@@ -135,7 +135,7 @@ class Reader {
 
   [[noreturn]] static void refuse(const std::string& name) {
     throw ModelError("holds a Python object (" + name +
-                     "), which isn't made here: save a tuple, list or dict of tensors and numbers");
+                     "), which isn't supported: save tensors, numbers, and tuples, lists and dicts of these");
   }
 
   ir::Constant rebuilt(const std::string& name, const PickleItem& arguments, int depth) {
@@ -260,7 +260,7 @@ ir::Constant read_saved_object(const InputFile& file, const ZipDirectory& direct
   const ZipRecord* found = directory.find("data.pkl");
   if (!found) throw ModelError("lacks record data.pkl: it is cut short or damaged");
   const ZipRecord& record = *found;
-  if (record.unpacked > longest_pickle) throw ModelError("has a data.pkl of more than 16 MB: too much for example inputs");
+  if (record.unpacked > longest_pickle) throw ModelError("has a data.pkl of more than 16 MB");
   const auto pickle = read_zip_record(file, record, longest_pickle);
   if (const auto* order = directory.find("byteorder")) {
     const auto text = read_zip_record(file, *order, 16);

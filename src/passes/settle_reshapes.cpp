@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "ir/open_strides.h"
 #include "passes/effects.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -40,16 +41,10 @@ bool keeps_order(const ir::Node& node) {
   return true;
 }
 
-// Its type says that the strides are open: a state that calls set (passes/state.h).
-bool has_open_strides(const ir::Value* input) {
-  const auto& strides = input->type() ? input->type()->tensor.strides : std::nullopt;
-  return strides && std::ranges::any_of(*strides, [](const auto& stride) { return !stride; });
-}
-
 // Other inputs lie in the order of their sizes, as ONNX's tensors do.
 bool lies_in_order(const ir::Value* value, int depth = 0) {
   const ir::Node* maker = value->producer();
-  if (!maker) return !value->block()->owner() && !has_open_strides(value);
+  if (!maker) return !value->block()->owner() && !ir::has_open_strides(value->type());
   if (const ir::Constant* constant = ir::constant_of(value)) {
     const auto* view = constant->get<ir::TensorView>();
     return view && view->contiguous();

@@ -128,8 +128,8 @@ std::string assumed(const Report& report, const RenderOptions& options, const St
 // What a caller passes from call to call.
 std::string state(const Report& report, const Style& style) {
   if (report.model.state.empty()) return {};
-  std::string lines =
-      "\n" + style(Color::bold, "state") + style(Color::dim, "  give each input what its output gave in the call before") + "\n";
+  std::string lines = "\n" + style(Color::bold, "state") +
+                      style(Color::dim, "  pass the output of each call as the input of the next call") + "\n";
   for (const StateInfo& each : report.model.state)
     lines += "  input " + each.input.name + " (" + type(each.input) + "), output " + each.output + "\n";
   return lines;

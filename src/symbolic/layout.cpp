@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/open_strides.h"
 #include "symbolic/layout_views.h"
 #include "symbolic/shapes.h"
 
@@ -100,12 +101,6 @@ bool pads(const Call& call) {
   return constant && pad && std::ranges::any_of(*pad, [](std::int64_t side) { return side > 0; });
 }
 
-// A state that calls set (passes/state.h); other inputs are contiguous.
-bool has_open_strides(const ir::Value* input) {
-  const auto& strides = input->type() ? input->type()->tensor.strides : std::nullopt;
-  return strides && std::ranges::any_of(*strides, [](const auto& stride) { return !stride; });
-}
-
 Placement open(const ir::Value* value) { return {.layout = std::nullopt, .unknown = value}; }
 
 }  // namespace
@@ -121,7 +116,7 @@ const Placement& Layouts::of(const ir::Value* value) {
 
 Placement Layouts::state(const ir::Value* value) {
   const ir::Node* node = value->producer();
-  if (!node) return value->block()->owner() || has_open_strides(value) ? open(value) : fresh(value);
+  if (!node) return value->block()->owner() || ir::has_open_strides(value->type()) ? open(value) : fresh(value);
   if (ir::constant_of(value)) return constant(value);
   if (among(node->op(), same_tensor)) return of(node->input(0));
   if (node->is("prim::ListUnpack")) return part(value, *node->input(0)->producer(), value->index());

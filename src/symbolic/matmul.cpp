@@ -203,7 +203,6 @@ Facts chain(const Call& call) {
   return {tensor_fact(first->dtype, std::move(shape))};
 }
 
-// x1 · weight[k] · x2 for each output k, over the last dimensions.
 // Each tensor with new dimensions of size 1, multiplied, and summed over some.
 Facts trilinear(const Call& call) {
   std::optional<Shape> product;
@@ -224,6 +223,7 @@ Facts trilinear(const Call& call) {
   return {tensor_fact(call.dtype_of("i1"), dims.empty() ? product : reduce_shape(*product, dims, false))};
 }
 
+// x1 · weight[k] · x2 for each output k, over the last dimensions.
 Facts bilinear(const Call& call) {
   const TensorFact &input = tensor_of(call, "input1"), &weight = tensor_of(call, "weight");
   const TensorFact& other = tensor_of(call, "input2");

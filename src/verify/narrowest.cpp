@@ -22,7 +22,7 @@ class Walk {
  public:
   explicit Walk(const symbolic::FactTable& facts) : facts_(facts) {}
 
-  // Of all nodes in the block, whose inputs hang on `around`.
+  // Of all nodes in the block, whose inputs depend on `around`.
   Narrow block(const ir::Block& block, Narrow around) {
     Narrow all;
     for (const ir::Value* input : block.inputs()) set(input, around);

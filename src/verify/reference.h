@@ -1,4 +1,4 @@
-// The model as TorchScript runs it: at which sizes, on what inputs, with what result.
+// The model as PyTorch runs it: at which sizes, on what inputs, with what result.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include "analysis/prepare.h"
 #include "compatcheck/verify.h"
 #include "frontend/load.h"
+#include "verify/exported_run.h"
 #include "verify/inputs.h"
 #include "verify/size_search.h"
 #include "verify/sizes.h"
@@ -19,9 +20,9 @@ struct Expected {
   MadeCall call;
   Sizes sizes;  // of named dimensions
   ir::Constant result;
-  std::optional<ir::Constant> again;  // with another seed of TorchScript's generator
+  std::optional<ir::Constant> again;  // with another seed of PyTorch's generator
   bool on_cpu = false;                // its code names a GPU: the prepared graph was run, operator by operator
-  std::vector<Sizes> refused{};       // by TorchScript, before these
+  std::vector<Sizes> refused{};       // by PyTorch, before these
   std::string refusal{};              // its reason at the first of them
   // Of a model that keeps state: the calls before this one, of which the first finds the state that the file holds, and those
   // that follow, each as this is. Its state stands among the call's leaves, and after the result.
@@ -29,7 +30,7 @@ struct Expected {
   std::vector<Expected> later{};
 };
 
-// A size that the user fixed and that TorchScript refuses, beside the one that the model was traced with, which it takes.
+// A size that the user fixed and that PyTorch refuses, beside the one that the model was traced with, which it takes.
 struct Misfit {
   std::string name;
   std::int64_t fixed = 0, traced = 0;
@@ -48,12 +49,12 @@ class Reference {
   // The user's own inputs: what they hold is never made anew.
   bool has_examples() const { return !examples_.empty(); }
 
-  // Inputs that TorchScript takes, at sizes that are likely, and what it makes of them. nullopt: it takes none at the sizes that
+  // Inputs that PyTorch takes, at sizes that are likely, and what it makes of them. nullopt: it takes none at the sizes that
   // the user fixed, and some at others (misfits). Throws ModelError where it takes none.
   std::optional<Expected> first();
   const std::vector<Misfit>& misfits() const { return misfits_; }
 
-  // The same at one of these sizes, the first that TorchScript takes; nullopt: it takes none, `reason` is that at the first.
+  // The same at one of these sizes, the first that PyTorch takes; nullopt: it takes none, `reason` is that at the first.
   // Inputs differ with `run`.
   std::optional<Expected> at(const std::vector<Sizes>& candidates, int run, std::string& reason);
 
@@ -62,7 +63,7 @@ class Reference {
   enum class Nudged : std::uint8_t { inputs, weights, inputs_in_half };
   std::optional<ir::Constant> nudged_result(const Expected& expected, Nudged what, std::uint64_t draw);
 
-  // The narrowest float that a node gives on which this output of so many hangs, if that is half precision.
+  // The narrowest float that a node gives on which this output of so many depends, if that is half precision.
   std::optional<ir::DType> narrow_of(std::size_t output, std::size_t outputs) const;
 
   static void set_leaf(MadeCall& call, const std::string& name, ir::Constant value);
@@ -80,9 +81,6 @@ class Reference {
   const std::vector<analysis::ExampleLeaf>& examples_of(int attempt) const { return attempt == sampled ? samples_ : examples_; }
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
-  // Whether the program's guards accept these sizes: why not, or empty.
-  std::string refused_by_guards(const MadeCall& call) const;
-  std::vector<frontend::Frontend::Run> run_exported(const std::vector<ir::Constants>& calls, std::uint64_t seed);
   static ir::Constant with_state(frontend::Frontend::Run& run);
   [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;
   void find_misfits(const Sizes& tried);
@@ -96,8 +94,8 @@ class Reference {
   const VerifyOptions& options_;
   const analysis::Prepared& prepared_;
   const ir::Watch& watch_;
-  std::vector<std::string> state_;     // the attributes that are inputs and outputs of the prepared graph
-  std::optional<ir::Graph> exported_;  // an exported program as its file has it; its state are inputs and outputs at the end
+  std::vector<std::string> state_;  // the attributes that are inputs and outputs of the prepared graph
+  std::optional<ExportedRun> exported_;
   std::vector<std::optional<ir::DType>> narrow_;  // by output
   InputMaker maker_;
   frontend::Frontend frontend_;
@@ -106,7 +104,7 @@ class Reference {
   SizePlan plan_;
   std::vector<Misfit> misfits_;
   std::string onnx_;  // the file that inputs are those of
-  int attempt_ = 0;   // of the inputs that TorchScript took first
+  int attempt_ = 0;   // of the inputs that PyTorch took first
 };
 
 }  // namespace compatcheck::verification

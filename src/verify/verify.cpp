@@ -312,6 +312,23 @@ VerifyOptions with_stated_inputs(const Model::State& model, VerifyOptions option
   return options;
 }
 
+bool states_inputs(const VerifyOptions& options) {
+  return !options.convert.inputs.empty() || !options.convert.inputs_from.empty();
+}
+
+// With the inputs and the state of an ONNX file of the model, where the user states none.
+VerifyOptions as_file_states(const Model::State& model, const std::filesystem::path& onnx, VerifyOptions options) {
+  const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
+  const verification::OnnxGraph file(onnx, watch);
+  if (file.metadata(analysis::state_metadata)) options.convert.state = StateMode::inputs_outputs;
+  const auto inputs = analysis::with_fixed_sizes(model, verification::input_specs(file.inputs(), model.graph));
+  if (!states_inputs(options))
+    options.convert.inputs = inputs;
+  else if (options.bisect || !options.repro.empty())
+    verification::keep_names(options.convert.inputs, options.convert.dims, inputs, model.graph);
+  return options;
+}
+
 Verification unconverted(const Model& model, Report report, VerifyFailOn fail_on) {
   Verification made;
   made.model = model.path();
@@ -341,20 +358,9 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
     must_run(model, options);
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(onnx, ignored)) throw ModelError(onnx.string() + ": there is no such file");
-    VerifyOptions asked = options;
-    const bool stated = !options.convert.inputs.empty() || !options.convert.inputs_from.empty();
-    {
-      const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
-      const verification::OnnxGraph file(onnx, watch);
-      if (file.metadata(analysis::state_metadata)) asked.convert.state = StateMode::inputs_outputs;
-      const auto of_file =
-          analysis::as_the_program_has(model.state(), verification::input_specs(file.inputs(), model.state().graph));
-      if (!stated)
-        asked.convert.inputs = of_file;
-      else if (options.bisect || !options.repro.empty())
-        verification::keep_names(asked.convert.inputs, asked.convert.dims, of_file, model.state().graph);
-    }
-    Verification made = frontend::naming(model.path(), [&] { return Verifying(model.state(), asked).run_given(onnx, !stated); });
+    const VerifyOptions asked = as_file_states(model.state(), onnx, options);
+    Verification made =
+        frontend::naming(model.path(), [&] { return Verifying(model.state(), asked).run_given(onnx, !states_inputs(options)); });
     made.onnx = onnx.string();
     made.opset.reset();
     return made;

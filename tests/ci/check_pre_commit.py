@@ -5,6 +5,7 @@ import argparse, os, pathlib, subprocess, sys, tempfile
 import samples
 
 FILE = samples.ROOT / ".pre-commit-hooks.yaml"
+EXPORTED = samples.ROOT / "tests/cli/models/counted.pt2"
 
 
 class PreCommit:
@@ -39,6 +40,12 @@ def main():
         samples.git(models, "add", "--all")
         code, text = pre_commit.run(models, "try-repo", str(hooks), "compatcheck", "--all-files", "--verbose")
         failures.expect(code == 0 and text.count("CONVERTIBLE") == 1, f"a model that converts, and a file that is none\n{text}")
+
+        samples.shutil.copy(EXPORTED, models / "models")
+        samples.git(models, "add", "--all")
+        code, text = pre_commit.run(models, "try-repo", str(hooks), "compatcheck", "--all-files", "--verbose")
+        failures.expect(code == 1 and EXPORTED.name in text, f"an exported program that doesn't convert\n{text}")
+        samples.git(models, "rm", "--quiet", "--force", f"models/{EXPORTED.name}")
 
         (models / "compatcheck.yaml").write_text("opset: 17\n")
         (models / ".pre-commit-config.yaml").write_text(

@@ -5,7 +5,6 @@
 #include <iostream>
 #include <set>
 
-#include "analysis/exported_inputs.h"
 #include "analysis/prepare.h"
 #include "compatcheck/error.h"
 #include "compatcheck/load.h"
@@ -35,8 +34,7 @@ class Programs {
     const std::string name = file.filename().string();
     try {
       const Model model = loader_.load(file);
-      const Model::State& state = state_of(model.state(), StateMode::refuse, {});
-      const Prepared prepared = prepare(state, with_exported_inputs(state, {}), {});
+      const Prepared prepared = prepare(model.state(), {}, {});
       ++programs_;
       ir::for_each_node(*prepared.graph.top(), [&](const ir::Node* node) {
         for (const ir::Value* output : node->outputs()) compare(name, *node, *output, prepared.facts.of(output));

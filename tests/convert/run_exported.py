@@ -14,7 +14,7 @@ import argparse, collections, csv, json, os, pathlib, re, subprocess, sys, tempf
 import numpy as np
 
 from compare_arrays import compare
-from run_models import RANDOM, narrowest, operators_of
+from run_models import RANDOM, flat_results, narrowest, operators_of
 
 HERE = pathlib.Path(__file__).parent
 MOST_AT_ONCE = 24   # programs of one process, for the disk's sake
@@ -37,10 +37,6 @@ def rows_of(file):
         return list(csv.DictReader((line for line in text if not line.startswith("#")), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def flat(values):
-    return [x for value in values for x in (flat(value) if isinstance(value, list) else [value])]
-
-
 class Program:
     def __init__(self, entry, folder):
         self.entry, self.file = entry, folder / entry["file"]
@@ -58,13 +54,22 @@ class Program:
         """The file's values have names like pair_0 and batch_mask where the user's are pair.0 and batch.mask."""
         plain = lambda name: re.sub(r"\W", "_", name)
         by_plain = {plain(name): array for name, array in given.items()}
-        if len(wanted) == len(given) and len(by_plain.keys() & {plain(name) for name in wanted}) < len(wanted):   # a_b and a.b
+        if len(wanted) == len(given) and len(by_plain.keys() & {plain(name) for name in wanted}) < len(wanted):   # a_b and a.b, or a file of torch before 2.4, which keeps no names
             return dict(zip(wanted, given.values()))
         return {name: by_plain[plain(name)] for name in wanted if plain(name) in by_plain}
+
+    def feeds(self, session, arrays):
+        """Raises KeyError if the model has an input that `arrays` lacks."""
+        names = [i.name for i in session.get_inputs()]
+        given = self.named(arrays, names)
+        if missing := [name for name in names if name not in given]:
+            raise KeyError(f"has inputs {missing}; the file's are {list(arrays)}")
+        return given
 
     def compare(self, file):
         """What is wrong; empty if nothing is."""
         import onnxruntime
+        from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
         onnxruntime.set_default_logger_severity(4)
         settings = onnxruntime.SessionOptions()
         settings.intra_op_num_threads = 1
@@ -76,24 +81,22 @@ class Program:
         except Exception as error:
             return f"can't run: {str(error)[:300]}"
         for k in range(self.entry["sets"]):
-            given = self.named(self.inputs(k), [i.name for i in session.get_inputs()])
-            missing = [i.name for i in session.get_inputs() if i.name not in given]
-            if missing:
-                return f"has inputs {missing}; the file's are {list(given)}"
             try:
-                got = flat(session.run(None, {i.name: given[i.name] for i in session.get_inputs()}))
+                got = flat_results(session.run(None, self.feeds(session, self.inputs(k))))
             except Exception as error:
                 return f"inputs {k}: can't run: {str(error)[:300]}"
             want = self.outputs(k)
             if wrong := compare(got, want, range(len(want)) if operators & RANDOM else (), least=narrowest(file)):
                 return f"inputs {k}: {wrong}"
         for k in range(self.entry["refused"]):
-            given = self.named(self.inputs(k, "refused"), [i.name for i in session.get_inputs()])
             try:
+                given = self.feeds(session, self.inputs(k, "refused"))
                 session.run(None, given)
                 return f"runs with sizes that the program's guards refuse: {[list(x.shape) for x in given.values()]}"
-            except Exception:
-                pass
+            except (Fail, InvalidArgument, RuntimeException):
+                pass   # refused by the runtime, as it should be
+            except KeyError as error:
+                return f"refused inputs {k}: {error}"
         return ""
 
 

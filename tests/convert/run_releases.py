@@ -9,12 +9,10 @@ import numpy as np
 import onnxruntime
 
 from compare_arrays import compare
+from run_exported import Program
+from run_models import flat_results
 
 RELEASES = pathlib.Path(__file__).parent.parent / "models/pt2_releases"
-
-
-def plain(name):
-    return re.sub(r"\W", "_", name)
 
 
 def in_order(arrays, prefix):
@@ -22,23 +20,11 @@ def in_order(arrays, prefix):
     return {key[len(prefix):]: arrays[key] for key in sorted(arrays.files, key=numbered) if key.startswith(prefix)}
 
 
-def flat(values):
-    return [x for value in values for x in (flat(value) if isinstance(value, list) else [value])]
-
-
-def given_to(names, arrays):
-    """By name, whatever separates its parts; by position in files before torch 2.4, which don't keep the names."""
-    by_name = {plain(key): array for key, array in arrays.items()}
-    if all(plain(name) in by_name for name in names):
-        return {name: by_name[plain(name)] for name in names}
-    return dict(zip(names, arrays.values()))
-
-
 def fault(session, expected):
     arrays = np.load(expected)
-    given = given_to([i.name for i in session.get_inputs()], in_order(arrays, "in_"))
+    given = Program.named(in_order(arrays, "in_"), [i.name for i in session.get_inputs()])
     try:
-        got = flat(session.run(None, given))
+        got = flat_results(session.run(None, given))
     except Exception as error:
         return str(error)[:300]
     return compare(got, list(in_order(arrays, "out_").values()))

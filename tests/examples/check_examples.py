@@ -106,8 +106,8 @@ REFUSED = [
     ("one", saved(ones(2), _use_new_zipfile_serialization=False),
      "is in the format of torch.save before 1.6: save it again with torch 1.6 or newer"),
     ("one", torchscript(), "is a TorchScript model, not example inputs: torch.save a tuple of tensors"),
-    ("one", saved(torch.nn.ReLU()), "holds a Python object (torch.nn.modules.activation.ReLU), which isn't made here: save a tuple, list or dict "
-     "of tensors and numbers"),
+    ("one", saved(torch.nn.ReLU()), "holds a Python object (torch.nn.modules.activation.ReLU), which isn't supported: save tensors, numbers, and "
+     "tuples, lists and dicts of these"),
     ("one", saved(numpy.ones(2)), None),
     ("one", saved(ones(3).to_sparse()), "holds a tensor that isn't a strided one (torch._utils._rebuild_sparse_tensor): save its dense form"),
     ("one", saved((ones(2), ones(2))), "holds 2 inputs; the model's inputs are x"),
@@ -117,8 +117,8 @@ REFUSED = [
     ("one", saved((None,)), "holds None for input 'x', which is Tensor"),
     ("one", saved(((ones(2), ones(2)),)), "holds a tuple for input 'x', which is Tensor"),
     ("one", saved(({"a": ones(2)},)), "holds a dict for input 'x', which is Tensor"),
-    ("one", saved((2**70,)), "holds bytes, a set or a number of more than 64 bits, none of which is a model's input"),
-    ("one", saved((torch.float32,)), "holds torch.float32, which is no example of an input"),
+    ("one", saved((2**70,)), "holds bytes, a set or a number of more than 64 bits"),
+    ("one", saved((torch.float32,)), "holds torch.float32, which is not a tensor, number, text or container of these"),
     ("pair", saved(((ones(2),),)), "holds 1 members for input 'p', which is (Tensor, Tensor)"),
     ("number", saved((ones(2), ones(()))), "holds a tensor for input 'n', which is int"),
     ("number", saved((ones(2), 2.5)), "holds a number for input 'n', which is int"),
@@ -171,7 +171,7 @@ def number(value):
 OUTSIDE = "holds a tensor that reaches outside its storage of 64 bytes (data/0)"
 HOSTILE = [
     (pickled(b"cos\nsystem\nX\x04\x00\x00\x00true\x85R"),
-     "holds a Python object (os.system), which isn't made here: save a tuple, list or dict of tensors and numbers"),
+     "holds a Python object (os.system), which isn't supported: save tensors, numbers, and tuples, lists and dicts of these"),
     (pickled(b")" + b"\x85" * 90000), "nests its containers deeper than 32"),
     (pickled(b")" + b"\x85" * 200000), "its pickle holds more than 100000 values"),
     (pickled(b")" + b"".join(b"r" + n.to_bytes(4, "little") + b"j" + n.to_bytes(4, "little") + b"\x86" for n in range(25))), "holds more than 10000 values"),

@@ -75,7 +75,8 @@ TEST(Detect, ArchivesThatAreNot) {
   EXPECT_EQ(found(zip({{"version", "8.3"}, {"serialized_exported_program.json", "{}"}})), "exported_program");
   EXPECT_EQ(found(zip({{"m/bytecode.pkl", ""}, {"m/data.pkl", module_pickle}})), "mobile_bytecode");
   EXPECT_EQ(found(zip({{"readme.txt", "hello"}})), "unknown");
-  EXPECT_THAT(sentence(zip({{"readme.txt", "hello"}})), "is a zip archive without TorchScript code in it");
+  EXPECT_THAT(sentence(zip({{"readme.txt", "hello"}})),
+              "is a zip archive that holds neither TorchScript code nor an exported program");
   EXPECT_THAT(sentence(zip({{"m/code/a.py", ""}, {"m/data.pkl", ""}})), HasSubstr("no constants.pkl"));
 }
 
@@ -120,7 +121,7 @@ TEST(Detect, OtherFiles) {
   EXPECT_EQ(found("ftrt"s + std::string(100, 'e')), "tensorrt_engine");
   EXPECT_EQ(found("version https://git-lfs.github.com/spec/v1\n"), "unknown");  // it stands for a model
   for (const char* junk : {"junk", "junk\1"})
-    EXPECT_THAT(sentence(junk), "is not a file that torch.jit.save writes, nor a TorchScript graph as text");
+    EXPECT_THAT(sentence(junk), "is neither a file of torch.jit.save or torch.export.save nor a TorchScript graph as text");
 }
 
 TEST(Detect, GraphsAsText) {

@@ -192,7 +192,7 @@ TEST_F(HelperTest, BytesReachItAsAFile) {
   EXPECT_THAT(seen(loaded).path, ::testing::StartsWith("/proc/self/fd/"));
   EXPECT_EQ(loaded.file_bytes, bytes.size());
   EXPECT_THAT([&] { frontend.load_bytes(testing::as_bytes("junk"), "<stdin>"); },
-              ThrowsMessage<ModelError>(HasSubstr("<stdin>: is not")));
+              ThrowsMessage<ModelError>(HasSubstr("<stdin>: is neither")));
 }
 
 TEST_F(HelperTest, TextNeedsNoHelper) {

@@ -19,14 +19,18 @@ namespace compatcheck::hostile {
 
 inline constexpr std::array opsets{9, 17};
 
-// Refuses it with ModelError, or reports; whatever else is thrown is a defect.
+// Refuses it with ModelError, or reports; whatever else is thrown is a defect. Returns whether the model was read.
 template <class Work>
-void on_model(std::string_view bytes, const std::string& name, Work&& work) {
+bool on_model(std::string_view bytes, const std::string& name, Work&& work) {
   static Loader loader;
+  bool read = false;
   try {
-    work(loader.load(std::as_bytes(std::span(bytes)), name));
+    const Model model = loader.load(std::as_bytes(std::span(bytes)), name);
+    read = true;
+    work(model);
   } catch (const ModelError&) {
   }
+  return read;
 }
 
 template <class Work>

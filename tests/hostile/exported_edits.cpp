@@ -176,6 +176,6 @@ std::string edited_archive(Choices& choices) {
   return bytes;
 }
 
-void convert_exported(const std::string& archive) { on_model(archive, "model.pt2", convert_model); }
+bool convert_exported(const std::string& archive) { return on_model(archive, "model.pt2", convert_model); }
 
 }  // namespace compatcheck::hostile

@@ -10,7 +10,7 @@ namespace compatcheck::hostile {
 // The bytes of an archive.
 std::string edited_archive(Choices& choices);
 
-// Read, checked and converted, or refused with ModelError; whatever else is thrown is a defect.
-void convert_exported(const std::string& archive);
+// Read, checked and converted, or refused with ModelError; whatever else is thrown is a defect. Returns whether it was read.
+bool convert_exported(const std::string& archive);
 
 }  // namespace compatcheck::hostile

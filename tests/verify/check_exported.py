@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """compatcheck verify of exported programs: sizes that are expressions, ranges, names, numbers in the place of tensors, half precision
 inside, the archive's own inputs, and normalization in training mode as state."""
-import argparse, pathlib, subprocess, sys, tempfile
+import argparse, pathlib, subprocess, sys, tempfile, zipfile
 
 import numpy, onnxruntime, torch
 from torch.export import Dim
@@ -38,6 +38,11 @@ class Table(torch.nn.Module):
         return keys * 2
 
 
+class Even(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if x.shape[0] % 2 == 0 else x * 3
+
+
 def save(folder, name, module, inputs, core=False, **options):
     program = torch.export.export(module, inputs, **options)
     torch.export.save(program.run_decompositions() if core else program, folder / f"{name}.pt2")
@@ -60,7 +65,29 @@ def check_sizes(verify):
         verify.run(f"{name} named and fixed", 0, file, "--dim", f"{name}=size", "--dim", f"size={by}")
         verify.run(f"{name} beyond its range", 2, file, "--dim", f"{name}=1000", says="the program takes sizes from")
     verify.run("numbers for expressions", 0, file, "--input", "x=f32:3,8")
-    verify.run("a size that no symbol gives", 2, file, "--input", "x=f32:3,7", says="and 7 for no s")
+    verify.run("a size that no symbol gives", 2, file, "--input", "x=f32:3,7", says=" gives 7")
+
+
+def check_guards(verify):
+    file = save(verify.folder, "even", Even(), (torch.randn(6, 3),), dynamic_shapes=({0: Dim.AUTO},))
+    report = verify.run("sizes that a guard accepts", 0, file)
+    for symbol in report["runs"][0]["sizes"] if report else []:
+        for option, size in (("--dim", f"{symbol}=5"), ("--input", "x=f32:5,3")):
+            verify.run(f"a size of {option} that a guard refuses", 2, file, option, size, says="the sizes of --input and --dim don't fit")
+
+
+def check_symbols(verify):
+    """Those of releases before 2.6 are s0, s1, ..., s10: one begins like another."""
+    file = save(verify.folder, "symbols", torch.nn.ReLU(), (torch.randn(3, 4),), dynamic_shapes=({0: Dim("d"), 1: Dim("e")},))
+    report = verify.run("two symbols", 0, file)
+    renamed = verify.folder / "renamed.pt2"
+    with zipfile.ZipFile(file) as read, zipfile.ZipFile(renamed, "w") as write:
+        for record in read.infolist():
+            contents = read.read(record)
+            for symbol, name in zip(sorted(report["runs"][0]["sizes"]) if report else [], (b"s10", b"s1")):
+                contents = contents.replace(symbol.encode(), name)
+            write.writestr(record.filename, contents)
+    verify.run("all symbols are listed", 2, renamed, "--dim", "n=batch", says="it has s1, s10")
 
 
 def check_given_files(verify):
@@ -117,7 +144,7 @@ def check_training(verify):
 
 
 def check_unread_statistics(verify):
-    """What no output hangs on is no state: such a model converts as it is."""
+    """What no output depends on is no state: such a model converts as it is."""
     for core in (False, True):
         norm = torch.nn.BatchNorm1d(4).train()
         file = save(verify.folder, f"unread_{core}", norm, (torch.randn(3, 4),), core)
@@ -135,6 +162,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         verify = Verify(tool, pathlib.Path(folder))
         check_sizes(verify)
+        check_guards(verify)
+        check_symbols(verify)
         for core in (False, True):
             file = save(verify.folder, f"numbers_{core}", Numbers(), (torch.randn(5, 3),), core, dynamic_shapes=({0: Dim("n", min=3, max=64)},))
             verify.run("numbers in the place of tensors", 0, file)
