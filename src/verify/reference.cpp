@@ -376,8 +376,11 @@ ir::Constants Reference::prepared_arguments(const MadeCall& call) const {
   for (const ir::Value* input : prepared_.graph.inputs()) {
     const auto leaf = std::ranges::find(call.leaves, input->name(), &std::pair<std::string, ir::Constant>::first);
     const auto given = std::ranges::find(model_.graph.inputs(), input->name(), &ir::Value::name);
+    const auto state = std::ranges::find(prepared_.state, input->name(), &passes::StateAttribute::input);
     if (leaf != call.leaves.end())
       made.push_back(leaf->second);
+    else if (state != prepared_.state.end())  // of a call that didn't run
+      made.push_back(state->initial);
     else if (given != model_.graph.inputs().end())
       made.push_back(call.arguments[static_cast<std::size_t>(given - model_.graph.inputs().begin())]);
     else

@@ -20,6 +20,14 @@ def images(*sizes: tuple) -> tuple:
 # ------------------------------------------------------------------------------------------------ arithmetic
 
 @program
+def powers_of_sizes() -> Program:
+    def forward(x):
+        n = x.shape[0]
+        return torch.arange(n ** 2), x * n ** -1, torch.full((2,), n ** 0.5), torch.full((2,), 2 ** n)
+    return of(forward, *rows(3, 5), dynamic=(BATCH,))
+
+
+@program
 def size_arithmetic() -> Program:
     def forward(x: Tensor):
         n, m = x.shape

@@ -154,6 +154,34 @@ def check_unread_statistics(verify):
         verify.expect("training, unread", numpy.allclose(found, norm(x).detach().numpy(), atol=1e-5), found)
 
 
+class Cache(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(8, 3))
+
+    def forward(self, x, places):
+        self.kept[places] = x
+        return self.kept.sum(0)
+
+
+class Powers(torch.nn.Module):
+    def forward(self, x):
+        n = x.shape[0]
+        return torch.arange(n ** 2), x * n ** -1, torch.full((2,), n ** 0.5), x.new_zeros(n ** 2) + 1
+
+
+def check_refused_sizes(verify):
+    """PyTorch refuses sizes that are tried, of a program with state: others are taken."""
+    for core in (False, True):
+        file = save(verify.folder, f"cache_{core}", Cache(), (torch.randn(2, 3), torch.tensor([0, 1])), core, dynamic_shapes=({0: Dim.AUTO}, {0: Dim.AUTO}))
+        verify.run("sizes of a cache", 0, file, "--state", "inputs-outputs")
+
+
+def check_powers(verify):
+    file = save(verify.folder, "powers", Powers(), (torch.randn(8, 3),), dynamic_shapes=({0: Dim.AUTO},))
+    verify.run("powers of sizes", 0, file)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -173,6 +201,8 @@ def main():
         check_given_files(verify)
         check_training(verify)
         check_unread_statistics(verify)
+        check_refused_sizes(verify)
+        check_powers(verify)
         return verify.end()
 
 

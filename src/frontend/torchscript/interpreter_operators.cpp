@@ -287,6 +287,10 @@ std::vector<IValue> Operators::call(const std::string& name, const std::string& 
     arguments.clear();
   }
   op.getOperation()(stack);
+  // libtorch's aten::pow.int_to_int leaves a float.
+  for (std::size_t i = 0; i < std::min(stack.size(), schema.returns().size()); ++i)
+    if (stack[i].isDouble() && schema.returns()[i].type() == c10::IntType::get())
+      stack[i] = static_cast<std::int64_t>(stack[i].toDouble());
   return stack;
 }
 
