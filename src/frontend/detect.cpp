@@ -74,7 +74,8 @@ constexpr std::array<Magic, 11> others = {{
      "7zXZ"sv,
      0, Format::unknown, "is compressed with xz: unpack it first"},
     {"version https://git-lfs"sv, 0, Format::unknown, "is a Git LFS pointer, not the model itself: run git lfs pull"},
-    {"PTE"sv, 0, Format::executorch, "is an ExecuTorch program, not TorchScript"},
+    {"PTE"sv, 0, Format::executorch,
+     "is an ExecuTorch program, lowered for a backend: save the exported program itself with torch.export.save"},
     {"ET12"sv, 4, Format::executorch,
      "is an ExecuTorch program, lowered for a backend: save the exported program itself with torch.export.save"},
 }};

@@ -11,7 +11,7 @@
 namespace compatcheck::verification {
 
 // The narrowest float that a node gives on which a value hangs, if that is half precision (bf16 before f16). Values whose
-// results hang on none are left out. The graph and its facts must fit each other.
+// results depend on none are left out. The graph and its facts must fit each other.
 using NarrowFloats = std::unordered_map<const ir::Value*, ir::DType>;
 NarrowFloats narrow_floats(const ir::Graph& graph, const symbolic::FactTable& facts);
 

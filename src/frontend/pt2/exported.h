@@ -1,4 +1,4 @@
-// Exported programs (torch.export.save) as the rest of the tool takes models: an ir::Program whose root object holds the tensors.
+// Reads an exported program (torch.export.save) into an ir::Program, whose root object holds the tensors.
 #pragma once
 
 #include <string>
