@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <set>
 
 #include "analysis/asserting_graph.h"
@@ -13,8 +12,6 @@
 #include "analysis/site.h"
 #include "compatcheck/error.h"
 #include "examples/elements.h"
-#include "frontend/pt2/exported.h"
-#include "frontend/pt2/guards.h"
 #include "inference/fitting.h"
 #include "ir/value_name.h"
 #include "verify/match.h"
@@ -122,18 +119,6 @@ std::vector<std::optional<ir::DType>> narrow_in(const analysis::Prepared& prepar
   return by_leaf;
 }
 
-// What an exported program was exported with.
-std::vector<analysis::ExampleLeaf> samples_of(const Model::State& model, const VerifyOptions& options) {
-  std::vector<analysis::ExampleLeaf> samples;
-  if (!model.exported || !options.convert.inputs_from.empty()) return samples;
-  for (const auto& input : model.exported->inputs) {
-    if (!input.sample) return {};
-    samples.push_back({input.name, *input.sample});
-    examples::read_elements(samples.back().value, *model.file, nullptr);
-  }
-  return samples;
-}
-
 }  // namespace
 
 Reference::Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared,
@@ -143,14 +128,14 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
       prepared_(prepared),
       watch_(watch),
       state_(paths_of(prepared.state)),
-      exported_(model.exported ? std::optional(frontend::pt2::reference_graph(*model.program, state_)) : std::nullopt),
+      exported_(model.exported ? std::optional<ExportedRun>(std::in_place, model, state_) : std::nullopt),
       narrow_(narrow_in(prepared)),
       maker_(model.graph, prepared.graph, prepared.facts, prepared.state.size()),
       frontend_(load_options(model, options)),
       examples_(options.convert.inputs_from.empty()
                     ? std::vector<analysis::ExampleLeaf>()
                     : analysis::example_leaves(options.convert.inputs_from, model.graph, examples::Elements::read)),
-      samples_(samples_of(model, options)),
+      samples_(exported_ && options.convert.inputs_from.empty() ? exported_->samples() : std::vector<analysis::ExampleLeaf>()),
       search_(maker_.named_dims().empty() ? SizeSearch({}, {}) : search_of(model, options, prepared, watch)),
       plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(samples_.empty() ? examples_ : samples_),
             prepared.graph, prepared.facts, search_) {}
@@ -255,10 +240,10 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
   if (in_one) calls.push_back(expected.call.arguments);
   const std::size_t own = expected.before.size();
   for (const MadeCall* call : sequence)
-    if (std::string why = refused_by_guards(*call); !why.empty()) return why;
+    if (std::string why = exported_ ? exported_->refusal(*call) : ""; !why.empty()) return why;
   if (exported_ && nudge) return "the weights of an exported program can't be changed";
   const auto ask = [&](std::uint64_t seed) {
-    if (exported_) return run_exported(calls, seed);
+    if (exported_) return exported_->run(frontend_, calls, seed);
     return frontend_.run(*model_.file, model_.path, model_.method, calls, seed, nudge, state_);
   };
   auto runs = ask(options_.seed);
@@ -285,46 +270,6 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
   auto others = ask(options_.seed + calls.size());
   if (others[own].result) expected.again = with_state(others[own]);
   return {};
-}
-
-std::string Reference::refused_by_guards(const MadeCall& call) const {
-  if (!model_.exported) return {};
-  std::map<std::string, std::vector<std::int64_t>> sizes;
-  for (const auto& [name, leaf] : call.leaves)
-    if (const auto* tensor = leaf.get<ir::TensorView>()) sizes.emplace(name, tensor->sizes);
-  return frontend::pt2::violation(*model_.exported, sizes);
-}
-
-// The program before any pass, operator by operator, call after call.
-std::vector<frontend::Frontend::Run> Reference::run_exported(const std::vector<ir::Constants>& calls, std::uint64_t seed) {
-  std::vector<frontend::Frontend::Run> runs;
-  ir::Constants state;
-  for (const auto& kept : model_.kept)
-    if (std::ranges::find(state_, kept.path) != state_.end()) {
-      state.push_back(kept.initial);
-      examples::read_elements(state.back(), *model_.file, nullptr);
-    }
-  const std::size_t own = exported_->inputs().size() - state_.size();
-  for (const ir::Constants& call : calls) {
-    frontend::Frontend::Run run;
-    run.before = state;
-    try {
-      ir::Constants arguments(call.begin(), call.begin() + static_cast<std::ptrdiff_t>(own));
-      arguments.insert(arguments.end(), state.begin(), state.end());
-      const std::vector<const ir::Value*> outputs(exported_->outputs().begin(), exported_->outputs().end());
-      auto inner = frontend_.inner_values(*model_.file, model_.path, *exported_, arguments, seed + runs.size(),
-                                          {{.block = exported_->top(), .first = 0, .end = 1, .values = outputs}},
-                                          std::numeric_limits<std::uint64_t>::max());
-      ir::Constants& results = inner.values.at(0).at(0);
-      run.after.assign(results.begin() + 1, results.end());
-      run.result = std::move(results.front());
-      state = run.after;
-    } catch (const ModelError& error) {
-      run.failure = error.what();
-    }
-    runs.push_back(std::move(run));
-  }
-  return runs;
 }
 
 void Reference::set_leaf(MadeCall& call, const std::string& name, ir::Constant value) {

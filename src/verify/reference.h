@@ -9,6 +9,7 @@
 #include "analysis/prepare.h"
 #include "compatcheck/verify.h"
 #include "frontend/load.h"
+#include "verify/exported_run.h"
 #include "verify/inputs.h"
 #include "verify/size_search.h"
 #include "verify/sizes.h"
@@ -62,7 +63,7 @@ class Reference {
   enum class Nudged : std::uint8_t { inputs, weights, inputs_in_half };
   std::optional<ir::Constant> nudged_result(const Expected& expected, Nudged what, std::uint64_t draw);
 
-  // The narrowest float that a node gives on which this output of so many hangs, if that is half precision.
+  // The narrowest float that a node gives on which this output of so many depends, if that is half precision.
   std::optional<ir::DType> narrow_of(std::size_t output, std::size_t outputs) const;
 
   static void set_leaf(MadeCall& call, const std::string& name, ir::Constant value);
@@ -80,9 +81,6 @@ class Reference {
   const std::vector<analysis::ExampleLeaf>& examples_of(int attempt) const { return attempt == sampled ? samples_ : examples_; }
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
-  // Whether the program's guards accept these sizes: why not, or empty.
-  std::string refused_by_guards(const MadeCall& call) const;
-  std::vector<frontend::Frontend::Run> run_exported(const std::vector<ir::Constants>& calls, std::uint64_t seed);
   static ir::Constant with_state(frontend::Frontend::Run& run);
   [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;
   void find_misfits(const Sizes& tried);
@@ -96,8 +94,8 @@ class Reference {
   const VerifyOptions& options_;
   const analysis::Prepared& prepared_;
   const ir::Watch& watch_;
-  std::vector<std::string> state_;     // the attributes that are inputs and outputs of the prepared graph
-  std::optional<ir::Graph> exported_;  // an exported program as its file has it; its state are inputs and outputs at the end
+  std::vector<std::string> state_;  // the attributes that are inputs and outputs of the prepared graph
+  std::optional<ExportedRun> exported_;
   std::vector<std::optional<ir::DType>> narrow_;  // by output
   InputMaker maker_;
   frontend::Frontend frontend_;

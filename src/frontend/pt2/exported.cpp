@@ -322,37 +322,6 @@ class ProgramReader {
 
 }  // namespace
 
-ir::Graph reference_graph(const ir::Program& program, const std::vector<std::string>& state) {
-  const ir::Object& root = program.objects.at(program.root);
-  const ir::Class& type = program.classes.at(root.class_name);
-  ir::Graph graph = program.functions.at(type.methods.at("forward")).graph.clone();
-  std::map<std::string_view, const ir::Constant*> attributes;
-  for (std::size_t i = 0; i < type.attributes.size(); ++i) attributes.emplace(type.attributes[i].name, &root.attributes[i]);
-  std::map<std::string, ir::Value*> kept;  // what they hold: in-place operators change the tensor itself
-  for (const std::string& name : state) kept[name] = graph.top()->add_input(ir::tensor_type(), name);
-  for (ir::Node* node : *graph.top()) {
-    if (!node->is("prim::SetAttr") && !node->is("prim::GetAttr")) continue;
-    const std::string& name = *node->attribute("name")->get<std::string>();
-    const auto found = kept.find(name);
-    if (node->is("prim::SetAttr")) {
-      if (found != kept.end()) found->second = node->input(1);
-      node->erase();
-      continue;
-    }
-    ir::Value* value = found == kept.end() ? nullptr : found->second;
-    if (!value) {
-      ir::Node* constant = graph.create_constant(*attributes.at(name));
-      constant->insert_before(node);
-      value = constant->output();
-    }
-    node->output()->replace_all_uses_with(value);
-    node->erase();
-  }
-  for (const std::string& name : state) graph.top()->add_output(kept.at(name));
-  graph.top()->erase_input(0);
-  return graph;
-}
-
 Exported read_exported(const InputFile& file, const ZipDirectory& directory, const std::string& model,
                        const schema::Registry& schemas, const ir::Watch& watch) {
   Archive archive(file, directory, model);
