@@ -27,37 +27,34 @@ std::size_t parts_of(const Expression& expression) {
   return parts;
 }
 
-// With symbols in the places of inputs. Nullopt for an input that the program doesn't have, and where that takes more than
-// `parts`.
-std::optional<Expression> over_symbols(const Expression& guard, const ExportedInterface& exported, std::size_t& parts) {
-  if (parts-- <= 1) return std::nullopt;
-  if (guard.kind == Kind::source) {
-    auto input = std::ranges::find(exported.inputs, guard.name, &ExportedInput::name);
-    if (input == exported.inputs.end())
-      input = std::ranges::find_if(exported.inputs, [&](const auto& each) { return same_name(each.name, guard.name); });
-    if (input == exported.inputs.end()) return std::nullopt;
-    const auto dimension = std::get<std::int64_t>(guard.value);
-    if (dimension < 0) return input->number;
-    if (static_cast<std::size_t>(dimension) >= input->sizes.size()) return std::nullopt;
-    const Expression& size = input->sizes[static_cast<std::size_t>(dimension)];
-    const std::size_t more = parts_of(size);
-    if (more >= parts) return std::nullopt;
-    parts -= more;
-    return size;
+// Puts symbols in the places of inputs. False for an input that the program doesn't have, and if that takes more than `parts`.
+bool put_symbols(Expression& guard, const ExportedInterface& exported, std::size_t& parts) {
+  if (parts-- <= 1) return false;
+  if (guard.kind != Kind::source)
+    return std::ranges::all_of(guard.arguments, [&](Expression& argument) { return put_symbols(argument, exported, parts); });
+  auto input = std::ranges::find(exported.inputs, guard.name, &ExportedInput::name);
+  if (input == exported.inputs.end())
+    input = std::ranges::find_if(exported.inputs, [&](const auto& each) { return same_name(each.name, guard.name); });
+  if (input == exported.inputs.end()) return false;
+  const auto dimension = std::get<std::int64_t>(guard.value);
+  if (dimension < 0) {
+    if (input->number) guard = *input->number;
+    return input->number.has_value();
   }
-  Expression made = guard;
-  for (Expression& argument : made.arguments) {
-    auto inner = over_symbols(argument, exported, parts);
-    if (!inner) return std::nullopt;
-    argument = std::move(*inner);
-  }
-  return made;
+  if (static_cast<std::size_t>(dimension) >= input->sizes.size()) return false;
+  const Expression& size = input->sizes[static_cast<std::size_t>(dimension)];
+  const std::size_t more = parts_of(size);
+  if (more >= parts) return false;
+  parts -= more;
+  guard = size;
+  return true;
 }
 
-std::optional<Expression> over_symbols(const std::string& guard, const ExportedInterface& exported) {
+std::optional<Expression> over_symbols(const std::string& text, const ExportedInterface& exported) {
   try {
     std::size_t parts = most_parts;
-    return over_symbols(parse_expression(guard), exported, parts);
+    Expression guard = parse_expression(text);
+    return put_symbols(guard, exported, parts) ? std::optional(std::move(guard)) : std::nullopt;
   } catch (const ModelError&) {  // not about sizes, or of a grammar that isn't known
     return std::nullopt;
   }
