@@ -44,7 +44,7 @@ class GraphReader {
   void read_item(const Json& node, ir::Value* tensor);
   std::optional<bool> copies(const Json& node, std::span<const Json> inputs) const;
   void read_to(const std::string& overload, const Json& node, std::span<const Json> inputs);
-  // Calls an operator by its name ("aten::add") and overload. Null if the file doesn't call it as the schema says.
+  // Calls an operator by its name ("aten::add") and overload. Null if other nodes stand for the call.
   ir::Node* call(const std::string& op, const std::string& overload, const Json& node, std::span<const Json> inputs);
   void assume_schema(const ir::Node& call, std::span<const Json> inputs);
 

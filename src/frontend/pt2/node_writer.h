@@ -18,8 +18,8 @@ class NodeWriter {
   NodeWriter(Reading& reading, ir::Block& block) : reading_(reading), block_(block) {}
 
   ir::Block& block() { return block_; }
-  NodeWriter in(ir::Block& block) const;  // for the same node of the file
-  void begin(const Json& node);           // of the file
+  NodeWriter in(ir::Block& block) const;  // another block, for the same node of the file
+  void begin(const Json& node);           // the next nodes come from this node of the file
   void end() { origin_ = {}; }
 
   ir::Node* add_node(const std::string& op, std::span<ir::Value* const> inputs, std::span<const ir::TypeRef> outputs);
