@@ -225,6 +225,34 @@ TEST(Exported, KeepsAGuardForSomeSizesAsACondition) {
   const Exported exported = read(program);
   EXPECT_EQ(exported.interface.inputs[0].sizes[0].kind, Expression::Kind::symbol);
   EXPECT_THAT(exported.interface.conditions, ElementsAre("(L['x'].size()[0] % 2) == 0"));
+  EXPECT_THAT(notes(exported), ElementsAre());  // CC013 states it
+}
+
+TEST(Exported, ListsEachAssertionOnce) {
+  Program program;
+  const std::string assertion = R"({"target": "torch.ops.aten._assert_scalar.default", "inputs": [)" +
+                                argument("self", R"({"as_bool": true})") + ", " +
+                                argument("assert_msg", R"({"as_string": "n is even"})") + R"(], "outputs": [], "metadata": {}})";
+  program.nodes = assertion + ", " + assertion + ", " + program.nodes;
+  const Exported exported = read(program);
+  EXPECT_THAT(exported.interface.assertions, ElementsAre("n is even"));
+  EXPECT_THAT(notes(exported), ElementsAre());
+}
+
+// torch 2.1 and 2.2 name a tensor by a text.
+TEST(Exported, ReadsOptionalTensors) {
+  for (const char* index : {R"({"as_tensor": {"name": "x"}})", R"({"as_tensor": "x"})"}) {
+    Program program;
+    program.nodes = R"({"target": "torch.ops.aten.index.Tensor", "inputs": [)" + argument("self", tensor("x")) + ", " +
+                    argument("indices", R"({"as_optional_tensors": [{"as_none": true}, )" + std::string(index) + "]}") +
+                    R"(], "outputs": [)" + tensor("add") + R"(], "metadata": {}})";
+    const Exported exported = read(program);
+    const ir::Node* list = find(exported, "prim::ListConstruct");
+    ASSERT_TRUE(list);
+    ASSERT_EQ(list->inputs().size(), 2u);
+    EXPECT_TRUE(ir::constant_of(list->input(0))->is_none());
+    EXPECT_EQ(list->input(1), graph_of(exported).inputs()[1]);
+  }
 }
 
 // A function that isn't known, and a relation of sizes, fix nothing.
