@@ -12,6 +12,7 @@
 #include "convert/raw.h"
 #include "convert/row_check.h"
 #include "convert/structural.h"
+#include "ir/exported_ops.h"
 #include "passes/stack_in_loops.h"
 #include "symbolic/condition.h"
 #include "symbolic/shapes.h"
@@ -96,9 +97,9 @@ bool is_shipped(const std::string& op, const ir::Program* program) {
 // What torch.export leaves of Python in a program: no row helps, but PyTorch's own decompositions.
 bool state_left_by_export(Outcome& outcome) {
   const std::string_view op = outcome.node->op();
-  const bool autocast = op.starts_with("autocast::");
-  const bool wraps_operator = op.ends_with(')');  // one of the user's, which stays
-  if (!autocast && ((!op.starts_with("higher_order::") && !op.starts_with("python::")) || wraps_operator)) return false;
+  const bool autocast = op.starts_with(ir::exported_ops::autocast);
+  const bool of_python = op.starts_with(ir::exported_ops::higher_order) || op.starts_with(ir::exported_ops::python);
+  if (!autocast && (!of_python || ir::exported_ops::wraps_unknown(op))) return false;
   outcome.reason = autocast ? "the file doesn't say to which dtype torch.autocast casts what this takes"
                             : "a function of Python, which torch.export left in the program";
   outcome.hint = "call run_decompositions() on the program before torch.export.save" +

@@ -8,6 +8,9 @@
 
 namespace compatcheck::frontend {
 
+// The bytes of storages up to this size come along, so that shapes can be computed with them: sizes, divisors and indices.
+inline constexpr std::uint64_t small_storage_bytes = 512;
+
 // One more than the last element the tensor reaches; nullopt if that overflows or a number is negative.
 std::optional<std::int64_t> reach(std::int64_t offset, std::span<const std::int64_t> sizes,
                                   std::span<const std::int64_t> strides);

@@ -256,17 +256,21 @@ class Reader {
 
 }  // namespace
 
+void refuse_big_endian(const InputFile& file, const ZipDirectory& directory) {
+  const ZipRecord* order = directory.find("byteorder");
+  if (!order) return;
+  const auto text = read_zip_record(file, *order, 16);
+  if (std::string(text.begin(), text.end()) == "big")
+    throw ModelError("was saved on a big-endian machine: save it on a little-endian one");
+}
+
 ir::Constant read_saved_object(const InputFile& file, const ZipDirectory& directory, std::size_t most_values) {
   const ZipRecord* found = directory.find("data.pkl");
   if (!found) throw ModelError("lacks record data.pkl: it is cut short or damaged");
   const ZipRecord& record = *found;
   if (record.unpacked > longest_pickle) throw ModelError("has a data.pkl of more than 16 MB");
   const auto pickle = read_zip_record(file, record, longest_pickle);
-  if (const auto* order = directory.find("byteorder")) {
-    const auto text = read_zip_record(file, *order, 16);
-    if (std::string(text.begin(), text.end()) == "big")
-      throw ModelError("was saved on a big-endian machine: save it on a little-endian one");
-  }
+  refuse_big_endian(file, directory);
   const auto tree = read_pickle(pickle, 10 * most_values);
   return Reader(file, directory, tree, most_values).root();
 }

@@ -36,6 +36,7 @@ Registry shipped_handlers() {
   register_pooling(registry);
   register_power(registry);
   register_quantized(registry);
+  register_quantized_decomposed(registry);
   register_quantized_layers(registry);
   register_quantized_norms(registry);
   register_quantized_recurrent(registry);

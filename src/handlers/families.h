@@ -37,6 +37,7 @@ void register_padding(Registry& registry);
 void register_pooling(Registry& registry);
 void register_power(Registry& registry);
 void register_quantized(Registry& registry);
+void register_quantized_decomposed(Registry& registry);
 void register_quantized_layers(Registry& registry);
 void register_quantized_norms(Registry& registry);
 void register_quantized_recurrent(Registry& registry);

@@ -287,7 +287,6 @@ void fake_quantize_per_channel(Emission& e) {
 }  // namespace
 
 void register_quantized(Registry& registry) {
-  register_quantized_decomposed(registry);
   registry.handler("aten::quantize_per_tensor", quantize_per_tensor);
   registry.handler("aten::quantize_per_channel", quantize_per_channel);
   registry.handler("aten::dequantize", dequantize);

@@ -31,7 +31,4 @@ struct Rounded {
 };
 Rounded rounded_to_range(Emission& e, const Value& input, bool reduce_range);
 
-class Registry;
-void register_quantized_decomposed(Registry& registry);
-
 }  // namespace compatcheck::handlers

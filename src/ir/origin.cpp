@@ -32,7 +32,8 @@ Origin origin_of(const Location& place) {
   if (path.ends_with("/torch/jit/_trace.py")) return Origin::tracer;
   if (path.ends_with("/torch/jit/__init__.py") && place.function.find("trace") != std::string::npos) return Origin::tracer;
   // "<string>": operators that libtorch itself writes in TorchScript; "<eval_with_key>.6": code that torch.fx generates.
-  if (path == "<string>" || path.starts_with("<eval_with_key>") || path.starts_with("torch/") || has_one_of(path, torch_paths)) return Origin::torch;
+  if (path == "<string>" || path.starts_with("<eval_with_key>") || path.starts_with("torch/") || has_one_of(path, torch_paths))
+    return Origin::torch;
   if (has_one_of(path, library_paths)) return Origin::library;
   return is_python_itself(path) ? Origin::torch : Origin::user;
 }

@@ -43,27 +43,32 @@ struct Program {
       R"({"target": "torch.ops.aten.add.Tensor", "inputs": [)" + argument("self", tensor("x")) + ", " +
       argument("other", tensor("p_w")) + R"(], "outputs": [)" + tensor("add") +
       R"(], "metadata": {"stack_trace": "  File \"net.py\", line 7, in forward\n    y = self.inner(x)\n  File \"net.py\", line 3, in forward\n    return x + self.w",
-          "nn_module_stack": "L__self__,,net.Net;L__self___inner,inner,net.Inner"}})";
+          "nn_module_stack": "MODULES"}})";
   std::string outputs = tensor("add");
   std::string output_specs = R"({"user_output": {"arg": )" + tensor("add") + "}}";
   std::string values = R"("x": )" + meta({"s0", "3"}) + R"(, "p_w": )" + meta({"3"}) + R"(, "add": )" + meta({"s0", "3"});
   std::string out_spec = R"([1, {\"type\": null, \"context\": null, \"children_spec\": []}])";
+  std::string modules = "L__self__,,net.Net;L__self___inner,inner,net.Inner";  // of the node
+  std::string parameters = "x", range = R"({"min_val": 2, "max_val": 64})";
   std::string guards, version = R"({"major": 8, "minor": 20})";
   std::string more;  // at the end of the program
   testing::Records others;
 
   std::string json() const {
+    std::string in_place = nodes;
+    if (const auto at = in_place.find("MODULES"); at != in_place.npos) in_place.replace(at, 7, modules);
     const std::string leaf = R"({\"type\": null, \"context\": null, \"children_spec\": []})";
     return R"({"graph_module": {"graph": {"inputs": [)" + tensor("p_w") + ", " + tensor("x") + R"(], "outputs": [)" + outputs +
-           R"(], "nodes": [)" + nodes + R"(], "tensor_values": {)" + values +
+           R"(], "nodes": [)" + in_place + R"(], "tensor_values": {)" + values +
            R"(}, "sym_int_values": {}, "sym_bool_values": {}, "is_single_tensor_return": false},
              "signature": {"input_specs": [{"parameter": {"arg": {"name": "p_w"}, "parameter_name": "inner.w"}},
                                            {"user_input": {"arg": )" +
            tensor("x") + R"(}}], "output_specs": [)" + output_specs + R"(]},
-             "module_call_graph": [{"fqn": "", "signature": {"inputs": [], "outputs": [], "forward_arg_names": ["x"],
+             "module_call_graph": [{"fqn": "", "signature": {"inputs": [], "outputs": [], "forward_arg_names": [")" +
+           parameters + R"("],
                "in_spec": "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [)" +
            leaf + R"(]}, {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]", "out_spec": ")" +
-           out_spec + R"("}}]}, "range_constraints": {"s0": {"min_val": 2, "max_val": 64}}, "guards_code": [)" + guards +
+           out_spec + R"("}}]}, "range_constraints": {"s0": )" + range + R"(}, "guards_code": [)" + guards +
            R"(], "schema_version": )" + version + R"(, "torch_version": "2.13.0+cpu")" + more + "}";
   }
 
@@ -144,6 +149,20 @@ TEST(Exported, BecomesAProgram) {
   graph_of(exported).verify();
 }
 
+// As releases spell paths; the second call of a module, and a name that a pass of the exporter made up.
+TEST(Exported, NamesModules) {
+  for (const auto& [modules, path] : std::vector<std::pair<std::string, std::string>>{
+           {"L__self__,,net.Net", ""},
+           {"a,L['self'],net.Net;b,L['self'].layers[0],net.Layer", "layers.0"},
+           {"a,L['self'],net.Net;b,L['self'].blocks['up'].conv,net.Conv", "blocks.up.conv"},
+           {"a,,net.Net;b,inner@1,net.Inner", "inner"},
+           {"a,,net.Net;b,_export_root.inner,net.Inner", ""}}) {
+    Program program;
+    program.modules = modules;
+    EXPECT_EQ(find(read(program), "aten::add")->module(), path) << modules;
+  }
+}
+
 TEST(Exported, NamesResultsByTheirKeys) {
   Program program;
   program.outputs += ", " + tensor("x");
@@ -183,12 +202,57 @@ TEST(Exported, FixesASizeThatAGuardFixes) {
   EXPECT_THAT(notes(exported), ::testing::Contains(HasSubstr("the size s0 is 6: a guard of the program fixes it")));
 }
 
+TEST(Exported, FixesASizeThatAnEquationHoldsFor) {
+  Program program;
+  program.guards = R"("L['x'].size()[0] // 2 == 3")";  // at 6 and 7
+  EXPECT_EQ(std::get<std::int64_t>(read(program).interface.inputs[0].sizes[0].value), 6);
+  program.guards = R"("L['x'].size()[0] // 64 == 0")";  // at 2 to 63
+  const Exported exported = read(program);
+  EXPECT_EQ(exported.interface.inputs[0].sizes[0].kind, Expression::Kind::symbol);
+  EXPECT_THAT(exported.interface.conditions, ElementsAre("L['x'].size()[0] // 64 == 0"));
+}
+
+TEST(Exported, TriesGuardsAtTheEndOfTheRange) {
+  Program program;
+  program.range = R"({"min_val": 2, "max_val": 100000})";
+  program.guards = R"("L['x'].size()[0] * L['x'].size()[0] <= 1000000000", "L['x'].size()[0] * L['x'].size()[0] <= 10000000000")";
+  EXPECT_THAT(read(program).interface.conditions, ElementsAre("L['x'].size()[0] * L['x'].size()[0] <= 1000000000"));
+}
+
 TEST(Exported, KeepsAGuardForSomeSizesAsACondition) {
   Program program;
   program.guards = R"("(L['x'].size()[0] % 2) == 0", "L['x'].size()[0] != 1", "L['x'].size()[1] == 3")";
   const Exported exported = read(program);
   EXPECT_EQ(exported.interface.inputs[0].sizes[0].kind, Expression::Kind::symbol);
   EXPECT_THAT(exported.interface.conditions, ElementsAre("(L['x'].size()[0] % 2) == 0"));
+  EXPECT_THAT(notes(exported), ElementsAre());  // CC013 states it
+}
+
+TEST(Exported, ListsEachAssertionOnce) {
+  Program program;
+  const std::string assertion = R"({"target": "torch.ops.aten._assert_scalar.default", "inputs": [)" +
+                                argument("self", R"({"as_bool": true})") + ", " +
+                                argument("assert_msg", R"({"as_string": "n is even"})") + R"(], "outputs": [], "metadata": {}})";
+  program.nodes = assertion + ", " + assertion + ", " + program.nodes;
+  const Exported exported = read(program);
+  EXPECT_THAT(exported.interface.assertions, ElementsAre("n is even"));
+  EXPECT_THAT(notes(exported), ElementsAre());
+}
+
+// torch 2.1 and 2.2 name a tensor by a text.
+TEST(Exported, ReadsOptionalTensors) {
+  for (const char* index : {R"({"as_tensor": {"name": "x"}})", R"({"as_tensor": "x"})"}) {
+    Program program;
+    program.nodes = R"({"target": "torch.ops.aten.index.Tensor", "inputs": [)" + argument("self", tensor("x")) + ", " +
+                    argument("indices", R"({"as_optional_tensors": [{"as_none": true}, )" + std::string(index) + "]}") +
+                    R"(], "outputs": [)" + tensor("add") + R"(], "metadata": {}})";
+    const Exported exported = read(program);
+    const ir::Node* list = find(exported, "prim::ListConstruct");
+    ASSERT_TRUE(list);
+    ASSERT_EQ(list->inputs().size(), 2u);
+    EXPECT_TRUE(ir::constant_of(list->input(0))->is_none());
+    EXPECT_EQ(list->input(1), graph_of(exported).inputs()[1]);
+  }
 }
 
 // A function that isn't known, and a relation of sizes, fix nothing.
@@ -246,7 +310,7 @@ TEST(Exported, RefusesWhatIsNoProgram) {
 
   testing::Records records = Program().records();
   std::erase_if(records, [](const auto& record) { return record.first == "net/models/model.json"; });
-  EXPECT_THAT(refusal(records), HasSubstr("saving it was interrupted"));
+  EXPECT_THAT(refusal(records), HasSubstr("saving it may have been interrupted"));
   records.emplace_back("net/data/aotinductor/model/x.so", "");
   EXPECT_THAT(refusal(records), HasSubstr("AOTInductor"));
 
@@ -266,7 +330,40 @@ TEST(Exported, ChoosesAmongSeveralPrograms) {
   EXPECT_THAT(refusal(program.records(), "none"), HasSubstr("the archive holds dec/oder, model"));
 }
 
+TEST(Exported, ChoosesNoProgramOfAnOldArchive) {
+  const testing::Records records = {{"serialized_exported_program.json", Program().json()}};
+  const InputFile file(testing::as_bytes(testing::zip(records)));
+  EXPECT_THROW(Archive(file, read_zip_directory(file), "other"), UsageError);
+  EXPECT_THAT(refusal(records, "other"), HasSubstr("LoadOptions::model other: the archive holds one program, which has no name"));
+}
+
+// Each while_loop reads its condition twice, so nested ones have 2^n nodes.
+TEST(Exported, BoundsTheNodesOfRepeatedSubgraphs) {
+  std::string values;
+  for (int i = 0; i < 1000; ++i) values += (i ? ", \"" : "\"") + std::to_string(i) + "\": " + meta({"3"});
+  const auto graph = [](const std::string& nodes, const std::string& result, const std::string& tensors) {
+    return R"({"as_graph": {"name": "g", "graph": {"inputs": [)" + tensor("a") + R"(], "outputs": [)" + tensor(result) +
+           R"(], "nodes": [)" + nodes + R"(], "tensor_values": {)" + tensors + R"(}}}})";
+  };
+  const auto loop = [&](const std::string& condition, const std::string& operand, const std::string& result) {
+    return R"({"target": "torch.ops.higher_order.while_loop", "inputs": [)" + argument("", condition) + ", " +
+           argument("", graph("", "a", "")) + ", " + argument("", R"({"as_tensors": [{"name": ")" + operand + R"("}]})") +
+           R"(], "outputs": [)" + tensor(result) + R"(], "metadata": {}})";
+  };
+  std::string condition = graph("", "a", values);
+  Program program;
+  program.nodes = loop(condition, "x", "add");
+  EXPECT_EQ(refusal(program), "read");
+  for (int i = 0; i < 20; ++i) condition = graph(loop(condition, "a", "b"), "b", "");
+  program.nodes = loop(condition, "x", "add");
+  EXPECT_THAT(refusal(program), HasSubstr("has more than 4000000 nodes and values with its subgraphs in place"));
+}
+
 TEST(Exported, RefusesDamagedPrograms) {
+  Program named;
+  named.parameters = std::string(1001, 'x');
+  EXPECT_THAT(refusal(named), HasSubstr("has an argument whose name is longer than 1,000 bytes"));
+
   Program twice;
   twice.nodes += ", " + twice.nodes;
   EXPECT_THAT(refusal(twice), HasSubstr("defines the value add twice"));

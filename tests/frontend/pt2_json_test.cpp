@@ -44,7 +44,7 @@ TEST(Json, NamesThePlaceOfAFault) {
     node.at("target").text();
     FAIL();
   } catch (const ModelError& error) {
-    EXPECT_STREQ(error.what(), "record models/model.json: nodes[1].target is no text");
+    EXPECT_STREQ(error.what(), "record models/model.json: nodes[1].target is not a string");
   }
   try {
     node.at("inputs");
@@ -65,12 +65,12 @@ TEST(Json, ReadsNumbersWithoutQuotesThatPythonWrites) {
 }
 
 TEST(Json, RefusesWhatParsersLetPass) {
-  EXPECT_EQ(refusal(R"({"as_int": 1, "as_int": 2})"), "record model.json the key \"as_int\" stands twice in one object");
-  EXPECT_EQ(refusal("[18446744073709551616]"), "record model.json has a whole number beyond 64 bits");
-  EXPECT_EQ(refusal("[9223372036854775808]"), "record model.json has a whole number beyond 64 bits");
+  EXPECT_EQ(refusal(R"({"as_int": 1, "as_int": 2})"), "record model.json the key \"as_int\" occurs twice in one object");
+  EXPECT_EQ(refusal("[18446744073709551616]"), "record model.json has an integer of more than 64 bits");
+  EXPECT_EQ(refusal("[9223372036854775808]"), "record model.json has an integer of more than 64 bits");
   EXPECT_EQ(refusal("\xef\xbb\xbf{}"), "record model.json begins with a byte order mark");
   for (const std::string_view text : {"{} {}", "", "[1,]", "{\"a\"}", "[nan]", "\"\xff\"", "[\"\\ud800\"]"})
-    EXPECT_TRUE(refusal(text).starts_with("record model.json is no JSON")) << text << ": " << refusal(text);
+    EXPECT_TRUE(refusal(text).starts_with("record model.json is not JSON")) << text << ": " << refusal(text);
   EXPECT_EQ(refusal(std::string(100'000, '[')), "record model.json is nested more than 512 deep");
 }
 

@@ -174,7 +174,7 @@ def check_refused_sizes(verify):
     """PyTorch refuses sizes that are tried, of a program with state: others are taken."""
     for core in (False, True):
         file = save(verify.folder, f"cache_{core}", Cache(), (torch.randn(2, 3), torch.tensor([0, 1])), core, dynamic_shapes=({0: Dim.AUTO}, {0: Dim.AUTO}))
-        verify.run("sizes of a cache", 0, file, "--state", "inputs-outputs")
+        verify.run("sizes of a cache", 0, file, "--state", "inputs-outputs", ids=("CC205",))
 
 
 def check_powers(verify):

@@ -14,7 +14,6 @@ namespace compatcheck::frontend::pt2 {
 namespace {
 
 constexpr std::uint64_t longest_json = 512 << 20, most_inflation = 1000;
-constexpr std::uint64_t small_storage = 512;                     // its bytes come along, so that shapes can be computed with them
 constexpr std::uint64_t most_unpacked = std::uint64_t{1} << 30;  // of a deflated record of weights
 constexpr std::size_t most_saved_values = 1 << 20;
 constexpr std::string_view flat_program = "serialized_exported_program.json";
@@ -73,19 +72,17 @@ void Archive::index_records() {
   for (std::size_t i = 0; i + 1 < in_order.size(); ++i)
     if (in_order[i + 1]->header - in_order[i]->header < in_order[i]->stored)
       throw ModelError("is a damaged zip archive: records " + in_order[i]->name + " and " + in_order[i + 1]->name + " overlap");
-  if (!records_.contains(flat_program) && !directory_.records.empty()) {
-    const std::string& first = directory_.records.front().name;
-    root_ = first.substr(0, first.find('/') + 1);
-    for (const ZipRecord& record : directory_.records)
-      if (!record.name.starts_with(root_)) throw ModelError("has records outside of its folder " + root_ + ": " + record.name);
-  }
+  if (records_.contains(flat_program)) return;
+  root_ = directory_.top;
+  for (const ZipRecord& record : directory_.records)
+    if (!record.name.starts_with(root_)) throw ModelError("has records outside of its folder " + root_ + ": " + record.name);
 }
 
 void Archive::find_program(const std::string& model) {
   if ((program_ = find(flat_program))) {
     name_ = "model";
     if (!model.empty() && model != name_)
-      throw ModelError("holds one program, which has no name: leave LoadOptions::model empty");
+      throw UsageError("LoadOptions::model " + model + ": the archive holds one program, which has no name");
     return;
   }
   std::map<std::string, const ZipRecord*> programs;
@@ -108,7 +105,8 @@ void Archive::find_program(const std::string& model) {
     throw ModelError(
         "holds an ExecuTorch program, which is lowered for a backend; save the exported program with torch.export.save");
   if (programs.empty())
-    throw ModelError("is an archive of torch.export without a program: saving it was interrupted" + std::string(save_again));
+    throw ModelError("is an archive of torch.export without a program: saving it may have been interrupted" +
+                     std::string(save_again));
   if (compiled) notes_.push_back("ignored the code that AOTInductor compiled: the program in the archive is converted");
   std::string names;
   for (const auto& [name, record] : programs) names += (names.empty() ? "" : ", ") + name;
@@ -123,8 +121,7 @@ void Archive::find_program(const std::string& model) {
 void Archive::check_marks() const {
   if (const auto version = text_of(file_, find("archive_version")); !version.empty() && version != "0")
     throw ModelError("is an archive of version " + version + ", which is newer than this program supports (0)");
-  if (text_of(file_, find("byteorder")).starts_with("big"))
-    throw ModelError("was saved on a big-endian machine: save it on a little-endian one");
+  refuse_big_endian(file_, directory_);
 }
 
 std::vector<std::uint8_t> Archive::program() const { return contents(file_, *program_, longest_json, "a program"); }
@@ -198,7 +195,7 @@ std::shared_ptr<const ir::Storage> Archive::storage_of(const std::string& record
 }
 
 std::shared_ptr<const ir::Storage> Archive::with_small_bytes(std::shared_ptr<const ir::Storage> storage) {
-  if (!storage || !storage->in_file || storage->bytes > small_storage) return storage;
+  if (!storage || !storage->in_file || storage->bytes > small_storage_bytes) return storage;
   auto& small = replaced_[storage];
   if (!small) {
     auto copy = std::make_shared<ir::Storage>(*storage);

@@ -20,7 +20,7 @@ namespace compatcheck::frontend::pt2 {
 class Archive {
  public:
   // `model`: which program, where the archive holds several; may be empty. The file and its directory must outlive the archive.
-  // Throws ModelError for what holds no exported program, with what its owner can do.
+  // Throws ModelError if it holds no exported program; the message says what the owner can do.
   Archive(const InputFile& file, const ZipDirectory& directory, const std::string& model);
 
   const std::string& program_record() const { return program_->name; }
@@ -63,7 +63,7 @@ class Archive {
   std::unordered_map<std::string, Placed> placed_;
   std::unordered_map<std::string, ir::Constant> saved_;
   std::unordered_map<std::string, std::shared_ptr<const ir::Storage>> storages_;
-  // What took the place of a storage, which is kept: another one could get its address.
+  // The copy of each storage that was replaced. The key keeps the storage alive: otherwise a new one could get its address.
   std::map<std::shared_ptr<const ir::Storage>, std::shared_ptr<const ir::Storage>> replaced_;
   std::string samples_;  // the record of the sample inputs
   std::vector<std::string> notes_;

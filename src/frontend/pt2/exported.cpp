@@ -9,6 +9,7 @@
 #include "frontend/pt2/guards.h"
 #include "frontend/pt2/json.h"
 #include "frontend/pt2/signature.h"
+#include "frontend/pt2/union.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
@@ -82,7 +83,8 @@ class ProgramReader {
         module_(root.at("graph_module")),
         graph_(module_.at("graph")),
         signature_(read_signature(module_)),
-        reading_{.graph = function_.graph, .schemas = schemas, .watch = watch} {}
+        reading_{.graph = function_.graph, .schemas = schemas, .watch = watch},
+        reader_(reading_, *function_.graph.top(), graph_) {}
 
   Exported read() {
     self_ = function_.graph.top()->add_input(ir::module_type(std::string(class_name)), "self");
@@ -91,9 +93,8 @@ class ProgramReader {
     class_.name = class_name;
     class_.is_module = true;
     class_.methods.emplace("forward", method_name);
-    reader_.emplace(reading_, *function_.graph.top(), graph_);
     read_inputs();
-    reader_->read_nodes();
+    reader_.read_nodes();
     read_outputs();
     read_samples();
     read_ranges();
@@ -108,39 +109,37 @@ class ProgramReader {
       const InputSpec& spec = signature_.inputs[i];
       switch (spec.kind) {
         case InputSpec::Kind::user: read_user_input(spec, arguments[i]); break;
-        case InputSpec::Kind::fixed:
-          note("the input " + spec.name + " is a constant of the program: it had this value when the model was exported");
+        case InputSpec::Kind::fixed: note_constant(spec.name); break;
+        case InputSpec::Kind::token: reader_.arguments().bind(spec.value, reader_.nodes().constant({})); break;
+        case InputSpec::Kind::object:
+          reader_.arguments().bind(spec.value, reader_.nodes().constant({ir::OpaqueConstant{spec.target}}));
           break;
-        case InputSpec::Kind::token: reader_->bind(spec.value, reader_->constant({})); break;
-        case InputSpec::Kind::object: reader_->bind(spec.value, reader_->constant({ir::OpaqueConstant{spec.target}})); break;
         default: read_stored(spec);
       }
     }
   }
 
+  void note_constant(const std::string& input) {
+    note("the input " + input + " is a constant of the program, with the value that it had when the model was exported");
+  }
+
   void read_user_input(const InputSpec& spec, const Json& argument) {
     const Tagged held = tagged(argument);
     ExportedInput input{.name = spec.name};
-    ir::TypeRef type;
-    if (held.tag == "as_tensor") {
-      type = reader_->type_of(spec.value);
-      input.sizes = sizes_of(spec.value);
-    } else if (held.tag == "as_sym_int" || held.tag == "as_sym_float" || held.tag == "as_sym_bool") {
-      type = ir::simple_type(held.tag == "as_sym_int"     ? ir::TypeKind::integer
-                             : held.tag == "as_sym_float" ? ir::TypeKind::floating
-                                                          : ir::TypeKind::boolean);
-      if (held.tag == "as_sym_int") input.number = expression_of("sym_int_values", spec.value);
-    } else if (held.tag == "as_custom_obj") {
+    ir::TypeRef type = number_type(held.tag);
+    if (held.tag == "as_custom_obj")
       throw ModelError("takes an object as its input " + spec.name + ", which ONNX can't be given");
-    } else {  // a constant that the signature lists as an input of the user
-      note("the input " + spec.name + " is a constant of the program: it had this value when the model was exported");
-      return;
+    if (held.tag == "as_tensor") {
+      type = reader_.type_of(spec.value);
+      input.sizes = sizes_of(spec.value);
     }
+    if (!type) return note_constant(spec.name);  // the signature lists it as an input of the user
+    if (held.tag == "as_sym_int") input.number = expression_of("sym_int_values", spec.value);
     ir::Value* value = function_.graph.top()->add_input(type, spec.name);
     function_.parameters.push_back({spec.name, type, std::nullopt});
     exported_.program.recorded_inputs.push_back({spec.name, type});
     exported_.interface.inputs.push_back(std::move(input));
-    reader_->bind(spec.value, value);
+    reader_.arguments().bind(spec.value, value);
   }
 
   // Attributes are made once; two inputs may share one.
@@ -149,22 +148,22 @@ class ProgramReader {
     if (!read) {
       const auto tensor = archive_.stored(spec.target);
       if (!tensor) throw ModelError("lacks the tensor " + spec.target + ": it was saved without its weights, or is damaged");
-      const ir::TypeRef type = tensor->is_none() ? ir::tensor_type() : reader_->type_of(spec.value);
+      const ir::TypeRef type = tensor->is_none() ? ir::tensor_type() : reader_.type_of(spec.value);
       class_.attributes.push_back({.name = spec.target,
                                    .type = type,
                                    .is_parameter = spec.kind == InputSpec::Kind::parameter,
                                    .is_buffer = spec.kind == InputSpec::Kind::buffer});
       object_.attributes.push_back(tensor->is_none() ? ir::Constant{ir::OpaqueConstant{"an object"}} : *tensor);
-      ir::Node* attribute = reader_->add_node("prim::GetAttr", std::array{self_}, std::array{type});
+      ir::Node* attribute = reader_.nodes().add_node("prim::GetAttr", std::array{self_}, std::array{type});
       attribute->set_attribute("name", {spec.target});
       read = attribute->output();
     }
-    reader_->bind(spec.value, read);
+    reader_.arguments().bind(spec.value, read);
   }
 
   std::vector<Expression> sizes_of(const std::string& name) {
     std::vector<Expression> sizes;
-    if (const auto meta = reader_->meta_of(name))
+    if (const auto meta = reader_.meta_of(name))
       for (const Json& size : meta->at("sizes").members()) sizes.push_back(expression(size));
     return sizes;
   }
@@ -199,13 +198,13 @@ class ProgramReader {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const OutputSpec& spec = signature_.outputs[i];
       if (spec.kind == OutputSpec::Kind::token) continue;
-      ir::Value* value = reader_->value_of(arguments[i]);
+      ir::Value* value = reader_.arguments().value_of(arguments[i]);
       if (spec.kind == OutputSpec::Kind::user) {
         users.push_back(value);
       } else if (spec.kind == OutputSpec::Kind::written_input) {
         add_lost_write(input_name(spec.target), *value);
       } else {
-        ir::Node* write = reader_->add_node("prim::SetAttr", std::array{self_, value}, {});
+        ir::Node* write = reader_.nodes().add_node("prim::SetAttr", std::array{self_, value}, {});
         write->set_attribute("name", {spec.target});
       }
     }
@@ -231,7 +230,7 @@ class ProgramReader {
     type.kind = ir::TypeKind::tuple;
     for (const ir::Value* member : members) type.elements.push_back(member->type());
     type.field_names = keys;
-    return reader_->add("prim::TupleConstruct", members, std::make_shared<const ir::Type>(std::move(type)));
+    return reader_.nodes().add("prim::TupleConstruct", members, std::make_shared<const ir::Type>(std::move(type)));
   }
 
   std::string input_name(const std::string& value) const {
@@ -291,16 +290,11 @@ class ProgramReader {
     if (!fixed.empty())
       for (ExportedInput& input : exported_.interface.inputs)
         for (Expression& size : input.sizes) substitute(size, fixed);
-    for (const std::string& condition : exported_.interface.conditions)
-      note("the program is only valid where " + condition + " (a guard of torch.export, which the ONNX model doesn't check)");
   }
 
   void finish() {
     ir::Program& program = exported_.program;
-    for (const auto& [message, count] : reading_.assertions) {
-      exported_.interface.assertions.push_back(message);
-      note("dropped " + std::to_string(count) + (count == 1 ? " runtime assertion: " : " runtime assertions: ") + message);
-    }
+    exported_.interface.assertions.assign(reading_.assertions.begin(), reading_.assertions.end());
     for (const auto& [about, message] : reading_.notes) note(message);
     for (const std::string& message : archive_.notes()) note(message);
     apply_guards();
@@ -320,44 +314,13 @@ class ProgramReader {
   ir::Class class_;
   ir::Object object_;
   Reading reading_;
-  std::optional<GraphReader> reader_;
+  GraphReader reader_;
   ir::Value* self_ = nullptr;
   std::map<std::string, ir::Value*> stored_;
   std::map<std::string, std::int64_t> hints_;
 };
 
 }  // namespace
-
-ir::Graph reference_graph(const ir::Program& program, const std::vector<std::string>& state) {
-  const ir::Object& root = program.objects.at(program.root);
-  const ir::Class& type = program.classes.at(root.class_name);
-  ir::Graph graph = program.functions.at(type.methods.at("forward")).graph.clone();
-  std::map<std::string_view, const ir::Constant*> attributes;
-  for (std::size_t i = 0; i < type.attributes.size(); ++i) attributes.emplace(type.attributes[i].name, &root.attributes[i]);
-  std::map<std::string, ir::Value*> kept;  // what they hold: in-place operators change the tensor itself
-  for (const std::string& name : state) kept[name] = graph.top()->add_input(ir::tensor_type(), name);
-  for (ir::Node* node : *graph.top()) {
-    if (!node->is("prim::SetAttr") && !node->is("prim::GetAttr")) continue;
-    const std::string& name = *node->attribute("name")->get<std::string>();
-    const auto found = kept.find(name);
-    if (node->is("prim::SetAttr")) {
-      if (found != kept.end()) found->second = node->input(1);
-      node->erase();
-      continue;
-    }
-    ir::Value* value = found == kept.end() ? nullptr : found->second;
-    if (!value) {
-      ir::Node* constant = graph.create_constant(*attributes.at(name));
-      constant->insert_before(node);
-      value = constant->output();
-    }
-    node->output()->replace_all_uses_with(value);
-    node->erase();
-  }
-  for (const std::string& name : state) graph.top()->add_output(kept.at(name));
-  graph.top()->erase_input(0);
-  return graph;
-}
 
 Exported read_exported(const InputFile& file, const ZipDirectory& directory, const std::string& model,
                        const schema::Registry& schemas, const ir::Watch& watch) {
@@ -368,7 +331,8 @@ Exported read_exported(const InputFile& file, const ZipDirectory& directory, con
   if (version.major == newest_major && version.minor > newest_minor)
     exported.program.notes.push_back({ir::LoadNote::Kind::other,
                                       {},
-                                      "the file has schema version 8." + std::to_string(version.minor) +
+                                      "the file has schema version " + std::to_string(version.major) + "." +
+                                          std::to_string(version.minor) +
                                           ", which is newer than this program knows: what it adds is ignored"});
   return exported;
 }

@@ -70,6 +70,13 @@ class Parser {
     Parser& parser;
   };
 
+  // An initializer list would copy each operand.
+  template <class... Operands>
+  Expression call(std::string name, Operands... operands) {
+    std::vector<Expression> arguments;
+    (arguments.push_back(std::move(operands)), ...);
+    return call(std::move(name), std::move(arguments));
+  }
   // Bounded, because what comes after walks expressions by recursion.
   Expression call(std::string name, std::vector<Expression> arguments) {
     if (++operators_ > most_operators) throw ModelError("an expression of sizes has more than 1,000 operators");
@@ -102,17 +109,17 @@ class Parser {
   Expression disjunction() {
     const Nesting nesting(*this);
     Expression left = conjunction();
-    while (accept("or")) left = call("Or", {std::move(left), conjunction()});
+    while (accept("or")) left = call("Or", std::move(left), conjunction());
     return left;
   }
   Expression conjunction() {
     Expression left = negation();
-    while (accept("and")) left = call("And", {std::move(left), negation()});
+    while (accept("and")) left = call("And", std::move(left), negation());
     return left;
   }
   Expression negation() {
     const Nesting nesting(*this);
-    return accept("not") ? call("Not", {negation()}) : comparison();
+    return accept("not") ? call("Not", negation()) : comparison();
   }
   Expression comparison() {
     constexpr auto operators = std::to_array<std::pair<std::string_view, std::string_view>>(
@@ -124,7 +131,7 @@ class Parser {
       for (const auto& [token, name] : operators)
         if (accept(token)) {
           Expression right = sum();
-          chain.push_back(call(std::string(name), {std::move(left), right}));
+          chain.push_back(call(std::string(name), std::move(left), right));
           left = std::move(right);
           found = true;
           break;
@@ -137,9 +144,9 @@ class Parser {
     Expression left = term();
     for (;;) {
       if (accept("+"))
-        left = call("Add", {std::move(left), term()});
+        left = call("Add", std::move(left), term());
       else if (accept("-"))
-        left = call("Add", {std::move(left), call("Mul", {number(std::int64_t{-1}), term()})});
+        left = call("Add", std::move(left), call("Mul", number(std::int64_t{-1}), term()));
       else
         return left;
     }
@@ -148,13 +155,13 @@ class Parser {
     Expression left = factor();
     for (;;) {
       if (accept("//"))
-        left = call("FloorDiv", {std::move(left), factor()});
+        left = call("FloorDiv", std::move(left), factor());
       else if (!peek("**") && accept("*"))
-        left = call("Mul", {std::move(left), factor()});
+        left = call("Mul", std::move(left), factor());
       else if (accept("/"))
-        left = call("TrueDiv", {std::move(left), factor()});
+        left = call("TrueDiv", std::move(left), factor());
       else if (accept("%"))
-        left = call("Mod", {std::move(left), factor()});
+        left = call("Mod", std::move(left), factor());
       else
         return left;
     }
@@ -165,10 +172,10 @@ class Parser {
       Expression negated = factor();
       if (negated.kind == Kind::number)
         if (const auto* whole = std::get_if<std::int64_t>(&negated.value)) return number(-*whole);
-      return call("Mul", {number(std::int64_t{-1}), std::move(negated)});
+      return call("Mul", number(std::int64_t{-1}), std::move(negated));
     }
     Expression base = primary();
-    return accept("**") ? call("Pow", {std::move(base), factor()}) : base;
+    return accept("**") ? call("Pow", std::move(base), factor()) : base;
   }
   Expression primary() {
     skip();

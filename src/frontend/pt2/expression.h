@@ -23,12 +23,12 @@ struct Expression {
   std::vector<Expression> arguments{};
 };
 
-// Throws ModelError for what isn't such an expression.
+// Throws ModelError if the text is not such an expression.
 Expression parse_expression(std::string_view text);
 
 // What a symbol or source stands for; nullopt: unknown.
 using ValueOf = std::function<std::optional<Expression::Number>(const Expression&)>;
-// Nullopt where something in it is unknown, overflows or is no function of numbers.
+// Nullopt if a value in it is unknown, a result overflows, or a function is not supported.
 std::optional<Expression::Number> evaluate(const Expression& expression, const ValueOf& value_of);
 
 // Visits every symbol and source in it.

@@ -12,7 +12,7 @@ using Kind = Expression::Kind;
 using Sizes = std::map<std::string, std::int64_t>;
 
 constexpr std::int64_t tried_sizes = 64;  // from the least one on, and around the example's
-constexpr std::int64_t greatest_size = std::int64_t{1} << 31;
+constexpr std::int64_t greatest_size = (std::int64_t{1} << 31) - 1;
 constexpr std::size_t most_parts = 4096, most_symbols = 8;  // of a guard that is evaluated
 constexpr std::size_t most_work = 50'000'000;               // parts that are evaluated, in all
 
@@ -27,38 +27,34 @@ std::size_t parts_of(const Expression& expression) {
   return parts;
 }
 
-// With symbols in the places of inputs. Nullopt for an input that the program doesn't have, and where that takes more than
-// `parts`.
-std::optional<Expression> over_symbols(const Expression& guard, const ExportedInterface& exported, std::size_t& parts) {
-  if (parts-- <= 1) return std::nullopt;
-  if (guard.kind == Kind::source) {
-    auto input = std::ranges::find(exported.inputs, guard.name, &ExportedInput::name);
-    if (input == exported.inputs.end())
-      input = std::ranges::find_if(exported.inputs, [&](const auto& each) { return same_name(each.name, guard.name); });
-    if (input == exported.inputs.end()) return std::nullopt;
-    const auto dimension = std::get<std::int64_t>(guard.value);
-    if (dimension < 0) return input->number;
-    if (static_cast<std::size_t>(dimension) >= input->sizes.size()) return std::nullopt;
-    const Expression& size = input->sizes[static_cast<std::size_t>(dimension)];
-    if (const std::size_t more = parts_of(size); more >= parts)
-      return std::nullopt;
-    else
-      parts -= more;
-    return size;
+// Puts symbols in the places of inputs. False for an input that the program doesn't have, and if that takes more than `parts`.
+bool put_symbols(Expression& guard, const ExportedInterface& exported, std::size_t& parts) {
+  if (parts-- <= 1) return false;
+  if (guard.kind != Kind::source)
+    return std::ranges::all_of(guard.arguments, [&](Expression& argument) { return put_symbols(argument, exported, parts); });
+  auto input = std::ranges::find(exported.inputs, guard.name, &ExportedInput::name);
+  if (input == exported.inputs.end())
+    input = std::ranges::find_if(exported.inputs, [&](const auto& each) { return same_name(each.name, guard.name); });
+  if (input == exported.inputs.end()) return false;
+  const auto dimension = std::get<std::int64_t>(guard.value);
+  if (dimension < 0) {
+    if (input->number) guard = *input->number;
+    return input->number.has_value();
   }
-  Expression made = guard;
-  for (Expression& argument : made.arguments) {
-    auto inner = over_symbols(argument, exported, parts);
-    if (!inner) return std::nullopt;
-    argument = std::move(*inner);
-  }
-  return made;
+  if (static_cast<std::size_t>(dimension) >= input->sizes.size()) return false;
+  const Expression& size = input->sizes[static_cast<std::size_t>(dimension)];
+  const std::size_t more = parts_of(size);
+  if (more >= parts) return false;
+  parts -= more;
+  guard = size;
+  return true;
 }
 
-std::optional<Expression> over_symbols(const std::string& guard, const ExportedInterface& exported) {
+std::optional<Expression> over_symbols(const std::string& text, const ExportedInterface& exported) {
   try {
     std::size_t parts = most_parts;
-    return over_symbols(parse_expression(guard), exported, parts);
+    Expression guard = parse_expression(text);
+    return put_symbols(guard, exported, parts) ? std::optional(std::move(guard)) : std::nullopt;
   } catch (const ModelError&) {  // not about sizes, or of a grammar that isn't known
     return std::nullopt;
   }
@@ -72,30 +68,23 @@ std::set<std::string> symbols_of(const Expression& expression) {
   return symbols;
 }
 
-std::optional<bool> holds(const Expression& guard, const Sizes& sizes) {
-  const auto value = evaluate(guard, [&](const Expression& leaf) -> std::optional<Expression::Number> {
+ValueOf values_in(const Sizes& sizes) {
+  return [&sizes](const Expression& leaf) -> std::optional<Expression::Number> {
     const auto found = sizes.find(leaf.name);
     return found == sizes.end() ? std::nullopt : std::optional<Expression::Number>(found->second);
-  });
+  };
+}
+
+std::optional<bool> holds(const Expression& guard, const Sizes& sizes) {
+  const auto value = evaluate(guard, values_in(sizes));
   if (!value) return std::nullopt;
   return std::visit([](auto number) { return number != 0; }, *value);
 }
 
-std::vector<std::int64_t> sizes_to_try(const SymbolRange& range, std::int64_t hint) {
-  // The exporter specialises 0 and 1 and then takes sizes of at least 2 for granted.
-  const std::int64_t least = std::clamp<std::int64_t>(range.least.value_or(2), 2, greatest_size);
-  const std::int64_t most = std::clamp<std::int64_t>(range.most.value_or(greatest_size), 0, greatest_size);
-  std::set<std::int64_t> sizes{hint};
-  for (std::int64_t i = 0; i < tried_sizes; ++i)
-    for (const std::int64_t size : {least + i, hint + i, hint - i, hint * (i + 1)})
-      if (size >= least && size <= most) sizes.insert(size);
-  return {sizes.begin(), sizes.end()};
-}
-
 bool divides(const Expression& guard) { return guard.name == "Mod" || std::ranges::any_of(guard.arguments, divides); }
 
-// Numbers by which the guard divides: it may hold at their multiples.
-void add_periods(const Expression& guard, std::int64_t hint, std::set<std::int64_t>& sizes) {
+// Sizes beyond each constant of the guard, where its truth may change.
+void add_constants(const Expression& guard, std::int64_t hint, std::set<std::int64_t>& sizes) {
   for (const Expression& argument : guard.arguments) {
     const auto* period = std::get_if<std::int64_t>(&argument.value);
     if (argument.kind == Kind::number && period && *period > 0 && *period < greatest_size)
@@ -103,8 +92,25 @@ void add_periods(const Expression& guard, std::int64_t hint, std::set<std::int64
         sizes.insert(hint + i * *period);
         sizes.insert(hint - i * *period);
       }
-    add_periods(argument, hint, sizes);
+    add_constants(argument, hint, sizes);
   }
+}
+
+// A guard is evaluated, not proved: at the ends of the range, around the example's size, and at its multiples.
+std::set<std::int64_t> sizes_to_try(const Expression& guard, const SymbolRange& range, std::int64_t hint) {
+  // The exporter specialises 0 and 1 and then takes sizes of at least 2 for granted.
+  const std::int64_t least = std::clamp<std::int64_t>(range.least.value_or(2), 2, greatest_size);
+  const std::int64_t most = std::min(range.most.value_or(greatest_size), greatest_size);
+  std::set<std::int64_t> sizes{most};
+  for (std::int64_t i = 0; i < tried_sizes; ++i) sizes.insert({least + i, hint + i, hint - i, hint * (i + 1)});
+  add_constants(guard, hint, sizes);
+  std::erase_if(sizes, [&](std::int64_t size) { return size != hint && (size < least || size > most); });
+  return sizes;
+}
+
+SymbolRange range_of(const ExportedInterface& exported, const std::string& symbol) {
+  const auto range = exported.ranges.find(symbol);
+  return range == exported.ranges.end() ? SymbolRange() : range->second;
 }
 
 }  // namespace
@@ -117,35 +123,30 @@ Sizes apply_guards(ExportedInterface& exported, const std::vector<std::string>& 
     const auto symbols = guard ? symbols_of(*guard) : std::set<std::string>();
     const bool known =
         guard && symbols.size() <= most_symbols && work < most_work && std::ranges::all_of(symbols, [&](const auto& name) {
-          return hints.contains(name) && hints.at(name) >= 0 && hints.at(name) < greatest_size;
+          return hints.contains(name) && hints.at(name) >= 0 && hints.at(name) <= greatest_size;
         });
     if (!known) {
       exported.conditions.push_back(text);
       continue;
     }
-    bool always = true, unknown = holds(*guard, hints) != true;
+    bool unknown = holds(*guard, hints) != true;
+    const std::size_t parts = parts_of(*guard);
     std::size_t fits = 0, tries = 0;
     for (const std::string& symbol : symbols) {
-      const auto range = exported.ranges.find(symbol);
-      const SymbolRange bounds = range == exported.ranges.end() ? SymbolRange() : range->second;
-      const auto tried = sizes_to_try(bounds, hints.at(symbol));
-      std::set<std::int64_t> all(tried.begin(), tried.end());
-      add_periods(*guard, hints.at(symbol), all);
       Sizes sizes = hints;
-      for (const std::int64_t size : all) {
-        if (size < bounds.least.value_or(2) || size > bounds.most.value_or(INT64_MAX)) continue;
-        work += parts_of(*guard);
+      for (const std::int64_t size : sizes_to_try(*guard, range_of(exported, symbol), hints.at(symbol))) {
+        work += parts;
         sizes[symbol] = size;
         const auto truth = holds(*guard, sizes);
         unknown = unknown || !truth;
         fits += truth.value_or(false);
         ++tries;
-        always = always && truth.value_or(false);
       }
     }
-    if (always && !unknown) continue;
-    // A relation of several sizes may hold at many: only one symbol alone is a number then.
-    // An equation such as `n // 2 == 3` holds at a few sizes, for which the program is made.
+    if (fits == tries && !unknown) continue;
+    // A relation of several sizes may hold at many: only one symbol alone is a number then. An equation that holds at a quarter
+    // of the sizes or fewer, such as `n // 2 == 3`, comes from the example; one that holds at more, such as `n // 64 == 0`, is a
+    // range.
     const bool few = fits == 1 || (guard->name == "Eq" && !divides(*guard) && 4 * fits <= tries);
     if (!unknown && symbols.size() == 1 && few)
       fixed.emplace(*symbols.begin(), hints.at(*symbols.begin()));
@@ -157,28 +158,26 @@ Sizes apply_guards(ExportedInterface& exported, const std::vector<std::string>& 
 
 std::string violation(const ExportedInterface& exported, const std::map<std::string, std::vector<std::int64_t>>& sizes) {
   Sizes symbols;
-  for (const bool symbols_alone : {true, false})  // an expression's symbols may stand in another input
-    for (const ExportedInput& input : exported.inputs) {
-      const auto given = sizes.find(input.name);
-      if (given == sizes.end() || given->second.size() != input.sizes.size()) continue;
-      for (std::size_t dim = 0; dim < input.sizes.size(); ++dim) {
-        const Expression& stated = input.sizes[dim];
-        const std::int64_t size = given->second[dim];
-        if (symbols_alone && stated.kind == Kind::symbol) symbols.emplace(stated.name, size);
-        if (symbols_alone) continue;
-        const auto value = evaluate(stated, [&](const Expression& leaf) -> std::optional<Expression::Number> {
-          const auto found = symbols.find(leaf.name);
-          return found == symbols.end() ? std::nullopt : std::optional<Expression::Number>(found->second);
-        });
-        if (const auto* wanted = value ? std::get_if<std::int64_t>(&*value) : nullptr; wanted && *wanted != size)
-          return "dimension " + std::to_string(dim) + " of " + input.name + " must be " + std::to_string(*wanted) + ", not " +
-                 std::to_string(size);
-      }
-    }
+  const auto for_each_size = [&](auto&& visit) {
+    for (const ExportedInput& input : exported.inputs)
+      if (const auto given = sizes.find(input.name); given != sizes.end() && given->second.size() == input.sizes.size())
+        for (std::size_t dim = 0; dim < input.sizes.size(); ++dim) visit(input, dim, given->second[dim]);
+  };
+  for_each_size([&](const ExportedInput& input, std::size_t dim, std::int64_t size) {
+    if (input.sizes[dim].kind == Kind::symbol) symbols.emplace(input.sizes[dim].name, size);
+  });
+  std::string wrong;
+  for_each_size([&](const ExportedInput& input, std::size_t dim, std::int64_t size) {
+    const auto value = evaluate(input.sizes[dim], values_in(symbols));
+    const auto* wanted = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+    if (wrong.empty() && wanted && *wanted != size)
+      wrong = "dimension " + std::to_string(dim) + " of " + input.name + " must be " + std::to_string(*wanted) + ", not " +
+              std::to_string(size);
+  });
+  if (!wrong.empty()) return wrong;
   for (const auto& [symbol, size] : symbols)
-    if (const auto range = exported.ranges.find(symbol); range != exported.ranges.end())
-      if ((range->second.least && size < *range->second.least) || (range->second.most && size > *range->second.most))
-        return "the size " + symbol + " = " + std::to_string(size) + " is out of the program's range";
+    if (const SymbolRange range = range_of(exported, symbol); !range.contains(size))
+      return "the size " + symbol + " is " + std::to_string(size) + ", but must be " + to_string(range);
   for (const std::string& condition : exported.conditions)
     if (const auto guard = over_symbols(condition, exported); guard && holds(*guard, symbols) == false)
       return "the program is only valid where " + condition;

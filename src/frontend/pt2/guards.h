@@ -1,4 +1,4 @@
-// guards_code: what the exporter found that sizes must satisfy for the program to be the model.
+// guards_code: conditions on sizes under which the program computes the same as the model.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 namespace compatcheck::frontend::pt2 {
 
 // `hints`: the sizes of the example that the program was exported with, by symbol. A guard that holds for the example's size
-// alone makes the size that number, in the inputs; one that holds for some sizes of the range becomes a condition. Returns the
-// symbols that became numbers.
+// alone, or an equation that holds for few sizes, makes the size that number in the inputs. A guard that holds for some sizes of
+// the range becomes a condition. Returns the symbols that became numbers.
 std::map<std::string, std::int64_t> apply_guards(ExportedInterface& exported, const std::vector<std::string>& guards,
                                                  const std::map<std::string, std::int64_t>& hints);
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "frontend/pt2/graph_reader.h"
+#include "frontend/pt2/node_writer.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
@@ -12,7 +12,7 @@ constexpr std::size_t mean_at = 3, variance_at = 4, training_at = 5, momentum_at
 
 class Statistics {
  public:
-  Statistics(GraphReader& reader, std::vector<ir::Value*>& arguments) : reader_(reader), arguments_(arguments) {
+  Statistics(NodeWriter& nodes, Values& arguments) : nodes_(nodes), arguments_(arguments) {
     if (arguments.size() <= epsilon_at) return;
     const ir::Constant *training = ir::constant_of(arguments[training_at]), *mean = ir::constant_of(arguments[mean_at]);
     const ir::Constant* momentum = ir::constant_of(arguments[momentum_at]);
@@ -43,43 +43,43 @@ class Statistics {
   void write(const Moved& moved) {
     call("aten::copy_", "", {arguments_[mean_at], moved.mean, flag(false)});
     call("aten::copy_", "", {arguments_[variance_at], moved.variance, flag(false)});
-    arguments_[mean_at] = arguments_[variance_at] = reader_.constant({});
+    arguments_[mean_at] = arguments_[variance_at] = nodes_.constant({});
   }
 
   // Without statistics: (result, mean, 1/deviation).
-  std::vector<ir::Value*> of_batch() {
+  Values of_batch() {
     const ir::TypeRef tensor = ir::tensor_type();
-    ir::Node* node = reader_.add_node("aten::_native_batch_norm_legit",
-                                      std::array{arguments_[0], arguments_[1], arguments_[2], arguments_[training_at],
-                                                 arguments_[momentum_at], arguments_[epsilon_at]},
-                                      std::array{arguments_[0]->type(), tensor, tensor});
+    ir::Node* node = nodes_.add_node("aten::_native_batch_norm_legit",
+                                     std::array{arguments_[0], arguments_[1], arguments_[2], arguments_[training_at],
+                                                arguments_[momentum_at], arguments_[epsilon_at]},
+                                     std::array{arguments_[0]->type(), tensor, tensor});
     node->set_overload("no_stats");
     return {node->outputs().begin(), node->outputs().end()};
   }
 
  private:
-  ir::Value* call(const std::string& op, const std::string& overload, std::vector<ir::Value*> inputs) {
-    ir::Value* made = reader_.add(op, std::move(inputs), ir::tensor_type());
+  ir::Value* call(const std::string& op, const std::string& overload, const Values& inputs) {
+    ir::Value* made = nodes_.add(op, inputs, ir::tensor_type());
     made->producer()->set_overload(overload);
     return made;
   }
-  ir::Value* number(std::int64_t value) { return reader_.constant({value}); }
-  ir::Value* flag(bool value) { return reader_.constant({value}); }
+  ir::Value* number(std::int64_t value) { return nodes_.constant({value}); }
+  ir::Value* flag(bool value) { return nodes_.constant({value}); }
   ir::Value* dims(const std::vector<std::int64_t>& given) {
     ir::ListConstant list{ir::simple_type(ir::TypeKind::integer), {}};
     for (const std::int64_t dim : given) list.items.push_back({dim});
-    return reader_.constant({std::move(list)});
+    return nodes_.constant({std::move(list)});
   }
   ir::Value* mean(ir::Value* of, const std::vector<std::int64_t>& over) {
-    return call("aten::mean", "dim", {of, dims(over), flag(false), reader_.constant({})});
+    return call("aten::mean", "dim", {of, dims(over), flag(false), nodes_.constant({})});
   }
-  ir::Value* scaled(ir::Value* value, double by) { return call("aten::mul", "Scalar", {value, reader_.constant({by})}); }
+  ir::Value* scaled(ir::Value* value, double by) { return call("aten::mul", "Scalar", {value, nodes_.constant({by})}); }
   ir::Value* between(ir::Value* kept, ir::Value* seen) {
     return call("aten::add", "Tensor", {scaled(kept, 1 - momentum_), scaled(seen, momentum_), number(1)});
   }
 
-  GraphReader& reader_;
-  std::vector<ir::Value*>& arguments_;
+  NodeWriter& nodes_;
+  Values& arguments_;
   double momentum_ = 0;
   std::size_t rank_ = 0;
   bool are_moved_ = false;
@@ -87,14 +87,14 @@ class Statistics {
 
 }  // namespace
 
-std::vector<ir::Value*> with_stated_writes(GraphReader& reader, const std::string& op, std::vector<ir::Value*>& arguments) {
+Values with_stated_writes(NodeWriter& nodes, const std::string& op, Values& arguments) {
   const bool instances = op == "aten::instance_norm", functional = op == "aten::_native_batch_norm_legit_functional";
   if (!instances && !functional && op != "aten::batch_norm" && op != "aten::native_batch_norm") return {};
-  Statistics statistics(reader, arguments);
+  Statistics statistics(nodes, arguments);
   if (!statistics.are_moved()) return {};
   const auto moved = statistics.moved(instances);
   if (functional) {
-    std::vector<ir::Value*> results = statistics.of_batch();
+    Values results = statistics.of_batch();
     results.insert(results.end(), {moved.mean, moved.variance});
     return results;
   }

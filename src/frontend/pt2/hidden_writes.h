@@ -1,17 +1,14 @@
-// Normalization in training mode, which moves its running statistics although its schema doesn't say so.
+// Batch and instance normalization in training mode. It updates its running statistics, which its schema doesn't state.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "ir/graph.h"
+#include "frontend/pt2/node_writer.h"
 
 namespace compatcheck::frontend::pt2 {
 
-class GraphReader;
-
-// Puts the statistics and the writes before the call, whose arguments then lack them: what the call gives doesn't hang on them.
-// Of the form that returns statistics the results instead, none for other operators.
-std::vector<ir::Value*> with_stated_writes(GraphReader& reader, const std::string& op, std::vector<ir::Value*>& arguments);
+// Adds the update of the statistics before the call and removes them from its arguments: the result doesn't depend on them. For
+// the form that returns the statistics: the results of the call, which it replaces. For other operators: none.
+Values with_stated_writes(NodeWriter& nodes, const std::string& op, Values& arguments);
 
 }  // namespace compatcheck::frontend::pt2

@@ -6,23 +6,52 @@
 #include <utility>
 
 #include "frontend/pt2/enums.h"
-#include "frontend/pt2/signature.h"
+#include "frontend/pt2/union.h"
+#include "ir/exported_ops.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
 
 ir::TypeRef integer() { return ir::simple_type(ir::TypeKind::integer); }
 ir::TypeRef boolean() { return ir::simple_type(ir::TypeKind::boolean); }
+ir::TypeRef tensors() { return ir::list_of(ir::tensor_type()); }
 
-std::vector<ir::Value*> joined(std::vector<ir::Value*> first, const std::vector<ir::Value*>& second) {
+Values joined(Values first, std::span<ir::Value* const> second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
+}
+
+std::vector<ir::TypeRef> types_of(const Values& values) {
+  std::vector<ir::TypeRef> types;
+  for (const ir::Value* value : values) types.push_back(value->type());
+  return types;
+}
+
+ir::Value* whole(NodeWriter& nodes, std::int64_t number) { return nodes.constant({number}); }
+
+// Of a tensor with one element.
+ir::Value* truth(NodeWriter& nodes, ir::Value* condition) {
+  return ir::is(condition->type(), ir::TypeKind::boolean) ? condition : nodes.add("aten::Bool", {condition}, boolean());
+}
+
+ir::Value* length(NodeWriter& nodes, ir::Value* tensor) { return nodes.add("aten::size", {tensor, whole(nodes, 0)}, integer()); }
+
+// Of each tensor the part at `index` of the first dimension.
+Values parts(NodeWriter& nodes, const Values& tensors, ir::Value* index) {
+  Values parts;
+  for (ir::Value* tensor : tensors) {
+    ir::TensorType type = tensor->type()->tensor;
+    if (type.sizes && !type.sizes->empty()) type.sizes->erase(type.sizes->begin());
+    type.strides.reset();
+    parts.push_back(nodes.add("aten::select", {tensor, whole(nodes, 0), index}, ir::tensor_type(type)));
+  }
+  return parts;
 }
 
 }  // namespace
 
 HigherOrder::HigherOrder(GraphReader& reader, const Json& node, std::span<const Json> inputs)
-    : reader_(reader), node_(node), inputs_(inputs) {}
+    : reader_(reader), nodes_(reader.nodes()), arguments_(reader.arguments()), node_(node), inputs_(inputs) {}
 
 void HigherOrder::read(std::string_view name) {
   if (name == "cond") return cond();
@@ -41,7 +70,7 @@ void HigherOrder::read(std::string_view name) {
   if (name == "auto_functionalized") return functionalized_v1();
   if (name == "auto_functionalized_v2") return functionalized_v2();
   if (name == "print") {
-    reader_.reading_.notes.emplace("print", "dropped what the model prints");
+    reader_.reading().notes.emplace("print", "dropped what the model prints");
     return;
   }
   unknown(name);
@@ -52,106 +81,71 @@ Json HigherOrder::argument(std::size_t i) const {
   return inputs_[i].at("arg");
 }
 
-HigherOrder::Values HigherOrder::values(std::size_t i) const {
-  Values list;
-  const Tagged held = tagged(argument(i));
-  if (held.tag != "as_tensors" && held.tag != "as_sym_ints" && held.tag != "as_ints") {
-    if (held.tag != "as_tensor") argument(i).fail("is no list of tensors");
-    return {reader_.value_of(argument(i))};
-  }
-  for (const Json& member : held.value.members())
-    list.push_back(held.tag == "as_tensors" ? reader_.value_named(member.at("name"))
-                   : held.tag == "as_ints"  ? reader_.constant({member.integer()})
-                                            : reader_.symbolic(member));
-  return list;
-}
+Values HigherOrder::items(std::size_t i) const { return arguments_.items_of(argument(i)); }
+
+Values HigherOrder::items_if_any(std::size_t i) const { return i < inputs_.size() ? items(i) : Values(); }
 
 // Operands are given one by one, or as a list.
-HigherOrder::Values HigherOrder::rest(std::size_t first) const {
+Values HigherOrder::rest(std::size_t first) const {
   Values operands;
   for (std::size_t i = first; i < inputs_.size(); ++i) {
     const std::string_view tag = tagged(argument(i)).tag;
     if (!inputs_[i].at("name").text().empty() || tag == "as_string_to_argument") continue;
     if (tag == "as_tensors")
-      operands = joined(std::move(operands), values(i));
+      operands = joined(std::move(operands), items(i));
     else
-      operands.push_back(reader_.value_of(argument(i)));
+      operands.push_back(arguments_.value_of(argument(i)));
   }
   return operands;
 }
 
-HigherOrder::Values HigherOrder::run(const Json& graph_argument, ir::Block& block, const Values& operands) const {
+Values HigherOrder::run(const Json& graph_argument, ir::Block& block, const Values& operands) const {
   const Tagged held = tagged(graph_argument);
-  if (held.tag != "as_graph") graph_argument.fail("is no subgraph");
+  if (held.tag != "as_graph") graph_argument.fail("is not a subgraph");
   const Json graph = held.value.at("graph");
-  GraphReader inner(reader_.reading_, block, graph);
+  GraphReader inner(reader_.reading(), block, graph);
   const auto inputs = graph.at("inputs").members();
   if (inputs.size() != operands.size())
     graph.fail("has " + std::to_string(inputs.size()) + " inputs for " + std::to_string(operands.size()) + " operands");
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Tagged input = tagged(inputs[i]);
-    if (!input.value.is(Json::Kind::object)) continue;  // a constant
-    if (const auto name = input.value.find("name"))
-      inner.bind(std::string(name->text()), operands[i]);
-    else if (const auto symbol = input.value.find("as_name"); symbol && !symbol->is_null())
-      inner.bind(std::string(symbol->text()), operands[i]);
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) inner.arguments().bind_result(inputs[i], operands[i]);
   inner.read_nodes();
   Values results;
-  for (const Json& output : graph.at("outputs").members()) results.push_back(inner.value_of(output));
+  for (const Json& output : graph.at("outputs").members()) results.push_back(inner.arguments().value_of(output));
   return results;
 }
 
 // The results by their names. Before torch 2.7 one argument lists all of them.
 void HigherOrder::bind(const Values& results) const {
-  std::vector<std::string> names;
-  const auto outputs = node_.at("outputs").members();
-  for (const Json& output : outputs) {
-    const Tagged held = tagged(output);
-    if (held.tag == "as_tensors" && outputs.size() == 1)
-      for (const Json& member : held.value.members()) names.emplace_back(member.at("name").text());
-    else if (!held.value.is(Json::Kind::object))
-      names.emplace_back();
-    else if (const auto name = held.value.find("name"))
-      names.emplace_back(name->text());
-    else
-      names.emplace_back(held.value.at("as_name").text());
-  }
-  if (names.size() > results.size()) node_.fail("has more results than its subgraph");
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (!names[i].empty()) reader_.bind(names[i], results[i]);
+  auto outputs = node_.at("outputs").members();
+  if (outputs.size() == 1)
+    if (const Tagged held = tagged(outputs.front()); held.tag == "as_tensors") outputs = held.value.members();
+  if (outputs.size() > results.size()) node_.fail("has more results than its subgraph");
+  for (std::size_t i = 0; i < outputs.size(); ++i) arguments_.bind_result(outputs[i], results[i]);
 }
 
-std::vector<ir::TypeRef> HigherOrder::types_of(const Values& values) const {
-  std::vector<ir::TypeRef> types;
-  for (const ir::Value* value : values) types.push_back(value->type());
-  return types;
+HigherOrder::Loop HigherOrder::loop(ir::Value* trips, ir::Value* start, const Values& carried) const {
+  ir::Node* node = nodes_.add_node("prim::Loop", joined({trips, start}, carried), types_of(carried));
+  ir::Block* body = node->add_block();
+  Loop made{node, nodes_.in(*body), body->add_input(integer()), {}};
+  for (const ir::Value* value : carried) made.carried.push_back(body->add_input(value->type()));
+  return made;
 }
 
-ir::Value* HigherOrder::truth(ir::Value* condition) const {
-  if (ir::is(condition->type(), ir::TypeKind::boolean)) return condition;
-  return reader_.add("aten::Bool", {condition}, boolean());
+void HigherOrder::Loop::repeat(ir::Value* again, std::span<ir::Value* const> next) {
+  body.block().add_output(again);
+  for (ir::Value* value : next) body.block().add_output(value);
 }
 
-ir::Value* HigherOrder::length(ir::Value* tensor) const {
-  return reader_.add("aten::size", {tensor, reader_.constant({std::int64_t{0}})}, integer());
-}
-
-HigherOrder::Values HigherOrder::at(GraphReader& in, const Values& tensors, ir::Value* index) {
-  Values parts;
-  for (ir::Value* tensor : tensors) {
-    ir::TensorType type = tensor->type()->tensor;
-    if (type.sizes && !type.sizes->empty()) type.sizes->erase(type.sizes->begin());
-    type.strides.reset();
-    parts.push_back(in.add("aten::select", {tensor, in.constant({std::int64_t{0}}), index}, ir::tensor_type(type)));
-  }
-  return parts;
+Values HigherOrder::stacked(const Values& lists) const {
+  Values stacks;
+  for (ir::Value* list : lists) stacks.push_back(nodes_.add("aten::stack", {list, whole(nodes_, 0)}, ir::tensor_type()));
+  return stacks;
 }
 
 void HigherOrder::cond() {
-  ir::Value* condition = truth(reader_.value_of(argument(0)));
-  const Values operands = inputs_.size() > 3 ? values(3) : Values();
-  ir::Node* branch = reader_.add_node("prim::If", std::array{condition}, {});
+  ir::Value* condition = truth(nodes_, arguments_.value_of(argument(0)));
+  const Values operands = items_if_any(3);
+  ir::Node* branch = nodes_.add_node("prim::If", std::array{condition}, {});
   Values results;
   for (const std::size_t side : {1, 2}) {
     ir::Block* block = branch->add_block();
@@ -166,37 +160,24 @@ void HigherOrder::cond() {
 
 // A Loop asks its condition before the first trip and at the end of each.
 void HigherOrder::while_loop() {
-  Values carried = values(2);
-  const Values around = inputs_.size() > 3 ? values(3) : Values();
-  const auto condition = [&](ir::Block& block, const Values& now) {
-    const Values asked = run(argument(0), block, joined(now, around));
+  const Values carried = items(2), around = items_if_any(3);
+  const auto condition = [&](NodeWriter& nodes, const Values& now) {
+    const Values asked = run(argument(0), nodes.block(), joined(now, around));
     if (asked.size() != 1) node_.fail("has a condition that gives no single value");
-    return asked.front();
+    return truth(nodes, asked.front());
   };
-  ir::Value* start = truth(condition(reader_.block(), carried));
-  const Values inputs = joined({reader_.constant({std::numeric_limits<std::int64_t>::max()}), start}, carried);
-  ir::Node* loop = reader_.add_node("prim::Loop", inputs, types_of(carried));
-  ir::Block* body = loop->add_block();
-  body->add_input(integer());
-  Values now;
-  for (const ir::TypeRef& type : types_of(carried)) now.push_back(body->add_input(type));
-  const Values next = run(argument(1), *body, joined(now, around));
+  ir::Value* start = condition(nodes_, carried);
+  Loop made = loop(whole(nodes_, std::numeric_limits<std::int64_t>::max()), start, carried);
+  const Values next = run(argument(1), made.body.block(), joined(made.carried, around));
   if (next.size() != carried.size()) node_.fail("has a body that gives another number of values than it is given");
-  ir::Value* again = condition(*body, next);
-  if (!ir::is(again->type(), ir::TypeKind::boolean)) {
-    ir::Node* whether = reader_.reading_.graph.create("aten::Bool", std::array{again});
-    again = whether->add_output(boolean());
-    body->append(whether);
-  }
-  body->add_output(again);
-  for (ir::Value* value : next) body->add_output(value);
-  bind({loop->outputs().begin(), loop->outputs().end()});
+  made.repeat(condition(made.body, next), next);
+  bind(made.results());
 }
 
 // scan(combine, init, xs, additional) and map(body, xs, additional): along the first dimension, what each trip gives is stacked.
 void HigherOrder::scan(bool with_state) {
   const std::size_t first = with_state ? 2 : 1;
-  const Values carried = with_state ? values(1) : Values();
+  const Values carried = with_state ? items(1) : Values();
   // torch 2.6 and before: (combine, init, xs, dim, reverse, additional)
   std::size_t behind = first + 1;
   if (with_state && behind < inputs_.size() && tagged(argument(behind)).tag == "as_int") {
@@ -205,109 +186,76 @@ void HigherOrder::scan(bool with_state) {
     if (!forward) return unknown("scan");
     behind += 2;
   }
-  const Values xs = values(first), around = inputs_.size() > behind ? values(behind) : Values();
+  const Values xs = items(first), around = items_if_any(behind);
   if (xs.empty()) return unknown(with_state ? "scan" : "map");
-  const ir::TypeRef tensors = ir::list_of(ir::tensor_type());
   const std::size_t results = tagged(argument(0)).value.at("graph").at("outputs").size();
   if (results < carried.size()) node_.fail("has a subgraph that gives fewer values than it is given");
   Values lists;
-  for (std::size_t i = carried.size(); i < results; ++i) lists.push_back(reader_.add("prim::ListConstruct", {}, tensors));
-  const Values inputs = joined({length(xs.front()), reader_.constant({true})}, carried);
-  ir::Node* loop = reader_.add_node("prim::Loop", inputs, types_of(carried));
-  ir::Block* body = loop->add_block();
-  ir::Value* index = body->add_input(integer());
-  Values now;
-  for (const ir::TypeRef& type : types_of(carried)) now.push_back(body->add_input(type));
-  GraphReader inside(reader_.reading_, *body, tagged(argument(0)).value.at("graph"));
-  inside.node_ = &node_;
-  const Values operands = joined(joined(now, at(inside, xs, index)), around);
-  const Values given = run(argument(0), *body, operands);
-  body->add_output(reader_.constant({true}));
-  for (std::size_t i = 0; i < carried.size(); ++i) body->add_output(given[i]);
-  for (std::size_t i = 0; i < lists.size(); ++i) inside.add("aten::append", {lists[i], given[carried.size() + i]}, tensors);
-  Values all(loop->outputs().begin(), loop->outputs().end());
-  for (ir::Value* list : lists)
-    all.push_back(reader_.add("aten::stack", {list, reader_.constant({std::int64_t{0}})}, ir::tensor_type()));
-  bind(all);
+  for (std::size_t i = carried.size(); i < results; ++i) lists.push_back(nodes_.list({}, ir::tensor_type()));
+  Loop made = loop(length(nodes_, xs.front()), nodes_.constant({true}), carried);
+  const Values now = joined(made.carried, parts(made.body, xs, made.trip));
+  const Values given = run(argument(0), made.body.block(), joined(now, around));
+  for (std::size_t i = 0; i < lists.size(); ++i) made.body.add("aten::append", {lists[i], given[carried.size() + i]}, tensors());
+  made.repeat(nodes_.constant({true}), std::span(given).first(carried.size()));
+  bind(joined(made.results(), stacked(lists)));
 }
 
 // associative_scan(combine, xs, additional): the first part of each tensor is the first result.
 void HigherOrder::associative_scan() {
-  const Values xs = values(1), around = inputs_.size() > 2 ? values(2) : Values();
+  const Values xs = items(1), around = items_if_any(2);
   if (xs.empty()) return unknown("associative_scan");
-  const ir::TypeRef tensors = ir::list_of(ir::tensor_type());
-  ir::Value* const zero = reader_.constant({std::int64_t{0}});
-  ir::Value* const one = reader_.constant({std::int64_t{1}});
-  const Values first = at(reader_, xs, zero);
+  const Values first = parts(nodes_, xs, whole(nodes_, 0));
   Values lists;
-  for (ir::Value* part : first) lists.push_back(reader_.add("prim::ListConstruct", {part}, tensors));
-  ir::Value* trips = reader_.add("aten::sub", {length(xs.front()), one}, integer());
-  ir::Node* loop = reader_.add_node("prim::Loop", joined({trips, reader_.constant({true})}, first), types_of(first));
-  ir::Block* body = loop->add_block();
-  GraphReader inside(reader_.reading_, *body, tagged(argument(0)).value.at("graph"));
-  inside.node_ = &node_;
-  ir::Value* trip = body->add_input(integer());
-  Values now;
-  for (const ir::TypeRef& type : types_of(first)) now.push_back(body->add_input(type));
-  ir::Value* place = inside.add("aten::add", {trip, one}, integer());
-  const Values given = run(argument(0), *body, joined(joined(now, at(inside, xs, place)), around));
+  for (ir::Value* part : first) lists.push_back(nodes_.list({part}, ir::tensor_type()));
+  ir::Value* trips = nodes_.add("aten::sub", {length(nodes_, xs.front()), whole(nodes_, 1)}, integer());
+  Loop made = loop(trips, nodes_.constant({true}), first);
+  ir::Value* place = made.body.add("aten::add", {made.trip, whole(nodes_, 1)}, integer());
+  const Values now = joined(made.carried, parts(made.body, xs, place));
+  const Values given = run(argument(0), made.body.block(), joined(now, around));
   if (given.size() != xs.size()) node_.fail("has a subgraph that gives another number of values than it is given");
-  body->add_output(reader_.constant({true}));
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    body->add_output(given[i]);
-    inside.add("aten::append", {lists[i], given[i]}, tensors);
-  }
-  Values all;
-  for (ir::Value* list : lists) all.push_back(reader_.add("aten::stack", {list, zero}, ir::tensor_type()));
-  bind(all);
+  for (std::size_t i = 0; i < given.size(); ++i) made.body.add("aten::append", {lists[i], given[i]}, tensors());
+  made.repeat(nodes_.constant({true}), given);
+  bind(stacked(lists));
 }
 
 void HigherOrder::inlined(std::size_t graph, std::size_t first_operand) {
-  bind(run(argument(graph), reader_.block(), rest(first_operand)));
+  bind(run(argument(graph), nodes_.block(), rest(first_operand)));
 }
 
-// (device, dtype, enabled, cache, graph, operands…)
+// (device, dtype, enabled, cache, graph, operands…). torch.autocast has four arguments. Code that was run states all of them;
+// code that was parsed (strict=True) only those that are written.
 void HigherOrder::autocast() {
   const Tagged dtype = tagged(argument(1)), enabled = tagged(argument(2));
-  const bool on = enabled.tag == "as_bool" && enabled.value.boolean();
-  const auto before = std::exchange(reader_.reading_.autocast, std::nullopt);
-  if (on) {
+  std::optional<ir::DType> lower;
+  if (enabled.tag == "as_bool" && enabled.value.boolean()) {
     const bool cpu = tagged(argument(0)).value.text() == "cpu";
-    reader_.reading_.autocast =
+    lower =
         dtype.tag == "as_scalar_type" ? dtype_of(dtype.value.integer()) : std::optional(cpu ? ir::DType::bf16 : ir::DType::f16);
   }
-  // Of the four arguments of torch.autocast the code that is run has all, the code that is parsed those that are written.
-  const bool strict = std::exchange(reader_.reading_.autocast_is_strict, tagged(argument(3)).tag == "as_none");
+  const bool is_strict = tagged(argument(3)).tag == "as_none";
+  auto& current = reader_.reading().autocast;
+  const auto before = std::exchange(current, lower ? std::optional(Autocast{*lower, is_strict}) : std::nullopt);
   inlined(4, 5);
-  reader_.reading_.autocast = before;
-  reader_.reading_.autocast_is_strict = strict;
+  current = before;
 }
 
 // (token, operator, arguments…): the operator. Its results stand behind the token's.
 void HigherOrder::with_effects() {
-  const std::string target = wrapped_target(1);
+  const std::string target = wrapped_target(1), name = "with_effects(" + target + ")";
   const schema::Schema* schema = wrapped_schema(1);
-  const auto outputs = node_.at("outputs").members();
-  const bool prints = target == "torch.ops.higher_order.print" || target.starts_with("torch.ops.aten._print");
-  const bool checks = schema && (schema->name == "aten::_linalg_check_errors" || schema->name.starts_with("aten::_assert"));
-  if (!prints && !schema) return unknown("with_effects(" + target + ")");
-  Values results{reader_.constant({})};
-  if (prints) reader_.reading_.notes.emplace("print", "dropped what the model prints");
-  if (checks) ++reader_.reading_.assertions[schema->name];
-  if (!prints && !checks) {
-    Values arguments;
-    std::size_t positional = 2;
-    for (const schema::Argument& formal : schema->arguments) {
-      const auto given = named(formal.name);
-      const bool by_place = !given && positional < inputs_.size() && inputs_[positional].at("name").text().empty();
-      if (!given && !by_place && !formal.default_value) return unknown("with_effects(" + target + ")");
-      arguments.push_back(given      ? reader_.value_of(*given, &formal)
-                          : by_place ? reader_.value_of(argument(positional++), &formal)
-                                     : reader_.constant(*formal.default_value, formal.type));
-    }
-    results = joined(std::move(results), call(*schema, arguments));
+  Values results{nodes_.constant({})};
+  if (target == "torch.ops.higher_order.print" || target.starts_with("torch.ops.aten._print")) {
+    reader_.reading().notes.emplace("print", "dropped what the model prints");
+  } else if (!schema) {
+    return unknown(name);
+  } else if (schema->name == "aten::_linalg_check_errors" || schema->name.starts_with("aten::_assert")) {
+    reader_.reading().assertions.insert(schema->name);
+  } else {
+    const auto [given, missing] = arguments_.in_order(*schema, inputs_.subspan(2));
+    if (missing) return unknown(name);
+    results = joined(std::move(results), call(*schema, given));
   }
-  while (results.size() < outputs.size()) results.push_back(reader_.constant({}));
+  results.resize(std::max(results.size(), node_.at("outputs").size()), nodes_.constant({}));
   bind(results);
 }
 
@@ -317,50 +265,33 @@ std::string HigherOrder::wrapped_target(std::size_t i) const {
 }
 
 const schema::Schema* HigherOrder::wrapped_schema(std::size_t i) const {
-  constexpr std::string_view prefix = "torch.ops.";
-  const std::string whole = wrapped_target(i);
-  if (!whole.starts_with(prefix)) return nullptr;
-  const std::string_view target = std::string_view(whole).substr(prefix.size());
-  const auto dot = target.find('.'), last = target.rfind('.');
-  if (dot == target.npos || last <= dot) return nullptr;
-  const std::string op = std::string(target.substr(0, dot)) + "::" + std::string(target.substr(dot + 1, last - dot - 1));
-  const std::string_view overload = target.substr(last + 1);
-  return reader_.reading_.schemas.find(op, overload == "default" ? std::string_view() : overload);
+  const auto name = operator_name(wrapped_target(i));
+  return name ? reader_.reading().schemas.find(name->op, name->overload) : nullptr;
 }
 
-HigherOrder::Values HigherOrder::call(const schema::Schema& schema, const Values& arguments) const {
+Values HigherOrder::call(const schema::Schema& schema, const Values& arguments) const {
   std::vector<ir::TypeRef> types;
   for (const schema::Argument& result : schema.returns) types.push_back(result.type);
-  ir::Node* made = reader_.add_node(schema.name, arguments, types);
+  ir::Node* made = nodes_.add_node(schema.name, arguments, types);
   made->set_overload(schema.overload);
-  if (types.empty()) return {reader_.constant({})};
+  if (types.empty()) return {nodes_.constant({})};
   return {made->outputs().begin(), made->outputs().end()};
-}
-
-std::optional<Json> HigherOrder::named(std::string_view name) const {
-  for (const Json& input : inputs_)
-    if (input.at("name").text() == name) return input.at("arg");
-  return std::nullopt;
 }
 
 // (operator, dtype, arguments…): the operator, computed in the dtype.
 void HigherOrder::out_dtype() {
   const schema::Schema* schema = wrapped_schema(0);
   if (!schema || inputs_.size() != schema->arguments.size() + 2) return unknown("out_dtype");
-  ir::Value* const dtype = reader_.value_of(argument(1));
-  ir::Value* const no = reader_.constant({false});
-  Values arguments;
-  for (std::size_t i = 0; i < schema->arguments.size(); ++i) {
-    ir::Value* value = reader_.value_of(argument(i + 2), &schema->arguments[i]);
-    if (ir::is(value->type(), ir::TypeKind::tensor)) {
-      ir::Node* cast =
-          reader_.add_node("aten::to", std::array{value, dtype, no, no, reader_.constant({})}, std::array{ir::tensor_type()});
-      cast->set_overload("dtype");
-      value = cast->output();
-    }
-    arguments.push_back(value);
-  }
-  bind(call(*schema, arguments));
+  ir::Value* const dtype = arguments_.value_of(argument(1));
+  auto [given, missing] = arguments_.in_order(*schema, inputs_.subspan(2));
+  if (missing) return unknown("out_dtype");
+  for (ir::Value*& value : given)
+    if (ir::is(value->type(), ir::TypeKind::tensor)) value = nodes_.cast(value, dtype);
+  bind(call(*schema, given));
+}
+
+ir::Value* HigherOrder::copy_of(ir::Value* tensor) const {
+  return nodes_.add("aten::clone", {tensor, nodes_.constant({})}, tensor->type());
 }
 
 // (operator, its arguments by name): copies of what it writes are written; its results, then these copies.
@@ -368,66 +299,55 @@ void HigherOrder::functionalized_v1() {
   const schema::Schema* schema = wrapped_schema(0);
   const std::string name = "auto_functionalized(" + wrapped_target(0) + ")";
   if (!schema) return unknown(name);
-  Values arguments, written;
-  for (const schema::Argument& formal : schema->arguments) {
-    const auto given = named(formal.name);
-    if (!given && !formal.default_value) return unknown(name);
-    ir::Value* value = given ? reader_.value_of(*given, &formal) : reader_.constant(*formal.default_value, formal.type);
-    if (formal.written && ir::is(value->type(), ir::TypeKind::tensor)) {
-      value = reader_.add("aten::clone", {value, reader_.constant({})}, value->type());
-      written.push_back(value);
-    }
-    arguments.push_back(value);
-  }
-  bind(joined(call(*schema, arguments), written));
+  auto [given, missing] = arguments_.in_order(*schema, inputs_.subspan(1));
+  if (missing) return unknown(name);
+  Values written;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (schema->arguments[i].written && ir::is(given[i]->type(), ir::TypeKind::tensor))
+      written.push_back(given[i] = copy_of(given[i]));
+  bind(joined(call(*schema, given), written));
 }
 
-// As before, but what is written are views of bases: _all_bases, of each written argument NAME the base's index and how the view
-// lies on it.
+// As before, but what is written are parts of bases, of which _all_bases lists the originals.
 void HigherOrder::functionalized_v2() {
   const schema::Schema* schema = wrapped_schema(0);
   const std::string name = "auto_functionalized_v2(" + wrapped_target(0) + ")";
   if (!schema) return unknown(name);
   Values bases;
-  if (const auto all = named("_all_bases"))
-    for (const Json& base : tagged(*all).value.members()) {
-      ir::Value* value = reader_.value_named(base.at("name"));
-      bases.push_back(reader_.add("aten::clone", {value, reader_.constant({})}, value->type()));
-    }
-  const auto view_of = [&](const std::string& written) -> ir::Value* {
-    const auto index = named("_" + written + "_base_index");
-    if (!index) return nullptr;
-    const Tagged number = tagged(*index);
-    if (number.tag == "as_none") return reader_.constant({});
-    const auto at = static_cast<std::size_t>(number.value.integer());
-    if (at >= bases.size()) node_.fail("names a base that isn't there");
-    const auto whole = [&](const std::string& part) {
-      const auto found = named("_" + written + part);
-      if (!found) node_.fail("lacks _" + written + part);
-      return reader_.value_of(*found);
-    };
-    if (named("_" + written + "_slice_dim"))
-      return reader_.add(
-          "aten::slice",
-          {bases[at], whole("_slice_dim"), whole("_slice_start"), whole("_slice_end"), reader_.constant({std::int64_t{1}})},
-          ir::tensor_type());
-    if (named("_" + written + "_size"))
-      return reader_.add("aten::as_strided", {bases[at], whole("_size"), whole("_stride"), whole("_storage_offset")},
-                         ir::tensor_type());
-    return bases[at];
-  };
-  Values arguments;
-  for (const schema::Argument& formal : schema->arguments) {
-    ir::Value* value = formal.written ? view_of(formal.name) : nullptr;
-    if (!value)
-      if (const auto given = named(formal.name)) value = reader_.value_of(*given, &formal);
-    if (!value && formal.default_value) value = reader_.constant(*formal.default_value, formal.type);
-    if (!value) return unknown(name);
-    arguments.push_back(value);
-  }
-  bind(joined(call(*schema, arguments), bases));
+  if (const auto all = find_argument(inputs_, "_all_bases"))
+    for (ir::Value* base : arguments_.items_of(*all)) bases.push_back(copy_of(base));
+  const auto [given, missing] = arguments_.in_order(*schema, inputs_.subspan(1), [&](const schema::Argument& formal) {
+    return formal.written ? part_of_base(formal.name, bases) : nullptr;
+  });
+  if (missing) return unknown(name);
+  bind(joined(call(*schema, given), bases));
 }
 
-void HigherOrder::unknown(std::string_view name) { reader_.call_unknown("higher_order::" + std::string(name), node_, inputs_); }
+ir::Value* HigherOrder::part_of_base(const std::string& name, const Values& bases) const {
+  const auto given = [&](const char* part) { return find_argument(inputs_, "_" + name + part); };
+  const auto value = [&](const char* part) {
+    const auto found = given(part);
+    if (!found) node_.fail("lacks _" + name + part);
+    return arguments_.value_of(*found);
+  };
+  const auto index = given("_base_index");
+  if (!index) return nullptr;
+  const Tagged number = tagged(*index);
+  if (number.tag == "as_none") return nodes_.constant({});
+  const auto at = static_cast<std::size_t>(number.value.integer());
+  if (at >= bases.size()) node_.fail("names a base that isn't there");
+  if (given("_slice_dim"))
+    return nodes_.add("aten::slice",
+                      {bases[at], value("_slice_dim"), value("_slice_start"), value("_slice_end"), whole(nodes_, 1)},
+                      ir::tensor_type());
+  if (given("_size"))
+    return nodes_.add("aten::as_strided", {bases[at], value("_size"), value("_stride"), value("_storage_offset")},
+                      ir::tensor_type());
+  return bases[at];
+}
+
+void HigherOrder::unknown(std::string_view name) {
+  reader_.call_unknown(std::string(ir::exported_ops::higher_order).append(name), node_, inputs_);
+}
 
 }  // namespace compatcheck::frontend::pt2

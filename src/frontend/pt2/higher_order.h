@@ -2,11 +2,9 @@
 // Source: torch/_higher_order_ops (torch 2.13).
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "frontend/pt2/graph_reader.h"
 
@@ -19,8 +17,6 @@ class HigherOrder {
   void read(std::string_view name);
 
  private:
-  using Values = std::vector<ir::Value*>;
-
   void cond();
   void while_loop();
   void scan(bool with_state);
@@ -32,26 +28,39 @@ class HigherOrder {
   void functionalized_v1();
   void functionalized_v2();
   void unknown(std::string_view name);
-  // Of the operator that an argument names ("torch.ops.aten.mm.default"); null where nobody ships it.
-  const schema::Schema* wrapped_schema(std::size_t i) const;
-  std::string wrapped_target(std::size_t i) const;  // as the file names it
-  // The operator's results, or one None where it has none.
-  Values call(const schema::Schema& schema, const Values& arguments) const;
-  std::optional<Json> named(std::string_view name) const;  // an argument by its name
 
   Json argument(std::size_t i) const;
-  Values values(std::size_t i) const;  // of a list
+  Values items(std::size_t i) const;         // of a list
+  Values items_if_any(std::size_t i) const;  // none if the argument is absent
   Values rest(std::size_t first) const;
   // The subgraph at the end of `block`, its inputs bound to `operands` in order; its outputs.
   Values run(const Json& graph_argument, ir::Block& block, const Values& operands) const;
   void bind(const Values& results) const;
-  std::vector<ir::TypeRef> types_of(const Values& values) const;
-  ir::Value* truth(ir::Value* condition) const;  // of a tensor with one element
-  ir::Value* length(ir::Value* tensor) const;
-  // Of each of `tensors` the part at `index` of the first dimension, at the end of `block`.
-  static Values at(GraphReader& in, const Values& tensors, ir::Value* index);
+
+  struct Loop {
+    ir::Node* node;
+    NodeWriter body;
+    ir::Value* trip;  // the number of the trip
+    Values carried;   // in the body
+    // Ends the body: whether another trip follows, and the values that it gets.
+    void repeat(ir::Value* again, std::span<ir::Value* const> next);
+    Values results() const { return {node->outputs().begin(), node->outputs().end()}; }
+  };
+  Loop loop(ir::Value* trips, ir::Value* start, const Values& carried) const;
+  Values stacked(const Values& lists) const;  // each list as one tensor
+
+  // Of the operator that an argument names ("torch.ops.aten.mm.default"); null if nobody ships it.
+  const schema::Schema* wrapped_schema(std::size_t i) const;
+  std::string wrapped_target(std::size_t i) const;  // as the file names it
+  // The operator's results, or one None if it has none.
+  Values call(const schema::Schema& schema, const Values& arguments) const;
+  ir::Value* copy_of(ir::Value* tensor) const;
+  // The part of base that an argument writes to, by _NAME_base_index and more; null if it isn't a part of one.
+  ir::Value* part_of_base(const std::string& name, const Values& bases) const;
 
   GraphReader& reader_;
+  NodeWriter& nodes_;
+  Arguments& arguments_;
   const Json& node_;
   std::span<const Json> inputs_;
 };

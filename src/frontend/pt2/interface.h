@@ -1,4 +1,4 @@
-// What an exported program states of its inputs, which TorchScript files don't.
+// What an exported program states about its inputs. TorchScript files don't state it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,9 @@ namespace compatcheck::frontend::pt2 {
 
 struct SymbolRange {
   std::optional<std::int64_t> least, most;
+  bool contains(std::int64_t size) const { return (!least || size >= *least) && (!most || size <= *most); }
 };
+std::string to_string(const SymbolRange& range);  // "from 2 to 64", "from 2", "up to 64", "any number"
 
 // What the file states of an input beyond its type: sizes, or the number itself, as expressions over the program's symbols.
 struct ExportedInput {
@@ -27,7 +29,7 @@ struct ExportedInput {
 struct ExportedInterface {
   std::vector<ExportedInput> inputs;  // one for each of forward's
   std::map<std::string, SymbolRange> ranges;
-  std::vector<std::string> conditions;  // guards that hold for some sizes alone, as the file spells them
+  std::vector<std::string> conditions;  // guards that hold for some sizes only, as the file spells them
   std::vector<std::string> assertions;  // messages of assertions that were left out, each once
 };
 

@@ -11,7 +11,7 @@ namespace compatcheck::frontend::pt2 {
 namespace {
 
 constexpr std::size_t deepest = 512;           // a subgraph in a subgraph adds six levels
-constexpr std::size_t most_values = 30 << 20;  // some 200,000 nodes
+constexpr std::size_t most_values = 30 << 20;  // 1 GB of items; a node takes some 150
 
 // Positions of NaN, Infinity and -Infinity outside of texts: no JSON, but what Python writes.
 std::string quote_bare_numbers(std::string_view text, bool& found) {
@@ -80,7 +80,7 @@ class JsonDocument::Builder {
       keys_.push_back(document_.part(items[at].key, items[at].key_bytes));
     std::ranges::sort(keys_);
     if (const auto twice = std::ranges::adjacent_find(keys_); twice != keys_.end())
-      return fail("the key \"" + std::string(twice->substr(0, 60)) + "\" stands twice in one object");
+      return fail("the key \"" + std::string(twice->substr(0, 60)) + "\" occurs twice in one object");
     return close();
   }
   bool end_array() { return close(); }
@@ -90,7 +90,7 @@ class JsonDocument::Builder {
     const std::string_view what = error.what();
     const auto from = what.find("at line");
     const auto to = what.find("; last read");
-    return fail("is no JSON" +
+    return fail("is not JSON" +
                 (from == what.npos ? std::string() : " " + std::string(what.substr(from, std::min(to, what.size()) - from))));
   }
 
@@ -101,7 +101,7 @@ class JsonDocument::Builder {
     if (failure_.empty()) failure_ = std::move(why);
     return false;
   }
-  bool beyond() { return fail("has a whole number beyond 64 bits"); }
+  bool beyond() { return fail("has an integer of more than 64 bits"); }
 
   bool add(Json::Kind kind, std::int64_t integer = 0) {
     auto& items = document_.items_;
@@ -159,13 +159,13 @@ JsonDocument::JsonDocument(std::span<const std::uint8_t> bytes, std::string name
 Json::Kind Json::kind() const { return document_->items_[place_].kind; }
 
 std::string_view Json::text() const {
-  if (!is(Kind::text)) fail("is no text");
+  if (!is(Kind::text)) fail("is not a string");
   const auto& item = document_->items_[place_];
   return document_->part(item.text, item.count);
 }
 
 std::int64_t Json::integer() const {
-  if (!is(Kind::integer)) fail("is no whole number");
+  if (!is(Kind::integer)) fail("is not an integer");
   return document_->items_[place_].integer;
 }
 
@@ -177,11 +177,11 @@ double Json::real() const {
     if (text() == "Infinity") return std::numeric_limits<double>::infinity();
     if (text() == "-Infinity") return -std::numeric_limits<double>::infinity();
   }
-  fail("is no number");
+  fail("is not a number");
 }
 
 bool Json::boolean() const {
-  if (!is(Kind::boolean)) fail("is neither true nor false");
+  if (!is(Kind::boolean)) fail("is not a boolean");
   return document_->items_[place_].integer != 0;
 }
 
@@ -191,7 +191,7 @@ std::string_view Json::key() const {
 }
 
 std::size_t Json::size() const {
-  if (!is(Kind::array) && !is(Kind::object)) fail("is no list or object");
+  if (!is(Kind::array) && !is(Kind::object)) fail("is not an array or object");
   return document_->items_[place_].count;
 }
 
@@ -204,7 +204,7 @@ std::vector<Json> Json::members() const {
 }
 
 std::optional<Json> Json::find(std::string_view key) const {
-  if (!is(Kind::object)) fail("is no object");
+  if (!is(Kind::object)) fail("is not an object");
   const auto& items = document_->items_;
   for (std::uint32_t at = place_ + 1; at < items[place_].next; at = items[at].next)
     if (const Json member{*document_, at}; member.key() == key) return member;

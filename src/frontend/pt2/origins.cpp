@@ -1,5 +1,6 @@
 #include "frontend/pt2/origins.h"
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -54,12 +55,8 @@ std::string module_path(std::string_view stack) {
   return plain;
 }
 
-}  // namespace
-
 // The outermost frame comes first in a traceback.
-ir::LocationRef Origins::location(std::string_view stack_trace) {
-  const auto [known, added] = known_.try_emplace(std::string(stack_trace));
-  if (!added) return known->second;
+ir::LocationRef location_of(std::string_view stack_trace) {
   ir::LocationRef caller;
   std::shared_ptr<ir::Location> last;
   std::size_t frames = 0;
@@ -76,16 +73,28 @@ ir::LocationRef Origins::location(std::string_view stack_trace) {
     }
     at = end + 1;
   }
-  return known->second = last;
+  return last;
 }
 
-void Origins::set(ir::Node& node, const Json& exported) {
-  const auto metadata = exported.find("metadata");
-  if (!metadata || !metadata->is(Json::Kind::object)) return;
+// What `compute` makes of a text, once for each text.
+template <class Value, class Compute>
+const Value& remembered(std::unordered_map<std::string_view, Value>& known, std::string_view text, Compute&& compute) {
+  const auto [place, added] = known.try_emplace(text);
+  if (added) place->second = compute(text);
+  return place->second;
+}
+
+}  // namespace
+
+Origin Origins::of(const Json& node) {
+  Origin origin;
+  const auto metadata = node.find("metadata");
+  if (!metadata || !metadata->is(Json::Kind::object)) return origin;
   if (const auto stack = metadata->find("stack_trace"); stack && stack->is(Json::Kind::text))
-    node.set_location(location(stack->text()));
+    origin.location = remembered(locations_, stack->text(), location_of);
   if (const auto modules = metadata->find("nn_module_stack"); modules && modules->is(Json::Kind::text))
-    node.set_module(module_path(modules->text()));
+    origin.module = remembered(modules_, modules->text(), module_path);
+  return origin;
 }
 
 }  // namespace compatcheck::frontend::pt2

@@ -2,21 +2,28 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "frontend/pt2/json.h"
-#include "ir/graph.h"
+#include "ir/location.h"
 
 namespace compatcheck::frontend::pt2 {
 
+struct Origin {
+  ir::LocationRef location;
+  std::string_view module;  // its text belongs to Origins
+};
+
+// The document must outlive it.
 class Origins {
  public:
-  void set(ir::Node& node, const Json& exported);
+  Origin of(const Json& node);
 
  private:
-  ir::LocationRef location(std::string_view stack_trace);
-
-  std::unordered_map<std::string, ir::LocationRef> known_;  // by the stack's text: nodes share them
+  // By the texts of the metadata, which nodes share.
+  std::unordered_map<std::string_view, ir::LocationRef> locations_;
+  std::unordered_map<std::string_view, std::string> modules_;
 };
 
 }  // namespace compatcheck::frontend::pt2

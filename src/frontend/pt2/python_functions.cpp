@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "frontend/pt2/graph_reader.h"
+#include "frontend/pt2/node_writer.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
@@ -71,26 +71,26 @@ ir::TypeRef type_of(Result result, std::span<ir::Value* const> arguments) {
 }
 
 // b if condition, else c
-ir::Value* choose(GraphReader& reader, std::span<ir::Value* const> arguments) {
+ir::Value* choose(NodeWriter& nodes, std::span<ir::Value* const> arguments) {
   const ir::TypeRef type = widest_of(arguments.subspan(1));
-  ir::Node* branch = reader.add_node("prim::If", arguments.first(1), std::array{type});
+  ir::Node* branch = nodes.add_node("prim::If", arguments.first(1), std::array{type});
   for (ir::Value* value : arguments.subspan(1)) branch->add_block()->add_output(value);
   return branch->output();
 }
 
 }  // namespace
 
-ir::Value* python_function(GraphReader& reader, std::string_view target, std::span<ir::Value* const> arguments) {
-  if (target == "torch.sym_ite" && arguments.size() == 3) return choose(reader, arguments);
+ir::Value* python_function(NodeWriter& nodes, std::string_view target, std::span<ir::Value* const> arguments) {
+  if (target == "torch.sym_ite" && arguments.size() == 3) return choose(nodes, arguments);
   const auto function = std::ranges::find(functions, target, &Function::target);
   if (function == functions.end() || function->arguments != arguments.size()) return nullptr;
-  std::vector<ir::Value*> given(arguments.begin(), arguments.end());
+  Values given(arguments.begin(), arguments.end());
   // TorchScript has no arithmetic of bools.
   if (function->result == Result::widest && !function->op.starts_with("aten::__"))
     for (ir::Value*& value : given)
       if (ir::is(value->type(), ir::TypeKind::boolean))
-        value = reader.add("aten::Int", {value}, ir::simple_type(ir::TypeKind::integer));
-  ir::Value* result = reader.add(std::string(function->op), given, type_of(function->result, given));
+        value = nodes.add("aten::Int", {value}, ir::simple_type(ir::TypeKind::integer));
+  ir::Value* result = nodes.add(std::string(function->op), given, type_of(function->result, given));
   // TorchScript's default overload gives a float.
   if (result->producer()->is("aten::pow") && ir::is(result->type(), ir::TypeKind::integer))
     result->producer()->set_overload("int_to_int");

@@ -8,9 +8,9 @@
 
 namespace compatcheck::frontend::pt2 {
 
-class GraphReader;
+class NodeWriter;
 
-// The result, computed at the end of the reader's block; null for a function that isn't known for these arguments.
-ir::Value* python_function(GraphReader& reader, std::string_view target, std::span<ir::Value* const> arguments);
+// The result, computed at the end of the block; null for a function that isn't known for these arguments.
+ir::Value* python_function(NodeWriter& nodes, std::string_view target, std::span<ir::Value* const> arguments);
 
 }  // namespace compatcheck::frontend::pt2

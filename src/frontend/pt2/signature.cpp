@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compatcheck/error.h"
+#include "frontend/pt2/union.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
@@ -100,6 +101,13 @@ std::vector<std::string> input_names(const Tree& arguments, const std::vector<st
   return names;
 }
 
+std::size_t leaves(const Tree& tree) {
+  if (tree.kind == Tree::Kind::leaf) return 1;
+  std::size_t count = 0;
+  for (const Tree& member : tree.members) count += leaves(member);
+  return count;
+}
+
 // Each once, and fit for the command line.
 bool are_names(const std::vector<std::string>& names) {
   std::set<std::string_view> seen;
@@ -115,15 +123,6 @@ std::optional<Json> root_call(const Json& graph_module) {
     if (call.at("fqn").text().empty())
       if (const auto signature = call.find("signature"); signature && !signature->is_null()) return signature;
   return std::nullopt;
-}
-
-std::string value_name(const Json& argument) {
-  if (argument.find("name")) return std::string(argument.at("name").text());
-  const Tagged held = tagged(argument);
-  if (held.tag == "as_tensor" || held.tag == "as_custom_obj") return std::string(held.value.at("name").text());
-  if (held.tag.starts_with("as_sym_"))
-    if (const auto name = held.value.find("as_name"); name && !name->is_null()) return std::string(name->text());
-  return {};
 }
 
 InputSpec input_spec(const Json& union_value) {
@@ -176,7 +175,7 @@ OutputSpec output_spec(const Json& union_value) {
 void read_dictionaries(const Json& signature, const Json& graph, Signature& made) {
   const Json parameters = signature.at("inputs_to_parameters"), buffers = signature.at("inputs_to_buffers");
   for (const Json& input : graph.at("inputs").members()) {
-    InputSpec spec{.value = value_name(input)};
+    InputSpec spec{.value = std::string(value_name(input))};
     if (const auto parameter = parameters.find(spec.value)) {
       spec.kind = InputSpec::Kind::parameter;
       spec.target = parameter->text();
@@ -198,24 +197,6 @@ void read_dictionaries(const Json& signature, const Json& graph, Signature& made
 
 }  // namespace
 
-Tagged tagged(const Json& union_value) {
-  std::optional<Tagged> held;
-  for (const Json& member : union_value.members()) {
-    if (member.is_null()) continue;
-    if (held) union_value.fail("has two values, \"" + std::string(held->tag) + "\" and \"" + std::string(member.key()) + "\"");
-    held.emplace(member.key(), member);
-  }
-  if (!held) union_value.fail("has no value");
-  return *held;
-}
-
-std::size_t leaves(const Tree& tree) {
-  if (tree.kind == Tree::Kind::leaf) return 1;
-  std::size_t count = 0;
-  for (const Tree& member : tree.members) count += leaves(member);
-  return count;
-}
-
 Signature read_signature(const Json& graph_module) {
   const Json graph = graph_module.at("graph"), signature = graph_module.at("signature");
   Signature made;
@@ -225,8 +206,10 @@ Signature read_signature(const Json& graph_module) {
   } else {
     read_dictionaries(signature, graph, made);
   }
-  if (made.inputs.size() != graph.at("inputs").size() || made.outputs.size() != graph.at("outputs").size())
-    signature.fail("has other inputs or outputs than the graph");
+  const std::size_t inputs = graph.at("inputs").size(), outputs = graph.at("outputs").size();
+  if (made.inputs.size() != inputs || made.outputs.size() != outputs)
+    signature.fail("lists " + std::to_string(made.inputs.size()) + " inputs and " + std::to_string(made.outputs.size()) +
+                   " outputs, but the graph has " + std::to_string(inputs) + " and " + std::to_string(outputs));
 
   const auto call = root_call(graph_module);
   if (!call) return made;

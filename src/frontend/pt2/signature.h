@@ -11,20 +11,12 @@
 
 namespace compatcheck::frontend::pt2 {
 
-// A union of the schema: its one member that isn't null. Throws ModelError where there is none or more than one.
-struct Tagged {
-  std::string_view tag;
-  Json value;
-};
-Tagged tagged(const Json& union_value);
-
 // Nested containers of a user's arguments or results; leaves are values or None.
 struct Tree {
   enum class Kind : std::uint8_t { leaf, sequence, dictionary } kind = Kind::leaf;
   std::vector<std::string> keys;  // of a dictionary or named tuple
   std::vector<Tree> members;
 };
-std::size_t leaves(const Tree& tree);
 
 struct InputSpec {
   enum class Kind : std::uint8_t { user, parameter, buffer, constant, fixed, object, token } kind = Kind::user;

@@ -39,7 +39,8 @@ ir::TensorView stored_view(const Json& meta) {
   view.dtype = dtype(meta);
   for (const Json& size : sizes(meta, "sizes")) view.sizes.push_back(known_number(size));
   for (const Json& stride : sizes(meta, "strides")) view.strides.push_back(known_number(stride));
-  if (view.sizes.size() != view.strides.size()) meta.fail("has other strides than sizes");
+  if (view.sizes.size() != view.strides.size())
+    meta.fail("has " + std::to_string(view.strides.size()) + " strides for " + std::to_string(view.sizes.size()) + " sizes");
   view.offset = known_number(meta.at("storage_offset"));
   view.requires_grad = meta.at("requires_grad").boolean();
   view.device = meta.at("device").at("type").text();

@@ -7,11 +7,10 @@
 
 namespace compatcheck::frontend::pt2 {
 
-// Of a stored tensor, whose numbers are all known; its storage is left out. Throws ModelError, for layouts that aren't strided
-// too.
+// The view of a stored tensor, without its storage. Throws ModelError if a size is not a number, or the layout is not strided.
 ir::TensorView stored_view(const Json& meta);
 
-// Of a value: dtype, rank, and the sizes that are numbers.
+// The type of a value: dtype, rank, and the sizes that are numbers.
 ir::TensorType value_type(const Json& meta);
 
 }  // namespace compatcheck::frontend::pt2

@@ -12,9 +12,6 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-// Sizes, divisors and indices that tracing wrote as tensors: they come along, so that shapes can be computed with them.
-constexpr std::uint64_t small_storage_bytes = 512;
-
 // Bytes of one element of "FloatStorage"; 0 if the name is unknown, which libtorch refuses by itself.
 std::size_t element_bytes(std::string_view storage_type) {
   if (!storage_type.ends_with("Storage")) return 0;

@@ -1,0 +1,35 @@
+// What all graphs of one exported program share while they are read.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "frontend/pt2/origins.h"
+#include "ir/graph.h"
+#include "ir/watch.h"
+#include "schema/schema.h"
+
+namespace compatcheck::frontend::pt2 {
+
+struct Autocast {
+  ir::DType lower;
+  bool is_strict = false;  // exported with strict=True: the dtypes in the file are those without autocast
+};
+
+struct Reading {
+  ir::Graph& graph;
+  const schema::Registry& schemas;
+  const ir::Watch& watch;
+  Origins origins{};
+  std::set<std::string> assertions{};          // messages of those that were left out
+  std::map<std::string, std::string> notes{};  // by what they are about, each once
+  std::set<std::string> assumed_schemas{};
+  std::unordered_map<std::string, ir::Value*> constants{};
+  std::size_t nodes = 0;
+  std::optional<Autocast> autocast{};  // in a region of torch.autocast
+};
+
+}  // namespace compatcheck::frontend::pt2
