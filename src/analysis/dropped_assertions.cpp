@@ -90,7 +90,8 @@ std::vector<Finding> collect(const Model::State& model, const Prepared& prepared
 }
 
 // Of an exported program: what it asserts, and what torch.export found to hold for its sizes.
-std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exported) {
+// Options that state all sizes were held against it.
+std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exported, bool open_sizes) {
   std::vector<Finding> findings;
   const auto add = [&](std::string message, std::string help) {
     Finding& finding = findings.emplace_back();
@@ -99,7 +100,7 @@ std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exporte
     finding.message = std::move(message);
     finding.help = std::move(help);
   };
-  for (const std::string& condition : exported.conditions)
+  for (const std::string& condition : open_sizes ? exported.conditions : std::vector<std::string>())
     add("the program is only valid where " + condition + ", and the ONNX model takes other sizes, too",
         "check the sizes before the model runs; a dynamic dimension that states the condition (2*d) needs no check");
   for (const std::string& message : exported.assertions)
@@ -107,10 +108,17 @@ std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exporte
   return findings;
 }
 
+bool has_open_sizes(const Prepared& prepared) {
+  return std::ranges::any_of(prepared.graph.inputs(), [&](const ir::Value* input) {
+    const auto* tensor = prepared.facts.of(input).tensor();
+    return tensor && (!tensor->shape || !std::ranges::all_of(*tensor->shape, &symbolic::Dim::is_number));
+  });
+}
+
 }  // namespace
 
 std::vector<Finding> collect_dropped_assertions(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
-  if (model.exported) return of_exported(*model.exported);
+  if (model.exported) return of_exported(*model.exported, has_open_sizes(prepared));
   if (!has_asserting_graph(model)) return {};
   try {
     return collect(model, prepared, watch);

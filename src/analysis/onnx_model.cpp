@@ -57,6 +57,7 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
   step("remove_dead", [&] { onnx::remove_dead(made); });
   step("guard_padding", [&] { onnx::guard_padding(made); });
   step("guard_fusions", [&] { onnx::guard_fusions(made); });
+  step("guard_slices", [&] { onnx::guard_slices(made); });
   if (options.keep_initializers_as_inputs) onnx::offer_weights(made);
   onnx::name_all(made);
   return made;

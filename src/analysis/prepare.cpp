@@ -224,7 +224,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   preparation.fold();
   const bool takes_over = asserting && same_inputs(asserting->graph(), preparation.graph());
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
-  if (options.export_type == ExportType::onnx) preparation.stack_in_loops();
+  if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.stack_in_loops();
   Prepared prepared = preparation.take();
   if (const auto more = named_growth(prepared, given.facts); !more.empty()) {
     growth.insert(growth.end(), more.begin(), more.end());

@@ -9,6 +9,7 @@
 
 #include "convert/defect.h"
 #include "convert/fact_rules.h"
+#include "convert/settle_copies.h"
 #include "convert/type_facts.h"
 #include "convert/written_memory.h"
 #include "ir/value_name.h"
@@ -638,9 +639,10 @@ const FactTable& FactTrials::facts() const { return state_->facts(); }
 
 bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas, const ir::Watch& watch,
                      const FoldOptions& how) {
-  if (how.folded && !proves_more(graph, facts)) return false;
+  const bool settled = settle_copies(graph, facts) > 0;
+  if (how.folded && !settled && !proves_more(graph, facts)) return false;
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
-  return passes::simplify(graph, schemas, known, {how.lost_writes, how.keep_assertions}, watch);
+  return passes::simplify(graph, schemas, known, {how.lost_writes, how.keep_assertions}, watch) || settled;
 }
 
 }  // namespace compatcheck::conversion

@@ -175,7 +175,7 @@ void scatter_by_mask(Emission& e, std::int64_t a, std::int64_t b, std::int64_t o
 }
 
 void diagonal_scatter(Emission& e) {
-  if (e.variant("masked")) return scatter_by_mask(e, e.axis("dim1"), e.axis("dim2"), e.integer("offset"));
+  if (!numbers_of(e.shape("self"))) return scatter_by_mask(e, e.axis("dim1"), e.axis("dim2"), e.integer("offset"));
   const std::int64_t rank = e.rank("self"), a = e.axis("dim1"), b = e.axis("dim2"), offset = e.integer("offset");
   Ints sizes(static_cast<std::size_t>(rank)), strides = sizes;
   std::int64_t stride = 1;
@@ -224,7 +224,7 @@ void register_masked(Registry& registry) {
   registry.handler("aten::masked_scatter", masked_scatter);
   registry.handler("aten::index_put", index_put, {"one_number", "tuples"});
   registry.handler("aten::_unsafe_masked_index_put_accumulate", unsafe_masked_put, {"tuples"});
-  registry.handler("aten::diagonal_scatter", diagonal_scatter, {"masked"});
+  registry.handler("aten::diagonal_scatter", diagonal_scatter);
   registry.handler("aten::as_strided_scatter", as_strided_scatter);
   registry.handler("aten::fill_diagonal", fill_diagonal);
 }

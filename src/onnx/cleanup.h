@@ -29,6 +29,9 @@ std::unordered_set<const Node*> foldable_nodes(const Model& model);
 void guard_padding(Model& model);
 // Other forms that ONNX Runtime's fusions make wrong (1.31) become equal ones that they leave alone: docs/onnxruntime.md.
 void guard_fusions(Model& model);
+// At opset 10 onnx infers that a Slice with constant bounds leaves a named size as it is, and ONNX Runtime then takes a buffer of
+// the wrong size again. The ends are computed there, by which nothing is inferred.
+void guard_slices(Model& model);
 // Weights are inputs too, whose values a caller may replace; constants that came with the conversion aren't.
 void offer_weights(Model& model);
 // Names what has none yet, after modules and operators ("/encoder/layer.0/MatMul_output_0"). All names are unique.

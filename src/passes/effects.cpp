@@ -121,6 +121,13 @@ bool writes(const ir::Node& node) {
   return node.schema() && node.schema()->writes() && !known_not_to_train(node);
 }
 
+bool gives_what_it_writes(const ir::Node& node) {
+  const schema::Schema* schema = node.schema();
+  if (!schema || !writes(node) || node.outputs().size() != 1 || schema->returns.size() != 1) return false;
+  // The schema of l += m doesn't say so.
+  return schema->returns[0].written || (node.is("aten::add_") && ir::is(node.input(0)->type(), ir::TypeKind::list));
+}
+
 bool writes_anything(const ir::Block& block) {
   for (const ir::Node* node : block)
     if (writes(*node) || std::ranges::any_of(node->blocks(), [](const ir::Block* inner) { return writes_anything(*inner); }))

@@ -14,7 +14,8 @@ bool holds_memory(const ir::TypeRef& type);
 // The operands whose memory the node itself (not its blocks) writes.
 std::vector<std::size_t> written_operands(const ir::Node& node);
 bool writes(const ir::Node& node);
-bool writes_anything(const ir::Block& block);  // its own blocks included
+bool gives_what_it_writes(const ir::Node& node);  // its one result is the tensor or list itself
+bool writes_anything(const ir::Block& block);     // its own blocks included
 
 // Another run with the same arguments may give other values.
 bool is_random(const ir::Node& node);

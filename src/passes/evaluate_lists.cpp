@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/slice_places.h"
 #include "passes/budget.h"
 #include "passes/evaluate.h"
 
@@ -72,21 +73,13 @@ Result broadcast_sizes(const ir::Node&, Arguments in) {
 
 Result slice(const ir::Node&, Arguments in) {
   const auto* list = in.size() == 4 ? as_list(*in[0]) : nullptr;
-  if (!list || !as_int(*in[3]) || *as_int(*in[3]) <= 0) return std::nullopt;
-  const auto size = static_cast<std::int64_t>(list->items.size());
-  auto bound = [&](const Constant& c, std::int64_t missing) -> std::optional<std::int64_t> {
-    if (c.is_none()) return missing;
-    if (!as_int(c)) return std::nullopt;
-    return std::clamp<std::int64_t>(*as_int(c) < 0 ? *as_int(c) + size : *as_int(c), 0, size);
-  };
-  const auto from = bound(*in[1], 0);
-  const auto to = bound(*in[2], size);
-  if (!from || !to) return std::nullopt;
+  const auto is_bound = [](const Constant& at) { return at.is_none() || as_int(at); };
+  if (!list || !as_int(*in[3]) || *as_int(*in[3]) == 0 || !is_bound(*in[1]) || !is_bound(*in[2])) return std::nullopt;
+  const auto bound = [](const Constant& at) { return at.is_none() ? std::nullopt : std::optional(*as_int(at)); };
   ListConstant part{list->element, {}};
-  for (std::int64_t i = *from; i < *to; i += *as_int(*in[3])) {
+  for (const std::int64_t i :
+       ir::slice_places(static_cast<std::int64_t>(list->items.size()), bound(*in[1]), bound(*in[2]), *as_int(*in[3])))
     part.items.push_back(list->items[static_cast<std::size_t>(i)]);
-    if (*as_int(*in[3]) > size) break;
-  }
   return Constant{std::move(part)};
 }
 

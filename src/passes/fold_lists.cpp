@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "passes/alias.h"
+#include "passes/effects.h"
 #include "passes/order.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -43,7 +44,7 @@ class Contents {
   bool apply_to_list(const ir::Node& change, const Aliases& aliases, ir::Value*& taken) {
     const auto inputs = change.inputs();
     if (change.is("aten::append") && inputs.size() == 2) return items_.push_back(inputs[1]), true;
-    if (change.is("aten::extend") && inputs.size() == 2) return extend(inputs[1], aliases);
+    if ((change.is("aten::extend") || change.is("aten::add_")) && inputs.size() == 2) return extend(inputs[1], aliases);
     if (change.is("aten::reverse")) return std::reverse(items_.begin(), items_.end()), true;
     if (change.is("aten::insert") && inputs.size() == 3) {
       const auto* index = known<std::int64_t>(inputs[1]);
@@ -135,8 +136,7 @@ bool use_list_itself(const ir::Graph& graph) {
         !is_container(node->input(0)))
       return;
     any = true;
-    if (node->outputs().size() == 1 && !schema->returns.empty() && schema->returns[0].written)
-      node->output()->replace_all_uses_with(node->input(0));
+    if (gives_what_it_writes(*node)) node->output()->replace_all_uses_with(node->input(0));
   });
   return any;
 }

@@ -235,9 +235,7 @@ class Functionalizer {
 // An in-place operator returns the tensor or list it wrote: let everybody read that one.
 void use_written_itself(const ir::Graph& graph) {
   ir::for_each_node(*graph.top(), [](ir::Node* node) {
-    const schema::Schema* schema = node->schema();
-    if (!schema || !writes(*node) || node->outputs().size() != 1 || schema->returns.size() != 1) return;
-    if (!schema->returns[0].written) return;
+    if (!gives_what_it_writes(*node)) return;
     const auto operands = written_operands(*node);
     if (operands.size() == 1) node->output()->replace_all_uses_with(node->input(operands[0]));
   });

@@ -39,7 +39,7 @@ class ListForm {
   ir::Value* changed() {
     if (change_->is("aten::clear")) return list_of({});
     if (change_->is("aten::append")) return sum(current_, list_of({change_->input(1)}));
-    if (change_->is("aten::extend")) return sum(current_, change_->input(1));
+    if (change_->is("aten::extend") || change_->is("aten::add_")) return sum(current_, change_->input(1));
     ir::Value* index = change_->input(1);
     ir::Value* kept = before(index);
     const bool puts = change_->is("aten::_set_item") || change_->is("aten::insert");
@@ -83,7 +83,7 @@ class ListForm {
 bool has_list_form(const ir::Node& change) {
   const std::size_t inputs = change.inputs().size();
   if (inputs == 0 || !ir::is(change.input(0)->type(), ir::TypeKind::list)) return false;
-  if (change.is("aten::append") || change.is("aten::extend")) return inputs == 2;
+  if (change.is("aten::append") || change.is("aten::extend") || change.is("aten::add_")) return inputs == 2;
   if (change.is("aten::clear")) return true;
   if (change.is("aten::insert")) return inputs == 3;
   if (change.is("aten::_set_item")) return inputs == 3 && can_step_over(change.input(1));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/slice_places.h"
 #include "passes/alias.h"
 #include "passes/evaluate.h"
 #include "passes/passes.h"
@@ -98,22 +99,16 @@ class Reader {
   bool give_slice(ir::Node* node) {
     if (node->inputs().size() != 4) return false;
     const auto* step = known<std::int64_t>(node->input(3));
-    const auto all = step && *step > 0 ? items(node->input(0)) : std::nullopt;
-    if (!all) return false;
-    const auto size = static_cast<std::int64_t>(all->size());
-    auto bound = [&](const ir::Value* value, std::int64_t missing) -> std::optional<std::int64_t> {
-      const ir::Constant* constant = ir::constant_of(value);
-      if (!constant) return std::nullopt;
-      if (constant->is_none()) return missing;
-      const auto* number = constant->get<std::int64_t>();
-      if (!number) return std::nullopt;
-      return std::clamp<std::int64_t>(*number < 0 ? *number + size : *number, 0, size);
+    const auto all = step && *step != 0 ? items(node->input(0)) : std::nullopt;
+    const ir::Constant *start = ir::constant_of(node->input(1)), *end = ir::constant_of(node->input(2));
+    const auto is_bound = [](const ir::Constant* at) { return at && (at->is_none() || at->get<std::int64_t>()); };
+    if (!all || !is_bound(start) || !is_bound(end)) return false;
+    const auto bound = [](const ir::Constant* at) {
+      return at->is_none() ? std::nullopt : std::optional(*at->get<std::int64_t>());
     };
-    const auto from = bound(node->input(1), 0);
-    const auto to = bound(node->input(2), size);
-    if (!from || !to) return false;
     Values part;
-    for (std::int64_t i = *from; i < *to; i += std::min(*step, size)) part.push_back((*all)[static_cast<std::size_t>(i)]);
+    for (const std::int64_t i : ir::slice_places(static_cast<std::int64_t>(all->size()), bound(start), bound(end), *step))
+      part.push_back((*all)[static_cast<std::size_t>(i)]);
     return give_list(node, part);
   }
 

@@ -1,6 +1,7 @@
 // Lists and tuples: facts and conditions.
 #include <algorithm>
 
+#include "ir/slice_places.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -81,15 +82,12 @@ Facts slice(const Call& call) {
   const auto step = integer(call, 3);
   const bool whole_start = call.input(1).is_none(), whole_end = call.input(2).is_none();
   const auto start = integer(call, 1), end = integer(call, 2);
-  if (!items || !step || *step < 1 || (!whole_start && !start) || (!whole_end && !end)) {
+  if (!items || !step || *step == 0 || (!whole_start && !start) || (!whole_end && !end)) {
     if (!items) return {list_of(common_item(call, 0))};
     return {};
   }
-  const auto size = static_cast<std::int64_t>(items->size());
-  const auto place = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
   Facts taken;
-  const std::int64_t last = whole_end ? size : place(*end);
-  for (std::int64_t i = whole_start ? 0 : place(*start); i < last; i += std::min(*step, size))
+  for (const std::int64_t i : ir::slice_places(static_cast<std::int64_t>(items->size()), start, end, *step))
     taken.push_back((*items)[static_cast<std::size_t>(i)]);
   return {list_fact(std::move(taken))};
 }

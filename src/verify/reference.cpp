@@ -251,6 +251,10 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
     for (Expected& next : expected.later) next.on_cpu = expected.on_cpu;
   }
   for (std::size_t i = 0; i < sequence.size(); ++i) {
+    if (!runs[i].result && i > own) {  // a cache is full: the calls before it are compared
+      expected.later.resize(i - own - 1);
+      break;
+    }
     if (!runs[i].result)
       return (i > 0 ? "in call " + std::to_string(i + 1) + ": " : "") +
              (runs[i].failure.empty() ? "no reason is told" : runs[i].failure);

@@ -53,6 +53,16 @@ class Writing(nn.Module):
         return copy * x
 
 
+class Halves(nn.Module):
+    def forward(self, x):
+        return x[::2] + x[1::2]
+
+
+class Behind(nn.Module):
+    def forward(self, x):
+        return x[:, 1:] * 2
+
+
 class Doubled(nn.Module):
     """Its message would have a million million letters."""
 
@@ -184,6 +194,19 @@ def check_assertions(tool, net):
     assert tool.run("explain", "CC013").stdout.startswith("CC013 dropped-assertion (note)")
 
 
+def check_conditions(tool, net):
+    """Of an exported program: no note for what its dimensions state, nor for sizes that the user states."""
+    def notes(name, *options):
+        return [finding["message"] for finding in tool.report(name, *options)["findings"] if finding["id"] == "CC013"]
+
+    Dim = torch.export.Dim
+    torch.export.save(torch.export.export(net.Halves(), (torch.rand(8),), dynamic_shapes=({0: 2 * Dim("d", min=1, max=30)},)), tool.folder / "halves.pt2")
+    same(notes("halves.pt2"), [], "conditions of 2*d")
+    torch.export.save(torch.export.export(net.Behind(), (torch.rand(4, 6),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},)), tool.folder / "behind.pt2")
+    assert all("only valid where" in note for note in notes("behind.pt2")), notes("behind.pt2")
+    same(notes("behind.pt2", "--input", "x=f32:4,6"), [], "conditions of numbers")
+
+
 def check_lost_writes(tool, net):
     """A note for each input that the model writes to, of both kinds of files; none for what the call makes itself."""
     inputs = torch.rand(3, 4), torch.rand(3, 4)
@@ -218,6 +241,7 @@ def main():
             check_library(tool)
             check_formats(tool)
             check_assertions(tool, net)
+            check_conditions(tool, net)
             check_lost_writes(tool, net)
     print("every place is the user's own line")
     return 0

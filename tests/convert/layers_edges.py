@@ -29,6 +29,13 @@ def written(bounds, value):
     return {"assigned": assigned, "added": added, "scattered": scattered}
 
 
+def scaled_after_cast(image: Tensor):
+    """A cast to another dtype is a copy, to its own the tensor itself."""
+    x = image.to(torch.float32)
+    x.div_(255)
+    return x, image + 1, image.to(torch.float32).mul_(2)
+
+
 def slice_writes():
     made = {}
     inputs = [(torch.arange(2.0 * n).reshape(n, 2),) for n in (4, 1, 2, 3, 0, 6)]
@@ -306,6 +313,14 @@ def products_of_nothing():
         for dtype, code in ((torch.float32, "f32"), (torch.int64, "i64"), (torch.bool, "bool"), (torch.float64, "f64"), (torch.uint8, "u8")):
             made[f"written_diagonal_{offset}_{code}"] = Case(filled, [(torch.zeros(n, m, dtype=dtype),) for n, m in sizes], (f"{code}:n,m",), opsets=range(10 if "f" in code else 11, 27))
         made[f"doubled_diagonal_{offset}"] = Case(doubled, [(r(n, 2, m),) for n, m in sizes], ("f32:n,b,m",), opsets=range(10, 27))
+    for dtype, spec in ((torch.uint8, "u8"), (torch.float32, "f32"), (torch.int64, "i64")):
+        images = [(torch.randint(0, 200, (n, 3)).to(dtype),) for n in (2, 1, 4)]
+        made[f"scaled_after_cast_{spec}"] = Case(scaled_after_cast, images, (f"{spec}:n,3",))
+        made[f"scaled_after_cast_script_{spec}"] = Case(scaled_after_cast, images, (f"{spec}:n,3",), script=True)
+    parts = [(r(n, m),) for n, m in ((4, 6), (5, 3), (7, 7))]
+    made["slices_of_named_sizes"] = Case(lambda x: (torch.relu(x)[:-1].exp().sum(), x[:, 1:].tanh().sum(), torch.relu(x)[:-1].amax(), x[:, 1:].tanh()), parts, ("f32:n,m",))
+    made["joined_slices"] = Case(lambda x: (torch.cat([(x * 2)[:1], (x * 2)[:-1]]), torch.cat([x[:, 1:], (x * 2)[:, :1]], 1)), parts, ("f32:n,m",))
+    made["slices_of_slices"] = Case(lambda x: (x * 2)[:-1][1:, 1:][:, :-1].exp()[-1:] + x[:1, 1:-1], parts, ("f32:n,m",))
     counted_back = [(r(n, 2), torch.tensor(places), r(len(places), 2)) for n, places in ((5, [0, 2, -1]), (3, [1, 1]), (4, [-1, 3, -4, 0]))]
     for name, function in {"accumulated": lambda x, i, v: x.index_put((i,), v, accumulate=True), "put": lambda x, i, v: x.index_put((i,), v),
                            "filled": lambda x, i, v: x.index_fill(0, i, 2.0),

@@ -143,8 +143,33 @@ def stacked_and_joined(x: Tensor):
     return torch.stack(rows), torch.cat(rows)
 
 
+def longer(x: Tensor, y: Tensor):
+    some = [x]
+    some += [y, x * 2]
+    some += [some[0] - 1]
+    numbers = [1, 2]
+    numbers += [3]
+    return torch.stack(some), numbers[2] + len(some)
+
+
+def longer_in_loop(x: Tensor):
+    rows: List[Tensor] = []
+    for i in range(x.size(0)):
+        rows += [x[i] * 2]
+    return torch.stack(rows)
+
+
+def backwards(x: Tensor, y: Tensor):
+    some = [x, y, x + y, x * y]
+    numbers = [1, 2, 3, 4]
+    part = some[3:0:-2]
+    return torch.stack(some[::-1]), torch.stack(part), some[-1:-3:-1][1], some[1::-1][0], some[:1:-1][1], numbers[::-1][0] + len(some[:9:-1])
+
+
 def stacks():
-    made = {}
+    pair = [(torch.randn(2, 3), torch.randn(2, 3))]
+    made = {f"list_{function.__name__}": Case(function, pair, ("f32:n,3", "f32:n,3"), script=True) for function in (longer, backwards)}
+    made["list_longer_in_loop"] = Case(longer_in_loop, [(torch.randn(n, 3),) for n in (3, 1, 5)], ("f32:n,3",), script=True)
     for dtype, text in [(torch.float32, "f32"), (torch.int64, "i64"), (torch.uint8, "u8")]:
         rows = [torch.randint(0, 4, (n, 4)).to(dtype) for n in (3, 1, 5)]
         planes = [torch.randint(0, 4, (n, m, 2)).to(dtype) for n, m in ((3, 2), (1, 4), (2, 1))]

@@ -156,7 +156,9 @@ TEST(Exported, NamesModules) {
            {"a,L['self'],net.Net;b,L['self'].layers[0],net.Layer", "layers.0"},
            {"a,L['self'],net.Net;b,L['self'].blocks['up'].conv,net.Conv", "blocks.up.conv"},
            {"a,,net.Net;b,inner@1,net.Inner", "inner"},
-           {"a,,net.Net;b,_export_root.inner,net.Inner", ""}}) {
+           {"a,,net.Net;b,_encoder._norm,net.Norm", "_encoder._norm"},
+           {"a,,net.Net;b,_export_root,net.Net", ""},
+           {"a,,net.Net;b,_export_root.inner,net.Inner", "inner"}}) {
     Program program;
     program.modules = modules;
     EXPECT_EQ(find(read(program), "aten::add")->module(), path) << modules;

@@ -164,6 +164,20 @@ class Cache(torch.nn.Module):
         return self.kept.sum(0)
 
 
+class Limited(torch.nn.Module):
+    """Room for eight rows: three calls of three don't fit, two do."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(1, 8, 3))
+        self.register_buffer("used", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x):
+        self.rows.index_copy_(1, torch.arange(x.shape[1]) + self.used, x)
+        self.used += x.shape[1]
+        return self.rows @ x.transpose(1, 2), self.used * 2
+
+
 class Powers(torch.nn.Module):
     def forward(self, x):
         n = x.shape[0]
@@ -175,6 +189,8 @@ def check_refused_sizes(verify):
     for core in (False, True):
         file = save(verify.folder, f"cache_{core}", Cache(), (torch.randn(2, 3), torch.tensor([0, 1])), core, dynamic_shapes=({0: Dim.AUTO}, {0: Dim.AUTO}))
         verify.run("sizes of a cache", 0, file, "--state", "inputs-outputs", ids=("CC205",))
+        file = save(verify.folder, f"limited_{core}", Limited(), (torch.randn(1, 2, 3),), core, dynamic_shapes=({1: Dim.AUTO},))
+        verify.run("a cache that fills up", 0, file, "--state", "inputs-outputs")
 
 
 def check_powers(verify):

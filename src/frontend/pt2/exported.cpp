@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "compatcheck/error.h"
 #include "frontend/pt2/archive.h"
@@ -185,10 +187,13 @@ class ProgramReader {
     } catch (const ModelError&) {  // of a newer grammar: the size isn't known
       return {.kind = Expression::Kind::call, .name = "unknown"};
     }
-    if (const auto hint = plain ? std::nullopt : held.value.find("hint");
-        parsed.kind == Expression::Kind::symbol && hint && hint->is(Json::Kind::object))
-      if (const auto number = hint->find("as_int"); number && number->is(Json::Kind::integer))
-        hints_.emplace(parsed.name, number->integer());
+    if (const auto hint = plain ? std::nullopt : held.value.find("hint"); hint && hint->is(Json::Kind::object))
+      if (const auto number = hint->find("as_int"); number && number->is(Json::Kind::integer)) {
+        if (parsed.kind == Expression::Kind::symbol)
+          hints_.emplace(parsed.name, number->integer());
+        else
+          derived_hints_.emplace_back(parsed, number->integer());
+      }
     return parsed;
   }
 
@@ -279,11 +284,32 @@ class ProgramReader {
   }
   void note(std::string message) { exported_.program.notes.push_back({ir::LoadNote::Kind::other, {}, std::move(message)}); }
 
+  // 8 for 2*s40 is a hint of 4 for s40, which no input may have as its size.
+  void solve_derived_hints() {
+    constexpr std::int64_t largest = 1 << 16;
+    for (const auto& [size, hint] : derived_hints_) {
+      std::set<std::string> names;
+      for_each_leaf(size, [&](const Expression& leaf) {
+        if (leaf.kind == Expression::Kind::symbol) names.insert(leaf.name);
+      });
+      if (names.size() != 1 || hints_.contains(*names.begin())) continue;
+      const auto fits = [&](std::int64_t tried) {
+        return evaluate(size, [&](const Expression&) { return Expression::Number(tried); }) == Expression::Number(hint);
+      };
+      for (std::int64_t tried = 0; tried <= std::min(hint, largest); ++tried)
+        if (fits(tried)) {
+          hints_.emplace(*names.begin(), tried);
+          break;
+        }
+    }
+  }
+
   void apply_guards() {
     const auto code = root_.find("guards_code");
     if (!code || !code->is(Json::Kind::array)) return;
     std::vector<std::string> guards;
     for (const Json& guard : code->members()) guards.emplace_back(guard.text());
+    solve_derived_hints();
     const auto fixed = pt2::apply_guards(exported_.interface, guards, hints_);
     for (const auto& [symbol, size] : fixed)
       note("the size " + symbol + " is " + std::to_string(size) + ": a guard of the program fixes it");
@@ -318,6 +344,7 @@ class ProgramReader {
   ir::Value* self_ = nullptr;
   std::map<std::string, ir::Value*> stored_;
   std::map<std::string, std::int64_t> hints_;
+  std::vector<std::pair<Expression, std::int64_t>> derived_hints_;  // of sizes that are expressions
 };
 
 }  // namespace

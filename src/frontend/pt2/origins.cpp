@@ -43,6 +43,7 @@ std::string module_path(std::string_view stack) {
   if (second_comma == last.npos) return {};
   std::string_view path = last.substr(first_comma + 1, second_comma - first_comma - 1);
   if (path == "_export_root") return {};  // with strict=True, a name for the model itself
+  if (path.starts_with("_export_root.")) path.remove_prefix(std::string_view("_export_root.").size());
   for (const std::string_view root : {"L['self'].", "L['self']"})
     if (path.starts_with(root)) path.remove_prefix(root.size());
   if (const auto again = path.find('@'); again != path.npos) path = path.substr(0, again);  // the second call of one module
