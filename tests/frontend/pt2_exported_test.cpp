@@ -361,6 +361,15 @@ TEST(Exported, BoundsTheNodesOfRepeatedSubgraphs) {
   EXPECT_THAT(refusal(program), HasSubstr("has more than 4000000 nodes and values with its subgraphs in place"));
 }
 
+// No schema is assumed for a name that no operator can have.
+TEST(Exported, KeepsOperatorsOfImpossibleNames) {
+  Program program;
+  program.nodes.replace(program.nodes.find("aten.add.Tensor"), 15, "aten.1ul.Tensor");
+  const Exported exported = read(program);
+  EXPECT_TRUE(exported.program.stub_schemas.empty());
+  EXPECT_NE(find(exported, "aten::1ul"), nullptr);
+}
+
 TEST(Exported, RefusesDamagedPrograms) {
   Program named;
   named.parameters = std::string(1001, 'x');

@@ -236,7 +236,13 @@ void GraphReader::assume_schema(const ir::Node& call, std::span<const Json> inpu
     formals += name.empty() ? "arg" + std::to_string(i) : std::string(name);
   }
   for (const ir::Value* result : call.outputs()) returns += (returns.empty() ? "" : ", ") + kind_of(result->type());
-  reading_.assumed_schemas.insert(call.op() + "(" + formals + ") -> (" + returns + ")");
+  std::string text = call.op() + "(" + formals + ") -> (" + returns + ")";
+  try {
+    schema::parse(text);
+  } catch (const schema::ParseError&) {  // a name that no operator can have
+    return;
+  }
+  reading_.assumed_schemas.insert(std::move(text));
 }
 
 void GraphReader::bind_results(ir::Node& made, std::span<const Json> results) {
