@@ -75,11 +75,17 @@ void length(Emission& e) {
 void tensor_length(Emission& e) { e.give(e.build.squeeze(e.size_of("t", 0), {0})); }
 void same(Emission& e) { e.give_operand(0, operand_at(e, 0)); }
 
+// What is left out depends on the direction: l[::-1] goes from the last item to before the first.
 void slice(Emission& e) {
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+  const auto step = e.call.integer("step");
+  if (!step && !(e.given("start") && e.given("end")))
+    throw Refusal{"a slice without both bounds needs a step that is known", "use a number as the step"};
+  const bool forward = !step || *step > 0;
   const auto bound = [&](std::string_view argument, std::int64_t if_none) {
     return e.given(argument) ? int_value(e, argument) : e.integers({if_none});
   };
-  e.give_vector(0, sliced(e, vector_at(e, 0), 0, bound("start", 0), bound("end", std::numeric_limits<std::int64_t>::max()),
+  e.give_vector(0, sliced(e, vector_at(e, 0), 0, bound("start", forward ? 0 : most), bound("end", forward ? most : least),
                           int_value(e, "step")));
 }
 

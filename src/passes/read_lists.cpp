@@ -1,6 +1,7 @@
 // Lengths, items and parts of lists and dicts whose items are known.
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include "ir/slice_places.h"
 #include "passes/alias.h"
@@ -50,7 +51,7 @@ class Reader {
 
   // The items of a list made here that nothing changes.
   std::optional<std::span<ir::Value* const>> items(const ir::Value* list) {
-    if (aliases_.any_writes() && aliases_.written(list)) return std::nullopt;
+    if (is_written(list)) return std::nullopt;
     const auto* constant = known<ir::ListConstant>(list);
     if (constant && constant->items.empty()) return std::span<ir::Value* const>();
     const ir::Node* made = list->producer();
@@ -64,7 +65,7 @@ class Reader {
     } else {
       const auto* constant = known<ir::ListConstant>(node->input(0));
       if (!constant || constant->items.size() != node->outputs().size()) return false;
-      if (aliases_.any_writes() && aliases_.written(node->input(0))) return false;
+      if (is_written(node->input(0))) return false;
       for (std::size_t i = 0; i < constant->items.size(); ++i)
         replace(node->output(i), constant_before(node, constant->items[i]));
     }
@@ -138,7 +139,7 @@ class Reader {
 
   // In order; every key a constant, the last of equal ones standing.
   std::optional<std::vector<Entry>> entries(const ir::Value* dict) {
-    if (aliases_.any_writes() && aliases_.written(dict)) return std::nullopt;
+    if (is_written(dict)) return std::nullopt;
     std::vector<Entry> all;
     if (const ir::Node* made = dict->producer(); made && made->is("prim::DictConstruct")) {
       for (std::size_t i = 0; i + 1 < made->inputs().size(); i += 2) {
@@ -222,10 +223,17 @@ class Reader {
   bool give_list(ir::Node* node, std::span<ir::Value* const> list) {
     if (!spend(budget_.listed, list.size())) return false;
     const ir::TypeRef type = node->output()->type();
-    return give(node, node_before(node, "prim::ListConstruct", list, {&type, 1})->output());
+    ir::Value* made = node_before(node, "prim::ListConstruct", list, {&type, 1})->output();
+    if (is_written(node->output())) made_and_written_.insert(made);
+    return give(node, made);
+  }
+
+  bool is_written(const ir::Value* value) const {
+    return made_and_written_.contains(value) || (aliases_.any_writes() && aliases_.written(value));
   }
 
   Aliases aliases_;
+  std::unordered_set<const ir::Value*> made_and_written_;  // what replaced a list that is written: no alias analysis knows it yet
   Budget& budget_;
 };
 

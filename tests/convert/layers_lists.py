@@ -166,9 +166,42 @@ def backwards(x: Tensor, y: Tensor):
     return torch.stack(some[::-1]), torch.stack(part), some[-1:-3:-1][1], some[1::-1][0], some[:1:-1][1], numbers[::-1][0] + len(some[:9:-1])
 
 
+# A list made of another one, and written afterwards.
+def written_slices(x: Tensor, y: Tensor):
+    first = [x, y, x + y]
+    part = first[1:]
+    before = part[0]
+    part[0] = x * 9
+    part[1] = part[0] + 1
+    copied = first.copy()
+    count = len(copied)
+    copied.append(y * 3)
+    joined = first + [y * 4]
+    joined.insert(0, x - 1)
+    numbers = [x.size(0), 3]
+    tail = numbers[1:]
+    tail.append(len(tail))
+    grown = first[:1]
+    grown += [x * 5]
+    if len(tail) == 2:
+        before = before + 100
+    whole = list(first)
+    whole.pop(0)
+    return before, torch.stack(part), count, len(copied), copied[-1], joined[0], len(joined), tail[1], len(tail), grown[-1], whole[0], len(whole)
+
+
+def backwards_of_any_length(x: Tensor, y: Tensor):
+    numbers: List[int] = []
+    for i in range(x.size(0)):
+        numbers.append(i * i + 1)
+    sizes = x.shape[::-1]
+    return torch.tensor(numbers[::-1]), torch.tensor(numbers[::-2]), torch.tensor(numbers[:0:-1]), torch.tensor(numbers[-1::-1]), torch.tensor(numbers[1:]), y.reshape(sizes[0], sizes[1])
+
+
 def stacks():
     pair = [(torch.randn(2, 3), torch.randn(2, 3))]
-    made = {f"list_{function.__name__}": Case(function, pair, ("f32:n,3", "f32:n,3"), script=True) for function in (longer, backwards)}
+    made = {f"list_{function.__name__}": Case(function, pair, ("f32:n,3", "f32:n,3"), script=True) for function in (longer, backwards, written_slices)}
+    made["list_backwards_of_any_length"] = Case(backwards_of_any_length, [(torch.randn(n, 3), torch.randn(n, 3)) for n in (2, 4, 1)], ("f32:n,3", "f32:n,3"), script=True, opsets=range(10, 27))
     made["list_longer_in_loop"] = Case(longer_in_loop, [(torch.randn(n, 3),) for n in (3, 1, 5)], ("f32:n,3",), script=True)
     for dtype, text in [(torch.float32, "f32"), (torch.int64, "i64"), (torch.uint8, "u8")]:
         rows = [torch.randint(0, 4, (n, 4)).to(dtype) for n in (3, 1, 5)]
