@@ -639,7 +639,7 @@ const FactTable& FactTrials::facts() const { return state_->facts(); }
 
 bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas, const ir::Watch& watch,
                      const FoldOptions& how) {
-  const bool settled = settle_copies(graph, facts) > 0;
+  const bool settled = settle_copies(graph, facts, watch) > 0;
   if (how.folded && !settled && !proves_more(graph, facts)) return false;
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
   return passes::simplify(graph, schemas, known, {how.lost_writes, how.keep_assertions}, watch) || settled;

@@ -1,7 +1,5 @@
 #include "convert/settle_copies.h"
 
-#include <vector>
-
 #include "passes/effects.h"
 #include "passes/rewrite.h"
 #include "schema/schema.h"
@@ -33,12 +31,10 @@ bool settle(ir::Node* node, const symbolic::FactTable& facts) {
 
 }  // namespace
 
-std::size_t settle_copies(ir::Graph& graph, const symbolic::FactTable& facts) {
+std::size_t settle_copies(ir::Graph& graph, const symbolic::FactTable& facts, const ir::Watch& watch) {
   if (!passes::writes_anything(*graph.top())) return 0;
-  std::vector<ir::Node*> nodes;
-  ir::for_each_node(*graph.top(), [&](ir::Node* node) { nodes.push_back(node); });
   std::size_t settled = 0;
-  for (ir::Node* node : nodes) settled += settle(node, facts) ? 1 : 0;
+  for (ir::Node* node : passes::all_nodes(graph, watch)) settled += settle(node, facts) ? 1 : 0;
   return settled;
 }
 

@@ -205,6 +205,13 @@ std::size_t node_count(const Model& model) {
   return count;
 }
 
+bool has_open_sizes(const Model& model) {
+  return std::ranges::any_of(model.graph.inputs, [&](ValueId input) {
+    const auto& shape = model.values[input].shape;
+    return !shape || std::ranges::any_of(*shape, [](const Dimension& size) { return !size.size; });
+  });
+}
+
 void name_all(Model& model) {
   Names nodes, values;
   values.take("");

@@ -8,6 +8,7 @@
 namespace compatcheck::onnx {
 
 std::size_t node_count(const Model& model);  // bodies included
+bool has_open_sizes(const Model& model);     // some input has a size that isn't a number
 
 // Nodes and initializers that nothing reads.
 void remove_dead(Model& model);

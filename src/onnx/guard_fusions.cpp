@@ -22,10 +22,7 @@ class Guard {
       for (const ValueId output : node.outputs)
         if (output != absent) makers_.emplace(output, &node);
     });
-    for (const ValueId input : model.graph.inputs) {
-      const auto& shape = model.values[input].shape;
-      dynamic_ |= !shape || std::ranges::any_of(*shape, [](const Dimension& size) { return !size.size; });
-    }
+    dynamic_ = has_open_sizes(model);
   }
 
   void run() {

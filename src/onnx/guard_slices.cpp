@@ -1,5 +1,4 @@
 // Slices of opset 10, kept from what onnx's shape inference makes of them.
-#include <algorithm>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -57,17 +56,10 @@ class Guard {
   std::optional<ValueId> first_;
 };
 
-bool is_dynamic(const Model& model) {
-  return std::ranges::any_of(model.graph.inputs, [&](ValueId input) {
-    const auto& shape = model.values[input].shape;
-    return !shape || std::ranges::any_of(*shape, [](const Dimension& size) { return !size.size; });
-  });
-}
-
 }  // namespace
 
 void guard_slices(Model& model) {
-  if (model.opset == 10 && is_dynamic(model)) Guard(model).run(model.graph);
+  if (model.opset == 10 && has_open_sizes(model)) Guard(model).run(model.graph);
 }
 
 }  // namespace compatcheck::onnx

@@ -288,10 +288,7 @@ class ProgramReader {
   void solve_derived_hints() {
     constexpr std::int64_t largest = 1 << 16;
     for (const auto& [size, hint] : derived_hints_) {
-      std::set<std::string> names;
-      for_each_leaf(size, [&](const Expression& leaf) {
-        if (leaf.kind == Expression::Kind::symbol) names.insert(leaf.name);
-      });
+      const auto names = symbols_of(size);
       if (names.size() != 1 || hints_.contains(*names.begin())) continue;
       const auto fits = [&](std::int64_t tried) {
         return evaluate(size, [&](const Expression&) { return Expression::Number(tried); }) == Expression::Number(hint);

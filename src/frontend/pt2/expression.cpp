@@ -416,4 +416,12 @@ void for_each_leaf(const Expression& expression, const std::function<void(const 
   for (const Expression& argument : expression.arguments) for_each_leaf(argument, visit);
 }
 
+std::set<std::string> symbols_of(const Expression& expression) {
+  std::set<std::string> symbols;
+  for_each_leaf(expression, [&](const Expression& leaf) {
+    if (leaf.kind == Kind::symbol) symbols.insert(leaf.name);
+  });
+  return symbols;
+}
+
 }  // namespace compatcheck::frontend::pt2

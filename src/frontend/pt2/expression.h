@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -33,5 +34,6 @@ std::optional<Expression::Number> evaluate(const Expression& expression, const V
 
 // Visits every symbol and source in it.
 void for_each_leaf(const Expression& expression, const std::function<void(const Expression&)>& visit);
+std::set<std::string> symbols_of(const Expression& expression);
 
 }  // namespace compatcheck::frontend::pt2

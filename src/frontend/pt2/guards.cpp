@@ -60,14 +60,6 @@ std::optional<Expression> over_symbols(const std::string& text, const ExportedIn
   }
 }
 
-std::set<std::string> symbols_of(const Expression& expression) {
-  std::set<std::string> symbols;
-  for_each_leaf(expression, [&](const Expression& leaf) {
-    if (leaf.kind == Kind::symbol) symbols.insert(leaf.name);
-  });
-  return symbols;
-}
-
 ValueOf values_in(const Sizes& sizes) {
   return [&sizes](const Expression& leaf) -> std::optional<Expression::Number> {
     const auto found = sizes.find(leaf.name);
