@@ -1,4 +1,6 @@
 // Attributes of the program's objects. Objects are known by their index: prim::Constant of an ObjectConstant.
+#include "passes/attributes.h"
+
 #include <map>
 #include <set>
 #include <string>
@@ -22,17 +24,6 @@ const ir::Class* class_of(const ir::Program& program, std::uint32_t object) {
   return at == program.classes.end() ? nullptr : &at->second;
 }
 
-// Null if the object has no such attribute.
-const ir::Constant* stored(const ir::Program& program, std::uint32_t object, std::string_view name) {
-  const ir::Class* type = class_of(program, object);
-  if (!type) return nullptr;
-  const auto& values = program.objects[object].attributes;
-  for (std::size_t i = 0; i < type->attributes.size() && i < values.size(); ++i)
-    if (type->attributes[i].name == name) return &values[i];
-  const auto constant = type->constants.find(std::string(name));
-  return constant == type->constants.end() ? nullptr : &constant->second;
-}
-
 struct AttributeWrites {
   std::set<Cell> cells;
   std::set<std::string_view> of_unknown_objects;
@@ -53,18 +44,6 @@ struct AttributeWrites {
 bool is_placeless(const ir::Constant& constant) {  // a value without memory, or an object
   return !constant.get<ir::TensorView>() && !constant.get<ir::ListConstant>() && !constant.get<ir::DictConstant>() &&
          !constant.get<ir::TupleConstant>() && !constant.get<ir::OpaqueConstant>();
-}
-
-std::string parameter_name(const ir::Node& read) {
-  const std::string_view name = attribute_name(read);
-  std::string path;
-  // The reads above this one may be constants already; then its module path says where it stands.
-  const ir::Node* holder = read.input(0)->producer();
-  if (holder && holder->is("prim::GetAttr"))
-    path = parameter_name(*holder);
-  else if (holder && holder->attribute("path"))
-    path = *holder->attribute("path")->get<std::string>();
-  return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
 
 // Of an object that no module is, packed parameters for example: operators tell such classes apart.
@@ -97,6 +76,36 @@ ir::Value* constant_for(ir::Node* read, const ir::Constant& value, const ir::Pro
 
 }  // namespace
 
+const ir::Constant* stored_attribute(const ir::Program& program, std::uint32_t object, std::string_view name) {
+  const ir::Class* type = class_of(program, object);
+  if (!type) return nullptr;
+  const auto& values = program.objects[object].attributes;
+  for (std::size_t i = 0; i < type->attributes.size() && i < values.size(); ++i)
+    if (type->attributes[i].name == name) return &values[i];
+  const auto constant = type->constants.find(std::string(name));
+  return constant == type->constants.end() ? nullptr : &constant->second;
+}
+
+const ir::TypeRef* attribute_type(const ir::Program& program, std::uint32_t object, std::string_view name) {
+  const ir::Class* type = class_of(program, object);
+  if (!type) return nullptr;
+  for (const ir::ClassAttribute& attribute : type->attributes)
+    if (attribute.name == name) return &attribute.type;
+  return nullptr;
+}
+
+std::string parameter_name(const ir::Node& read) {
+  const std::string_view name = attribute_name(read);
+  std::string path;
+  // The reads above this one may be constants already; then its module path says where it stands.
+  const ir::Node* holder = read.input(0)->producer();
+  if (holder && holder->is("prim::GetAttr"))
+    path = parameter_name(*holder);
+  else if (holder && holder->attribute("path"))
+    path = *holder->attribute("path")->get<std::string>();
+  return path.empty() ? std::string(name) : path + "." + std::string(name);
+}
+
 std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
   std::size_t changed = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
@@ -105,7 +114,7 @@ std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program,
     const auto* object = program ? object_of(node->input(0)) : nullptr;
     const ir::Class* type = object ? class_of(*program, object->object) : nullptr;
     if (type && !type->is_module) continue;
-    const ir::Constant* value = object ? stored(*program, object->object, "training") : nullptr;
+    const ir::Constant* value = object ? stored_attribute(*program, object->object, "training") : nullptr;
     if (value && value->get<bool>() && *value->get<bool>()) ++changed;
     replace(node->output(), constant_before(node, {false}));
     node->erase();
@@ -126,7 +135,7 @@ std::size_t make_constants(ir::Graph& graph, const ir::Program& program, const A
     if (!object) continue;
     const Cell cell{object->object, attribute_name(*node)};
     if (writes.contains(cell)) continue;
-    const ir::Constant* value = stored(program, object->object, attribute_name(*node));
+    const ir::Constant* value = stored_attribute(program, object->object, attribute_name(*node));
     if (!value || value->get<ir::OpaqueConstant>()) continue;
     if (!is_placeless(*value) && (!aliases || aliases->reach_written(node->output()))) continue;
     auto& [constant, type] = made[cell];

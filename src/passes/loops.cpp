@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "passes/effects.h"
+#include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/stack_in_loops.h"
@@ -65,7 +66,7 @@ bool worth_unrolling(const ir::Node* loop, std::int64_t trips) {
   return trips <= short_loop || index_picks_items(body_of(loop)) || fills_container(body_of(loop));
 }
 
-void unroll(ir::Node* loop, std::int64_t trips) {
+void unroll(ir::Node* loop, std::int64_t trips, const CopiedBody& copied) {
   ir::Graph& graph = *loop->graph();
   const std::vector<ir::Value*> first(loop->inputs().begin() + 2, loop->inputs().end());
   std::vector<ir::Value*> carried = first;
@@ -73,7 +74,9 @@ void unroll(ir::Node* loop, std::int64_t trips) {
   for (std::int64_t trip = 0; trip < trips; ++trip) {
     std::vector<ir::Value*> inputs{indexed ? constant_before(loop, {trip}) : loop->input(0)};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
+    ir::Node* before = loop->previous();
     const auto outputs = graph.copy_block_contents(body_of(loop), inputs, loop->owner(), loop);
+    if (copied) copied(before ? before->next() : loop->owner()->first());
     carried.assign(outputs.begin() + 1, outputs.end());
   }
   for (std::size_t i = 0; i < carried.size(); ++i) replace(loop->output(i), carried[i]);
@@ -119,14 +122,18 @@ std::size_t unroll_loops(ir::Graph& graph, Budget& budget, const ir::Watch& watc
   std::size_t unrolled = 0;
   for (ir::Node* node : all_nodes_backwards(graph, watch)) {
     if (!node->is("prim::Loop") || node->inputs().empty() || stacks_anything(*node)) continue;
-    const auto trips = trip_count(node);
-    if (!trips || *trips < 0 || !worth_unrolling(node, *trips)) continue;
-    const std::size_t cost = cost_of_copy(body_of(node)), copies = static_cast<std::size_t>(*trips);
-    if (copies > budget.unrolled / cost || !spend(budget.unrolled, copies * cost)) continue;
-    unroll(node, *trips);
-    ++unrolled;
+    if (unroll_loop(node, budget)) ++unrolled;
   }
   return unrolled;
+}
+
+bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied) {
+  const auto trips = trip_count(loop);
+  if (!trips || *trips < 0 || !worth_unrolling(loop, *trips)) return false;
+  const std::size_t cost = cost_of_copy(body_of(loop)), copies = static_cast<std::size_t>(*trips);
+  if (copies > budget.unrolled / cost || !spend(budget.unrolled, copies * cost)) return false;
+  unroll(loop, *trips, copied);
+  return true;
 }
 
 }  // namespace compatcheck::passes

@@ -62,6 +62,9 @@ constexpr auto passes = std::to_array<Pass>({
     {"unroll_loops", [](Work& w) { return unroll_loops(w.graph, w.budget, w.watch); }, "unrolled ", " loop", " loops"},
     {"expand_foreach", [](Work& w) { return expand_foreach(w.graph, w.program, w.registry, w.budget, w.watch); }, "wrote out ",
      " call of torch._foreach", " calls of torch._foreach"},
+    {"follow_containers",
+     [](Work& w) { return follow_containers(w.graph, w.program, w.registry, w.budget, w.lost_writes, w.watch); }, "followed ",
+     " use of a list, dictionary, tuple or object", " uses of lists, dictionaries, tuples and objects"},
     {"fold_lists", [](Work& w) { return fold_lists(w.graph, w.program, w.budget, w.watch); }, "followed the changes of ",
      " list or dict", " lists and dicts"},
     {"read_lists", [](Work& w) { return read_lists(w.graph, w.program, w.budget, w.watch); }, "read ",
@@ -278,7 +281,7 @@ Normalized normalize(ir::Graph graph, const schema::Registry& registry, const No
 
 bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, const SimplifyOptions& options,
               const ir::Watch& watch) {
-  Work work{graph, nullptr, registry, known, watch};
+  Work work{graph, options.program, registry, known, watch};
   work.keep_assertions = options.keep_assertions;
   const NormalizeOptions defaults;
   Rounds rounds(work, defaults);

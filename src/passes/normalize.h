@@ -49,6 +49,7 @@ std::size_t node_count(const ir::Graph& graph);  // nested blocks included
 // The passes that fold, prune and unroll, again on a normalised graph, with what has become known of its values since:
 // the facts of inputs. Returns whether anything changed.
 struct SimplifyOptions {
+  const ir::Program* program = nullptr;               // that the graph comes from, if any
   std::vector<ir::LostWrite>* lost_writes = nullptr;  // more of them are added
   bool keep_assertions = false;
 };

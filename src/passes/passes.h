@@ -72,6 +72,12 @@ std::size_t fold_numbers(ir::Graph& graph, Budget& budget, const ir::Watch& watc
 std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget& budget, const KnownValue& known = {},
                            const ir::Watch& watch = {});
 
+// What lists, dictionaries, tuples and objects hold, and attributes that calls write, is followed through the program: what reads
+// them gets what it reads, and writes go. What can't be followed stays as it is. Writes to lists that are the model's inputs are
+// added to `lost`.
+std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
+                              std::vector<ir::LostWrite>& lost, const ir::Watch& watch = {});
+
 // append, insert, … on lists made here.
 std::size_t fold_lists(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch = {});
 // len, item, slice of a list that is known.

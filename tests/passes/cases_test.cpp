@@ -63,6 +63,13 @@ const std::map<std::string, Run> passes_by_name = {
      [](ir::Graph& g, const schema::Registry& r) {
        return with_budget([&](Budget& b) { return expand_foreach(g, nullptr, r, b); });
      }},
+    {"follow_containers",
+     [](ir::Graph& g, const schema::Registry& r) {
+       return with_budget([&](Budget& b) {
+         std::vector<ir::LostWrite> lost;
+         return follow_containers(g, nullptr, r, b, lost);
+       });
+     }},
     {"read_lists",
      [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return read_lists(g, nullptr, b); }); }},
     {"prune_branches", [](ir::Graph& g, const schema::Registry&) { return prune_branches(g); }},

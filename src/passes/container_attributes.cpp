@@ -1,0 +1,258 @@
+// Attributes of the program's objects, what a call makes of them, and the pass.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "passes/alias.h"
+#include "passes/attributes.h"
+#include "passes/container_walk.h"
+#include "passes/effects.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+constexpr Site first_attribute_site = Site{1} << 41;
+
+std::optional<AttributeKey> key_of(const ir::Node& access) {
+  const auto* object = known<ir::ObjectConstant>(access.input(0));
+  return object ? std::optional(AttributeKey{object->object, std::string(attribute_name(access))}) : std::nullopt;
+}
+
+bool is_access(const ir::Node& node) { return node.is("prim::GetAttr") || node.is("prim::SetAttr"); }
+
+bool is_container(const ir::TypeRef& type) {
+  const ir::TypeRef& inner = ir::without_optional(type);
+  return ir::is(inner, ir::TypeKind::list) || ir::is(inner, ir::TypeKind::dict);
+}
+
+// A tensor in it is written in place.
+bool holds_written_tensor(const ir::Value* value, const Aliases& aliases) {
+  for (const LocationId id : aliases.reach(value))
+    for (const ir::Node* writer : aliases.writers_of(id))
+      for (const std::size_t i : written_operands(*writer))
+        if (ir::is(writer->input(i)->type(), ir::TypeKind::tensor)) return true;
+  return false;
+}
+
+// Attributes that calls write, and containers that may be written.
+std::map<AttributeKey, std::string> attributes_to_follow(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
+  std::map<AttributeKey, std::string> keys;
+  if (!program) return keys;
+  std::set<std::string_view> of_unknown_objects;
+  std::vector<ir::Node*> reads;
+  for (ir::Node* node : all_nodes(graph, watch)) {
+    if (!is_access(*node)) continue;
+    const auto key = key_of(*node);
+    if (!key && node->is("prim::SetAttr") && !(node->input(0)->producer() && node->input(0)->producer()->is("prim::CreateObject")))
+      of_unknown_objects.insert(attribute_name(*node));
+    if (!key) continue;
+    if (node->is("prim::GetAttr")) reads.push_back(node);
+    if (node->is("prim::SetAttr") || is_container(node->output()->type())) keys.emplace(*key, parameter_name(*node));
+  }
+  if (keys.empty()) return keys;
+  const Aliases aliases(graph, program, watch);
+  const auto leave_out = [&](const AttributeKey& key) {
+    const ir::Constant* value = stored_attribute(*program, key.first, key.second);
+    return !value || value->get<ir::OpaqueConstant>() || value->get<ir::ObjectConstant>() || of_unknown_objects.contains(key.second);
+  };
+  std::erase_if(keys, [&](const auto& entry) { return leave_out(entry.first); });
+  for (const ir::Node* read : reads)
+    if (holds_written_tensor(read->output(), aliases)) keys.erase(*key_of(*read));
+  return keys;
+}
+
+// Whether there is anything that the walk would do.
+bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
+  using enum ir::TypeKind;
+  const auto changes = [](const ir::Node& node) {
+    return node.is("prim::SetAttr") || node.is("prim::CreateObject") || node.is("prim::DictConstruct") || node.is("aten::dict") ||
+           (writes(node) && !node.inputs().empty() && (ir::is(node.input(0)->type(), list) || ir::is(node.input(0)->type(), dict)));
+  };
+  const auto reads = [](const ir::Node& node) {
+    if (node.inputs().empty()) return false;
+    const ir::Value* from = node.input(0);
+    const bool container = ir::is(from->type(), list) || ir::is(from->type(), tuple) || ir::is(from->type(), dict);
+    if (!container) return false;
+    if (node.op().starts_with("prim::Tuple") || node.is("prim::ListUnpack") || node.is("aten::__getitem__") || node.is("aten::len") ||
+        node.is("aten::slice") || node.is("aten::add") || node.is("aten::list") || node.is("aten::copy") || node.is("aten::any") ||
+        node.is("aten::all") || node.is("aten::mul"))
+      return !from->producer() || from->producer()->op().starts_with("prim::");
+    return false;
+  };
+  for (const ir::Node* node : all_nodes(graph, watch)) {
+    if (changes(*node) || reads(*node)) return true;
+    if (!node->blocks().empty())
+      for (const ir::Value* output : node->outputs())
+        if (ir::is(output->type(), tuple)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ContainerWalk::load_attributes() {
+  Site site = first_attribute_site;
+  ir::Node* place = graph_.top()->first() ? graph_.top()->first() : graph_.top()->return_node();
+  for (const auto& [key, path] : attributes_) {
+    ir::Value* made = constant_before(place, *stored_attribute(*program_, key.first, key.second));
+    const ir::Constant& value = *ir::constant_of(made);
+    if (holds_memory(made->type())) made->producer()->set_attribute("path", {path});
+    if (const auto* type = attribute_type(*program_, key.first, key.second); type && !value.is_none() && !value.get<ir::TensorView>())
+      made->set_type(ir::without_optional(*type));
+    labels_[made->producer()] = site++;
+    holders_[key] = add_cell({.kind = Cell::Kind::object, .whole = true, .items = {look(made)}}, made->type(), {});
+  }
+  keep_snapshot();
+}
+
+void ContainerWalk::keep_snapshot() {
+  snapshot_.clear();
+  for (CellId id = 0; id < heap_.size(); ++id) snapshot_.push_back(heap_.at(id));
+}
+
+// Whether what `now` leads to is what `before` led to when the snapshot was made.
+bool ContainerWalk::is_as_before(const Abstract& before, const Abstract& now) const {
+  if (!before.followed() || !now.followed()) return same(before, now);
+  if (before.parts && now.parts) return std::ranges::equal(*before.parts, *now.parts, [&](const Abstract& a, const Abstract& b) { return is_as_before(a, b); });
+  if (!before.cell || !now.cell || *before.cell >= snapshot_.size()) return false;
+  const Cell &old = snapshot_[*before.cell], &cell = heap_.at(*now.cell);
+  if (old.kind != cell.kind || old.whole != cell.whole || !same_keys(old.keys, cell.keys)) return false;
+  if (old.whole) return old.made == cell.made;
+  return std::ranges::equal(old.items, cell.items, [&](const Abstract& a, const Abstract& b) { return is_as_before(a, b); });
+}
+
+std::map<AttributeKey, AttributeCourse> ContainerWalk::courses() const {
+  std::map<AttributeKey, AttributeCourse> courses;
+  for (const auto& [key, holder] : holders_)
+    courses[key] = {read_before_write_.contains(key), !is_as_before(snapshot_[holder].items[0], heap_.at(holder).items[0])};
+  return courses;
+}
+
+std::optional<AttributeKey> ContainerWalk::attribute_key(const ir::Node* node) const {
+  const auto key = key_of(*node);
+  return key && holders_.contains(*key) ? key : std::nullopt;
+}
+
+namespace {
+
+// Follows what a graph does; what can't be followed is found by trying on copies.
+class Following {
+ public:
+  Following(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget, const ir::Watch& watch)
+      : graph_(graph), program_(program), registry_(registry), budget_(budget), watch_(watch) {}
+
+  std::size_t run(std::vector<ir::LostWrite>& lost) {
+    attributes_ = attributes_to_follow(graph_, program_, watch_);
+    most_work_ = 20'000 + 40 * std::size_t{graph_.value_limit()};
+    constexpr int most_tries = 100;
+    for (int i = 0; i < most_tries; ++i) {
+      try {
+        const auto changes = try_on_copy();
+        if (!changes) continue;
+        if (*changes == 0) return 0;
+      } catch (const Unfollowed& found) {
+        const std::size_t before = unfollowed_.size();
+        unfollowed_.insert(found.sites.begin(), found.sites.end());
+        if (leave_attributes(found.sites) || unfollowed_.size() > before) continue;
+        return 0;
+      } catch (const TooMuchWork&) {
+        return 0;
+      }
+      ContainerWalk walk(graph_, options(budget_));
+      walk.run();
+      walk.finish();
+      std::ranges::move(walk.lost_writes(), std::back_inserter(lost));
+      return walk.changes();
+    }
+    return 0;
+  }
+
+ private:
+  ContainerWalk::Options options(Budget& budget) const {
+    return {program_, registry_, budget, watch_, unfollowed_, attributes_, most_work_};
+  }
+
+  // How much it changed; nothing if an attribute turned out to be state, which isn't followed.
+  std::optional<std::size_t> try_on_copy() {
+    ir::Graph copy = graph_.clone();
+    Budget budget = budget_;
+    ContainerWalk walk(copy, options(budget));
+    walk.run();
+    std::set<AttributeKey> kept;
+    for (const auto& [key, course] : walk.courses())
+      if (course.changed && course.read_before_write) kept.insert(key);
+    const std::size_t changes = walk.changes();
+    if (kept.empty()) {
+      walk.finish();
+      return changes;
+    }
+    walk.run_again(graph_);
+    bool state = false;
+    for (const auto& [key, course] : walk.courses())
+      if (kept.contains(key) && (course.changed || !walk.depends_on_sizes_only(key))) {
+        attributes_.erase(key);
+        state = true;
+      }
+    return state ? std::nullopt : std::optional(changes);
+  }
+
+  bool leave_attributes(const std::set<Site>& sites) {
+    std::size_t left = 0;
+    Site site = first_attribute_site;
+    std::set<AttributeKey> keys;
+    for (const auto& [key, path] : attributes_)
+      if (sites.contains(site++)) keys.insert(key);
+    for (const AttributeKey& key : keys) left += attributes_.erase(key);
+    if (left > 0) std::erase_if(unfollowed_, [](Site found) { return found >= first_attribute_site; });
+    return left > 0;
+  }
+
+  ir::Graph& graph_;
+  const ir::Program* program_;
+  const schema::Registry& registry_;
+  Budget& budget_;
+  const ir::Watch& watch_;
+  std::map<AttributeKey, std::string> attributes_;
+  std::set<Site> unfollowed_;
+  std::size_t most_work_ = 0;
+};
+
+}  // namespace
+
+bool ContainerWalk::depends_on_sizes_only(const AttributeKey& key) const {
+  std::vector<const ir::Value*> values;
+  const auto collect = [&](const auto& self, const Abstract& abstract) -> void {
+    if (!abstract.followed()) return values.push_back(abstract.value);
+    const Cell* cell = abstract.cell ? &heap_.at(*abstract.cell) : nullptr;
+    if (cell && cell->whole) return values.push_back(cell->made);
+    for (const Abstract& item : cell ? cell->items : *abstract.parts) self(self, item);
+  };
+  collect(collect, heap_.at(holders_.at(key)).items[0]);
+  constexpr auto about_sizes = std::to_array<std::string_view>(
+      {"aten::size", "aten::dim", "aten::numel", "aten::len", "prim::dtype", "prim::device", "prim::shape", "aten::is_floating_point"});
+  std::unordered_set<const ir::Node*> seen;
+  while (!values.empty()) {
+    const ir::Value* value = values.back();
+    values.pop_back();
+    const ir::Node* node = value->producer() ? value->producer() : value->block()->owner();
+    if (!node) return false;  // an input's contents
+    if (!seen.insert(node).second || std::ranges::find(about_sizes, node->op()) != about_sizes.end()) continue;
+    if (is_random(*node)) return false;
+    values.insert(values.end(), node->inputs().begin(), node->inputs().end());
+    for (const ir::Block* block : node->blocks()) {
+      values.insert(values.end(), block->outputs().begin(), block->outputs().end());
+      ir::for_each_node(*block, [&](const ir::Node* inner) { values.insert(values.end(), inner->outputs().begin(), inner->outputs().end()); });
+    }
+  }
+  return true;
+}
+
+std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
+                              std::vector<ir::LostWrite>& lost, const ir::Watch& watch) {
+  if (!uses_containers(graph, watch)) return 0;
+  return Following(graph, program, registry, budget, watch).run(lost);
+}
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,239 @@
+// What holds after an If whose condition isn't known: both ways are walked, and what they leave different becomes its outputs.
+#include <algorithm>
+#include <array>
+
+#include "passes/container_walk.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+
+ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b) {
+  using enum ir::TypeKind;
+  if (ir::equal(*a, *b)) return a;
+  if (ir::is(a, tensor) && ir::is(b, tensor)) return ir::tensor_type();
+  if (ir::is(a, none)) return ir::is(b, optional) ? b : ir::optional_of(b);
+  if (ir::is(b, none) || ir::is(b, optional) || ir::is(a, optional)) {
+    const ir::TypeRef inner = ir::is(b, none) ? ir::without_optional(a) : join_types(ir::without_optional(a), ir::without_optional(b));
+    return ir::optional_of(inner);
+  }
+  return a;
+}
+
+struct ContainerWalk::Join {
+  static constexpr std::size_t ways = 2;
+
+  ContainerWalk& walk;
+  ir::Node* node;
+  std::size_t cells_before;
+  std::array<HeapChanges, ways> changes{};
+  std::array<bool, ways> raises{};
+  std::map<std::array<ir::Value*, ways>, ir::Value*> outputs{};
+  std::map<std::array<CellId, ways>, CellId> merged{};
+  std::array<std::map<CellId, CellId>, ways> became{};
+
+  const Cell& state(std::size_t way, CellId id) const {
+    const auto found = changes[way].find(id);
+    return found == changes[way].end() ? walk.heap_.at(id) : *found->second;
+  }
+
+  bool existed(CellId id) const {
+    const ir::Value* value = walk.heap_.origin(id).value;
+    return value ? available_in(value, node->owner()) : id < cells_before;
+  }
+
+  // Of what the ways end with; null, or undefined, where a way raises.
+  Abstract merge(const Abstract* a, const Abstract* b) {
+    a = defined(a);
+    b = defined(b);
+    if (!a && !b) return Abstract::of(output({nullptr, nullptr}));
+    const Abstract& one = a ? *a : *b;
+    if (a && b && (a->followed() != b->followed() || a->cell.has_value() != b->cell.has_value())) refuse(*a, *b);
+    if (one.parts) {
+      const std::size_t count = one.parts->size();
+      if (a && b && (!b->parts || b->parts->size() != count)) refuse(*a, *b);
+      std::vector<Abstract> parts;
+      for (std::size_t i = 0; i < count; ++i) parts.push_back(merge(a ? &(*a->parts)[i] : nullptr, b ? &(*b->parts)[i] : nullptr));
+      return Abstract::of_parts(std::move(parts), one.type);
+    }
+    if (one.cell) return Abstract::of_cell(merge_cells(a ? a->cell : std::nullopt, b ? b->cell : std::nullopt));
+    return Abstract::of(output({a ? a->value : nullptr, b ? b->value : nullptr}));
+  }
+
+  [[noreturn]] void refuse(const Abstract& a, const Abstract& b) const {
+    std::set<Site> sites;
+    walk.add_sites(a, sites);
+    walk.add_sites(b, sites);
+    walk.leave(std::move(sites));
+  }
+
+  static const Abstract* defined(const Abstract* abstract) {
+    return abstract && (abstract->followed() || !is_undefined(abstract->value)) ? abstract : nullptr;
+  }
+
+  // One value for both ways: itself, a constant, or an output of the If.
+  ir::Value* output(const std::array<ir::Value*, ways>& values) {
+    if (values[0] == values[1] && values[0] && available_in(values[0], node->owner())) return values[0];
+    if (const auto found = outputs.find(values); found != outputs.end()) return found->second;
+    const ir::Constant* constants[ways] = {};
+    for (std::size_t way = 0; way < ways; ++way) constants[way] = values[way] ? ir::constant_of(values[way]) : nullptr;
+    ir::Value*& made = outputs[values];
+    if (!values[0] && !values[1]) {
+      const ir::TypeRef type = ir::simple_type(ir::TypeKind::none);
+      return made = node_before(node, "prim::Uninitialized", {}, {&type, 1})->output();
+    }
+    if (constants[0] && constants[1] && ir::equal(*constants[0], *constants[1]) && ir::equal(*values[0]->type(), *values[1]->type()))
+      return made = constant_before(node, *constants[0], values[0]->type());
+    const ir::TypeRef type = !values[0]   ? values[1]->type()
+                             : !values[1] ? values[0]->type()
+                                          : join_types(values[0]->type(), values[1]->type());
+    for (std::size_t way = 0; way < ways; ++way) {
+      ir::Block* block = node->blocks()[way];
+      block->add_output(values[way] ? values[way] : node_before(block->return_node(), "prim::Uninitialized", {}, {&type, 1})->output());
+    }
+    made = node->add_output(type);
+    ++walk.changes_;
+    walk.known_[made] = Abstract::of(made);
+    return made;
+  }
+
+  CellId merge_cells(std::optional<CellId> a, std::optional<CellId> b) {
+    if (a == b || !a || !b) {
+      const CellId only = a ? *a : *b;
+      if (existed(only)) return only;
+    }
+    const std::array<CellId, ways> key{a.value_or(~CellId{}), b.value_or(~CellId{})};
+    if (const auto found = merged.find(key); found != merged.end()) return found->second;
+    const CellOrigin origin = walk.heap_.origin(a ? *a : *b);
+    std::set<Site> sites = origin.sites;
+    if (b) sites.insert(walk.heap_.origin(*b).sites.begin(), walk.heap_.origin(*b).sites.end());
+    Cell cell = merge_states(a ? &state(0, *a) : nullptr, b ? &state(1, *b) : nullptr, origin.type, sites);
+    const CellId made = walk.add_cell(std::move(cell), origin.type, sites);
+    merged[key] = made;
+    for (std::size_t way = 0; way < ways; ++way) {
+      const auto& from = way == 0 ? a : b;
+      if (!from) continue;
+      if (!became[way].emplace(*from, made).second) walk.leave(std::move(sites));
+      if (existed(*from) && walk.is_live_elsewhere(*from, node)) walk.heap_.freeze(made, *from);
+    }
+    return made;
+  }
+
+  Cell merge_states(const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
+    const Cell& one = a ? *a : *b;
+    Cell cell{.kind = one.kind, .keys = one.keys};
+    const bool alike = !a || !b || (a->items.size() == b->items.size() && a->keys.size() == b->keys.size() &&
+                                    same_keys(a->keys, b->keys));
+    if (one.kind == Cell::Kind::list && (!alike || (a && a->whole) || (b && b->whole))) {
+      if (!is_plain_element(type->elements[0])) walk.leave(sites);
+      cell.whole = true;
+      cell.made = output({a ? whole(0, *a, type) : nullptr, b ? whole(1, *b, type) : nullptr});
+      return cell;
+    }
+    if (!alike) walk.leave(sites);
+    if (one.kind == Cell::Kind::object) cell.whole = (a && a->whole) || (b && b->whole);
+    for (std::size_t i = 0; i < one.items.size(); ++i)
+      cell.items.push_back(merge(a ? &a->items[i] : nullptr, b ? &b->items[i] : nullptr));
+    return cell;
+  }
+
+  ir::Value* whole(std::size_t way, const Cell& cell, const ir::TypeRef& type) {
+    return cell.made ? cell.made : walk.make(cell, {.type = type, .sites = {}}, node->blocks()[way]->return_node());
+  }
+
+  void merge_heaps() {
+    std::map<CellId, Cell> results;
+    for (std::size_t way = 0; way < ways; ++way)
+      for (const auto& [id, changed] : changes[way]) {
+        if (!existed(id) || results.contains(id)) continue;
+        const CellOrigin origin = walk.heap_.origin(id);
+        results[id] = merge_states(raises[0] ? nullptr : &state(0, id), raises[1] ? nullptr : &state(1, id), origin.type, origin.sites);
+      }
+    for (auto& [id, cell] : results) walk.set_state(id, std::move(cell));
+  }
+};
+
+// Keeps what is made of the old contents, if nothing changed.
+void ContainerWalk::set_state(CellId id, Cell cell) {
+  const Cell& before = heap_.at(id);
+  const bool unchanged = before.whole == cell.whole && std::ranges::equal(before.items, cell.items, same) &&
+                         same_keys(before.keys, cell.keys) && (!cell.whole || before.made == cell.made);
+  if (!unchanged) heap_.change(id) = std::move(cell);
+}
+
+void ContainerWalk::branch(ir::Node* node) {
+  if (const bool* condition = known<bool>(node->input(0))) {
+    ir::Block& taken = *node->blocks()[*condition ? 0 : 1];
+    if (taken.first()) next_ = taken.first();
+    take_block(node, taken);
+    ++changes_;
+    return;
+  }
+  const std::size_t outputs = node->outputs().size();
+  Join join{*this, node, heap_.size()};
+  work(heap_.size() / 64);
+  for (std::size_t way = 0; way < Join::ways; ++way) {
+    heap_.open();
+    walk(*node->blocks()[way]);
+    join.changes[way] = heap_.close();
+    for (const ir::Node* inner : *node->blocks()[way]) join.raises[way] = join.raises[way] || inner->is("prim::RaiseException");
+  }
+  const bool ends = join.raises[0] && join.raises[1];
+  std::map<std::size_t, Abstract> results;
+  for (std::size_t i = 0; i < outputs; ++i)
+    join.outputs.try_emplace({node->blocks()[0]->outputs()[i], node->blocks()[1]->outputs()[i]}, node->output(i));
+  for (std::size_t i = 0; i < outputs; ++i) {
+    const Abstract a = look(node->blocks()[0]->outputs()[i]), b = look(node->blocks()[1]->outputs()[i]);
+    if (!a.followed() && !b.followed())
+      known_[node->output(i)] = Abstract::of(node->output(i));
+    else
+      results[i] = join.merge(join.raises[0] && !ends ? nullptr : &a, join.raises[1] && !ends ? nullptr : &b);
+  }
+  if (!ends) join.merge_heaps();
+  for (auto result = results.rbegin(); result != results.rend(); ++result) {
+    auto& [i, abstract] = *result;
+    if (abstract.cell && heap_.at(*abstract.cell).made == node->output(i)) {
+      know(node->output(i), std::move(abstract));
+      continue;
+    }
+    ++changes_;
+    ir::Value* value = stand_in(node->output(i), node);
+    know(value, std::move(abstract));
+    for (ir::Block* block : node->blocks()) block->erase_output(i);
+    node->erase_output(i);
+  }
+}
+
+namespace {
+
+bool stands_in(const ir::Node* node, const ir::Block* block) {
+  for (const ir::Block* at = node->owner(); at; at = at->parent())
+    if (at == block) return true;
+  return false;
+}
+
+}  // namespace
+
+// Whether something but `merge` may still get hold of the cell: a value that is read later, or another cell.
+bool ContainerWalk::is_live_elsewhere(CellId id, const ir::Node* merge) {
+  const auto read_later = [&](const ir::Value* value, const ir::Node* user) {
+    if (user == merge) return false;
+    if (!done_.contains(user)) return true;
+    for (const ir::Block* block = merge->owner(); block && block->owner(); block = block->parent())
+      if (block->owner()->is("prim::Loop") && stands_in(user, block) && available_in(value, block->parent())) return true;
+    return false;
+  };
+  for (const ir::Value* value : names_[id])
+    for (const ir::Use& use : value->uses())
+      if (read_later(value, use.user)) return true;
+  const auto leads_here = [&](const auto& self, const Abstract& abstract) -> bool {
+    return abstract.cell == id ||
+           (abstract.parts && std::ranges::any_of(*abstract.parts, [&](const Abstract& part) { return self(self, part); }));
+  };
+  work(heap_.size());
+  for (CellId other = 0; other < heap_.size(); ++other)
+    for (const Abstract& item : heap_.at(other).items)
+      if (leads_here(leads_here, item)) return true;
+  return false;
+}
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,368 @@
+// What holds after a Loop that isn't unrolled. Copies of its body are walked until it is known what a trip leaves as it was;
+// everything else is carried: item by item where a container keeps its structure, as a whole list where it doesn't.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "passes/container_walk.h"
+#include "passes/loops.h"
+#include "passes/rewrite.h"
+#include "passes/stack_in_loops.h"
+
+namespace compatcheck::passes {
+
+struct ContainerWalk::CellPlan {
+  bool whole = false;     // a list is carried as one value
+  bool was_set = false;   // an attribute's holder: its flag differs
+  std::vector<Plan> items{};
+};
+
+// What is carried of a value: nothing, all of it, or something of its parts or its contents.
+struct ContainerWalk::Plan {
+  enum class Kind : std::uint8_t { nothing, value, parts, contents };
+  Kind kind = Kind::nothing;
+  ir::TypeRef type{};
+  std::vector<Plan> parts{};
+  std::shared_ptr<CellPlan> contents{};
+};
+
+struct ContainerWalk::LoopPlan {
+  std::map<std::size_t, Plan> carried{};  // of the carried values that are containers or tuples
+  std::map<CellId, CellPlan> cells{};     // that were there before
+};
+
+struct ContainerWalk::Ends {
+  std::map<std::size_t, Abstract> heads{}, values{};
+  std::map<CellId, Cell> head_cells{};
+  HeapChanges changes{};
+};
+
+class ContainerWalk::Loop {
+ public:
+  Loop(ContainerWalk& walk, ir::Node* node) : walk_(walk), node_(node) {}
+
+  void run() {
+    for (std::size_t i = 2; i < node_->inputs().size(); ++i)
+      if (walk_.look(node_->input(i)).followed()) plan_.carried[i - 2];
+    if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) find_plan();
+    Ends ends = walk_body(node_);
+    if (widen(ends)) throw TooMuchWork{};
+    finish(ends);
+  }
+
+ private:
+  static bool writes_containers(const ir::Block& block) {
+    bool writes = false;
+    ir::for_each_node(block, [&](const ir::Node* node) {
+      writes = writes || node->is("prim::SetAttr") ||
+               (visits().contains(node->op()) && visits().at(node->op()) == &ContainerWalk::write);
+    });
+    return writes;
+  }
+
+  void find_plan() {
+    constexpr int most_rounds = 16;
+    for (int round = 0; round < most_rounds; ++round) {
+      const std::size_t changes = walk_.changes_, dropped = walk_.dropped_.size();
+      ir::Node* copy = walk_.graph_.copy_node(*node_);
+      copy->insert_before(node_);
+      walk_.label_copy(*copy->blocks()[0], *node_->blocks()[0]);
+      Ends ends = walk_body(copy);
+      const bool more = widen(ends);
+      walk_.dropped_.resize(dropped);
+      walk_.changes_ = changes;
+      copy->erase();
+      if (!more) return;
+    }
+    throw TooMuchWork{};
+  }
+
+  // A list that is carried whole keeps its place among the carried values.
+  static bool keeps_place(const Plan& plan) { return plan.kind == Plan::Kind::contents && plan.contents->whole; }
+
+  // ---- One trip
+
+  Ends walk_body(ir::Node* loop) {
+    ir::Block* body = loop->blocks()[0];
+    Ends ends;
+    const auto carry = [&](ir::Value* before, const ir::TypeRef& type) {
+      loop->add_input(before);
+      ++walk_.changes_;
+      ir::Value* inside = body->add_input(type);
+      walk_.known_[inside] = Abstract::of(inside);
+      return inside;
+    };
+    const std::size_t given = loop->inputs().size() - 2;
+    for (const auto& [i, plan] : plan_.carried) {
+      const Abstract entry = walk_.look(loop->input(i + 2));
+      const auto keep = [&](ir::Value* before, const ir::TypeRef&) {
+        if (loop->input(i + 2) != before) loop->replace_input(i + 2, before);
+        return body->inputs()[i + 1];
+      };
+      ends.heads[i] = keeps_place(plan) ? instance(plan, entry, loop, keep) : instance(plan, entry, loop, carry);
+      if (plan.kind == Plan::Kind::contents && walk_.is_live_elsewhere(*entry.cell, loop))
+        walk_.heap_.freeze(*ends.heads[i].cell, *entry.cell);
+    }
+    for (const auto& [id, plan] : plan_.cells) ends.head_cells[id] = instance(plan, Abstract::of_cell(id), loop, carry);
+    walk_.heap_.open();
+    for (const auto& [id, cell] : ends.head_cells) walk_.set_state(id, Cell(cell));
+    for (std::size_t i = 0; i < given; ++i) {
+      ir::Value* inside = body->inputs()[i + 1];
+      if (!plan_.carried.contains(i)) {
+        walk_.known_[inside] = Abstract::of(inside);
+        continue;
+      }
+      if (keeps_place(plan_.carried.at(i))) {
+        walk_.know(inside, ends.heads[i]);
+        continue;
+      }
+      ir::Value* instead = walk_.stand_in(inside, body->first() ? body->first() : body->return_node());
+      walk_.know(instead, ends.heads[i]);
+    }
+    walk_.walk(*body);
+    for (std::size_t i = 0; i < given; ++i) {
+      const Abstract end = walk_.look(body->outputs()[i + 1]);
+      if (plan_.carried.contains(i))
+        ends.values[i] = end;
+      else if (end.followed())
+        walk_.leave(end);
+    }
+    ends.changes = walk_.heap_.close();
+    for (std::size_t i = given; i-- > 0;) {
+      if (!plan_.carried.contains(i) || keeps_place(plan_.carried.at(i))) continue;
+      body->erase_output(i + 1);
+      body->erase_input(i + 1);
+    }
+    return ends;
+  }
+
+  // `abstract` with what is carried in the places that the plan names.
+  template <class Carry>
+  Abstract instance(const Plan& plan, const Abstract& abstract, ir::Node* place, Carry& carry) {
+    using enum Plan::Kind;
+    switch (plan.kind) {
+      case nothing: return abstract;
+      case value: return Abstract::of(carry(abstract.value, plan.type));
+      case parts: {
+        std::vector<Abstract> made;
+        for (std::size_t i = 0; i < plan.parts.size(); ++i)
+          made.push_back(instance(plan.parts[i], (*abstract.parts)[i], place, carry));
+        return Abstract::of_parts(std::move(made), abstract.type);
+      }
+      case contents: break;
+    }
+    const CellOrigin origin = walk_.heap_.origin(*abstract.cell);
+    std::set<Site> sites = origin.sites;
+    sites.insert(plan_sites_.begin(), plan_sites_.end());
+    return Abstract::of_cell(walk_.add_cell(instance(*plan.contents, abstract, place, carry), origin.type, std::move(sites)));
+  }
+
+  template <class Carry>
+  Cell instance(const CellPlan& plan, const Abstract& of_cell, ir::Node* place, Carry& carry) {
+    Cell cell = walk_.heap_.at(*of_cell.cell);
+    const ir::TypeRef type = walk_.heap_.origin(*of_cell.cell).type;
+    if (plan.whole) {
+      ir::Value* before = place ? walk_.leaf(of_cell, place) : nullptr;
+      return {.kind = cell.kind, .whole = true, .made = carry(before, type)};
+    }
+    cell.made = nullptr;
+    if (cell.kind == Cell::Kind::object) cell.whole = cell.whole || plan.was_set;
+    for (std::size_t i = 0; i < plan.items.size(); ++i) cell.items[i] = instance(plan.items[i], cell.items[i], place, carry);
+    return cell;
+  }
+
+  // ---- What differs after a trip
+
+  bool widen(const Ends& ends) {
+    bool more = false;
+    for (auto& [i, plan] : plan_.carried) more = widen(plan, ends.heads.at(i), ends.values.at(i), ends, true) || more;
+    for (const auto& [id, changed] : ends.changes) {
+      if (!existed(id)) continue;
+      const auto head = ends.head_cells.find(id);
+      const Cell before = head == ends.head_cells.end() ? walk_.heap_.at(id) : head->second;
+      auto plan = plan_.cells.find(id);
+      CellPlan fresh{.items = std::vector<Plan>(before.items.size())};
+      const bool differs = widen(plan == plan_.cells.end() ? fresh : plan->second, before, *changed, walk_.heap_.origin(id), ends);
+      if (differs && plan == plan_.cells.end()) plan_.cells.emplace(id, std::move(fresh));
+      more = more || differs;
+    }
+    return more;
+  }
+
+  bool existed(CellId id) const {
+    const ir::Value* value = walk_.heap_.origin(id).value;
+    if (value) return available_in(value, node_->owner());
+    return id < cells_before_;
+  }
+
+  const Cell& end_state(CellId id, const Ends& ends) const {
+    const auto found = ends.changes.find(id);
+    return found == ends.changes.end() ? walk_.heap_.at(id) : *found->second;
+  }
+
+  bool widen(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried) {
+    using enum Plan::Kind;
+    if (plan.kind == value) {
+      if (end.followed()) walk_.leave(end);
+      const ir::TypeRef type = join_types(plan.type, end.value->type());
+      const bool wider = !ir::equal(*type, *plan.type);
+      plan.type = type;
+      return wider;
+    }
+    if (plan.kind == nothing) {
+      if (same(head, end)) return false;
+      if (head.parts && end.parts && head.parts->size() == end.parts->size()) {
+        plan.kind = parts;
+        plan.parts.resize(head.parts->size());
+      } else if (head.cell && end.cell && carried) {
+        plan.kind = contents;
+        plan.contents = std::make_shared<CellPlan>(CellPlan{.items = std::vector<Plan>(walk_.heap_.at(*head.cell).items.size())});
+      } else if (!head.followed() && !end.followed()) {
+        plan.kind = value;
+        plan.type = join_types(head.value->type(), end.value->type());
+        return true;
+      } else {
+        refuse(head, end);
+      }
+      widen(plan, head, end, ends, carried);
+      return true;
+    }
+    if (plan.kind == parts) {
+      if (!end.parts || end.parts->size() != plan.parts.size()) refuse(head, end);
+      bool more = false;
+      for (std::size_t i = 0; i < plan.parts.size(); ++i)
+        more = widen(plan.parts[i], (*head.parts)[i], (*end.parts)[i], ends, carried) || more;
+      return more;
+    }
+    if (!end.cell) refuse(head, end);
+    walk_.add_sites(end, plan_sites_);
+    if (existed(*end.cell) && *end.cell != *head.cell) walk_.heap_.freeze(*head.cell, *end.cell);
+    // The head's cell as it was when the trip began.
+    return widen(*plan.contents, walk_.heap_.at(*head.cell), end_state(*end.cell, ends), walk_.heap_.origin(*head.cell), ends);
+  }
+
+  bool widen(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends) {
+    if (plan.whole) return false;
+    if (head.kind == Cell::Kind::list && (head.whole || end.whole || head.items.size() != end.items.size())) {
+      if (head.whole && end.whole && head.made == end.made) return false;
+      if (!is_plain_element(origin.type->elements[0])) walk_.leave(origin.sites);
+      plan = {.whole = true};
+      return true;
+    }
+    if (!same_keys(head.keys, end.keys)) walk_.leave(origin.sites);
+    bool more = false;
+    if (head.kind == Cell::Kind::object && head.whole != end.whole && !plan.was_set) more = plan.was_set = true;
+    for (std::size_t i = 0; i < plan.items.size(); ++i)
+      more = widen(plan.items[i], head.items[i], end.items[i], ends, false) || more;
+    return more;
+  }
+
+  [[noreturn]] void refuse(const Abstract& head, const Abstract& end) const {
+    std::set<Site> sites;
+    walk_.add_sites(head, sites);
+    walk_.add_sites(end, sites);
+    walk_.leave(std::move(sites));
+  }
+
+  // ---- After the loop
+
+  void finish(const Ends& ends) {
+    ir::Block* body = node_->blocks()[0];
+    std::vector<ir::Value*> carried;
+    std::size_t erased = 0;
+    for (const auto& [i, plan] : plan_.carried) {
+      const std::size_t before = carried.size();
+      collect(plan, ends.values.at(i), ends, carried);
+      if (keeps_place(plan)) {
+        body->return_node()->replace_input(i + 1 - erased, carried.back());
+        carried.resize(before);
+      } else {
+        ++erased;
+      }
+    }
+    for (const auto& [id, plan] : plan_.cells) collect(plan, end_state(id, ends), walk_.heap_.origin(id), ends, carried);
+    const std::size_t own = node_->outputs().size();
+    for (ir::Value* value : carried) body->add_output(value);
+    walk_.put_operands(body->return_node());
+    for (std::size_t i = 0; i < own; ++i)
+      if (!plan_.carried.contains(i)) walk_.known_[node_->output(i)] = Abstract::of(node_->output(i));
+    const auto take = [&](ir::Value*, const ir::TypeRef& type) {
+      ir::Value* output = node_->add_output(type);
+      walk_.known_[output] = Abstract::of(output);
+      return output;
+    };
+    std::map<std::size_t, Abstract> results;
+    std::map<CellId, Cell> cells;
+    for (const auto& [i, plan] : plan_.carried) {
+      const auto keep = [&](ir::Value*, const ir::TypeRef&) { return node_->output(i); };
+      const Abstract entry = walk_.look(node_->input(i + 2));
+      results[i] = keeps_place(plan) ? instance(plan, entry, nullptr, keep) : instance(plan, entry, nullptr, take);
+    }
+    for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, Abstract::of_cell(id), nullptr, take);
+    for (auto& [id, cell] : cells) walk_.set_state(id, std::move(cell));
+    for (auto result = results.rbegin(); result != results.rend(); ++result) {
+      const std::size_t i = result->first;
+      if (keeps_place(plan_.carried.at(i))) {
+        walk_.know(node_->output(i), result->second);
+        continue;
+      }
+      ++walk_.changes_;
+      ir::Value* instead = walk_.stand_in(node_->output(i), node_);
+      walk_.know(instead, result->second);
+      node_->erase_output(i);
+      node_->erase_input(i + 2);
+    }
+  }
+
+  void collect(const Plan& plan, const Abstract& end, const Ends& ends, std::vector<ir::Value*>& values) {
+    using enum Plan::Kind;
+    if (plan.kind == value) values.push_back(end.value);
+    for (std::size_t i = 0; i < plan.parts.size(); ++i) collect(plan.parts[i], (*end.parts)[i], ends, values);
+    if (plan.kind == contents)
+      collect(*plan.contents, end_state(*end.cell, ends), walk_.heap_.origin(*end.cell), ends, values);
+  }
+
+  void collect(const CellPlan& plan, const Cell& end, const CellOrigin& origin, const Ends& ends, std::vector<ir::Value*>& values) {
+    if (plan.whole)
+      values.push_back(end.made ? end.made : walk_.make(end, origin, node_->blocks()[0]->return_node()));
+    for (std::size_t i = 0; i < plan.items.size(); ++i) collect(plan.items[i], end.items[i], ends, values);
+  }
+
+  ContainerWalk& walk_;
+  ir::Node* node_;
+  LoopPlan plan_{};
+  std::set<Site> plan_sites_{};
+  std::size_t cells_before_ = walk_.heap_.size();
+};
+
+void ContainerWalk::loop(ir::Node* node) {
+  for (std::size_t i = 0; i < 2; ++i) {  // the number of trips and the first condition
+    const auto at = known_.find(node->input(i));
+    if (at != known_.end() && at->second.followed()) throw TooMuchWork{};
+  }
+  if (!unroll_here(node)) Loop(*this, node).run();
+}
+
+// The copies are visited next.
+bool ContainerWalk::unroll_here(ir::Node* node) {
+  std::vector<Site> labels;
+  ir::for_each_node(*node->blocks()[0], [&](const ir::Node* inner) { labels.push_back(labels_[inner]); });
+  ir::Node* const before = node->previous();
+  ir::Block* const block = node->owner();
+  const auto label = [&](ir::Node* first) {
+    std::size_t i = 0;
+    const auto set = [&](const auto& self, const ir::Node* copy) -> void {
+      if (i == labels.size()) return;
+      labels_[copy] = labels[i++];
+      for (const ir::Block* inner : copy->blocks())
+        for (const ir::Node* nested : *inner) self(self, nested);
+    };
+    for (ir::Node* copy = first; copy && copy != node; copy = copy->next()) set(set, copy);
+  };
+  if (stacks_anything(*node) || !unroll_loop(node, budget_, label)) return false;
+  next_ = before ? before->next() : block->first();
+  ++changes_;
+  return true;
+}
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,528 @@
+// What operators do to lists, dictionaries, tuples and objects that are followed.
+#include <algorithm>
+#include <string_view>
+
+#include "ir/slice_places.h"
+#include "passes/container_walk.h"
+#include "passes/effects.h"
+#include "passes/evaluate.h"
+#include "passes/list_form.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+std::optional<std::size_t> position(const ir::Value* index, std::size_t size) {
+  const auto* number = known<std::int64_t>(index);
+  if (!number) return std::nullopt;
+  const auto count = static_cast<std::int64_t>(size);
+  const std::int64_t at = *number < 0 ? *number + count : *number;
+  return at >= 0 && at < count ? std::optional(static_cast<std::size_t>(at)) : std::nullopt;
+}
+
+bool is_kind(const ir::Value* value, ir::TypeKind kind) { return ir::is(ir::without_optional(value->type()), kind); }
+
+}  // namespace
+
+const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk::visits() {
+  using Walk = ContainerWalk;
+  static const std::unordered_map<std::string_view, Visit> table = {
+      {"prim::If", &Walk::branch},
+      {"prim::Loop", &Walk::loop},
+      {"prim::ListConstruct", &Walk::list_construct},
+      {"prim::DictConstruct", &Walk::dict_construct},
+      {"prim::TupleConstruct", &Walk::tuple_construct},
+      {"prim::TupleUnpack", &Walk::tuple_read},
+      {"prim::TupleIndex", &Walk::tuple_read},
+      {"prim::TupleSlice", &Walk::tuple_read},
+      {"prim::ListUnpack", &Walk::list_unpack},
+      {"prim::CreateObject", &Walk::create_object},
+      {"prim::GetAttr", &Walk::get_attribute},
+      {"prim::SetAttr", &Walk::set_attribute},
+      {"prim::unchecked_cast", &Walk::refine},
+      {"aten::_unwrap_optional", &Walk::refine},
+      {"aten::__is__", &Walk::identity},
+      {"aten::__isnot__", &Walk::identity},
+      {"aten::to", &Walk::to},
+      {"aten::__getitem__", &Walk::item},
+      {"aten::get", &Walk::item},
+      {"aten::len", &Walk::length},
+      {"aten::slice", &Walk::slice},
+      {"aten::add", &Walk::sum},
+      {"aten::mul", &Walk::repeat},
+      {"aten::list", &Walk::copy},
+      {"aten::copy", &Walk::copy},
+      {"aten::any", &Walk::verdict},
+      {"aten::all", &Walk::verdict},
+      {"aten::sorted", &Walk::sorted},
+      {"aten::__contains__", &Walk::contains},
+      {"aten::keys", &Walk::dict_view},
+      {"aten::values", &Walk::dict_view},
+      {"aten::items", &Walk::dict_view},
+      {"aten::dict", &Walk::dict_of},
+      {"aten::append", &Walk::write},
+      {"aten::extend", &Walk::write},
+      {"aten::add_", &Walk::write},
+      {"aten::insert", &Walk::write},
+      {"aten::_set_item", &Walk::write},
+      {"aten::pop", &Walk::write},
+      {"aten::Delete", &Walk::write},
+      {"aten::clear", &Walk::write},
+      {"aten::reverse", &Walk::write},
+      {"aten::sort", &Walk::write},
+      {"aten::update", &Walk::write},
+      {"aten::setdefault", &Walk::write},
+  };
+  return table;
+}
+
+// ---- Containers that are made
+
+void ContainerWalk::list_construct(ir::Node* node) {
+  if (is_left_out(node->output()) || node->inputs().size() > most_items) return visit_made(node);
+  Cell cell{.made = node->output()};
+  for (ir::Value* input : node->inputs()) cell.items.push_back(look(input));
+  know(node->output(), Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
+  put_operands(node);
+}
+
+void ContainerWalk::dict_construct(ir::Node* node) {
+  if (is_left_out(node->output())) return visit_made(node);
+  Cell cell{.kind = Cell::Kind::dict, .made = node->output()};
+  bool repeated = false;
+  for (std::size_t i = 0; i + 1 < node->inputs().size(); i += 2) {
+    const ir::Constant* key = ir::constant_of(node->input(i));
+    if (!key) return visit_made(node);
+    repeated = repeated || cell.find(*key);
+    cell.set(*key, look(node->input(i + 1)));
+  }
+  if (repeated) cell.made = nullptr;
+  know(node->output(), Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
+  put_operands(node);
+}
+
+// One that isn't followed: it must hold the very objects that it is given.
+void ContainerWalk::visit_made(ir::Node* node) {
+  for (ir::Value* input : node->inputs())
+    if (const auto at = known_.find(input); at != known_.end() && has_cells(at->second)) leave(at->second);
+  put_operands(node);
+  known_[node->output()] = Abstract::of(node->output());
+}
+
+void ContainerWalk::tuple_construct(ir::Node* node) {
+  std::vector<Abstract> parts;
+  for (ir::Value* input : node->inputs()) parts.push_back(look(input));
+  know(node->output(), Abstract::of_parts(std::move(parts), node->output()->type(), node->output()));
+  put_operands(node);
+}
+
+void ContainerWalk::give_list(ir::Node* node, std::vector<Abstract> items) {
+  if (items.size() > most_items || !spend(budget_.listed, items.size())) return visit_other(node);
+  const Abstract list = Abstract::of_cell(
+      add_cell({.items = std::move(items)}, node->output()->type(), {site_of(node->output())}));
+  if (is_left_out(node->output())) return visit_other(node);
+  give(node, list);
+}
+
+void ContainerWalk::dict_of(ir::Node* node) {
+  if (is_left_out(node->output()) || !is_kind(node->output(), ir::TypeKind::dict)) return visit_other(node);
+  Cell cell{.kind = Cell::Kind::dict};
+  if (!node->inputs().empty()) {
+    const Abstract from = look(node->input(0));
+    const Cell* list = known_list(from);
+    if (from.cell && heap_.at(*from.cell).kind == Cell::Kind::dict) {
+      cell = heap_.at(*from.cell);
+      cell.made = nullptr;
+    } else if (list) {
+      for (const Abstract& pair : list->items) {
+        const auto key = pair.parts && pair.parts->size() == 2 ? as_constant(pair.parts->front()) : std::nullopt;
+        if (!key) return visit_other(node);
+        cell.set(*key, pair.parts->back());
+      }
+    } else {
+      return visit_other(node);
+    }
+  }
+  give(node, Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
+}
+
+// ---- Reading
+
+void ContainerWalk::tuple_read(ir::Node* node) {
+  const Abstract tuple = look(node->input(0));
+  if (!tuple.parts) return visit_other(node);
+  const std::vector<Abstract>& parts = *tuple.parts;
+  if (node->is("prim::TupleUnpack")) {
+    if (parts.size() != node->outputs().size()) return visit_other(node);
+    return give_each(node, parts);
+  }
+  if (node->is("prim::TupleIndex")) {
+    const auto at = position(node->input(1), parts.size());
+    return at ? give(node, parts[*at]) : visit_other(node);
+  }
+  const ir::Constant *begin = node->attribute("beg"), *end = node->attribute("end");
+  if (!begin || !end || !begin->get<std::int64_t>() || !end->get<std::int64_t>()) return visit_other(node);
+  std::vector<Abstract> slice;
+  for (const std::int64_t i : ir::slice_places(static_cast<std::int64_t>(parts.size()), *begin->get<std::int64_t>(),
+                                               *end->get<std::int64_t>(), 1))
+    slice.push_back(parts[static_cast<std::size_t>(i)]);
+  give(node, Abstract::of_parts(std::move(slice), node->output()->type()));
+}
+
+void ContainerWalk::list_unpack(ir::Node* node) {
+  const Cell* list = known_list(look(node->input(0)));
+  if (!list || list->items.size() != node->outputs().size()) return visit_other(node);
+  give_each(node, std::vector<Abstract>(list->items));
+}
+
+void ContainerWalk::give_each(ir::Node* node, const std::vector<Abstract>& results) {
+  ++changes_;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (results[i].followed())
+      know(node->output(i), results[i]);
+    else
+      replace(node->output(i), results[i].value);
+  drop(node);
+}
+
+void ContainerWalk::item(ir::Node* node) {
+  if (node->inputs().size() < 2) return visit_other(node);
+  const Abstract from = look(node->input(0));
+  if (!from.cell) return visit_other(node);
+  const Cell& cell = heap_.at(*from.cell);
+  if (cell.kind == Cell::Kind::dict) {
+    const auto key = as_constant(look(node->input(1)));
+    const Abstract* found = key ? cell.find(*key) : nullptr;
+    if (found) return give(node, Abstract(*found));
+    if (!key) leave(from);
+    if (!node->is("aten::get")) return visit_other(node);  // it raises
+    return give(node, node->inputs().size() == 3 ? look(node->input(2)) : Abstract::of(constant_before(node, {})));
+  }
+  if (cell.whole) return visit_other(node);
+  if (const auto at = position(node->input(1), cell.items.size())) return give(node, Abstract(cell.items[*at]));
+  if (!is_plain_element(heap_.origin(*from.cell).type->elements[0])) leave(from);
+  visit_other(node);
+}
+
+void ContainerWalk::length(ir::Node* node) {
+  const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
+  if (!from.cell || heap_.at(*from.cell).whole) return visit_other(node);
+  give(node, Abstract::of(constant_before(node, {static_cast<std::int64_t>(heap_.at(*from.cell).items.size())})));
+}
+
+void ContainerWalk::slice(ir::Node* node) {
+  const Cell* list = node->inputs().size() == 4 ? known_list(look(node->input(0))) : nullptr;
+  if (!list) return visit_other(node);
+  const auto* step = known<std::int64_t>(node->input(3));
+  const ir::Constant *start = ir::constant_of(node->input(1)), *end = ir::constant_of(node->input(2));
+  const auto is_bound = [](const ir::Constant* at) { return at && (at->is_none() || at->get<std::int64_t>()); };
+  if (!step || *step == 0 || !is_bound(start) || !is_bound(end)) return visit_cut(node, look(node->input(0)));
+  const auto bound = [](const ir::Constant* at) { return at->is_none() ? std::nullopt : std::optional(*at->get<std::int64_t>()); };
+  std::vector<Abstract> part;
+  for (const std::int64_t i : ir::slice_places(static_cast<std::int64_t>(list->items.size()), bound(start), bound(end), *step))
+    part.push_back(list->items[static_cast<std::size_t>(i)]);
+  give_list(node, std::move(part));
+}
+
+// A new list of the same items, which of them isn't known: lists in lists must stay the same ones.
+void ContainerWalk::visit_cut(ir::Node* node, const Abstract& list) {
+  if (list.cell && !is_plain_element(heap_.origin(*list.cell).type->elements[0])) leave(list);
+  visit_other(node);
+}
+
+void ContainerWalk::sum(ir::Node* node) {
+  if (node->inputs().size() != 2 || !is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
+  const Cell *one = known_list(look(node->input(0))), *other = known_list(look(node->input(1)));
+  if (!one || !other) {
+    visit_cut(node, look(node->input(0)));
+    return;
+  }
+  std::vector<Abstract> both(one->items);
+  both.insert(both.end(), other->items.begin(), other->items.end());
+  give_list(node, std::move(both));
+}
+
+void ContainerWalk::repeat(ir::Node* node) {
+  if (node->inputs().size() != 2 || !is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
+  const bool first = is_kind(node->input(0), ir::TypeKind::list);
+  const Abstract from = look(node->input(first ? 0 : 1));
+  const Cell* list = known_list(from);
+  const auto* times = known<std::int64_t>(node->input(first ? 1 : 0));
+  if (!list || !times) return visit_cut(node, from);
+  if (!list->items.empty() && *times > static_cast<std::int64_t>(most_items / list->items.size())) return visit_cut(node, from);
+  std::vector<Abstract> all;
+  for (std::int64_t i = 0; i < *times; ++i) all.insert(all.end(), list->items.begin(), list->items.end());
+  give_list(node, std::move(all));
+}
+
+// A copy of a list, or of a dictionary; list(dict) gives the keys.
+void ContainerWalk::copy(ir::Node* node) {
+  if (node->inputs().empty() && is_kind(node->output(), ir::TypeKind::list)) return give_list(node, {});
+  const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
+  if (!from.cell) return visit_other(node);
+  Cell cell = heap_.at(*from.cell);
+  if (cell.kind == Cell::Kind::object || is_left_out(node->output())) return visit_other(node);
+  const bool dict = is_kind(node->output(), ir::TypeKind::dict);
+  if (dict != (cell.kind == Cell::Kind::dict)) return dict_view(node);
+  if (cell.whole) return visit_other(node);
+  cell.made = nullptr;
+  give(node, Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
+}
+
+// One True makes any, one False unmakes all, whatever the others are.
+void ContainerWalk::verdict(ir::Node* node) {
+  const Cell* list = node->inputs().size() == 1 ? known_list(look(node->input(0))) : nullptr;
+  if (!list) return visit_other(node);
+  const bool wanted = node->is("aten::any");
+  for (const Abstract& entry : list->items)
+    if (const bool* flag = entry.followed() ? nullptr : known<bool>(entry.value); flag && *flag == wanted)
+      return give(node, Abstract::of(constant_before(node, {wanted})));
+  visit_other(node);
+}
+
+void ContainerWalk::contains(ir::Node* node) {
+  const Abstract from = node->inputs().size() == 2 ? look(node->input(0)) : Abstract();
+  if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict) return visit_other(node);
+  const auto key = as_constant(look(node->input(1)));
+  if (!key) leave(from);
+  give(node, Abstract::of(constant_before(node, {heap_.at(*from.cell).find(*key) != nullptr})));
+}
+
+void ContainerWalk::sorted(ir::Node* node) {
+  const Cell* list = node->inputs().size() == 1 ? known_list(look(node->input(0))) : nullptr;
+  std::vector<Abstract> items = list ? list->items : std::vector<Abstract>();
+  if (!list || !sort_constants(items)) return visit_other(node);
+  give_list(node, std::move(items));
+}
+
+// Texts or ints, if all are known.
+bool ContainerWalk::sort_constants(std::vector<Abstract>& items) {
+  const auto all = [&](auto&& kind) { return std::ranges::all_of(items, [&](const Abstract& a) { return !a.followed() && kind(a.value); }); };
+  if (all([](const ir::Value* v) { return known<std::string>(v) != nullptr; }))
+    std::ranges::stable_sort(items, {}, [](const Abstract& a) { return *known<std::string>(a.value); });
+  else if (all([](const ir::Value* v) { return known<std::int64_t>(v) != nullptr; }))
+    std::ranges::stable_sort(items, {}, [](const Abstract& a) { return *known<std::int64_t>(a.value); });
+  else
+    return false;
+  return true;
+}
+
+void ContainerWalk::dict_view(ir::Node* node) {
+  const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
+  if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict || !is_kind(node->output(), ir::TypeKind::list))
+    return visit_other(node);
+  const bool values = node->is("aten::values"), pairs = node->is("aten::items");
+  const Cell cell = heap_.at(*from.cell);
+  std::vector<Abstract> list;
+  for (std::size_t i = 0; i < cell.items.size(); ++i) {
+    if (values) {
+      list.push_back(cell.items[i]);
+      continue;
+    }
+    const Abstract key = Abstract::of(constant_before(node, cell.keys[i]));
+    list.push_back(pairs ? Abstract::of_parts({key, cell.items[i]}, node->output()->type()->elements[0]) : key);
+  }
+  give_list(node, std::move(list));
+}
+
+// ---- Writing
+
+void ContainerWalk::write(ir::Node* node) {
+  const Abstract to = node->inputs().empty() ? Abstract() : look(node->input(0));
+  if (!to.cell) return visit_other(node);
+  const CellId id = *to.cell;
+  if (heap_.at(id).kind == Cell::Kind::dict) return write_dict(node, id);
+  if (heap_.at(id).whole || !write_list(node, id)) write_list_value(node, id);
+}
+
+// What the operator gives: the list itself, if anything; then it goes.
+void ContainerWalk::wrote(ir::Node* node, CellId id) {
+  ++changes_;
+  if (!node->outputs().empty()) know(node->output(), Abstract::of_cell(id));
+  drop(node);
+}
+
+// A list of known items; false if that isn't enough to say what becomes of it.
+bool ContainerWalk::write_list(ir::Node* node, CellId id) {
+  const auto inputs = node->inputs();
+  const std::size_t size = heap_.at(id).items.size();
+  const auto at = inputs.size() > 1 ? position(inputs[1], size) : std::nullopt;
+  if (node->is("aten::append") && inputs.size() == 2) {
+    if (size >= most_items) return false;
+    Abstract item = look(inputs[1]);
+    change(id, node).items.push_back(std::move(item));
+  } else if ((node->is("aten::extend") || node->is("aten::add_")) && inputs.size() == 2) {
+    const Cell* other = known_list(look(inputs[1]));
+    if (!other || size + other->items.size() > most_items) return false;
+    const std::vector<Abstract> more = other->items;
+    auto& items = change(id, node).items;
+    items.insert(items.end(), more.begin(), more.end());
+  } else if (node->is("aten::insert") && inputs.size() == 3) {
+    const auto* index = known<std::int64_t>(inputs[1]);
+    if (!index || size >= most_items) return false;
+    const auto count = static_cast<std::int64_t>(size);
+    Abstract item = look(inputs[2]);
+    auto& items = change(id, node).items;
+    items.insert(items.begin() + std::clamp<std::int64_t>(*index < 0 ? *index + count : *index, 0, count), std::move(item));
+  } else if (node->is("aten::_set_item") && inputs.size() == 3 && at) {
+    Abstract item = look(inputs[2]);
+    change(id, node).items[*at] = std::move(item);
+  } else if ((node->is("aten::pop") || node->is("aten::Delete")) && at) {
+    const Abstract item = heap_.at(id).items[*at];
+    auto& items = change(id, node).items;
+    items.erase(items.begin() + static_cast<std::ptrdiff_t>(*at));
+    if (!node->outputs().empty()) return give(node, item), true;
+  } else if (node->is("aten::clear")) {
+    change(id, node).items.clear();
+  } else if (node->is("aten::reverse")) {
+    std::ranges::reverse(change(id, node).items);
+  } else if (node->is("aten::sort") && inputs.size() <= 2) {
+    std::vector<Abstract> items = heap_.at(id).items;
+    const bool* backwards = inputs.size() == 2 ? known<bool>(inputs[1]) : nullptr;
+    if ((inputs.size() == 2 && (!backwards || *backwards)) || !sort_constants(items)) return false;
+    change(id, node).items = std::move(items);
+  } else {
+    return false;
+  }
+  wrote(node, id);
+  return true;
+}
+
+// l.append(x) → l + [x].
+void ContainerWalk::write_list_value(ir::Node* node, CellId id) {
+  const Abstract list = Abstract::of_cell(id);
+  if (!has_list_form(*node) || !is_plain_element(heap_.origin(id).type->elements[0])) leave(list);
+  for (std::size_t i = 1; i < node->inputs().size(); ++i)
+    if (const auto at = known_.find(node->input(i)); at != known_.end() && at->second.cell == id) leave(list);
+  put_operands(node, 1);
+  ir::Value* current = leaf(list, node);
+  ++changes_;
+  if (!node->is("aten::pop") && !node->outputs().empty()) {
+    ir::Value* self = stand_in(node->output(), node);
+    know(self, list);
+  }
+  ir::Value* result = take_list_form(node, current, registry_);
+  Cell& cell = change(id, result->producer());
+  cell.items.clear();
+  cell.whole = true;
+  cell.made = result;
+}
+
+// A value in the place of `value`, for which something else will stand.
+ir::Value* ContainerWalk::stand_in(ir::Value* value, ir::Node* place) {
+  ir::Node* node = node_before(place, "prim::Uninitialized", {}, {&value->type(), 1});
+  value->replace_all_uses_with(node->output());
+  drop(node);
+  return node->output();
+}
+
+void ContainerWalk::write_dict(ir::Node* node, CellId id) {
+  const Abstract dict = Abstract::of_cell(id);
+  const auto inputs = node->inputs();
+  const auto key = inputs.size() > 1 ? as_constant(look(inputs[1])) : std::nullopt;
+  const Abstract* found = key ? heap_.at(id).find(*key) : nullptr;
+  if (node->is("aten::clear")) {
+    Cell& cell = change(id, node);
+    cell.keys.clear();
+    cell.items.clear();
+  } else if (node->is("aten::update") && inputs.size() == 2) {
+    const Abstract from = look(inputs[1]);
+    if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict) leave(dict);
+    const Cell other = heap_.at(*from.cell);
+    Cell& cell = change(id, node);
+    for (std::size_t i = 0; i < other.keys.size(); ++i) cell.set(other.keys[i], other.items[i]);
+  } else if (node->is("aten::_set_item") && inputs.size() == 3 && key) {
+    Abstract item = look(inputs[2]);
+    Cell& cell = change(id, node);
+    if (cell.keys.size() >= most_items) throw TooMuchWork{};
+    cell.set(*key, std::move(item));
+  } else if (node->is("aten::setdefault") && inputs.size() == 3 && key) {
+    Abstract item = found ? *found : look(inputs[2]);
+    if (!found) change(id, node).set(*key, item);
+    return give(node, std::move(item));
+  } else if ((node->is("aten::pop") || node->is("aten::Delete")) && found) {
+    const Abstract item = *found;
+    Cell& cell = change(id, node);
+    const auto at = cell.find(*key) - cell.items.data();
+    cell.items.erase(cell.items.begin() + at);
+    cell.keys.erase(cell.keys.begin() + at);
+    if (!node->outputs().empty()) return give(node, item);
+  } else if (node->is("aten::pop") && key && inputs.size() == 3) {
+    return give(node, look(inputs[2]));
+  } else {
+    leave(dict);
+  }
+  wrote(node, id);
+}
+
+// ---- None, refinements, objects
+
+void ContainerWalk::identity(ir::Node* node) {
+  for (std::size_t one = 0; one < 2 && node->inputs().size() == 2; ++one) {
+    const ir::Constant* none = ir::constant_of(node->input(1 - one));
+    if (none && none->is_none() && look(node->input(one)).followed())
+      return give(node, Abstract::of(constant_before(node, {node->is("aten::__isnot__")})));
+  }
+  visit_other(node);
+}
+
+void ContainerWalk::refine(ir::Node* node) {
+  const Abstract from = look(node->input(0));
+  if (!from.followed()) return visit_other(node);
+  give(node, from);
+}
+
+// x.to(dtype) of a constant that has it already is x itself: an attribute that is only moved doesn't change.
+void ContainerWalk::to(ir::Node* node) {
+  const auto* tensor = known<ir::TensorView>(node->input(0));
+  if (!tensor || !node->schema()) return visit_other(node);
+  const auto argument = [&](std::string_view name) -> const ir::Constant* {
+    const auto i = node->schema()->argument_index(name);
+    return i && *i < node->inputs().size() ? ir::constant_of(node->input(*i)) : nullptr;
+  };
+  const ir::Constant *dtype = argument("dtype"), *copy = argument("copy"), *format = argument("memory_format");
+  const auto* number = dtype ? dtype->get<std::int64_t>() : nullptr;
+  const bool keeps_dtype = dtype && (dtype->is_none() || (number && *number == static_cast<std::int64_t>(tensor->dtype)));
+  const bool* copies = copy ? copy->get<bool>() : nullptr;
+  if (!keeps_dtype || !copies || *copies || (format && !format->is_none())) return visit_other(node);
+  give(node, Abstract::of(node->input(0)));
+}
+
+void ContainerWalk::create_object(ir::Node* node) {
+  if (is_left_out(node->output())) {
+    known_[node->output()] = Abstract::of(node->output());
+    return;
+  }
+  know(node->output(), Abstract::of_cell(add_cell({.kind = Cell::Kind::object}, node->output()->type(), {site_of(node->output())})));
+}
+
+void ContainerWalk::get_attribute(ir::Node* node) {
+  if (const auto key = attribute_key(node)) {
+    const Cell& holder = heap_.at(holders_.at(*key));
+    if (holder.whole) read_before_write_.insert(*key);
+    return give(node, Abstract(holder.items[0]));
+  }
+  const Abstract object = look(node->input(0));
+  if (!object.cell || heap_.at(*object.cell).kind != Cell::Kind::object) return visit_other(node);
+  const Abstract* value = heap_.at(*object.cell).find({std::string(attribute_name(*node))});
+  if (!value) leave(object);
+  give(node, Abstract(*value));
+}
+
+void ContainerWalk::set_attribute(ir::Node* node) {
+  Abstract value = look(node->input(1));
+  if (const auto key = attribute_key(node)) {
+    Cell& holder = heap_.change(holders_.at(*key));
+    holder.items[0] = std::move(value);
+    holder.whole = false;
+    ++changes_;
+    return drop(node);
+  }
+  const Abstract object = look(node->input(0));
+  if (!object.cell || heap_.at(*object.cell).kind != Cell::Kind::object) return visit_other(node);
+  change(*object.cell, node).set({std::string(attribute_name(*node))}, std::move(value));
+  ++changes_;
+  drop(node);
+}
+
+}  // namespace compatcheck::passes

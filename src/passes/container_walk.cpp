@@ -1,0 +1,396 @@
+#include "passes/container_walk.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "compatcheck/error.h"
+#include "passes/effects.h"
+#include "passes/evaluate.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+// They may return a list or dictionary that somebody else holds, too.
+bool hands_on(const ir::Node& node) {
+  constexpr auto operators = std::to_array<std::string_view>(
+      {"aten::__getitem__", "aten::get", "aten::pop", "aten::popitem", "aten::setdefault", "aten::_unwrap_optional",
+       "prim::GetAttr", "prim::ListUnpack", "prim::TupleIndex", "prim::TupleUnpack", "prim::Uninitialized", "prim::annotate",
+       "prim::unchecked_cast"});
+  return std::ranges::find(operators, node.op()) != operators.end() || gives_what_it_writes(node);
+}
+
+}  // namespace
+
+bool has_cells(const Abstract& abstract) {
+  return abstract.cell || (abstract.parts && std::ranges::any_of(*abstract.parts, has_cells));
+}
+
+bool is_plain_element(const ir::TypeRef& type) {
+  using enum ir::TypeKind;
+  if (!type) return false;
+  switch (type->kind) {
+    case list:
+    case dict:
+    case named:
+    case module:
+    case any:
+    case any_list:
+    case any_tuple:
+    case any_class:
+    case capsule:
+    case future:
+    case rref:
+    case await_of:
+    case var: return false;
+    default: return std::ranges::all_of(type->elements, is_plain_element);
+  }
+}
+
+bool is_undefined(const ir::Value* value) { return value->producer() && value->producer()->is("prim::Uninitialized"); }
+
+ContainerWalk::ContainerWalk(ir::Graph& graph, Options options)
+    : graph_(graph),
+      program_(options.program),
+      registry_(options.registry),
+      budget_(options.budget),
+      watch_(options.watch),
+      unfollowed_(options.unfollowed),
+      attributes_(options.attributes),
+      work_left_(options.most_work) {}
+
+void ContainerWalk::run() {
+  label(*graph_.top());
+  load_attributes();
+  walk(*graph_.top());
+  put_operands(graph_.top()->return_node());
+}
+
+void ContainerWalk::run_again(const ir::Graph& original) {
+  std::vector<ir::Value*> inputs;
+  for (const ir::Value* input : original.inputs()) inputs.push_back(graph_.top()->add_input(input->type()));
+  for (const auto& [key, holder] : holders_) heap_.change(holder).whole = true;
+  read_before_write_.clear();
+  keep_snapshot();
+  ir::Node* last = graph_.top()->last();
+  graph_.copy_block_contents(*original.top(), inputs, graph_.top(), nullptr);
+  next_ = last ? last->next() : graph_.top()->first();
+  std::size_t label = 0;
+  for (ir::Node* node = next_; node; node = node->next()) label_again(node, label);
+  while (next_) {
+    ir::Node* node = next_;
+    next_ = node->next();
+    visit(node);
+  }
+}
+
+void ContainerWalk::finish() {
+  for (std::size_t i = dropped_.size(); i-- > 0;)
+    if (!erase_if_unused(dropped_[i])) throw InternalError("following containers: a dropped " + dropped_[i]->op() + " is read");
+}
+
+// ---- Values and cells
+
+// Nodes are numbered in order, so that a place has the same number in each copy of the graph.
+void ContainerWalk::label(const ir::Block& block) {
+  ir::for_each_node(block, [&](const ir::Node* node) { labels_.emplace(node, labels_.size() + 1); });
+}
+
+void ContainerWalk::label_again(const ir::Node* node, std::size_t& label) {
+  labels_[node] = ++label;
+  for (const ir::Block* block : node->blocks())
+    for (const ir::Node* inner : *block) label_again(inner, label);
+}
+
+void ContainerWalk::label_copy(const ir::Block& copy, const ir::Block& original) {
+  std::vector<const ir::Node*> nodes;
+  ir::for_each_node(original, [&](const ir::Node* node) { nodes.push_back(node); });
+  std::size_t i = 0;
+  ir::for_each_node(copy, [&](const ir::Node* node) {
+    if (const auto label = labels_.find(nodes[i++]); label != labels_.end()) labels_[node] = label->second;
+  });
+}
+
+Site ContainerWalk::site_of(const ir::Value* value) const {
+  constexpr Site inputs = Site{1} << 40;
+  if (!value->producer()) return inputs + value->index();
+  const auto label = labels_.find(value->producer());
+  return label == labels_.end() ? 0 : label->second;
+}
+
+void ContainerWalk::leave(std::set<Site> sites) const {
+  sites.erase(0);
+  if (sites.empty()) throw TooMuchWork{};
+  throw Unfollowed{std::move(sites)};
+}
+
+void ContainerWalk::leave(const Abstract& abstract) const {
+  std::set<Site> sites;
+  add_sites(abstract, sites);
+  leave(std::move(sites));
+}
+
+void ContainerWalk::add_sites(const Abstract& abstract, std::set<Site>& sites) const {
+  if (abstract.cell) sites.insert(heap_.origin(*abstract.cell).sites.begin(), heap_.origin(*abstract.cell).sites.end());
+  if (abstract.parts)
+    for (const Abstract& part : *abstract.parts) add_sites(part, sites);
+}
+
+CellId ContainerWalk::add_cell(Cell cell, const ir::TypeRef& type, std::set<Site> sites, const ir::Value* value) {
+  const bool input = value && !value->producer();
+  return heap_.add(std::move(cell),
+                   {ir::without_optional(type), std::move(sites), input ? value->name() : std::string(), value});
+}
+
+void ContainerWalk::know(const ir::Value* value, Abstract abstract) {
+  const auto name = [&](const auto& self, const Abstract& part) -> void {
+    if (part.cell) names_[*part.cell].push_back(value);
+    if (part.parts)
+      for (const Abstract& inner : *part.parts) self(self, inner);
+  };
+  name(name, abstract);
+  known_[value] = std::move(abstract);
+}
+
+Abstract ContainerWalk::look(ir::Value* value) {
+  if (const auto found = known_.find(value); found != known_.end()) return found->second;
+  if (const ir::Constant* constant = ir::constant_of(value)) return look_at_constant(value, *constant);
+  const ir::TypeRef& type = value->type();
+  const bool list = ir::is(type, ir::TypeKind::list) && is_plain_element(type->elements[0]) && !is_undefined(value);
+  if (!list || is_left_out(value)) return Abstract::of(value);
+  know(value, Abstract::of_cell(add_cell({.whole = true, .made = value}, type, {site_of(value)}, value)));
+  return known_.at(value);
+}
+
+// A constant's items become constants beside it.
+Abstract ContainerWalk::look_at_constant(ir::Value* value, const ir::Constant& constant) {
+  if (is_left_out(value)) return Abstract::of(value);
+  std::size_t items = 0;
+  const ir::Constant* path = value->producer()->attribute("path");
+  const auto item = [&](const ir::Constant& inner, const ir::TypeRef& type) {
+    ir::Value* made = constant_before(value->producer(), inner);
+    if (path && holds_memory(made->type()))
+      made->producer()->set_attribute("path", {*path->get<std::string>() + "." + std::to_string(items++)});
+    if (type && !inner.is_none() && !inner.get<ir::TensorView>() && !inner.get<ir::ObjectConstant>()) made->set_type(type);
+    labels_[made->producer()] = site_of(value);
+    return look(made);
+  };
+  const ir::TypeRef& type = ir::without_optional(value->type());
+  const auto element = [&](std::size_t i) { return i < type->elements.size() ? type->elements[i] : nullptr; };
+  Cell cell{.made = value};
+  if (const auto* list = constant.get<ir::ListConstant>()) {
+    work(list->items.size());
+    if (list->items.size() > most_items && is_plain_element(list->element)) {
+      cell.whole = true;
+    } else {
+      for (const ir::Constant& inner : list->items) cell.items.push_back(item(inner, list->element));
+    }
+  } else if (const auto* dict = constant.get<ir::DictConstant>()) {
+    work(dict->items.size());
+    cell.kind = Cell::Kind::dict;
+    for (const auto& [key, inner] : dict->items) {
+      cell.keys.push_back(key);
+      cell.items.push_back(item(inner, dict->value));
+    }
+  } else if (const auto* tuple = constant.get<ir::TupleConstant>()) {
+    work(tuple->items.size());
+    std::vector<Abstract> parts;
+    for (std::size_t i = 0; i < tuple->items.size(); ++i) parts.push_back(item(tuple->items[i], element(i)));
+    know(value, Abstract::of_parts(std::move(parts), type, value));
+    return known_.at(value);
+  } else {
+    return Abstract::of(value);
+  }
+  know(value, Abstract::of_cell(add_cell(std::move(cell), type, {site_of(value)}, value)));
+  return known_.at(value);
+}
+
+Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
+  const CellOrigin& origin = heap_.origin(id);
+  if (const auto* frozen = heap_.frozen(id)) {
+    std::set<Site> sites = *frozen;
+    sites.insert(origin.sites.begin(), origin.sites.end());
+    leave(std::move(sites));
+  }
+  const auto noted = [&](const ir::LostWrite& lost) { return lost.input == origin.input; };
+  if (writer && !origin.input.empty() && std::ranges::none_of(lost_writes_, noted))
+    lost_writes_.push_back({origin.input, writer->op(), writer->location(), writer->module()});
+  Cell& cell = heap_.change(id);
+  cell.made = nullptr;
+  return cell;
+}
+
+const Cell* ContainerWalk::known_list(const Abstract& list) {
+  if (!list.cell) return nullptr;
+  const Cell& cell = heap_.at(*list.cell);
+  return cell.kind == Cell::Kind::list && !cell.whole ? &cell : nullptr;
+}
+
+std::optional<ir::Constant> ContainerWalk::as_constant(const Abstract& abstract) const {
+  if (abstract.value && !abstract.parts) {
+    const ir::Constant* constant = ir::constant_of(abstract.value);
+    return constant ? std::optional(*constant) : std::nullopt;
+  }
+  if (!abstract.cell) return std::nullopt;
+  const Cell& cell = heap_.at(*abstract.cell);
+  if (cell.kind != Cell::Kind::list) return std::nullopt;
+  if (cell.whole) return cell.made ? as_constant(Abstract::of(cell.made)) : std::nullopt;
+  if (!is_plain_element(heap_.origin(*abstract.cell).type->elements[0])) return std::nullopt;
+  ir::ListConstant list{heap_.origin(*abstract.cell).type->elements[0], {}};
+  for (const Abstract& item : cell.items) {
+    auto constant = as_constant(item);
+    if (!constant) return std::nullopt;
+    list.items.push_back(*std::move(constant));
+  }
+  return ir::Constant{std::move(list)};
+}
+
+// Whether the value has what `abstract` holds now.
+bool ContainerWalk::holds(const ir::Value* value, const Abstract& abstract) {
+  if (!abstract.followed()) return value == abstract.value;
+  const Cell* cell = abstract.cell ? &heap_.at(*abstract.cell) : nullptr;
+  const std::vector<Abstract>& items = cell ? cell->items : *abstract.parts;
+  const bool nested = std::ranges::any_of(items, has_cells);
+  if (cell && !nested && cell->made) return cell->made == value;
+  const ir::Node* node = value->producer();
+  if ((cell && cell->whole) || !node) return false;
+  if (!nested && !cell && value == abstract.value && node->is("prim::Constant")) return true;
+  const bool dict = cell && cell->kind == Cell::Kind::dict;
+  if (!node->is(!cell ? "prim::TupleConstruct" : dict ? "prim::DictConstruct" : "prim::ListConstruct")) return false;
+  const std::size_t stride = dict ? 2 : 1;
+  if (node->inputs().size() != items.size() * stride) return false;
+  work(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const ir::Constant* key = dict ? ir::constant_of(node->input(2 * i)) : nullptr;
+    if ((dict && (!key || !ir::equal(*key, cell->keys[i]))) || !holds(node->input(stride * i + stride - 1), items[i])) return false;
+  }
+  return true;
+}
+
+ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
+  if (!abstract.followed()) return abstract.value;
+  if (abstract.parts) {
+    if (abstract.value && holds(abstract.value, abstract)) return abstract.value;
+    std::vector<ir::Value*> parts;
+    for (const Abstract& part : *abstract.parts) parts.push_back(leaf(part, place));
+    return node_before(place, "prim::TupleConstruct", parts, {&abstract.type, 1})->output();
+  }
+  const Cell& cell = heap_.at(*abstract.cell);
+  if (cell.made && holds(cell.made, abstract)) return cell.made;
+  ir::Value* made = make(cell, heap_.origin(*abstract.cell), place);
+  heap_.change(*abstract.cell).made = made;
+  return made;
+}
+
+ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::Node* place) {
+  if (cell.whole) return cell.made;
+  if (cell.kind == Cell::Kind::object) leave(origin.sites);
+  if (!spend(budget_.listed, cell.items.size())) throw TooMuchWork{};
+  const bool dict = cell.kind == Cell::Kind::dict;
+  std::vector<ir::Value*> items;
+  for (std::size_t i = 0; i < cell.items.size(); ++i) {
+    if (dict) items.push_back(constant_before(place, cell.keys[i]));
+    items.push_back(leaf(cell.items[i], place));
+  }
+  return node_before(place, dict ? "prim::DictConstruct" : "prim::ListConstruct", items, {&origin.type, 1})->output();
+}
+
+// ---- Nodes
+
+void ContainerWalk::work(std::size_t steps) {
+  if (steps > work_left_) throw TooMuchWork{};
+  work_left_ -= steps;
+}
+
+void ContainerWalk::walk(ir::Block& block) {
+  ir::Node* const outer = next_;
+  next_ = block.first();
+  while (next_) {
+    ir::Node* node = next_;
+    next_ = node->next();
+    visit(node);
+  }
+  next_ = outer;
+  done_.insert(block.return_node());
+}
+
+void ContainerWalk::visit(ir::Node* node) {
+  watch_.step();
+  work();
+  done_.insert(node);
+  if (node->is("prim::Constant") || node->is("prim::Uninitialized")) return;
+  const auto found = visits().find(node->op());
+  if (found == visits().end())
+    visit_other(node);
+  else
+    (this->*found->second)(node);
+}
+
+// An operator that only reads containers, if it has any.
+void ContainerWalk::visit_other(ir::Node* node) {
+  if (evaluate_known(node)) return;
+  if (!node->blocks().empty()) throw TooMuchWork{};
+  const auto written = written_operands(*node);
+  for (const std::size_t i : written)
+    if (const auto at = known_.find(node->input(i)); at != known_.end() && has_cells(at->second)) leave(at->second);
+  // What it stores somewhere must stay one object with what we follow.
+  const bool stores = node->is("prim::SetAttr") ||
+                      std::ranges::any_of(written, [&](std::size_t i) { return !ir::is(node->input(i)->type(), ir::TypeKind::tensor); });
+  for (ir::Value* input : node->inputs())
+    if (const auto at = known_.find(input); stores && at != known_.end() && has_cells(at->second)) leave(at->second);
+  put_operands(node);
+  for (ir::Value* output : node->outputs())
+    if (hands_on(*node) && ir::is(output->type(), ir::TypeKind::list)) known_[output] = Abstract::of(output);
+}
+
+bool ContainerWalk::evaluate_known(ir::Node* node) {
+  if (node->outputs().size() != 1 || node->inputs().empty() || holds_memory(node->output()->type())) return false;
+  std::vector<ir::Constant> constants;
+  for (ir::Value* input : node->inputs()) {
+    const auto known = known_.find(input);
+    const ir::Constant* constant = known == known_.end() ? ir::constant_of(input) : nullptr;
+    auto value = constant ? std::optional(*constant) : known == known_.end() ? std::nullopt : as_constant(known->second);
+    if (!value) return false;
+    constants.push_back(*std::move(value));
+  }
+  if (!can_evaluate(*node)) return false;
+  std::vector<const ir::Constant*> arguments;
+  for (const ir::Constant& constant : constants) arguments.push_back(&constant);
+  auto result = evaluate(*node, arguments);
+  if (!result) return false;
+  const ir::TypeRef type = result->is_none() || ir::is(node->output()->type(), ir::TypeKind::number) ||
+                                   ir::is(node->output()->type(), ir::TypeKind::optional)
+                               ? ir::type_of(*result)
+                               : node->output()->type();
+  give(node, Abstract::of(constant_before(node, *std::move(result), type)));
+  return true;
+}
+
+void ContainerWalk::put_operands(ir::Node* node, std::size_t first) {
+  for (std::size_t i = first; i < node->inputs().size(); ++i) {
+    ir::Value* input = node->input(i);
+    const auto known = known_.find(input);
+    if (known == known_.end() || !known->second.followed()) continue;
+    const Abstract abstract = known->second;
+    if (holds(input, abstract)) continue;
+    node->replace_input(i, leaf(abstract, node));
+    ++changes_;
+  }
+}
+
+void ContainerWalk::give(ir::Node* node, Abstract result) {
+  ++changes_;
+  if (result.followed()) {
+    know(node->output(), std::move(result));
+    return drop(node);
+  }
+  // What a read refines stays refined.
+  replace(node->output(), result.value);
+  node->erase();
+}
+
+void ContainerWalk::drop(ir::Node* node) {
+ dropped_.push_back(node); }
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,185 @@
+// One walk over a graph that follows lists, dictionaries, tuples, objects and attributes (follow_containers.cpp). It changes the
+// graph as it goes: what reads a container gets the value that it reads, writes go, and a container is made anew where an
+// operator needs it whole.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/lost_write.h"
+#include "ir/program.h"
+#include "ir/watch.h"
+#include "passes/budget.h"
+#include "passes/heap.h"
+#include "schema/schema.h"
+
+namespace compatcheck::passes {
+
+using AttributeKey = std::pair<std::uint32_t, std::string>;  // an object of the program and its attribute
+
+// The walk can't follow what comes from these places: it has to be made again without.
+struct Unfollowed {
+  std::set<Site> sites;
+};
+struct TooMuchWork {};
+
+// What an attribute is at the beginning of a call and at its end.
+struct AttributeCourse {
+  bool read_before_write = false;  // a call may read what the last one left
+  bool changed = false;
+};
+
+class ContainerWalk {
+ public:
+  struct Options {
+    const ir::Program* program = nullptr;
+    const schema::Registry& registry;
+    Budget& budget;
+    ir::Watch watch;
+    const std::set<Site>& unfollowed;
+    const std::map<AttributeKey, std::string>& attributes;  // that are followed, and their paths
+    std::size_t most_work = 0;
+  };
+
+  ContainerWalk(ir::Graph& graph, Options options);
+
+  void run();
+  // A second call of the model, from what the first one left in attributes; its nodes stay behind those of the first.
+  void run_again(const ir::Graph& original);
+  void finish();  // erases what nothing reads any more
+
+  std::size_t changes() const { return changes_; }
+  std::map<AttributeKey, AttributeCourse> courses() const;
+  std::vector<ir::LostWrite>& lost_writes() { return lost_writes_; }
+  bool depends_on_sizes_only(const AttributeKey& key) const;  // what the attribute is at the end
+
+ private:
+  using Visit = void (ContainerWalk::*)(ir::Node*);
+
+  // ---- container_walk.cpp: values and cells
+  Abstract look(ir::Value* value);
+  void know(const ir::Value* value, Abstract abstract);
+  bool holds(const ir::Value* value, const Abstract& abstract);
+  Abstract look_at_constant(ir::Value* value, const ir::Constant& constant);
+  CellId add_cell(Cell cell, const ir::TypeRef& type, std::set<Site> sites, const ir::Value* value = nullptr);
+  void set_state(CellId id, Cell cell);
+  Cell& change(CellId id, const ir::Node* writer);
+  const Cell* known_list(const Abstract& list);  // whose items are known
+  std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
+  ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`
+  ir::Value* make(const Cell& cell, const CellOrigin& origin, ir::Node* place);
+  [[noreturn]] void leave(const Abstract& abstract) const;  // throws Unfollowed
+  [[noreturn]] void leave(std::set<Site> sites) const;
+  void add_sites(const Abstract& abstract, std::set<Site>& sites) const;
+  Site site_of(const ir::Value* value) const;
+  bool is_left_out(const ir::Value* value) const { return unfollowed_.contains(site_of(value)); }
+  void label(const ir::Block& block);
+  void label_again(const ir::Node* node, std::size_t& label);
+  void label_copy(const ir::Block& copy, const ir::Block& original);
+
+  // ---- container_walk.cpp: nodes
+  void walk(ir::Block& block);
+  void visit(ir::Node* node);
+  void visit_other(ir::Node* node);
+  bool evaluate_known(ir::Node* node);
+  void put_operands(ir::Node* node, std::size_t first = 0);
+  void give(ir::Node* node, Abstract result);
+  void drop(ir::Node* node);  // at the end
+  ir::Value* stand_in(ir::Value* value, ir::Node* place);
+  void work(std::size_t steps = 1);
+
+  // ---- container_operators.cpp
+  static const std::unordered_map<std::string_view, Visit>& visits();
+  void list_construct(ir::Node* node);
+  void dict_construct(ir::Node* node);
+  void tuple_construct(ir::Node* node);
+  void tuple_read(ir::Node* node);
+  void list_unpack(ir::Node* node);
+  void item(ir::Node* node);
+  void length(ir::Node* node);
+  void slice(ir::Node* node);
+  void sum(ir::Node* node);
+  void repeat(ir::Node* node);
+  void copy(ir::Node* node);
+  void verdict(ir::Node* node);
+  void contains(ir::Node* node);
+  void sorted(ir::Node* node);
+  void dict_view(ir::Node* node);
+  void dict_of(ir::Node* node);
+  void write(ir::Node* node);
+  void identity(ir::Node* node);
+  void refine(ir::Node* node);
+  void to(ir::Node* node);
+  void create_object(ir::Node* node);
+  void get_attribute(ir::Node* node);
+  void set_attribute(ir::Node* node);
+  bool write_list(ir::Node* node, CellId id);
+  void write_list_value(ir::Node* node, CellId id);
+  void write_dict(ir::Node* node, CellId id);
+  void give_list(ir::Node* node, std::vector<Abstract> items);
+  void give_each(ir::Node* node, const std::vector<Abstract>& results);
+  void visit_made(ir::Node* node);
+  void visit_cut(ir::Node* node, const Abstract& list);
+  void wrote(ir::Node* node, CellId id);
+  static bool sort_constants(std::vector<Abstract>& items);
+  std::optional<AttributeKey> attribute_key(const ir::Node* node) const;
+
+  // ---- container_branches.cpp
+  struct Join;
+  void branch(ir::Node* node);
+  bool is_live_elsewhere(CellId id, const ir::Node* merge);
+
+  // ---- container_loops.cpp
+  struct Plan;
+  struct CellPlan;
+  struct LoopPlan;
+  struct Ends;
+  class Loop;
+  friend class Loop;
+  friend struct Join;
+  void loop(ir::Node* node);
+  bool unroll_here(ir::Node* node);
+
+  // ---- container_attributes.cpp
+  void load_attributes();
+  void keep_snapshot();
+  bool is_as_before(const Abstract& before, const Abstract& now) const;
+
+  ir::Graph& graph_;
+  const ir::Program* program_;
+  const schema::Registry& registry_;
+  Budget& budget_;
+  ir::Watch watch_;
+  const std::set<Site>& unfollowed_;
+  const std::map<AttributeKey, std::string>& attributes_;
+  std::size_t work_left_;
+
+  Heap heap_;
+  std::unordered_map<const ir::Value*, Abstract> known_;
+  std::unordered_map<CellId, std::vector<const ir::Value*>> names_;  // values that are references to a cell
+  std::unordered_map<const ir::Node*, Site> labels_;
+  std::unordered_set<const ir::Node*> done_;
+  std::vector<ir::Node*> dropped_;
+  ir::Node* next_ = nullptr;  // what is visited after this node
+  std::map<AttributeKey, CellId> holders_;  // one cell for each attribute, which holds it and whether it is still as it was
+  std::vector<Cell> snapshot_;  // all cells when the call began
+  std::set<AttributeKey> read_before_write_;
+  std::vector<ir::LostWrite> lost_writes_;
+  std::size_t changes_ = 0;
+};
+
+// Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
+bool is_plain_element(const ir::TypeRef& type);
+bool is_undefined(const ir::Value* value);
+bool has_cells(const Abstract& abstract);
+ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b);  // of a value that comes one way or another
+
+}  // namespace compatcheck::passes

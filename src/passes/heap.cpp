@@ -1,0 +1,72 @@
+#include "passes/heap.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "passes/evaluate.h"
+
+namespace compatcheck::passes {
+
+bool same(const Abstract& a, const Abstract& b) {
+  if (a.parts && b.parts) return a.parts == b.parts || std::ranges::equal(*a.parts, *b.parts, same);
+  if (a.parts || b.parts || a.cell != b.cell) return false;
+  if (a.value == b.value) return true;
+  const ir::Constant *left = a.value ? ir::constant_of(a.value) : nullptr, *right = b.value ? ir::constant_of(b.value) : nullptr;
+  return left && right && ir::equal(*left, *right) && ir::equal(*a.value->type(), *b.value->type());
+}
+
+bool same_keys(const std::vector<ir::Constant>& a, const std::vector<ir::Constant>& b) {
+  return std::ranges::equal(a, b, [](const ir::Constant& one, const ir::Constant& other) { return ir::equal(one, other); });
+}
+
+const Abstract* Cell::find(const ir::Constant& key) const {
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (values_equal(keys[i], key) == true) return &items[i];
+  return nullptr;
+}
+
+void Cell::set(const ir::Constant& key, Abstract item) {
+  if (const Abstract* place = find(key)) {
+    items[static_cast<std::size_t>(place - items.data())] = std::move(item);
+    return;
+  }
+  keys.push_back(key);
+  items.push_back(std::move(item));
+}
+
+CellId Heap::add(Cell cell, CellOrigin origin) {
+  cells_.push_back(std::make_shared<Cell>(std::move(cell)));
+  origins_.push_back(std::move(origin));
+  return static_cast<CellId>(cells_.size() - 1);
+}
+
+Cell& Heap::change(CellId id) {
+  auto& cell = cells_[id];
+  if (!frames_.empty()) frames_.back().try_emplace(id, cell);
+  if (cell.use_count() > 1) cell = std::make_shared<Cell>(*cell);
+  return *cell;
+}
+
+HeapChanges Heap::close() {
+  HeapChanges before = std::move(frames_.back()), after;
+  frames_.pop_back();
+  for (auto& [id, cell] : before) {
+    after[id] = cells_[id];
+    cells_[id] = std::move(cell);
+  }
+  return after;
+}
+
+void Heap::freeze(CellId a, CellId b) {
+  std::set<Site> sites = origins_[a].sites;
+  sites.insert(origins_[b].sites.begin(), origins_[b].sites.end());
+  frozen_[a].insert(sites.begin(), sites.end());
+  frozen_[b].insert(sites.begin(), sites.end());
+}
+
+const std::set<Site>* Heap::frozen(CellId id) const {
+  const auto found = frozen_.find(id);
+  return found == frozen_.end() ? nullptr : &found->second;
+}
+
+}  // namespace compatcheck::passes

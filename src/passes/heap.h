@@ -1,0 +1,88 @@
+// Python's objects while a graph is walked: what lists, dictionaries and objects hold at one place of the program. Two names
+// of one list lead to one cell, so a write through either is seen through both.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace compatcheck::passes {
+
+using CellId = std::uint32_t;
+using Site = std::uint64_t;  // where a container comes from; the same in every copy of a graph
+
+// What a value is: a value of the graph, a reference to a cell, or a tuple, which has parts and no identity.
+struct Abstract {
+  ir::Value* value = nullptr;
+  std::optional<CellId> cell{};
+  std::shared_ptr<const std::vector<Abstract>> parts{};
+  ir::TypeRef type{};  // a tuple's
+
+  static Abstract of(ir::Value* value) { return {.value = value}; }
+  static Abstract of_cell(CellId cell) { return {.cell = cell}; }
+  // `made` is the tuple in the graph, if there is one.
+  static Abstract of_parts(std::vector<Abstract> parts, ir::TypeRef type, ir::Value* made = nullptr) {
+    return {.value = made, .parts = std::make_shared<const std::vector<Abstract>>(std::move(parts)), .type = std::move(type)};
+  }
+  bool followed() const { return cell || parts; }
+};
+
+// The same value, the same cell, equal constants, or tuples of such.
+bool same(const Abstract& a, const Abstract& b);
+
+struct Cell {
+  enum class Kind : std::uint8_t { list, dict, object };
+  Kind kind = Kind::list;
+  bool whole = false;                // of a list only `made` is known, not the items
+  std::vector<ir::Constant> keys{};  // of a dict; an object's attribute names
+  std::vector<Abstract> items{};
+  ir::Value* made = nullptr;  // a value that holds the contents of this moment, where there is one
+
+  const Abstract* find(const ir::Constant& key) const;
+  void set(const ir::Constant& key, Abstract item);  // the last place, if the key is new
+};
+
+bool same_keys(const std::vector<ir::Constant>& a, const std::vector<ir::Constant>& b);  // in the same order
+
+// What never changes about a cell.
+struct CellOrigin {
+  ir::TypeRef type;
+  std::set<Site> sites;
+  std::string input{};             // the graph's input that it is
+  const ir::Value* value = nullptr;  // that was there before it was followed
+};
+
+// The contents that some cells have at the end of a block.
+using HeapChanges = std::map<CellId, std::shared_ptr<Cell>>;
+
+class Heap {
+ public:
+  CellId add(Cell cell, CellOrigin origin);
+  const Cell& at(CellId id) const { return *cells_[id]; }
+  const CellOrigin& origin(CellId id) const { return origins_[id]; }
+  std::size_t size() const { return cells_.size(); }
+
+  Cell& change(CellId id);  // valid until the next call
+
+  // What a block does to the heap: open before it is walked; close takes it back and returns it.
+  void open() { frames_.emplace_back(); }
+  HeapChanges close();
+
+  // Cells that may be one list at run time, though they are followed as several: none of them may be written.
+  void freeze(CellId a, CellId b);
+  const std::set<Site>* frozen(CellId id) const;  // where the cells come from that it may be one with
+
+ private:
+  std::vector<std::shared_ptr<Cell>> cells_;
+  std::vector<CellOrigin> origins_;
+  std::vector<HeapChanges> frames_;  // what changed cells held before
+  std::map<CellId, std::set<Site>> frozen_;
+};
+
+}  // namespace compatcheck::passes

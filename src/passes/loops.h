@@ -1,0 +1,17 @@
+// One loop whose number of trips is known.
+#pragma once
+
+#include <functional>
+
+#include "ir/graph.h"
+#include "passes/budget.h"
+
+namespace compatcheck::passes {
+
+// Called after each copy of the body is in place, with its first node.
+using CopiedBody = std::function<void(ir::Node* first)>;
+
+// Puts copies of the body in the place of the loop, if its trips are known, worth it and within the budget.
+bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied = {});
+
+}  // namespace compatcheck::passes
