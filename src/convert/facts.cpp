@@ -9,6 +9,7 @@
 
 #include "convert/defect.h"
 #include "convert/fact_rules.h"
+#include "convert/settle_branches.h"
 #include "convert/settle_copies.h"
 #include "convert/type_facts.h"
 #include "convert/written_memory.h"
@@ -639,7 +640,7 @@ const FactTable& FactTrials::facts() const { return state_->facts(); }
 
 bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas, const ir::Watch& watch,
                      const FoldOptions& how) {
-  const bool settled = settle_copies(graph, facts, watch) > 0;
+  const bool settled = settle_copies(graph, facts, watch) + settle_branches(graph, facts, watch) > 0;
   if (how.folded && !settled && !proves_more(graph, facts)) return false;
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
   return passes::simplify(graph, schemas, known, {how.program, how.lost_writes, how.keep_assertions}, watch) || settled;

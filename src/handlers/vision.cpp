@@ -26,10 +26,13 @@ Regions regions_of(Emission& e) {
   return {e.build.slice(rois, {1}, {5}, {1}), e.cast(e.build.squeeze(e.build.slice(rois, {0}, {1}, {1}), {1}), DType::i64)};
 }
 
+// A scale that is known when the model runs: the boxes are scaled before.
 void roi_align(Emission& e) {
   Regions regions = regions_of(e);
   const bool aligned = e.boolean("aligned");
-  const double scale = e.number("spatial_scale");
+  const bool scaled = e.variant("scaled");
+  if (scaled) regions.boxes = e.node("Mul", {regions.boxes, e.number_value("spatial_scale", regions.boxes.dtype)});
+  const double scale = scaled ? 1 : e.number("spatial_scale");
   Arguments attributes{{"mode", "avg"},
                        {"output_height", e.integer("pooled_height")},
                        {"output_width", e.integer("pooled_width")},

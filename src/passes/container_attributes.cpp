@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "compatcheck/error.h"
 #include "passes/alias.h"
 #include "passes/attributes.h"
 #include "passes/container_walk.h"
@@ -152,11 +153,6 @@ class Following {
         const auto changes = try_on_copy();
         if (!changes) continue;
         if (*changes == 0) return 0;
-      } catch (const Unfollowed& found) {
-        const std::size_t before = unfollowed_.size();
-        unfollowed_.insert(found.sites.begin(), found.sites.end());
-        if (leave_attributes(found.sites) || unfollowed_.size() > before) continue;
-        return 0;
       } catch (const TooMuchWork&) {
         return 0;
       }
@@ -174,12 +170,22 @@ class Following {
     return {program_, registry_, budget, watch_, unfollowed_, attributes_, most_work_};
   }
 
-  // How much it changed; nothing if an attribute turned out to be state, which isn't followed.
+  // How much it changed; nothing if something turned out not to be followed: state, or what the walk fails at.
   std::optional<std::size_t> try_on_copy() {
     ir::Graph copy = graph_.clone();
     Budget budget = budget_;
     ContainerWalk walk(copy, options(budget));
-    walk.run();
+    try {
+      walk.run();
+    } catch (const InternalError&) {  // beyond a failure the graph may be in any state
+      if (walk.failed().empty()) throw;
+    }
+    if (!walk.failed().empty()) {
+      const std::size_t before = unfollowed_.size();
+      unfollowed_.insert(walk.failed().begin(), walk.failed().end());
+      if (!leave_attributes(walk.failed()) && unfollowed_.size() == before) throw TooMuchWork{};
+      return std::nullopt;
+    }
     std::set<AttributeKey> kept;
     for (const auto& [key, course] : walk.courses())
       if (course.changed && course.read_before_write) kept.insert(key);

@@ -1,6 +1,7 @@
 // What holds after an If whose condition isn't known: both ways are walked, and what they leave different becomes its outputs.
 #include <algorithm>
 #include <array>
+#include <deque>
 
 #include "passes/container_walk.h"
 #include "passes/rewrite.h"
@@ -30,6 +31,7 @@ struct ContainerWalk::Join {
   std::map<std::array<ir::Value*, ways>, ir::Value*> outputs{};
   std::map<std::array<CellId, ways>, CellId> merged{};
   std::array<std::map<CellId, CellId>, ways> became{};
+  std::deque<Abstract> kept{};
 
   const Cell& state(std::size_t way, CellId id) const {
     const auto found = changes[way].find(id);
@@ -47,10 +49,9 @@ struct ContainerWalk::Join {
     b = defined(b);
     if (!a && !b) return Abstract::of(output({nullptr, nullptr}));
     const Abstract& one = a ? *a : *b;
-    if (a && b && (a->followed() != b->followed() || a->cell.has_value() != b->cell.has_value())) refuse(*a, *b);
+    if (a && b && !alike(*a, *b)) return merge_values(*a, *b);
     if (one.parts) {
       const std::size_t count = one.parts->size();
-      if (a && b && (!b->parts || b->parts->size() != count)) refuse(*a, *b);
       std::vector<Abstract> parts;
       for (std::size_t i = 0; i < count; ++i) parts.push_back(merge(a ? &(*a->parts)[i] : nullptr, b ? &(*b->parts)[i] : nullptr));
       return Abstract::of_parts(std::move(parts), one.type);
@@ -59,12 +60,24 @@ struct ContainerWalk::Join {
     return Abstract::of(output({a ? a->value : nullptr, b ? b->value : nullptr}));
   }
 
-  [[noreturn]] void refuse(const Abstract& a, const Abstract& b) const {
+  static bool alike(const Abstract& a, const Abstract& b) {
+    if (a.parts && b.parts) return a.parts->size() == b.parts->size();
+    return !a.parts && !b.parts && a.cell.has_value() == b.cell.has_value();
+  }
+
+  // None one way and a tuple the other, for example. What has an identity isn't followed then.
+  Abstract merge_values(const Abstract& a, const Abstract& b) {
     std::set<Site> sites;
     walk.add_sites(a, sites);
     walk.add_sites(b, sites);
-    walk.leave(std::move(sites));
+    if (!sites.empty()) walk.leave(std::move(sites));
+    const auto is_tuple = [](const Abstract& x) { return !x.followed() && ir::is(x.value->type(), ir::TypeKind::tuple) && !x.value->type()->elements.empty(); };
+    if (a.parts && is_tuple(b)) return merge(&a, &keep(walk.as_parts(b, node->blocks()[1]->return_node())));
+    if (b.parts && is_tuple(a)) return merge(&keep(walk.as_parts(a, node->blocks()[0]->return_node())), &b);
+    return Abstract::of(output({walk.leaf(a, node->blocks()[0]->return_node()), walk.leaf(b, node->blocks()[1]->return_node())}));
   }
+
+  const Abstract& keep(Abstract abstract) { return kept.emplace_back(std::move(abstract)); }
 
   static const Abstract* defined(const Abstract* abstract) {
     return abstract && (abstract->followed() || !is_undefined(abstract->value)) ? abstract : nullptr;

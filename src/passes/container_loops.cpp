@@ -42,8 +42,11 @@ class ContainerWalk::Loop {
   Loop(ContainerWalk& walk, ir::Node* node) : walk_(walk), node_(node) {}
 
   void run() {
-    for (std::size_t i = 2; i < node_->inputs().size(); ++i)
-      if (walk_.look(node_->input(i)).followed()) plan_.carried[i - 2];
+    for (std::size_t i = 2; i < node_->inputs().size(); ++i) {
+      const Abstract entry = walk_.look(node_->input(i));
+      if (entry.followed() || is_tuple(entry)) plan_.carried[i - 2];
+      if (is_tuple(entry)) walk_.know(walk_.stand_in_for(node_, i), walk_.as_parts(entry, node_));
+    }
     if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) find_plan();
     Ends ends = walk_body(node_);
     if (widen(ends)) throw TooMuchWork{};
@@ -51,6 +54,10 @@ class ContainerWalk::Loop {
   }
 
  private:
+  static bool is_tuple(const Abstract& abstract) {
+    return !abstract.followed() && ir::is(abstract.value->type(), ir::TypeKind::tuple) && !abstract.value->type()->elements.empty();
+  }
+
   static bool writes_containers(const ir::Block& block) {
     bool writes = false;
     ir::for_each_node(block, [&](const ir::Node* node) {
@@ -123,7 +130,7 @@ class ContainerWalk::Loop {
     for (std::size_t i = 0; i < given; ++i) {
       const Abstract end = walk_.look(body->outputs()[i + 1]);
       if (plan_.carried.contains(i))
-        ends.values[i] = end;
+        ends.values[i] = is_tuple(end) ? walk_.as_parts(end, body->return_node()) : end;
       else if (end.followed())
         walk_.leave(end);
     }

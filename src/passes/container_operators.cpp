@@ -43,6 +43,8 @@ const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk:
       {"aten::_unwrap_optional", &Walk::refine},
       {"aten::__is__", &Walk::identity},
       {"aten::__isnot__", &Walk::identity},
+      {"aten::split", &Walk::split},
+      {"aten::split_with_sizes", &Walk::split},
       {"aten::to", &Walk::to},
       {"aten::__getitem__", &Walk::item},
       {"aten::get", &Walk::item},
@@ -172,6 +174,7 @@ void ContainerWalk::tuple_read(ir::Node* node) {
 void ContainerWalk::list_unpack(ir::Node* node) {
   const Cell* list = known_list(look(node->input(0)));
   if (!list || list->items.size() != node->outputs().size()) return visit_other(node);
+  if (!list->items.empty() && list->items[0].value == node->output(0)) return;  // that it is
   give_each(node, std::vector<Abstract>(list->items));
 }
 
@@ -183,6 +186,30 @@ void ContainerWalk::give_each(ir::Node* node, const std::vector<Abstract>& resul
     else
       replace(node->output(i), results[i].value);
   drop(node);
+}
+
+// As many parts as there are sizes.
+void ContainerWalk::split(ir::Node* node) {
+  const Cell* sizes = node->inputs().size() > 1 ? known_list(look(node->input(1))) : nullptr;
+  if (!sizes || is_left_out(node->output()) || sizes->items.size() > most_items) return visit_other(node);
+  const std::vector<ir::TypeRef> types(sizes->items.size(), node->output()->type()->elements[0]);
+  put_operands(node);
+  ir::Node* unpack = nullptr;
+  for (const ir::Use& use : node->output()->uses())
+    if (use.user->is("prim::ListUnpack") && use.user->owner() == node->owner() && use.user->outputs().size() == types.size())
+      unpack = use.user;
+  if (!unpack) {
+    unpack = graph_.create("prim::ListUnpack", {&node->outputs()[0], 1});
+    for (const ir::TypeRef& type : types) unpack->add_output(type);
+    unpack->copy_origin(*node);
+    unpack->insert_after(node);
+  } else if (node->next() != unpack) {
+    if (next_ == unpack) next_ = unpack->next();
+    unpack->move_before(node->next());
+  }
+  Cell parts{.made = node->output()};
+  for (ir::Value* part : unpack->outputs()) parts.items.push_back(Abstract::of(part));
+  know(node->output(), Abstract::of_cell(add_cell(std::move(parts), node->output()->type(), {site_of(node->output())}, node->output())));
 }
 
 void ContainerWalk::item(ir::Node* node) {
@@ -414,6 +441,13 @@ ir::Value* ContainerWalk::stand_in(ir::Value* value, ir::Node* place) {
   value->replace_all_uses_with(node->output());
   drop(node);
   return node->output();
+}
+
+ir::Value* ContainerWalk::stand_in_for(ir::Node* node, std::size_t operand) {
+  ir::Node* made = node_before(node, "prim::Uninitialized", {}, {&node->input(operand)->type(), 1});
+  node->replace_input(operand, made->output());
+  drop(made);
+  return made->output();
 }
 
 void ContainerWalk::write_dict(ir::Node* node, CellId id) {

@@ -81,7 +81,7 @@ void ContainerWalk::run_again(const ir::Graph& original) {
   while (next_) {
     ir::Node* node = next_;
     next_ = node->next();
-    visit(node);
+    visit_safely(node);
   }
 }
 
@@ -296,6 +296,18 @@ ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::N
   return node_before(place, dict ? "prim::DictConstruct" : "prim::ListConstruct", items, {&origin.type, 1})->output();
 }
 
+Abstract ContainerWalk::as_parts(const Abstract& abstract, ir::Node* place) {
+  const ir::TypeRef& type = abstract.value->type();
+  ir::Node* unpack = is_undefined(abstract.value) ? nullptr : node_before(place, "prim::TupleUnpack", {&abstract.value, 1}, type->elements);
+  std::vector<Abstract> parts;
+  for (std::size_t i = 0; i < type->elements.size(); ++i) {
+    ir::Value* part = unpack ? unpack->output(i) : node_before(place, "prim::Uninitialized", {}, {&type->elements[i], 1})->output();
+    known_[part] = Abstract::of(part);
+    parts.push_back(Abstract::of(part));
+  }
+  return Abstract::of_parts(std::move(parts), type);
+}
+
 // ---- Nodes
 
 void ContainerWalk::work(std::size_t steps) {
@@ -309,10 +321,23 @@ void ContainerWalk::walk(ir::Block& block) {
   while (next_) {
     ir::Node* node = next_;
     next_ = node->next();
-    visit(node);
+    visit_safely(node);
   }
   next_ = outer;
   done_.insert(block.return_node());
+}
+
+// One walk finds all that can't be followed, where it can: what comes after the first is looked at as well.
+void ContainerWalk::visit_safely(ir::Node* node) {
+  const std::size_t open = heap_.open_frames();
+  try {
+    visit(node);
+  } catch (const Unfollowed& found) {
+    failed_.insert(found.sites.begin(), found.sites.end());
+    while (heap_.open_frames() > open) heap_.close();
+    if (!node->owner()) return;
+    for (ir::Value* output : node->outputs()) known_[output] = Abstract::of(output);
+  }
 }
 
 void ContainerWalk::visit(ir::Node* node) {

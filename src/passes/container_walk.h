@@ -25,7 +25,7 @@ namespace compatcheck::passes {
 
 using AttributeKey = std::pair<std::uint32_t, std::string>;  // an object of the program and its attribute
 
-// The walk can't follow what comes from these places: it has to be made again without.
+// What comes from these places can't be followed: the walk has to be made again without.
 struct Unfollowed {
   std::set<Site> sites;
 };
@@ -56,6 +56,8 @@ class ContainerWalk {
   void run_again(const ir::Graph& original);
   void finish();  // erases what nothing reads any more
 
+  // Places whose containers couldn't be followed; if there are any, the graph is only good for deleting.
+  const std::set<Site>& failed() const { return failed_; }
   std::size_t changes() const { return changes_; }
   std::map<AttributeKey, AttributeCourse> courses() const;
   std::vector<ir::LostWrite>& lost_writes() { return lost_writes_; }
@@ -77,6 +79,7 @@ class ContainerWalk {
   ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`
   ir::Value* make(const Cell& cell, const CellOrigin& origin, ir::Node* place);
   [[noreturn]] void leave(const Abstract& abstract) const;  // throws Unfollowed
+  Abstract as_parts(const Abstract& abstract, ir::Node* place);  // of a tuple that isn't followed
   [[noreturn]] void leave(std::set<Site> sites) const;
   void add_sites(const Abstract& abstract, std::set<Site>& sites) const;
   Site site_of(const ir::Value* value) const;
@@ -88,12 +91,14 @@ class ContainerWalk {
   // ---- container_walk.cpp: nodes
   void walk(ir::Block& block);
   void visit(ir::Node* node);
+  void visit_safely(ir::Node* node);
   void visit_other(ir::Node* node);
   bool evaluate_known(ir::Node* node);
   void put_operands(ir::Node* node, std::size_t first = 0);
   void give(ir::Node* node, Abstract result);
   void drop(ir::Node* node);  // at the end
   ir::Value* stand_in(ir::Value* value, ir::Node* place);
+  ir::Value* stand_in_for(ir::Node* node, std::size_t operand);  // of this use alone
   void work(std::size_t steps = 1);
 
   // ---- container_operators.cpp
@@ -103,6 +108,7 @@ class ContainerWalk {
   void tuple_construct(ir::Node* node);
   void tuple_read(ir::Node* node);
   void list_unpack(ir::Node* node);
+  void split(ir::Node* node);
   void item(ir::Node* node);
   void length(ir::Node* node);
   void slice(ir::Node* node);
@@ -173,6 +179,7 @@ class ContainerWalk {
   std::vector<Cell> snapshot_;  // all cells when the call began
   std::set<AttributeKey> read_before_write_;
   std::vector<ir::LostWrite> lost_writes_;
+  std::set<Site> failed_;
   std::size_t changes_ = 0;
 };
 

@@ -73,6 +73,7 @@ class Heap {
   // What a block does to the heap: open before it is walked; close takes it back and returns it.
   void open() { frames_.emplace_back(); }
   HeapChanges close();
+  std::size_t open_frames() const { return frames_.size(); }
 
   // Cells that may be one list at run time, though they are followed as several: none of them may be written.
   void freeze(CellId a, CellId b);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "compatcheck/error.h"
+#include "frontend/torchscript/vision_operators.h"
 
 extern "C" unsigned long aoti_torch_abi_version();
 
@@ -79,6 +80,7 @@ std::vector<std::string> load_op_libraries(const std::vector<std::string>& paths
   for (const std::string& path : paths) {
     auto known = loaded.find(path);
     if (known == loaded.end()) {
+      unregister_vision_operators();
       const auto before = registered_schemas();
       load_op_library(path);
       const auto after = registered_schemas();
@@ -87,6 +89,7 @@ std::vector<std::string> load_op_libraries(const std::vector<std::string>& paths
     }
     all.insert(all.end(), known->second.begin(), known->second.end());
   }
+  register_vision_operators();
   return all;
 }
 

@@ -1,0 +1,16 @@
+// An If whose ways give tensors of different ranks or dtypes: ONNX has no value of which the rank isn't known.
+#pragma once
+
+#include <cstddef>
+
+#include "ir/graph.h"
+#include "ir/watch.h"
+#include "symbolic/call.h"
+
+namespace compatcheck::conversion {
+
+// What reads such a tensor moves into both ways of the If, up to the operators whose results have one rank whatever they are given.
+// Of a graph without writes. Returns how many nodes moved.
+std::size_t settle_branches(ir::Graph& graph, const symbolic::FactTable& facts, const ir::Watch& watch);
+
+}  // namespace compatcheck::conversion
