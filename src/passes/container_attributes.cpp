@@ -56,7 +56,7 @@ std::map<AttributeKey, std::string> attributes_to_follow(const ir::Graph& graph,
   const Aliases aliases(graph, program, watch);
   const auto leave_out = [&](const AttributeKey& key) {
     const ir::Constant* value = stored_attribute(*program, key.first, key.second);
-    return !value || value->get<ir::OpaqueConstant>() || value->get<ir::ObjectConstant>() || of_unknown_objects.contains(key.second);
+    return !value || value->get<ir::OpaqueConstant>() || of_unknown_objects.contains(key.second);
   };
   std::erase_if(keys, [&](const auto& entry) { return leave_out(entry.first); });
   for (const ir::Node* read : reads)
