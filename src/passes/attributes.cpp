@@ -161,48 +161,4 @@ std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program
   return make_constants(graph, program, &aliases, watch);
 }
 
-namespace {
-
-// Attributes that are written in the graph's top block and nowhere deeper.
-std::set<Cell> written_at_top(const ir::Graph& graph) {
-  std::set<Cell> top;
-  std::set<Cell> deeper;
-  std::set<std::string_view> unknown;
-  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
-    if (!node->is("prim::SetAttr")) return;
-    const auto* object = object_of(node->input(0));
-    if (!object)
-      unknown.insert(attribute_name(*node));
-    else
-      (node->owner() == graph.top() ? top : deeper).insert({object->object, attribute_name(*node)});
-  });
-  std::erase_if(top, [&](const Cell& cell) { return deeper.contains(cell) || unknown.contains(cell.second); });
-  return top;
-}
-
-}  // namespace
-
-std::size_t forward_attribute_writes(ir::Graph& graph, const ir::Watch& watch) {
-  const std::set<Cell> cells = written_at_top(graph);
-  if (cells.empty()) return 0;
-  std::map<Cell, ir::Value*> current;
-  std::size_t changed = 0;
-  for (ir::Node* node : all_nodes(graph, watch)) {
-    const bool reads = node->is("prim::GetAttr");
-    if (!reads && !node->is("prim::SetAttr")) continue;
-    const auto* object = object_of(node->input(0));
-    if (!object) continue;
-    const Cell cell{object->object, attribute_name(*node)};
-    if (!cells.contains(cell)) continue;
-    if (!reads) {
-      current[cell] = node->input(1);
-    } else if (const auto value = current.find(cell); value != current.end()) {
-      node->output()->replace_all_uses_with(value->second);
-      node->erase();
-      ++changed;
-    }
-  }
-  return changed;
-}
-
 }  // namespace compatcheck::passes

@@ -37,16 +37,10 @@ std::optional<std::vector<std::string>> read_members(const ir::Graph& graph, con
 // The `training` attribute of every module reads as false, in a graph from text too.
 std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
 
-// Reads that follow a write of the same attribute get the value that was written.
-std::size_t forward_attribute_writes(ir::Graph& graph, const ir::Watch& watch = {});
-
 // Attributes that nothing writes become constants; the first form leaves tensors, lists and dicts alone, and needs no
 // alias analysis.
 std::size_t plain_attributes_to_constants(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
 std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
-
-// Objects that the graph itself makes become the values of their attributes.
-std::size_t dissolve_objects(ir::Graph& graph, const ir::Watch& watch = {});
 
 // ---- Devices, remarks, types
 
@@ -62,7 +56,6 @@ std::size_t drop_type_refinements(ir::Graph& graph,
 // only what the graph itself holds as a constant is one. Needs schemas; leaves them to be resolved anew.
 std::size_t numbers_as_operands(ir::Graph& graph, const ir::Watch& watch = {});
 
-std::size_t lower_tuples(ir::Graph& graph, const ir::Watch& watch = {});
 std::size_t pool_constants(ir::Graph& graph, const ir::Watch& watch = {});  // each constant once, at the top
 
 // What is known of a value from elsewhere, as from shapes of inputs; nullopt if nothing.
@@ -77,11 +70,6 @@ std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget&
 // added to `lost`.
 std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                               std::vector<ir::LostWrite>& lost, const ir::Watch& watch = {});
-
-// append, insert, … on lists made here.
-std::size_t fold_lists(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch = {});
-// len, item, slice of a list that is known.
-std::size_t read_lists(ir::Graph& graph, const ir::Program* program, Budget& budget, const ir::Watch& watch = {});
 
 // torch._foreach_*: a call for each member of lists that are known.
 std::size_t expand_foreach(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,

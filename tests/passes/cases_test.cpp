@@ -46,19 +46,14 @@ std::size_t with_budget(Pass&& pass) {
 }
 
 const std::map<std::string, Run> passes_by_name = {
-    {"forward_attribute_writes", [](ir::Graph& g, const schema::Registry&) { return forward_attribute_writes(g); }},
-    {"dissolve_objects", [](ir::Graph& g, const schema::Registry&) { return dissolve_objects(g); }},
     {"devices_to_cpu", [](ir::Graph& g, const schema::Registry&) { return devices_to_cpu(g); }},
     {"drop_remarks", [](ir::Graph& g, const schema::Registry&) { return drop_remarks(g); }},
     {"drop_assertions", [](ir::Graph& g, const schema::Registry&) { return drop_assertions(g); }},
     {"drop_type_refinements", [](ir::Graph& g, const schema::Registry&) { return drop_type_refinements(g); }},
-    {"lower_tuples", [](ir::Graph& g, const schema::Registry&) { return lower_tuples(g); }},
     {"numbers_as_operands", [](ir::Graph& g, const schema::Registry&) { return numbers_as_operands(g); }},
     {"pool_constants", [](ir::Graph& g, const schema::Registry&) { return pool_constants(g); }},
     {"fold_constants",
      [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_constants(g, nullptr, b); }); }},
-    {"fold_lists",
-     [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return fold_lists(g, nullptr, b); }); }},
     {"expand_foreach",
      [](ir::Graph& g, const schema::Registry& r) {
        return with_budget([&](Budget& b) { return expand_foreach(g, nullptr, r, b); });
@@ -70,8 +65,6 @@ const std::map<std::string, Run> passes_by_name = {
          return follow_containers(g, nullptr, r, b, lost);
        });
      }},
-    {"read_lists",
-     [](ir::Graph& g, const schema::Registry&) { return with_budget([&](Budget& b) { return read_lists(g, nullptr, b); }); }},
     {"prune_branches", [](ir::Graph& g, const schema::Registry&) { return prune_branches(g); }},
     {"simplify_loops", [](ir::Graph& g, const schema::Registry&) { return simplify_loops(g); }},
     {"unroll_loops",
