@@ -69,6 +69,8 @@ bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
   using enum ir::TypeKind;
   const auto changes = [](const ir::Node& node) {
     return node.is("prim::SetAttr") || node.is("prim::CreateObject") || node.is("prim::DictConstruct") || node.is("aten::dict") ||
+           (node.op().starts_with("aten::split") && node.inputs().size() > 1 && node.input(1)->producer() &&
+            node.input(1)->producer()->is("prim::ListConstruct")) ||
            (writes(node) && !node.inputs().empty() && (ir::is(node.input(0)->type(), list) || ir::is(node.input(0)->type(), dict)));
   };
   const auto reads = [](const ir::Node& node) {

@@ -59,6 +59,8 @@ def engine(name):
 
 
 def flat(value):
+    if isinstance(value, dict):
+        return flat(list(value.values()))
     if isinstance(value, (list, tuple)):
         return [part for item in value for part in flat(item)]
     return [] if value is None else [value]
