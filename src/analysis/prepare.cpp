@@ -1,6 +1,3 @@
-#include "ir/text.h"
-#include <cstdlib>
-#include <cstdio>
 #include "analysis/prepare.h"
 
 #include <algorithm>
@@ -50,9 +47,11 @@ class Preparation {
 
   void fold() {
     for (int round = 0; round < fold_rounds; ++round) {
-      const bool changed = conversion::fold_with_facts(
-          prepared_.graph, facts_->facts(), model_.schemas, watch_,
-          {.keep_assertions = how_.keep_assertions, .folded = folded_, .lost_writes = &prepared_.lost_writes, .program = program_of(model_)});
+      const bool changed = conversion::fold_with_facts(prepared_.graph, facts_->facts(), model_.schemas, watch_,
+                                                       {.keep_assertions = how_.keep_assertions,
+                                                        .folded = folded_,
+                                                        .lost_writes = &prepared_.lost_writes,
+                                                        .program = program_of(model_)});
       folded_ = true;
       if (!changed) return;
       prepared_.steps.emplace_back("folded what the inputs' dtypes and shapes settle");
@@ -229,7 +228,6 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
   if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.stack_in_loops();
   Prepared prepared = preparation.take();
-  if (getenv("DBGG")) fprintf(stderr, "GRAPH\n%s\n", ir::print(prepared.graph, {.locations = false}).c_str());
   if (const auto more = named_growth(prepared, given.facts); !more.empty()) {
     growth.insert(growth.end(), more.begin(), more.end());
     return prepare_given(model, options, watch, members, std::move(growth));

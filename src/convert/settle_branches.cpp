@@ -23,11 +23,11 @@ bool differ(const symbolic::TensorFact& a, const symbolic::TensorFact& b) {
 // The result has a rank and dtype that don't come from those of the first operand.
 bool fixes_rank(const ir::Node& node) {
   constexpr auto shaping = std::to_array<std::string_view>({"aten::reshape", "aten::view"});
-  constexpr auto measuring = std::to_array<std::string_view>({"aten::numel", "aten::Int", "aten::Float", "aten::Bool", "aten::item"});
+  constexpr auto measuring =
+      std::to_array<std::string_view>({"aten::numel", "aten::Int", "aten::Float", "aten::Bool", "aten::item"});
   const auto among = [&](const auto& names) { return std::ranges::find(names, node.op()) != names.end(); };
   if (among(measuring) || (node.is("aten::size") && node.inputs().size() == 2)) return true;
-  if (node.is("aten::__getitem__"))
-    return node.input(0)->producer() && node.input(0)->producer()->is("aten::size");
+  if (node.is("aten::__getitem__")) return node.input(0)->producer() && node.input(0)->producer()->is("aten::size");
   const ir::Node* sizes = among(shaping) && node.inputs().size() == 2 ? node.input(1)->producer() : nullptr;
   return sizes && (sizes->is("prim::ListConstruct") || sizes->is("prim::Constant"));
 }
@@ -50,7 +50,8 @@ class Branch {
 
  private:
   bool is_open(std::size_t i) const {
-    const auto *a = facts_.of(branch_->blocks()[0]->outputs()[i]).tensor(), *b = facts_.of(branch_->blocks()[1]->outputs()[i]).tensor();
+    const auto *a = facts_.of(branch_->blocks()[0]->outputs()[i]).tensor(),
+               *b = facts_.of(branch_->blocks()[1]->outputs()[i]).tensor();
     return a && b && ir::is(branch_->output(i)->type(), ir::TypeKind::tensor) && !branch_->output(i)->unused() && differ(*a, *b);
   }
 
@@ -92,7 +93,9 @@ class Branch {
   void close() {
     std::unordered_set<const ir::Value*> needed;
     for (auto node = later_.rbegin(); node != later_.rend(); ++node) {
-      const bool moves = readers_.contains(*node), gives = std::ranges::any_of((*node)->outputs(), [&](const ir::Value* output) { return needed.contains(output); });
+      const bool moves = readers_.contains(*node),
+                 gives =
+                     std::ranges::any_of((*node)->outputs(), [&](const ir::Value* output) { return needed.contains(output); });
       if (!moves && !gives) continue;
       if (!moves && dependent_.contains(*node)) readers_.insert(*node);
       if (!readers_.contains(*node)) before_.insert(*node);
@@ -117,7 +120,8 @@ class Branch {
     }
     for (ir::Node* node : moved)
       for (ir::Value* output : node->outputs()) {
-        if (std::ranges::all_of(output->uses(), [&](const ir::Use& use) { return readers_.contains(at_branch(use.user)); })) continue;
+        if (std::ranges::all_of(output->uses(), [&](const ir::Use& use) { return readers_.contains(at_branch(use.user)); }))
+          continue;
         ir::Value* instead = branch_->add_output(output->type());
         for (std::size_t way = 0; way < 2; ++way) branch_->blocks()[way]->add_output(values[way].at(output));
         passes::replace(output, instead);

@@ -38,7 +38,8 @@ bool holds_written_tensor(const ir::Value* value, const Aliases& aliases) {
 }
 
 // Attributes that calls write, and containers that may be written.
-std::map<AttributeKey, std::string> attributes_to_follow(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
+std::map<AttributeKey, std::string> attributes_to_follow(const ir::Graph& graph, const ir::Program* program,
+                                                         const ir::Watch& watch) {
   std::map<AttributeKey, std::string> keys;
   if (!program) return keys;
   std::set<std::string_view> of_unknown_objects;
@@ -46,7 +47,8 @@ std::map<AttributeKey, std::string> attributes_to_follow(const ir::Graph& graph,
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!is_access(*node)) continue;
     const auto key = key_of(*node);
-    if (!key && node->is("prim::SetAttr") && !(node->input(0)->producer() && node->input(0)->producer()->is("prim::CreateObject")))
+    if (!key && node->is("prim::SetAttr") &&
+        !(node->input(0)->producer() && node->input(0)->producer()->is("prim::CreateObject")))
       of_unknown_objects.insert(attribute_name(*node));
     if (!key) continue;
     if (node->is("prim::GetAttr")) reads.push_back(node);
@@ -64,31 +66,57 @@ std::map<AttributeKey, std::string> attributes_to_follow(const ir::Graph& graph,
   return keys;
 }
 
+constexpr int most_joins = 8;  // that a list comes through
+
+bool is_constructed(const ir::Value* value, int joins = 0);
+
+// What a loop or branch gives, if one way is made of known items.
+bool is_joined(const ir::Node& owner, std::size_t result, int joins) {
+  if (joins == most_joins) return true;
+  return std::ranges::any_of(owner.blocks(), [&](const ir::Block* block) {
+    const std::size_t i = result + (owner.is("prim::Loop") ? 1 : 0);
+    return i < block->outputs().size() && is_constructed(block->outputs()[i], joins + 1);
+  });
+}
+
+bool is_constructed(const ir::Value* value, int joins) {
+  const ir::Node* maker = value->producer();
+  if (maker && !maker->blocks().empty()) return is_joined(*maker, value->index(), joins);
+  if (maker) return maker->is("prim::Constant") || (maker->op().starts_with("prim::") && maker->op().ends_with("Construct"));
+  const ir::Node* loop = value->block()->owner();
+  return loop && value->index() > 0 && is_joined(*loop, value->index() - 1, joins);
+}
+
+bool is_container_or_tuple(const ir::TypeRef& type) { return is_container(type) || ir::is(type, ir::TypeKind::tuple); }
+
 // Whether there is anything that the walk would do.
 bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
-  using enum ir::TypeKind;
   const auto changes = [](const ir::Node& node) {
-    return node.is("prim::SetAttr") || node.is("prim::CreateObject") || node.is("prim::DictConstruct") || node.is("aten::dict") ||
-           (node.op().starts_with("aten::split") && node.inputs().size() > 1 && node.input(1)->producer() &&
-            node.input(1)->producer()->is("prim::ListConstruct")) ||
-           (writes(node) && !node.inputs().empty() && (ir::is(node.input(0)->type(), list) || ir::is(node.input(0)->type(), dict)));
+    return node.is("prim::SetAttr") || node.is("prim::CreateObject") || node.is("aten::dict") ||
+           (writes(node) && !node.inputs().empty() && is_container(node.input(0)->type()));
   };
   const auto reads = [](const ir::Node& node) {
-    if (node.inputs().empty()) return false;
+    if (node.is("prim::ListConstruct") || node.is("prim::DictConstruct") || node.is("prim::TupleConstruct") ||
+        node.inputs().empty())
+      return false;
     const ir::Value* from = node.input(0);
-    const bool container = ir::is(from->type(), list) || ir::is(from->type(), tuple) || ir::is(from->type(), dict);
-    if (!container) return false;
-    if (node.op().starts_with("prim::Tuple") || node.is("prim::ListUnpack") || node.is("aten::__getitem__") || node.is("aten::len") ||
-        node.is("aten::slice") || node.is("aten::add") || node.is("aten::list") || node.is("aten::copy") || node.is("aten::any") ||
-        node.is("aten::all") || node.is("aten::mul"))
-      return !from->producer() || from->producer()->op().starts_with("prim::");
-    return false;
+    if (!is_container_or_tuple(from->type())) return false;
+    const bool dict = ir::is(ir::without_optional(from->type()), ir::TypeKind::dict);
+    const bool known = dict || node.op().starts_with("prim::Tuple") || node.is("prim::ListUnpack") ||
+                       node.is("aten::__getitem__") || node.is("aten::len") || node.is("aten::slice") || node.is("aten::add") ||
+                       node.is("aten::list") || node.is("aten::copy") || node.is("aten::any") || node.is("aten::all") ||
+                       node.is("aten::mul");
+    return known && is_constructed(from);
+  };
+  const auto cuts = [](const ir::Node& node) {
+    return node.op().starts_with("aten::split") && node.inputs().size() > 1 && is_container(node.input(1)->type()) &&
+           std::ranges::any_of(node.output()->uses(), [](const ir::Use& use) { return !use.user->is("prim::ListUnpack"); });
   };
   for (const ir::Node* node : all_nodes(graph, watch)) {
-    if (changes(*node) || reads(*node)) return true;
+    if (changes(*node) || reads(*node) || cuts(*node)) return true;
     if (!node->blocks().empty())
       for (const ir::Value* output : node->outputs())
-        if (ir::is(output->type(), tuple)) return true;
+        if (ir::is(output->type(), ir::TypeKind::tuple)) return true;
   }
   return false;
 }
@@ -102,7 +130,8 @@ void ContainerWalk::load_attributes() {
     ir::Value* made = constant_before(place, *stored_attribute(*program_, key.first, key.second));
     const ir::Constant& value = *ir::constant_of(made);
     if (holds_memory(made->type())) made->producer()->set_attribute("path", {path});
-    if (const auto* type = attribute_type(*program_, key.first, key.second); type && !value.is_none() && !value.get<ir::TensorView>())
+    if (const auto* type = attribute_type(*program_, key.first, key.second);
+        type && !value.is_none() && !value.get<ir::TensorView>())
       made->set_type(ir::without_optional(*type));
     labels_[made->producer()] = site++;
     holders_[key] = add_cell({.kind = Cell::Kind::object, .whole = true, .items = {look(made)}}, made->type(), {});
@@ -118,7 +147,9 @@ void ContainerWalk::keep_snapshot() {
 // Whether what `now` leads to is what `before` led to when the snapshot was made.
 bool ContainerWalk::is_as_before(const Abstract& before, const Abstract& now) const {
   if (!before.followed() || !now.followed()) return same(before, now);
-  if (before.parts && now.parts) return std::ranges::equal(*before.parts, *now.parts, [&](const Abstract& a, const Abstract& b) { return is_as_before(a, b); });
+  if (before.parts && now.parts)
+    return std::ranges::equal(*before.parts, *now.parts,
+                              [&](const Abstract& a, const Abstract& b) { return is_as_before(a, b); });
   if (!before.cell || !now.cell || *before.cell >= snapshot_.size()) return false;
   const Cell &old = snapshot_[*before.cell], &cell = heap_.at(*now.cell);
   if (old.kind != cell.kind || old.whole != cell.whole || !same_keys(old.keys, cell.keys)) return false;
@@ -143,7 +174,8 @@ namespace {
 // Follows what a graph does; what can't be followed is found by trying on copies.
 class Following {
  public:
-  Following(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget, const ir::Watch& watch)
+  Following(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
+            const ir::Watch& watch)
       : graph_(graph), program_(program), registry_(registry), budget_(budget), watch_(watch) {}
 
   std::size_t run(std::vector<ir::LostWrite>& lost) {
@@ -238,8 +270,9 @@ bool ContainerWalk::depends_on_sizes_only(const AttributeKey& key) const {
     for (const Abstract& item : cell ? cell->items : *abstract.parts) self(self, item);
   };
   collect(collect, heap_.at(holders_.at(key)).items[0]);
-  constexpr auto about_sizes = std::to_array<std::string_view>(
-      {"aten::size", "aten::dim", "aten::numel", "aten::len", "prim::dtype", "prim::device", "prim::shape", "aten::is_floating_point"});
+  constexpr auto about_sizes =
+      std::to_array<std::string_view>({"aten::size", "aten::dim", "aten::numel", "aten::len", "prim::dtype", "prim::device",
+                                       "prim::shape", "aten::is_floating_point"});
   std::unordered_set<const ir::Node*> seen;
   while (!values.empty()) {
     const ir::Value* value = values.back();
@@ -251,7 +284,8 @@ bool ContainerWalk::depends_on_sizes_only(const AttributeKey& key) const {
     values.insert(values.end(), node->inputs().begin(), node->inputs().end());
     for (const ir::Block* block : node->blocks()) {
       values.insert(values.end(), block->outputs().begin(), block->outputs().end());
-      ir::for_each_node(*block, [&](const ir::Node* inner) { values.insert(values.end(), inner->outputs().begin(), inner->outputs().end()); });
+      ir::for_each_node(
+          *block, [&](const ir::Node* inner) { values.insert(values.end(), inner->outputs().begin(), inner->outputs().end()); });
     }
   }
   return true;

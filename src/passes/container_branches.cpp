@@ -14,7 +14,8 @@ ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b) {
   if (ir::is(a, tensor) && ir::is(b, tensor)) return ir::tensor_type();
   if (ir::is(a, none)) return ir::is(b, optional) ? b : ir::optional_of(b);
   if (ir::is(b, none) || ir::is(b, optional) || ir::is(a, optional)) {
-    const ir::TypeRef inner = ir::is(b, none) ? ir::without_optional(a) : join_types(ir::without_optional(a), ir::without_optional(b));
+    const ir::TypeRef inner =
+        ir::is(b, none) ? ir::without_optional(a) : join_types(ir::without_optional(a), ir::without_optional(b));
     return ir::optional_of(inner);
   }
   return a;
@@ -53,7 +54,8 @@ struct ContainerWalk::Join {
     if (one.parts) {
       const std::size_t count = one.parts->size();
       std::vector<Abstract> parts;
-      for (std::size_t i = 0; i < count; ++i) parts.push_back(merge(a ? &(*a->parts)[i] : nullptr, b ? &(*b->parts)[i] : nullptr));
+      for (std::size_t i = 0; i < count; ++i)
+        parts.push_back(merge(a ? &(*a->parts)[i] : nullptr, b ? &(*b->parts)[i] : nullptr));
       return Abstract::of_parts(std::move(parts), one.type);
     }
     if (one.cell) return Abstract::of_cell(merge_cells(a ? a->cell : std::nullopt, b ? b->cell : std::nullopt));
@@ -71,7 +73,9 @@ struct ContainerWalk::Join {
     walk.add_sites(a, sites);
     walk.add_sites(b, sites);
     if (!sites.empty()) walk.leave(std::move(sites));
-    const auto is_tuple = [](const Abstract& x) { return !x.followed() && ir::is(x.value->type(), ir::TypeKind::tuple) && !x.value->type()->elements.empty(); };
+    const auto is_tuple = [](const Abstract& x) {
+      return !x.followed() && ir::is(x.value->type(), ir::TypeKind::tuple) && !x.value->type()->elements.empty();
+    };
     if (a.parts && is_tuple(b)) return merge(&a, &keep(walk.as_parts(b, node->blocks()[1]->return_node())));
     if (b.parts && is_tuple(a)) return merge(&keep(walk.as_parts(a, node->blocks()[0]->return_node())), &b);
     return Abstract::of(output({walk.leaf(a, node->blocks()[0]->return_node()), walk.leaf(b, node->blocks()[1]->return_node())}));
@@ -94,14 +98,16 @@ struct ContainerWalk::Join {
       const ir::TypeRef type = ir::simple_type(ir::TypeKind::none);
       return made = node_before(node, "prim::Uninitialized", {}, {&type, 1})->output();
     }
-    if (constants[0] && constants[1] && ir::equal(*constants[0], *constants[1]) && ir::equal(*values[0]->type(), *values[1]->type()))
+    if (constants[0] && constants[1] && ir::equal(*constants[0], *constants[1]) &&
+        ir::equal(*values[0]->type(), *values[1]->type()))
       return made = constant_before(node, *constants[0], values[0]->type());
     const ir::TypeRef type = !values[0]   ? values[1]->type()
                              : !values[1] ? values[0]->type()
                                           : join_types(values[0]->type(), values[1]->type());
     for (std::size_t way = 0; way < ways; ++way) {
       ir::Block* block = node->blocks()[way];
-      block->add_output(values[way] ? values[way] : node_before(block->return_node(), "prim::Uninitialized", {}, {&type, 1})->output());
+      block->add_output(values[way] ? values[way]
+                                    : node_before(block->return_node(), "prim::Uninitialized", {}, {&type, 1})->output());
     }
     made = node->add_output(type);
     ++walk.changes_;
@@ -134,8 +140,8 @@ struct ContainerWalk::Join {
   Cell merge_states(const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
     const Cell& one = a ? *a : *b;
     Cell cell{.kind = one.kind, .keys = one.keys};
-    const bool alike = !a || !b || (a->items.size() == b->items.size() && a->keys.size() == b->keys.size() &&
-                                    same_keys(a->keys, b->keys));
+    const bool alike =
+        !a || !b || (a->items.size() == b->items.size() && a->keys.size() == b->keys.size() && same_keys(a->keys, b->keys));
     if (one.kind == Cell::Kind::list && (!alike || (a && a->whole) || (b && b->whole))) {
       if (!is_plain_element(type->elements[0])) walk.leave(sites);
       cell.whole = true;
@@ -159,7 +165,8 @@ struct ContainerWalk::Join {
       for (const auto& [id, changed] : changes[way]) {
         if (!existed(id) || results.contains(id)) continue;
         const CellOrigin origin = walk.heap_.origin(id);
-        results[id] = merge_states(raises[0] ? nullptr : &state(0, id), raises[1] ? nullptr : &state(1, id), origin.type, origin.sites);
+        results[id] =
+            merge_states(raises[0] ? nullptr : &state(0, id), raises[1] ? nullptr : &state(1, id), origin.type, origin.sites);
       }
     for (auto& [id, cell] : results) walk.set_state(id, std::move(cell));
   }

@@ -12,8 +12,8 @@
 namespace compatcheck::passes {
 
 struct ContainerWalk::CellPlan {
-  bool whole = false;     // a list is carried as one value
-  bool was_set = false;   // an attribute's holder: its flag differs
+  bool whole = false;    // a list is carried as one value
+  bool was_set = false;  // an attribute's holder: its flag differs
   std::vector<Plan> items{};
 };
 
@@ -55,7 +55,8 @@ class ContainerWalk::Loop {
 
  private:
   static bool is_tuple(const Abstract& abstract) {
-    return !abstract.followed() && ir::is(abstract.value->type(), ir::TypeKind::tuple) && !abstract.value->type()->elements.empty();
+    return !abstract.followed() && ir::is(abstract.value->type(), ir::TypeKind::tuple) &&
+           !abstract.value->type()->elements.empty();
   }
 
   static bool writes_containers(const ir::Block& block) {
@@ -189,7 +190,8 @@ class ContainerWalk::Loop {
       const Cell before = head == ends.head_cells.end() ? walk_.heap_.at(id) : head->second;
       auto plan = plan_.cells.find(id);
       CellPlan fresh{.items = std::vector<Plan>(before.items.size())};
-      const bool differs = widen(plan == plan_.cells.end() ? fresh : plan->second, before, *changed, walk_.heap_.origin(id), ends);
+      const bool differs =
+          widen(plan == plan_.cells.end() ? fresh : plan->second, before, *changed, walk_.heap_.origin(id), ends);
       if (differs && plan == plan_.cells.end()) plan_.cells.emplace(id, std::move(fresh));
       more = more || differs;
     }
@@ -325,13 +327,12 @@ class ContainerWalk::Loop {
     using enum Plan::Kind;
     if (plan.kind == value) values.push_back(end.value);
     for (std::size_t i = 0; i < plan.parts.size(); ++i) collect(plan.parts[i], (*end.parts)[i], ends, values);
-    if (plan.kind == contents)
-      collect(*plan.contents, end_state(*end.cell, ends), walk_.heap_.origin(*end.cell), ends, values);
+    if (plan.kind == contents) collect(*plan.contents, end_state(*end.cell, ends), walk_.heap_.origin(*end.cell), ends, values);
   }
 
-  void collect(const CellPlan& plan, const Cell& end, const CellOrigin& origin, const Ends& ends, std::vector<ir::Value*>& values) {
-    if (plan.whole)
-      values.push_back(end.made ? end.made : walk_.make(end, origin, node_->blocks()[0]->return_node()));
+  void collect(const CellPlan& plan, const Cell& end, const CellOrigin& origin, const Ends& ends,
+               std::vector<ir::Value*>& values) {
+    if (plan.whole) values.push_back(end.made ? end.made : walk_.make(end, origin, node_->blocks()[0]->return_node()));
     for (std::size_t i = 0; i < plan.items.size(); ++i) collect(plan.items[i], end.items[i], ends, values);
   }
 

@@ -120,8 +120,8 @@ void ContainerWalk::tuple_construct(ir::Node* node) {
 
 void ContainerWalk::give_list(ir::Node* node, std::vector<Abstract> items) {
   if (items.size() > most_items || !spend(budget_.listed, items.size())) return visit_other(node);
-  const Abstract list = Abstract::of_cell(
-      add_cell({.items = std::move(items)}, node->output()->type(), {site_of(node->output())}));
+  const Abstract list =
+      Abstract::of_cell(add_cell({.items = std::move(items)}, node->output()->type(), {site_of(node->output())}));
   if (is_left_out(node->output())) return visit_other(node);
   give(node, list);
 }
@@ -165,8 +165,8 @@ void ContainerWalk::tuple_read(ir::Node* node) {
   const ir::Constant *begin = node->attribute("beg"), *end = node->attribute("end");
   if (!begin || !end || !begin->get<std::int64_t>() || !end->get<std::int64_t>()) return visit_other(node);
   std::vector<Abstract> slice;
-  for (const std::int64_t i : ir::slice_places(static_cast<std::int64_t>(parts.size()), *begin->get<std::int64_t>(),
-                                               *end->get<std::int64_t>(), 1))
+  for (const std::int64_t i :
+       ir::slice_places(static_cast<std::int64_t>(parts.size()), *begin->get<std::int64_t>(), *end->get<std::int64_t>(), 1))
     slice.push_back(parts[static_cast<std::size_t>(i)]);
   give(node, Abstract::of_parts(std::move(slice), node->output()->type()));
 }
@@ -209,7 +209,8 @@ void ContainerWalk::split(ir::Node* node) {
   }
   Cell parts{.made = node->output()};
   for (ir::Value* part : unpack->outputs()) parts.items.push_back(Abstract::of(part));
-  know(node->output(), Abstract::of_cell(add_cell(std::move(parts), node->output()->type(), {site_of(node->output())}, node->output())));
+  know(node->output(),
+       Abstract::of_cell(add_cell(std::move(parts), node->output()->type(), {site_of(node->output())}, node->output())));
 }
 
 void ContainerWalk::item(ir::Node* node) {
@@ -244,7 +245,9 @@ void ContainerWalk::slice(ir::Node* node) {
   const ir::Constant *start = ir::constant_of(node->input(1)), *end = ir::constant_of(node->input(2));
   const auto is_bound = [](const ir::Constant* at) { return at && (at->is_none() || at->get<std::int64_t>()); };
   if (!step || *step == 0 || !is_bound(start) || !is_bound(end)) return visit_cut(node, look(node->input(0)));
-  const auto bound = [](const ir::Constant* at) { return at->is_none() ? std::nullopt : std::optional(*at->get<std::int64_t>()); };
+  const auto bound = [](const ir::Constant* at) {
+    return at->is_none() ? std::nullopt : std::optional(*at->get<std::int64_t>());
+  };
   std::vector<Abstract> part;
   for (const std::int64_t i : ir::slice_places(static_cast<std::int64_t>(list->items.size()), bound(start), bound(end), *step))
     part.push_back(list->items[static_cast<std::size_t>(i)]);
@@ -324,7 +327,9 @@ void ContainerWalk::sorted(ir::Node* node) {
 
 // Texts or ints, if all are known.
 bool ContainerWalk::sort_constants(std::vector<Abstract>& items) {
-  const auto all = [&](auto&& kind) { return std::ranges::all_of(items, [&](const Abstract& a) { return !a.followed() && kind(a.value); }); };
+  const auto all = [&](auto&& kind) {
+    return std::ranges::all_of(items, [&](const Abstract& a) { return !a.followed() && kind(a.value); });
+  };
   if (all([](const ir::Value* v) { return known<std::string>(v) != nullptr; }))
     std::ranges::stable_sort(items, {}, [](const Abstract& a) { return *known<std::string>(a.value); });
   else if (all([](const ir::Value* v) { return known<std::int64_t>(v) != nullptr; }))
@@ -527,7 +532,8 @@ void ContainerWalk::create_object(ir::Node* node) {
     known_[node->output()] = Abstract::of(node->output());
     return;
   }
-  know(node->output(), Abstract::of_cell(add_cell({.kind = Cell::Kind::object}, node->output()->type(), {site_of(node->output())})));
+  know(node->output(),
+       Abstract::of_cell(add_cell({.kind = Cell::Kind::object}, node->output()->type(), {site_of(node->output())})));
 }
 
 void ContainerWalk::get_attribute(ir::Node* node) {

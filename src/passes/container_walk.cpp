@@ -14,10 +14,10 @@ namespace {
 
 // They may return a list or dictionary that somebody else holds, too.
 bool hands_on(const ir::Node& node) {
-  constexpr auto operators = std::to_array<std::string_view>(
-      {"aten::__getitem__", "aten::get", "aten::pop", "aten::popitem", "aten::setdefault", "aten::_unwrap_optional",
-       "prim::GetAttr", "prim::ListUnpack", "prim::TupleIndex", "prim::TupleUnpack", "prim::Uninitialized", "prim::annotate",
-       "prim::unchecked_cast"});
+  constexpr auto operators =
+      std::to_array<std::string_view>({"aten::__getitem__", "aten::get", "aten::pop", "aten::popitem", "aten::setdefault",
+                                       "aten::_unwrap_optional", "prim::GetAttr", "prim::ListUnpack", "prim::TupleIndex",
+                                       "prim::TupleUnpack", "prim::Uninitialized", "prim::annotate", "prim::unchecked_cast"});
   return std::ranges::find(operators, node.op()) != operators.end() || gives_what_it_writes(node);
 }
 
@@ -139,8 +139,7 @@ void ContainerWalk::add_sites(const Abstract& abstract, std::set<Site>& sites) c
 
 CellId ContainerWalk::add_cell(Cell cell, const ir::TypeRef& type, std::set<Site> sites, const ir::Value* value) {
   const bool input = value && !value->producer();
-  return heap_.add(std::move(cell),
-                   {ir::without_optional(type), std::move(sites), input ? value->name() : std::string(), value});
+  return heap_.add(std::move(cell), {ir::without_optional(type), std::move(sites), input ? value->name() : std::string(), value});
 }
 
 void ContainerWalk::know(const ir::Value* value, Abstract abstract) {
@@ -263,7 +262,8 @@ bool ContainerWalk::holds(const ir::Value* value, const Abstract& abstract) {
   work(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     const ir::Constant* key = dict ? ir::constant_of(node->input(2 * i)) : nullptr;
-    if ((dict && (!key || !ir::equal(*key, cell->keys[i]))) || !holds(node->input(stride * i + stride - 1), items[i])) return false;
+    if ((dict && (!key || !ir::equal(*key, cell->keys[i]))) || !holds(node->input(stride * i + stride - 1), items[i]))
+      return false;
   }
   return true;
 }
@@ -298,10 +298,12 @@ ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::N
 
 Abstract ContainerWalk::as_parts(const Abstract& abstract, ir::Node* place) {
   const ir::TypeRef& type = abstract.value->type();
-  ir::Node* unpack = is_undefined(abstract.value) ? nullptr : node_before(place, "prim::TupleUnpack", {&abstract.value, 1}, type->elements);
+  ir::Node* unpack =
+      is_undefined(abstract.value) ? nullptr : node_before(place, "prim::TupleUnpack", {&abstract.value, 1}, type->elements);
   std::vector<Abstract> parts;
   for (std::size_t i = 0; i < type->elements.size(); ++i) {
-    ir::Value* part = unpack ? unpack->output(i) : node_before(place, "prim::Uninitialized", {}, {&type->elements[i], 1})->output();
+    ir::Value* part =
+        unpack ? unpack->output(i) : node_before(place, "prim::Uninitialized", {}, {&type->elements[i], 1})->output();
     known_[part] = Abstract::of(part);
     parts.push_back(Abstract::of(part));
   }
@@ -360,8 +362,9 @@ void ContainerWalk::visit_other(ir::Node* node) {
   for (const std::size_t i : written)
     if (const auto at = known_.find(node->input(i)); at != known_.end() && has_cells(at->second)) leave(at->second);
   // What it stores somewhere must stay one object with what we follow.
-  const bool stores = node->is("prim::SetAttr") ||
-                      std::ranges::any_of(written, [&](std::size_t i) { return !ir::is(node->input(i)->type(), ir::TypeKind::tensor); });
+  const bool stores = node->is("prim::SetAttr") || std::ranges::any_of(written, [&](std::size_t i) {
+                        return !ir::is(node->input(i)->type(), ir::TypeKind::tensor);
+                      });
   for (ir::Value* input : node->inputs())
     if (const auto at = known_.find(input); stores && at != known_.end() && has_cells(at->second)) leave(at->second);
   put_operands(node);
@@ -415,7 +418,6 @@ void ContainerWalk::give(ir::Node* node, Abstract result) {
   node->erase();
 }
 
-void ContainerWalk::drop(ir::Node* node) {
- dropped_.push_back(node); }
+void ContainerWalk::drop(ir::Node* node) { dropped_.push_back(node); }
 
 }  // namespace compatcheck::passes

@@ -58,6 +58,7 @@ class ContainerWalk {
 
   // Places whose containers couldn't be followed; if there are any, the graph is only good for deleting.
   const std::set<Site>& failed() const { return failed_; }
+  std::size_t work_left() const { return work_left_; }
   std::size_t changes() const { return changes_; }
   std::map<AttributeKey, AttributeCourse> courses() const;
   std::vector<ir::LostWrite>& lost_writes() { return lost_writes_; }
@@ -78,7 +79,7 @@ class ContainerWalk {
   std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
   ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`
   ir::Value* make(const Cell& cell, const CellOrigin& origin, ir::Node* place);
-  [[noreturn]] void leave(const Abstract& abstract) const;  // throws Unfollowed
+  [[noreturn]] void leave(const Abstract& abstract) const;       // throws Unfollowed
   Abstract as_parts(const Abstract& abstract, ir::Node* place);  // of a tuple that isn't followed
   [[noreturn]] void leave(std::set<Site> sites) const;
   void add_sites(const Abstract& abstract, std::set<Site>& sites) const;
@@ -174,9 +175,9 @@ class ContainerWalk {
   std::unordered_map<const ir::Node*, Site> labels_;
   std::unordered_set<const ir::Node*> done_;
   std::vector<ir::Node*> dropped_;
-  ir::Node* next_ = nullptr;  // what is visited after this node
+  ir::Node* next_ = nullptr;                // what is visited after this node
   std::map<AttributeKey, CellId> holders_;  // one cell for each attribute, which holds it and whether it is still as it was
-  std::vector<Cell> snapshot_;  // all cells when the call began
+  std::vector<Cell> snapshot_;              // all cells when the call began
   std::set<AttributeKey> read_before_write_;
   std::vector<ir::LostWrite> lost_writes_;
   std::set<Site> failed_;

@@ -54,7 +54,7 @@ bool same_keys(const std::vector<ir::Constant>& a, const std::vector<ir::Constan
 struct CellOrigin {
   ir::TypeRef type;
   std::set<Site> sites;
-  std::string input{};             // the graph's input that it is
+  std::string input{};               // the graph's input that it is
   const ir::Value* value = nullptr;  // that was there before it was followed
 };
 

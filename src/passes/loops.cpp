@@ -1,10 +1,11 @@
+#include "passes/loops.h"
+
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <string_view>
 
 #include "passes/effects.h"
-#include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/stack_in_loops.h"
