@@ -14,9 +14,16 @@ bool is_state(const Prepared& prepared, const std::string& input) {
 
 Finding finding_of(const ir::LostWrite& write) {
   Finding finding;
-  finding.id = "CC014";
   finding.severity = Severity::note;
   finding.op = write.op;
+  if (write.op == "prim::SetAttr") {
+    finding.id = "CC015";
+    finding.message = "keeps in attribute " + write.input +
+                      " what the first call computes from the sizes of its inputs; the ONNX model computes it in each call";
+    finding.help = "use a new copy of the model for each size where later calls must not see what the first one kept";
+    return finding;
+  }
+  finding.id = "CC014";
   finding.message =
       "writes to input " + write.input + ": the ONNX model gives the same results, but leaves its caller's tensor as it is";
   finding.help = "return " + write.input + " as well where the caller reads it afterwards";

@@ -1,4 +1,4 @@
-// Findings for what the model writes to its inputs (CC014).
+// Findings for what the model writes to its inputs (CC014), and keeps in attributes (CC015).
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace compatcheck::analysis {
 
-// One for each input, with the places of its writes. State that is an input (--state) loses nothing: its new value is an output.
+// One for each input or attribute, with the places of its writes. State that is an input (--state) loses nothing: its new value is an output.
 std::vector<Finding> collect_lost_writes(const Prepared& prepared);
 
 }  // namespace compatcheck::analysis

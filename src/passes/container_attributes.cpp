@@ -10,6 +10,7 @@
 #include "passes/effects.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/same_calls.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -190,6 +191,7 @@ class Following {
       } catch (const TooMuchWork&) {
         return 0;
       }
+      note_caches(lost);
       ContainerWalk walk(graph_, options(budget_));
       walk.run();
       walk.finish();
@@ -224,18 +226,29 @@ class Following {
     for (const auto& [key, course] : walk.courses())
       if (course.changed && course.read_before_write) kept.insert(key);
     const std::size_t changes = walk.changes();
+    caches_ = kept;
     if (kept.empty()) {
       walk.finish();
       return changes;
     }
     walk.run_again(graph_);
-    bool state = false;
-    for (const auto& [key, course] : walk.courses())
-      if (kept.contains(key) && (course.changed || !walk.depends_on_sizes_only(key))) {
-        attributes_.erase(key);
-        state = true;
-      }
-    return state ? std::nullopt : std::optional(changes);
+    const auto courses = walk.courses();
+    std::set<AttributeKey> state;
+    for (const AttributeKey& key : kept)
+      if (courses.at(key).changed || !walk.is_nearly_constant(key)) state.insert(key);
+    // A cache is not seen in what the model gives.
+    if (state.empty() && (!walk.failed().empty() || !(walk.finish(), are_same_calls(copy, *walk.second_call(), watch_))))
+      state = kept;
+    for (const AttributeKey& key : state) attributes_.erase(key);
+    return state.empty() ? std::optional(changes) : std::nullopt;
+  }
+
+  // Each call computes what PyTorch's first call keeps.
+  void note_caches(std::vector<ir::LostWrite>& lost) const {
+    for (ir::Node* node : all_nodes(graph_, watch_)) {
+      const auto key = node->is("prim::SetAttr") ? key_of(*node) : std::nullopt;
+      if (key && caches_.contains(*key)) lost.push_back({attributes_.at(*key), node->op(), node->location(), node->module()});
+    }
   }
 
   bool leave_attributes(const std::set<Site>& sites) {
@@ -255,37 +268,48 @@ class Following {
   Budget& budget_;
   const ir::Watch& watch_;
   std::map<AttributeKey, std::string> attributes_;
+  std::set<AttributeKey> caches_;  // written by the first call alone
   std::set<Site> unfollowed_;
   std::size_t most_work_ = 0;
 };
 
 }  // namespace
 
-bool ContainerWalk::depends_on_sizes_only(const AttributeKey& key) const {
-  std::vector<const ir::Value*> values;
+bool ContainerWalk::is_nearly_constant(const AttributeKey& key) const {
+  struct Reached {
+    const ir::Value* value;
+    bool rounded;
+  };
+  std::vector<Reached> reached;
   const auto collect = [&](const auto& self, const Abstract& abstract) -> void {
-    if (!abstract.followed()) return values.push_back(abstract.value);
+    if (!abstract.followed()) return reached.push_back({abstract.value, false});
     const Cell* cell = abstract.cell ? &heap_.at(*abstract.cell) : nullptr;
-    if (cell && cell->whole) return values.push_back(cell->made);
+    if (cell && cell->whole && cell->kind == Cell::Kind::list) return reached.push_back({cell->made, false});
     for (const Abstract& item : cell ? cell->items : *abstract.parts) self(self, item);
   };
   collect(collect, heap_.at(holders_.at(key)).items[0]);
-  constexpr auto about_sizes =
-      std::to_array<std::string_view>({"aten::size", "aten::dim", "aten::numel", "aten::len", "prim::dtype", "prim::device",
-                                       "prim::shape", "aten::is_floating_point"});
-  std::unordered_set<const ir::Node*> seen;
-  while (!values.empty()) {
-    const ir::Value* value = values.back();
-    values.pop_back();
+  constexpr auto sizes = std::to_array<std::string_view>({"aten::size", "aten::dim", "aten::numel", "aten::len", "prim::shape"});
+  constexpr auto settled = std::to_array<std::string_view>({"prim::dtype", "prim::device", "aten::is_floating_point"});
+  const auto among = [](const ir::Node& node, const auto& names) { return std::ranges::find(names, node.op()) != names.end(); };
+  std::set<std::pair<const ir::Node*, bool>> seen;
+  while (!reached.empty()) {
+    auto [value, rounded] = reached.back();
+    reached.pop_back();
     const ir::Node* node = value->producer() ? value->producer() : value->block()->owner();
-    if (!node) return false;  // an input's contents
-    if (!seen.insert(node).second || std::ranges::find(about_sizes, node->op()) != about_sizes.end()) continue;
-    if (is_random(*node)) return false;
-    values.insert(values.end(), node->inputs().begin(), node->inputs().end());
+    if (!node || is_random(*node)) return false;  // an input's contents, for one
+    if (!seen.emplace(node, rounded).second || among(*node, settled)) continue;
+    if (among(*node, sizes)) {
+      if (!rounded) return false;
+      continue;
+    }
+    const ir::Node* from = node->inputs().empty() ? nullptr : node->input(0)->producer();
+    rounded = rounded || (node->is("aten::round") && from && from->is("aten::log2"));
+    for (const ir::Value* input : node->inputs()) reached.push_back({input, rounded});
     for (const ir::Block* block : node->blocks()) {
-      values.insert(values.end(), block->outputs().begin(), block->outputs().end());
-      ir::for_each_node(
-          *block, [&](const ir::Node* inner) { values.insert(values.end(), inner->outputs().begin(), inner->outputs().end()); });
+      for (const ir::Value* output : block->outputs()) reached.push_back({output, rounded});
+      ir::for_each_node(*block, [&](const ir::Node* inner) {
+        for (const ir::Value* output : inner->outputs()) reached.push_back({output, rounded});
+      });
     }
   }
   return true;

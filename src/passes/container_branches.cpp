@@ -31,7 +31,6 @@ struct ContainerWalk::Join {
   std::array<bool, ways> raises{};
   std::map<std::array<ir::Value*, ways>, ir::Value*> outputs{};
   std::map<std::array<CellId, ways>, CellId> merged{};
-  std::array<std::map<CellId, CellId>, ways> became{};
   std::deque<Abstract> kept{};
 
   const Cell& state(std::size_t way, CellId id) const {
@@ -128,12 +127,10 @@ struct ContainerWalk::Join {
     Cell cell = merge_states(a ? &state(0, *a) : nullptr, b ? &state(1, *b) : nullptr, origin.type, sites);
     const CellId made = walk.add_cell(std::move(cell), origin.type, sites);
     merged[key] = made;
-    for (std::size_t way = 0; way < ways; ++way) {
-      const auto& from = way == 0 ? a : b;
-      if (!from) continue;
-      if (!became[way].emplace(*from, made).second) walk.leave(std::move(sites));
-      if (existed(*from) && walk.is_live_elsewhere(*from, node)) walk.heap_.freeze(made, *from);
-    }
+    Identities identities;
+    for (const auto& from : {a, b})
+      if (from) identities.insert(walk.heap_.identities(*from).begin(), walk.heap_.identities(*from).end());
+    walk.heap_.set_identities(made, std::move(identities));
     return made;
   }
 
@@ -233,12 +230,12 @@ bool stands_in(const ir::Node* node, const ir::Block* block) {
 
 }  // namespace
 
-// Whether something but `merge` may still get hold of the cell: a value that is read later, or another cell.
-bool ContainerWalk::is_live_elsewhere(CellId id, const ir::Node* merge) {
+// Whether anything behind the node may still get hold of the cell: a value that is read later, or another cell.
+bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
   const auto read_later = [&](const ir::Value* value, const ir::Node* user) {
-    if (user == merge) return false;
+    if (user == after) return false;
     if (!done_.contains(user)) return true;
-    for (const ir::Block* block = merge->owner(); block && block->owner(); block = block->parent())
+    for (const ir::Block* block = after->owner(); block && block->owner(); block = block->parent())
       if (block->owner()->is("prim::Loop") && stands_in(user, block) && available_in(value, block->parent())) return true;
     return false;
   };

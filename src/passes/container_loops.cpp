@@ -101,6 +101,7 @@ class ContainerWalk::Loop {
       return inside;
     };
     const std::size_t given = loop->inputs().size() - 2;
+    const Cells entered = entries(loop);
     for (const auto& [i, plan] : plan_.carried) {
       const Abstract entry = walk_.look(loop->input(i + 2));
       const auto keep = [&](ir::Value* before, const ir::TypeRef&) {
@@ -108,9 +109,8 @@ class ContainerWalk::Loop {
         return body->inputs()[i + 1];
       };
       ends.heads[i] = keeps_place(plan) ? instance(plan, entry, loop, keep) : instance(plan, entry, loop, carry);
-      if (plan.kind == Plan::Kind::contents && walk_.is_live_elsewhere(*entry.cell, loop))
-        walk_.heap_.freeze(*ends.heads[i].cell, *entry.cell);
     }
+    give_identities(entered, heads(ends));
     for (const auto& [id, plan] : plan_.cells) ends.head_cells[id] = instance(plan, Abstract::of_cell(id), loop, carry);
     walk_.heap_.open();
     for (const auto& [id, cell] : ends.head_cells) walk_.set_state(id, Cell(cell));
@@ -183,6 +183,7 @@ class ContainerWalk::Loop {
 
   bool widen(const Ends& ends) {
     bool more = false;
+    const Cells heads_before = heads(ends);
     for (auto& [i, plan] : plan_.carried) more = widen(plan, ends.heads.at(i), ends.values.at(i), ends, true) || more;
     for (const auto& [id, changed] : ends.changes) {
       if (!existed(id)) continue;
@@ -195,7 +196,78 @@ class ContainerWalk::Loop {
       if (differs && plan == plan_.cells.end()) plan_.cells.emplace(id, std::move(fresh));
       more = more || differs;
     }
-    return more;
+    return more || meet(heads_before, ends);
+  }
+
+  // ---- Names that may mean one list
+
+  using Cells = std::vector<CellId>;  // of the carried values that are cells, in order
+
+  // What of a value is carried as the contents of a cell.
+  static void find_cells(const Plan& plan, const Abstract& abstract, Cells& cells) {
+    if (plan.kind == Plan::Kind::contents) cells.push_back(*abstract.cell);
+    for (std::size_t i = 0; i < plan.parts.size(); ++i) find_cells(plan.parts[i], (*abstract.parts)[i], cells);
+  }
+
+  Cells entries(const ir::Node* loop) {
+    Cells cells;
+    for (const auto& [i, plan] : plan_.carried) find_cells(plan, walk_.look(loop->input(i + 2)), cells);
+    return cells;
+  }
+  Cells heads(const Ends& ends) const {
+    Cells cells;
+    for (const auto& [i, plan] : plan_.carried) find_cells(plan, ends.heads.at(i), cells);
+    return cells;
+  }
+
+  // Which carried cells end a trip as one list, or as one from outside of the loop. Whether that is news.
+  bool meet(const Cells& heads, const Ends& ends) {
+    Cells last;
+    for (const auto& [i, plan] : plan_.carried) find_cells(plan, ends.values.at(i), last);
+    if (last.size() != heads.size()) {  // the plan has grown
+      meeting_.clear();
+      outer_.clear();
+      return true;
+    }
+    const std::size_t known = meeting_.size() + outer_.size();
+    const auto meets = [&](CellId a, CellId b) {
+      const Identities &one = walk_.heap_.identities(a), &other = walk_.heap_.identities(b);
+      return std::ranges::any_of(one, [&](Identity identity) { return other.contains(identity); });
+    };
+    for (std::size_t p = 0; p < last.size(); ++p) {
+      for (const Identity identity : walk_.heap_.identities(last[p]))
+        if (was_outside(identity)) outer_.emplace(p, identity);
+      for (std::size_t q = 0; q < last.size(); ++q) {
+        if (p < q && meets(last[p], last[q])) meeting_.emplace(p, q);
+        if (p == q || !meets(last[p], heads[q])) continue;  // p goes on with what q was
+        const auto of_q = outer_;
+        for (const auto& [place, identity] : of_q)
+          if (place == q) outer_.emplace(p, identity);
+      }
+    }
+    return meeting_.size() + outer_.size() > known;
+  }
+
+  bool was_outside(Identity identity) const {
+    if (identity < first_identity_) return true;
+    const auto cells = walk_.heap_.cells_of(identity);
+    return std::ranges::any_of(cells, [&](CellId id) { return walk_.heap_.origin(id).value && existed(id); });
+  }
+
+  // Of cells that stand for the carried ones, in a trip or after the loop.
+  void give_identities(const Cells& entries, const Cells& cells) {
+    for (std::size_t p = 0; p < entries.size(); ++p)
+      for (const Identity identity : walk_.heap_.identities(entries[p])) outer_.emplace(p, identity);
+    std::vector<Identities> made(cells.size());
+    for (std::size_t p = 0; p < cells.size(); ++p) made[p].insert(walk_.heap_.new_identity());
+    for (const auto& [p, identity] : outer_)
+      if (p < made.size()) made[p].insert(identity);
+    for (const auto& [p, q] : meeting_) {
+      const Identity shared = walk_.heap_.new_identity();
+      made[p].insert(shared);
+      made[q].insert(shared);
+    }
+    for (std::size_t p = 0; p < cells.size(); ++p) walk_.heap_.set_identities(cells[p], std::move(made[p]));
   }
 
   bool existed(CellId id) const {
@@ -245,7 +317,6 @@ class ContainerWalk::Loop {
     }
     if (!end.cell) refuse(head, end);
     walk_.add_sites(end, plan_sites_);
-    if (existed(*end.cell) && *end.cell != *head.cell) walk_.heap_.freeze(*head.cell, *end.cell);
     // The head's cell as it was when the trip began.
     return widen(*plan.contents, walk_.heap_.at(*head.cell), end_state(*end.cell, ends), walk_.heap_.origin(*head.cell), ends);
   }
@@ -309,6 +380,9 @@ class ContainerWalk::Loop {
     }
     for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, Abstract::of_cell(id), nullptr, take);
     for (auto& [id, cell] : cells) walk_.set_state(id, std::move(cell));
+    Cells left;
+    for (const auto& [i, plan] : plan_.carried) find_cells(plan, results.at(i), left);
+    give_identities({}, left);
     for (auto result = results.rbegin(); result != results.rend(); ++result) {
       const std::size_t i = result->first;
       if (keeps_place(plan_.carried.at(i))) {
@@ -340,6 +414,9 @@ class ContainerWalk::Loop {
   ir::Node* node_;
   LoopPlan plan_{};
   std::set<Site> plan_sites_{};
+  std::set<std::pair<std::size_t, std::size_t>> meeting_{};  // places of carried cells that may be one list
+  std::set<std::pair<std::size_t, Identity>> outer_{};       // what a carried cell may be of what is outside
+  Identity first_identity_ = walk_.heap_.new_identity();
   std::size_t cells_before_ = walk_.heap_.size();
 };
 

@@ -68,21 +68,25 @@ void ContainerWalk::run() {
 }
 
 void ContainerWalk::run_again(const ir::Graph& original) {
-  std::vector<ir::Value*> inputs;
-  for (const ir::Value* input : original.inputs()) inputs.push_back(graph_.top()->add_input(input->type()));
+  ir::Block* top = graph_.top();
   for (const auto& [key, holder] : holders_) heap_.change(holder).whole = true;
   read_before_write_.clear();
   keep_snapshot();
-  ir::Node* last = graph_.top()->last();
-  graph_.copy_block_contents(*original.top(), inputs, graph_.top(), nullptr);
-  next_ = last ? last->next() : graph_.top()->first();
+  ir::Node* last = top->last();
+  const std::vector<ir::Value*> inputs(top->inputs().begin(), top->inputs().end());
+  const auto outputs = graph_.copy_block_contents(*original.top(), inputs, top, nullptr);
+  for (ir::Value* output : outputs) top->add_output(output);
+  next_ = last ? last->next() : top->first();
   std::size_t label = 0;
   for (ir::Node* node = next_; node; node = node->next()) label_again(node, label);
+  if (!next_) return;
+  second_call_ = node_before(next_, "prim::SecondCall", {}, {});  // nobody knows what it does, so it stays
   while (next_) {
     ir::Node* node = next_;
     next_ = node->next();
     visit_safely(node);
   }
+  put_operands(top->return_node());
 }
 
 void ContainerWalk::finish() {
@@ -207,13 +211,15 @@ Abstract ContainerWalk::look_at_constant(ir::Value* value, const ir::Constant& c
 
 Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
   const CellOrigin& origin = heap_.origin(id);
-  if (const auto* frozen = heap_.frozen(id)) {
-    std::set<Site> sites = *frozen;
-    sites.insert(origin.sites.begin(), origin.sites.end());
-    leave(std::move(sites));
-  }
+  // The same list may be read under a name that wouldn't see the write.
+  for (const CellId other : heap_.sharing(id))
+    if (is_live(other, writer)) {
+      std::set<Site> sites = origin.sites;
+      sites.insert(heap_.origin(other).sites.begin(), heap_.origin(other).sites.end());
+      leave(std::move(sites));
+    }
   const auto noted = [&](const ir::LostWrite& lost) { return lost.input == origin.input; };
-  if (writer && !origin.input.empty() && std::ranges::none_of(lost_writes_, noted))
+  if (!origin.input.empty() && std::ranges::none_of(lost_writes_, noted))
     lost_writes_.push_back({origin.input, writer->op(), writer->location(), writer->module()});
   Cell& cell = heap_.change(id);
   cell.made = nullptr;

@@ -52,8 +52,10 @@ class ContainerWalk {
   ContainerWalk(ir::Graph& graph, Options options);
 
   void run();
-  // A second call of the model, from what the first one left in attributes; its nodes stay behind those of the first.
+  // A second call of the model with the same inputs, from what the first one left in attributes. Its nodes follow second_call(),
+  // its outputs those of the first.
   void run_again(const ir::Graph& original);
+  const ir::Node* second_call() const { return second_call_; }
   void finish();  // erases what nothing reads any more
 
   // Places whose containers couldn't be followed; if there are any, the graph is only good for deleting.
@@ -62,7 +64,8 @@ class ContainerWalk {
   std::size_t changes() const { return changes_; }
   std::map<AttributeKey, AttributeCourse> courses() const;
   std::vector<ir::LostWrite>& lost_writes() { return lost_writes_; }
-  bool depends_on_sizes_only(const AttributeKey& key) const;  // what the attribute is at the end
+  // What the attribute is at the end is the same for every input, but for sizes whose logarithms are rounded.
+  bool is_nearly_constant(const AttributeKey& key) const;
 
  private:
   using Visit = void (ContainerWalk::*)(ir::Node*);
@@ -142,7 +145,7 @@ class ContainerWalk {
   // ---- container_branches.cpp
   struct Join;
   void branch(ir::Node* node);
-  bool is_live_elsewhere(CellId id, const ir::Node* merge);
+  bool is_live(CellId id, const ir::Node* after);
 
   // ---- container_loops.cpp
   struct Plan;
@@ -180,6 +183,7 @@ class ContainerWalk {
   std::vector<Cell> snapshot_;              // all cells when the call began
   std::set<AttributeKey> read_before_write_;
   std::vector<ir::LostWrite> lost_writes_;
+  ir::Node* second_call_ = nullptr;  // stands before its nodes
   std::set<Site> failed_;
   std::size_t changes_ = 0;
 };

@@ -37,7 +37,10 @@ void Cell::set(const ir::Constant& key, Abstract item) {
 CellId Heap::add(Cell cell, CellOrigin origin) {
   cells_.push_back(std::make_shared<Cell>(std::move(cell)));
   origins_.push_back(std::move(origin));
-  return static_cast<CellId>(cells_.size() - 1);
+  identities_.emplace_back();
+  const auto id = static_cast<CellId>(cells_.size() - 1);
+  set_identities(id, {new_identity()});
+  return id;
 }
 
 Cell& Heap::change(CellId id) {
@@ -57,16 +60,18 @@ HeapChanges Heap::close() {
   return after;
 }
 
-void Heap::freeze(CellId a, CellId b) {
-  std::set<Site> sites = origins_[a].sites;
-  sites.insert(origins_[b].sites.begin(), origins_[b].sites.end());
-  frozen_[a].insert(sites.begin(), sites.end());
-  frozen_[b].insert(sites.begin(), sites.end());
+void Heap::set_identities(CellId id, Identities identities) {
+  for (const Identity identity : identities_[id]) std::erase(cells_of_[identity], id);
+  for (const Identity identity : identities) cells_of_[identity].push_back(id);
+  identities_[id] = std::move(identities);
 }
 
-const std::set<Site>* Heap::frozen(CellId id) const {
-  const auto found = frozen_.find(id);
-  return found == frozen_.end() ? nullptr : &found->second;
+std::vector<CellId> Heap::sharing(CellId id) const {
+  std::vector<CellId> others;
+  for (const Identity identity : identities_[id])
+    for (const CellId other : cells_of_.at(identity))
+      if (other != id && std::ranges::find(others, other) == others.end()) others.push_back(other);
+  return others;
 }
 
 }  // namespace compatcheck::passes

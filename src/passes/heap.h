@@ -50,6 +50,9 @@ struct Cell {
 
 bool same_keys(const std::vector<ir::Constant>& a, const std::vector<ir::Constant>& b);  // in the same order
 
+using Identity = std::uint32_t;
+using Identities = std::set<Identity>;
+
 // What never changes about a cell.
 struct CellOrigin {
   ir::TypeRef type;
@@ -75,15 +78,21 @@ class Heap {
   HeapChanges close();
   std::size_t open_frames() const { return frames_.size(); }
 
-  // Cells that may be one list at run time, though they are followed as several: none of them may be written.
-  void freeze(CellId a, CellId b);
-  const std::set<Site>* frozen(CellId id) const;  // where the cells come from that it may be one with
+  // Which objects of the running program a cell may be: its own, or those of the cells that it is joined of. Two cells that share
+  // one may be the same list under two names.
+  const Identities& identities(CellId id) const { return identities_[id]; }
+  void set_identities(CellId id, Identities identities);
+  Identity new_identity() { return next_identity_++; }
+  const std::vector<CellId>& cells_of(Identity identity) const { return cells_of_.at(identity); }
+  std::vector<CellId> sharing(CellId id) const;  // other cells that share one
 
  private:
   std::vector<std::shared_ptr<Cell>> cells_;
   std::vector<CellOrigin> origins_;
   std::vector<HeapChanges> frames_;  // what changed cells held before
-  std::map<CellId, std::set<Site>> frozen_;
+  std::vector<Identities> identities_;
+  std::map<Identity, std::vector<CellId>> cells_of_;
+  Identity next_identity_ = 0;
 };
 
 }  // namespace compatcheck::passes

@@ -51,11 +51,23 @@ void replace_stack(ir::Node* stack, ir::Value* stacked, std::int64_t dim) {
   stack->erase();
 }
 
+// The length is the size of the first dimension.
+void replace_length(ir::Node* length, ir::Value* stacked) {
+  const std::array inputs{stacked, constant_before(length, {std::int64_t{0}})};
+  ir::Node* size = node_before(length, "aten::size", inputs, std::array{length->output()->type()});
+  size->set_overload("int");
+  replace(length->output(), size->output());
+  length->erase();
+}
+
 bool stack(ir::Node* loop, std::size_t i) {
   ir::Value* list = loop->output(i);
   ir::Value* item = appended(*loop, i);
-  const auto is_stack = [](const ir::Use& use) { return stacked_along(use).has_value(); };
-  if (!item || list->unused() || !is_empty_list(loop->input(i + 2)) || !std::ranges::all_of(list->uses(), is_stack)) return false;
+  const auto stacks = [](const ir::Use& use) { return stacked_along(use).has_value(); };
+  const auto reads = [&](const ir::Use& use) { return stacks(use) || use.user->is("aten::len"); };
+  if (!item || !is_empty_list(loop->input(i + 2)) || !std::ranges::all_of(list->uses(), reads) ||
+      std::ranges::none_of(list->uses(), stacks))
+    return false;
   ir::Block& body = *loop->blocks()[0];
   const ir::TypeRef tensor = ir::tensor_type();
   loop->replace_input(i + 2, node_before(loop, "prim::Uninitialized", {}, std::array{tensor})->output());
@@ -67,8 +79,12 @@ bool stack(ir::Node* loop, std::size_t i) {
   if (made->output()->unused()) made->erase();
   body.inputs()[i + 1]->set_type(tensor);
   list->set_type(tensor);
-  const std::vector<ir::Use> stacks(list->uses().begin(), list->uses().end());
-  for (const ir::Use& use : stacks) replace_stack(use.user, list, *stacked_along(use));
+  const std::vector<ir::Use> uses(list->uses().begin(), list->uses().end());
+  for (const ir::Use& use : uses)
+    if (const auto dim = stacked_along(use))
+      replace_stack(use.user, list, *dim);
+    else
+      replace_length(use.user, list);
   return true;
 }
 

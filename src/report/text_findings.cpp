@@ -91,6 +91,7 @@ constexpr std::array sections{
     Section{"perhaps baked in by tracing", [](const Finding& f) { return f.id == "CC012"; }},
     Section{assertion_section, [](const Finding& f) { return f.id == "CC013"; }},
     Section{"lost writes", [](const Finding& f) { return f.id == "CC014"; }},
+    Section{"kept by the first call", [](const Finding& f) { return f.id == "CC015"; }},
     Section{"engines", [](const Finding& f) { return f.target.has_value(); }},
     Section{"errors", [](const Finding& f) { return f.severity == Severity::error; }},
     Section{"warnings", [](const Finding& f) { return f.severity == Severity::warning; }},
