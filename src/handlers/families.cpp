@@ -33,6 +33,7 @@ Registry shipped_handlers() {
   register_normalization(registry);
   register_packed(registry);
   register_padding(registry);
+  register_polynomial(registry);
   register_pooling(registry);
   register_power(registry);
   register_quantized(registry);

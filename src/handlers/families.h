@@ -34,6 +34,7 @@ void register_norm_reduction(Registry& registry);
 void register_normalization(Registry& registry);
 void register_packed(Registry& registry);
 void register_padding(Registry& registry);
+void register_polynomial(Registry& registry);
 void register_pooling(Registry& registry);
 void register_power(Registry& registry);
 void register_quantized(Registry& registry);

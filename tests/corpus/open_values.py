@@ -31,6 +31,8 @@ OPEN_SPECIALS = [
     (r"aten::((linalg_)?(slog)?det|_linalg_(slog)?det|logdet)", None, (INF, NEGATIVE_INF)),
     # oneDNN's kernel, which PyTorch takes for f32 where the processor has it, gives NaN for infinity; PyTorch's own, as ours, infinity.
     (r"aten::gelu", None, (INF,)),
+    # Their recurrences don't begin at NaN, and PyTorch returns a variable that was never set.
+    (r"aten::special_(chebyshev_polynomial_[uvw]|shifted_chebyshev_polynomial_.|laguerre_polynomial_l|legendre_polynomial_p)", {0}, (NAN,)),
     # Rows of NaN: PyTorch's fused kernel gives zeros in some columns, its own composition of matmul and softmax (SDPBackend.MATH) NaN in all.
     (r"aten::scaled_dot_product_attention", None, (NAN, INF, NEGATIVE_INF)),
 ]

@@ -1,0 +1,31 @@
+"""Functions of torch.special at numbers near which their formulas change, and at those that none of them is for."""
+import torch
+
+from run_layers import Case
+
+inf, nan = float("inf"), float("nan")
+POLYNOMIALS = {"chebyshev_polynomial_t": 6, "chebyshev_polynomial_u": 6, "chebyshev_polynomial_v": 6, "chebyshev_polynomial_w": 4,
+               "shifted_chebyshev_polynomial_t": 6, "shifted_chebyshev_polynomial_u": 6, "shifted_chebyshev_polynomial_v": 6, "shifted_chebyshev_polynomial_w": 4,
+               "hermite_polynomial_h": 24, "hermite_polynomial_he": 24, "laguerre_polynomial_l": 24, "legendre_polynomial_p": 24}
+
+
+def polynomials():
+    made = {}
+    wide = range(9, 27)
+    x = torch.tensor([-2.5, -1.01, -1, -0.999, -0.3, -0.0, 0, 0.01, 0.5, 0.999, 1, 1.01, 3, 12, inf, -inf])
+    n = torch.tensor([0., 1, 2, 3, 4.9, 5, 6, 7, 8, 9, 10, 13, 30, -1, -0.5, inf, nan, 1e19]).reshape(-1, 1)
+    for name, most in POLYNOMIALS.items():
+        f = getattr(torch.special, name)
+        made[f"{name}"] = Case(f, [(x, n), (x.flip(0)[:1], n[2:3]), (x[:0], n), (x[5:6], n[:0])], ("f32:a", "f32:b,1"), opsets=wide)
+        made[f"{name}_f64"] = Case(f, [(x.double(), n.double())], opsets=wide, tolerance=(1e-9, 1e-9))
+        made[f"{name}_integers"] = Case(f, [(torch.arange(-3, 4), torch.arange(12).reshape(-1, 1))], opsets=wide)
+        made[f"{name}_of_number"] = Case(lambda n, f=f: (f(0.3, n), f(1, n)), [(n,)], opsets=wide)
+        made[f"{name}_to_number"] = Case(lambda x, f=f: tuple(f(x, n) for n in (-1, 0, 1.9, 2, 7, 9)), [(x,), (x[:0],)], ("f32:a",), opsets=wide)
+        made[f"{name}_to_large_number"] = Case(lambda x, f=f: (f(x, 60), f(x, 25), f(x, 1000)), [(x[2:11],)], opsets=wide, tolerance=(1e-3, 1e-3))
+        made[f"{name}_to_small_number"] = Case(lambda x, f=f, most=most: (f(x, 1), f(x, 2), f(x, 3.5), f(x, most)), [(x,)], opsets=range(7, 27))
+        made[f"{name}_of_scalar"] = Case(lambda x, n, f=f: f(x, n), [(x[8], n[11, 0]), (x[10], n[3, 0])], opsets=wide)
+    return made
+
+
+def cases():
+    return {f"special_{name}": case for name, case in polynomials().items()}
