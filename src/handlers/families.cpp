@@ -29,6 +29,7 @@ Registry shipped_handlers() {
   register_loss(registry);
   register_masked(registry);
   register_matmul(registry);
+  register_modified_bessel(registry);
   register_norm_reduction(registry);
   register_normalization(registry);
   register_packed(registry);

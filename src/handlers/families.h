@@ -30,6 +30,7 @@ void register_linalg(Registry& registry);
 void register_loss(Registry& registry);
 void register_masked(Registry& registry);
 void register_matmul(Registry& registry);
+void register_modified_bessel(Registry& registry);
 void register_norm_reduction(Registry& registry);
 void register_normalization(Registry& registry);
 void register_packed(Registry& registry);

@@ -6,16 +6,13 @@
 
 #include "handlers/double_forms.h"
 #include "handlers/families.h"
+#include "handlers/series.h"
 
 namespace compatcheck::handlers {
 namespace {
 
 constexpr std::int64_t most_unrolled = 24;
 constexpr double beyond_int64 = 9223372036854775808.0;
-
-Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
-Value plus(Emission& e, const Value& x, double number) { return add(e, x, constant(e, x, number)); }
-Value times(Emission& e, const Value& x, double number) { return multiply(e, x, constant(e, x, number)); }
 
 // ---- Degrees
 

@@ -1,22 +1,20 @@
-// Special functions: exponentials, logarithms and error functions that ONNX has no operator for. Bessel functions: bessel.cpp.
+// Special functions: exponentials, logarithms and error functions that ONNX has no operator for. Others: bessel.cpp, gamma.cpp,
+// polynomial.cpp.
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <numbers>
 
 #include "handlers/double_forms.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"
+#include "handlers/series.h"
 
 namespace compatcheck::handlers {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
 Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
-Value plus(Emission& e, const Value& x, double number) { return add(e, x, constant(e, x, number)); }
-Value times(Emission& e, const Value& x, double number) { return multiply(e, x, constant(e, x, number)); }
 Value is_zero(Emission& e, const Value& x) { return equal(e, x, constant(e, x, 0)); }
 
 Value softplus_of_negative(Emission& e, const Value& x) {
@@ -100,21 +98,15 @@ void sinc(Emission& e) {
   e.give(divide(e, add(e, node(e, "Sin", angle), one), add(e, angle, one)));
 }
 
-Value polynomial(Emission& e, const Value& x, std::initializer_list<double> coefficients) {  // the highest power first
-  Value made = constant(e, x, *coefficients.begin());
-  for (auto next = coefficients.begin() + 1; next != coefficients.end(); ++next) made = plus(e, multiply(e, made, x), *next);
-  return made;
-}
-
 // Two rational forms and two steps of Newton's. Source: calc_erfinv of ATen/native/Math.h.
 void erfinv(Emission& e) {
   const Value y = single_operand(e), size = absolute(e, y), one = constant(e, y, 1);
   const Value z = multiply(e, y, y);
-  const Value middle = divide(e, multiply(e, y, polynomial(e, z, {-0.140543331, 0.914624893, -1.645349621, 0.886226899})),
-                              polynomial(e, z, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1}));
+  const Value middle = divide(e, multiply(e, y, polynomial(e, z, Doubles{-0.140543331, 0.914624893, -1.645349621, 0.886226899})),
+                              polynomial(e, z, Doubles{0.012229801, -0.329097515, 1.442710462, -2.118377725, 1}));
   const Value t = node(e, "Sqrt", node(e, "Neg", node(e, "Log", times(e, subtract(e, one, size), 0.5))));
-  const Value tail = divide(e, polynomial(e, t, {1.641345311, 3.429567803, -1.624906493, -1.970840454}),
-                            polynomial(e, t, {1.637067800, 3.543889200, 1}));
+  const Value tail = divide(e, polynomial(e, t, Doubles{1.641345311, 3.429567803, -1.624906493, -1.970840454}),
+                            polynomial(e, t, Doubles{1.637067800, 3.543889200, 1}));
   const Value sign = node(e, "Sign", y);
   Value x = where(e, greater(e, size, constant(e, y, 0.7)), multiply(e, tail, sign), middle);
   for (int step = 0; step < 2; ++step) {

@@ -27,5 +27,18 @@ def polynomials():
     return made
 
 
+def bessel():
+    made = {}
+    x = torch.tensor([-inf, -300, -8.3, -5.5, -5, -2.09, -2, -1e-6, -0.0, 0, 1e-30, 1e-6, 0.3, 0.5, 1, 1.999, 2, 2.001, 2.09, 2.4, 4.99, 5, 5.01, 8, 8.33, 25, 103, 104, 1e4, inf, nan])
+    for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "spherical_bessel_j0", "airy_ai", "modified_bessel_k0", "modified_bessel_k1",
+                 "scaled_modified_bessel_k0", "scaled_modified_bessel_k1"):
+        f = getattr(torch.special, name)
+        made[name] = Case(f, [(x,), (x[:0],), (torch.linspace(-12, 12, 500),)], ("f32:a",), opsets=range(9, 27))
+        made[f"{name}_f64"] = Case(f, [(x.double(),), (torch.linspace(-12, 12, 500, dtype=torch.float64),)], ("f64:a",), opsets=range(9, 27), tolerance=(1e-12, 1e-14))
+        made[f"{name}_integers"] = Case(f, [(torch.arange(-3, 12),)], opsets=range(9, 27))
+        made[f"{name}_of_scalar"] = Case(f, [(x[13],)], opsets=range(9, 27))
+    return made
+
+
 def cases():
-    return {f"special_{name}": case for name, case in polynomials().items()}
+    return {f"special_{name}": case for name, case in {**polynomials(), **bessel()}.items()}
