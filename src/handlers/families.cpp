@@ -22,6 +22,7 @@ Registry shipped_handlers() {
   register_einsum(registry);
   register_embedding(registry);
   register_fft(registry);
+  register_gamma(registry);
   register_grid_sample(registry);
   register_indexing(registry);
   register_join(registry);

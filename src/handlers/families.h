@@ -23,6 +23,7 @@ void register_dropout(Registry& registry);
 void register_einsum(Registry& registry);
 void register_embedding(Registry& registry);
 void register_fft(Registry& registry);
+void register_gamma(Registry& registry);
 void register_grid_sample(Registry& registry);
 void register_indexing(Registry& registry);
 void register_join(Registry& registry);

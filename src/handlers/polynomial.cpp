@@ -6,6 +6,7 @@
 
 #include "handlers/double_forms.h"
 #include "handlers/families.h"
+#include "handlers/loop.h"
 #include "handlers/series.h"
 
 namespace compatcheck::handlers {
@@ -55,37 +56,23 @@ Value unrolled(Emission& e, Value first, std::int64_t n, const Step& step) {
   return first;
 }
 
-// Whether any element has more steps to go, a tensor without elements included.
-Value any(Emission& e, const Value& condition) {
-  const Value flat = e.build.reshape(e.cast(condition, DType::f32), {-1});
-  const Value zero = e.build.constant(onnx::make_tensor(DType::f32, {1}, Doubles{0}));
-  return greater(e, e.node("ReduceMax", {e.build.concat({flat, zero}, 0)}, {{"axes", Ints{0}}, {"keepdims", 0}}),
-                 e.scalar(DType::f32, 0));
-}
-
 // Steps for every element up to its own degree; degrees of -1 and 0 keep their values of `start`.
 Value looped(Emission& e, const Value& start, const Value& n, const Step& step) {
-  const DType dtype = start.dtype;
-  const Value ones = filled_like(e, start, dtype, 1);
-  const auto more = [&](const Value& k, const Value& made) {
-    return any(e, logical_and(e, less(e, k, n), logical_not(e, is_nan(e, made))));
-  };
-  const Value begins = more(constant(e, start, 1), start);
-  const auto body = e.build.begin_body();
-  const std::vector<onnx::Dimension> single;
-  const Value trip = e.build.body_input(DType::i64, false, single);
-  e.build.body_input(DType::boolean, false, single);
-  const Value earlier = e.build.body_input(dtype), before = e.build.body_input(dtype);
-  const Value k = plus(e, e.cast(trip, dtype), 2);
-  const Multiple of_k = [&](double a, double b) {
-    const Value scaled = a == 1 ? k : times(e, k, a);
-    return b == 0 ? scaled : plus(e, scaled, b);
-  };
-  const Value made = where(e, less(e, n, k), before, step(of_k, before, earlier));
-  e.build.end_body({more(k, made), e.build.again(before), made});
-  return e.build
-      .control("Loop", {e.build.integer(std::numeric_limits<std::int64_t>::max()), begins, ones, start}, {{"body", body}},
-               {dtype, dtype}, {false, false})
+  const auto degree_of = [&](const Value& trip, double first) { return plus(e, e.cast(trip, start.dtype), first); };
+  const Values states{filled_like(e, start, start.dtype, 1), start};
+  return while_any(
+             e, states,
+             [&](const Value& trip, const Values& now) {
+               return logical_and(e, less(e, degree_of(trip, 1), n), logical_not(e, is_nan(e, now[1])));
+             },
+             [&](const Value& trip, const Values& now) -> Values {
+               const Value k = degree_of(trip, 2);
+               const Multiple of_k = [&](double a, double b) {
+                 const Value scaled = a == 1 ? k : times(e, k, a);
+                 return b == 0 ? scaled : plus(e, scaled, b);
+               };
+               return {now[1], where(e, less(e, n, k), now[1], step(of_k, now[1], now[0]))};
+             })
       .at(1);
 }
 

@@ -40,5 +40,24 @@ def bessel():
     return made
 
 
+def gamma():
+    made = {}
+    x = torch.tensor([-inf, -1e9, -300.3, -20.5, -7.75, -3, -2.5, -2.457, -1.5, -1, -0.75, -0.3, -1e-5, -0.0, 0, 1e-30, 1e-5, 0.4999, 0.5, 0.75, 1, 1.4616321, 2, 2.5, 6.9, 8, 9.99, 10, 10.5, 33, 1e4, 1e30, inf, nan])
+    functions = {"lgamma": torch.lgamma, "digamma": torch.digamma, **{f"polygamma_{n}": (lambda x, n=n: torch.polygamma(n, x)) for n in (0, 1, 2, 3, 7, 20, 40)},
+                 **{f"mvlgamma_{p}": (lambda x, p=p: torch.mvlgamma(x, p)) for p in (1, 2, 5)}}
+    for name, f in functions.items():
+        y = x[2:] if name.startswith("polygamma") else x   # PyTorch counts up to 9 step by step
+        made[name] = Case(f, [(y,), (y[:0],), (torch.linspace(-12, 12, 500),)], ("f32:a",), opsets=range(9, 27))
+        doubles = y[y != -1].double()   # a pole of polygamma, at which sines are noise
+        made[f"{name}_f64"] = Case(f, [(doubles,), (torch.linspace(-12, 12, 500, dtype=torch.float64),)], ("f64:a",), opsets=range(9, 27), tolerance=(1e-12, 1e-14))
+        made[f"{name}_integers"] = Case(f, [(torch.arange(-3, 12).reshape(3, 5),)], opsets=range(9, 27))
+        made[f"{name}_of_scalar"] = Case(f, [(x[19],)], opsets=range(9, 27))
+    exponents = torch.tensor([-inf, -2, 0.5, 1, 1.5, 2, 3, 7.5, 40, 300, inf, nan]).reshape(-1, 1)
+    made["zeta"] = Case(torch.special.zeta, [(exponents, x[2:]), (exponents[:0], x), (exponents, x[:0])], ("f32:a,1", "f32:b"), opsets=range(9, 27))
+    made["zeta_f64"] = Case(torch.special.zeta, [(exponents.double(), x[2:].double())], opsets=range(9, 27), tolerance=(1e-12, 1e-14))
+    made["zeta_numbers"] = Case(lambda x: (torch.special.zeta(x, 2.5), torch.special.zeta(3, x), torch.special.zeta(2.5, x)), [(x[2:],)], opsets=range(9, 27))
+    return made
+
+
 def cases():
-    return {f"special_{name}": case for name, case in {**polynomials(), **bessel()}.items()}
+    return {f"special_{name}": case for name, case in {**polynomials(), **bessel(), **gamma()}.items()}
