@@ -18,6 +18,7 @@ Registry shipped_handlers() {
   register_creation(registry);
   register_diagonal(registry);
   register_division(registry);
+  register_divisor(registry);
   register_dropout(registry);
   register_einsum(registry);
   register_embedding(registry);

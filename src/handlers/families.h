@@ -19,6 +19,7 @@ void register_convolution(Registry& registry);
 void register_creation(Registry& registry);
 void register_diagonal(Registry& registry);
 void register_division(Registry& registry);
+void register_divisor(Registry& registry);
 void register_dropout(Registry& registry);
 void register_einsum(Registry& registry);
 void register_embedding(Registry& registry);

@@ -1,7 +1,7 @@
 """Functions of torch.special at numbers near which their formulas change, and at those that none of them is for."""
 import torch
 
-from run_layers import Case
+from run_layers import DTYPES, Case
 
 inf, nan = float("inf"), float("nan")
 POLYNOMIALS = {"chebyshev_polynomial_t": 6, "chebyshev_polynomial_u": 6, "chebyshev_polynomial_v": 6, "chebyshev_polynomial_w": 4,
@@ -59,5 +59,27 @@ def gamma():
     return made
 
 
+def integers():
+    made = {}
+    generator = torch.Generator().manual_seed(0)
+    for dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
+        info = torch.iinfo(dtype)
+        ends = torch.tensor([info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 6, 96, 100], dtype=dtype)
+        ends = torch.cat([ends, torch.zeros(6, dtype=dtype).random_(max(info.min, -2**60), min(info.max, 2**60), generator=generator)] + ([-ends[5:]] if info.min else []))
+        name = str(dtype).removeprefix("torch.")
+        shapes = [(ends, ends.reshape(-1, 1)), (ends[:0], ends.reshape(-1, 1)), (ends[:1], ends[2:3].reshape(-1, 1))]
+        word = DTYPES[dtype]
+        usual = ends[1:]   # PyTorch may crash at the least integer: it divides by -1
+        made[f"gcd_{name}"], made[f"lcm_{name}"] = (Case(op, [(usual, usual.reshape(-1, 1)), (usual[:0], usual[:, None])], (f"{word}:a", f"{word}:b,1")) for op in (torch.gcd, torch.lcm))
+        for op in (torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor):
+            made[f"{op.__name__}_{name}"] = Case(op, shapes, (f"{word}:a", f"{word}:b,1"))
+        made[f"bits_and_numbers_{name}"] = Case(lambda x: (x & 5, x | -7 if x.dtype != torch.uint8 else x | 7, x ^ 99, torch.bitwise_and(3, x), torch.bitwise_or(3, x), torch.bitwise_xor(3, x)), [(ends,)])
+    mixed = torch.tensor([True, False, True])
+    made["bits_of_bools_and_integers"] = Case(lambda x, y: (x & y, x | y, x ^ y, y ^ 6, y | 2, y & 3), [(torch.tensor([-1, 6, 4]), mixed)])
+    made["bits_of_scalars"] = Case(lambda x, y: (x & y, x | y, x ^ y), [(torch.tensor(-77), torch.tensor(54)), (torch.tensor(123456789012345), torch.tensor(-54))])
+    made["divisors_of_scalars"] = Case(lambda x, y: (torch.gcd(x, y), torch.lcm(x, y)), [(torch.tensor(-77), torch.tensor(56)), (torch.tensor(0), torch.tensor(0))])
+    return made
+
+
 def cases():
-    return {f"special_{name}": case for name, case in {**polynomials(), **bessel(), **gamma()}.items()}
+    return {f"special_{name}": case for name, case in {**polynomials(), **bessel(), **gamma(), **integers()}.items()}
