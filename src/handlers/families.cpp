@@ -16,11 +16,13 @@ Registry shipped_handlers() {
   register_complex(registry);
   register_convolution(registry);
   register_creation(registry);
+  register_decomposition(registry);
   register_diagonal(registry);
   register_division(registry);
   register_divisor(registry);
   register_dropout(registry);
   register_einsum(registry);
+  register_elimination(registry);
   register_embedding(registry);
   register_fft(registry);
   register_gamma(registry);

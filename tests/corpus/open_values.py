@@ -9,6 +9,8 @@ OPEN_AT_TIES = {"aten::topk": {1}, "aten::sort": {1}, "aten::argsort": {0}, "ate
                 "aten::median.dim": {1}, "aten::nanmedian.dim": {1}}
 # Overloads whose result PyTorch leaves open where there is NaN: it sorts whole rows by <, which is no order then.
 OPEN_AT_NAN = {"aten::unique_dim"}
+# Sets of inputs in which results are left open: matrices that are singular or not positive definite, of which only `info` is defined.
+OPEN_SETS = {"aten::linalg_inv_ex": {"ties"}, "aten::linalg_solve_ex": {"ties"}, "aten::linalg_cholesky_ex": {"negatives", "ties"}}
 # Inputs of which PyTorch demands an order, or that say it: they keep the recorded values in every set.
 KEPT_INPUTS = {"aten::searchsorted.Tensor": {0, 2}, "aten::searchsorted.Scalar": {0}, "aten::bucketize.Tensor": {1}, "aten::bucketize.Scalar": {0},
                "aten::embedding_bag": {2}, "aten::embedding_bag.padding_idx": {2}}
@@ -29,6 +31,8 @@ OPEN_SPECIALS = [
     # Which infinities an elimination subtracts from each other hangs on where the rows stand: PyTorch gives NaN, or of the same rows in
     # another order infinity.
     (r"aten::((linalg_)?(slog)?det|_linalg_(slog)?det|logdet)", None, (INF, NEGATIVE_INF)),
+    # LAPACK works block by block: which elements NaN and infinity reach depends on its blocks.
+    (r"aten::(linalg_)?(cholesky.*|lu|lu_.*|qr|inv_ex|solve_ex|householder_product|matrix_exp)|aten::(_lu_with_info|geqrf|ormqr|orgqr)", None, (NAN, INF, NEGATIVE_INF)),
     # oneDNN's kernel, which PyTorch takes for f32 where the processor has it, gives NaN for infinity; PyTorch's own, as ours, infinity.
     (r"aten::gelu", None, (INF,)),
     # Their recurrences don't begin at NaN, and PyTorch returns a variable that was never set.
