@@ -1,5 +1,6 @@
 // LU decompositions with LAPACK's pivots, and what they solve. Decompositions are computed in the dtype of the matrices, in which
 // pivots are chosen as LAPACK chooses them; solutions in double precision.
+#include <algorithm>
 #include <vector>
 
 #include "handlers/compute.h"
@@ -128,11 +129,9 @@ void lu_unpack(Emission& e) {
 
 // ---- Solutions
 
-struct Solution {
-  Value value, info;
-};
+}  // namespace
 
-// X of A · X = B by Gauss's and Jordan's elimination; `b` in the batch of `a` or one that broadcasts with it.
+// Gauss's and Jordan's.
 Solution eliminate(Emission& e, const Matrices& a, const Matrices& b) {
   const Value start = add(e, b.value, zeros(e, a, Keep::rows));
   const Values states{a.value, start, e.cast(zeros(e, a, Keep::none), DType::i64)};
@@ -147,13 +146,17 @@ Solution eliminate(Emission& e, const Matrices& a, const Matrices& b) {
   return {made[1], made[2]};
 }
 
+Solution inverse_of(Emission& e, const Matrices& a) { return eliminate(e, a, a.with(identity(e, a))); }
+
+namespace {
+
 void give_info(Emission& e, const Matrices& a, const Value& info) {
   if (e.call.node().schema()->returns.size() > 1) e.give(1, e.build.squeeze(info, {a.row_axis(), a.column_axis()}));
 }
 
 void inverse(Emission& e) {
   const Matrices a = matrices(e, e.call.has("A") ? "A" : "self", wider(e.output_dtype()));
-  const Solution found = eliminate(e, a, a.with(identity(e, a)));
+  const Solution found = inverse_of(e, a);
   e.give(0, found.value);
   give_info(e, a, found.info);
 }
@@ -176,6 +179,51 @@ void solve(Emission& e) {
   const Value made = left ? found.value : flipped(e, b, found.value);
   e.give(0, vector ? e.build.squeeze(made, {rank - 1}) : made);
   give_info(e, a, found.info);
+}
+
+// Numbers of the dimensions in [from, to).
+std::int64_t product_of_sizes(const Shape& shape, std::size_t from, std::size_t to) {
+  std::int64_t product = 1;
+  for (std::size_t i = from; i < to; ++i) {
+    if (!shape.at(i).is_number())
+      throw Refusal{"a tensor that stands for a matrix needs known sizes", "state the sizes by --input"};
+    product *= *shape[i].number();
+  }
+  return product;
+}
+
+Value in_shape(Emission& e, const Value& value, const Shape& shape) {
+  Ints sizes;
+  for (std::size_t i = 0; i < shape.size(); ++i) sizes.push_back(product_of_sizes(shape, i, i + 1));
+  return e.build.reshape(value, sizes);
+}
+
+// The dimensions before `ind` count rows, the others columns.
+void tensorinv(Emission& e) {
+  const Shape& shape = e.shape("self");
+  const auto ind = static_cast<std::size_t>(e.integer("ind"));
+  if (ind < 1 || ind >= shape.size()) throw Refusal{"both sides of the matrix need dimensions"};
+  const std::int64_t rows = product_of_sizes(shape, 0, ind), columns = product_of_sizes(shape, ind, shape.size());
+  if (rows != columns) throw Refusal{"the matrix isn't square"};
+  const Matrices a = matrices(e, e.tensor("self", wider(e.output_dtype())), rows, columns);
+  e.give(in_shape(e, inverse_of(e, a).value, e.output_shape()));
+}
+
+void tensorsolve(Emission& e) {
+  const DType dtype = wider(e.output_dtype());
+  Value a = e.tensor("self", dtype);
+  if (e.given("dims")) {
+    Ints moved = e.axes("dims"), order;
+    for (std::int64_t axis = 0; axis < e.rank("self"); ++axis)
+      if (std::ranges::find(moved, axis) == moved.end()) order.push_back(axis);
+    for (const std::int64_t dim : e.ints("dims")) order.push_back(e.wrap(dim, e.rank("self")));
+    a = e.build.transpose(a, order);
+  }
+  const Shape &other = e.shape("other"), &found = e.output_shape();
+  const std::int64_t rows = product_of_sizes(other, 0, other.size()), columns = product_of_sizes(found, 0, found.size());
+  if (rows != columns) throw Refusal{"the matrix isn't square"};
+  const Matrices b = matrices(e, e.tensor("other", dtype), rows, 1);
+  e.give(in_shape(e, eliminate(e, matrices(e, a, rows, columns), b).value, found));
 }
 
 // ---- Triangles
@@ -279,6 +327,8 @@ void register_elimination(Registry& registry) {
   registry.handler("aten::lu_unpack", lu_unpack);
   for (const char* op : {"aten::linalg_inv", "aten::linalg_inv_ex"}) registry.handler(op, inverse);
   for (const char* op : {"aten::linalg_solve", "aten::linalg_solve_ex"}) registry.handler(op, solve);
+  registry.handler("aten::linalg_tensorinv", tensorinv);
+  registry.handler("aten::linalg_tensorsolve", tensorsolve);
   registry.handler("aten::linalg_solve_triangular", solve_triangular);
   registry.handler("aten::triangular_solve", triangular_solve);
   registry.handler("aten::cholesky_solve", cholesky_solve);

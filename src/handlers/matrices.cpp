@@ -37,6 +37,16 @@ Matrices matrices(Emission& e, std::string_view tensor, DType dtype, std::int64_
   return made;
 }
 
+Matrices matrices(Emission& e, const Value& value, std::int64_t rows, std::int64_t columns) {
+  Matrices made;
+  made.value = e.build.reshape(value, {rows, columns});
+  made.row_count = Dim(rows);
+  made.column_count = Dim(columns);
+  made.rows = e.build.reshape(places_of(e, e.integers({rows})), {-1, 1});
+  made.columns = e.build.reshape(places_of(e, e.integers({columns})), {1, -1});
+  return made;
+}
+
 Matrices transposed(Emission& e, const Matrices& x) {
   Matrices made = x.with(flipped(e, x, x.value));
   std::swap(made.row_count, made.column_count);

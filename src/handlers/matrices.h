@@ -22,6 +22,7 @@ struct Matrices {
 
 // A tensor argument in `dtype`; with `rank`, dimensions of 1 come in front.
 Matrices matrices(Emission& e, std::string_view tensor, DType dtype, std::int64_t rank = 0);
+Matrices matrices(Emission& e, const Value& value, std::int64_t rows, std::int64_t columns);  // one matrix
 Matrices transposed(Emission& e, const Matrices& x);
 DType wider(DType dtype);  // f64 for f32: what a whole elimination is computed in
 
@@ -40,5 +41,13 @@ enum class Keep { none, rows, columns };
 Value zeros(Emission& e, const Matrices& like, Keep keep);  // in its batch, of its size where kept, else 1
 Value head(Emission& e, const Value& value, std::int64_t axis, const Dim& size, const Dim& most);  // the first `most`
 Value steps(Emission& e, const Matrices& x, const Dim& size);                                      // an i64 without dimensions
+
+// ---- By elimination
+struct Solution {
+  Value value, info;  // info: [.., 1, 1] in i64, the number of the first step whose pivot is 0, or 0
+};
+// X of A · X = B; `b` in the batch of `a` or one that broadcasts with it.
+Solution eliminate(Emission& e, const Matrices& a, const Matrices& b);
+Solution inverse_of(Emission& e, const Matrices& a);
 
 }  // namespace compatcheck::handlers

@@ -53,6 +53,10 @@ def solvers():
         made |= each(f"cholesky_solve_{upper}", lambda b, a, u=upper: torch.cholesky_solve(b, a, upper=u), [(r(2, 3, 2), square(3)), (r(5, 3, 2), square(3))], ("f32:b,3,2", "f32:3,3"))
         made |= each(f"cholesky_inverse_{upper}", lambda a, u=upper: torch.cholesky_inverse(a, upper=u), [(square(3),), (square(1),), (square(0),)], ("f32:n,n",))
     made["cholesky_info"] = Case(lambda a: L.cholesky_ex(a)[1], [(singular - torch.eye(2),), (tied,), (torch.zeros(3, 3),), (torch.eye(3) * float("nan"),)], ("f32:n,n",), opsets=wide)
+    made |= each("matrix_power", lambda a: (L.matrix_power(a, -1), L.matrix_power(a, -3)), [(square(2, 3),), (square(1, 3),)], ("f32:b,3,3",))
+    made |= each("tensorinv", lambda a: (L.tensorinv(a, ind=2), L.tensorinv(a.reshape(6, 2, 3), ind=1)), [(square(6).reshape(2, 3, 6),)])
+    made |= each("tensorsolve", lambda a, b: L.tensorsolve(a, b), [(square(6).reshape(2, 3, 6), r(2, 3))])
+    made |= each("tensorsolve_dims", lambda a, b: L.tensorsolve(a, b, dims=(0, 2)), [(r(3, 6, 2), r(6))])
     made |= each("matrix_exp", torch.matrix_exp, [(square(3),), (torch.zeros(2, 2),), (square(4) * 5,), (square(1),), (square(0),)], ("f32:n,n",))
     made |= each("matrix_exp_batch", torch.matrix_exp, [(square(3, 3) * torch.tensor([0.01, 1, 6]).reshape(3, 1, 1),)])
     return made

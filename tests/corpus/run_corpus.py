@@ -75,7 +75,7 @@ def left_open(case, form):
     outputs = set(case["ties"])
     if len(case["aten"]) == 1:
         outputs.update(*(open_values.OPEN_AT_TIES.get(overload, set()) for overload in overloads))
-    return {**case, "skip_sets": sorted(skipped), "open_outputs": sorted(outputs), "specials": open_values.specials(case, form),
+    return {**case, "skip_sets": sorted(skipped), "open_outputs": sorted(outputs), "specials": open_values.specials(case, form), "by_scale": bool(overloads & open_values.BY_SCALE),
             "kept_inputs": sorted(open_values.kept_inputs(case))}
 
 
