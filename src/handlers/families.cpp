@@ -27,6 +27,7 @@ Registry shipped_handlers() {
   register_fft(registry);
   register_gamma(registry);
   register_grid_sample(registry);
+  register_histogram(registry);
   register_indexing(registry);
   register_join(registry);
   register_linalg(registry);

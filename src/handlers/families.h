@@ -28,6 +28,7 @@ void register_embedding(Registry& registry);
 void register_fft(Registry& registry);
 void register_gamma(Registry& registry);
 void register_grid_sample(Registry& registry);
+void register_histogram(Registry& registry);
 void register_indexing(Registry& registry);
 void register_join(Registry& registry);
 void register_linalg(Registry& registry);

@@ -15,6 +15,7 @@ OPEN_SETS = {"aten::linalg_inv_ex": {"ties"}, "aten::linalg_solve_ex": {"ties"},
 BY_SCALE = {"aten::linalg_matrix_exp"}
 # Inputs of which PyTorch demands an order, or that say it: they keep the recorded values in every set.
 KEPT_INPUTS = {"aten::searchsorted.Tensor": {0, 2}, "aten::searchsorted.Scalar": {0}, "aten::bucketize.Tensor": {1}, "aten::bucketize.Scalar": {0},
+               "aten::histogram.bins_tensor": {1}, "aten::histogramdd.TensorList_bins": set(range(1, 9)),
                "aten::embedding_bag": {2}, "aten::embedding_bag.padding_idx": {2}}
 
 # Values that inputs don't get: (operator, inputs or None for all, values, dtypes of the first input if not all).
@@ -37,6 +38,8 @@ OPEN_SPECIALS = [
     (r"aten::(linalg_)?(cholesky.*|lu|lu_.*|qr|inv_ex|solve_ex|householder_product|matrix_exp)|aten::(_lu_with_info|geqrf|ormqr|orgqr)", None, (NAN, INF, NEGATIVE_INF)),
     # oneDNN's kernel, which PyTorch takes for f32 where the processor has it, gives NaN for infinity; PyTorch's own, as ours, infinity.
     (r"aten::gelu", None, (INF,)),
+    # Rows are sorted by <, which is no order then.
+    (r"aten::mode", None, (NAN,)),
     # Their recurrences don't begin at NaN, and PyTorch returns a variable that was never set.
     (r"aten::special_(chebyshev_polynomial_[uvw]|shifted_chebyshev_polynomial_.|laguerre_polynomial_l|legendre_polynomial_p)", {0}, (NAN,)),
     # Rows of NaN: PyTorch's fused kernel gives zeros in some columns, its own composition of matmul and softmax (SDPBackend.MATH) NaN in all.
