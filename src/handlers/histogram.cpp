@@ -15,7 +15,7 @@ struct Range {
   Value left, right;  // without dimensions
 };
 
-Value counted(Emission& e, std::int64_t count) {
+Value bin_numbers(Emission& e, std::int64_t count) {
   Ints places(static_cast<std::size_t>(Emission::few(count)));
   std::iota(places.begin(), places.end(), 0);
   return e.integers(places);
@@ -53,7 +53,7 @@ void histc(Emission& e) {
       minimum(e, e.node("Floor", {in_dtype(divide(e, scaled, width))}), e.scalar(x.dtype, static_cast<double>(bins - 1)));
   const Value outside = logical_or(e, logical_or(e, less(e, x, range.left), greater(e, x, range.right)), is_nan(e, x));
   const Value bin = e.cast(where(e, outside, e.scalar(x.dtype, -1), place), DType::i64);
-  const Value holds = equal(e, e.build.unsqueeze(bin, {1}), counted(e, bins));
+  const Value holds = equal(e, e.build.unsqueeze(bin, {1}), bin_numbers(e, bins));
   e.give(e.node("ReduceSum", {e.cast(holds, x.dtype)}, {{"axes", Ints{0}}, {"keepdims", 0}}));
 }
 
@@ -81,7 +81,7 @@ Value in_bins(Emission& e, const Value& points, const Value& edges, const Dim& e
   if (!edge_count.is_number()) throw Refusal{"a histogram needs to know the number of edges", "state the size by --input"};
   const std::int64_t bins = *edge_count.number() - 1;
   const Value x = e.build.unsqueeze(points, {1}), lower = part(e, edges, 0, 0, bins), upper = part(e, edges, 0, 1, to_end);
-  const Value last = equal(e, counted(e, bins), e.build.integer(bins - 1));
+  const Value last = equal(e, bin_numbers(e, bins), e.build.integer(bins - 1));
   const Value above = logical_not(e, logical_or(e, less(e, x, lower), is_nan(e, x)));
   const Value at_end = logical_and(e, last, logical_not(e, greater(e, x, upper)));
   return logical_and(e, above, logical_or(e, less(e, x, upper), at_end));
@@ -95,16 +95,20 @@ Value summed(Emission& e, const Values& held, const Values& edges, DType dtype) 
     Ints others;
     for (std::int64_t other = 1; other <= dimensions; ++other)
       if (other != i + 1) others.push_back(other);
-    const Value number = e.cast(held[static_cast<std::size_t>(i)], dtype);
-    const Value spread = others.empty() ? number : e.build.unsqueeze(number, others);
-    all = i == 0 ? spread : multiply(e, all, spread);
+    const Value& bins = held[static_cast<std::size_t>(i)];
+    const Value spread = others.empty() ? bins : e.build.unsqueeze(bins, others);
+    all = i == 0 ? spread : logical_and(e, all, spread);
   }
+  Value counted;
   if (e.given("weight")) {
     Ints others = all_axes(dimensions + 1);
     others.erase(others.begin());
-    all = multiply(e, all, e.build.unsqueeze(e.build.reshape(e.tensor("weight", dtype), {-1}), others));
+    const Value weight = e.build.unsqueeze(e.build.reshape(e.tensor("weight", dtype), {-1}), others);
+    counted = where(e, all, weight, e.scalar(dtype, 0));
+  } else {
+    counted = e.cast(all, dtype);
   }
-  Value made = e.node("ReduceSum", {all}, {{"axes", Ints{0}}, {"keepdims", 0}});
+  Value made = e.node("ReduceSum", {counted}, {{"axes", Ints{0}}, {"keepdims", 0}});
   if (!e.boolean("density")) return made;
   made = divide(e, made, e.node("ReduceSum", {made}, {{"axes", all_axes(dimensions)}, {"keepdims", 1}}));
   for (std::int64_t i = 0; i < dimensions; ++i) {
