@@ -40,6 +40,19 @@ def bessel():
     return made
 
 
+def normal():
+    made = {}
+    x = torch.tensor([-inf, -1e9, -300.3, -30, -8, -5, -1.0001, -1, -0.9999, -1e-5, -0.0, 0, 1e-30, 0.1, 0.5, 1, 2, 5, 8, 11, 40, 300, 1e9, inf, nan])
+    y = torch.tensor([-0.1, -0.0, 0, 1e-38, 1e-20, 1e-14, 1e-3, 0.13533, 0.13534, 0.3, 0.5, 0.7, 0.86466, 0.86467, 0.99, 0.999999, 1, 1.1, -inf, inf, nan])
+    for name, inputs in (("erfcx", x), ("log_ndtr", x), ("ndtri", y)):
+        f = getattr(torch.special, name)
+        made[name] = Case(f, [(inputs,), (inputs[:0],), (torch.linspace(-6, 6, 500) if name != "ndtri" else torch.rand(500),)], ("f32:a",), opsets=range(9, 27))
+        made[f"{name}_f64"] = Case(f, [(inputs.double(),), (torch.linspace(-6, 6, 500, dtype=torch.float64),)], ("f64:a",), opsets=range(9, 27), tolerance=(1e-13, 1e-15))
+        made[f"{name}_integers"] = Case(f, [(torch.arange(-2, 4),)], opsets=range(9, 27))
+        made[f"{name}_of_scalar"] = Case(f, [(torch.tensor(0.3),)], opsets=range(9, 27))
+    return made
+
+
 def gamma():
     made = {}
     x = torch.tensor([-inf, -1e9, -300.3, -20.5, -7.75, -3, -2.5, -2.457, -1.5, -1, -0.75, -0.3, -1e-5, -0.0, 0, 1e-30, 1e-5, 0.4999, 0.5, 0.75, 1, 1.4616321, 2, 2.5, 6.9, 8, 9.99, 10, 10.5, 33, 1e4, 1e30, inf, nan])
@@ -82,4 +95,4 @@ def integers():
 
 
 def cases():
-    return {f"special_{name}": case for name, case in {**polynomials(), **bessel(), **gamma(), **integers()}.items()}
+    return {f"special_{name}": case for name, case in {**polynomials(), **bessel(), **gamma(), **integers(), **normal()}.items()}
