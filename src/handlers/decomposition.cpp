@@ -176,7 +176,7 @@ void register_decomposition(Registry& registry) {
   for (const char* op : {"aten::linalg_cholesky", "aten::linalg_cholesky_ex", "aten::cholesky"}) registry.handler(op, cholesky);
   for (const char* op : {"aten::linalg_qr", "aten::qr"}) registry.handler(op, qr);
   registry.handler("aten::geqrf", geqrf);
-  registry.handler("aten::linalg_householder_product", householder_product);
+  for (const char* op : {"aten::linalg_householder_product", "aten::orgqr"}) registry.handler(op, householder_product);
   registry.handler("aten::ormqr", ormqr);
   registry.handler("aten::linalg_matrix_exp", exponential);
 }

@@ -325,7 +325,7 @@ void register_elimination(Registry& registry) {
   for (const char* op : {"aten::linalg_lu_factor", "aten::linalg_lu_factor_ex", "aten::_lu_with_info"})
     registry.handler(op, lu_factor);
   registry.handler("aten::lu_unpack", lu_unpack);
-  for (const char* op : {"aten::linalg_inv", "aten::linalg_inv_ex"}) registry.handler(op, inverse);
+  for (const char* op : {"aten::linalg_inv", "aten::linalg_inv_ex", "aten::inverse"}) registry.handler(op, inverse);
   for (const char* op : {"aten::linalg_solve", "aten::linalg_solve_ex"}) registry.handler(op, solve);
   registry.handler("aten::linalg_tensorinv", tensorinv);
   registry.handler("aten::linalg_tensorsolve", tensorsolve);

@@ -76,7 +76,7 @@ def factors():
         if 0 not in shape:
             made |= each(f"geqrf_{name}", torch.geqrf, inputs)
             if shape[-2] >= shape[-1]:
-                made |= each(f"householder_{name}", lambda a: L.householder_product(*torch.geqrf(a)), inputs)
+                made |= each(f"householder_{name}", lambda a: (L.householder_product(*torch.geqrf(a)), torch.orgqr(*torch.geqrf(a))), inputs)
                 made |= each(f"ormqr_{name}", lambda a: (torch.ormqr(*torch.geqrf(a), a), torch.ormqr(*torch.geqrf(a), a, transpose=True), torch.ormqr(*torch.geqrf(a), a.mT, left=False)), inputs)
     made |= each("qr_of_named_size", lambda a: (*L.qr(a), *torch.qr(a, some=False), *L.lu(a)), [(r(3, 3),), (r(5, 5),)], ("f32:n,n",))
     made |= each("qr_of_zeros", L.qr, [(torch.zeros(3, 2),), (torch.tensor([[1., 2], [0, 0], [0, 3]]),), (torch.tensor([[-1., 2], [0, 0], [0, 3]]),)])
