@@ -147,7 +147,7 @@ void ormqr(Emission& e) {
 void exponential(Emission& e) {
   constexpr int degree = 18;
   constexpr double most = 2000;
-  const Matrices a = argument(e);
+  const Matrices a = matrices(e, "self", DType::f64);
   const auto count_of = [&](double value) { return number(e, a.value, value); };
   const Value squares =
       e.node("ReduceSum", {multiply(e, a.value, a.value)}, {{"axes", Ints{a.row_axis(), a.column_axis()}}, {"keepdims", 1}});
